@@ -54,7 +54,7 @@ def first_message(completing: ModelCalls, number: int, paragraphs: int) -> float
 
 
 def measure(service: CompletionService, paragraphs: int, contacts: int) -> list[float]:
-    """What so many contacts at once wait."""
+    """How long so many contacts at once wait."""
     clock = SystemClock()
     client = Completions(service.url, service.key)
     completing = ModelCalls(

@@ -1,8 +1,8 @@
-"""What an event leaves in the store, and what it writes on the way: ``python -m benchmarks.bytes``.
+"""The bytes that an event leaves in the store, and those that it writes on the way: ``python -m benchmarks.bytes``.
 
-The customers of `benchmarks.conversation` talk with `bot serve` as fast as it answers, and then at 50 events a second. The
-store is a file, or with ``BOT_STORE`` an empty database of PostgreSQL on this machine, whose write-ahead log and CPU are
-counted, too.
+The customers of `benchmarks.conversation` talk with `bot serve` as fast as it answers, and then at 50 events a second.
+The store is a file, or with ``BOT_STORE`` an empty database of PostgreSQL on this machine, whose write-ahead log and
+CPU are counted, too.
 """
 
 import argparse

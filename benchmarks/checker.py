@@ -1,8 +1,8 @@
-"""How long a check takes: ``python -m benchmarks.checker``. Bots of 1,000 and of 10,000 steps: reading, proving, and all
-of ``bot check`` with the start of its process, in seconds of CPU.
+"""How long a check takes: ``python -m benchmarks.checker``. Bots of 1,000 and of 10,000 steps: reading, proving, and
+all of ``bot check`` with the start of its process, in seconds of CPU.
 
-Each flow of such a bot has questions with buttons, branches, calls, waits, a flow that it runs, words and a plan. No two
-of its texts are the same, so that nothing is known of one by another.
+Each flow of such a bot has questions with buttons, branches, calls, waits, a flow that it runs, words and a plan. No
+two of its texts are the same, so that nothing is known of one by another.
 """
 
 import argparse

@@ -1,7 +1,9 @@
-"""What the console costs the bot: ``python -m benchmarks.console``. Ratios to the bot without a console, in the same run.
+"""The cost of the console for the bot: ``python -m benchmarks.console``. Ratios to the bot without a console, in the
+same run.
 
-The customers of `benchmarks.conversation`, with a console that nobody looks at, and with two pages that are open and loaded anew as
-``console.js`` does. The pages are a process beside the customers; the bot and its console share the other core.
+The customers of `benchmarks.conversation`, with a console that nobody looks at, and with two pages that are open and
+loaded anew as ``console.js`` does. The pages are a process beside the customers; the bot and its console share the
+other core.
 """
 
 import argparse
@@ -56,7 +58,9 @@ def looked_at(extra: Extra) -> Iterator[None]:
 
 
 def look(address: str) -> None:
-    """Log in, open the pages and load each anew when the console says that something has changed; for ever. Prints a line a load."""
+    """Log in, open the pages and load each anew when the console says that something has changed; for ever. Prints a
+    line a load.
+    """
     host = urlsplit(address).netloc
 
     def ask(path: str, body: str | None = None, **headers: str) -> http.client.HTTPResponse:

@@ -1,7 +1,7 @@
 """Whole conversations with a real server: ``python -m benchmarks.conversation``. Ratios to a floor of the same run.
 
-Customers order something in four messages (``benchmarks/order``) and check every word of the replies; each writes its next
-message when it has the reply to its last. They and the gateway are this process; `bot serve` and the floor
+Customers order something in four messages (``benchmarks/order``) and check every word of the replies; each writes its
+next message when it has the reply to its last. They and the gateway are this process; `bot serve` and the floor
 (`benchmarks.floor`, the least Python that does the same durable job) are other processes on a core of their own.
 """
 
@@ -42,14 +42,16 @@ Event = tuple[str, dict[str, Any]]
 
 @dataclass(frozen=True)
 class Extra:
-    """What else `bot serve` is given."""
+    """More settings for `bot serve`."""
 
     arguments: tuple[str, ...] = ()
     settings: Mapping[str, str] = field(default_factory=dict)
 
 
 def conversation(contact: int) -> Iterator[tuple[str, str]]:
-    """What a contact writes or taps, for ever, and what the reply must be; every fifth gives a wrong answer first."""
+    """A contact's texts and taps, without end, each with the reply that must follow; every fifth gives a wrong answer
+    first.
+    """
     for turn in count():
         colour, number = COLOURS[(contact + turn) % 3], (contact * 7 + turn) % 99 + 1
         yield "hi", "Welcome! Pick a colour"

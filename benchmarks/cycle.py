@@ -259,7 +259,7 @@ def watched() -> Parts:
 
 
 def log_of(store: Path) -> sqlite3.Connection:
-    """What writes the log, all events of a commit at once; the disk may take its time."""
+    """The writer of the log, all events of a commit at once; the disk may take its time."""
     log = open_writer(inbox_path(store))
     log.execute("PRAGMA synchronous = OFF")
     return log

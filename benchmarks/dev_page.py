@@ -1,7 +1,8 @@
-"""How soon the page of `bot dev` shows something: ``python -m benchmarks.dev_page``. A conversation of 1,000 turns in a flow of 100 steps.
+"""How soon the page of `bot dev` shows something: ``python -m benchmarks.dev_page``. A conversation of 1,000 turns in a
+flow of 100 steps.
 
-In a real Chromium: the time from an address to the first view (messages, map, turns), and from Enter to the painted answer of the bot.
-Medians of ``--runs``, also with all messages shown.
+In a real Chromium: the time from an address to the first view (messages, map, turns), and from Enter to the painted
+answer of the bot. Medians of ``--runs``, also with all messages shown.
 """
 
 import argparse

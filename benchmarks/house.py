@@ -1,8 +1,8 @@
 """How the code is arranged, from imports alone: ``python -m benchmarks.house [CHECKOUT]``.
 
-A room is a folder, and each file that stands directly in ``bot/``. An arrow leads from a room to one that a file in it imports from, in
-a function or under ``TYPE_CHECKING``, too. Floors are the rooms of the longest way along arrows; rooms in a circle share one. ``layers``
-counts the same with the names in ``bot/`` as rooms.
+A room is a folder, and each file that stands directly in ``bot/``. An arrow leads from a room to one that a file in it
+imports from, in a function or under ``TYPE_CHECKING``, too. Floors are the rooms of the longest way along arrows; rooms
+in a circle share one. ``layers`` counts the same with the names in ``bot/`` as rooms.
 """
 
 import argparse
@@ -129,7 +129,7 @@ def classes(path: Path) -> Iterator[tuple[int, int, str, Path]]:
 
 
 def public_members(node: ast.ClassDef) -> set[str]:
-    """What a class declares for others: methods, properties, fields, and attributes that `__init__` sets."""
+    """The names that a class declares for others: methods, properties, fields, and attributes that `__init__` sets."""
     names: set[str] = set()
     for each in node.body:
         if isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef):

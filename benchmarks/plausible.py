@@ -76,7 +76,7 @@ class Plausible(Author):
         return dict(write())
 
     def silent(self) -> dict[str, Any]:
-        """What happens where nobody answers."""
+        """The outcomes of a step when nobody answers."""
         remind = {"after": self.one(*SHORT, *LONG), "say": "Are you there?"}
         timeout = {"after": self.one(*SHORT, *LONG), **self.some(say=self.text), "then": self.later()}
         return self.some(remind=lambda: remind, timeout=lambda: timeout)
@@ -141,7 +141,7 @@ class Plausible(Author):
         }
 
     def passed(self) -> dict[str, Any]:
-        """What another flow is given."""
+        """The values for another flow."""
         name = self.one("name", "size", "count")
         return {name: f"{{{{ {name} }}}}"}
 

@@ -1,16 +1,19 @@
-"""How many of the checker's findings are so: ``python -m benchmarks.precision``. On the bots of the project, and on random ones.
+"""How many of the checker's findings are right: ``python -m benchmarks.precision``. On the bots of the project, and on
+random ones.
 
-For each finding a talk is looked for that shows it, as `bot check` does, and its test is run by the real path, as
-`bot test` does: it has to fail at its end. What can never be the case (``NO_QUARANTINE``) no talk can show: there the bot is
-explored in breadth, and nothing may contradict the finding. What is printed as not confirmed is one of these:
+For each finding, a conversation that shows it is searched, as `bot check` does, and its test is run with the real bot,
+as `bot test` does: it must fail at its end. No conversation can show that something never happens (``NO_QUARANTINE``):
+then the bot is explored in breadth, and nothing may contradict the finding. A finding that is not confirmed is one of
+these:
 
 * W307, W7 and W8 say what stands in the files, and need no run: a value that nobody reads, titles that look alike, a
   translation that is missing.
-* It stands behind another fault: where a text always fails, no conversation comes to what stands after it.
+* It is behind another fault: if a text always fails, no conversation reaches the steps after it.
 * It needs a value or a moment that nobody thought of, or more turns than are spent on it.
-* It is wrong: it takes two things each for itself that are never the case together.
+* It is wrong: it assumes two conditions that are never true together.
 
-``--author senseless`` writes bots that make no sense at all (those of the tests of soundness), in which the second is usual.
+``--author senseless`` writes bots that make no sense at all (those of the tests of soundness), in which the second is
+usual.
 """
 
 import argparse
@@ -49,7 +52,9 @@ SHOWN, HELD, OPEN = "shown by a run", "not contradicted", "not confirmed"
 
 @dataclass
 class Walked:
-    """What an exploration of a bot has met: the steps, their outcomes, conditions that were not true, and values that taps gave."""
+    """Everything that an exploration of a bot has met: the steps, their outcomes, conditions that were not true, and
+    values that taps gave.
+    """
 
     places: set[StepId] = field(default_factory=set)
     taken: set[tuple[StepId, str | None]] = field(default_factory=set)
@@ -68,7 +73,7 @@ class Walked:
             self.tapped |= _values(state) - before
 
     def contradicts(self, finding: Finding, place: StepId | None, step: Step | None) -> bool:
-        """Whether it has met what a finding says is never the case."""
+        """True if the exploration has met something that a finding says never happens."""
         if place is None or step is None:  # W304, of a variable
             *choices, variable = finding.what.split('"')[1::2]
             return any((variable, choice) in self.tapped for choice in choices)
@@ -124,7 +129,7 @@ class Bot:
 
 @dataclass
 class Measured:
-    """What came of all findings."""
+    """The results of all findings."""
 
     by_code: dict[str, Counter[str]] = field(default_factory=dict)
     open: list[str] = field(default_factory=list)

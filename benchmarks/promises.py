@@ -1,7 +1,8 @@
-"""What each promise costs: ``python -m benchmarks.promises``. Each row has one of them switched off, in this program only.
+"""The cost of each promise: ``python -m benchmarks.promises``. Each row has one of them switched off, in this program
+only.
 
-Two parts are measured: the inbox (signature, envelope, append, commit) and the engine (`benchmarks.cycle`). All rows of a
-part take a commit in turn, in one process, so that a busy machine slows all of them alike.
+Two parts are measured: the inbox (signature, envelope, append, commit) and the engine (`benchmarks.cycle`). All rows of
+a part take a commit in turn, in one process, so that a busy machine slows all of them alike.
 """
 
 import argparse
@@ -42,7 +43,7 @@ Change = tuple[object, str, object]
 
 
 class Side(Protocol):
-    """What takes events, and whose commits are measured."""
+    """The part that takes events, and whose commits are measured."""
 
     def append(self, bodies: Sequence[bytes]) -> None:
         """Bring events; this is not measured."""
@@ -64,7 +65,7 @@ class Row(NamedTuple):
 
 
 class Appends:
-    """What the web process does with a delivery, without its HTTP."""
+    """The web process's work for a delivery, without its HTTP."""
 
     def __init__(self, folder: Path, schema: Callable[[str], str] = str, pragma: str = "") -> None:
         migrate(folder / "bot.db")

@@ -1,4 +1,4 @@
-"""What an event costs as a bot grows: ``python -m benchmarks.scale``, some two minutes; ``--full``, about an hour.
+"""The cost of an event as a bot grows: ``python -m benchmarks.scale``, some two minutes; ``--full``, about an hour.
 
 Each curve measures the engine's cycle (`benchmarks.cycle`) at several sizes: contacts, history, timers, steps of flows,
 and recipients of a broadcast. A few contacts talk with the engine, and their rows are copied by SQL until there are
@@ -59,7 +59,7 @@ Figures = dict[str, float]
 
 
 class Curve(NamedTuple):
-    """What grows, what is measured at each size, and the sizes of a short and of a full run."""
+    """A quantity that grows: the measurement at each size, and the sizes of a short and of a full run."""
 
     about: str
     measure: Callable[[Path, int], Figures]

@@ -1,10 +1,11 @@
-"""Engines that share the work: ``python -m benchmarks.shards``. What one, two and more take a second, as ratios to one.
+"""Engines that share the work: ``python -m benchmarks.shards``. Events a second with one, two and more engines, as
+ratios to one engine.
 
-Events of a thousand contacts wait in the log; the engine of each shard is a process of its own, and takes those of its shard to the
-end (`benchmarks.cycle`: no network, and a delivery that has sent at once what it gets). PostgreSQL, on the same machine, flushes each
-commit to the disk. So n engines keep n cores busy, and PostgreSQL some more. Where there are not so many, ``--share 0.25`` has each engine rest
-after each commit, so that it uses a quarter of a core: so long as all shares and PostgreSQL's fit into the cores, the ratio is what it would
-be with enough of them.
+Events of a thousand contacts wait in the log; the engine of each shard is a process of its own, and takes those of its
+shard to the end (`benchmarks.cycle`: no network, and a delivery that has sent at once what it gets). PostgreSQL, on the
+same machine, flushes each commit to the disk. So n engines keep n cores busy, and PostgreSQL some more. Where there are
+not so many, ``--share 0.25`` has each engine rest after each commit, so that it uses a quarter of a core: so long as
+all shares and PostgreSQL's fit into the cores, the ratio is what it would be with enough of them.
 """
 
 import argparse
@@ -48,7 +49,9 @@ def append(store: StoreAddress, events: int) -> None:
 
 
 def take_all(store: StoreAddress, share: float) -> None:
-    """As the engine of a shard, with a share of a core: say that it is ready, wait for a line, take all events, and print the seconds of CPU."""
+    """As the engine of a shard, with a share of a core: say that it is ready, wait for a line, take all events, and
+    print the seconds of CPU.
+    """
     engine = EngineOn(store)
     print("ready", flush=True)
     sys.stdin.readline()

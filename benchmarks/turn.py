@@ -1,4 +1,4 @@
-"""The CPU of one turn: ``python -m benchmarks.turn``. What it is made of, and its ratio to bare parts of the same run.
+"""The CPU of one turn: ``python -m benchmarks.turn``. Its parts, and its ratio to bare parts of the same run.
 
 One thread, nothing written. A contact goes round the four questions of ``benchmarks/bot``: each message is an answer
 that is saved, and each turn sends one message.
@@ -57,7 +57,7 @@ class Talk:
         self._session = self.made.session
 
     def write(self) -> None:
-        """What of a turn is written: the session, the effects, the event and its trace."""
+        """The values of a turn that are written: the session, the effects, the event and its trace."""
         self.written = str(session_row(self._session, self.made.wake_at)[8])  # its state
         turn_row(self.event, self.made.trace, [json_text(effect) for effect in self.made.effects], 0)
 
@@ -67,7 +67,9 @@ class Talk:
 
 
 def cost(work: Callable[[], object], seconds: float) -> tuple[float, float]:
-    """The CPU of one call in microseconds: the median of 400 short rounds, and the least, with the processor to itself."""
+    """The CPU of one call in microseconds: the median of 400 short rounds, and the least, with the processor to
+    itself.
+    """
     found = []
     calls = 4  # a round is once round the four questions, or several times
     while (spent := _round(work, calls)) < seconds / 400 * 1e9:
@@ -85,7 +87,7 @@ def _round(work: Callable[[], object], calls: int) -> int:
 
 
 def floor() -> Callable[[], object]:
-    """What no engine of this kind can do without: a transition, a rendered text, a session's JSON there and back."""
+    """The least that an engine of this kind does: a transition, a rendered text, a session's JSON there and back."""
     states = [str(number) for number in range(4)]
     machine = Machine(model=None, states=states, initial="0", auto_transitions=False, send_event=True)
     for number in range(4):

@@ -1,12 +1,12 @@
 """How much code one message and one flow file run through: ``python -m benchmarks.walk``.
 
-``sys.setprofile`` notes each call of a function of ``bot/`` while a contact says "hi" to a bot with one flow of one step
-(webhook, turn, delivery), and while that bot is read. Both are done once before, so that nothing is counted that
+``sys.setprofile`` notes each call of a function of ``bot/`` while a contact says "hi" to a bot with one flow of one
+step (webhook, turn, delivery), and while that bot is read. Both are done once before, so that nothing is counted that
 happens only at first.
 
-Left out of the message's path are the emulators, what moves the clock, and the thread that waits until the bot has
-settled: nobody waits so in a server. What the server does for every message is counted, the metrics too.
-A class without methods runs no code and is not counted. ``--list`` names the files.
+The message's path is counted without the emulators, the code that moves the clock, and the thread that waits until the
+bot has settled: a server has none of these. Everything that the server does for every message is counted, also the
+metrics. A class without methods runs no code and is not counted. ``--list`` names the files.
 """
 
 import argparse
@@ -40,7 +40,7 @@ steps:
 
 @dataclass
 class Walk:
-    """What was called: by each thread, in order, the file of each call; and how often each function."""
+    """The calls: by each thread, in order, the file of each call; and how often each function."""
 
     files: dict[int, list[str]] = field(default_factory=lambda: defaultdict(list))
     functions: Counter[tuple[str, str]] = field(default_factory=Counter)
@@ -96,7 +96,7 @@ def profiled(walk: Walk) -> Iterator[None]:
 
 
 def message(folder: Path) -> Walk:
-    """What one "hi" runs through, from the webhook to the answer's delivery."""
+    """The code that one "hi" runs through, from the webhook to the answer's delivery."""
     walk = Walk(waiting=threading.get_ident())
     program = load_program(read_folder(folder))
     with profiled(walk), Simulation(program, MovableClock(datetime(2030, 5, 6, 10, tzinfo=UTC))) as simulation:
@@ -107,7 +107,7 @@ def message(folder: Path) -> Walk:
 
 
 def flow_file(folder: Path) -> Walk:
-    """What reading the bot runs through."""
+    """The code that reading the bot runs through."""
     walk = Walk()
     load_program(read_folder(folder))
     with profiled(walk), walk.noted():

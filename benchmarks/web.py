@@ -1,7 +1,7 @@
 """The CPU of one event in the web process: ``python -m benchmarks.web``. Its ratio to a floor of the same run.
 
-32 connections send signed events, one after the other. The floor is the same HTTP server with an application that answers 200
-to anything: no Flask, no signature, no store. Server and sender are processes of their own, on a core each.
+32 connections send signed events, one after the other. The floor is the same HTTP server with an application that
+answers 200 to anything: no Flask, no signature, no store. Server and sender are processes of their own, on a core each.
 """
 
 import argparse

@@ -1,6 +1,6 @@
 """Chatbots with conversation flows.
 
-What a bot's own Python needs is here: ``from bot import handler``.
+A bot's own Python imports its decorators from here: ``from bot import handler``.
 """
 
 from bot.language.python.decorators import function, handler, on, provider, template_filter

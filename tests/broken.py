@@ -10,7 +10,7 @@ from typing import Any
 from unittest.mock import patch
 
 WORDS = "6281234567890 wrote it"
-"""What the exception says: it must be in no log."""
+"""The exception's text: it must be in no log."""
 
 
 class Unforeseen(Exception):
@@ -18,7 +18,7 @@ class Unforeseen(Exception):
 
 
 def _place(name: str) -> tuple[Any, str]:
-    """What has a function, and the function's name there: ``bot.store.inbox:InboxWriter._run``."""
+    """An object or module that has a function, and the function's name there: ``bot.store.inbox:InboxWriter._run``."""
     module, _, path = name.partition(":")
     *owners, function = path.split(".")
     return functools.reduce(getattr, owners, importlib.import_module(module)), function
@@ -44,7 +44,9 @@ def raises_on(thread: str, name: str) -> Iterator[None]:
 
 
 def break_for_good(flags: Mapping[str, str]) -> None:
-    """Have functions raise, each once whenever the file of its flag is there. In a process that is there only for that."""
+    """Have functions raise, each once whenever the file of its flag is there. In a process that is there only
+    for that.
+    """
     for name, flag in flags.items():
         owner, function = _place(name)
         setattr(owner, function, _raising(getattr(owner, function), functools.partial(_took, Path(flag))))

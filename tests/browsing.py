@@ -14,7 +14,9 @@ expect.set_options(timeout=PATIENCE * 1000)
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    """It ends with its module: until then its event loop counts as running on this thread, where other tests run their own."""
+    """It ends with its module: until then its event loop counts as running on this thread, where other tests run their
+    own.
+    """
     CHROMIUM.require()
     with sync_playwright() as playwright:
         with playwright.chromium.launch(executable_path=chromium_path(), args=["--no-sandbox"]) as browser:
@@ -33,7 +35,7 @@ HARMLESS = (
 
 
 def violations(page: Page) -> list[tuple[str, list[str]]]:
-    """What axe finds on a page: rules, with what breaks them."""
+    """The rules of axe that a page breaks, each with the elements that break it."""
     AXE.require()
     axe = (NODE_MODULES / "axe-core" / "axe.min.js").read_text()
     found = page.evaluate(f"async () => {{ {axe}; return (await axe.run()).violations }}")
@@ -41,7 +43,9 @@ def violations(page: Page) -> list[tuple[str, list[str]]]:
 
 
 class Tabs:
-    """Tabs of one browser, of which one is seen. A headless Chromium shows them all, so the others are told that they are hidden."""
+    """Tabs of one browser, of which one is seen. A headless Chromium shows them all, so the others are told that they
+    are hidden.
+    """
 
     def __init__(self, browser_context: BrowserContext) -> None:
         self._context = browser_context
@@ -67,7 +71,9 @@ class Tabs:
 
 @pytest.fixture
 def opens_page(browser: Browser) -> Iterator[Opens]:
-    """Opens a page in a browser of its own. At the end no page may have asked another host, or have written to the console."""
+    """Opens a page in a browser of its own. At the end no page may have asked another host, or have written to the
+    console.
+    """
     wrong: list[str] = []
     contexts = []
 

@@ -1,4 +1,4 @@
-"""What holds for all tests."""
+"""Hooks and fixtures for all tests."""
 
 import gc
 import os
@@ -47,7 +47,7 @@ for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", *AUTHORITIES)
 
 @pytest.fixture(autouse=True)
 def same_authorities() -> Iterator[None]:
-    """What a command has shared among these variables is no matter of the next test."""
+    """A command may set these variables; the next test begins without them."""
     yield
     for name in AUTHORITIES:
         os.environ.pop(name, None)
@@ -77,8 +77,9 @@ def pytest_xdist_auto_num_workers() -> Generator[None, int, int]:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The longest tests come first: all others would have ended long before them, did they begin late. What always uses PostgreSQL does
-    not run once more with it.
+    """The longest tests come first: all others would have ended long before them, if they began late.
+
+    Tests that always use PostgreSQL do not run once more with it.
     """
     if postgres.IN_USE:
         items[:] = [item for item in items if "postgres" not in getattr(item, "fixturenames", ())]
@@ -129,6 +130,8 @@ def pytest_collection() -> None:
 
 
 def pytest_collection_finish() -> None:
-    """What is imported and collected by now stays: the garbage collector need not look through it again and again."""
+    """Imported modules and collected tests stay until the end: the garbage collector need not look through them
+    again.
+    """
     gc.freeze()
     gc.enable()

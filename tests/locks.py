@@ -1,7 +1,8 @@
-"""The lock: which release of each library `make`, CI and the image install, with hashes. ``python -m tests.locks`` (`make lock`) renews it.
+"""The lock: which release of each library `make`, CI and the image install, with hashes. ``python -m tests.locks``
+(`make lock`) renews it.
 
-Each file in ``requirements`` is for one purpose, and holds for all systems and versions of Python. It is what pip reads:
-``pip install --require-hashes -r requirements/bot.txt``, then the project itself with ``--no-deps``.
+Each file in ``requirements`` is for one purpose, and holds for all systems and versions of Python. It is what pip
+reads: ``pip install --require-hashes -r requirements/bot.txt``, then the project itself with ``--no-deps``.
 """
 
 import re
@@ -18,7 +19,8 @@ FOLDER = ROOT / "requirements"
 PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text())
 OLDEST_PYTHON = PROJECT["project"]["requires-python"].removeprefix(">=")
 EXTRAS = {"several-machines": ("postgres", "s3"), "tests": ("dev",), "docs": ("docs",)}
-"""The extras that each file adds to ``bot.txt``, which it includes. ``build.txt`` has what builds the project itself."""
+"""The extras that each file adds to ``bot.txt``, which it includes. ``build.txt`` has what builds the project itself.
+"""
 
 
 def requirements(lock: str) -> list[str]:
@@ -45,7 +47,9 @@ def _resolved(uv: Path, wanted: list[str], *options: str) -> str:
 
 
 def renew() -> None:
-    """Write all files anew, with the newest releases that go together. The resolver is installed for that, and removed."""
+    """Write all files anew, with the newest releases that go together. The resolver is installed for that, and
+    removed.
+    """
     with TemporaryDirectory() as folder:
         venv.create(folder, with_pip=True)
         subprocess.run([f"{folder}/bin/pip", "install", "--quiet", "uv"], check=True)

@@ -1,4 +1,4 @@
-"""How long a test waits for what must come."""
+"""How long a test waits for an expected event."""
 
 import os
 from collections.abc import Callable
@@ -11,7 +11,7 @@ PATIENCE = float(os.environ.get("PATIENCE", 120))
 
 
 def wait_for(holds: Callable[[], bool], pause: float = 0.02) -> None:
-    """Wait until something holds. It is looked at every ``pause`` seconds."""
+    """Wait until something is true. It is checked every ``pause`` seconds."""
     until = monotonic() + PATIENCE
     while not holds():
         assert monotonic() < until

@@ -1,9 +1,10 @@
-"""A PostgreSQL of the tests' own, on a socket in a temporary folder; each store is a database that is a copy of a template.
+"""A PostgreSQL of the tests' own, on a socket in a temporary folder; each store is a database that is a copy of a
+template.
 
-With ``STORE=postgres`` in the environment, the tests in `WITH_EITHER_STORE` run with it: what uses a store runs there once
-more, what makes none or is the same with either does not. Where these tests open the files of a store they get a database
-instead (`store_at`), and so does a command of a bot that names no store. A test about the files themselves is marked (`about_files`),
-or skips itself (`tests.store.store_kit.sqlite`).
+With ``STORE=postgres`` in the environment, the tests in `WITH_EITHER_STORE` run with it: what uses a store runs there
+once more, what makes none or is the same with either does not. Where these tests open the files of a store they get a
+database instead (`store_at`), and so does a command of a bot that names no store. A test about the files themselves is
+marked (`about_files`), or skips itself (`tests.store.store_kit.sqlite`).
 """
 
 import os
@@ -110,7 +111,7 @@ def postgres_server(options: Sequence[str] = QUICK) -> Iterator[Postgres]:
 
 
 IN_USE = os.environ.get("STORE") == "postgres"
-"""Whether the stores of the tests are in PostgreSQL."""
+"""True if the stores of the tests are in PostgreSQL."""
 
 _OF_FOLDERS = {
     "cli": "broadcast contact_times contacts_command doctor live privacy publish queue replay report rollback sessions signal "
@@ -128,7 +129,9 @@ about_files = pytest.mark.skipif(IN_USE, reason="this is about files of SQLite")
 
 
 class _Databases:
-    """A database for each store that would be in files, by the path of the engine's file, as long as its folder is there."""
+    """A database for each store that would be in files, by the path of the engine's file, as long as its folder is
+    there.
+    """
 
     def __init__(self, server: Postgres) -> None:
         self._server = server
@@ -205,7 +208,9 @@ def databases_for_files() -> Iterator[None]:
 
 @contextmanager
 def new_database(server: Postgres, folder: Path, template: str = "template") -> Iterator[PostgresAddress]:
-    """A store in a new database of a server, of a bot in a folder; with the template ``template0`` it has no tables yet."""
+    """A store in a new database of a server, of a bot in a folder; with the template ``template0`` it has no tables
+    yet.
+    """
     name = f"test{next(_numbers)}"
     _run(server, f"CREATE DATABASE {name} TEMPLATE {template}")
     yield PostgresAddress(server.url(name), folder / "bot", folder / "bot.files")

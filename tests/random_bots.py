@@ -1,4 +1,6 @@
-"""Random small bots: every verb with every option, whether or not that makes sense. The same seed writes the same bot."""
+"""Random small bots: every verb with every option, whether or not that makes sense. The same seed writes the
+same bot.
+"""
 
 import json
 from random import Random
@@ -135,7 +137,7 @@ class Author:
         return {text: self.word() for text in texts if self.one(0, 1)}
 
     def signals(self) -> dict[str, Any]:
-        """What is heard, of `SIGNALS`."""
+        """Transitions for some of `SIGNALS`."""
         condition = self.some(**{"if": lambda: self.one("event.amount > n", "event.who == t", "event.amount > 2")})
         taken = self.some(set=lambda: {"n": "{{ event.amount }}", "t": self.one("x", "{{ event.who }}")})
         paid = {**condition, **self.speech(), **taken, **self.some(then=self.target)} or self.target()
@@ -144,7 +146,7 @@ class Author:
         return {"paid": paid, **self.some(seen=self.transition)}
 
     def other_contact(self) -> dict[str, Any]:
-        """What a step starts or sends elsewhere: often for the same contact."""
+        """A flow or signal for another contact, which is often the same contact."""
         who = self.one("{{ contact.id }}", "{{ contact.id }}", "6289999999999", "{{ t }}", "{{ it.k }}")
         return {"contact": who, **self.some(each=lambda: self.one("l", "o"))}
 

@@ -88,7 +88,7 @@ class Contact:
 
     @property
     def _waits_for_person(self) -> bool:
-        """Whether nothing but a person goes on with the conversation."""
+        """True if only a person can continue the conversation."""
         timeout = None if self._step is None else self._step.options.defaults.timeout
         return self.session.agent is not None or (self._is_with_person and timeout is None)
 
@@ -126,7 +126,7 @@ class Contact:
                 self.simulation.happen("conversation.resolved", {})
                 self.look()
 
-    # What a contact does
+    # The acts of a contact
 
     def _text(self, dice: Random) -> None:
         self._write(dice.choice(self._tried.texts), dice)
@@ -183,7 +183,7 @@ class Contact:
         caption = dice.choice([None, "Here it is", *JUNK]) if kind in MEDIA_KINDS else None
         self.simulation.send(kind, caption, None, place if kind == "location" else None, _late(dice))
 
-    # What happens besides
+    # Other events
 
     def _minutes(self, dice: Random) -> None:
         self._wait(dice, timedelta(minutes=1), timedelta(hours=3))

@@ -1,4 +1,4 @@
-"""What answers a bot at random: its services, its models, and chance itself. The same seed gives the same answers."""
+"""Services, models and chance that answer a bot at random. The same seed gives the same answers."""
 
 import threading
 from collections.abc import Iterable, Mapping
@@ -22,7 +22,7 @@ FAILED = (
     HttpStub(429, headers={"retry-after": "60"}),
     HttpStub(503, b"oops", headers={"retry-after": "soon"}),
 )
-"""What any service may come to."""
+"""Failures of any service."""
 
 NONSENSE = (
     HttpStub(200),
@@ -36,7 +36,7 @@ NONSENSE = (
     HttpStub(200, b"<html>Sign in, please</html>", "text/html"),
     HttpStub(200, b"\xff\xfe", "text/plain; charset=latin-9"),
 )
-"""What no service should answer that has understood the request."""
+"""Answers that no service should give if it has understood the request."""
 
 SAYINGS: tuple[ModelAnswer | ErrorAnswer | RawAnswer, ...] = (
     ModelAnswer(""),
@@ -77,7 +77,7 @@ class World:
             return self._drawn.setdefault(key, self._chance.random())
 
     def request(self, request: HttpRequest, key: str) -> Response:
-        """What a service answers. Raises `bot.services.outgoing.RequestFailed`."""
+        """A service's answer. Raises `bot.services.outgoing.RequestFailed`."""
         name = f"{request.method} {request.address}"
         with self._lock:
             meant = [answer for written, answer in self._http if is_meant(written, name)]
@@ -89,7 +89,7 @@ class World:
         return Response(answer.status, {"content-type": answer.type, **answer.headers}, answer.body)
 
     def speak(self, request: Mapping[str, Any]) -> ModelAnswer | ErrorAnswer | RawAnswer:
-        """What a model says."""
+        """A model's answer."""
         tools = [tool["function"] for tool in request.get("tools") or ()]
         with self._lock:
             dice = self._model_dice

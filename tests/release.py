@@ -1,4 +1,6 @@
-"""What is released: ``python -m tests.release`` (`make release`) makes the source distribution, the wheel and their notes in dist/."""
+"""The files of a release: ``python -m tests.release`` (`make release`) makes the source distribution, the wheel and
+their notes in dist/.
+"""
 
 import re
 import shutil
@@ -12,8 +14,8 @@ ROOT = Path(__file__).parents[1]
 
 
 def build(to: Path) -> Path:
-    """Build in a folder, and return the wheel. It is made from the source distribution, so that this is tried as well; and from a copy of
-    the sources, because setuptools takes along what it finds of earlier builds.
+    """Build in a folder, and return the wheel. It is made from the source distribution, so that this is tried as well;
+    and from a copy of the sources, because setuptools takes along what it finds of earlier builds.
     """
     sources = to / "sources"
     left = shutil.ignore_patterns(".*", "*.egg-info", "build", "dist", "site", "__pycache__")
@@ -28,7 +30,9 @@ def build(to: Path) -> Path:
 
 
 def notes(changes: str, version: str) -> str:
-    """The section of a version in CHANGELOG.md, without its heading. Raises `SystemExit` if the version has no section."""
+    """The section of a version in CHANGELOG.md, without its heading. Raises `SystemExit` if the version has no
+    section.
+    """
     found = re.search(rf"^## {re.escape(version)}(?![^ \n])[^\n]*\n(.*?)(?=^## |\Z)", changes, re.MULTILINE | re.DOTALL)
     if found is None or not found[1].strip():
         raise SystemExit(

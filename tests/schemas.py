@@ -1,4 +1,4 @@
-"""JSON Schemas in tests: which of their parts meet a value."""
+"""The parts of a JSON Schema that apply to a value."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -7,7 +7,7 @@ Schema = Mapping[str, Any]
 
 
 def resolved(root: Schema, schema: Schema) -> Schema:
-    """What a reference stands for."""
+    """The schema that a reference stands for."""
     while "$ref" in schema:
         schema = root["definitions"][schema["$ref"].removeprefix("#/definitions/")]
     return schema

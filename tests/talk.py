@@ -71,7 +71,7 @@ def problems_of(
 
 
 class Talk:
-    """One contact's talk with a bot. Each verb returns what the bot sent, shortened by `said`."""
+    """One contact's conversation with a bot. Each verb returns what the bot sent, shortened by `said`."""
 
     checks = True  # that each turn is pure, at twice the cost
 
@@ -196,7 +196,7 @@ class Talk:
         return [*(said(message) for message in sends), *self._parked_after(turn)]
 
     def _parked_after(self, turn: Turn) -> list[Any]:
-        """What was said to messages that waited until the model had answered."""
+        """The replies to messages that waited until the model had answered."""
         if turn.parks_message is not None:
             self.parked.append(turn.parks_message)
         if turn.drops_parked:

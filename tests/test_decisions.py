@@ -1,4 +1,4 @@
-"""What we do where the specifications are silent or disagree (docs/decisions.md), as far as no room below shows it.
+"""Our decisions where the specifications are silent or disagree (docs/decisions.md), as far as no room below shows it.
 
 `docs/specification.md` lists the tests of each decision.
 """

@@ -1,8 +1,8 @@
-"""Random contacts meet every bot of `examples/` and `flows/` and those that `bot new` makes, by the real path and on a clock
-that is moved.
+"""Random contacts meet every bot of `examples/` and `flows/` and those that `bot new` makes, by the real path and on a
+clock that is moved.
 
-Whatever a contact does, and whatever a service, a model or the gateway does at the same time: nothing goes wrong that is
-the bot's doing, nobody is stuck, and what the store has recorded comes out the same when it is done again.
+Whatever a contact does, and whatever a service, a model or the gateway does at the same time: nothing goes wrong that
+is the bot's doing, nobody is stuck, and what the store has recorded comes out the same when it is done again.
 """
 
 import re
@@ -47,7 +47,7 @@ FAULTS_CODES = {
     "refused_type": "VALIDATION_INVALID_TYPE",
     **{code: code for code in BY_CODE},
 }
-"""What the gateway refuses by a fault of its own, and how it says so."""
+"""Requests that the gateway refuses because of an injected fault, with the code of the refusal."""
 
 UNCLEAR = ("error_before", "error_after", "reset_before", "reset_after", "truncated", "garbage")
 """The faults after which nobody can tell whether a message was sent."""
@@ -129,7 +129,7 @@ def _is_others(letter: DeadLetter, contact: Contact) -> bool:
 
 
 def _was_kept(ref: str, contact: Contact) -> bool:
-    """Whether a person, whom the bot had not called, gave the conversation back after the contact wrote last."""
+    """True if a person, whom the bot had not called, gave the conversation back after the contact wrote last."""
     until = [turn.event_id for turn in contact.turns].index(ref.rpartition("#")[0])
     for turn in reversed(contact.turns[: until + 1]):
         if isinstance(turn.event, HandoffClosed):
@@ -140,12 +140,15 @@ def _was_kept(ref: str, contact: Contact) -> bool:
 
 
 def _is_unfit(event: object, words: str) -> bool:
-    """Whether it is said of a program's start that its data does not fit."""
+    """True if the trace says that the data of a program's start does not fit."""
     return isinstance(event, StartRequested) and " was not started: " in words
 
 
 def _is_right(note: str, event: object, contact: Contact) -> bool:
-    """What a flow says, and what a service, a model or a handler has ended with; but for services' nonsense, no more."""
+    """True for a problem that may occur: a flow reports it, or a service, a model or a handler has ended with it.
+
+    If a service has answered nonsense, any problem may occur.
+    """
     found = FAILED.match(note)
     if found is None:
         return AS_WRITTEN.fullmatch(note) is not None or _is_unfit(event, note)
@@ -153,7 +156,7 @@ def _is_right(note: str, event: object, contact: Contact) -> bool:
 
 
 def _refused_by_gateway(contact: Contact) -> Iterator[str]:
-    """What the gateway has not taken, beside what its faults have had it refuse."""
+    """Messages that the gateway has not taken, except those that its injected faults refused."""
     emulator = contact.simulation.emulator
     excused: Counter[str] = Counter()
     for kind, code in FAULTS_CODES.items():

@@ -1,4 +1,4 @@
-"""The house: who may import whom (docs/architecture.md)."""
+"""The layers of the code: which folder may import which (docs/architecture.md)."""
 
 import ast
 from collections import Counter
@@ -135,7 +135,7 @@ ON_THREADS = {
     "ThreadedWSGIServer": ("pages/shared/page_server.py",),  # `handle_error`
     "asyncio": ("server/web/commit_barrier.py", "server/web/web_server.py"),  # the loop's exception handler
 }
-"""What else runs code on threads, or in callbacks, and what sees to a defect there."""
+"""Other code that runs on threads or in callbacks, and the place that handles a defect there."""
 
 
 def test_each_thread_is_guarded() -> None:

@@ -1,4 +1,6 @@
-"""The lock in requirements/: it fulfils pyproject.toml, its files go together, and everything that is installed comes from it."""
+"""The lock in requirements/: it fulfils pyproject.toml, its files go together, and everything that is installed comes
+from it.
+"""
 
 import re
 from pathlib import Path

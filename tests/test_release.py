@@ -1,4 +1,4 @@
-"""The notes of a release. What is built is tried by tests/wheel.py."""
+"""The notes of a release. tests/wheel.py tests the files that are built."""
 
 from pathlib import Path
 

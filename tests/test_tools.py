@@ -1,4 +1,6 @@
-"""A run on a machine that lacks programs, such as Chromium: its tests are skipped, with one line that says how many and what to do."""
+"""A run on a machine that lacks programs, such as Chromium: its tests are skipped, with one line that says how many and
+what to do.
+"""
 
 import os
 import subprocess
@@ -52,6 +54,8 @@ def test_the_cure_names_the_packages_of_this_system(monkeypatch: pytest.MonkeyPa
 
 
 def test_no_test_looks_for_a_program_by_itself() -> None:
-    """It would be skipped unseen, also where all is required. (rclone comes with Python's packages; the wheel is tried with any Python.)"""
+    """It would be skipped unseen, also where all is required. (rclone comes with Python's packages; the wheel is tried
+    with any Python.)
+    """
     looking = {path.name for path in ROOT.glob("tests/**/*.py") if "shutil.which" in path.read_text()}
     assert looking == {"tools.py", "test_tools.py", "s3_store.py", "wheel.py"}

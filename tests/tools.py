@@ -1,7 +1,9 @@
-"""The programs that tests use beside Python's packages: whether they are there, what brings them, and what follows if they are missing.
+"""The programs that tests use beside Python's packages: whether they are there, what brings them, and what follows if
+they are missing.
 
-A test that needs one calls its `Tool.require`, which skips the test, or fails it with ``REQUIRE_ALL=1`` in the environment. The last lines
-of a run say how many tests were skipped for it, and what to do. ``python -m tests.tools`` installs what is missing: `make test` does so.
+A test that needs one calls its `Tool.require`, which skips the test, or fails it with ``REQUIRE_ALL=1`` in the
+environment. The last lines of a run say how many tests were skipped for it, and what to do. ``python -m tests.tools``
+installs what is missing: `make test` does so.
 """
 
 import os
@@ -30,7 +32,9 @@ _OLDEST_POSTGRES = 15
 
 
 def chromium_path() -> str | None:
-    """Debian's Chromium, where it can be without windows, which takes half of the CPU; None for the one that Playwright has downloaded."""
+    """Debian's Chromium, where it can be without windows, which takes half of the CPU; None for the one that Playwright
+    has downloaded.
+    """
     return shutil.which("chromium-headless-shell") or shutil.which("chromium")
 
 
@@ -51,7 +55,9 @@ def _has_postgres() -> bool:
 
 
 def _has_chromium() -> bool:
-    """Whether Playwright runs, and starts its own if there is no other: both may lack libraries of the system."""
+    """True if Playwright runs, and starts its own Chromium if there is no other: both may lack libraries of the
+    system.
+    """
     checked = ("-c", _LAUNCH) if chromium_path() is None else ("-m", "playwright", "--version")
     return _succeeds(sys.executable, *checked)
 
@@ -114,7 +120,9 @@ TOOLS = (CHROMIUM, POSTGRES, CADDY, OPENSSL, LANGUAGE_SERVER, MERMAID, AXE)
 
 
 def closing_line(reasons: Iterable[str]) -> str | None:
-    """How many tests were skipped for which tools, and what to do; None if none was. ``reasons`` are those of all skipped tests."""
+    """How many tests were skipped for which tools, and what to do; None if none was. ``reasons`` are those of all
+    skipped tests.
+    """
     counts = Counter(reasons)
     skipped = {tool: counts[tool.missing] for tool in TOOLS if counts[tool.missing]}
     if not skipped:
@@ -139,8 +147,8 @@ def _debian(tools: Iterable[Tool]) -> list[tuple[str, ...]]:
 
 
 def install() -> None:
-    """Install what is missing, and say so before: Debian's packages as root, those of npm, and a Chromium by Playwright where Debian's
-    is not to be had. Tools that are still missing are named.
+    """Install what is missing, and say so before: Debian's packages as root, those of npm, and a Chromium by Playwright
+    where Debian's is not to be had. Tools that are still missing are named.
     """
     missing = [tool for tool in TOOLS if not tool.is_there()]
     groups = _debian(missing)

@@ -43,7 +43,7 @@ class TriedBot:
 
 
 def _heard_by(library: Library) -> Iterator[str]:
-    """What the flows say that they hear: words, starts and examples."""
+    """Texts that the flows say they understand: words, starts and examples."""
     yield from (word.text for word in library.bot.words.values())
     for flow in library.flows.values():
         yield from _heard_in(flow)

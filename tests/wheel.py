@@ -1,5 +1,5 @@
-"""The wheel, built as for a release and installed where nothing else of this folder is, with each version of Python that is on this
-machine: ``make wheel``.
+"""The wheel, built as for a release and installed where nothing else of this folder is, with each version of Python
+that is on this machine: ``make wheel``.
 """
 
 import os
@@ -26,13 +26,13 @@ ENVIRONMENT = {name: value for name, value in os.environ.items() if not name.sta
 
 
 def read(address: str) -> str:
-    """What stands at an address."""
+    """The content at an address."""
     with urlopen(address, timeout=60) as answer:
         return str(answer.read().decode())
 
 
 def run(*command: str | Path, at: Path, stdin: str = "") -> str:
-    """What a command prints."""
+    """A command's output."""
     done = subprocess.run(command, cwd=at, env=ENVIRONMENT, input=stdin, capture_output=True, text=True, check=False)
     assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
     return done.stdout
@@ -45,7 +45,9 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module", params=["3.11", "3.12", "3.13", "3.14"])
 def bot(request: pytest.FixtureRequest, wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The command `bot`, in an environment of a version of Python that has the wheel and what it depends on, and nothing else."""
+    """The command `bot`, in an environment of a version of Python that has the wheel and what it depends on, and
+    nothing else.
+    """
     version = ".".join(map(str, sys.version_info[:2]))
     python = sys.executable if request.param == version else shutil.which(f"python{request.param}")
     if python is None or subprocess.run([python, "--version"], capture_output=True, check=False).returncode:

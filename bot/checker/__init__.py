@@ -1,1 +1,1 @@
-"""The checker: finds faults of a bot that loads, without serving it. `run_rules` is its entry point."""
+"""The checker: finds problems that a customer would meet, in a bot that loads. `run_rules` is its entry point."""

@@ -1,1 +1,4 @@
-"""Values that all other parts use. Nothing here does I/O, reads a clock or draws a random number."""
+"""Values that all other parts use: events, effects, sessions, messages.
+
+Only `alarms`, `clock`, `defects` and `telemetry` read a clock or write a log; nothing else here does I/O.
+"""

@@ -1,1 +1,1 @@
-"""The engine: one event's way through a session, as a pure function (`bot.engine.advance.advance`)."""
+"""The engine: decides what follows from one event, as a pure function (`bot.engine.advance.advance`)."""

@@ -1,1 +1,1 @@
-"""A bot's files, read and understood: YAML, expressions, types, steps, flows. No I/O, no clock."""
+"""The flow language: reads YAML, expressions, types, steps and flows into a library. No I/O, no clock."""

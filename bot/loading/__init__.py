@@ -1,1 +1,1 @@
-"""From a folder to a bot that can be served: its files, its Python, and the watchdog that stops that Python."""
+"""Loads a bot from its folder: its files, its Python, and the watchdog that stops this Python when it hangs."""

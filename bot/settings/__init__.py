@@ -1,6 +1,6 @@
-"""Settings: what differs from one installation to the next.
+"""Settings: values that differ from one installation to the next.
 
-They stand in the environment, over ``.env``, over `bot.yml`'s ``settings``.
+The environment comes first, then ``.env``, then ``settings`` in `bot.yml`.
 Each is called ``BOT_<NAME>`` in the environment and ``<name>`` under ``settings:`` in `bot.yml`.
 """
 

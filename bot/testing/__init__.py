@@ -1,1 +1,1 @@
-"""A bot without an account: the emulators, the simulation on a clock of its own, written conversations."""
+"""Runs a bot without an account: emulators of both services, a simulation with its own clock, and written tests."""

@@ -1,1 +1,1 @@
-"""Analyses of the graph: reachable steps, longest paths in time and messages, and which variables may be null."""
+"""Analyses of a bot's graph: reachable steps, longest paths in time and messages, and variables that may be null."""

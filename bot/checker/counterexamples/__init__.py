@@ -1,1 +1,1 @@
-"""Counterexamples: conversations that show a finding, each also a failing test."""
+"""Counterexamples: conversations that show a finding. Each can be written as a test, which fails."""

@@ -1,1 +1,1 @@
-"""The effect of edited flows on recorded conversations and on open ones."""
+"""Compares recorded conversations, and those that are under way, with edited flows."""

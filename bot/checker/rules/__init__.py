@@ -1,4 +1,4 @@
-"""The rules: faults that a bot that loads can have. Each rule is a function from the graph to findings.
+"""The rules of `bot check`: functions from the graph of a bot to findings.
 
 Every file in this folder is loaded, and so its rules apply. A new rule needs no other change in `bot`, and a page in
 docs/checks.

@@ -1,1 +1,1 @@
-"""Flows: from documents to definitions, checked, as machines, in a library."""
+"""Flows: reads and checks documents, and builds a library of flows, each with its state machine."""

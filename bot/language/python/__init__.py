@@ -1,1 +1,1 @@
-"""The declarations of a bot's Python as values: handlers, functions, filters, step kinds, providers, hooks."""
+"""The declarations in a bot's own Python: handlers, functions, filters, step kinds, providers, hooks."""

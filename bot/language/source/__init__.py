@@ -1,1 +1,1 @@
-"""Files and words: YAML with its places, problems, texts that people write, languages, times. No I/O, no clock."""
+"""The basis of the language: YAML with its places, problems, texts of people, languages, times. No I/O, no clock."""

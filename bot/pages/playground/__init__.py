@@ -1,5 +1,5 @@
-"""A bot in the browser, for `bot dev`: the phones of made-up contacts, a map of the flows, and what happened inside.
+"""The page of `bot dev`: the phones of made-up contacts, a map of the flows, and the turns with their reasons.
 
-`playground` runs the bot beside the emulators and takes what a person does on the page; `contact_view` says what there is to see of
-a contact, `flow_map` draws the flows; `playground_app` makes pages of it, which `playground_server` serves.
+`playground` runs the bot beside the emulators and does what a person does on the page. `flow_map` draws the flows.
+`playground_app` makes the page, and `playground_server` serves it.
 """

@@ -1,3 +1,1 @@
-"""What the pages of `bot dev` and of the console share: how a contact's phone, turns and values are shown, how the pages look, and how
-they are served.
-"""
+"""Shared by the page of `bot dev` and the console: a contact's phone, turns and values, the style, and the server."""

@@ -1,1 +1,1 @@
-"""The processes of `bot serve`: a supervisor and its children: the web process, the engine, and the console's."""
+"""The processes of `bot serve`: a supervisor, which starts the web, engine and console processes."""

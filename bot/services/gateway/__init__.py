@@ -1,1 +1,1 @@
-"""The messaging gateway, as its specification has it: sending, and the webhook's events."""
+"""The messaging gateway's client, written from its specification: it makes requests, and reads the webhook's events."""

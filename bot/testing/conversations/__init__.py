@@ -1,1 +1,1 @@
-"""Tests of a bot: written conversations, compared with what the bot really sends; also evaluations and attacks."""
+"""Tests of a bot: conversations in YAML, compared with what the bot really sends; also evaluations and attacks."""
