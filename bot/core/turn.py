@@ -56,6 +56,10 @@ class Trace:
     notes: list[str] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)  # those notes that somebody should look into
 
+    def add_rule(self, rule: str) -> None:
+        """Add to the rule: ``start of order``, then ``start of order: answers size "large"``."""
+        self.rule += f": {rule}" if self.rule else rule
+
     def problem(self, note: str) -> None:
         """Note something that has failed and that no flow expects."""
         self.notes.append(note)

@@ -33,8 +33,12 @@ from bot.core.messages import TextMessage
 from bot.core.session import HAS_OPTED_OUT, OPTED_OUT, Frame, Session, ValidReplies
 from bot.core.text import KEPT_CHARACTERS, head
 from bot.core.turn import Counted, Turn, shown_outcome
+from bot.engine.entering import open_flow, put_again
 from bot.engine.executor import Executor
+from bot.engine.failures import ask
+from bot.engine.flow_ends import return_to_interrupted
 from bot.engine.flow_results import results_of
+from bot.engine.found_answers import look_ahead, look_by_model, take_found
 from bot.engine.migration import name_now
 from bot.engine.outside_events import (
     ask_for_words,
@@ -48,6 +52,15 @@ from bot.engine.outside_events import (
     take_signal,
     take_start,
     take_values,
+)
+from bot.engine.starting_flows import (
+    ask_what_about,
+    inputs_of,
+    interrupt,
+    start_by_event,
+    start_by_intent,
+    start_by_message,
+    triggers,
 )
 from bot.engine.timers import clamp_to_now, take_time, wake_at
 from bot.engine.turn_context import FAILURES, FlowBroken, TurnContext
@@ -79,8 +92,8 @@ def advance(library: Library, session: Session, event: Event) -> Turn:
         try:
             executor = Executor(turn)
             _take(executor, turn.event)
-            while executor.offered is not None:
-                _offer_again(executor, executor.offered)
+            while turn.offered is not None:
+                _offer_again(executor, turn.offered)
         except (FlowBroken, *FAILURES) as broken:
             turn.failure = str(broken)
             turn.trace.problem(f"ended: {turn.failure}")
@@ -148,7 +161,7 @@ def _take(executor: Executor, event: Event) -> None:
             take_close(executor, event)
         case StatusReported():
             turn.trace.rule = f"message {event.status}"
-            executor.start_by_event()
+            executor.run(start_by_event(turn))
         case StartRequested():
             take_start(executor, event)
         case SignalReceived():
@@ -244,12 +257,12 @@ def _question_to_continue(executor: Executor, reply: Reply) -> bool:
     frame.asks_to_continue = False
     if agreed:
         turn.trace.rule = "goes on"
-        executor.put_again()
+        executor.run(put_again(turn))
     else:
         turn.trace.rule = "does not go on"
         turn.remove_step_tags((frame,))
         turn.drop_flow()
-        executor.return_to_interrupted()
+        executor.run(return_to_interrupted(turn))
     return True
 
 
@@ -261,7 +274,7 @@ def _own_buttons(executor: Executor, reply: Reply) -> bool:
         return False
     if frame.question_undelivered or not _is_current(turn, frame, reply):
         return False
-    result = executor.ask(kind.answer_before_words, reply)
+    result = ask(turn, kind.answer_before_words, reply)
     executor.run(result, "tap" if reply.tap else "reply")
     return result is not None
 
@@ -320,13 +333,13 @@ def _old_tap(executor: Executor, reply: Reply) -> bool:
     if policy == "explain":
         turn.send(TextMessage(wording(turn.scope(), "old_tap")))
         if frame is not None and turn.step.kind.waits:
-            executor.put_again()
+            executor.run(put_again(turn))
     elif policy == "reopen" and known is not None and (step := _tapped_at(known, tap)) is not None:
         target = f"/{tap.flow}/{step}"
         if frame is None:
-            executor.open(target, {})
+            executor.run(open_flow(turn, target, {}))
         else:
-            executor.go(target, alone=all(each.flow != tap.flow for each in turn.session.frames))
+            executor.run(executor.go(target, alone=all(each.flow != tap.flow for each in turn.session.frames)))
     elif policy == "message" and frame is not None:
         if turn.session.waits_for_effect:
             executor.run(PostponeMessage())
@@ -361,7 +374,7 @@ def _to_word(executor: Executor, reply: Reply) -> bool:
     else:
         if word.transition.corrects:
             executor.correct(target)
-        executor.go(target, alone=of_bot)
+        executor.run(executor.go(target, alone=of_bot))
     return True
 
 
@@ -371,7 +384,7 @@ def _undelivered_question(executor: Executor, reply: Reply) -> bool:
     frame.asks_to_continue = False
     if frame.question_undelivered:
         turn.trace.rule = "put again: it had not been seen"
-        executor.put_again()
+        executor.run(put_again(turn))
         return True
     return False
 
@@ -393,27 +406,28 @@ def _gather(executor: Executor, reply: Reply) -> bool:
 
 def _answer(executor: Executor, reply: Reply) -> bool:
     """An answer to the step's question: `skip`, a choice, or a value of the variable."""
-    result = executor.ask(executor.turn.step.kind.answer, reply)
+    turn = executor.turn
+    result = ask(turn, turn.step.kind.answer, reply)
     executor.run(result, "answer")
     return result is not None
 
 
 def _to_slots(executor: Executor, reply: Reply) -> bool:
     """Answers to several questions of the flow, or another answer to an earlier one, in a message that answers nothing as a whole."""
-    return bool(executor.turn.flow.slots and reply.text) and executor.look_ahead(reply.text or "")
+    return bool(executor.turn.flow.slots and reply.text) and look_ahead(executor, reply.text or "")
 
 
 def _several_answers(executor: Executor, reply: Reply) -> bool:
     """The answer to the waiting question, where it is a slot and the message answers others, too."""
     turn = executor.turn
     asked = reply.text is not None and turn.frame.step in turn.flow.slots and " " in reply.text.strip()
-    return asked and executor.look_ahead(reply.text or "", with_others=True)
+    return asked and look_ahead(executor, reply.text or "", with_others=True)
 
 
 def _slots_by_model(executor: Executor, reply: Reply) -> bool:
     """A model looks for such answers in a text in which their readers have found none: see `_offer_again`."""
     written = bool(reply.text) and reply.tap is None and reply.payload is None
-    return written and executor.look_by_model(reply.text or "", {})
+    return written and look_by_model(executor, reply.text or "", {})
 
 
 def _interruption(executor: Executor, reply: Reply) -> bool:
@@ -423,24 +437,28 @@ def _interruption(executor: Executor, reply: Reply) -> bool:
     turn = executor.turn
     if turn.flow.interrupted is None:
         return False
-    match = executor.triggers().by_texts(reply.texts)
+    match = triggers(turn).by_texts(reply.texts)
     if match is None or match.flow == turn.flow.name:
         return False
-    _interrupt(executor, match.flow, executor.inputs_of(match))
+    _interrupt(executor, match.flow, inputs_of(turn, match))
     return True
 
 
 def _interrupt(executor: Executor, flow: str, inputs: Mapping[str, Any]) -> None:
-    executor.turn.trace.rule = f"interrupted by {flow}"
-    if executor.turn.go_back_to(flow):
-        executor.return_to_interrupted(agreed=True)
+    turn = executor.turn
+    turn.trace.rule = f"interrupted by {flow}"
+    if turn.go_back_to(flow):
+        executor.run(return_to_interrupted(turn, agreed=True))
     else:
-        executor.interrupt(flow, inputs)
+        executor.run(interrupt(turn, flow, inputs))
 
 
 def _to_intent(executor: Executor, reply: Reply) -> bool:
     """A model is asked which flow it is about, if the active flow lets others interrupt it: see `_offer_again`."""
-    return executor.turn.flow.interrupted is not None and executor.ask_what_about(reply)
+    turn = executor.turn
+    asked = None if turn.flow.interrupted is None else ask_what_about(turn, reply)
+    executor.run(asked)
+    return asked is not None
 
 
 def _other_or_retry(executor: Executor, reply: Reply) -> bool:
@@ -463,7 +481,7 @@ def _other_or_retry(executor: Executor, reply: Reply) -> bool:
 
 def _start(executor: Executor, reply: Reply) -> bool:
     """The flow that the message starts."""
-    executor.start_by_message(reply)
+    executor.run(start_by_message(executor.turn, reply))
     return True
 
 
@@ -471,7 +489,8 @@ def _offer_again(executor: Executor, offered: Redirect) -> None:
     """Offer a message that a model was asked about: to the flow that it is about, or with the answers in it; else to what comes
     after `_to_intent`, or after `_slots_by_model`.
     """
-    turn, reply, executor.offered = executor.turn, offered.message, None
+    turn, reply = executor.turn, offered.message
+    turn.offered = None
     if reply is None:
         _edited_flow(executor, Reply())
     elif offered.anew:
@@ -481,7 +500,7 @@ def _offer_again(executor: Executor, offered: Redirect) -> None:
             _offer_found(executor, offered.found, reply)
     elif not _edited_flow(executor, reply):
         if turn.session.frame is None:
-            executor.start_by_intent(offered.flow, reply)
+            executor.run(start_by_intent(turn, offered.flow, reply))
         elif offered.flow is None:
             _other_or_retry(executor, reply)
         else:
@@ -493,7 +512,7 @@ def _offer_found(executor: Executor, found: Mapping[str, str], reply: Reply) -> 
     """Take the answers that were found in a message; without any, it is like one in which no model has looked."""
     if executor.turn.session.frame is None:  # an edit has ended the conversation
         take_message(executor, reply)
-    elif not executor.take_found(found, reply.text or "") and not _to_intent(executor, reply):
+    elif not take_found(executor, found, reply.text or "") and not _to_intent(executor, reply):
         _other_or_retry(executor, reply)
 
 
@@ -564,12 +583,12 @@ def _word_in(turn: TurnContext, texts: Iterable[str]) -> Word | None:
 def _go_from_no_flow(executor: Executor, word: Word, target: str, reply: Reply) -> None:
     """Take a word's transition for a contact who is in no flow: what it sets and clears are variables of the flow that it opens."""
     if target == ROUTE:
-        executor.start_by_message(reply)
+        executor.run(start_by_message(executor.turn, reply))
     elif target.startswith("/"):
         turn, scope = executor.turn, executor.turn.scope()
         inputs = {item.name: item.evaluate(scope) for item in word.transition.set}
         turn.forget(word.transition.clear, target)
-        executor.open(target, inputs)
+        executor.run(open_flow(executor.turn, target, inputs))
 
 
 def _leave_unanswered(executor: Executor, outcome: str) -> None:

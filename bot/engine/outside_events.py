@@ -28,7 +28,10 @@ from bot.core.session import HAS_OPTED_OUT, Frame, Plan, Session, VoiceNote
 from bot.core.turn import WAITS
 from bot.core.values import Media
 from bot.engine.executor import Executor
+from bot.engine.failures import ask
 from bot.engine.scheduled_flows import is_decided, keep_plans, requested_inputs, signal_data
+from bot.engine.signals import deliver_signal
+from bot.engine.starting_flows import start_by_event, start_plan
 from bot.engine.turn_context import FAILURES, TurnContext
 from bot.language.flow.library import Library
 from bot.language.source.problems import did_you_mean
@@ -140,7 +143,7 @@ def _put_in_plain_text(executor: Executor, event: SendEnded) -> bool:
     if frame.asks_to_continue:
         frame.step_state = {**frame.step_state, "sent": [turn.send(TextMessage(text))]}
     else:
-        executor.run(executor.ask(turn.step.kind.in_plain_text, message))
+        executor.run(ask(turn, turn.step.kind.in_plain_text, message))
     _note_plain_text(turn)
     return True
 
@@ -164,7 +167,7 @@ def take_conversation(executor: Executor, event: ConversationOpened | Conversati
     session.name = event.name or session.name
     turn.trace.rule = "conversation"
     if isinstance(event, ConversationOpened):
-        executor.start_by_event()
+        executor.run(start_by_event(turn))
         return
     turn.trace.rule = "assigned"
     if _is_older(turn, event):
@@ -175,7 +178,7 @@ def take_conversation(executor: Executor, event: ConversationOpened | Conversati
             executor.resume(event, turn.trace.rule)
         if session.frame is not None:
             session.frame.parked_messages, session.frame.gathers_since = 0, None  # the agent's to answer, too
-        executor.start_by_event()
+        executor.run(start_by_event(turn))
     finally:  # the agent has it also where a flow is broken
         agent = event.agent or SOMEBODY
         if session.agent != agent:
@@ -193,7 +196,7 @@ def take_close(executor: Executor, event: HandoffClosed) -> None:
         return
     frame = session.frame
     if frame is None:
-        executor.start_by_event()
+        executor.run(start_by_event(turn))
     elif turn.step.kind.ignores_messages:
         frame.deferred_result = None  # what became of its message does not matter any more
         executor.resume(event, "closed")
@@ -237,7 +240,7 @@ def take_contact(executor: Executor, event: ContactChanged) -> None:
         kept = (tag for tag in session.tags if tag not in gone)
         session.tags = tuple(dict.fromkeys((*kept, *event.tags)))
         session.gateway_tags = event.tags
-    executor.start_by_event()
+    executor.run(start_by_event(executor.turn))
 
 
 # -- a program starts a flow ----------------------------------------------------------------------------
@@ -262,7 +265,7 @@ def take_start(executor: Executor, event: StartRequested) -> None:
     except FAILURES as failed:
         turn.refuse(failed)
     else:
-        executor.start_plan(plan, inputs, f"by {event.by}")
+        executor.run(start_plan(turn, plan, inputs, f"by {event.by}"))
 
 
 def take_signal(executor: Executor, event: SignalReceived) -> None:
@@ -280,7 +283,7 @@ def take_signal(executor: Executor, event: SignalReceived) -> None:
         turn.trace.rule = f"signal {event.name} by {event.by}"
         turn.refuse(failed)
     else:
-        executor.deliver_signal(plan)
+        deliver_signal(executor, plan)
 
 
 # -- an operator sets variables -----------------------------------------------------------------------

@@ -39,7 +39,7 @@ from bot.language.python.decorators import ERROR
 from bot.language.source.languages import CONTACT_LANGUAGE, OWN_WORDINGS
 from bot.language.source.wall_clock import in_zone, next_after, zone_of
 from bot.language.steps.step_facts import StepFailed
-from bot.language.steps.step_kind import Reply, ReplyId, StepContext
+from bot.language.steps.step_kind import Redirect, Reply, ReplyId, StepContext
 from bot.language.steps.step_options import Defaults
 from bot.language.steps.transition import AGAIN, BACK, Assignment, Cleared
 from bot.language.types.contact_zones import TIMEZONE
@@ -88,6 +88,9 @@ class TurnContext:
         self.drops_parked = False  # waiting messages are dropped, because the contact has gone elsewhere
         self.withheld = False  # a message was not sent, because the contact has opted out
         self.pending_input: Reply | None = None  # what the contact wrote, until a step takes it
+        self.entered = 0  # how many steps
+        self.routed = False  # a message is routed again at most once in a turn
+        self.offered: Redirect | None = None  # what a step has left for `bot.engine.advance` to offer
 
     # -- where the contact is ---------------------------------------------------------------------
 
