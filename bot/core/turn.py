@@ -90,6 +90,40 @@ class Turn:
     start: str = ""
 
 
+@mutable
+class TurnBuilder:
+    """The decisions of a turn while it is made: see `Turn`."""
+
+    effects: list[Effect] = field(default_factory=list)
+    failure: str | None = None
+    in_plain_text: bool = False
+    parks_message: bool = False
+    drops_parked: bool = False
+    start: str = ""
+
+    def build(
+        self,
+        session: Session,
+        wake_at: datetime | None,
+        trace: Trace,
+        parked: MessageReceived | Tapped | None,
+        results: tuple[Counted, ...],
+    ) -> Turn:
+        """The turn. ``parked`` is the event that brings back a message that waits."""
+        return Turn(
+            session,
+            tuple(self.effects),
+            wake_at,
+            trace,
+            self.failure,
+            self.in_plain_text,
+            parked,
+            self.drops_parked,
+            results,
+            self.start,
+        )
+
+
 @immutable
 class RecordedTurn:
     """An event and what was decided for it. ``steps`` are dicts of flow, step, outcome, target, conditions and effects.

@@ -6,8 +6,9 @@ from typing import Any
 from bot.core.text import is_blank
 from bot.engine import slots
 from bot.engine.failures import ask, failure_outcome
+from bot.engine.frames import MOST_FRAMES, arrive, push_flow
 from bot.engine.step_actions import visited
-from bot.engine.turn_context import MOST_FRAMES, FlowBroken, TurnContext
+from bot.engine.turn_context import FlowBroken, TurnContext
 from bot.language.flow.definition import Step
 from bot.language.source.word_matching import normalise
 from bot.language.steps.slot_step import SLOT_FILLING, SlotStep
@@ -21,7 +22,7 @@ def enter(turn: TurnContext, name: str) -> StepResult | None:
     """Enter a step of the active flow. Returns what it decides."""
     frame, step = turn.frame, turn.flow.steps[name]
     count_entry(turn, step)
-    turn.arrive(step)
+    arrive(turn, step)
     visits = step.options.visits
     if visits is not None:
         key = visited(frame, name)
@@ -89,9 +90,9 @@ def ask_model_for_slots(
     if before_question:
         turn.note_step()
         turn.frame.question_undelivered = True
-    turn.push_flow(f"/{SLOT_FILLING}", {}, flow.name, interrupts=True)
+    push_flow(turn, f"/{SLOT_FILLING}", {}, flow.name, interrupts=True)
     count_entry(turn, turn.step)
-    turn.arrive(turn.step)
+    arrive(turn, turn.step)
     kind = turn.step.kind
     assert isinstance(kind, SlotStep)
     return kind.look(turn.step_context(), text, flow.name, questions, found)
@@ -108,7 +109,7 @@ def open_flow(
 ) -> StepResult | None:
     """Open a flow in a frame of its own, on top of the others. Returns what its first step decides."""
     try:
-        step = turn.push_flow(target, inputs, came_from, interrupts=interrupts)
+        step = push_flow(turn, target, inputs, came_from, interrupts=interrupts)
     except TypeMismatch as mismatch:
         if turn.session.frame is None:
             raise

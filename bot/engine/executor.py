@@ -6,14 +6,17 @@
 from bot.core.events import SendEnded
 from bot.core.messages import TextMessage
 from bot.core.turn import StepTaken
+from bot.engine.contact_values import assign_values, checkpoint, roll_back
 from bot.engine.entering import enter, open_flow, put_again
 from bot.engine.failures import ask, failure_outcome
 from bot.engine.flow_ends import end_flow, migrate, offer_again, return_to_question
+from bot.engine.frames import remove_step_tags, switch_flow, take_unanswered
 from bot.engine.migration import StepChange, name_now
 from bot.engine.starting_flows import reroute
 from bot.engine.step_actions import apply_options, carry_out
 from bot.engine.step_results import note_result, send_messages, wait
 from bot.engine.turn_context import FAILURES, Failure, TurnContext
+from bot.engine.turn_effects import send
 from bot.language.flow.definition import ResolvedTransition
 from bot.language.steps.step_facts import StepFailed
 from bot.language.steps.step_kind import Awaited, LeaveStep, PostponeMessage, Redirect, RunFlow, StepResult
@@ -45,7 +48,7 @@ class Executor:
             try:
                 sent = send_messages(turn, result)
                 if result.sets and not isinstance(result, LeaveStep):
-                    turn.assign_values(result.sets)
+                    assign_values(turn, result.sets)
             except (StepFailed, TypeMismatch) as failed:
                 result, sent = LeaveStep(failure_outcome(turn, failed)), []
             if isinstance(result, LeaveStep):
@@ -60,7 +63,7 @@ class Executor:
         """Let the message wait until the active step has what it awaits. ``rule`` is for the trace."""
         self.turn.trace.rule = rule
         self.turn.frame.parked_messages += 1
-        self.turn.parks_message = True
+        self.turn.result.parks_message = True
 
     def _hand_back(self, result: Redirect, rule: str) -> None:
         """End the active flow without a return to the one below: what follows depends on the message."""
@@ -82,20 +85,20 @@ class Executor:
         set.
         """
         turn, frame, flow, outcome = self.turn, self.turn.frame, self.turn.flow, result.outcome
-        step, resolved, before = flow.steps[frame.step], flow.machine.follow(frame.step, outcome), turn.checkpoint()
+        step, resolved, before = flow.steps[frame.step], flow.machine.follow(frame.step, outcome), checkpoint(turn)
         frame.awaited_effect = None
         turn.session.apology_due = turn.session.apology_due or step.is_model_failure(outcome)
         try:
             if resolved.success:
                 apply_options(turn, step, result)
             if objection is not None:
-                turn.send(TextMessage(objection))
+                send(turn, TextMessage(objection))
             elif resolved.written is not None:
                 others = step.kind.names_in_errors
                 known = {**dict.fromkeys(others), **result.known} if others else result.known
                 carry_out(turn, resolved.written, known)
         except FAILURES as failed:
-            turn.roll_back(before)
+            roll_back(turn, before)
             return self.leave(taken, LeaveStep(failure_outcome(turn, failed, leaving=outcome), known=result.known))
         unanswered = frame.unanswered_question
         own = unanswered is not None and unanswered.partition("/")[0] == frame.flow
@@ -132,17 +135,17 @@ class Executor:
         flow ends. ``alone``: where the target is another flow, no flow below it goes on.
         """
         turn = self.turn
-        turn.remove_step_tags((turn.frame,))
+        remove_step_tags(turn, (turn.frame,))
         if target == AGAIN:
             return put_again(turn)
-        if target == BACK and (question := turn.take_unanswered()) is not None:
+        if target == BACK and (question := take_unanswered(turn)) is not None:
             return return_to_question(turn, question)
         if target in (END, BACK):
             return end_flow(turn, expired=expired and target == END, failed=failed and target == END)
         if target == ROUTE:
             return reroute(turn)
         if target.startswith("/"):
-            return enter(turn, turn.switch_flow(target, alone=alone))
+            return enter(turn, switch_flow(turn, target, alone=alone))
         return enter(turn, target)
 
     def resume(self, event: Awaited, rule: str) -> None:
@@ -169,12 +172,12 @@ class Executor:
         """Carry out the `say`, `set` and the like of a transition that is no outcome of the step's. Returns False if
         the step's errors took over: then no value was set.
         """
-        before = None if self.turn.session.frame is None else self.turn.checkpoint()
+        before = None if self.turn.session.frame is None else checkpoint(self.turn)
         try:
             carry_out(self.turn, transition)
         except FAILURES as failed:
             if before is not None:
-                self.turn.roll_back(before)
+                roll_back(self.turn, before)
             self.fail(failed)
             return False
         return True

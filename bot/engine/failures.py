@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import TypeVarTuple
 
 from bot.engine.turn_context import FAILURES, Failure, FlowBroken, TurnContext
+from bot.engine.turn_effects import call_error_hooks
 from bot.language.steps.step_kind import LeaveStep, StepContext, StepResult
 from bot.language.types.type_registry import TypeMismatch
 
@@ -35,7 +36,7 @@ def failure_outcome(turn: TurnContext, failed: Failure, leaving: str = "") -> st
         if outcome in transitions and not leaving.startswith("errors."):
             _note_failure(turn, failed)
             if outcome == "errors.else":
-                turn.call_error_hooks(str(failed))
+                call_error_hooks(turn, str(failed))
             return outcome
     raise FlowBroken(f"{turn.where}: {failed}")
 

@@ -2,9 +2,11 @@
 
 from bot.engine.entering import count_entry, enter, put_again
 from bot.engine.failures import ask
+from bot.engine.frames import arrive, change_flow, end_all, note_former_name, pop_frame, remove_step_tags, switch_flow
 from bot.engine.migration import StepChange, edited_step, name_now, target_when_gone
 from bot.engine.step_actions import carry_out
 from bot.engine.turn_context import TurnContext
+from bot.engine.turn_effects import send
 from bot.language.source.languages import wording
 from bot.language.steps import yes_no_question
 from bot.language.steps.intent_step import IntentStep
@@ -20,17 +22,19 @@ def end_flow(turn: TurnContext, *, expired: bool = False, failed: bool = False) 
     """End the active flow. Its caller continues by `then`, `expired` or `errors`. An interrupted flow continues,
     unless this one has expired.
     """
-    ended, turn.expired = turn.pop_frame(), expired
+    ended, turn.expired = pop_frame(turn), expired
     if ended.interrupts and not ended.notice:
         if not expired:
             return return_to_interrupted(turn)
-        turn.end_all()
+        end_all(turn)
     if turn.session.frame is None:
         return None
     change, result = migrate(turn)
     if change.moves or ended.notice:
         return result
-    result = ask(turn, turn.step.kind.resume, FlowEnded(expired, turn.values_of(ended), failed))
+    result = ask(
+        turn, turn.step.kind.resume, FlowEnded(expired, turn.library.values_of(ended, turn.session, turn.now), failed)
+    )
     if result is not None:
         turn.trace.rule = turn.trace.rule or "returned"
     return result
@@ -46,9 +50,9 @@ def return_to_question(turn: TurnContext, question: str) -> StepResult | None:
         return end_flow(turn)
     if frame.flow != flow:
         frame.came_from = frame.flow
-        turn.change_flow(flow)
+        change_flow(turn, flow)
     count_entry(turn, known.steps[now])
-    turn.arrive(known.steps[now])
+    arrive(turn, known.steps[now])
     frame.retries = retries
     return ask(turn, turn.step.kind.enter)
 
@@ -67,7 +71,7 @@ def return_to_interrupted(turn: TurnContext, *, agreed: bool = False) -> StepRes
     if turn.flow.interrupted != "ask" or frame.question_undelivered or agreed:
         return put_again(turn)
     name = turn.flow.name.replace("_", " ")
-    asked = turn.send(yes_no_question.question(turn.step_context(), wording(turn.scope(), "go_on", flow=name)))
+    asked = send(turn, yes_no_question.question(turn.step_context(), wording(turn.scope(), "go_on", flow=name)))
     frame.step_state = {**frame.step_state, "sent": [asked]}
     frame.silent_since = turn.event.at
     frame.asks_to_continue = True
@@ -76,7 +80,7 @@ def return_to_interrupted(turn: TurnContext, *, agreed: bool = False) -> StepRes
 
 def offer_again(turn: TurnContext, result: Redirect) -> None:
     """End the active flow, in which a model was asked about a message, and leave that to `bot.engine.advance`."""
-    if turn.pop_frame().visit == 1:
+    if pop_frame(turn).visit == 1:
         turn.session.visit = 0  # the contact has been in no flow of the bot's yet
     turn.offered = result
 
@@ -90,14 +94,14 @@ def migrate(turn: TurnContext) -> tuple[StepChange, StepResult | None]:
         return edited.change, _leave_gone(turn)
     if frame.step != edited.step:
         frame.step = edited.step
-        turn.note_former_name(turn.step)
+        note_former_name(turn, turn.step)
     if edited.change is StepChange.NONE:
         return edited.change, None
     turn.trace.notes.append(f"{turn.where} was edited")
     if edited.change is StepChange.ANEW:
-        turn.remove_step_tags((frame,))
+        remove_step_tags(turn, (frame,))
         count_entry(turn, turn.step)
-        turn.arrive(turn.step)
+        arrive(turn, turn.step)
         return edited.change, ask(turn, turn.step.kind.enter)
     frame.fingerprint = turn.step.fingerprint
     frame.question_undelivered = edited.change is StepChange.ASKED
@@ -113,11 +117,11 @@ def _leave_gone(turn: TurnContext) -> StepResult | None:
         offer_again(turn, Redirect("other", Reply(text=state["said"]), found=state.get("found")))
         return None
     target, gone = target_when_gone(turn.library, turn.frame), turn.defaults.gone
-    turn.remove_step_tags((turn.frame,))
+    remove_step_tags(turn, (turn.frame,))
     if gone is not None:
         carry_out(turn, gone)
     if target is None or target == END:
         return end_flow(turn, expired=True)
     if target.startswith("/"):
-        return enter(turn, turn.switch_flow(target, alone=gone is turn.library.bot.defaults.gone))
+        return enter(turn, switch_flow(turn, target, alone=gone is turn.library.bot.defaults.gone))
     return enter(turn, target)

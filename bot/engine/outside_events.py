@@ -33,6 +33,7 @@ from bot.engine.scheduled_flows import is_decided, keep_plans, requested_inputs,
 from bot.engine.signals import deliver_signal
 from bot.engine.starting_flows import start_by_event, start_plan
 from bot.engine.turn_context import FAILURES, TurnContext
+from bot.engine.turn_effects import add_effect, keeps_quiet, send
 from bot.language.flow.library import Library
 from bot.language.source.problems import did_you_mean
 from bot.language.steps.step_facts import StepFailed
@@ -82,9 +83,9 @@ def take_send(executor: Executor, event: SendEnded) -> None:
         _go_on(executor, event, turn.trace.rule)
     elif turn.session.agent is not None:
         return
-    elif event.outcome == "refused" and isinstance(event.message, LinkButton) and not turn.keeps_quiet:
+    elif event.outcome == "refused" and isinstance(event.message, LinkButton) and not keeps_quiet(turn):
         # without a template in its place the contact has no question to answer
-        turn.add_effect(Send(TextMessage(in_plain_text(event.message))))
+        add_effect(turn, Send(TextMessage(in_plain_text(event.message))))
         _note_plain_text(turn)
     elif frame is not None and undelivered:
         # the contact saw a template, or nothing, so their answer is not for this question: it is asked again
@@ -141,7 +142,7 @@ def _put_in_plain_text(executor: Executor, event: SendEnded) -> bool:
     if not text or message is None:
         return False
     if frame.asks_to_continue:
-        frame.step_state = {**frame.step_state, "sent": [turn.send(TextMessage(text))]}
+        frame.step_state = {**frame.step_state, "sent": [send(turn, TextMessage(text))]}
     else:
         executor.run(ask(turn, turn.step.kind.in_plain_text, message))
     _note_plain_text(turn)
@@ -149,7 +150,7 @@ def _put_in_plain_text(executor: Executor, event: SendEnded) -> bool:
 
 
 def _note_plain_text(turn: TurnContext) -> None:
-    turn.in_plain_text = True
+    turn.result.in_plain_text = True
     turn.trace.rule += ": it goes as a plain text"
 
 
@@ -260,7 +261,7 @@ def take_start(executor: Executor, event: StartRequested) -> None:
         inputs = requested_inputs(turn.library, plan.flow, plan.inputs, turn.now)
         if not is_decided(turn, plan):
             keep_plans(turn, (*session.plans, plan))
-            turn.trace.rule, turn.start = f"start of {event.flow} by {event.by}: waits", WAITS
+            turn.trace.rule, turn.result.start = f"start of {event.flow} by {event.by}: waits", WAITS
             return
     except FAILURES as failed:
         turn.refuse(failed)
@@ -358,7 +359,7 @@ def ask_for_words(turn: TurnContext) -> bool:
         turn.trace.problem(f"not transcribed: {failed}")
         return False
     session.transcribed += 1
-    session.voice_note = VoiceNote(turn.add_effect(effect), note)
+    session.voice_note = VoiceNote(add_effect(turn, effect), note)
     turn.trace.rule = "a voice note: it is transcribed first"
     return True
 

@@ -7,6 +7,7 @@ from bot.core.session import Frame, Plan, first_of_conversation
 from bot.core.turn import UNHEARD
 from bot.core.values import Record
 from bot.engine.executor import Executor
+from bot.engine.frames import remove_step_tags
 from bot.engine.scheduled_flows import heard_at
 from bot.engine.step_results import note_result
 from bot.engine.turn_context import FlowBroken, TurnContext
@@ -53,7 +54,7 @@ def _follow_signal(executor: Executor, result: LeaveStep, above: tuple[Frame, ..
     turn, frame, outcome = executor.turn, executor.turn.frame, result.outcome
     target = turn.flow.machine.follow(frame.step, outcome).target
     if target is not None:
-        turn.remove_step_tags(above)
+        remove_step_tags(turn, above)
         turn.note_unanswered(target, digression=True)
     taken = note_result(turn, result)
     try:
@@ -64,5 +65,5 @@ def _follow_signal(executor: Executor, result: LeaveStep, above: tuple[Frame, ..
     if target is None and taken.outcome == outcome:
         turn.session.frames += above
     else:
-        turn.remove_step_tags(above)
+        remove_step_tags(turn, above)
         executor.run(left)

@@ -8,8 +8,9 @@ from bot.core.events import MessageReceived, Tapped
 from bot.core.session import HAS_OPTED_OUT, Plan
 from bot.core.turn import SKIPPED, STARTED
 from bot.engine.entering import open_flow
+from bot.engine.frames import MOST_FRAMES, drop_copy, drop_flow, end_all, make_room, remove_step_tags
 from bot.engine.scheduled_flows import can_start
-from bot.engine.turn_context import MOST_FRAMES, FlowBroken, TurnContext
+from bot.engine.turn_context import FlowBroken, TurnContext
 from bot.language.expressions.template_failures import TemplateFailed
 from bot.language.flow.definition import FIRST, RETURNING
 from bot.language.flow.library import TriggerIndex, TriggerMatch, name_of_event
@@ -101,13 +102,13 @@ def start_by_event(turn: TurnContext) -> StepResult | None:
 def start_plan(turn: TurnContext, plan: Plan, inputs: Mapping[str, Any], why: str) -> StepResult | None:
     """Start the flow of a plan now, or skip it if the contact is busy."""
     if not can_start(turn, plan):
-        turn.trace.rule, turn.start = f"no start of {plan.flow}: the contact is busy", SKIPPED
+        turn.trace.rule, turn.result.start = f"no start of {plan.flow}: the contact is busy", SKIPPED
         return None
     turn.trace.rule = f"start of {plan.flow}: {why}"
-    turn.start = STARTED if turn.session.frame is None else plan.busy
+    turn.result.start = STARTED if turn.session.frame is None else plan.busy
     turn.session.broadcast = plan.broadcast
     if plan.busy == "replace":
-        turn.end_all()
+        end_all(turn)
     if turn.session.frame is None:
         return open_flow(turn, f"/{plan.flow}", inputs)
     return interrupt(turn, plan.flow, inputs, notice=plan.busy == "notice")
@@ -120,9 +121,9 @@ def interrupt(turn: TurnContext, target: str, inputs: Mapping[str, Any], *, noti
     """
     came_from = turn.frame.flow
     if turn.flow.interrupted == "drop" and not notice:
-        turn.remove_step_tags((turn.frame,))
-        turn.drop_flow()
-    turn.drop_copy(target.partition("/")[0])
-    turn.make_room()
+        remove_step_tags(turn, (turn.frame,))
+        drop_flow(turn)
+    drop_copy(turn, target.partition("/")[0])
+    make_room(turn)
     interrupts = turn.session.frame is not None
     return open_flow(turn, f"/{target}", inputs, came_from=came_from, interrupts=interrupts, notice=notice)

@@ -5,9 +5,11 @@ from typing import Any
 
 from bot.core.messages import TextMessage
 from bot.core.session import Frame
+from bot.engine.contact_values import add_tag, assign, assign_all, assign_values, remove_tag
 from bot.engine.scheduled_flows import arrange, cancel
 from bot.engine.step_results import send_messages, wait
 from bot.engine.turn_context import TurnContext
+from bot.engine.turn_effects import send
 from bot.language.flow.definition import LANGUAGE, Step
 from bot.language.steps.step_kind import NOTHING, LeaveStep
 from bot.language.steps.step_options import StepOptions
@@ -24,8 +26,8 @@ def apply_options(turn: TurnContext, step: Step, result: LeaveStep) -> None:
     """Carry out a step's `save`, `set`, `tag` and `schedule`. `set` sees the values from before. Raises a `Failure`."""
     options = step.options
     if result.saved is not NOTHING and options.save is not None:
-        turn.assign(options.save, result.saved)
-    turn.assign_values(result.sets)
+        assign(turn, options.save, result.saved)
+    assign_values(turn, result.sets)
     if options.clear or options.set:
         _assign(turn, options, turn.scope())
     if options.tag or options.untag:
@@ -47,7 +49,7 @@ def carry_out(turn: TurnContext, transition: Transition, known: Mapping[str, Any
         return
     scope = {**turn.scope(), **known} if known else turn.scope()
     if transition.say is not None:
-        turn.send(TextMessage(transition.say.render(scope)))
+        send(turn, TextMessage(transition.say.render(scope)))
     if transition.clear or transition.set:
         _assign(turn, transition, scope)
     _tag(turn, transition, scope)
@@ -61,11 +63,11 @@ def _assign(turn: TurnContext, given: StepOptions | Transition, scope: Mapping[s
     """Carry out a `clear` and a `set`: every value is evaluated before any is assigned. Raises a `Failure`."""
     frame = turn.session.frame
     if frame is None:  # then there are no variables except the contact's language and time zone
-        turn.assign_all((item for item in given.set if item.name in (LANGUAGE, TIMEZONE)), scope)
+        assign_all(turn, (item for item in given.set if item.name in (LANGUAGE, TIMEZONE)), scope)
         return
     flow = turn.library.flows.get(frame.flow)  # an edit may have removed it
     variables = {} if flow is None else flow.variables
-    turn.assign_all(given.assigned(variables), scope)
+    assign_all(turn, given.assigned(variables), scope)
     if flow is not None and frame.ahead and given.clear:
         cleared = {each.name for item in given.clear for each in item.among(variables)}
         left = {name for name, step in flow.steps.items() if step.options.save not in cleared}
@@ -74,9 +76,9 @@ def _assign(turn: TurnContext, given: StepOptions | Transition, scope: Mapping[s
 
 def _tag(turn: TurnContext, given: StepOptions | Transition, scope: Mapping[str, Any]) -> None:
     for tag in given.untag:
-        turn.untag(tag.render(scope))
+        remove_tag(turn, tag.render(scope))
     for tag in given.tag:
-        turn.tag(tag.render(scope))
+        add_tag(turn, tag.render(scope))
 
 
 def _ask_in_other_words(turn: TurnContext, body: str) -> None:
@@ -84,6 +86,6 @@ def _ask_in_other_words(turn: TurnContext, body: str) -> None:
     step = turn.known_step
     question = None if step is None else step.kind.ask_again(turn.step_context(), body)
     if question is None:
-        turn.send(TextMessage(body))
+        send(turn, TextMessage(body))
     else:
         wait(turn, question, send_messages(turn, question))

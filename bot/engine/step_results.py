@@ -1,7 +1,10 @@
 """The parts of a step's result that lead nowhere: its notes, its messages, and what the step waits for."""
 
 from bot.core.turn import StepTaken
+from bot.engine.contact_values import add_tag
 from bot.engine.turn_context import TurnContext
+from bot.engine.turn_effects import add_effect, call_hooks, let_happen, send
+from bot.engine.valid_replies import keep_replies
 from bot.language.steps.step_kind import HandOver, KeepWaiting, LeaveStep, WaitForEffect, WaitForSend, WaitHere, Waits
 
 
@@ -20,12 +23,12 @@ def send_messages(turn: TurnContext, result: LeaveStep | Waits) -> list[str]:
     """Send the messages of a result. Returns the names of their effects."""
     refs = []
     for message in result.messages:
-        ref = turn.send(message, report=isinstance(result, WaitForSend))
+        ref = send(turn, message, report=isinstance(result, WaitForSend))
         if ref is not None:
             refs.append(ref)
         turn.frame.silent_since = turn.event.at
     for event in result.happens if isinstance(result, LeaveStep) else ():
-        turn.let_happen(event)
+        let_happen(turn, event)
     return refs
 
 
@@ -36,7 +39,7 @@ def wait(turn: TurnContext, result: Waits, sent: list[str]) -> None:
     """
     frame = turn.frame
     if isinstance(result, WaitForEffect):
-        sent = [turn.add_effect(result.effect)]
+        sent = [add_effect(turn, result.effect)]
     if turn.step.kind.waits and not isinstance(result, WaitForSend):
         for each in turn.session.frames:
             each.notice = False  # the contact is asked something: the question below is far above then
@@ -53,8 +56,8 @@ def wait(turn: TurnContext, result: Waits, sent: list[str]) -> None:
         frame.step_state["sent"] = sent
     match result:
         case WaitHere(valid=valid) if valid is not None:
-            turn.keep_replies(valid)
+            keep_replies(turn, valid)
         case HandOver(tag=tag, event=event, values=values):
-            turn.tag(tag)
+            add_tag(turn, tag)
             frame.step_state["tag"] = tag
-            turn.call_hooks(event, frame.flow, step=frame.step, **values)
+            call_hooks(turn, event, frame.flow, step=frame.step, **values)
