@@ -9,7 +9,7 @@ from bot.cli.operate import CommandRefused, loaded, open_store
 from bot.core.events import TimeReached
 from bot.core.immutable import mutable
 from bot.core.session import Session
-from bot.engine.turn_context import NameScope
+from bot.engine.name_scope import NameScope
 from bot.language.expressions.grammar import check_calls
 from bot.language.expressions.template_failures import TemplateFailed
 from bot.language.expressions.templates import Expression, Template, compile_expression, compile_template

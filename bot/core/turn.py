@@ -56,6 +56,10 @@ class Trace:
     notes: list[str] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)  # those notes that somebody should look into
 
+    def add_rule(self, rule: str) -> None:
+        """Add to the rule: ``start of order``, then ``start of order: answers size "large"``."""
+        self.rule += f": {rule}" if self.rule else rule
+
     def problem(self, note: str) -> None:
         """Note something that has failed and that no flow expects."""
         self.notes.append(note)
@@ -84,6 +88,40 @@ class Turn:
     drops_parked: bool = False
     results: tuple[Counted, ...] = ()
     start: str = ""
+
+
+@mutable
+class TurnBuilder:
+    """The decisions of a turn while it is made: see `Turn`."""
+
+    effects: list[Effect] = field(default_factory=list)
+    failure: str | None = None
+    in_plain_text: bool = False
+    parks_message: bool = False
+    drops_parked: bool = False
+    start: str = ""
+
+    def build(
+        self,
+        session: Session,
+        wake_at: datetime | None,
+        trace: Trace,
+        parked: MessageReceived | Tapped | None,
+        results: tuple[Counted, ...],
+    ) -> Turn:
+        """The turn. ``parked`` is the event that brings back a message that waits."""
+        return Turn(
+            session,
+            tuple(self.effects),
+            wake_at,
+            trace,
+            self.failure,
+            self.in_plain_text,
+            parked,
+            self.drops_parked,
+            results,
+            self.start,
+        )
 
 
 @immutable

@@ -30,11 +30,17 @@ from bot.core.events import (
     ValuesSet,
 )
 from bot.core.messages import TextMessage
-from bot.core.session import HAS_OPTED_OUT, OPTED_OUT, Frame, Session, ValidReplies
+from bot.core.session import CONTACT, HAS_OPTED_OUT, OPTED_OUT, Frame, Session, ValidReplies
 from bot.core.text import KEPT_CHARACTERS, head
 from bot.core.turn import Counted, Turn, shown_outcome
+from bot.engine.contact_values import add_tag, remove_tag
+from bot.engine.entering import open_flow, put_again
 from bot.engine.executor import Executor
+from bot.engine.failures import ask
+from bot.engine.flow_ends import return_to_interrupted
 from bot.engine.flow_results import results_of
+from bot.engine.found_answers import look_ahead, look_by_model, take_found
+from bot.engine.frames import drop_flow, end_all, forget, go_back_to, remove_step_tags
 from bot.engine.migration import name_now
 from bot.engine.outside_events import (
     ask_for_words,
@@ -49,8 +55,19 @@ from bot.engine.outside_events import (
     take_start,
     take_values,
 )
+from bot.engine.starting_flows import (
+    ask_what_about,
+    inputs_of,
+    interrupt,
+    start_by_event,
+    start_by_intent,
+    start_by_message,
+    triggers,
+)
 from bot.engine.timers import clamp_to_now, take_time, wake_at
 from bot.engine.turn_context import FAILURES, FlowBroken, TurnContext
+from bot.engine.turn_effects import add_effect, call_error_hooks, call_hooks, publish, send
+from bot.engine.valid_replies import replies_to, replies_with, return_to_conversation
 from bot.language.flow.definition import Flow
 from bot.language.flow.event_receiver import OPT_OUT, RESULT, TAGS
 from bot.language.flow.library import Library
@@ -79,13 +96,13 @@ def advance(library: Library, session: Session, event: Event) -> Turn:
         try:
             executor = Executor(turn)
             _take(executor, turn.event)
-            while executor.offered is not None:
-                _offer_again(executor, executor.offered)
+            while turn.offered is not None:
+                _offer_again(executor, turn.offered)
         except (FlowBroken, *FAILURES) as broken:
-            turn.failure = str(broken)
-            turn.trace.problem(f"ended: {turn.failure}")
-            turn.call_error_hooks(turn.failure)
-            turn.end_all()
+            turn.result.failure = str(broken)
+            turn.trace.problem(f"ended: {turn.result.failure}")
+            call_error_hooks(turn, turn.result.failure)
+            end_all(turn)
     if patterns.is_up:
         turn.trace.problem(_SLOW_PATTERNS)
     _apologise(turn)
@@ -96,18 +113,7 @@ def advance(library: Library, session: Session, event: Event) -> Turn:
     _publish_changes(turn, session, results)
     _call_end_hooks(turn, session)
     _update_gateway_contact(turn, session)
-    return Turn(
-        turn.session,
-        tuple(turn.effects),
-        wake_at(turn),
-        turn.trace,
-        turn.failure,
-        turn.in_plain_text,
-        _as_parked(turn),
-        turn.drops_parked,
-        results,
-        turn.start,
-    )
+    return turn.result.build(turn.session, wake_at(turn), turn.trace, _as_parked(turn), results)
 
 
 def _take(executor: Executor, event: Event) -> None:
@@ -116,12 +122,12 @@ def _take(executor: Executor, event: Event) -> None:
     if isinstance(event, FROM_CONTACT):
         turn.session.unsolicited = False  # the contact continues the conversation, and not time
         turn.session.broadcast = None
-        turn.note_contact(event)
+        _note_contact(turn, event)
         reply, history, note = reply_of(event), turn.session.history, turn.session.voice_note
-        if turn.keeps_history:
-            turn.remember_reply(event.title if isinstance(event, Tapped) else from_contact(reply))
+        if turn.keeps_history and turn.session.agent is None:
+            turn.remember(CONTACT, event.title if isinstance(event, Tapped) else from_contact(reply))
         take_message(executor, reply)
-        if turn.parks_message or turn.session.voice_note is not note:
+        if turn.result.parks_message or turn.session.voice_note is not note:
             turn.session.history = history  # it is added when it is taken
         return
     if isinstance(event, TimeReached):
@@ -148,7 +154,7 @@ def _take(executor: Executor, event: Event) -> None:
             take_close(executor, event)
         case StatusReported():
             turn.trace.rule = f"message {event.status}"
-            executor.start_by_event()
+            executor.run(start_by_event(turn))
         case StartRequested():
             take_start(executor, event)
         case SignalReceived():
@@ -158,7 +164,19 @@ def _take(executor: Executor, event: Event) -> None:
         case ResetRequested():
             turn.trace.rule = "reset"
             turn.session.valid_replies, turn.session.voice_note = (), None
-            turn.end_all()
+            end_all(turn)
+
+
+def _note_contact(turn: TurnContext, event: MessageReceived | Tapped) -> None:
+    """Note that the contact has written: this opens the window, and may name the channel and the conversation."""
+    session = turn.session
+    session.due_count = session.refusals = 0
+    sent_at = min(event.sent_at, event.at)  # by the sender's clock: no message is written after it has come
+    if session.last_inbound is None or sent_at > session.last_inbound:
+        session.last_inbound = sent_at
+    if isinstance(event, MessageReceived):
+        session.channel = event.channel or session.channel
+        session.conversation = event.conversation or session.conversation
 
 
 # -- who gets a message -------------------------------------------------------------------------------
@@ -179,7 +197,7 @@ def take_message(executor: Executor, reply: Reply) -> None:
             if offer(executor, reply):
                 break
     now = turn.session.frame
-    turn.drops_parked = waiting > 0 and (now is None or now.visit != visit)
+    turn.result.drops_parked = waiting > 0 and (now is None or now.visit != visit)
 
 
 def _opt_out(executor: Executor, reply: Reply) -> bool:
@@ -194,14 +212,14 @@ def _opt_out(executor: Executor, reply: Reply) -> bool:
     heard = next((word for word in said if word in opt_out.words), None)
     if heard is None:
         if turn.session.opted_out and any(word in opt_out.back for word in said):
-            turn.untag(OPTED_OUT)
+            remove_tag(turn, OPTED_OUT)
         return False
     turn.trace.rule = f'opt-out "{heard}"'
-    turn.tag(OPTED_OUT)
-    turn.end_all()
+    add_tag(turn, OPTED_OUT)
+    end_all(turn)
     try:
         if opt_out.say is not None:
-            turn.send(TextMessage(opt_out.say.render(turn.scope())))
+            send(turn, TextMessage(opt_out.say.render(turn.scope())))
     finally:
         turn.session.unsolicited = True  # requests from before no longer count
     return True
@@ -244,12 +262,12 @@ def _question_to_continue(executor: Executor, reply: Reply) -> bool:
     frame.asks_to_continue = False
     if agreed:
         turn.trace.rule = "goes on"
-        executor.put_again()
+        executor.run(put_again(turn))
     else:
         turn.trace.rule = "does not go on"
-        turn.remove_step_tags((frame,))
-        turn.drop_flow()
-        executor.return_to_interrupted()
+        remove_step_tags(turn, (frame,))
+        drop_flow(turn)
+        executor.run(return_to_interrupted(turn))
     return True
 
 
@@ -261,7 +279,7 @@ def _own_buttons(executor: Executor, reply: Reply) -> bool:
         return False
     if frame.question_undelivered or not _is_current(turn, frame, reply):
         return False
-    result = executor.ask(kind.answer_before_words, reply)
+    result = ask(turn, kind.answer_before_words, reply)
     executor.run(result, "tap" if reply.tap else "reply")
     return result is not None
 
@@ -271,7 +289,7 @@ def _earlier_template(executor: Executor, reply: Reply) -> bool:
     turn, tap = executor.turn, reply.tap
     if tap is None or not turn.session.valid_replies:
         return False
-    frame, kept = turn.session.frame, turn.replies_to(tap.flow, tap.visit)
+    frame, kept = turn.session.frame, replies_to(turn, tap.flow, tap.visit)
     if kept is None or (frame is not None and frame.visit == tap.visit):
         return False
     if frame is not None and frame.awaited_effect is not None:
@@ -285,7 +303,7 @@ def _title_of_template(executor: Executor, reply: Reply) -> bool:
     turn = executor.turn
     if reply.text is None or not turn.session.valid_replies:
         return False
-    kept = turn.replies_with(reply.text)
+    kept = replies_with(turn, reply.text)
     return kept is not None and _go_back_to_template(executor, kept, reply)
 
 
@@ -293,7 +311,7 @@ def _go_back_to_template(executor: Executor, kept: ValidReplies, reply: Reply) -
     """Continue the conversation that sent a template, by a reply to it; False if that is not heard, and nothing has changed then."""
     turn, session = executor.turn, executor.turn.session
     before = session.frames, session.tags, turn.ended
-    if turn.return_to_conversation(kept):
+    if return_to_conversation(turn, kept):
         turn.trace.rule = "reply to an earlier template"
         if _own_buttons(executor, reply):
             return True
@@ -318,15 +336,15 @@ def _old_tap(executor: Executor, reply: Reply) -> bool:
     turn.trace.rule = f"old tap: {policy}"
     known = turn.library.flows.get(tap.flow)
     if policy == "explain":
-        turn.send(TextMessage(wording(turn.scope(), "old_tap")))
+        send(turn, TextMessage(wording(turn.scope(), "old_tap")))
         if frame is not None and turn.step.kind.waits:
-            executor.put_again()
+            executor.run(put_again(turn))
     elif policy == "reopen" and known is not None and (step := _tapped_at(known, tap)) is not None:
         target = f"/{tap.flow}/{step}"
         if frame is None:
-            executor.open(target, {})
+            executor.run(open_flow(turn, target, {}))
         else:
-            executor.go(target, alone=all(each.flow != tap.flow for each in turn.session.frames))
+            executor.run(executor.go(target, alone=all(each.flow != tap.flow for each in turn.session.frames)))
     elif policy == "message" and frame is not None:
         if turn.session.waits_for_effect:
             executor.run(PostponeMessage())
@@ -357,11 +375,11 @@ def _to_word(executor: Executor, reply: Reply) -> bool:
     if turn.session.frame is None:
         _go_from_no_flow(executor, word, target, reply)
     elif target == END and of_bot:
-        turn.end_all()
+        end_all(turn)
     else:
         if word.transition.corrects:
             executor.correct(target)
-        executor.go(target, alone=of_bot)
+        executor.run(executor.go(target, alone=of_bot))
     return True
 
 
@@ -371,7 +389,7 @@ def _undelivered_question(executor: Executor, reply: Reply) -> bool:
     frame.asks_to_continue = False
     if frame.question_undelivered:
         turn.trace.rule = "put again: it had not been seen"
-        executor.put_again()
+        executor.run(put_again(turn))
         return True
     return False
 
@@ -393,27 +411,28 @@ def _gather(executor: Executor, reply: Reply) -> bool:
 
 def _answer(executor: Executor, reply: Reply) -> bool:
     """An answer to the step's question: `skip`, a choice, or a value of the variable."""
-    result = executor.ask(executor.turn.step.kind.answer, reply)
+    turn = executor.turn
+    result = ask(turn, turn.step.kind.answer, reply)
     executor.run(result, "answer")
     return result is not None
 
 
 def _to_slots(executor: Executor, reply: Reply) -> bool:
     """Answers to several questions of the flow, or another answer to an earlier one, in a message that answers nothing as a whole."""
-    return bool(executor.turn.flow.slots and reply.text) and executor.look_ahead(reply.text or "")
+    return bool(executor.turn.flow.slots and reply.text) and look_ahead(executor, reply.text or "")
 
 
 def _several_answers(executor: Executor, reply: Reply) -> bool:
     """The answer to the waiting question, where it is a slot and the message answers others, too."""
     turn = executor.turn
     asked = reply.text is not None and turn.frame.step in turn.flow.slots and " " in reply.text.strip()
-    return asked and executor.look_ahead(reply.text or "", with_others=True)
+    return asked and look_ahead(executor, reply.text or "", with_others=True)
 
 
 def _slots_by_model(executor: Executor, reply: Reply) -> bool:
     """A model looks for such answers in a text in which their readers have found none: see `_offer_again`."""
     written = bool(reply.text) and reply.tap is None and reply.payload is None
-    return written and executor.look_by_model(reply.text or "", {})
+    return written and look_by_model(executor, reply.text or "", {})
 
 
 def _interruption(executor: Executor, reply: Reply) -> bool:
@@ -423,24 +442,28 @@ def _interruption(executor: Executor, reply: Reply) -> bool:
     turn = executor.turn
     if turn.flow.interrupted is None:
         return False
-    match = executor.triggers().by_texts(reply.texts)
+    match = triggers(turn).by_texts(reply.texts)
     if match is None or match.flow == turn.flow.name:
         return False
-    _interrupt(executor, match.flow, executor.inputs_of(match))
+    _interrupt(executor, match.flow, inputs_of(turn, match))
     return True
 
 
 def _interrupt(executor: Executor, flow: str, inputs: Mapping[str, Any]) -> None:
-    executor.turn.trace.rule = f"interrupted by {flow}"
-    if executor.turn.go_back_to(flow):
-        executor.return_to_interrupted(agreed=True)
+    turn = executor.turn
+    turn.trace.rule = f"interrupted by {flow}"
+    if go_back_to(turn, flow):
+        executor.run(return_to_interrupted(turn, agreed=True))
     else:
-        executor.interrupt(flow, inputs)
+        executor.run(interrupt(turn, flow, inputs))
 
 
 def _to_intent(executor: Executor, reply: Reply) -> bool:
     """A model is asked which flow it is about, if the active flow lets others interrupt it: see `_offer_again`."""
-    return executor.turn.flow.interrupted is not None and executor.ask_what_about(reply)
+    turn = executor.turn
+    asked = None if turn.flow.interrupted is None else ask_what_about(turn, reply)
+    executor.run(asked)
+    return asked is not None
 
 
 def _other_or_retry(executor: Executor, reply: Reply) -> bool:
@@ -463,7 +486,7 @@ def _other_or_retry(executor: Executor, reply: Reply) -> bool:
 
 def _start(executor: Executor, reply: Reply) -> bool:
     """The flow that the message starts."""
-    executor.start_by_message(reply)
+    executor.run(start_by_message(executor.turn, reply))
     return True
 
 
@@ -471,7 +494,8 @@ def _offer_again(executor: Executor, offered: Redirect) -> None:
     """Offer a message that a model was asked about: to the flow that it is about, or with the answers in it; else to what comes
     after `_to_intent`, or after `_slots_by_model`.
     """
-    turn, reply, executor.offered = executor.turn, offered.message, None
+    turn, reply = executor.turn, offered.message
+    turn.offered = None
     if reply is None:
         _edited_flow(executor, Reply())
     elif offered.anew:
@@ -481,7 +505,7 @@ def _offer_again(executor: Executor, offered: Redirect) -> None:
             _offer_found(executor, offered.found, reply)
     elif not _edited_flow(executor, reply):
         if turn.session.frame is None:
-            executor.start_by_intent(offered.flow, reply)
+            executor.run(start_by_intent(turn, offered.flow, reply))
         elif offered.flow is None:
             _other_or_retry(executor, reply)
         else:
@@ -493,7 +517,7 @@ def _offer_found(executor: Executor, found: Mapping[str, str], reply: Reply) -> 
     """Take the answers that were found in a message; without any, it is like one in which no model has looked."""
     if executor.turn.session.frame is None:  # an edit has ended the conversation
         take_message(executor, reply)
-    elif not executor.take_found(found, reply.text or "") and not _to_intent(executor, reply):
+    elif not take_found(executor, found, reply.text or "") and not _to_intent(executor, reply):
         _other_or_retry(executor, reply)
 
 
@@ -564,12 +588,12 @@ def _word_in(turn: TurnContext, texts: Iterable[str]) -> Word | None:
 def _go_from_no_flow(executor: Executor, word: Word, target: str, reply: Reply) -> None:
     """Take a word's transition for a contact who is in no flow: what it sets and clears are variables of the flow that it opens."""
     if target == ROUTE:
-        executor.start_by_message(reply)
+        executor.run(start_by_message(executor.turn, reply))
     elif target.startswith("/"):
         turn, scope = executor.turn, executor.turn.scope()
         inputs = {item.name: item.evaluate(scope) for item in word.transition.set}
-        turn.forget(word.transition.clear, target)
-        executor.open(target, inputs)
+        forget(turn, word.transition.clear, target)
+        executor.run(open_flow(executor.turn, target, inputs))
 
 
 def _leave_unanswered(executor: Executor, outcome: str) -> None:
@@ -620,7 +644,9 @@ def _as_parked(turn: TurnContext) -> MessageReceived | Tapped | None:
     turn happens once per event.
     """
     event = turn.event
-    return replace(event, id=_PARKED + event.id) if turn.parks_message and isinstance(event, FROM_CONTACT) else None
+    if not turn.result.parks_message or not isinstance(event, FROM_CONTACT):
+        return None
+    return replace(event, id=_PARKED + event.id)
 
 
 def merged(messages: Sequence[MessageReceived | Tapped]) -> MessageReceived | Tapped:
@@ -646,20 +672,21 @@ def _apologise(turn: TurnContext) -> None:
     session = turn.session
     if not session.apology_due:
         return
-    if session.agent is not None or any(isinstance(effect, Send) for effect in turn.effects):
+    if session.agent is not None or any(isinstance(effect, Send) for effect in turn.result.effects):
         session.apology_due = False
     if not session.apology_due or (session.frame is not None and session.frame.awaited_effect is not None):
         return
     session.apology_due = False
     if not session.window_is_open(turn.event.at):
-        turn.failure = turn.failure or "a model failed, and the contact hears nothing of it: their 24 hours are over"
+        lost = "a model failed, and the contact hears nothing of it: their 24 hours are over"
+        turn.result.failure = turn.result.failure or lost
         return
     turn.trace.problem("a model failed, and the flow says nothing: sorry")
     try:
-        turn.send(TextMessage(wording(turn.scope(), "sorry")))
+        send(turn, TextMessage(wording(turn.scope(), "sorry")))
     except FAILURES as failed:  # the bot's own text cannot be rendered
         turn.trace.problem(f"ai: sorry: {failed}")
-        turn.send(TextMessage(wording({**turn.scope(), OWN_WORDINGS: {}}, "sorry")))
+        send(turn, TextMessage(wording({**turn.scope(), OWN_WORDINGS: {}}, "sorry")))
 
 
 def _keep_quiet(turn: TurnContext) -> None:
@@ -674,14 +701,20 @@ def _keep_quiet(turn: TurnContext) -> None:
     session.plans = ()
     if turn.withheld and session.frame is not None and session.frame.awaited_effect is None:
         turn.trace.notes.append(f"ended: {HAS_OPTED_OUT}")
-        turn.end_all()
+        end_all(turn)
 
 
 def _call_end_hooks(turn: TurnContext, before: Session) -> None:
     """Call the hooks for the end of a conversation if the contact is in no flow any more."""
     last = turn.ended or before.frame
     if last is not None and not turn.session.frames:
-        turn.call_hooks(CONVERSATION_END, last.flow, expired=turn.expired, vars=turn.values_of(last))
+        call_hooks(
+            turn,
+            CONVERSATION_END,
+            last.flow,
+            expired=turn.expired,
+            vars=turn.library.values_of(last, turn.session, turn.now),
+        )
 
 
 def _update_gateway_contact(turn: TurnContext, before: Session) -> None:
@@ -699,9 +732,9 @@ def _update_gateway_contact(turn: TurnContext, before: Session) -> None:
     if {*session.tags} == known or said_itself:
         return
     if session.described:
-        turn.add_effect(PutContact(session.name or session.contact, session.email, session.tags))
+        add_effect(turn, PutContact(session.name or session.contact, session.email, session.tags))
     else:
-        turn.add_effect(ReadContact())
+        add_effect(turn, ReadContact())
 
 
 def _publish_changes(turn: TurnContext, before: Session, results: tuple[Counted, ...]) -> None:
@@ -711,10 +744,10 @@ def _publish_changes(turn: TurnContext, before: Session, results: tuple[Counted,
     flows = turn.library.flows
     for flow, step, split, way, outcome in results:
         if not split and flow in flows and step in flows[flow].reported_as.values():
-            turn.publish(RESULT, flow=flow, report=step, way=way, outcome=shown_outcome(outcome))
+            publish(turn, RESULT, flow=flow, report=step, way=way, outcome=shown_outcome(outcome))
     had, has = ([tag for tag in tags if tag != OPTED_OUT] for tags in (before.tags, turn.session.tags))
     added, removed = [tag for tag in has if tag not in had], [tag for tag in had if tag not in has]
     if added or removed:
-        turn.publish(TAGS, added=added, removed=removed, tags=has)
+        publish(turn, TAGS, added=added, removed=removed, tags=has)
     if before.opted_out != turn.session.opted_out:
-        turn.publish(OPT_OUT, opted_out=turn.session.opted_out)
+        publish(turn, OPT_OUT, opted_out=turn.session.opted_out)

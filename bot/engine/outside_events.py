@@ -28,8 +28,12 @@ from bot.core.session import HAS_OPTED_OUT, Frame, Plan, Session, VoiceNote
 from bot.core.turn import WAITS
 from bot.core.values import Media
 from bot.engine.executor import Executor
+from bot.engine.failures import ask
 from bot.engine.scheduled_flows import is_decided, keep_plans, requested_inputs, signal_data
+from bot.engine.signals import deliver_signal
+from bot.engine.starting_flows import start_by_event, start_plan
 from bot.engine.turn_context import FAILURES, TurnContext
+from bot.engine.turn_effects import add_effect, keeps_quiet, send
 from bot.language.flow.library import Library
 from bot.language.source.problems import did_you_mean
 from bot.language.steps.step_facts import StepFailed
@@ -79,9 +83,9 @@ def take_send(executor: Executor, event: SendEnded) -> None:
         _go_on(executor, event, turn.trace.rule)
     elif turn.session.agent is not None:
         return
-    elif event.outcome == "refused" and isinstance(event.message, LinkButton) and not turn.keeps_quiet:
+    elif event.outcome == "refused" and isinstance(event.message, LinkButton) and not keeps_quiet(turn):
         # without a template in its place the contact has no question to answer
-        turn.add_effect(Send(TextMessage(in_plain_text(event.message))))
+        add_effect(turn, Send(TextMessage(in_plain_text(event.message))))
         _note_plain_text(turn)
     elif frame is not None and undelivered:
         # the contact saw a template, or nothing, so their answer is not for this question: it is asked again
@@ -138,15 +142,15 @@ def _put_in_plain_text(executor: Executor, event: SendEnded) -> bool:
     if not text or message is None:
         return False
     if frame.asks_to_continue:
-        frame.step_state = {**frame.step_state, "sent": [turn.send(TextMessage(text))]}
+        frame.step_state = {**frame.step_state, "sent": [send(turn, TextMessage(text))]}
     else:
-        executor.run(executor.ask(turn.step.kind.in_plain_text, message))
+        executor.run(ask(turn, turn.step.kind.in_plain_text, message))
     _note_plain_text(turn)
     return True
 
 
 def _note_plain_text(turn: TurnContext) -> None:
-    turn.in_plain_text = True
+    turn.result.in_plain_text = True
     turn.trace.rule += ": it goes as a plain text"
 
 
@@ -164,7 +168,7 @@ def take_conversation(executor: Executor, event: ConversationOpened | Conversati
     session.name = event.name or session.name
     turn.trace.rule = "conversation"
     if isinstance(event, ConversationOpened):
-        executor.start_by_event()
+        executor.run(start_by_event(turn))
         return
     turn.trace.rule = "assigned"
     if _is_older(turn, event):
@@ -175,7 +179,7 @@ def take_conversation(executor: Executor, event: ConversationOpened | Conversati
             executor.resume(event, turn.trace.rule)
         if session.frame is not None:
             session.frame.parked_messages, session.frame.gathers_since = 0, None  # the agent's to answer, too
-        executor.start_by_event()
+        executor.run(start_by_event(turn))
     finally:  # the agent has it also where a flow is broken
         agent = event.agent or SOMEBODY
         if session.agent != agent:
@@ -193,7 +197,7 @@ def take_close(executor: Executor, event: HandoffClosed) -> None:
         return
     frame = session.frame
     if frame is None:
-        executor.start_by_event()
+        executor.run(start_by_event(turn))
     elif turn.step.kind.ignores_messages:
         frame.deferred_result = None  # what became of its message does not matter any more
         executor.resume(event, "closed")
@@ -237,7 +241,7 @@ def take_contact(executor: Executor, event: ContactChanged) -> None:
         kept = (tag for tag in session.tags if tag not in gone)
         session.tags = tuple(dict.fromkeys((*kept, *event.tags)))
         session.gateway_tags = event.tags
-    executor.start_by_event()
+    executor.run(start_by_event(executor.turn))
 
 
 # -- a program starts a flow ----------------------------------------------------------------------------
@@ -257,12 +261,12 @@ def take_start(executor: Executor, event: StartRequested) -> None:
         inputs = requested_inputs(turn.library, plan.flow, plan.inputs, turn.now)
         if not is_decided(turn, plan):
             keep_plans(turn, (*session.plans, plan))
-            turn.trace.rule, turn.start = f"start of {event.flow} by {event.by}: waits", WAITS
+            turn.trace.rule, turn.result.start = f"start of {event.flow} by {event.by}: waits", WAITS
             return
     except FAILURES as failed:
         turn.refuse(failed)
     else:
-        executor.start_plan(plan, inputs, f"by {event.by}")
+        executor.run(start_plan(turn, plan, inputs, f"by {event.by}"))
 
 
 def take_signal(executor: Executor, event: SignalReceived) -> None:
@@ -280,7 +284,7 @@ def take_signal(executor: Executor, event: SignalReceived) -> None:
         turn.trace.rule = f"signal {event.name} by {event.by}"
         turn.refuse(failed)
     else:
-        executor.deliver_signal(plan)
+        deliver_signal(executor, plan)
 
 
 # -- an operator sets variables -----------------------------------------------------------------------
@@ -355,7 +359,7 @@ def ask_for_words(turn: TurnContext) -> bool:
         turn.trace.problem(f"not transcribed: {failed}")
         return False
     session.transcribed += 1
-    session.voice_note = VoiceNote(turn.add_effect(effect), note)
+    session.voice_note = VoiceNote(add_effect(turn, effect), note)
     turn.trace.rule = "a voice note: it is transcribed first"
     return True
 

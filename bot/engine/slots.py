@@ -57,7 +57,7 @@ def found_ahead(turn: TurnContext, text: str) -> tuple[dict[str, str], bool]:
 
 def open_questions(turn: TurnContext, found: Mapping[str, str]) -> dict[str, str]:
     """The questions of the active flow's slots that have no answer yet and none in ``found``, by step, as they would be asked."""
-    frame, values = turn.frame, turn.values_of(turn.frame)
+    frame, values = turn.frame, turn.library.values_of(turn.frame, turn.session, turn.now)
     answered = {step for step in turn.flow.slots if values.get(turn.flow.steps[step].options.save or "") is not None}
     known = {*found, *frame.ahead, *(answered - {frame.step})}
     questions = ((step, _Question.of(turn, step)) for step in turn.flow.slots if step not in known)
@@ -163,5 +163,5 @@ def _piece(words: Sequence[str], first: int, end: int) -> str:
 
 def answered_before(turn: TurnContext, steps: Iterator[str]) -> list[str]:
     """The questions among these whose variable has a value already: their answer is corrected."""
-    values = turn.values_of(turn.frame)
+    values = turn.library.values_of(turn.frame, turn.session, turn.now)
     return [step for step in steps if values.get(turn.flow.steps[step].options.save or "") is not None]

@@ -4,7 +4,10 @@ from datetime import datetime, timedelta
 
 from bot.core.session import LONGEST_REST, Frame
 from bot.engine.executor import Executor
+from bot.engine.failures import ask
 from bot.engine.scheduled_flows import at_no_later, count_due, fitting_inputs, is_there, next_plan_at, take_next_due
+from bot.engine.signals import deliver_signal
+from bot.engine.starting_flows import start_plan
 from bot.engine.turn_context import FAILURES, TurnContext
 from bot.language.flow.definition import Step
 from bot.language.steps.schedule import no_later
@@ -101,7 +104,7 @@ def _take_step_time(executor: Executor) -> None:
         return
     over, reminder = turn.step.kind.wakes_at(frame.step_state), _reminder_at(turn, turn.step)
     if over is not None and over <= now:
-        result = executor.ask(turn.step.kind.enter)
+        result = ask(turn, turn.step.kind.enter)
         frame.step_state = {}  # a wait that leads to `again` begins again
         turn.trace.rule = "the time of the wait has come"
         executor.run(result)
@@ -137,7 +140,7 @@ def _take_due_plan(executor: Executor) -> None:
         turn.trace.notes.append(f"{plan.name}: {plan.signal or plan.flow} is gone")
         return
     if plan.signal is not None:
-        executor.deliver_signal(plan)
+        deliver_signal(executor, plan)
         return
     try:
         count_due(turn, plan)
@@ -145,7 +148,7 @@ def _take_due_plan(executor: Executor) -> None:
     except FAILURES as failed:
         turn.refuse(failed)
     else:
-        executor.start_plan(plan, inputs, "its time has come")
+        executor.run(start_plan(turn, plan, inputs, "its time has come"))
 
 
 def _gathered_at(frame: Frame, since: datetime, step: Step) -> datetime:

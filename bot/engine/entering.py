@@ -1,0 +1,132 @@
+"""Entering steps and flows: visits are counted, and questions that the contact has answered already are not asked."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from bot.core.text import is_blank
+from bot.engine import slots
+from bot.engine.failures import ask, failure_outcome
+from bot.engine.frames import MOST_FRAMES, arrive, push_flow
+from bot.engine.step_actions import visited
+from bot.engine.turn_context import FlowBroken, TurnContext
+from bot.language.flow.definition import Step
+from bot.language.source.word_matching import normalise
+from bot.language.steps.slot_step import SLOT_FILLING, SlotStep
+from bot.language.steps.step_kind import LeaveStep, Reply, StepResult
+from bot.language.types.type_registry import TypeMismatch
+
+MOST_STEPS = 500  # a turn; a loop that the checks could not see ends here
+
+
+def enter(turn: TurnContext, name: str) -> StepResult | None:
+    """Enter a step of the active flow. Returns what it decides."""
+    frame, step = turn.frame, turn.flow.steps[name]
+    count_entry(turn, step)
+    arrive(turn, step)
+    visits = step.options.visits
+    if visits is not None:
+        key = visited(frame, name)
+        seen = frame.visit_counts.get(key, 0)
+        if seen >= visits.most:
+            return LeaveStep("visits.else")
+        frame.visit_counts = {**frame.visit_counts, key: seen + 1}
+    known = answer_ahead(turn, name) if name in frame.ahead else None
+    return known or _read_before_asking(turn, name) or ask(turn, step.kind.enter)
+
+
+def put_again(turn: TurnContext) -> StepResult | None:
+    """Ask the whole question again. It is the same visit, so its buttons stay valid. A question is not asked
+    again while its answer is being awaited.
+    """
+    frame = turn.frame
+    if frame.awaited_effect is not None:
+        return None
+    count_entry(turn, turn.step)
+    frame.silent_since = turn.event.at
+    return ask(turn, turn.step.kind.enter)
+
+
+def count_entry(turn: TurnContext, step: Step) -> None:
+    """Count a step that the turn enters. Raises `FlowBroken` for more than `MOST_STEPS`."""
+    turn.entered += 1
+    if turn.entered > MOST_STEPS:
+        raise FlowBroken(f"{turn.frame.flow}/{step.name}: more than {MOST_STEPS} steps without waiting")
+
+
+def answer_ahead(turn: TurnContext, name: str) -> LeaveStep | None:
+    """The answer to a question that the contact has given before it was asked."""
+    frame = turn.frame
+    piece = frame.ahead[name]
+    frame.ahead = {step: text for step, text in frame.ahead.items() if step != name}
+    result = slots.answered(turn, name, piece)
+    if result is None:
+        turn.trace.notes.append(f"{turn.where}: asked, although it was answered before: that is no answer now")
+    return result
+
+
+def _read_before_asking(turn: TurnContext, name: str) -> StepResult | None:
+    """Let a model look for answers in the message that has started the flow, when its first slot is about to be asked."""
+    frame, flow = turn.frame, turn.flow
+    if frame.unread is None or name not in flow.slots:
+        return None
+    text, frame.unread = frame.unread, None
+    return ask_model_for_slots(turn, text, {}, before_question=True)
+
+
+def ask_model_for_slots(
+    turn: TurnContext, text: str, found: Mapping[str, str], *, before_question: bool = False
+) -> StepResult | None:
+    """Ask a model for answers in a text to the slots that are open. Returns None if there are none, or no model.
+
+    ``found`` are the answers that are known. ``before_question``: the active question is asked after the model has looked.
+    """
+    flow = turn.flow
+    if flow.model_slots is None or SLOT_FILLING not in turn.library.flows or is_blank(text):
+        return None
+    questions = slots.open_questions(turn, found) if len(turn.session.frames) < MOST_FRAMES else {}
+    if not questions:
+        return None
+    turn.trace.add_rule(f"a model looks for {', '.join(questions)}")
+    if before_question:
+        turn.note_step()
+        turn.frame.question_undelivered = True
+    push_flow(turn, f"/{SLOT_FILLING}", {}, flow.name, interrupts=True)
+    count_entry(turn, turn.step)
+    arrive(turn, turn.step)
+    kind = turn.step.kind
+    assert isinstance(kind, SlotStep)
+    return kind.look(turn.step_context(), text, flow.name, questions, found)
+
+
+def open_flow(
+    turn: TurnContext,
+    target: str,
+    inputs: Mapping[str, Any],
+    *,
+    came_from: str | None = None,
+    interrupts: bool = False,
+    notice: bool = False,
+) -> StepResult | None:
+    """Open a flow in a frame of its own, on top of the others. Returns what its first step decides."""
+    try:
+        step = push_flow(turn, target, inputs, came_from, interrupts=interrupts)
+    except TypeMismatch as mismatch:
+        if turn.session.frame is None:
+            raise
+        return LeaveStep(failure_outcome(turn, mismatch))
+    turn.frame.notice = notice
+    if turn.flow.slots and turn.pending_input is not None:
+        _read_ahead(turn, turn.pending_input)
+    return enter(turn, step)
+
+
+def _read_ahead(turn: TurnContext, reply: Reply) -> None:
+    """Look in the message that starts the active flow for answers to its slots. A word that starts it holds none."""
+    text = reply.text or ""
+    found, more = slots.found_ahead(turn, text)
+    if found:
+        turn.frame.ahead = found
+        turn.trace.add_rule(slots.in_words(found))
+    words = () if turn.flow.trigger is None else (normalise(word) for word, _ in turn.flow.trigger.words)
+    if turn.flow.model_slots is not None and more and reply.payload is None and normalise(text) not in words:
+        turn.frame.unread = text

@@ -1,0 +1,55 @@
+"""Failures of steps: what is tried with a step, and the outcome by which the step is left when that fails."""
+
+from collections.abc import Callable
+from typing import TypeVarTuple
+
+from bot.engine.turn_context import FAILURES, Failure, FlowBroken, TurnContext
+from bot.engine.turn_effects import call_error_hooks
+from bot.language.steps.step_kind import LeaveStep, StepContext, StepResult
+from bot.language.types.type_registry import TypeMismatch
+
+Given = TypeVarTuple("Given")
+
+
+def ask(
+    turn: TurnContext, decide: Callable[[StepContext, *Given], StepResult | None], *given: *Given
+) -> StepResult | None:
+    """The result of a function of the active step. A failure in its texts or values becomes the outcome for failures."""
+    try:
+        return decide(turn.step_context(), *given)
+    except FAILURES as failed:
+        return LeaveStep(failure_outcome(turn, failed), known=getattr(failed, "known", {}))
+
+
+def failure_outcome(turn: TurnContext, failed: Failure, leaving: str = "") -> str:
+    """The active step's outcome for a failure that happened while it was left by ``leaving``.
+
+    Raises `FlowBroken` if there is none, if that outcome fails itself, or if it led back to the same failure:
+    otherwise its texts would be sent hundreds of times.
+    """
+    transitions = turn.step.transitions
+    name = "mismatch" if isinstance(failed, TypeMismatch) else getattr(failed, "outcome", "failed")
+    note = turn.trace.notes.append if f"errors.{name}" in transitions else turn.trace.problem
+    note(f"{turn.where}: {name}: {failed}")
+    turn.frame.step_state = dict(turn.step.kind.after_failure(turn.frame.step_state))
+    for outcome in (f"errors.{name}", "errors.else"):
+        if outcome in transitions and not leaving.startswith("errors."):
+            _note_failure(turn, failed)
+            if outcome == "errors.else":
+                call_error_hooks(turn, str(failed))
+            return outcome
+    raise FlowBroken(f"{turn.where}: {failed}")
+
+
+def _note_failure(turn: TurnContext, failed: Failure) -> None:
+    """Note the state on which the failed step depends. Raises `FlowBroken` if it has failed in exactly this state
+    before.
+
+    Values of the state are never changed in place.
+    """
+    session = turn.session
+    frames = [(each.flow, each.step, each.vars, each.step_state, each.visit_counts) for each in session.frames]
+    state = frames, session.kept_variables, session.tags, session.language
+    if state in turn.failed:
+        raise FlowBroken(f"{turn.where}: {failed}: its errors lead back here, and it fails again")
+    turn.failed.append(state)

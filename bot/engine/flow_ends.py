@@ -1,0 +1,127 @@
+"""The end of a flow, and the flow below that continues. An edit may have changed or removed the step at which it waits."""
+
+from bot.engine.entering import count_entry, enter, put_again
+from bot.engine.failures import ask
+from bot.engine.frames import arrive, change_flow, end_all, note_former_name, pop_frame, remove_step_tags, switch_flow
+from bot.engine.migration import StepChange, edited_step, name_now, target_when_gone
+from bot.engine.step_actions import carry_out
+from bot.engine.turn_context import TurnContext
+from bot.engine.turn_effects import send
+from bot.language.source.languages import wording
+from bot.language.steps import yes_no_question
+from bot.language.steps.intent_step import IntentStep
+from bot.language.steps.slot_step import SlotStep
+from bot.language.steps.step_kind import FlowEnded, Redirect, Reply, StepResult
+from bot.language.steps.transition import END
+
+_ASKS_ABOUT_MESSAGE = frozenset({f"{IntentStep.verb}, waiting", SlotStep.verb})
+"""The forms of the steps at which a model is asked about a message (`bot.language.flow.definition.MADE_FLOWS`)."""
+
+
+def end_flow(turn: TurnContext, *, expired: bool = False, failed: bool = False) -> StepResult | None:
+    """End the active flow. Its caller continues by `then`, `expired` or `errors`. An interrupted flow continues,
+    unless this one has expired.
+    """
+    ended, turn.expired = pop_frame(turn), expired
+    if ended.interrupts and not ended.notice:
+        if not expired:
+            return return_to_interrupted(turn)
+        end_all(turn)
+    if turn.session.frame is None:
+        return None
+    change, result = migrate(turn)
+    if change.moves or ended.notice:
+        return result
+    result = ask(
+        turn, turn.step.kind.resume, FlowEnded(expired, turn.library.values_of(ended, turn.session, turn.now), failed)
+    )
+    if result is not None:
+        turn.trace.rule = turn.trace.rule or "returned"
+    return result
+
+
+def return_to_question(turn: TurnContext, question: str) -> StepResult | None:
+    """Return to a question that was left without an answer. If an edit has removed it, the flow ends."""
+    frame = turn.frame
+    flow, _, name = question.partition("/")
+    known, retries = turn.library.flows.get(flow), frame.unanswered_retries
+    now = None if known is None else name_now(known, name, frame.former_step_names)
+    if known is None or now is None:
+        return end_flow(turn)
+    if frame.flow != flow:
+        frame.came_from = frame.flow
+        change_flow(turn, flow)
+    count_entry(turn, known.steps[now])
+    arrive(turn, known.steps[now])
+    frame.retries = retries
+    return ask(turn, turn.step.kind.enter)
+
+
+def return_to_interrupted(turn: TurnContext, *, agreed: bool = False) -> StepResult | None:
+    """Continue an interrupted flow: its times begin again, and its question is asked. With `ask`, the contact is
+    asked first whether to continue.
+    """
+    if turn.session.frame is None:
+        return None
+    change, result = migrate(turn)
+    if change.moves:
+        return result
+    frame = turn.frame
+    frame.entered_at = turn.event.at
+    if turn.flow.interrupted != "ask" or frame.question_undelivered or agreed:
+        return put_again(turn)
+    name = turn.flow.name.replace("_", " ")
+    asked = send(turn, yes_no_question.question(turn.step_context(), wording(turn.scope(), "go_on", flow=name)))
+    frame.step_state = {**frame.step_state, "sent": [asked]}
+    frame.silent_since = turn.event.at
+    frame.asks_to_continue = True
+    return None
+
+
+def offer_again(turn: TurnContext, result: Redirect) -> None:
+    """End the active flow, in which a model was asked about a message, and leave that to `bot.engine.advance`."""
+    if pop_frame(turn).visit == 1:
+        turn.session.visit = 0  # the contact has been in no flow of the bot's yet
+    turn.offered = result
+
+
+def migrate(turn: TurnContext) -> tuple[StepChange, StepResult | None]:
+    """The effect of an edit on the active step; if the contact moves, what the next step decides."""
+    frame = turn.frame
+    edited = edited_step(turn.library, frame)
+    if edited.change is StepChange.GONE:
+        turn.trace.notes.append(f"{turn.where} is gone")
+        return edited.change, _leave_gone(turn)
+    if frame.step != edited.step:
+        frame.step = edited.step
+        note_former_name(turn, turn.step)
+    if edited.change is StepChange.NONE:
+        return edited.change, None
+    turn.trace.notes.append(f"{turn.where} was edited")
+    if edited.change is StepChange.ANEW:
+        remove_step_tags(turn, (frame,))
+        count_entry(turn, turn.step)
+        arrive(turn, turn.step)
+        return edited.change, ask(turn, turn.step.kind.enter)
+    frame.fingerprint = turn.step.fingerprint
+    frame.question_undelivered = edited.change is StepChange.ASKED
+    return edited.change, None
+
+
+def _leave_gone(turn: TurnContext) -> StepResult | None:
+    """Go to the target of `gone`. If there is none, the flow has expired. If it was the bot's own, in which a model is asked about
+    a message, the message is offered as if no model had been asked.
+    """
+    if turn.frame.awaited_effect is not None and turn.frame.form in _ASKS_ABOUT_MESSAGE:
+        state = turn.frame.step_state
+        offer_again(turn, Redirect("other", Reply(text=state["said"]), found=state.get("found")))
+        return None
+    target, gone = target_when_gone(turn.library, turn.frame), turn.defaults.gone
+    remove_step_tags(turn, (turn.frame,))
+    if gone is not None:
+        carry_out(turn, gone)
+    if target is None or target == END:
+        return end_flow(turn, expired=True)
+    if target.startswith("/"):
+        return enter(turn, switch_flow(turn, target, alone=gone is turn.library.bot.defaults.gone))
+    return enter(turn, target)

@@ -1,0 +1,63 @@
+"""A message that holds answers to several questions of the flow, or another answer to an earlier one (`bot.engine.slots`)."""
+
+from collections.abc import Mapping
+
+from bot.engine import slots
+from bot.engine.entering import answer_ahead, ask_model_for_slots, put_again
+from bot.engine.executor import Executor
+
+
+def look_ahead(executor: Executor, text: str, *, with_others: bool = False) -> bool:
+    """Look in a message for answers to the active flow's slots. The active question goes on if it is among them, else the
+    first answer is corrected that was given before; other questions are answered when they come.
+
+    Returns False if there is none; ``with_others``: if it does not answer the active question and another.
+    """
+    turn, frame = executor.turn, executor.turn.frame
+    found, more = slots.found_ahead(turn, text)
+    if not found or (with_others and (len(found) < 2 or frame.step not in found)):
+        return False
+    corrects = frame.step not in found and slots.answered_before(turn, iter(found))
+    if not more or corrects or not look_by_model(executor, text, found):
+        _answer_found(executor, found)
+    return True
+
+
+def take_found(executor: Executor, found: Mapping[str, str], said: str) -> bool:
+    """Take answers in a message to slots of the active flow, as `look_ahead` does, after a model has looked for more. Its values count
+    if their questions take them. A question that was not asked yet is answered or asked. Returns False if none counts.
+    """
+    turn, frame = executor.turn, executor.turn.frame
+    answers, undelivered = slots.taken(turn, found, said), frame.question_undelivered
+    turn.trace.add_rule(slots.in_words(answers))
+    if undelivered:
+        frame.ahead = {**frame.ahead, **answers}
+        executor.run(answer_ahead(turn, frame.step) if frame.step in answers else put_again(turn))
+    elif answers:
+        _answer_found(executor, answers)
+    return undelivered or bool(answers)
+
+
+def look_by_model(executor: Executor, text: str, found: Mapping[str, str]) -> bool:
+    """Let a model look in a message for answers to the slots that are open; ``found`` are those that are known. Returns False
+    if there is none, or no model.
+    """
+    asked = ask_model_for_slots(executor.turn, text, found) if executor.turn.step.kind.asks else None
+    executor.run(asked)
+    return asked is not None
+
+
+def _answer_found(executor: Executor, found: Mapping[str, str]) -> None:
+    """Answer the active question, else correct an earlier answer, else ask the active question again."""
+    turn, frame = executor.turn, executor.turn.frame
+    frame.ahead = {**frame.ahead, **found}
+    corrected = slots.answered_before(turn, (step for step in found if step != frame.step))
+    if frame.step in found:
+        executor.run(answer_ahead(turn, frame.step), slots.in_words(found))
+    elif corrected:
+        turn.trace.rule = f"corrects {corrected[0]}"
+        executor.correct(corrected[0])
+        executor.run(executor.go(corrected[0]))
+    else:
+        turn.trace.rule = turn.trace.rule or slots.in_words(found)
+        executor.run(put_again(turn))

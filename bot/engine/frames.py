@@ -1,0 +1,169 @@
+"""The stack of frames: the contact's open flows. Each was opened by the flow below it, or interrupts it."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from bot.core.session import Frame
+from bot.engine.contact_values import assign_values, declare_variables
+from bot.engine.turn_context import FlowBroken, TurnContext
+from bot.language.flow.definition import Step
+from bot.language.steps.transition import Cleared
+from bot.language.types.type_registry import TypeMismatch
+
+MOST_FRAMES = 10
+
+
+def push_flow(
+    turn: TurnContext, target: str, inputs: Mapping[str, Any], came_from: str | None, *, interrupts: bool
+) -> str:
+    """Put a flow on top, with its inputs. Returns its first step. Raises `TypeMismatch`, and changes nothing then."""
+    below, now = turn.session.frames, turn.event.at
+    if not below:
+        turn.session.splits = {}
+    if len(below) >= MOST_FRAMES:
+        raise FlowBroken(f"more than {MOST_FRAMES} flows are open on top of each other")
+    name, step = _place(turn, target)
+    first = turn.session.visit + 1
+    frame = Frame(name, step, 0, now, now, first_visit=first, came_from=came_from, interrupts=interrupts)
+    turn.session.frames = (*below, frame)
+    declare_variables(turn)
+    try:
+        assign_values(turn, inputs)
+    except TypeMismatch:
+        turn.session.frames = below
+        raise
+    return step
+
+
+def switch_flow(turn: TurnContext, target: str, *, alone: bool) -> str:
+    """Let the active frame continue in another flow, with the conversation's variables. Returns the step to enter
+    there.
+
+    If that flow is open below, the conversation returns to it, with its own variables, and the flows above it
+    end. Otherwise a word like "menu" would pile up flows to which nobody returns. ``alone``: the flows below it
+    end, too, unless the conversation goes back to the question that it has left.
+    """
+    session, left = turn.session, turn.frame.flow
+    name, step = _place(turn, target)
+    depth = next((n for n in range(len(session.frames), 0, -1) if session.frames[n - 1].flow == name), None)
+    session.frames = session.frames[:depth]
+    if alone and len(session.frames) > 1:
+        *below, top = session.frames
+        session.frames = (top,)
+        top.unanswered_below = tuple(below) if top.unanswered_question is not None else ()
+    if name != left:
+        turn.frame.came_from = left
+    if name != turn.frame.flow:
+        change_flow(turn, name)
+    return step
+
+
+def take_unanswered(turn: TurnContext) -> str | None:
+    """The question that was left without an answer, to return to it; what was open below it is open again."""
+    frame, session = turn.frame, turn.session
+    question, frame.unanswered_question = frame.unanswered_question, None
+    below, frame.unanswered_below = frame.unanswered_below, ()
+    session.frames = (*(replace(each) for each in below), *session.frames)
+    return question
+
+
+def change_flow(turn: TurnContext, name: str) -> None:
+    """Let the active frame be one of another flow, with the conversation's variables."""
+    frame, left = turn.frame, turn.library.flows.get(turn.frame.flow)
+    kept = {} if left is None else left.kept_values(frame.vars, turn.session.kept_variables, turn.now)
+    frame.flow = name
+    declare_variables(turn, kept)
+
+
+def arrive(turn: TurnContext, step: Step) -> None:
+    """Begin a new visit of a step, in the active frame."""
+    frame, session = turn.frame, turn.session
+    session.visit += 1
+    frame.step, frame.visit = step.name, session.visit
+    frame.entered_at = frame.silent_since = turn.event.at
+    frame.fingerprint, frame.form = step.fingerprint, step.form
+    frame.step_state, frame.awaited_effect, frame.deferred_result = {}, None, None
+    frame.accepts_messages, frame.parked_messages, frame.gathers_since = False, 0, None
+    frame.retries = frame.reminders = 0
+    frame.question_undelivered = frame.asks_to_continue = False
+    note_former_name(turn, step)
+
+
+def note_former_name(turn: TurnContext, step: Step) -> None:
+    """Note the name of the active step before an edit. It is needed if the edit is taken back."""
+    former = step.options.renamed_from
+    if former is not None and former not in turn.flow.steps:
+        frame = turn.frame
+        frame.former_step_names = {**frame.former_step_names, f"{frame.flow}/{frame.step}": former}
+
+
+def pop_frame(turn: TurnContext) -> Frame:
+    """Remove the active frame."""
+    ended = turn.ended = turn.frame
+    turn.session.frames = turn.session.frames[:-1]
+    return ended
+
+
+def drop_flow(turn: TurnContext) -> None:
+    """Remove the active flow and the flows that ran it: no conversation returns to them. A flow that they interrupted stays."""
+    while turn.session.frame is not None and not pop_frame(turn).interrupts:
+        continue
+
+
+def drop_copy(turn: TurnContext, flow: str) -> None:
+    """Remove an open copy of a flow that interrupts again, with the flows that it runs."""
+    kept: list[Frame] = []
+    dropping = False
+    for n, frame in enumerate(turn.session.frames):
+        dropping = frame.flow == flow if n and frame.interrupts else dropping
+        if not dropping:
+            kept.append(frame)
+    turn.session.frames = tuple(kept)
+
+
+def go_back_to(turn: TurnContext, flow: str) -> bool:
+    """Return to a flow that is open below and interrupted nobody; the flows above it end. Returns False if there is none."""
+    frames = turn.session.frames
+    depth = next((n for n, frame in enumerate(frames) if frame.flow == flow and not (n and frame.interrupts)), None)
+    turn.session.frames = frames if depth is None else frames[: depth + 1]
+    return depth is not None
+
+
+def make_room(turn: TurnContext) -> None:
+    """If the stack is full, drop the flow that was interrupted first, with the flows that ran it."""
+    frames = turn.session.frames
+    oldest = next((n for n, frame in enumerate(frames) if n and frame.interrupts), None)
+    if len(frames) >= MOST_FRAMES and oldest is not None:
+        frames[oldest].interrupts = False
+        turn.session.frames = frames[oldest:]
+
+
+def remove_step_tags(turn: TurnContext, frames: Iterable[Frame]) -> None:
+    """Remove the tags that these frames' steps have set while they wait."""
+    if not turn.session.tags:
+        return
+    gone = {frame.step_state.get("tag") for frame in frames}
+    turn.session.tags = tuple(tag for tag in turn.session.tags if tag not in gone)
+
+
+def end_all(turn: TurnContext) -> None:
+    """End all flows of the contact."""
+    remove_step_tags(turn, turn.session.frames)
+    turn.ended = turn.session.frame or turn.ended
+    turn.session.frames = ()
+
+
+def _place(turn: TurnContext, target: str) -> tuple[str, str]:
+    """The flow and the step of a target: ``/flow/step``, or ``/flow`` for its first step."""
+    name, _, step = target.removeprefix("/").partition("/")
+    return name, step or turn.library.flows[name].first
+
+
+def forget(turn: TurnContext, cleared: Iterable[Cleared], target: str) -> None:
+    """Take kept variables back to their first value, before the flow of a target is opened that declares them."""
+    kept = turn.library.flows[_place(turn, target)[0]].kept
+    gone = {variable.name for item in cleared for variable in item.among(kept)}
+    turn.session.kept_variables = {
+        name: value for name, value in turn.session.kept_variables.items() if name not in gone
+    }

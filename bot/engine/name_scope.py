@@ -1,0 +1,167 @@
+"""The names that templates and expressions see: the built-in ones and the active flow's variables."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from bot.core.events import MESSAGE_KINDS, Event, MessageReceived, Tapped
+from bot.core.session import Frame, Said, Session
+from bot.core.values import Record
+from bot.language.expressions.filters import DRAW, SIGNAL_ADDRESS, SIGNALS
+from bot.language.expressions.grammar import HISTORY, WINDOW_OPEN
+from bot.language.expressions.opening_hours import HOURS
+from bot.language.expressions.sandbox import OWN_FUNCTIONS
+from bot.language.expressions.template_failures import EFFORT, Effort
+from bot.language.flow.definition import LANGUAGE, Flow
+from bot.language.flow.library import Library
+from bot.language.source.languages import CONTACT_LANGUAGE, OWN_WORDINGS
+from bot.language.source.wall_clock import in_zone, zone_of
+from bot.language.steps.step_kind import ReplyId
+from bot.language.types.contact_zones import TIMEZONE
+
+_NO_VALUES: Mapping[str, Any] = {}
+
+
+class NameScope:
+    """The names for a turn's templates and expressions. They are made again when one of them has changed.
+
+    ``now`` is the event's time in the bot's time zone, or the contact's. Values are replaced and never changed in place, so comparing
+    identities is enough.
+    """
+
+    def __init__(self, library: Library, event: Event, now: datetime) -> None:
+        self._library = library  # with its own Python and random numbers, whatever the language
+        self._event = event
+        self._now = now
+        self._draws = 0
+        self._effort = Effort()
+        self._about: tuple[Any, ...] = (None,) * 6
+        self._within: tuple[Any, ...] = (None,) * 4
+        self._kept: tuple[Any, Any, Mapping[str, Any]] = None, None, _NO_VALUES
+        self._built_in: dict[str, Any] = {}
+        self._names: dict[str, Any] = {}
+
+    def move_to(self, now: datetime) -> None:
+        """The contact's time zone has changed: the same moment is ``now`` in another one."""
+        self._now = now
+        self._about = (None,) * 6
+        self._kept = None, None, _NO_VALUES
+
+    def of(self, session: Session, library: Library) -> Mapping[str, Any]:
+        """The names as a session sees them, in the language of a library."""
+        self._session = session
+        name, email, tags, language, history, spoken = self._about
+        if not (
+            library is spoken
+            and session.tags is tags
+            and session.language is language
+            and session.name is name
+            and session.email is email
+            and session.history is history
+        ):
+            self._about = session.name, session.email, session.tags, session.language, session.history, library
+            self._within = (None,) * 4
+            self._built_in = self._built_in_names(session, library)
+        frame = session.frames[-1] if session.frames else None
+        if frame is None:
+            return self._built_in
+        values, flow, came_from, kept = self._within
+        if not (
+            frame.vars is values
+            and session.kept_variables is kept
+            and frame.flow is flow
+            and frame.came_from is came_from
+        ):
+            self._within = frame.vars, frame.flow, frame.came_from, session.kept_variables
+            self._names = self._names_in(frame, session.kept_variables, library)
+        return self._names
+
+    def _built_in_names(self, session: Session, library: Library) -> dict[str, Any]:
+        names: dict[str, Any] = {
+            "contact": _contact(session),
+            "now": self._now,
+            "today": self._now.date(),
+            "came_from": None,
+            "message": self._message(),
+            WINDOW_OPEN: session.window_is_open(self._event.at),
+            DRAW: self._draw,
+            EFFORT: self._effort,
+            OWN_FUNCTIONS: self._library.own,
+            HOURS: library.bot.hours,
+            SIGNALS: library.bot.signals,
+            SIGNAL_ADDRESS: self._address,
+            OWN_WORDINGS: library.bot.wordings,
+        }
+        if self._library.keeps_history:
+            names[HISTORY] = [_said(said, self._now) for said in session.history]
+        if library.bot.languages:
+            names[LANGUAGE] = names[CONTACT_LANGUAGE] = _language(session, library.bot.languages)
+        if library.bot.contact_timezones:
+            names[TIMEZONE] = str(self._now.tzinfo)
+        return names
+
+    def _names_in(self, frame: Frame, kept: Mapping[str, Any], library: Library) -> dict[str, Any]:
+        flow = library.flows.get(frame.flow)
+        if flow is None:  # an edit has removed it
+            return {**self._built_in, "came_from": frame.came_from}
+        given = {**kept, **frame.vars} if kept else frame.vars  # an edit may have made a kept variable the frame's
+        values = given
+        if flow.kept or given.keys() != flow.variables.keys():
+            values = {name: given.get(name, variable.value) for name, variable in flow.variables.items()}
+        if flow.kept:
+            values.update(self._kept_values(flow, frame, kept))
+        if library.bot.contact_timezones:  # the contact may have moved since the value was saved
+            zone = zone_of(self._now)
+            values = {
+                name: in_zone(value, zone) if type(value) is datetime else value for name, value in values.items()
+            }
+        return {**self._built_in, "came_from": frame.came_from, **values}
+
+    def _kept_values(self, flow: Flow, frame: Frame, kept: Mapping[str, Any]) -> Mapping[str, Any]:
+        if not (self._kept[0] is flow and self._kept[1] is kept):
+            self._kept = flow, kept, flow.kept_values(frame.vars, kept, self._now)
+        return self._kept[2]
+
+    def _message(self) -> Record:
+        """What the contact sent or tapped in this turn; its values are null for other events."""
+        event = self._event
+        text: str | None = None
+        kind: str | None = None
+        tapped = isinstance(event, Tapped)
+        match event:
+            case MessageReceived(kind="text"):
+                tapped = ReplyId.parse(event.text or "") is not None  # a tap may come as its id (docs/decisions.md)
+                text, kind = None if tapped else event.text, event.kind
+            case MessageReceived():
+                text = event.text if event.transcribed else None
+                kind = event.kind if event.kind in MESSAGE_KINDS else "other"
+            case Tapped():
+                text, kind = event.title, "text"
+        return Record("message", {"text": text, "kind": kind, "tapped": tapped})
+
+    def _address(self, signal: str) -> str | None:
+        """The address by which a signal reaches the active run; None where there is none."""
+        session = self._session
+        if not session.frames:
+            return None
+        return self._library.addresses.address(signal, session.contact, session.frames[-1].first_visit, session.visit)
+
+    def _draw(self) -> float:
+        """The turn's next random number."""
+        self._draws += 1
+        return self._library.draw(f"{self._event.id}/{self._draws}")
+
+
+def _contact(session: Session) -> Record:
+    fields = {"id": session.contact, "name": session.name, "email": session.email, "tags": list(session.tags)}
+    return Record("contact", fields)
+
+
+def _said(said: Said, now: datetime) -> Record:
+    fields = {"role": said.role, "text": said.text, "at": said.at.astimezone(now.tzinfo)}
+    return Record("message", fields)
+
+
+def _language(session: Session, languages: tuple[str, ...]) -> str:
+    """The contact's language, if the bot still speaks it; else the language of the flows."""
+    return session.language if session.language in languages else languages[0]

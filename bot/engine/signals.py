@@ -1,0 +1,69 @@
+"""Signals: the step that waits for a signal hears it and is left by it."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from bot.core.session import Frame, Plan, first_of_conversation
+from bot.core.turn import UNHEARD
+from bot.core.values import Record
+from bot.engine.executor import Executor
+from bot.engine.frames import remove_step_tags
+from bot.engine.scheduled_flows import heard_at
+from bot.engine.step_results import note_result
+from bot.engine.turn_context import FlowBroken, TurnContext
+from bot.language.expressions.template_failures import TemplateFailed
+from bot.language.steps.step_kind import LeaveStep
+from bot.language.steps.step_options import signal_outcomes
+
+
+def deliver_signal(executor: Executor, signal: Plan) -> None:
+    """Let the step hear a signal that waits for it: the active one, else one that runs the active flow. If nobody hears it,
+    the trace has a note.
+    """
+    turn, frames = executor.turn, executor.turn.session.frames
+    turn.trace.rule = f"signal {signal.signal}"
+    known = {"event": Record("event", signal.inputs)}
+    for depth in range(len(frames), first_of_conversation(frames), -1):
+        turn.session.frames = frames[:depth]
+        heard = _match_signal(turn, signal, known)
+        if heard is not None:
+            _follow_signal(executor, heard, frames[depth:])
+            return
+    turn.session.frames = frames
+    turn.trace.rule += f": {UNHEARD}"
+
+
+def _match_signal(turn: TurnContext, signal: Plan, known: Mapping[str, Any]) -> LeaveStep | None:
+    """How the active step is left by a signal: by its first transition whose condition holds; None where none does."""
+    seen: list[tuple[str, Any]] = []
+    try:
+        for outcome, heard in signal_outcomes(heard_at(turn, turn.frame, signal)):
+            if heard.condition is not None:
+                seen.append((heard.condition.explained, heard.condition.evaluate({**turn.scope(), **known})))
+            if heard.condition is None or seen[-1][1]:
+                return LeaveStep(outcome, known=known, conditions=tuple(seen))
+    except TemplateFailed as failed:
+        turn.trace.problem(f"{turn.where}: signals: {failed}")
+        return None
+    turn.trace.notes += [f"{turn.where}: not heard: {condition} is not true" for condition, _ in seen]
+    return None
+
+
+def _follow_signal(executor: Executor, result: LeaveStep, above: tuple[Frame, ...]) -> None:
+    """The active step has heard a signal. The flows ``above`` end, unless it goes on waiting for the one that it runs."""
+    turn, frame, outcome = executor.turn, executor.turn.frame, result.outcome
+    target = turn.flow.machine.follow(frame.step, outcome).target
+    if target is not None:
+        remove_step_tags(turn, above)
+        turn.note_unanswered(target, digression=True)
+    taken = note_result(turn, result)
+    try:
+        left = executor.leave(taken, result)
+    except FlowBroken:
+        turn.session.frames += above  # they end as well, with their steps' tags
+        raise
+    if target is None and taken.outcome == outcome:
+        turn.session.frames += above
+    else:
+        remove_step_tags(turn, above)
+        executor.run(left)

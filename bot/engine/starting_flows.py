@@ -1,0 +1,129 @@
+"""The starts of flows: by a message, an event, a model's answer or a plan. Each returns what the flow's first step decides."""
+
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import Any
+
+from bot.core.events import MessageReceived, Tapped
+from bot.core.session import HAS_OPTED_OUT, Plan
+from bot.core.turn import SKIPPED, STARTED
+from bot.engine.entering import open_flow
+from bot.engine.frames import MOST_FRAMES, drop_copy, drop_flow, end_all, make_room, remove_step_tags
+from bot.engine.scheduled_flows import can_start
+from bot.engine.turn_context import FlowBroken, TurnContext
+from bot.language.expressions.template_failures import TemplateFailed
+from bot.language.flow.definition import FIRST, RETURNING
+from bot.language.flow.library import TriggerIndex, TriggerMatch, name_of_event
+from bot.language.steps.intent_step import INTENTS
+from bot.language.steps.step_kind import Reply, StepResult
+from bot.language.types.type_registry import Answer, InvalidAnswer
+
+
+def triggers(turn: TurnContext) -> TriggerIndex:
+    """All starts of flows for this contact, in their language."""
+    return turn.library.triggers[RETURNING if turn.session.visit else FIRST]
+
+
+def start_by_message(turn: TurnContext, reply: Reply) -> StepResult | None:
+    """Start the flow that a message is for."""
+    starts = triggers(turn)
+    match, by_event = starts.by_texts(reply.texts), starts.by_event(turn.event)
+    if match is None and by_event is None and (asked := ask_what_about(turn, reply)) is not None:
+        return asked
+    flow = by_event or starts.otherwise if match is None else match.flow
+    handed_on = f"{turn.trace.rule}: " if turn.trace.rule else ""  # by a word, or by `other`
+    if flow is None:
+        turn.trace.rule = f"{handed_on}no flow starts by this"
+        return None
+    turn.pending_input = reply
+    by = "" if match else f": {name_of_event(turn.event)}" if by_event else ": otherwise"
+    turn.trace.rule = f"{handed_on}start of {flow}{by}"
+    return open_flow(turn, f"/{flow}", {} if match is None else inputs_of(turn, match))
+
+
+def start_by_intent(turn: TurnContext, flow: str | None, reply: Reply) -> StepResult | None:
+    """Start the flow that a message is about, as a model or the contact says; None: what every other message starts."""
+    flow, by = flow or triggers(turn).otherwise, "about" if flow else "otherwise"
+    if flow is None:
+        turn.trace.rule += ": no flow starts by this"
+        return None
+    turn.trace.rule += f": start of {flow}: {by}"
+    turn.pending_input = reply
+    return open_flow(turn, f"/{flow}", {})
+
+
+def ask_what_about(turn: TurnContext, reply: Reply) -> StepResult | None:
+    """Ask a model which flow a message is about. Returns None if there is nothing to ask."""
+    frame = turn.session.frame
+    written = reply.text and reply.text.strip() and reply.tap is None and reply.payload is None
+    if not written or INTENTS not in turn.library.flows or len(turn.session.frames) >= MOST_FRAMES:
+        return None
+    turn.pending_input = reply
+    turn.trace.rule = f"{turn.trace.rule}: " if turn.trace.rule else ""
+    turn.trace.rule += "a model is asked what it is about"
+    came_from = None if frame is None else frame.flow
+    return open_flow(turn, f"/{INTENTS}", {}, came_from=came_from, interrupts=frame is not None)
+
+
+def inputs_of(turn: TurnContext, match: TriggerMatch) -> dict[str, Any]:
+    """The inputs that a text gives to the flow that it starts: as an answer would, if it fits."""
+    inputs: dict[str, Any] = {}
+    variables = turn.library.flows[match.flow].variables
+    for name, text in match.given.items():
+        with suppress(InvalidAnswer, TemplateFailed):
+            inputs[name] = variables[name].accept(Answer(text), turn.now, turn.scope())
+    return inputs
+
+
+def reroute(turn: TurnContext) -> StepResult | None:
+    """Route the message again as a new one (`route`)."""
+    event, reply = turn.event, turn.pending_input
+    if reply is None and isinstance(event, MessageReceived | Tapped):
+        reply = Reply(text=event.title if isinstance(event, Tapped) else event.text)
+    if turn.routed or reply is None:
+        raise FlowBroken("`route` has no message to hand on, or leads to itself")
+    turn.routed = True
+    turn.session.frames = ()
+    return start_by_message(turn, reply)
+
+
+def start_by_event(turn: TurnContext) -> StepResult | None:
+    """Start the flow that waits for this event. A contact who is in a flow, or with an agent, stays there."""
+    flow = triggers(turn).by_event(turn.event)
+    if flow is None or turn.session.frame is not None or turn.session.agent is not None:
+        return None
+    if turn.session.opted_out:
+        turn.trace.rule = f"no start of {flow} by {name_of_event(turn.event)}: {HAS_OPTED_OUT}"
+        return None
+    turn.trace.rule = f"start of {flow}: {name_of_event(turn.event)}"
+    return open_flow(turn, f"/{flow}", {})
+
+
+def start_plan(turn: TurnContext, plan: Plan, inputs: Mapping[str, Any], why: str) -> StepResult | None:
+    """Start the flow of a plan now, or skip it if the contact is busy."""
+    if not can_start(turn, plan):
+        turn.trace.rule, turn.result.start = f"no start of {plan.flow}: the contact is busy", SKIPPED
+        return None
+    turn.trace.rule = f"start of {plan.flow}: {why}"
+    turn.result.start = STARTED if turn.session.frame is None else plan.busy
+    turn.session.broadcast = plan.broadcast
+    if plan.busy == "replace":
+        end_all(turn)
+    if turn.session.frame is None:
+        return open_flow(turn, f"/{plan.flow}", inputs)
+    return interrupt(turn, plan.flow, inputs, notice=plan.busy == "notice")
+
+
+def interrupt(turn: TurnContext, target: str, inputs: Mapping[str, Any], *, notice: bool = False) -> StepResult | None:
+    """Interrupt the active flow by another (``flow``, or ``flow/step``). An open copy of that flow is dropped.
+
+    ``notice``: the interrupted flow continues in any case; if nothing was asked, its question is not asked again.
+    """
+    came_from = turn.frame.flow
+    if turn.flow.interrupted == "drop" and not notice:
+        remove_step_tags(turn, (turn.frame,))
+        drop_flow(turn)
+    drop_copy(turn, target.partition("/")[0])
+    make_room(turn)
+    interrupts = turn.session.frame is not None
+    return open_flow(turn, f"/{target}", inputs, came_from=came_from, interrupts=interrupts, notice=notice)

@@ -1,0 +1,91 @@
+"""The actions on the way out of a step: its options (`save`, `set`, `tag`), and the `say`, `set`, `ask` of its transition."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from bot.core.messages import TextMessage
+from bot.core.session import Frame
+from bot.engine.contact_values import add_tag, assign, assign_all, assign_values, remove_tag
+from bot.engine.scheduled_flows import arrange, cancel
+from bot.engine.step_results import send_messages, wait
+from bot.engine.turn_context import TurnContext
+from bot.engine.turn_effects import send
+from bot.language.flow.definition import LANGUAGE, Step
+from bot.language.steps.step_kind import NOTHING, LeaveStep
+from bot.language.steps.step_options import StepOptions
+from bot.language.steps.transition import Transition
+from bot.language.types.contact_zones import TIMEZONE
+
+
+def visited(frame: Frame, step: str) -> str:
+    """The name under which a frame counts the visits of a step of its flow."""
+    return f"{frame.flow}/{step}"
+
+
+def apply_options(turn: TurnContext, step: Step, result: LeaveStep) -> None:
+    """Carry out a step's `save`, `set`, `tag` and `schedule`. `set` sees the values from before. Raises a `Failure`."""
+    options = step.options
+    if result.saved is not NOTHING and options.save is not None:
+        assign(turn, options.save, result.saved)
+    assign_values(turn, result.sets)
+    if options.clear or options.set:
+        _assign(turn, options, turn.scope())
+    if options.tag or options.untag:
+        _tag(turn, options, turn.scope())
+    if options.cancel or options.schedule:
+        arrange(turn, options)
+    if options.reset:
+        reset = {visited(turn.frame, each.text) for each in options.reset}
+        counts = turn.frame.visit_counts.items()
+        turn.frame.visit_counts = {key: count for key, count in counts if key not in reset}
+
+
+def carry_out(turn: TurnContext, transition: Transition, known: Mapping[str, Any] | None = None) -> None:
+    """Carry out a transition's `say`, `set`, `tag`, `cancel` and `ask`, before its target. Raises a `Failure`.
+
+    ``known`` are further names for its templates.
+    """
+    if not transition.acts:
+        return
+    scope = {**turn.scope(), **known} if known else turn.scope()
+    if transition.say is not None:
+        send(turn, TextMessage(transition.say.render(scope)))
+    if transition.clear or transition.set:
+        _assign(turn, transition, scope)
+    _tag(turn, transition, scope)
+    if transition.cancel:
+        cancel(turn, transition.cancel, scope)
+    if transition.ask is not None:
+        _ask_in_other_words(turn, transition.ask.render(scope))
+
+
+def _assign(turn: TurnContext, given: StepOptions | Transition, scope: Mapping[str, Any]) -> None:
+    """Carry out a `clear` and a `set`: every value is evaluated before any is assigned. Raises a `Failure`."""
+    frame = turn.session.frame
+    if frame is None:  # then there are no variables except the contact's language and time zone
+        assign_all(turn, (item for item in given.set if item.name in (LANGUAGE, TIMEZONE)), scope)
+        return
+    flow = turn.library.flows.get(frame.flow)  # an edit may have removed it
+    variables = {} if flow is None else flow.variables
+    assign_all(turn, given.assigned(variables), scope)
+    if flow is not None and frame.ahead and given.clear:
+        cleared = {each.name for item in given.clear for each in item.among(variables)}
+        left = {name for name, step in flow.steps.items() if step.options.save not in cleared}
+        frame.ahead = {step: text for step, text in frame.ahead.items() if step in left}
+
+
+def _tag(turn: TurnContext, given: StepOptions | Transition, scope: Mapping[str, Any]) -> None:
+    for tag in given.untag:
+        remove_tag(turn, tag.render(scope))
+    for tag in given.tag:
+        add_tag(turn, tag.render(scope))
+
+
+def _ask_in_other_words(turn: TurnContext, body: str) -> None:
+    """Ask the active step's question in these words. If it has no question, they are only said."""
+    step = turn.known_step
+    question = None if step is None else step.kind.ask_again(turn.step_context(), body)
+    if question is None:
+        send(turn, TextMessage(body))
+    else:
+        wait(turn, question, send_messages(turn, question))

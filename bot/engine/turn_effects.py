@@ -1,0 +1,86 @@
+"""The effects of a turn: messages, calls of hooks, events for others."""
+
+from dataclasses import replace
+from typing import Any
+
+from bot.core.effects import Effect, EmitEvent, Publish, RunHook, Send
+from bot.core.events import SignalReceived, StartRequested
+from bot.core.messages import Message, TemplateMessage, clipped, fits, in_words, violations
+from bot.core.session import BOT, HAS_OPTED_OUT, effect_ref
+from bot.engine.turn_context import TurnContext
+from bot.language.expressions.templates import TemplateFailed
+from bot.language.python.decorators import ERROR
+from bot.language.steps.step_facts import StepFailed
+
+
+def keeps_quiet(turn: TurnContext) -> bool:
+    """True if the contact has opted out and did not ask for the message that would be sent now."""
+    return turn.session.unsolicited and turn.session.opted_out
+
+
+def send(turn: TurnContext, message: Message, *, report: bool = False) -> str | None:
+    """Send a message, shortened to the gateway's limits. Returns the effect's name. Raises `StepFailed`.
+
+    None: it is not sent, because the contact has opted out and did not ask for it.
+    """
+    if keeps_quiet(turn):
+        turn.withheld = True
+        turn.trace.notes.append(f"not sent: {HAS_OPTED_OUT}")
+        return None
+    if not fits(message) and (broken := violations(message := clipped(message))):
+        raise StepFailed("failed", f"a message that the gateway does not take: {'; '.join(broken)}")
+    if turn.keeps_history:
+        turn.remember(BOT, in_words(message))
+    instead = None if isinstance(message, TemplateMessage) else _template_instead(turn)
+    return add_effect(turn, Send(message, instead, report))
+
+
+def add_effect(turn: TurnContext, effect: Effect) -> str:
+    """Add an effect. Returns its name."""
+    turn.result.effects.append(effect)
+    return effect_ref(turn.event.id, len(turn.result.effects) - 1)
+
+
+def let_happen(turn: TurnContext, event: StartRequested | SignalReceived) -> None:
+    """Add that something happens to another contact; its name and time follow from this turn's."""
+    add_effect(
+        turn, EmitEvent(replace(event, id=effect_ref(turn.event.id, len(turn.result.effects)), at=turn.event.at))
+    )
+
+
+def _template_instead(turn: TurnContext) -> TemplateMessage | None:
+    """The template that replaces the message when the window is closed: the step's, the flow's or the bot's."""
+    notice = turn.defaults.window_closed
+    if notice is None:
+        return None
+    try:
+        return notice.message(turn.scope())
+    except TemplateFailed as failed:
+        turn.trace.problem(f"window_closed: {failed}")
+        return None
+
+
+def call_hooks(turn: TurnContext, event: str, flow: str | None, **told: Any) -> None:
+    """Call the hooks for an event, those of this flow and those of all, and deliver it if `bot.yml` asks for that.
+    Both are done by effects, so that a crash loses none.
+    """
+    publish(turn, event, flow=flow, **told)
+    for hook in turn.library.hooks:
+        if hook.event == event and hook.flow in (None, flow):
+            add_effect(
+                turn, RunHook(hook.name, {"contact": turn.session.contact, "at": turn.now, "flow": flow, **told})
+            )
+
+
+def publish(turn: TurnContext, event: str, **data: Any) -> None:
+    """Deliver an event to the address under `events_to`, if it is one of those that go there."""
+    receiver = turn.library.bot.events_to
+    if receiver is not None and event in receiver.on:
+        add_effect(turn, Publish(event, turn.event.at, data))
+
+
+def call_error_hooks(turn: TurnContext, reason: str) -> None:
+    """Call the error hooks: something failed at the active step, and it has no transition for this error by its name."""
+    frame = turn.session.frame
+    flow, step = (None, None) if frame is None else (frame.flow, frame.step)
+    call_hooks(turn, ERROR, flow, step=step, reason=reason)

@@ -1,0 +1,73 @@
+"""Replies to earlier templates, which are valid for a time: the conversation goes on as it was when the template was sent."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import timedelta
+
+from bot.core.session import Frame, ValidReplies, first_of_conversation
+from bot.engine.frames import MOST_FRAMES, drop_flow, make_room, remove_step_tags
+from bot.engine.migration import edited_step
+from bot.engine.turn_context import TurnContext
+
+MOST_VALID = 20  # templates of one contact whose replies lead on from where they were sent
+
+
+def keep_replies(turn: TurnContext, valid: timedelta) -> None:
+    """Keep the active conversation as it is, so that the replies of the template that it has sent lead on from here."""
+    session, now = turn.session, turn.event.at
+    begun, visit = first_of_conversation(session.frames), turn.frame.visit
+    conversation = tuple(replace(frame) for frame in session.frames[begun:])
+    others = (each for each in session.valid_replies if each.until > now and each.frames[-1].visit != visit)
+    session.valid_replies = (*others, ValidReplies(now + valid, conversation))[-MOST_VALID:]
+
+
+def replies_to(turn: TurnContext, flow: str, visit: int) -> ValidReplies | None:
+    """The conversation that sent a template at this visit, while its replies are valid and the step still is what it was."""
+    sent = ((kept, kept.frames[-1]) for kept in _still_valid(turn))
+    return next((kept for kept, top in sent if (top.flow, top.visit) == (flow, visit)), None)
+
+
+def replies_with(turn: TurnContext, title: str) -> ValidReplies | None:
+    """The conversation that sent a template with a reply of this title; None where several did."""
+    found = [kept for kept in _still_valid(turn) if title in _titles_of(turn, kept.frames[-1])]
+    return found[0] if len(found) == 1 else None
+
+
+def _still_valid(turn: TurnContext) -> Iterator[ValidReplies]:
+    for kept in turn.session.valid_replies:
+        moved = any(edited_step(turn.library, each).change.moves for each in kept.frames)
+        if turn.event.at < kept.until and not moved:
+            yield kept
+
+
+def _titles_of(turn: TurnContext, frame: Frame) -> set[str]:
+    step = turn.library.flows[frame.flow].steps[edited_step(turn.library, frame).step]
+    return {answer.owner for answer in step.kind.answers()}
+
+
+def return_to_conversation(turn: TurnContext, kept: ValidReplies) -> bool:
+    """Put a conversation on top as it was. A copy of its flow that is open ends, with the flows above it, else the active flow
+    is interrupted. Returns False if it lets nothing interrupt it, or too many flows are open.
+    """
+    frames, flow = tuple(replace(frame) for frame in turn.session.frames), kept.frames[0].flow
+    copy = next((n for n, frame in enumerate(frames) if frame.flow == flow and (frame.interrupts or not n)), None)
+    own = bool(frames) and frames[first_of_conversation(frames)].flow == flow
+    if frames and not own and turn.flow.interrupted is None:
+        return False
+    if copy is not None:
+        remove_step_tags(turn, frames[copy:])
+        turn.session.frames = frames[:copy]
+    elif frames and turn.flow.interrupted == "drop":
+        remove_step_tags(turn, frames[-1:])
+        drop_flow(turn)
+    make_room(turn)
+    below = turn.session.frames
+    if len(below) + len(kept.frames) > MOST_FRAMES:
+        return False
+    first, *above = (replace(frame) for frame in kept.frames)
+    first.interrupts = bool(below)
+    turn.session.frames = (*below, first, *above)
+    top, step = turn.frame, edited_step(turn.library, turn.frame).step
+    top.step, top.entered_at, top.silent_since = step, turn.event.at, turn.event.at
+    top.fingerprint = turn.step.fingerprint
+    return True
