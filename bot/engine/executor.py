@@ -149,7 +149,7 @@ class Executor:
         turn, frame = self.turn, self.turn.frame
         if isinstance(result, WaitForEffect):
             sent = [turn.add_effect(result.effect)]
-        if turn.step.kind.waits and not isinstance(result, WaitForSend):
+        if turn.step.facts.waits and not isinstance(result, WaitForSend):
             for each in turn.session.frames:
                 each.notice = False  # the contact is asked something: the question below is far above then
         if not isinstance(result, KeepWaiting):
@@ -192,7 +192,7 @@ class Executor:
             if objection is not None:
                 turn.send(TextMessage(objection))
             elif resolved.written is not None:
-                others = step.kind.names_in_errors
+                others = step.facts.names_in_errors
                 self._run_actions(
                     resolved.written, {**dict.fromkeys(others), **result.known} if others else result.known
                 )
@@ -201,7 +201,7 @@ class Executor:
             return self._leave(taken, LeaveStep(self._outcome_of(failed, leaving=outcome), known=result.known))
         unanswered = frame.unanswered_question
         own = unanswered is not None and unanswered.partition("/")[0] == frame.flow
-        answered = step.kind.asks and not isinstance(turn.event, SendEnded)  # a message that went is no answer
+        answered = step.facts.asks and not isinstance(turn.event, SendEnded)  # a message that went is no answer
         if own and resolved.success and resolved.target != BACK and answered:
             frame.unanswered_question, frame.unanswered_below = None, ()  # the contact has answered
         put_again = objection is not None and resolved.target == AGAIN  # the objection has done so
@@ -480,7 +480,7 @@ class Executor:
         """Let a model look in a message for answers to the slots that are open; ``found`` are those that are known. Returns False
         if there is none, or no model.
         """
-        asked = self._look_by_model(text, found) if self.turn.step.kind.asks else None
+        asked = self._look_by_model(text, found) if self.turn.step.facts.asks else None
         self.run(asked)
         return asked is not None
 

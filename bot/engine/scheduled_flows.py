@@ -138,8 +138,8 @@ def can_start(turn: TurnContext, plan: Plan) -> bool:
     if frame is None:
         return True
     if plan.busy == "replace":
-        return not turn.step.kind.ignores_messages
-    free = not frame.is_occupied and not turn.step.kind.ignores_messages and len(session.frames) < MOST_FRAMES
+        return not turn.step.facts.ignores_messages
+    free = not frame.is_occupied and not turn.step.facts.ignores_messages and len(session.frames) < MOST_FRAMES
     return plan.busy in CUTS_IN and free
 
 

@@ -152,7 +152,7 @@ class TurnContext:
         Leaving and returning does not change how often the question was repeated.
         """
         frame = self.session.frame
-        if frame is not None and target not in (None, AGAIN, BACK) and self.step.kind.asks:
+        if frame is not None and target not in (None, AGAIN, BACK) and self.step.facts.asks:
             frame.unanswered_question, frame.unanswered_retries = self.where, frame.retries if digression else 0
             frame.unanswered_below = ()
 
@@ -297,7 +297,7 @@ class TurnContext:
 
     def _titles_of(self, frame: Frame) -> set[str]:
         step = self.library.flows[frame.flow].steps[edited_step(self.library, frame).step]
-        return {answer.owner for answer in step.kind.answers()}
+        return {answer.owner for answer in step.facts.answers}
 
     def return_to_conversation(self, kept: ValidReplies) -> bool:
         """Put a conversation on top as it was. A copy of its flow that is open ends, with the flows above it, else the active flow

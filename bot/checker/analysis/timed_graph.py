@@ -74,7 +74,7 @@ class StepNodes:
 
     def run_at(self, place: StepId) -> list[tuple[StepNode, int]]:
         """The nodes at which the flows begin that a step runs, each with how often it may run in a row."""
-        runs = self._graph.steps[place].kind.flows_run()
+        runs = self._graph.steps[place].facts.flows_run
         return [(self.first(self._graph.opened_by(run.flow)), run.most) for run in runs]
 
     def entered(self) -> Iterator[tuple[StepNode, StepNode]]:
@@ -137,7 +137,7 @@ def keeps_waiting(edge: Edge) -> bool:
 
 
 def _different(graph: Graph, place: StepId, step: Step) -> tuple[TimedEdge, ...]:
-    runs = tuple((graph.opened_by(run.flow), run.most) for run in step.kind.flows_run())
+    runs = tuple((graph.opened_by(run.flow), run.most) for run in step.facts.flows_run)
     reminders = _reminders_at(graph, place)
     plans = bool(step.options.schedule)
     found: dict[tuple[object, ...], TimedEdge] = {}
@@ -159,7 +159,7 @@ def _in_window(graph: Graph, step: Step, edge: Edge) -> bool:
     """True if an edge is not taken, whatever the values are, while the window is closed: a condition of it does not hold
     then, or the step waits for the contact then.
     """
-    if step.kind.waits and edge.success and edge.cause is Cause.RESULT:
+    if step.facts.waits and edge.success and edge.cause is Cause.RESULT:
         return True
     given = [each for each in step.given(edge.outcome) if WINDOW_OPEN in each.condition.names]
     if not given:
@@ -178,7 +178,7 @@ def _reminders_at(graph: Graph, place: StepId) -> int:
     """How many reminders follow each other at a step: none after the time-out, if that comes first."""
     step = graph.steps[place]
     stays = any(edge.cause is Cause.REMINDER and keeps_waiting(edge) for edge in graph.edges[place])
-    remind, timeout = step.defaults.remind if step.kind.waits else None, step.timeout
+    remind, timeout = step.defaults.remind if step.facts.waits else None, step.timeout
     if remind is None or remind.after is None:
         return 0
     most = (remind.most or 1) if stays else 1
@@ -191,7 +191,7 @@ def _reminders_at(graph: Graph, place: StepId) -> int:
 
 def _seconds(step: Step, edge: Edge, reminders: int) -> float:
     """The longest dwell time at a step before it is left by an edge without a word of the contact (docs/language/time.md)."""
-    rest, reminded = step.kind.rest, _reminded(step, reminders)
+    rest, reminded = step.facts.waits_for, _reminded(step, reminders)
     match edge.cause:
         case Cause.REMINDER:
             return reminded
@@ -205,7 +205,7 @@ def _seconds(step: Step, edge: Edge, reminders: int) -> float:
             return UNBOUNDED if rest.longest is None else rest.longest.total_seconds()
         case Cause.PERSON:
             return UNBOUNDED
-        case Cause.REPLY if step.kind.can_gather and step.defaults.gather:
+        case Cause.REPLY if step.facts.can_gather and step.defaults.gather:
             return step.defaults.gather.total_seconds()
     return 0.0
 
@@ -218,7 +218,7 @@ def _reminded(step: Step, reminders: int) -> float:
 
 def _longest_rest(step: Step, reminders: int) -> float:
     """How long the conversation stays at a step at most without a word of the contact; of a flow that it runs nothing is known."""
-    rest = step.kind.rest
+    rest = step.facts.waits_for
     if rest is not None and rest.what in (RestFor.TIME, RestFor.RESULT):
         return UNBOUNDED if rest.longest is None else rest.longest.total_seconds()
     return _until_timeout(step, _reminded(step, reminders)) or UNBOUNDED
@@ -228,13 +228,13 @@ def rests_during_run(graph: Graph, place: StepId) -> Iterator[tuple[StepId, floa
     """The steps at which the conversation can be while a step runs a flow, each with how long it stays there at most."""
 
     def opened(at: StepId) -> list[StepId]:
-        return [graph.opened_by(run.flow) for run in graph.steps[at].kind.flows_run()]
+        return [graph.opened_by(run.flow) for run in graph.steps[at].facts.flows_run]
 
     def onward(at: StepId) -> list[StepId]:
         return opened(at) + [edge.target for edge in graph.edges[at] if edge.target is not None and not edge.ends_all]
 
     for each in reachable(opened(place), onward):
-        rest = graph.steps[each].kind.rest
+        rest = graph.steps[each].facts.waits_for
         if rest is not None and rest.what is not RestFor.FLOW:
             yield each, _longest_rest(graph.steps[each], _reminders_at(graph, each))
 

@@ -108,12 +108,12 @@ def draw_flow(graph: Graph, name: str, flags: FindingIndex, *, everything: bool 
 
 def box_kind(step: Step) -> BoxKind:
     """The kind of box for a step, by what a conversation does there."""
-    kind = step.kind
-    if kind.rest is not None and kind.rest.what is not RestFor.RESULT:
-        return _BY_REST[kind.rest.what]
-    if kind.most_messages:
+    waits_for = step.facts.waits_for
+    if waits_for is not None and waits_for.what is not RestFor.RESULT:
+        return _BY_REST[waits_for.what]
+    if step.facts.most_messages:
         return BoxKind.SAYS
-    return BoxKind.WORKS if kind.rest is None else BoxKind.CALLS
+    return BoxKind.WORKS if waits_for is None else BoxKind.CALLS
 
 
 @dataclass

@@ -46,7 +46,7 @@ def _why(place: StepId, graph: Graph, reachability: Reachability) -> str:
     """What to do about it. After a run, the flow that is run never ends in this way."""
     runs = [edge.source for edge in graph.edges_to[place] if not reachability.can_be_taken(edge)]
     if runs:
-        flow = next(graph.steps[runs[0]].kind.flows_run()).flow
+        flow = graph.steps[runs[0]].facts.flows_run[0].flow
         return f'let flow {flow}, which step "{runs[0][1]}" runs, end'
     return "let something lead to it, or take it out"
 
@@ -93,8 +93,9 @@ def _fallen_into(graph: Graph) -> Iterator[tuple[StepId, StepId]]:
     for flow in graph.library.flows.values():
         names = list(flow.steps)
         for number, (before, name) in enumerate(pairwise(names), 1):
-            kind, behind = flow.steps[name].kind, {(flow.name, later) for later in names[number + 1 :]}
-            tells = kind.most_messages > 0 if kind.rest is None else kind.rest.what is RestFor.PERSON
+            facts, behind = flow.steps[name].facts, {(flow.name, later) for later in names[number + 1 :]}
+            waits_for = facts.waits_for
+            tells = facts.most_messages > 0 if waits_for is None else waits_for.what is RestFor.PERSON
             onward = [edge for edge in graph.edges[flow.name, before] if edge.success]
             falls = all(_falls(graph, edge) and edge.target == (flow.name, name) for edge in onward)
             if tells and onward and falls and behind.isdisjoint(edge.target for edge in graph.edges[flow.name, name]):
@@ -111,7 +112,7 @@ def _is_failure(edge: Edge, graph: Graph) -> bool:
     """True if an edge is taken because something went wrong. Else, it may be any other case; then the step must say so."""
     if edge.outcome == "else" and edge.target is not None:
         step = graph.steps[edge.target]
-        texts = (sent.text.source for sent in step.kind.sends() if isinstance(sent, SentText))
+        texts = (sent.text.source for sent in step.facts.sends if isinstance(sent, SentText))
         return any(_APOLOGY.search(text) for text in (step.name.replace("_", " "), *texts))
     return edge.outcome.startswith("errors.") or edge.outcome.endswith(".else")
 

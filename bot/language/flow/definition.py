@@ -25,7 +25,7 @@ from bot.language.steps.control_steps import UnreadStep
 from bot.language.steps.http_services import HttpService
 from bot.language.steps.intent_step import INTENTS, SURE, Intent
 from bot.language.steps.slot_step import SLOT_FILLING
-from bot.language.steps.step_facts import ChoiceFacts, Given, Outcome, Used
+from bot.language.steps.step_facts import ChoiceFacts, Given, Outcome, StepFacts, Used
 from bot.language.steps.step_kind import StepKind
 from bot.language.steps.step_options import (
     SIGNAL,
@@ -173,27 +173,28 @@ class Step:
     name: str
     mark: Mark
     kind: StepKind
+    facts: StepFacts  # of its kind, computed when it was read
     options: StepOptions
     defaults: Defaults
     fingerprint: str
     transitions: Mapping[str, ResolvedTransition] = field(default_factory=dict)
     written: str = ""
 
-    @cached_property
+    @property
     def outcomes(self) -> Mapping[str, Outcome]:
         """All the outcomes that its kind can have."""
-        return self.kind.outcomes()
+        return self.facts.outcomes
 
     @cached_property
     def splits(self) -> bool:
         """True if it sends contacts different ways by `share()`: results are counted for each of these."""
         conditions = (given.condition for outcome in self.outcomes.values() for given in outcome.given)
-        return not self.kind.waits and any(condition.calls_function(SHARE) for condition in conditions)
+        return not self.facts.waits and any(condition.calls_function(SHARE) for condition in conditions)
 
     @cached_property
     def form(self) -> str:
-        """How it waits: see `StepKind.form`."""
-        return self.kind.form
+        """How it waits. After an edit that changes this, the step is entered again."""
+        return f"{self.kind.verb}, waiting" if self.facts.waits else self.kind.verb
 
     @cached_property
     def refusal(self) -> str | None:
@@ -202,17 +203,17 @@ class Step:
         `errors.refused`, wherever that is written. `errors.else` of a question only where the step itself has it: it
         is better put again than given up for what is inherited.
         """
-        if not self.kind.refusable:
+        if not self.facts.refusable:
             return None
         if "errors.refused" in self.transitions:
             return "errors.refused"
-        named = (self.options if self.kind.needs_window else self).defaults.errors or {}
+        named = (self.options if self.facts.needs_window else self).defaults.errors or {}
         return "errors.else" if "else" in named and "errors.else" in self.transitions else None
 
     @cached_property
     def timeout(self) -> Timed | None:
         """The time-out that applies to it: an inherited one only where it waits for the contact. None: it waits for ever."""
-        timeout = self.defaults.timeout if self.kind.waits else self.options.defaults.timeout
+        timeout = self.defaults.timeout if self.facts.waits else self.options.defaults.timeout
         return None if timeout is None or timeout.never else timeout
 
     @property
@@ -228,7 +229,7 @@ class Step:
     @property
     def signals(self) -> Signals:
         """The signals that it hears while it waits, by their names."""
-        return (self.defaults.signals or {}) if self.kind.hears_signals else {}
+        return (self.defaults.signals or {}) if self.facts.hears_signals else {}
 
     def given(self, outcome: str) -> tuple[Given, ...]:
         """What must have come about for the step to be left so."""
@@ -238,7 +239,7 @@ class Step:
 
     def is_model_failure(self, outcome: str) -> bool:
         """True if it is a model that could not answer the contact, if the step is left so: an error, or a bound."""
-        if not self.kind.asks_models:
+        if not self.facts.asks_models:
             return False
         return outcome.startswith("errors.") or (outcome in self.outcomes and not self.outcomes[outcome].success)
 
@@ -250,7 +251,7 @@ class Step:
     @cached_property
     def uses(self) -> tuple[Used, ...]:
         """Every template and expression that is written on it: its kind's, its transitions' and its options'."""
-        return tuple(uses_of(self.kind, self.outcomes.values(), self.options))
+        return tuple(uses_of(self.facts, self.options))
 
 
 @dataclass(frozen=True)
@@ -317,7 +318,7 @@ class Flow:
     def _takes_any_words(self, question: str) -> bool:
         step = self.steps.get(question)
         variable = None if step is None else self.variables.get(step.options.save or "")
-        return step is not None and variable is not None and variable.takes_any_words and not step.kind.choices_alone
+        return step is not None and variable is not None and variable.takes_any_words and not step.facts.choices_alone
 
     @cached_property
     def machine(self) -> FlowMachine:
@@ -326,11 +327,11 @@ class Flow:
 
     def can_be_tapped(self, step: Step) -> bool:
         """True if something is sent at a step that can be tapped. Whether to go on is asked wherever a flow cut in."""
-        kind, asks_to_go_on = step.kind, self.interrupted == "ask"
-        if kind.takes_words and (asks_to_go_on or (kind.waits and kind.asks_models)):
+        facts, asks_to_go_on = step.facts, self.interrupted == "ask"
+        if facts.takes_words and (asks_to_go_on or (facts.waits and facts.asks_models)):
             return True
         return any(
-            isinstance(sent, ChoiceFacts) or (isinstance(sent, SentTemplate) and sent.replies) for sent in kind.sends()
+            isinstance(sent, ChoiceFacts) or (isinstance(sent, SentTemplate) and sent.replies) for sent in facts.sends
         )
 
 

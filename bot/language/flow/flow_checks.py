@@ -290,8 +290,8 @@ def _refuse_common(item: Cleared, problems: Problems) -> None:
 
 def _check_saved_and_cleared(step: Step, variables: Mapping[str, Variable], problems: Problems) -> None:
     """A value that a step saves would be lost at once."""
-    options, kind = step.options, step.kind
-    lost = {options.save, *kind.gives} & {item.name for item in options.assigned(variables)}
+    options = step.options
+    lost = {options.save, *step.facts.gives} & {item.name for item in options.assigned(variables)}
     lost -= {item.name for item in options.set}
     for name in sorted(each for each in lost if each is not None):
         what = f'step "{step.name}": "clear" takes back what the step gives to "{name}"'
@@ -318,7 +318,7 @@ def _check_saves(flow: Flow, problems: Problems) -> None:
         if step.options.save is None:
             continue
         variable = _declared(step.options.save, step.options.save_mark, flow, problems)
-        for saved in step.kind.saved_values():
+        for saved in step.facts.saved_values:
             if variable is None or (saved.altered and not check_written(variable, saved.altered, problems)):
                 continue
             if all(text.constant for text in templates_in(saved.value)):
@@ -386,7 +386,7 @@ def _check_value(
 
 def _check_runs(flow: Flow, flows: Mapping[str, Flow], targets: Targets, problems: Problems) -> None:
     for step in flow.steps.values():
-        for run in step.kind.flows_run():
+        for run in step.facts.flows_run:
             other = flows.get(run.flow)
             if other is None:
                 targets.check_flow(run.flow, run.mark)
@@ -405,7 +405,7 @@ def _check_runs(flow: Flow, flows: Mapping[str, Flow], targets: Targets, problem
 def _check_failing_runs(flow: Flow, failing: Collection[str], problems: Problems) -> None:
     """A flow that is run and fails is the failure of the step that runs it, which leads somewhere."""
     for step in flow.steps.values():
-        for run in step.kind.flows_run():
+        for run in step.facts.flows_run:
             if run.flow in failing and not step.transitions.keys() & {"errors.failed", "errors.else"}:
                 what = f'step "{step.name}" has no `errors.else`: a failure that ends flow {run.flow} leads nowhere'
                 fix = "add errors: {else: ...}; errors: {failed: next} goes on all the same"
@@ -416,7 +416,7 @@ def _check_schedules(flow: Flow, flows: Mapping[str, Flow], problems: Problems) 
     """What goes into a flow that starts later, or for another contact, is one of its variables."""
     for step in flow.steps.values():
         later = ((schedule.target, schedule.inputs) for schedule in step.options.schedule)
-        elsewhere = ((start.target, start.inputs) for start in step.kind.flows_started())
+        elsewhere = ((start.target, start.inputs) for start in step.facts.flows_started)
         for target, inputs in (*later, *elsewhere):
             if (other := flows.get(target.flow)) is not None:
                 _check_needed(f"flow {other.name}", other.variables, inputs, target.mark, problems)
@@ -460,7 +460,7 @@ def _check_slots(flow: Flow, problems: Problems) -> None:
     """A slot is a question whose answer can be told from other words, and which has a variable for it."""
     for step in (flow.steps[name] for name in flow.slots if not flow.steps[name].unread):
         name, variable = step.name, flow.variables.get(step.options.save or "")
-        if not step.kind.asks or variable is None:
+        if not step.facts.asks or variable is None:
             what = f'slots: step "{name}" asks nothing that is saved'
             problems.add("E110", step.mark, what, "name a question with save")
         elif name in flow.free_slots and flow.model_slots is None:
@@ -482,19 +482,17 @@ def _check_signals(bot: BotDefinition, flows: Mapping[str, Flow], problems: Prob
                     there = ", ".join(declared) or "no data"
                     fix = did_you_mean(path[1], declared, f"it has {there}: declare more in bot.yml")
                     problems.add("E301", text.mark, f'signal "{name}" has no "{path[1]}"', fix)
-    for name, mark, data in (
-        sent for step in steps for sent in step.kind.signals_sent() if sent[0]
-    ):  # else it was not read
-        declared = _declared_signal(bot, name, mark, problems)
+    for sent in (sent for step in steps for sent in step.facts.signals_sent if sent.name):  # else it was not read
+        declared = _declared_signal(bot, sent.name, sent.mark, problems)
         if declared is None:
             continue
-        _check_needed(f'signal "{name}"', declared, data, mark, problems)
-        for item in data:
+        _check_needed(f'signal "{sent.name}"', declared, sent.data, sent.mark, problems)
+        for item in sent.data:
             if item.name in declared:
                 _check_constant(declared[item.name], item, problems)
             else:
                 fix = did_you_mean(item.name, declared, "declare it in bot.yml")
-                problems.add("E301", item.mark, f'signal "{name}" has no "{item.name}"', fix)
+                problems.add("E301", item.mark, f'signal "{sent.name}" has no "{item.name}"', fix)
 
 
 def _declared_signal(bot: BotDefinition, name: str, mark: Mark, problems: Problems) -> Mapping[str, Variable] | None:
@@ -512,11 +510,11 @@ def _check_needs(bot: BotDefinition, flows: Mapping[str, Flow], problems: Proble
     given = {item.name for flow in flows.values() for item in _assignments_of(flow)}
     given |= {item.name for item in _assignments_of_bot(bot)}
     for step in steps:
-        given |= {step.options.save or "", *step.kind.gives}
-        given |= {item.name for run in step.kind.flows_run() for item in run.inputs}
+        given |= {step.options.save or "", *step.facts.gives}
+        given |= {item.name for run in step.facts.flows_run for item in run.inputs}
     for flow in flows.values():
         for step in flow.steps.values():
-            for need in step.kind.needs():
+            for need in step.facts.needs:
                 variable = flow.variables[need.variable]
                 if isinstance(variable, STRUCTURES) and variable.value is None and variable.name not in given:
                     what = (
@@ -566,7 +564,7 @@ def _check_answers(flow: Flow, problems: Problems) -> None:
     """Two answers of one question that take the same word."""
     for step in flow.steps.values():
         taken: dict[str, str] = {}
-        for answer in step.kind.answers():
+        for answer in step.facts.answers:
             said = answer.text.casefold() if answer.exact else normalise(answer.text)
             first = taken.setdefault(said, answer.owner)
             if first != answer.owner:
@@ -586,7 +584,7 @@ def _check_taken_first(bot: BotDefinition, flow: Flow, problems: Problems) -> No
             _report_taken(here, said, word.mark, f'step "{step.name}": {word.named(said)}', problems)
         here = {**_always(own, "a word of the step"), **here}
         heard = {**own, **flow.words, **bot.words}
-        for answer in step.kind.answers():
+        for answer in step.facts.answers:
             of = "" if answer.text == answer.owner else f' of "{answer.owner}"'
             what = f'step "{step.name}": "{answer.text}"{of}'
             if answer.before_words:
@@ -628,7 +626,7 @@ def _always(words: Words, what: str) -> dict[str, str]:
 
 def _answers_always(step: Step) -> dict[str, str]:
     """The same of the step's answers that come before any word."""
-    answers = (answer for answer in step.kind.answers() if answer.before_words and answer.always)
+    answers = (answer for answer in step.facts.answers if answer.before_words and answer.always)
     return {normalise(answer.text): "a reply to the template" for answer in answers}
 
 

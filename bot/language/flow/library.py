@@ -193,7 +193,7 @@ class Library:
     def asks_models(self) -> bool:
         """True if any step asks a model. Without one, nobody is asked what a message is about, or which answers it holds."""
         flows = (flow for flow in self.flows.values() if flow.name not in MADE_FLOWS)
-        return any(step.kind.asks_models for flow in flows for step in flow.steps.values())
+        return any(step.facts.asks_models for flow in flows for step in flow.steps.values())
 
     def without_model(self) -> "Library":
         """The same bot where there is no model to ask what a message is about, or which answers it holds."""
@@ -454,6 +454,6 @@ def _written_uses(library: Library) -> Iterator[TemplateUse]:
             own = step.defaults.window_closed
             if own is not None and own is not inherited and own is not of_flow:
                 yield TemplateUse(step.mark, own)
-            for sent in step.kind.sends():
+            for sent in step.facts.sends:
                 if isinstance(sent, SentTemplate):
                     yield TemplateUse(step.mark, sent.notice, sent.replies)

@@ -57,7 +57,7 @@ class Targets:
             for step in flow.steps.values():
                 for schedule in step.options.schedule:
                     self._check_target(schedule.target, flow)
-                for start in step.kind.flows_started():
+                for start in step.facts.flows_started:
                     self._check_target(start.target, flow)
 
     def _check_defaults(self, defaults: Defaults) -> None:
@@ -74,7 +74,7 @@ class Targets:
         step = None if flow is None else flow.steps.get(transition.then.text)
         if step is None and flow is not None and is_name(transition.then.text) and transition.then.text not in RESERVED:
             return  # which is a problem of the target
-        if step is None or not (step.kind.asks or step.unread):
+        if step is None or not (step.facts.asks or step.unread):
             what = f'"{transition.then.text}" asks nothing that could be corrected'
             fix = "write `then`" if flow is None else f"name a step of flow {flow.name} with a question"
             self._problems.add("E110", transition.then.mark, what, fix)
@@ -196,15 +196,15 @@ def _leads(place: StepId, step: Step, flows: Mapping[str, Flow], failing: Collec
         return [_place(resolved.target, place, flows) for resolved in transitions if resolved.target is not None]
 
     bounded = step.options.visits is not None and step.transitions["visits.else"].target != AGAIN
-    passes = not step.kind.pauses or (step.kind.rest is not None and step.kind.rest.over)
-    run_fails = any(run.flow in failing for run in step.kind.flows_run())
+    passes = not step.facts.pauses or (step.facts.waits_for is not None and step.facts.waits_for.over)
+    run_fails = any(run.flow in failing for run in step.facts.flows_run)
     fails = run_fails or "errors.else" in step.outcomes or step.refusal is not None
     past = [
         resolved
         for name, resolved in step.transitions.items()
-        if passes and (fails or not name.startswith("errors.")) and not (step.kind.pauses and _is_later(name))
+        if passes and (fails or not name.startswith("errors.")) and not (step.facts.pauses and _is_later(name))
     ]
-    runs = (flows[run.flow] for run in step.kind.flows_run() if run.flow in flows and flows[run.flow].steps)
+    runs = (flows[run.flow] for run in step.facts.flows_run if run.flow in flows and flows[run.flow].steps)
     return _Leads(
         [(flow.name, flow.first) for flow in runs],
         places(past),
@@ -294,7 +294,7 @@ def _can_fail(flow: Flow, failing: Collection[str], words: Words, texts: bool) -
 
 
 def _ends_failed(step: Step, failing: Collection[str], texts: bool) -> bool:
-    runs = any(run.flow in failing for run in step.kind.flows_run())
+    runs = any(run.flow in failing for run in step.facts.flows_run)
     fails = texts or runs or "errors.else" in step.outcomes or step.refusal is not None
     return fails and any(
         resolved.target == END for name, resolved in step.transitions.items() if name.startswith("errors.")

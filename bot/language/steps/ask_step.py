@@ -27,9 +27,12 @@ from bot.language.steps.step_facts import (
     AnswerText,
     DefaultTarget,
     Outcome,
-    Saved,
+    Rest,
+    RestFor,
     SavedResult,
+    Sent,
     SentText,
+    StepFacts,
     StepFailed,
     Used,
     only_if,
@@ -39,7 +42,6 @@ from bot.language.steps.step_kind import (
     LeaveStep,
     ReadContext,
     Reply,
-    Sent,
     StepContext,
     StepKind,
     StepResult,
@@ -101,7 +103,6 @@ class AskStep(StepKind):
     keys = KeySet(_ASK, _HEADER, _FOOTER, *CHOICES, _ACCEPTS, _SKIP, _OTHER)
     options = SOME_HAVE
     saves = True
-    waits = True
 
     @classmethod
     def read(cls, fields: Fields, reading: ReadContext) -> Self:
@@ -138,13 +139,25 @@ class AskStep(StepKind):
         else:
             check_error_names(fields, SENDING, "a question has no error", f"write {', '.join(SENDING)}, else")
 
-    @property
-    def choices_alone(self) -> bool:
-        """True if only its choices answer it."""
-        return self.choices is not None and self.closed
+    def facts(self) -> StepFacts:
+        """Return the facts of a question: it may fail where there can be nothing to choose from, or a file to keep."""
+        choices = self.choices
+        return StepFacts(
+            waits_for=Rest(RestFor.CONTACT),
+            choices_alone=choices is not None and self.closed,
+            can_gather=self._takes_own_words,
+            answers=tuple(self._answers()),
+            sends=tuple(self._sends()),
+            most_messages=1,
+            refusable=True,
+            outcomes=self._outcomes(),
+            values_may_fail=choices is not None and choices.fails,
+            uses=tuple(self._uses()),
+            saved_values=() if choices is None else tuple(choices.saved_values()),
+        )
 
     @property
-    def can_gather(self) -> bool:
+    def _takes_own_words(self) -> bool:
         """True if a text in the contact's own words is an answer."""
         many = self.choices is not None and self.choices.many is not None
         return not (self.closed or many) and (self.variable is None or self.variable.type == "text")
@@ -159,7 +172,7 @@ class AskStep(StepKind):
         """True if something is an answer beside one of its choices: several of them, or what its variable takes."""
         return not self.closed or (self.choices is not None and self.choices.many is not None)
 
-    def outcomes(self) -> dict[str, Outcome]:
+    def _outcomes(self) -> dict[str, Outcome]:
         """Each choice, any other answer (``then``), `skip` and `other`; where a file is kept, that this may fail."""
         found = {} if self.choices is None else self.choices.outcomes()
         if self._ends_by_then:
@@ -172,12 +185,7 @@ class AskStep(StepKind):
             found["errors.else"] = Outcome(None, DefaultTarget.ERRORS, success=False)
         return found
 
-    @property
-    def fails(self) -> bool:
-        """There may be nothing to choose from, or a file that cannot be kept."""
-        return self._keeping is not None or (self.choices is not None and self.choices.fails)
-
-    def uses(self) -> Iterator[Used]:
+    def _uses(self) -> Iterator[Used]:
         """Every template of the question and of its choices."""
         for text in (self.body, self.header, self.footer):
             if text is not None:
@@ -185,13 +193,13 @@ class AskStep(StepKind):
         if self.choices is not None:
             yield from self.choices.uses()
 
-    def answers(self) -> Iterator[AnswerText]:
+    def _answers(self) -> Iterator[AnswerText]:
         """The words for `skip`, and what the choices are called."""
         yield from (AnswerText(word, "skip", "skip") for word in self.skip_words)
         if self.choices is not None:
             yield from self.choices.answers()
 
-    def sends(self) -> Iterator[Sent]:
+    def _sends(self) -> Iterator[Sent]:
         """The question, and what there is to choose from."""
         most = limits.TEXT_BODY if self.choices is None or self.choices.numbered else limits.INTERACTIVE_BODY
         yield SentText("ask", self.body, most, needed=True, question=True)
@@ -203,10 +211,6 @@ class AskStep(StepKind):
             yield from _choice_texts(self.choices)
         if self.choices is not None:
             yield self.choices.offered
-
-    def saved_values(self) -> Iterator[Saved]:
-        """What the choices save."""
-        return iter(()) if self.choices is None else self.choices.saved_values()
 
     def enter(self, context: StepContext) -> StepResult:
         """Put the question and wait."""
@@ -256,7 +260,7 @@ class AskStep(StepKind):
 
     def gathers(self, context: StepContext, reply: Reply) -> bool:
         """Neither `skip` nor a choice."""
-        return self.can_gather and not self._skips(reply) and self._choose(context, reply) is None
+        return self._takes_own_words and not self._skips(reply) and self._choose(context, reply) is None
 
     def _skips(self, reply: Reply) -> bool:
         return reply.text is not None and normalise(reply.text) in map(normalise, self.skip_words)

@@ -31,7 +31,18 @@ from bot.language.source.problems import Mark, Problems
 from bot.language.source.wall_clock import minutes_in, read_iso
 from bot.language.source.yaml_tree import Map, Node
 from bot.language.steps.schedule import CLOCK, duration_of, in_time, start_of
-from bot.language.steps.step_facts import DefaultTarget, FlowRun, Given, Null, Outcome, Rest, RestFor, StepFailed, Used
+from bot.language.steps.step_facts import (
+    DefaultTarget,
+    FlowRun,
+    Given,
+    Null,
+    Outcome,
+    Rest,
+    RestFor,
+    StepFacts,
+    StepFailed,
+    Used,
+)
 from bot.language.steps.step_kind import (
     Awaited,
     FlowEnded,
@@ -95,7 +106,11 @@ class BranchStep(StepKind):
                 conditions.append((condition, target))
         return cls(tuple(conditions), otherwise)
 
-    def outcomes(self) -> dict[str, Outcome]:
+    def facts(self) -> StepFacts:
+        """Return the facts: an outcome for each condition."""
+        return StepFacts(outcomes=self._outcomes(), uses=tuple(self._uses()))
+
+    def _outcomes(self) -> dict[str, Outcome]:
         """One outcome a condition, named by it; ``else``, or where none is true the step's `then`."""
         found = {}
         for index, (condition, target) in enumerate(self.conditions):
@@ -117,7 +132,7 @@ class BranchStep(StepKind):
     def _name(self, index: int) -> str:
         return f"if {index + 1}: {self.conditions[index][0].source}"
 
-    def uses(self) -> Iterator[Used]:
+    def _uses(self) -> Iterator[Used]:
         """The conditions."""
         for index, (condition, _) in enumerate(self.conditions):
             yield Used(condition, given=self._untrue(index))
@@ -211,34 +226,25 @@ class WaitStep(StepKind):
             return cls(written, other, written.constant or _always_past(written))
         return cls(written or SHORTEST, other)
 
-    @property
-    def rest(self) -> Rest:
-        """It waits for time to pass; how long is known only of a duration that is written out."""
+    def facts(self) -> StepFacts:
+        """Return the facts. It may fail: a value may be no point in time, or the office may never open again."""
+        moments = (self.until,) if isinstance(self.until, Template) else ()
+        outcomes = {"then": Outcome(None, DefaultTarget.THEN)}
+        if self.other is not None:
+            outcomes["other"] = Outcome(self.other, DefaultTarget.STAY, success=False)
+        return StepFacts(
+            waits_for=self._waits_for(),
+            outcomes=outcomes,
+            values_may_fail=not isinstance(self.until, timedelta),
+            uses=tuple(Used(moment, null=Null.REFUSED) for moment in moments),
+            moments=moments,
+        )
+
+    def _waits_for(self) -> Rest:
+        """Time that passes; how long is known only for a duration that is written out."""
         if isinstance(self.until, timedelta):
             return Rest(RestFor.TIME, self.until)
         return Rest(RestFor.TIME, over=isinstance(self.until, Hours) or self.past)
-
-    def outcomes(self) -> dict[str, Outcome]:
-        """``then``; and ``other``, which without a target stays."""
-        found = {"then": Outcome(None, DefaultTarget.THEN)}
-        return (
-            found if self.other is None else {**found, "other": Outcome(self.other, DefaultTarget.STAY, success=False)}
-        )
-
-    @property
-    def fails(self) -> bool:
-        """True if it may fail: the value may be no point in time, or the office may never open again."""
-        return not isinstance(self.until, timedelta)
-
-    def uses(self) -> Iterator[Used]:
-        """The point in time."""
-        if isinstance(self.until, Template):
-            yield Used(self.until, null=Null.REFUSED)
-
-    def moments(self) -> Iterator[Template]:
-        """The one that it waits for, if it is one."""
-        if isinstance(self.until, Template):
-            yield self.until
 
     def enter(self, context: StepContext) -> StepResult:
         """Wait, and go on once the time has come; the engine wakes the step then."""
@@ -341,7 +347,6 @@ class RunStep(StepKind):
     until: Expression | None = None
     verb = "run"
     keys = KeySet(_RUN, _EACH, _BREAK, _WITH, _SAVE, _EXPIRED)
-    rest = Rest(RestFor.FLOW)
 
     @classmethod
     def read(cls, fields: Fields, reading: ReadContext) -> Self:
@@ -354,19 +359,25 @@ class RunStep(StepKind):
             _BREAK.report(fields, "E123", what, "write each: and a list, or remove it")
         return cls(flow, _RUN.mark(fields), inputs, outputs, _EXPIRED.read(fields), each, until)
 
-    def outcomes(self) -> dict[str, Outcome]:
-        """``then`` and ``expired``, which leads where `then` does unless it is written."""
-        return {
-            "then": Outcome(None, DefaultTarget.THEN),
-            "expired": Outcome(self.expired, DefaultTarget.THEN, success=False),
-        }
+    def facts(self) -> StepFacts:
+        """Return the facts. It may fail: a value may not be a list, or not fit the flow's variable.
 
-    @property
-    def fails(self) -> bool:
-        """A template can evaluate to a value that is not a list, or does not fit the flow's variable."""
-        return self.each is not None or any(text.single for item in self.inputs for text in item.uses())
+        ``expired`` leads where `then` does unless it is written.
+        """
+        listed, most = (False, 1) if self.each is None else (True, MOST_ELEMENTS)
+        return StepFacts(
+            waits_for=Rest(RestFor.FLOW),
+            outcomes={
+                "then": Outcome(None, DefaultTarget.THEN),
+                "expired": Outcome(self.expired, DefaultTarget.THEN, success=False),
+            },
+            values_may_fail=listed or any(text.single for item in self.inputs for text in item.uses()),
+            uses=tuple(self._uses()),
+            gives=frozenset(self.outputs),
+            flows_run=(FlowRun(self.flow, self.mark, self.inputs, self.outputs, listed, most),),
+        )
 
-    def uses(self) -> Iterator[Used]:
+    def _uses(self) -> Iterator[Used]:
         """The list, and the templates among the inputs."""
         if self.each is not None:
             yield Used(self.each)
@@ -376,16 +387,6 @@ class RunStep(StepKind):
                 yield Used(text, extra, Null.TAKEN, sure=self.each is None)
         if self.until is not None:
             yield Used(self.until, ELEMENT.union(self.outputs.values()), Null.TAKEN, sure=False)
-
-    @property
-    def gives(self) -> frozenset[str]:
-        """Our variables that get values of that flow."""
-        return frozenset(self.outputs)
-
-    def flows_run(self) -> Iterator[FlowRun]:
-        """The flow that is opened."""
-        listed, most = (False, 1) if self.each is None else (True, MOST_ELEMENTS)
-        yield FlowRun(self.flow, self.mark, self.inputs, self.outputs, listed, most)
 
     def enter(self, context: StepContext) -> StepResult:
         """Open the flow's frame, for the first element where there are several."""
@@ -452,9 +453,9 @@ class UnreadStep(StepKind):
 
     verb = ""
 
-    def outcomes(self) -> dict[str, Outcome]:
-        """None is known."""
-        return {}
+    def facts(self) -> StepFacts:
+        """Return the facts of a step without any outcome."""
+        return StepFacts(outcomes={})
 
     def enter(self, context: StepContext) -> StepResult:
         """Raise an error: a bot with such a step is not served."""

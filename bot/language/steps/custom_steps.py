@@ -37,7 +37,7 @@ from bot.language.source.yaml_tree import Node
 from bot.language.steps import KINDS
 from bot.language.steps.attempts import TRIES_KEY, WITHIN_KEY
 from bot.language.steps.call_step import check_errors
-from bot.language.steps.step_facts import DefaultTarget, Null, Outcome, Rest, RestFor, StepFailed, Used
+from bot.language.steps.step_facts import DefaultTarget, Null, Outcome, Rest, RestFor, StepFacts, StepFailed, Used
 from bot.language.steps.step_kind import (
     Awaited,
     LeaveStep,
@@ -63,9 +63,6 @@ class CustomStep(StepKind):
     tries: int
     spec: ClassVar[VerbSpec]
     saves = True
-    gives_any = True
-    fails = True  # nobody knows what its Python does
-    most_messages = 1  # as a rule
 
     @classmethod
     def read(cls, fields: Fields, reading: ReadContext) -> Self:
@@ -83,32 +80,37 @@ class CustomStep(StepKind):
         tries = TRIES_KEY.read(fields)
         return cls(written, transitions, within, tries or 1)
 
-    @property
-    def waits(self) -> bool:
-        """True where the class takes answers."""
-        return self.spec.answer is not None
+    def facts(self) -> StepFacts:
+        """Return the facts. Nobody knows what its Python does: it may fail, set any variable, and say one thing as a rule.
 
-    @property
-    def rest(self) -> Rest | None:
-        """For an answer, for the work that is done outside, or not at all."""
+        The outcomes that are declared must be written.
+        """
+        outcomes = {"then": Outcome(None, DefaultTarget.THEN)}
+        outcomes |= {name: Outcome(transition, DefaultTarget.WRITTEN) for name, transition in self.transitions.items()}
         if self.spec.outside is not None:
-            return Rest(RestFor.RESULT, timedelta(seconds=self.within * self.tries))
-        return Rest(RestFor.CONTACT) if self.waits else None
+            outcomes["errors.else"] = Outcome(None, DefaultTarget.ERRORS, success=False)
+        return StepFacts(
+            waits_for=self._waits_for(),
+            most_messages=1,
+            refusable=self.spec.answer is not None,
+            outcomes=outcomes,
+            values_may_fail=True,
+            uses=tuple(self._uses()),
+            gives_any=True,
+        )
 
-    def outcomes(self) -> dict[str, Outcome]:
-        """``then``, those that are declared, which must be written, and failures of a call."""
-        found = {"then": Outcome(None, DefaultTarget.THEN)}
-        found |= {name: Outcome(transition, DefaultTarget.WRITTEN) for name, transition in self.transitions.items()}
-        if self.spec.outside is not None:
-            found["errors.else"] = Outcome(None, DefaultTarget.ERRORS, success=False)
-        return found
-
-    def uses(self) -> Iterator[Used]:
+    def _uses(self) -> Iterator[Used]:
         """Every template and expression under a key."""
         for name, value in self.written.items():
             null = Null.SHOWN if self.spec.keys[name].annotation is str else Null.TAKEN
             for text in [value] if isinstance(value, Expression) else templates_in(value):
                 yield Used(text, null=null)
+
+    def _waits_for(self) -> Rest | None:
+        """The answer that the class takes, or the work that is done outside."""
+        if self.spec.outside is not None:
+            return Rest(RestFor.RESULT, timedelta(seconds=self.within * self.tries))
+        return Rest(RestFor.CONTACT) if self.spec.answer is not None else None
 
     def enter(self, context: StepContext) -> StepResult:
         """Do the work, or ask for it to be done outside."""
@@ -117,7 +119,7 @@ class CustomStep(StepKind):
             return WaitForEffect(effect=call)
         given = {NOW_PARAMETER: context.now} if self.spec.takes_now else {}
         result = call_own(self._what, self.spec.run, [self._made(context)], given)
-        if self.waits and not isinstance(result, Leave):
+        if self.spec.answer is not None and not isinstance(result, Leave):
             return WaitHere(self._messages(result))
         return self._leave(context, left_by(result))
 

@@ -1,6 +1,5 @@
 """``handoff``: a person takes the conversation over; the bot is silent until they have closed it."""
 
-from collections.abc import Iterator
 from typing import Self
 
 from bot.core.events import HandoffClosed
@@ -12,13 +11,12 @@ from bot.language.keys.declared_keys import STRING, TEMPLATE, KeySet, KeySpec, e
 from bot.language.keys.fields import Fields
 from bot.language.keys.text_shapes import TEXT
 from bot.language.python.decorators import HANDOFF
-from bot.language.steps.step_facts import DefaultTarget, Outcome, Rest, RestFor, SentText, Used
+from bot.language.steps.step_facts import DefaultTarget, Outcome, Rest, RestFor, SentText, StepFacts, Used
 from bot.language.steps.step_kind import (
     Awaited,
     HandOver,
     LeaveStep,
     ReadContext,
-    Sent,
     StepContext,
     StepKind,
     StepResult,
@@ -49,8 +47,6 @@ class HandoffStep(StepKind):
     keys = KeySet(_HANDOFF, _CLOSED)
     takes_below = frozenset({_SAY.name})
     options = frozenset({"timeout"})
-    ignores_messages = True
-    rest = Rest(RestFor.PERSON)
 
     @classmethod
     def read(cls, fields: Fields, reading: ReadContext) -> Self:
@@ -60,25 +56,17 @@ class HandoffStep(StepKind):
             return cls(_TEAM.read(written) or "", _NOTE.read(written), _SAY.read(written), closed)
         return cls(written or "", None, None, closed)
 
-    @property
-    def most_messages(self) -> int:
-        """The text for the contact."""
-        return 0 if self.text is None else 1
-
-    def outcomes(self) -> dict[str, Outcome]:
-        """``closed`` must be written: nobody should be forgotten after a hand-over."""
-        return {"closed": Outcome(self.closed, DefaultTarget.WRITTEN)}
-
-    def uses(self) -> Iterator[Used]:
-        """The note and the words to the contact."""
-        for text in (self.note, self.text):
-            if text is not None:
-                yield Used(text)
-
-    def sends(self) -> Iterator[Sent]:
-        """The text for the contact."""
-        if self.text is not None:
-            yield SentText("say", self.text, TEXT_BODY, needed=True)
+    def facts(self) -> StepFacts:
+        """Return the facts. ``closed`` must be written: nobody should be forgotten after a hand-over."""
+        said = () if self.text is None else (self.text,)
+        return StepFacts(
+            waits_for=Rest(RestFor.PERSON),
+            ignores_messages=True,
+            sends=tuple(SentText("say", text, TEXT_BODY, needed=True) for text in said),
+            most_messages=len(said),
+            outcomes={"closed": Outcome(self.closed, DefaultTarget.WRITTEN)},
+            uses=tuple(Used(text) for text in (self.note, self.text) if text is not None),
+        )
 
     def enter(self, context: StepContext) -> StepResult:
         """Tell the contact, set the team's tag and be silent."""

@@ -35,7 +35,7 @@ from bot.language.source.yaml_tree import Map, Node, Scalar
 from bot.language.steps.attempts import ATTEMPT_KEYS, CACHE_KEY, TRIES_KEY, WITHIN_KEY, Attempts
 from bot.language.steps.http_services import HEADERS, HttpService, Named, is_header
 from bot.language.steps.message_parts import check_error_names
-from bot.language.steps.step_facts import DefaultTarget, Null, Outcome, Rest, RestFor, StepFailed, Used
+from bot.language.steps.step_facts import DefaultTarget, Null, Outcome, Rest, RestFor, StepFacts, StepFailed, Used
 from bot.language.steps.step_kind import (
     Awaited,
     LeaveStep,
@@ -212,7 +212,6 @@ class HttpStep(StepKind):
     caught: frozenset[str]
     verb = "http"
     keys = KeySet(*REQUEST, _SAVE)
-    names_in_errors = _TOLD
 
     @classmethod
     def read(cls, fields: Fields, reading: ReadContext) -> Self:
@@ -236,20 +235,22 @@ class HttpStep(StepKind):
         check_error_names(fields, (*OWN_ERRORS, "3xx"), "a request has no error", fix, _STATUS)
         return step
 
-    @property
-    def gives(self) -> frozenset[str]:
-        """The variables that get something of the answer."""
-        return frozenset(self.outputs)
+    def facts(self) -> StepFacts:
+        """Return the facts: ``then`` for an answer of 200 to 299, and ``errors.else`` for each failure that is not named.
 
-    @property
-    def rest(self) -> Rest:
-        """It waits for an answer, or until all tries have failed."""
-        return Rest(RestFor.RESULT, timedelta(seconds=self.within * self.tries))
-
-    def outcomes(self) -> dict[str, Outcome]:
-        """``then`` for an answer of 200 to 299, and ``errors.else`` for each failure that is not named."""
-        known = Outcome(None, DefaultTarget.THEN, known=self.gives)
-        return {"then": known, "errors.else": Outcome(None, DefaultTarget.ERRORS, success=False)}
+        It waits for the answer, or until all tries have failed.
+        """
+        gives = frozenset(self.outputs)
+        return StepFacts(
+            waits_for=Rest(RestFor.RESULT, timedelta(seconds=self.within * self.tries)),
+            outcomes={
+                "then": Outcome(None, DefaultTarget.THEN, known=gives),
+                "errors.else": Outcome(None, DefaultTarget.ERRORS, success=False),
+            },
+            names_in_errors=_TOLD,
+            uses=tuple(self.uses()),
+            gives=gives,
+        )
 
     def uses(self) -> Iterator[Used]:
         """The values that are put in, and what is taken out of the answer."""

@@ -14,7 +14,7 @@ from bot.language.source.problems import Mark
 from bot.language.source.word_matching import normalise
 from bot.language.steps.ai_settings import AiSettings
 from bot.language.steps.classify_step import NONE, WITHIN, label, to_sort
-from bot.language.steps.step_facts import DefaultTarget, Outcome, Spends
+from bot.language.steps.step_facts import DefaultTarget, Outcome, Rest, RestFor, Spends, StepFacts
 from bot.language.steps.step_kind import (
     Awaited,
     Redirect,
@@ -77,14 +77,20 @@ class IntentStep(StepKind):
     sure: int
     settings: AiSettings
     verb = "intents"
-    asks_models = True
-    takes_pending_input = True
-    waits = True  # where it has asked what the contact means
 
-    def outcomes(self) -> dict[str, Outcome]:
-        """Each flow, and ``other`` if the message is about none of them."""
-        found = {each.outcome: _leading(each.mark, f"/{each.flow}") for each in self.intents}
-        return {**found, "other": _leading(self.mark, END)}
+    def facts(self) -> StepFacts:
+        """Return the facts: an outcome for each flow, and ``other`` if the message is about none of them.
+
+        It waits for the contact if it has asked what they mean.
+        """
+        outcomes = {each.outcome: _leading(each.mark, f"/{each.flow}") for each in self.intents}
+        return StepFacts(
+            waits_for=Rest(RestFor.CONTACT),
+            takes_pending_input=True,
+            most_messages=1,
+            outcomes={**outcomes, "other": _leading(self.mark, END)},
+            asks_models=True,
+        )
 
     def spends(self, variables: Mapping[str, Variable]) -> Spends:
         """What a contact can make it ask of a model."""

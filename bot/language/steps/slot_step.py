@@ -14,7 +14,7 @@ from bot.language.steps.ai_settings import AiSettings
 from bot.language.steps.brief import objection
 from bot.language.steps.classify_step import WITHIN, to_sort
 from bot.language.steps.output_guard import links_in
-from bot.language.steps.step_facts import DefaultTarget, Outcome, Rest, Spends
+from bot.language.steps.step_facts import DefaultTarget, Outcome, Spends, StepFacts
 from bot.language.steps.step_kind import Awaited, Redirect, Reply, StepContext, StepKind, StepResult, WaitForEffect
 from bot.language.steps.tools import as_answer, read_arguments
 from bot.language.steps.transition import END, Target, Transition
@@ -39,17 +39,15 @@ class SlotStep(StepKind):
     flows: Mapping[str, Mark]
     settings: AiSettings
     verb = "slots"
-    asks_models = True
 
-    @property
-    def rest(self) -> Rest:
-        """Until the model has answered, or all tries are over."""
-        return self.settings.rest(WITHIN)
-
-    def outcomes(self) -> dict[str, Outcome]:
-        """Answers to slots of each flow, and ``other`` if the model finds none."""
-        found = {f"found.{flow}": _ending(mark) for flow, mark in self.flows.items()}
-        return {**found, "other": _ending(self.mark)}
+    def facts(self) -> StepFacts:
+        """Return the facts: an outcome for each flow whose slots it fills, and ``other`` if the model finds nothing."""
+        outcomes = {f"found.{flow}": _ending(mark) for flow, mark in self.flows.items()}
+        return StepFacts(
+            waits_for=self.settings.rest(WITHIN),
+            outcomes={**outcomes, "other": _ending(self.mark)},
+            asks_models=True,
+        )
 
     def spends(self, variables: Mapping[str, Variable]) -> Spends:
         """What a contact can make it ask of a model."""
@@ -87,7 +85,7 @@ class SlotStep(StepKind):
             if reason is not None:
                 del values[step]
                 notes.append(f"{step}: not taken: {reason}")
-        outcome = outcome if values and outcome in self.outcomes() else "other"
+        outcome = outcome if values and state["flow"] in self.flows else "other"
         return Redirect(outcome, message, found={**values, **state["found"]}, notes=tuple(notes))
 
     def _objection(self, context: StepContext, value: str, said: str) -> str | None:

@@ -1,4 +1,4 @@
-"""What a kind of step declares of itself, so that a bot is checked by code that knows no kind."""
+"""The facts of a step: known once it has been read, and asked by code that knows no kind of step."""
 
 from collections.abc import Mapping
 from dataclasses import field
@@ -22,8 +22,6 @@ class DefaultTarget(Enum):
 
     THEN = "then"  # where the step's `then` leads
     STAY = "stay"  # nowhere: the step goes on waiting
-    RETRY = "retry"  # to the step's `retry`
-    TIMEOUT = "timeout"  # to the inherited `timeout`: there is no built-in one
     ERRORS = "errors"  # to the inherited `errors.else`: there is no built-in one
     WRITTEN = "written"  # it must be written on the step
 
@@ -176,8 +174,14 @@ class AnswerText:
     exact: bool = False
 
 
+class Sent:
+    """The base of what a step sends: texts, files, choices, and the gateway's templates."""
+
+    __slots__ = ()
+
+
 @immutable
-class SentFile:
+class SentFile(Sent):
     """A file that is sent by its address, and its kind."""
 
     kind: str
@@ -185,7 +189,7 @@ class SentFile:
 
 
 @immutable
-class SentText:
+class SentText(Sent):
     """A text of a message, and what the gateway takes of it: ``most`` characters, None: nobody knows.
 
     What is longer is cut, or refused where it is not ``cut``; ``needed``: so is an empty one. ``question``: transitions may
@@ -205,7 +209,7 @@ class SentText:
 
 
 @immutable
-class ChoiceFacts:
+class ChoiceFacts(Sent):
     """How much a question offers to choose from, and ``least`` how many answers it takes.
 
     ``fixed`` are the conditions of the choices that stand in the flow file, None where there is none. ``source`` is the
@@ -242,3 +246,100 @@ class Spends:
     answer: int
     at_once: int = 1
     calls: int = 0
+
+
+@immutable
+class SentSignal:
+    """A signal that a step reports to other contacts: where it is named, and its data."""
+
+    name: str
+    mark: Mark
+    data: tuple[Assignment, ...]
+
+
+@immutable
+class UnaskedTool:
+    """A tool that changes something outside, and that a model uses without the contact's yes; ``fix`` is what to write."""
+
+    name: str
+    fix: str
+    mark: Mark
+
+
+@immutable(kw_only=True)
+class StepFacts:
+    """The facts of a step, which hold in every session. The defaults fit a step that sends nothing and goes on at once.
+
+    `StepKind.facts` computes them when the flow is read; the step keeps them.
+    """
+
+    # waiting, and the messages that it takes meanwhile
+    waits_for: Rest | None = None  # None: the conversation goes on in the same turn
+    takes_pending_input: bool = False  # it answers what the contact wrote last, where no step has taken it
+    ignores_messages: bool = False  # it takes nothing that the contact writes, not even the bot's words
+    texts_before_words: bool = (
+        False  # it takes texts before words, and not only taps: see `StepKind.answer_before_words`
+    )
+    choices_alone: bool = False  # only its choices answer it
+    can_gather: bool = False  # the answer is free text, so that several short messages can be one answer
+    stays_valid: bool = False  # a tap on it leads on from here, also when the conversation waits here no longer
+    answers: tuple[AnswerText, ...] = ()  # texts that it understands as answers, as far as they are written out
+
+    # sending
+    sends: tuple[Sent, ...] = ()
+    most_messages: int = 0  # the most messages that entering it sends
+    needs_window: bool = True  # its messages go only while the 24-hour window is open
+    can_bring_later: bool = False  # it takes `wait` in its `window_closed`
+    refusable: bool = False  # a message that the gateway refuses is a failure of the step: its `errors` take over
+
+    # leaving
+    outcomes: Mapping[str, Outcome] = field(default_factory=lambda: {"then": Outcome(None, DefaultTarget.THEN)})
+    values_may_fail: bool = False  # a value may not be one that it can work with, such as a list or an address
+    names_in_errors: frozenset[str] = frozenset()  # what templates of its `errors` may use beside the rest
+
+    # values
+    uses: tuple[Used, ...] = ()  # its own templates and expressions, without those of its step options
+    gives: frozenset[str] = frozenset()  # the variables that it sets itself, without `save` or `set`
+    gives_any: bool = False  # it may give a value to any variable: nobody knows to which
+    saved_values: tuple[Saved, ...] = ()  # the values that it may save, as far as they are written in the flow
+    moments: tuple[Template, ...] = ()  # the points in time that it waits for
+
+    # other flows and contacts
+    flows_run: tuple[FlowRun, ...] = ()
+    flows_started: tuple[FlowStart, ...] = ()
+    signals_sent: tuple[SentSignal, ...] = ()
+
+    # models
+    asks_models: bool = False
+    needs: tuple[Need, ...] = ()  # the variables that a model must know to leave it
+    unasked: tuple[UnaskedTool, ...] = ()
+
+    @property
+    def waits(self) -> bool:
+        """True if it waits for the contact: then `retry`, `remind` and `timeout` apply."""
+        return self.waits_for is not None and self.waits_for.what is RestFor.CONTACT
+
+    @property
+    def asks(self) -> bool:
+        """True if it is a question that waits for an answer: `back` returns to it if it was left without one."""
+        return self.waits and not self.takes_pending_input
+
+    @property
+    def pauses(self) -> bool:
+        """True if it waits for the contact, for a person, or for time to pass."""
+        return self.waits_for is not None and self.waits_for.what in (RestFor.CONTACT, RestFor.PERSON, RestFor.TIME)
+
+    @property
+    def hears_signals(self) -> bool:
+        """True if a signal can lead on from it: it waits for the contact, a person, time, or a flow that it runs."""
+        return self.pauses or (self.waits_for is not None and self.waits_for.what is RestFor.FLOW)
+
+    @property
+    def takes_words(self) -> bool:
+        """True if words and triggers take effect while the conversation waits here."""
+        return self.pauses and not self.ignores_messages
+
+    @property
+    def fails(self) -> bool:
+        """True if it may fail although each of its texts can be evaluated."""
+        return self.values_may_fail or any(outcome.falls is DefaultTarget.ERRORS for outcome in self.outcomes.values())

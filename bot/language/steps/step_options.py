@@ -31,8 +31,7 @@ from bot.language.source.problems import Mark, Problems
 from bot.language.source.writing import flow_style
 from bot.language.source.yaml_tree import List, Map, Node, Scalar
 from bot.language.steps.schedule import SCHEDULE, Schedule
-from bot.language.steps.step_facts import Given, Outcome, Used, only_if
-from bot.language.steps.step_kind import StepKind
+from bot.language.steps.step_facts import Given, Outcome, StepFacts, Used, only_if
 from bot.language.steps.template_message import TEMPLATE_MESSAGE, TemplateToSend
 from bot.language.steps.transition import (
     EFFECTS,
@@ -466,10 +465,10 @@ def transitions_of(outcomes: Iterable[Outcome], options: StepOptions) -> Iterato
     yield from (transition for _, transition in options.defaults.transitions())
 
 
-def uses_of(kind: StepKind, outcomes: Iterable[Outcome], options: StepOptions) -> Iterator[Used]:
+def uses_of(facts: StepFacts, options: StepOptions) -> Iterator[Used]:
     """Every template and expression of a step: its kind's, its transitions' and its options'."""
-    yield from kind.uses()
-    for outcome in outcomes:
+    yield from facts.uses
+    for outcome in facts.outcomes.values():
         if outcome.transition is not None:
             yield from _used_by(outcome.transition)
     yield from map(Used, uses_on_leaving(options))
@@ -478,7 +477,7 @@ def uses_of(kind: StepKind, outcomes: Iterable[Outcome], options: StepOptions) -
     if options.then is not None:
         yield from _used_by(options.then)
     yield from uses_of_words(options.words)
-    yield from uses_of_defaults(options.defaults, kind.names_in_errors)
+    yield from uses_of_defaults(options.defaults, facts.names_in_errors)
 
 
 def uses_on_leaving(options: StepOptions) -> Iterator[Template]:

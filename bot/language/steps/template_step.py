@@ -21,6 +21,8 @@ from bot.language.steps.step_facts import (
     Outcome,
     Rest,
     RestFor,
+    Sent,
+    StepFacts,
     StepFailed,
     Used,
     only_if,
@@ -30,7 +32,6 @@ from bot.language.steps.step_kind import (
     LeaveStep,
     ReadContext,
     Reply,
-    Sent,
     StepContext,
     StepKind,
     StepResult,
@@ -119,11 +120,8 @@ class TemplateStep(StepKind):
     watches: bool  # a refusal leads somewhere: wait for the gateway's word
     valid: timedelta | None
     verb = "template"
-    texts_before_words = True
     keys = KeySet(_TEMPLATE, _REPLIES, _OTHER, _VALID)
     options = SOME_HAVE - {"save", "gather"}
-    needs_window = False
-    most_messages = 1
 
     @classmethod
     def read(cls, fields: Fields, reading: ReadContext) -> Self:
@@ -138,29 +136,22 @@ class TemplateStep(StepKind):
         check_error_names(fields, SENDING, "a template has no error", f"write {', '.join(SENDING)}, else")
         return cls(notice, replies, other, reading.errors.keys() & {"refused", ELSE} != set(), valid)
 
-    @property
-    def waits(self) -> bool:
-        """With `replies`, for one of them."""
-        return bool(self.replies)
+    def facts(self) -> StepFacts:
+        """Return the facts. A refusal is a failure only where it leads somewhere."""
+        return StepFacts(
+            waits_for=self._waits_for(),
+            texts_before_words=True,
+            stays_valid=self.valid is not None,
+            answers=tuple(self._answers()),
+            sends=tuple(self._sends()),
+            most_messages=1,
+            needs_window=False,
+            refusable=self.watches,
+            outcomes=self._outcomes(),
+            uses=tuple(self._uses()),
+        )
 
-    @property
-    def rest(self) -> Rest | None:
-        """For a reply; for the gateway's word, where a refusal leads somewhere."""
-        if self.waits:
-            return Rest(RestFor.CONTACT)
-        return Rest(RestFor.RESULT, REFUSED_WITHIN) if self.watches else None
-
-    @property
-    def refusable(self) -> bool:
-        """Where a refusal leads somewhere."""
-        return self.watches
-
-    @property
-    def stays_valid(self) -> bool:
-        """With `valid`."""
-        return self.valid is not None
-
-    def outcomes(self) -> dict[str, Outcome]:
+    def _outcomes(self) -> dict[str, Outcome]:
         """Without `replies`: ``then``. With: each reply and `other`."""
         found = {
             reply.outcome: Outcome(reply.transition, DefaultTarget.THEN, given=only_if(reply.condition))
@@ -172,22 +163,28 @@ class TemplateStep(StepKind):
             found["other"] = Outcome(self.other, DefaultTarget.STAY, success=False)
         return found
 
-    def sends(self) -> Iterator[Sent]:
+    def _sends(self) -> Iterator[Sent]:
         """The template, and what fills it."""
         yield from self.notice.sent_texts()
         yield SentTemplate(self.notice, tuple(reply.title for reply in self.replies))
 
-    def uses(self) -> Iterator[Used]:
+    def _uses(self) -> Iterator[Used]:
         """Every text that fills the template, and the replies' conditions."""
         yield from self.notice.uses()
         yield from (Used(reply.condition) for reply in self.replies if reply.condition is not None)
 
-    def answers(self) -> Iterator[AnswerText]:
+    def _answers(self) -> Iterator[AnswerText]:
         """The replies' titles and words."""
         for reply in self.replies:
             for text in (reply.title, *reply.words):
                 always = reply.condition is None
                 yield AnswerText(text, reply.title, reply.outcome, reply.transition.mark, True, always=always)
+
+    def _waits_for(self) -> Rest | None:
+        """A reply, or the gateway's word if a refusal leads somewhere."""
+        if self.replies:
+            return Rest(RestFor.CONTACT)
+        return Rest(RestFor.RESULT, REFUSED_WITHIN) if self.watches else None
 
     def enter(self, context: StepContext) -> StepResult:
         """Send the template; wait for a reply, for the gateway's word, or not at all."""
