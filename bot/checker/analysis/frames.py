@@ -175,7 +175,7 @@ class Declarations:
         flows = graph.library.flows.values()
         self._own = {flow.name: nulls.of(*flow.variables) for flow in flows}
         self._initial = {flow.name: nulls.of(*_with_value(flow)) for flow in flows}
-        self._needed = {flow.name: nulls.of(*flow.needed) for flow in flows}
+        self._needed = {flow.name: nulls.of(*flow.required) for flow in flows}
         self._kept = {flow.name: nulls.of(*flow.kept) for flow in flows}
         self._not_kept = nulls.of(*(name for flow in flows for name in flow.variables.keys() - flow.kept.keys()))
         self._before = self._spread(self._own)

@@ -23,10 +23,10 @@ from bot.language.keys.declared_keys import (
     Form,
     KeySet,
     KeySpec,
+    as_fields,
     integer,
     map_of,
     nested,
-    opened,
     raw_node,
 )
 from bot.language.keys.definitions import DEFINE, read_definitions
@@ -325,7 +325,7 @@ _OWN_WORDINGS = KeySpec(
 _HOURS = KeySpec("hours", Form(schemas.map_of(_OPEN), entries_of, absent=()), "Opening hours, by name.")
 _HTTP = KeySpec("http", SERVICES, "The services that it sends requests to, by name.")
 _SECRETS = KeySpec("secrets", SECRETS, "Names of environment variables whose values the services get.")
-_AI = KeySpec("ai", opened(KeySet(*SETTINGS, _SURE, _SORRY)), "Settings of all AI turns.")
+_AI = KeySpec("ai", as_fields(KeySet(*SETTINGS, _SURE, _SORRY)), "Settings of all AI turns.")
 _EVENTS_TO = KeySpec(EVENTS_TO, RECEIVER, "Where the bot delivers what has happened to its contacts, signed.")
 _CHANNELS = KeySpec(
     "channels", map_of(STRING, _read_channels, absent={}), "The gateway's channel ids, by the channel's number."

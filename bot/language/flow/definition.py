@@ -281,9 +281,9 @@ class Flow:
         return next(iter(self.steps))
 
     @cached_property
-    def needed(self) -> tuple[str, ...]:
-        """The variables that who starts it must give."""
-        return tuple(name for name, variable in self.variables.items() if variable.needed)
+    def required(self) -> tuple[str, ...]:
+        """The variables that a start of the flow must give."""
+        return tuple(name for name, variable in self.variables.items() if variable.required)
 
     @cached_property
     def following(self) -> Mapping[str, str]:

@@ -430,7 +430,7 @@ def _check_needed(
     """Each variable is given that a flow or a signal needs."""
     given = {item.name for item in inputs}
     given |= {nearest(name, declared) or name for name in given - declared.keys()}  # misspelt
-    for name in sorted({name for name, variable in declared.items() if variable.needed} - given):
+    for name in sorted({name for name, variable in declared.items() if variable.required} - given):
         problems.add("E105", mark, f'{what} needs "{name}"', f"add with: {{{name}: ...}}")
 
 
@@ -443,7 +443,7 @@ def _check_needed_by_triggers(flow: Flow, problems: Problems) -> None:
     if start.pattern is None and not without:
         return
     given = set() if without else {*start.pattern.groupindex}
-    for name in sorted({*flow.needed} - given):
+    for name in sorted({*flow.required} - given):
         fix = "start it by a program alone, or leave `needed` out"
         problems.add("E105", start.mark, f'flow {flow.name} needs "{name}", which no message gives', fix)
 

@@ -20,12 +20,12 @@ from bot.language.keys.declared_keys import (
     Form,
     KeySet,
     KeySpec,
+    as_fields,
     either,
-    made,
+    mapped,
     nested,
     one_of,
     one_or_several,
-    opened,
     raw_node,
     with_mark,
 )
@@ -72,7 +72,7 @@ def read_flow(
     definitions = read_definitions(fields)
     variables = {name: _at_home(variable, bot.timezone) for name, variable in _VARS.read(fields).items()}
     start = _START.read(fields)
-    defaults = (_DEFAULTS.read(fields) or Defaults()).over(bot.defaults)
+    defaults = (_DEFAULTS.read(fields) or Defaults()).inheriting_from(bot.defaults)
     known, handlers = {**bot.common, **variables}, extensions.handlers
     kinds = all_kinds(extensions.verbs) if extensions.verbs else KINDS
     reading = ReadContext(
@@ -207,7 +207,7 @@ _NAME = KeySpec("flow", NAME, "The flow's name.", required=True)
 _ABOUT = KeySpec("about", STRING, "Its purpose, for people who read the file.")
 _START = KeySpec(
     "start",
-    opened(
+    as_fields(
         KeySet(_START_WORDS, MATCH, PATTERN, _EVENT, _MEANT, _EXAMPLES, _TITLE, _OTHERWISE, _CONTACT, _BUSY),
         "{words: [hi, hello]}",
     ),
@@ -218,7 +218,7 @@ _INTERRUPTED = KeySpec(
     one_of("resume", "drop", "ask"),
     "What happens to it when another flow interrupts it; without this key none can.",
 )
-_SLOT_NAMES: Form[Mapping[str, Mark] | None] = made(one_or_several(with_mark(LISTED_NAME)), dict)
+_SLOT_NAMES: Form[Mapping[str, Mark] | None] = mapped(one_or_several(with_mark(LISTED_NAME)), dict)
 _FILL = KeySpec("fill", _SLOT_NAMES, "The questions.", required=True)
 _MODEL = KeySpec(
     "model",
@@ -227,7 +227,7 @@ _MODEL = KeySpec(
 )
 _SLOTS = KeySpec(
     "slots",
-    either(_SLOT_NAMES, opened(KeySet(_FILL, _MODEL), "{fill: [size, day], model: true}")),
+    either(_SLOT_NAMES, as_fields(KeySet(_FILL, _MODEL), "{fill: [size, day], model: true}")),
     "Questions of it that one message can answer together, before they are asked, and correct afterwards.",
 )
 _WORDS = KeySpec("words", WORDS, "Words that are understood in all of it.")
@@ -348,7 +348,7 @@ def _read_step(key: Scalar, node: Node, inherited: Defaults, reading: ReadContex
     kind_class = reading.kinds[verbs[0]]
     fields = _step_keys(kind_class, reading.kinds).open(node, problems, what)
     options = read_step_options(fields, saves=kind_class.saves)
-    defaults = options.defaults.over(inherited)
+    defaults = options.defaults.inheriting_from(inherited)
     instead = options.defaults.window_closed if options.brings_later else None
     read = replace(reading, step=name, save=options.save, errors=defaults.errors or {}, instead=instead)
     kind = kind_class.read(fields, read)

@@ -42,7 +42,7 @@ class Locale:
 
     def missing(self, spots: Iterable[Spot]) -> Iterator[Spot]:
         """What this language has no text of its own for."""
-        return (spot for spot in spots if spot.needed and spot.path not in self.texts)
+        return (spot for spot in spots if spot.required and spot.path not in self.texts)
 
 
 def all_spots(documents: Documents, kinds: Mapping[str, type[StepKind]]) -> tuple[Spot, ...]:
@@ -383,7 +383,7 @@ class _Branch:
 
 def _is_shown(spot: Spot, locale: Locale) -> bool:
     hears = spot.part in (Part.WORD, Part.WORDS)
-    return spot.needed or hears or spot.path in locale.texts or spot.path in locale.words
+    return spot.required or hears or spot.path in locale.texts or spot.path in locale.words
 
 
 def _values(spot: Spot, locale: Locale, *, has_more: bool) -> Iterator[tuple[Path, Any]]:

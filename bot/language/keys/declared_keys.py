@@ -186,12 +186,12 @@ def nested(known: KeySet, read: Callable[[Fields], T], form: str = "key: value")
     return Form(known.schema(), of, known.texts or None)
 
 
-def opened(known: KeySet, form: str = "key: value") -> Form[Fields | None]:
+def as_fields(known: KeySet, form: str = "key: value") -> Form[Fields | None]:
     """A map of known keys, for a reader that needs to know more than its keys."""
     return nested(known, lambda fields: fields, form)
 
 
-def opened_by(key: str, having_it: KeySet, others: KeySet) -> Form[Fields | None]:
+def fields_by_key(key: str, having_it: KeySet, others: KeySet) -> Form[Fields | None]:
     """A map: of the keys of one set where it has this key, else of the ``others``."""
 
     def keys_of(node: Node) -> KeySet:
@@ -249,7 +249,7 @@ def with_mark(form: Form[T | None]) -> Form[tuple[T, Mark] | None]:
     return Form(form.schema, read)
 
 
-def made(form: Form[T | None], make: Callable[[T], Other]) -> Form[Other | None]:
+def mapped(form: Form[T | None], make: Callable[[T], Other]) -> Form[Other | None]:
     """The same form, of whose value something is made."""
 
     def read(node: Node, problems: Problems, what: str) -> Other | None:

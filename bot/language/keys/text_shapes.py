@@ -61,7 +61,7 @@ class Spot:
         return self.part in (Part.TITLE, Part.HEADING, Part.WORD)
 
     @property
-    def needed(self) -> bool:
+    def required(self) -> bool:
         """True if every language needs its own: there are words in it, and not only values and addresses."""
         return self.part in (Part.TEXT, Part.TITLE, Part.HEADING) and any(map(_has_words, texts_of(self.node)))
 

@@ -18,11 +18,11 @@ from bot.language.keys.declared_keys import (
     Form,
     KeySet,
     KeySpec,
+    as_fields,
     either,
     integer,
     number,
     one_of,
-    opened,
 )
 from bot.language.keys.fields import Fields
 from bot.language.python.decorators import HandlerSpec
@@ -80,7 +80,7 @@ BUDGET_ELSE = KeySpec("else", TRANSITION, "Where it leads if it is used up.", re
 def budget_key(*keys: KeySpec[Any]) -> KeySpec[Fields | None]:
     """The key `budget`, under which these stand."""
     about = "How many tokens may be used up, in one turn and in a day (UTC); a number, or unlimited."
-    return KeySpec("budget", opened(KeySet(*keys)), about)
+    return KeySpec("budget", as_fields(KeySet(*keys)), about)
 
 
 _BOT_BUDGET = budget_key(*TURN_BUDGET)
@@ -123,7 +123,7 @@ _REASONING_SPLIT = KeySpec(
 )
 _MODERATE = KeySpec(
     "moderate",
-    either(STRING, opened(KeySet(_HEARD, _SAID), "{heard: shop.polite, said: shop.polite}")),
+    either(STRING, as_fields(KeySet(_HEARD, _SAID), "{heard: shop.polite, said: shop.polite}")),
     "A handler that judges what the model hears and says, or one for each.",
 )
 
@@ -158,7 +158,7 @@ class AiSettings:
 
     ``budget`` are tokens by `TURN_BUDGET`, None where there is no bound; ``hears`` are characters of a contact's turn,
     ``calls`` those of a model's. ``messages`` is the most that one answer is sent in, ``links`` are the hosts that a
-    model may send addresses of, ``never`` are secrets that it may not say, ``heard`` and ``said`` are the handlers that
+    model may send addresses of, ``never`` are secrets that it may not say, ``input_moderator`` and ``output_moderator`` are the handlers that
     judge what it is given and what comes from it, ``merges``: what a contact writes while the model works is taken
     along. ``max_tokens``, ``temperature`` and ``reasoning_split`` go to the model as they are (spec: Chat
     request). ``tries`` is how often a model is asked that may answer a little later;
@@ -169,8 +169,8 @@ class AiSettings:
     history: int = HISTORY
     messages: int = MESSAGES
     links: tuple[str, ...] = ()
-    heard: str | None = None
-    said: str | None = None
+    input_moderator: str | None = None
+    output_moderator: str | None = None
     budget: Mapping[str, int | None] = field(default_factory=lambda: BUDGET)
     hears: int = HEARS
     calls: int = CALLS
@@ -208,8 +208,8 @@ class AiSettings:
             temperature=self.temperature,
             reasoning_split=self.reasoning_split,
             budget=self.bounds(since),
-            heard=self.heard,
-            said=self.said,
+            heard=self.input_moderator,
+            said=self.output_moderator,
             fresh=fresh,
             flow=flow,
             within=within,
@@ -244,13 +244,13 @@ def read_ai_settings(
     for host in links:
         if not _HOST.fullmatch(host):
             _LINKS.report(fields, "E405", f'links: "{host}" is no host', "write the host alone, like shop.example")
-    heard, said = _read_moderators(fields, handlers)
+    of_input, of_output = _read_moderators(fields, handlers)
     return replace(
         _with_own(fields, inherited, _AS_WRITTEN, budget),
         links=(*links, *inherited.links),
         never=(*_read_never(fields), *inherited.never),
-        heard=heard or inherited.heard,
-        said=said or inherited.said,
+        input_moderator=of_input or inherited.input_moderator,
+        output_moderator=of_output or inherited.output_moderator,
         merges=inherited.merges if busy is None else busy == "merge",
     )
 

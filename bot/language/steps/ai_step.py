@@ -9,7 +9,7 @@ from bot.core.immutable import immutable
 from bot.core.messages import TEXT_BODY, Message, TextMessage, clip
 from bot.core.text import is_blank
 from bot.language.expressions.templates import Template
-from bot.language.keys.declared_keys import WORDING, KeySet, KeySpec, integer, opened
+from bot.language.keys.declared_keys import WORDING, KeySet, KeySpec, as_fields, integer
 from bot.language.keys.fields import Fields
 from bot.language.keys.text_shapes import TEXT
 from bot.language.steps.ai_exchange import Exchange, is_unread
@@ -62,7 +62,7 @@ _MOST_TURNS = KeySpec("max", integer(1, 1000), "How many messages of the contact
 _TURNS_ELSE = KeySpec("else", TRANSITION, "Where the next one leads.", required=True)
 _TURNS = KeySpec(
     "turns",
-    opened(KeySet(_MOST_TURNS, _TURNS_ELSE), "{max: 6, else: end}"),
+    as_fields(KeySet(_MOST_TURNS, _TURNS_ELSE), "{max: 6, else: end}"),
     f"A bound on the contact's messages; {MOST_TURNS} by default.",
 )
 

@@ -13,7 +13,7 @@ from bot.core.immutable import immutable
 from bot.core.messages import Buttons, ListMessage, Message, TextMessage
 from bot.language.expressions.abstract_values import ValueKind
 from bot.language.expressions.templates import Template
-from bot.language.keys.declared_keys import TEMPLATE, WORDING, KeySet, KeySpec, either, one_of, opened
+from bot.language.keys.declared_keys import TEMPLATE, WORDING, KeySet, KeySpec, as_fields, either, one_of
 from bot.language.keys.fields import Fields
 from bot.language.keys.text_shapes import TEXT, WORDS
 from bot.language.source.problems import Problems
@@ -63,7 +63,7 @@ _FOOTER = KeySpec("footer", TEMPLATE, "A line below the question; goes with a li
 _SKIP_WORDS = KeySpec("words", TEXTS, "The words.", required=True, texts=WORDS)
 _SKIP = KeySpec(
     "skip",
-    either(replace(TEXTS, texts=WORDS), opened(KeySet(_SKIP_WORDS, *TRANSITION_KEYS))),
+    either(replace(TEXTS, texts=WORDS), as_fields(KeySet(_SKIP_WORDS, *TRANSITION_KEYS))),
     "Words by which the question is left without an answer.",
 )
 _TEXT_ONLY = one_of("text")

@@ -20,10 +20,10 @@ from bot.language.keys.declared_keys import (
     Form,
     KeySet,
     KeySpec,
+    as_fields,
     either,
-    made,
     map_of,
-    opened,
+    mapped,
 )
 from bot.language.keys.fields import NAME_PATTERN, Fields, entries_of, items_of, template_of, text_of
 from bot.language.keys.key_schemas import ANY_TEXT, NEVER, list_of, pattern, record, with_key
@@ -193,7 +193,7 @@ def _read_wait(node: Node, problems: Problems, what: str) -> timedelta | Templat
 
 _WAIT = KeySpec(
     "wait",
-    either(Form(ANY_TEXT, _read_wait), opened(KeySet(_UNTIL))),
+    either(Form(ANY_TEXT, _read_wait), as_fields(KeySet(_UNTIL))),
     "A duration, a point in time, or until which hours.",
     required=True,
 )
@@ -322,7 +322,7 @@ _EACH = KeySpec("each", EXPRESSION, "A list: the flow runs once for each of its 
 _WITH = KeySpec("with", ASSIGNMENTS, "Values for that flow's variables.")
 _SAVE = KeySpec(
     "save",
-    either(made(NAMES, lambda names: dict(zip(names, names, strict=True))), map_of(NAME, _read_pairs)),
+    either(mapped(NAMES, lambda names: dict(zip(names, names, strict=True))), map_of(NAME, _read_pairs)),
     "Variables that come back: names, or ours with theirs.",
 )
 _BREAK = KeySpec("break", EXPRESSION, "When this is true after an element, the flow runs for no further one.")

@@ -7,7 +7,7 @@ from bot.core.immutable import immutable
 from bot.core.messages import TEXT_BODY, TextMessage
 from bot.core.session import HANDOFF_TAG
 from bot.language.expressions.templates import Template
-from bot.language.keys.declared_keys import STRING, TEMPLATE, KeySet, KeySpec, either, opened
+from bot.language.keys.declared_keys import STRING, TEMPLATE, KeySet, KeySpec, as_fields, either
 from bot.language.keys.fields import Fields
 from bot.language.keys.text_shapes import TEXT
 from bot.language.python.decorators import HANDOFF
@@ -28,7 +28,7 @@ _NOTE = KeySpec("note", TEMPLATE, "A note for the people who take over.")
 _SAY = KeySpec("say", TEMPLATE, "The text that the contact gets first.", texts=TEXT)
 _HANDOFF = KeySpec(
     "handoff",
-    either(STRING, opened(KeySet(_TEAM, _NOTE, _SAY))),
+    either(STRING, as_fields(KeySet(_TEAM, _NOTE, _SAY))),
     "The team that takes the conversation over.",
     required=True,
 )

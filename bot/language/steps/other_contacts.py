@@ -10,7 +10,7 @@ from bot.core.immutable import immutable
 from bot.core.session import BUSY
 from bot.core.text import digits, is_phone
 from bot.language.expressions.templates import Expression, Template
-from bot.language.keys.declared_keys import EXPRESSION, NAME, TEMPLATE, Form, KeySet, KeySpec, made, one_of
+from bot.language.keys.declared_keys import EXPRESSION, NAME, TEMPLATE, Form, KeySet, KeySpec, mapped, one_of
 from bot.language.keys.fields import Fields
 from bot.language.source.problems import Mark
 from bot.language.steps.control_steps import ELEMENT, elements_of, within
@@ -22,7 +22,7 @@ _CONTACT = KeySpec("contact", TEMPLATE, "The other contact's number, with its co
 _EACH = KeySpec("each", EXPRESSION, "A list: this happens once for each of its elements, which is called it.")
 _START = KeySpec(
     "start",
-    made(Form(TARGET, target_of), lambda found: replace(found, text=f"/{found.text.removeprefix('/')}")),
+    mapped(Form(TARGET, target_of), lambda found: replace(found, text=f"/{found.text.removeprefix('/')}")),
     "The flow that starts for another contact: /flow or /flow/step.",
     required=True,
 )

@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Self
 
 from bot.core import messages as limits
+from bot.core.effects import REPLY_TRIED_FOR
 from bot.core.events import UNSENT, SendEnded
 from bot.core.immutable import immutable
 from bot.core.messages import LinkButton, MediaMessage, Message, TextMessage, clip, in_plain_text
@@ -17,7 +18,7 @@ from bot.language.keys.declared_keys import (
     KeySet,
     KeySpec,
     either,
-    made,
+    mapped,
     nested,
     one_written,
 )
@@ -36,7 +37,6 @@ from bot.language.steps.message_parts import (
     read_location,
 )
 from bot.language.steps.step_facts import (
-    REFUSED_WITHIN,
     Rest,
     RestFor,
     Sent,
@@ -94,7 +94,7 @@ def _file(kind: str) -> KeySpec[FilePart | None]:
         link = address.read(fields)
         return None if link is None else FilePart(kind, link, filename.read(fields) if filename in keys else None)
 
-    short = made(address.form, lambda link: FilePart(kind, link, None))
+    short = mapped(address.form, lambda link: FilePart(kind, link, None))
     form = either(short, nested(keys, read))
     return KeySpec(kind, form, f"A file, {kind}, by its public address.")
 
@@ -226,7 +226,7 @@ class SayStep(StepKind):
         """The answer that brings the message, or the gateway's word if its own errors name `refused`."""
         if self.instead is not None:
             return Rest(RestFor.CONTACT, over=True)
-        return Rest(RestFor.RESULT, REFUSED_WITHIN) if self.watches else None
+        return Rest(RestFor.RESULT, REPLY_TRIED_FOR) if self.watches else None
 
     def enter(self, context: StepContext) -> StepResult:
         """Send what is to be said and go on, once the gateway has taken it where it matters that it does.

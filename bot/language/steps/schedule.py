@@ -16,7 +16,7 @@ from bot.language.keys.declared_keys import (
     Form,
     KeySet,
     KeySpec,
-    made,
+    mapped,
     nested,
     one_of,
     one_or_several,
@@ -224,7 +224,7 @@ def _value_of(text: Template, scope: Mapping[str, Any]) -> Any:
 
 _FLOW = KeySpec(
     "flow",
-    made(Form(TARGET, target_of), lambda found: Target(f"/{found.text.removeprefix('/')}", found.mark)),
+    mapped(Form(TARGET, target_of), lambda found: Target(f"/{found.text.removeprefix('/')}", found.mark)),
     "The flow that starts: /flow or /flow/step.",
     required=True,
 )

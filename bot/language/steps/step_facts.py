@@ -13,9 +13,6 @@ from bot.language.source.problems import Mark
 from bot.language.source.yaml_tree import Scalar
 from bot.language.steps.transition import Assignment, Target, Transition
 
-REFUSED_WITHIN = timedelta(minutes=15)
-"""How long a reply is tried again. A step that waits for the gateway's answer waits as long."""
-
 
 class DefaultTarget(Enum):
     """Where an outcome leads when nothing is written for it."""
@@ -277,9 +274,7 @@ class StepFacts:
     waits_for: Rest | None = None  # None: the conversation goes on in the same turn
     takes_pending_input: bool = False  # it answers what the contact wrote last, where no step has taken it
     ignores_messages: bool = False  # it takes nothing that the contact writes, not even the bot's words
-    texts_before_words: bool = (
-        False  # it takes texts before words, and not only taps: see `StepKind.answer_before_words`
-    )
+    texts_before_words: bool = False  # `StepKind.answer_before_words` takes texts, and not only taps
     choices_alone: bool = False  # only its choices answer it
     can_gather: bool = False  # the answer is free text, so that several short messages can be one answer
     stays_valid: bool = False  # a tap on it leads on from here, also when the conversation waits here no longer

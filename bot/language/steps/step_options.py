@@ -6,7 +6,7 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Any, Self, TypeVar
 
-from bot.core.immutable import filled, immutable
+from bot.core.immutable import immutable, with_defaults_from
 from bot.language.expressions.templates import Template
 from bot.language.keys import key_schemas
 from bot.language.keys.declared_keys import (
@@ -58,9 +58,9 @@ T = TypeVar("T")
 Inherits = TypeVar("Inherits", Transition, "Retry", "Timed")
 
 
-def _over(own: Inherits | None, inherited: Inherits | None) -> Inherits | None:
+def _inheriting(own: Inherits | None, inherited: Inherits | None) -> Inherits | None:
     """What is written, with missing keys taken from the inherited one."""
-    return inherited if own is None else own.over(inherited)
+    return inherited if own is None else own.inheriting_from(inherited)
 
 
 @immutable
@@ -75,12 +75,14 @@ class Retry:
     otherwise: Transition | None = None
     transition: Transition | None = None
 
-    def over(self, inherited: Self | None) -> Self:
+    def inheriting_from(self, inherited: Self | None) -> Self:
         """This one, with missing keys taken from the inherited one."""
         if inherited is None:
             return self
         mark = inherited.mark if self.most is None else self.mark
-        return filled(self, inherited, mark=mark, transition=_over(self.transition, inherited.transition))
+        return with_defaults_from(
+            self, inherited, mark=mark, transition=_inheriting(self.transition, inherited.transition)
+        )
 
 
 @immutable
@@ -94,11 +96,11 @@ class Timed:
     transition: Transition | None = None
     never: bool = False
 
-    def over(self, inherited: Self | None) -> Self:
+    def inheriting_from(self, inherited: Self | None) -> Self:
         """This one, with missing keys taken from the inherited one."""
         if inherited is None or self.never or inherited.never:
             return self
-        return filled(self, inherited, transition=_over(self.transition, inherited.transition))
+        return with_defaults_from(self, inherited, transition=_inheriting(self.transition, inherited.transition))
 
 
 SIGNAL = "signals."
@@ -152,16 +154,16 @@ class Defaults:
     signals: Signals | None = None
     gather: timedelta | None = None  # how long a text waits for further ones; no time at all: it does not
 
-    def over(self, inherited: Self) -> Self:
+    def inheriting_from(self, inherited: Self) -> Self:
         """These, with missing keys taken from the inherited ones."""
         if self == _NOTHING:  # as on most steps
             return inherited
-        return filled(
+        return with_defaults_from(
             self,
             inherited,
-            retry=_over(self.retry, inherited.retry),
-            remind=_over(self.remind, inherited.remind),
-            timeout=_over(self.timeout, inherited.timeout),
+            retry=_inheriting(self.retry, inherited.retry),
+            remind=_inheriting(self.remind, inherited.remind),
+            timeout=_inheriting(self.timeout, inherited.timeout),
             errors={**(inherited.errors or {}), **(self.errors or {})},
             signals={**(inherited.signals or {}), **(self.signals or {})},
         )

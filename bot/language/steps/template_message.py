@@ -16,7 +16,7 @@ from bot.language.keys.declared_keys import (
     KeySpec,
     either,
     integer,
-    made,
+    mapped,
     nested,
     one_or_several,
     shared,
@@ -133,7 +133,7 @@ def _read_header(node: Node, problems: Problems, what: str) -> TemplateParameter
 
 
 def _of_one_text(kind: str, part: str, text: Form[Template | None]) -> Form[TemplateParameter | None]:
-    return made(text, lambda found: TemplateParameter(kind, {part: found}))
+    return mapped(text, lambda found: TemplateParameter(kind, {part: found}))
 
 
 def _read_parts(kind: str, *keys: KeySpec[Template | None]) -> Form[TemplateParameter | None]:
@@ -212,7 +212,7 @@ _DATE_TIME = KeySpec("date_time", _of_one_text("date_time", "text", TEMPLATE), "
 _HEADER_PARAMETER = _parameter(_TEXT, _IMAGE, _VIDEO, _DOCUMENT, _PLACE)
 _URL = KeySpec("url", TEMPLATE, "What is added to the address of the button.", required=True)
 _INDEX = KeySpec("index", integer(0, 9), "Its place among the template's buttons; behind the replies by default.")
-_BUTTON = either(made(TEMPLATE, UrlButton), nested(KeySet(_URL, _INDEX), _read_button))
+_BUTTON = either(mapped(TEMPLATE, UrlButton), nested(KeySet(_URL, _INDEX), _read_button))
 _NAME = KeySpec("name", STRING, "The template's name at the gateway.", required=True, texts=MAY)
 _LANGUAGE = KeySpec("language", STRING, "The template's language, like en or pt_BR.", required=True, texts=MAY)
 _HEADER = KeySpec(

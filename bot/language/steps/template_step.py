@@ -4,10 +4,11 @@ from collections.abc import Iterator
 from datetime import timedelta
 from typing import Self
 
+from bot.core.effects import REPLY_TRIED_FOR
 from bot.core.events import UNSENT, SendEnded
 from bot.core.immutable import immutable
 from bot.language.expressions.templates import Expression
-from bot.language.keys.declared_keys import DURATION, KeySet, KeySpec, either, map_of, opened
+from bot.language.keys.declared_keys import DURATION, KeySet, KeySpec, as_fields, either, map_of
 from bot.language.keys.fields import Fields, entries_of
 from bot.language.keys.text_shapes import Part
 from bot.language.source.problems import Problems
@@ -15,7 +16,6 @@ from bot.language.source.word_matching import Option, match
 from bot.language.source.yaml_tree import Map, Node, Scalar
 from bot.language.steps.message_parts import ELSE, SENDING, check_error_names
 from bot.language.steps.step_facts import (
-    REFUSED_WITHIN,
     AnswerText,
     DefaultTarget,
     Outcome,
@@ -101,7 +101,7 @@ _REPLY = KeySet(_WORDS, CONDITION, *TRANSITION_KEYS)
 _TEMPLATE = KeySpec("template", TEMPLATE_MESSAGE, "The template that is sent, and what fills it.", required=True)
 _REPLIES: KeySpec[tuple[ReplyButton, ...]] = KeySpec(
     "replies",
-    map_of(either(TO_TARGET, opened(_REPLY)), _read_replies, Part.TITLE, absent=()),
+    map_of(either(TO_TARGET, as_fields(_REPLY)), _read_replies, Part.TITLE, absent=()),
     "The titles of its quick replies, and where they lead.",
 )
 _OTHER = KeySpec("other", TRANSITION, "Where every other reply leads.")
@@ -184,7 +184,7 @@ class TemplateStep(StepKind):
         """A reply, or the gateway's word if a refusal leads somewhere."""
         if self.replies:
             return Rest(RestFor.CONTACT)
-        return Rest(RestFor.RESULT, REFUSED_WITHIN) if self.watches else None
+        return Rest(RestFor.RESULT, REPLY_TRIED_FOR) if self.watches else None
 
     def enter(self, context: StepContext) -> StepResult:
         """Send the template; wait for a reply, for the gateway's word, or not at all."""

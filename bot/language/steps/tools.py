@@ -22,14 +22,14 @@ from bot.language.keys.declared_keys import (
     Form,
     KeySet,
     KeySpec,
+    as_fields,
     as_node,
     either,
+    fields_by_key,
     integer,
     map_of,
     one_of,
     one_or_several,
-    opened,
-    opened_by,
     seconds,
 )
 from bot.language.keys.definitions import refuse_defined
@@ -97,7 +97,9 @@ _TAKEN_TYPES: Mapping[str, tuple[type, dict[str, str]]] = {
 """What a model may give a request, in Python and in the schema for the model."""
 _TAKEN_TYPE = KeySpec("type", one_of(*_TAKEN_TYPES, default="text"), "What it is; a text by default.")
 _TAKEN_ABOUT = KeySpec("about", STRING, "What it is, in words for the model.", required=True)
-_TAKEN = either(Form(ANY_TEXT, as_node), opened(KeySet(_TAKEN_TYPE, _TAKEN_ABOUT), "{type: integer, about: how many}"))
+_TAKEN = either(
+    Form(ANY_TEXT, as_node), as_fields(KeySet(_TAKEN_TYPE, _TAKEN_ABOUT), "{type: integer, about: how many}")
+)
 _NAMED = KeySpec("name", NAME, "What the model calls the request.", required=True)
 _REQUEST_ABOUT = replace(_ABOUT, about="What the request does, in words for the model.", required=True)
 _TAKES: KeySpec[tuple[tuple[Scalar, Node], ...]] = KeySpec(
@@ -109,7 +111,7 @@ _REQUEST_KEYS = KeySet(*REQUEST, _NAMED, _REQUEST_ABOUT, _TAKES, _CONFIRM, _TIME
 
 TOOLS: KeySpec[tuple[Node | Fields, ...]] = KeySpec(
     "tools",
-    one_or_several(either(Form(ANY_TEXT, as_node), opened_by(HttpStep.verb, _REQUEST_KEYS, _HANDLER_KEYS))),
+    one_or_several(either(Form(ANY_TEXT, as_node), fields_by_key(HttpStep.verb, _REQUEST_KEYS, _HANDLER_KEYS))),
     "Handlers and requests that the model may ask for.",
 )
 FILL: KeySpec[tuple[tuple[Scalar, Node], ...]] = KeySpec(

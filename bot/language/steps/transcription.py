@@ -10,7 +10,16 @@ from bot.core.immutable import immutable
 from bot.core.text import KEPT_CHARACTERS, head, without_controls
 from bot.core.values import Media
 from bot.language.expressions.templates import Expression
-from bot.language.keys.declared_keys import EXPRESSION, STRING, KeySet, KeySpec, integer, opened_by, read_over, seconds
+from bot.language.keys.declared_keys import (
+    EXPRESSION,
+    STRING,
+    KeySet,
+    KeySpec,
+    fields_by_key,
+    integer,
+    read_over,
+    seconds,
+)
 from bot.language.keys.fields import Fields
 from bot.language.python.decorators import HandlerSpec
 from bot.language.source.problems import did_you_mean
@@ -134,6 +143,6 @@ def _check_arguments(fields: Fields, spec: HandlerSpec, given: tuple[Assignment,
 
 TRANSCRIBE: KeySpec[Fields | None] = KeySpec(
     "transcribe",
-    opened_by(HttpStep.verb, _REQUEST_KEYS, _HANDLER_KEYS),
+    fields_by_key(HttpStep.verb, _REQUEST_KEYS, _HANDLER_KEYS),
     "A handler or a service that writes down what voice notes say, so that they are answers like texts.",
 )

@@ -17,11 +17,11 @@ from bot.language.keys.declared_keys import (
     Form,
     KeySet,
     KeySpec,
+    as_fields,
     either,
     map_of,
     nested,
     one_or_several,
-    opened,
     raw_node,
     shared,
 )
@@ -129,7 +129,7 @@ class Transition:
         """What `clear` and `set` give to variables, in a flow that has these."""
         return assigned(self.clear, self.set, variables)
 
-    def over(self, inherited: Self | None) -> Self:
+    def inheriting_from(self, inherited: Self | None) -> Self:
         """This transition, with missing keys from the inherited one; `say`, `ask` and `then` are inherited together or not at all."""
         if inherited is None:
             return self
@@ -384,7 +384,7 @@ def _word_of(key: Scalar, node: Node, problems: Problems, what: str) -> Word:
 
 
 _WORD_KEYS = KeySet(*TRANSITION_KEYS, CONDITION)
-_HEARD = shared("word", either(TO_TARGET, opened(_WORD_KEYS)))
+_HEARD = shared("word", either(TO_TARGET, as_fields(_WORD_KEYS)))
 WORDS: Form[Words] = map_of(_HEARD, _words_of, Part.WORD, absent={})
 """A transition for each word, which may have an `if`."""
 SIGNALS: Form[Signals | None] = map_of(one_or_several(_HEARD), _signals_of)

@@ -71,7 +71,7 @@ class Variable:
     mark: Mark
     value: Any = None
     keep: bool = field(default=False, kw_only=True)  # it is kept with the contact, for good
-    needed: bool = field(default=False, kw_only=True)  # who starts the flow must give it
+    required: bool = field(default=False, kw_only=True)  # a start of the flow must give it
     checks: tuple[AnswerCheck, ...] = field(default=(), kw_only=True)
     error: Template | None = field(default=None, kw_only=True)
     type: ClassVar[str] = ""
