@@ -17,7 +17,7 @@ from bot.language.expressions.templates import Template
 from bot.language.flow.definition import Step
 from bot.language.flow.library import Library
 from bot.language.steps.schedule import CLOCK
-from bot.language.steps.step_facts import RestFor
+from bot.language.steps.step_facts import WaitsFor
 
 
 @immutable
@@ -278,7 +278,7 @@ class PassableWaits:
         """True if a step may wait for a time that has passed already."""
         facts = self._graph.steps[place].facts
         waits_for = facts.waits_for
-        if waits_for is None or waits_for.what is not RestFor.TIME or waits_for.longest is not None:
+        if waits_for is None or waits_for.what is not WaitsFor.TIME or waits_for.longest is not None:
             return False
         return waits_for.over or all(self._may_have_passed(moment, place) for moment in facts.moments)
 

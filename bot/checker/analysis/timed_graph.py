@@ -11,7 +11,7 @@ from bot.language.expressions.abstract_texts import AbstractText
 from bot.language.expressions.abstract_values import FALSE, NULL
 from bot.language.expressions.grammar import WINDOW_OPEN
 from bot.language.flow.definition import Step
-from bot.language.steps.step_facts import RestFor
+from bot.language.steps.step_facts import WaitsFor
 
 
 @immutable(eq=False)
@@ -200,7 +200,7 @@ def _seconds(step: Step, edge: Edge, reminders: int) -> float:
         case Cause.SIGNAL:
             return _longest_rest(step, reminders)
         case Cause.TIME | Cause.RESULT:
-            if rest is None or rest.what is RestFor.CONTACT:  # what is sent there is taken or refused at once
+            if rest is None or rest.what is WaitsFor.CONTACT:  # what is sent there is taken or refused at once
                 return 0.0
             return UNBOUNDED if rest.longest is None else rest.longest.total_seconds()
         case Cause.PERSON:
@@ -219,7 +219,7 @@ def _reminded(step: Step, reminders: int) -> float:
 def _longest_rest(step: Step, reminders: int) -> float:
     """How long the conversation stays at a step at most without a word of the contact; of a flow that it runs nothing is known."""
     rest = step.facts.waits_for
-    if rest is not None and rest.what in (RestFor.TIME, RestFor.RESULT):
+    if rest is not None and rest.what in (WaitsFor.TIME, WaitsFor.RESULT):
         return UNBOUNDED if rest.longest is None else rest.longest.total_seconds()
     return _until_timeout(step, _reminded(step, reminders)) or UNBOUNDED
 
@@ -235,7 +235,7 @@ def rests_during_run(graph: Graph, place: StepId) -> Iterator[tuple[StepId, floa
 
     for each in reachable(opened(place), onward):
         rest = graph.steps[each].facts.waits_for
-        if rest is not None and rest.what is not RestFor.FLOW:
+        if rest is not None and rest.what is not WaitsFor.FLOW:
             yield each, _longest_rest(graph.steps[each], _reminders_at(graph, each))
 
 

@@ -17,16 +17,16 @@ from bot.language.flow.documents import Source
 from bot.language.flow.library import Library
 from bot.language.flow.target_checks import failing_flows
 from bot.language.source.problems import Mark
-from bot.language.steps.step_facts import RestFor
+from bot.language.steps.step_facts import WaitsFor
 from bot.language.steps.step_options import SIGNAL, uses_on_leaving
 from bot.language.steps.transition import AGAIN, BACK, END, NEXT, ROUTE, Assignment
 
 _BY_REST = {
-    RestFor.CONTACT: Cause.REPLY,
-    RestFor.RESULT: Cause.RESULT,
-    RestFor.TIME: Cause.TIME,
-    RestFor.PERSON: Cause.PERSON,
-    RestFor.FLOW: Cause.FLOW,
+    WaitsFor.CONTACT: Cause.REPLY,
+    WaitsFor.RESULT: Cause.RESULT,
+    WaitsFor.TIME: Cause.TIME,
+    WaitsFor.PERSON: Cause.PERSON,
+    WaitsFor.FLOW: Cause.FLOW,
 }
 OTHER = "other"
 _BY_OUTCOME = {"remind": Cause.REMINDER, "timeout": Cause.TIMEOUT, "expired": Cause.EXPIRED, "visits.else": Cause.TURN}

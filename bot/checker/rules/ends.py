@@ -8,7 +8,7 @@ from bot.checker.analysis.reachability import Reachability
 from bot.checker.findings import Finding, rule
 from bot.checker.graph import Edge, Graph, StepId
 from bot.checker.graph.edges import cycle_through, reachable
-from bot.language.steps.step_facts import RestFor, SentText
+from bot.language.steps.step_facts import SentText, WaitsFor
 
 
 @rule(whole=True, W101="a step that nobody reaches", W102="a conversation that never ends")
@@ -95,7 +95,7 @@ def _fallen_into(graph: Graph) -> Iterator[tuple[StepId, StepId]]:
         for number, (before, name) in enumerate(pairwise(names), 1):
             facts, behind = flow.steps[name].facts, {(flow.name, later) for later in names[number + 1 :]}
             waits_for = facts.waits_for
-            tells = facts.most_messages > 0 if waits_for is None else waits_for.what is RestFor.PERSON
+            tells = facts.most_messages > 0 if waits_for is None else waits_for.what is WaitsFor.PERSON
             onward = [edge for edge in graph.edges[flow.name, before] if edge.success]
             falls = all(_falls(graph, edge) and edge.target == (flow.name, name) for edge in onward)
             if tells and onward and falls and behind.isdisjoint(edge.target for edge in graph.edges[flow.name, name]):

@@ -5,11 +5,11 @@ from collections.abc import Iterator
 from bot.checker.findings import Finding, rule
 from bot.checker.graph import Cause, Edge, Graph, StepId
 from bot.language.source.languages import ENGLISH, SORRY
-from bot.language.steps.step_facts import RestFor
+from bot.language.steps.step_facts import WaitsFor
 from bot.language.steps.transition import BACK, ROUTE
 
 _AT_ONCE = (Cause.TURN, Cause.RESULT)
-_SILENT = (RestFor.CONTACT, RestFor.TIME, RestFor.PERSON)
+_SILENT = (WaitsFor.CONTACT, WaitsFor.TIME, WaitsFor.PERSON)
 
 
 @rule(W901="a model's failure that says nothing")

@@ -30,7 +30,7 @@ from bot.language.source.problems import Problems, did_you_mean
 from bot.language.source.yaml_tree import Node, Scalar
 from bot.language.steps.message_parts import check_error_names
 from bot.language.steps.output_guard import has_letters
-from bot.language.steps.step_facts import Rest, RestFor, Spends, StepFailed
+from bot.language.steps.step_facts import Spends, StepFailed, Wait, WaitsFor
 from bot.language.steps.transition import TRANSITION
 
 _HOST = re.compile(r"([\w-]{1,63}\.)+[\w-]{2,63}")
@@ -187,9 +187,9 @@ class AiSettings:
         tokens = self.budget
         return TokenBudget(tokens["contact"], tokens["all"], None if since is None else tokens["turn"], since)
 
-    def rest(self, within: float) -> Rest:
+    def waits_for(self, within: float) -> Wait:
         """How long a step waits until a model has answered, or all tries are over. One try takes ``within`` seconds."""
-        return Rest(RestFor.RESULT, timedelta(seconds=within * self.tries))
+        return Wait(WaitsFor.RESULT, timedelta(seconds=within * self.tries))
 
     def asking(
         self,

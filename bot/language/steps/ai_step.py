@@ -23,14 +23,14 @@ from bot.language.steps.step_facts import (
     DefaultTarget,
     Need,
     Outcome,
-    Rest,
-    RestFor,
     SentText,
     Spends,
     StepFacts,
     StepFailed,
     UnaskedTool,
     Used,
+    Wait,
+    WaitsFor,
 )
 from bot.language.steps.step_kind import (
     Awaited,
@@ -104,7 +104,7 @@ class AiStep(StepKind):
         greeting = () if self.greet is None else (self.greet,)
         exits, tools = self.brief.exits, self.brief.tools
         return StepFacts(
-            waits_for=Rest(RestFor.CONTACT),
+            waits_for=Wait(WaitsFor.CONTACT),
             takes_pending_input=True,
             can_gather=True,
             sends=tuple(SentText(_GREET.name, text, TEXT_BODY) for text in greeting),

@@ -27,14 +27,14 @@ from bot.language.steps.step_facts import (
     AnswerText,
     DefaultTarget,
     Outcome,
-    Rest,
-    RestFor,
     SavedResult,
     Sent,
     SentText,
     StepFacts,
     StepFailed,
     Used,
+    Wait,
+    WaitsFor,
     only_if,
 )
 from bot.language.steps.step_kind import (
@@ -143,7 +143,7 @@ class AskStep(StepKind):
         """Return the facts of a question: it may fail where there can be nothing to choose from, or a file to keep."""
         choices = self.choices
         return StepFacts(
-            waits_for=Rest(RestFor.CONTACT),
+            waits_for=Wait(WaitsFor.CONTACT),
             choices_alone=choices is not None and self.closed,
             can_gather=self._takes_own_words,
             answers=tuple(self._answers()),

@@ -20,12 +20,12 @@ from bot.language.steps.step_facts import (
     DefaultTarget,
     Null,
     Outcome,
-    Rest,
-    RestFor,
     SavedResult,
     StepFacts,
     StepFailed,
     Used,
+    Wait,
+    WaitsFor,
 )
 from bot.language.steps.step_kind import (
     Awaited,
@@ -81,7 +81,7 @@ class CallStep(StepKind):
         saves = SavedResult.PERHAPS if perhaps else SavedResult.VALUE
         annotation = Any if self.spec is None else self.spec.returns
         return StepFacts(
-            waits_for=Rest(RestFor.RESULT, timedelta(seconds=self.within * self.tries)),
+            waits_for=Wait(WaitsFor.RESULT, timedelta(seconds=self.within * self.tries)),
             outcomes={
                 "then": Outcome(None, DefaultTarget.THEN, saves=saves, annotation=annotation),
                 "errors.else": Outcome(None, DefaultTarget.ERRORS, success=False),

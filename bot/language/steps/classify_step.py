@@ -73,7 +73,7 @@ class ClassifyStep(StepKind):
         outcomes["other"] = Outcome(self.other, DefaultTarget.WRITTEN)
         outcomes["errors.else"] = Outcome(None, DefaultTarget.ERRORS, success=False)
         return StepFacts(
-            waits_for=self.settings.rest(self.within),
+            waits_for=self.settings.waits_for(self.within),
             outcomes=outcomes,
             uses=tuple(self._uses()),
             asks_models=True,

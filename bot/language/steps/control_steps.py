@@ -37,11 +37,11 @@ from bot.language.steps.step_facts import (
     Given,
     Null,
     Outcome,
-    Rest,
-    RestFor,
     StepFacts,
     StepFailed,
     Used,
+    Wait,
+    WaitsFor,
 )
 from bot.language.steps.step_kind import (
     Awaited,
@@ -240,11 +240,11 @@ class WaitStep(StepKind):
             moments=moments,
         )
 
-    def _waits_for(self) -> Rest:
+    def _waits_for(self) -> Wait:
         """Time that passes; how long is known only for a duration that is written out."""
         if isinstance(self.until, timedelta):
-            return Rest(RestFor.TIME, self.until)
-        return Rest(RestFor.TIME, over=isinstance(self.until, Hours) or self.past)
+            return Wait(WaitsFor.TIME, self.until)
+        return Wait(WaitsFor.TIME, over=isinstance(self.until, Hours) or self.past)
 
     def enter(self, context: StepContext) -> StepResult:
         """Wait, and go on once the time has come; the engine wakes the step then."""
@@ -366,7 +366,7 @@ class RunStep(StepKind):
         """
         listed, most = (False, 1) if self.each is None else (True, MOST_ELEMENTS)
         return StepFacts(
-            waits_for=Rest(RestFor.FLOW),
+            waits_for=Wait(WaitsFor.FLOW),
             outcomes={
                 "then": Outcome(None, DefaultTarget.THEN),
                 "expired": Outcome(self.expired, DefaultTarget.THEN, success=False),

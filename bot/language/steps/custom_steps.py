@@ -37,7 +37,7 @@ from bot.language.source.yaml_tree import Node
 from bot.language.steps import KINDS
 from bot.language.steps.attempts import TRIES_KEY, WITHIN_KEY
 from bot.language.steps.call_step import check_errors
-from bot.language.steps.step_facts import DefaultTarget, Null, Outcome, Rest, RestFor, StepFacts, StepFailed, Used
+from bot.language.steps.step_facts import DefaultTarget, Null, Outcome, StepFacts, StepFailed, Used, Wait, WaitsFor
 from bot.language.steps.step_kind import (
     Awaited,
     LeaveStep,
@@ -106,11 +106,11 @@ class CustomStep(StepKind):
             for text in [value] if isinstance(value, Expression) else templates_in(value):
                 yield Used(text, null=null)
 
-    def _waits_for(self) -> Rest | None:
+    def _waits_for(self) -> Wait | None:
         """The answer that the class takes, or the work that is done outside."""
         if self.spec.outside is not None:
-            return Rest(RestFor.RESULT, timedelta(seconds=self.within * self.tries))
-        return Rest(RestFor.CONTACT) if self.spec.answer is not None else None
+            return Wait(WaitsFor.RESULT, timedelta(seconds=self.within * self.tries))
+        return Wait(WaitsFor.CONTACT) if self.spec.answer is not None else None
 
     def enter(self, context: StepContext) -> StepResult:
         """Do the work, or ask for it to be done outside."""

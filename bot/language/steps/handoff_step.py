@@ -11,7 +11,7 @@ from bot.language.keys.declared_keys import STRING, TEMPLATE, KeySet, KeySpec, a
 from bot.language.keys.fields import Fields
 from bot.language.keys.text_shapes import TEXT
 from bot.language.python.decorators import HANDOFF
-from bot.language.steps.step_facts import DefaultTarget, Outcome, Rest, RestFor, SentText, StepFacts, Used
+from bot.language.steps.step_facts import DefaultTarget, Outcome, SentText, StepFacts, Used, Wait, WaitsFor
 from bot.language.steps.step_kind import (
     Awaited,
     HandOver,
@@ -60,7 +60,7 @@ class HandoffStep(StepKind):
         """Return the facts. ``closed`` must be written: nobody should be forgotten after a hand-over."""
         said = () if self.text is None else (self.text,)
         return StepFacts(
-            waits_for=Rest(RestFor.PERSON),
+            waits_for=Wait(WaitsFor.PERSON),
             ignores_messages=True,
             sends=tuple(SentText("say", text, TEXT_BODY, needed=True) for text in said),
             most_messages=len(said),

@@ -35,7 +35,7 @@ from bot.language.source.yaml_tree import Map, Node, Scalar
 from bot.language.steps.attempts import ATTEMPT_KEYS, CACHE_KEY, TRIES_KEY, WITHIN_KEY, Attempts
 from bot.language.steps.http_services import HEADERS, HttpService, Named, is_header
 from bot.language.steps.message_parts import check_error_names
-from bot.language.steps.step_facts import DefaultTarget, Null, Outcome, Rest, RestFor, StepFacts, StepFailed, Used
+from bot.language.steps.step_facts import DefaultTarget, Null, Outcome, StepFacts, StepFailed, Used, Wait, WaitsFor
 from bot.language.steps.step_kind import (
     Awaited,
     LeaveStep,
@@ -242,7 +242,7 @@ class HttpStep(StepKind):
         """
         gives = frozenset(self.outputs)
         return StepFacts(
-            waits_for=Rest(RestFor.RESULT, timedelta(seconds=self.within * self.tries)),
+            waits_for=Wait(WaitsFor.RESULT, timedelta(seconds=self.within * self.tries)),
             outcomes={
                 "then": Outcome(None, DefaultTarget.THEN, known=gives),
                 "errors.else": Outcome(None, DefaultTarget.ERRORS, success=False),

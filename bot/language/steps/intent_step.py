@@ -14,7 +14,7 @@ from bot.language.source.problems import Mark
 from bot.language.source.word_matching import normalise
 from bot.language.steps.ai_settings import AiSettings
 from bot.language.steps.classify_step import NONE, WITHIN, label, to_sort
-from bot.language.steps.step_facts import DefaultTarget, Outcome, Rest, RestFor, Spends, StepFacts
+from bot.language.steps.step_facts import DefaultTarget, Outcome, Spends, StepFacts, Wait, WaitsFor
 from bot.language.steps.step_kind import (
     Awaited,
     Redirect,
@@ -85,7 +85,7 @@ class IntentStep(StepKind):
         """
         outcomes = {each.outcome: _leading(each.mark, f"/{each.flow}") for each in self.intents}
         return StepFacts(
-            waits_for=Rest(RestFor.CONTACT),
+            waits_for=Wait(WaitsFor.CONTACT),
             takes_pending_input=True,
             most_messages=1,
             outcomes={**outcomes, "other": _leading(self.mark, END)},

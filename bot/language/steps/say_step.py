@@ -37,14 +37,14 @@ from bot.language.steps.message_parts import (
     read_location,
 )
 from bot.language.steps.step_facts import (
-    Rest,
-    RestFor,
     Sent,
     SentFile,
     SentText,
     StepFacts,
     StepFailed,
     Used,
+    Wait,
+    WaitsFor,
 )
 from bot.language.steps.step_kind import (
     Awaited,
@@ -222,11 +222,11 @@ class SayStep(StepKind):
                 yield SentText(kind, link, None, needed=True)
                 yield SentFile(kind, link)
 
-    def _waits_for(self) -> Rest | None:
+    def _waits_for(self) -> Wait | None:
         """The answer that brings the message, or the gateway's word if its own errors name `refused`."""
         if self.instead is not None:
-            return Rest(RestFor.CONTACT, over=True)
-        return Rest(RestFor.RESULT, REPLY_TRIED_FOR) if self.watches else None
+            return Wait(WaitsFor.CONTACT, over=True)
+        return Wait(WaitsFor.RESULT, REPLY_TRIED_FOR) if self.watches else None
 
     def enter(self, context: StepContext) -> StepResult:
         """Send what is to be said and go on, once the gateway has taken it where it matters that it does.

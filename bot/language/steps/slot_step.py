@@ -44,7 +44,7 @@ class SlotStep(StepKind):
         """Return the facts: an outcome for each flow whose slots it fills, and ``other`` if the model finds nothing."""
         outcomes = {f"found.{flow}": _ending(mark) for flow, mark in self.flows.items()}
         return StepFacts(
-            waits_for=self.settings.rest(WITHIN),
+            waits_for=self.settings.waits_for(WITHIN),
             outcomes={**outcomes, "other": _ending(self.mark)},
             asks_models=True,
         )

@@ -80,7 +80,7 @@ class Outcome:
     annotation: Any = Any
 
 
-class RestFor(Enum):
+class WaitsFor(Enum):
     """What a conversation waits for at a step."""
 
     CONTACT = "contact"  # a reply, a reminder or a time-out
@@ -103,13 +103,13 @@ class StepFailed(BotError):
 
 
 @immutable
-class Rest:
+class Wait:
     """What the conversation waits for at a step, and how long at most; ``longest`` None: unknown.
 
     ``over``: it may be over for good, or for hours, so that a conversation which returns to it continues at once.
     """
 
-    what: RestFor
+    what: WaitsFor
     longest: timedelta | None = None
     over: bool = False
 
@@ -271,7 +271,7 @@ class StepFacts:
     """
 
     # waiting, and the messages that it takes meanwhile
-    waits_for: Rest | None = None  # None: the conversation goes on in the same turn
+    waits_for: Wait | None = None  # None: the conversation goes on in the same turn
     takes_pending_input: bool = False  # it answers what the contact wrote last, where no step has taken it
     ignores_messages: bool = False  # it takes nothing that the contact writes, not even the bot's words
     texts_before_words: bool = False  # `StepKind.answer_before_words` takes texts, and not only taps
@@ -312,7 +312,7 @@ class StepFacts:
     @property
     def waits(self) -> bool:
         """True if it waits for the contact: then `retry`, `remind` and `timeout` apply."""
-        return self.waits_for is not None and self.waits_for.what is RestFor.CONTACT
+        return self.waits_for is not None and self.waits_for.what is WaitsFor.CONTACT
 
     @property
     def asks(self) -> bool:
@@ -322,12 +322,12 @@ class StepFacts:
     @property
     def pauses(self) -> bool:
         """True if it waits for the contact, for a person, or for time to pass."""
-        return self.waits_for is not None and self.waits_for.what in (RestFor.CONTACT, RestFor.PERSON, RestFor.TIME)
+        return self.waits_for is not None and self.waits_for.what in (WaitsFor.CONTACT, WaitsFor.PERSON, WaitsFor.TIME)
 
     @property
     def hears_signals(self) -> bool:
         """True if a signal can lead on from it: it waits for the contact, a person, time, or a flow that it runs."""
-        return self.pauses or (self.waits_for is not None and self.waits_for.what is RestFor.FLOW)
+        return self.pauses or (self.waits_for is not None and self.waits_for.what is WaitsFor.FLOW)
 
     @property
     def takes_words(self) -> bool:

@@ -19,12 +19,12 @@ from bot.language.steps.step_facts import (
     AnswerText,
     DefaultTarget,
     Outcome,
-    Rest,
-    RestFor,
     Sent,
     StepFacts,
     StepFailed,
     Used,
+    Wait,
+    WaitsFor,
     only_if,
 )
 from bot.language.steps.step_kind import (
@@ -180,11 +180,11 @@ class TemplateStep(StepKind):
                 always = reply.condition is None
                 yield AnswerText(text, reply.title, reply.outcome, reply.transition.mark, True, always=always)
 
-    def _waits_for(self) -> Rest | None:
+    def _waits_for(self) -> Wait | None:
         """A reply, or the gateway's word if a refusal leads somewhere."""
         if self.replies:
-            return Rest(RestFor.CONTACT)
-        return Rest(RestFor.RESULT, REPLY_TRIED_FOR) if self.watches else None
+            return Wait(WaitsFor.CONTACT)
+        return Wait(WaitsFor.RESULT, REPLY_TRIED_FOR) if self.watches else None
 
     def enter(self, context: StepContext) -> StepResult:
         """Send the template; wait for a reply, for the gateway's word, or not at all."""

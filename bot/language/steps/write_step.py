@@ -62,7 +62,7 @@ class WriteStep(StepKind):
     def facts(self) -> StepFacts:
         """Return the facts: it ends by ``then`` with the text, or fails."""
         return StepFacts(
-            waits_for=self.settings.rest(self.within),
+            waits_for=self.settings.waits_for(self.within),
             outcomes={
                 "then": Outcome(None, DefaultTarget.THEN, annotation=str),
                 "errors.else": Outcome(None, DefaultTarget.ERRORS, success=False),
