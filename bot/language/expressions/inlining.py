@@ -28,7 +28,9 @@ class Hidden(Exception):
 def inlined(
     tree: nodes.Template, trees: Mapping[str, nodes.Template], reads: Mapping[str, frozenset[str]]
 ) -> nodes.Template:
-    """A copy of a text's tree, with the ``trees`` of expressions in place of their names. ``reads`` are the names in each.
+    """A copy of a text's tree, with the ``trees`` of expressions in place of their names.
+
+    ``reads`` are the names in each.
 
     Raises `TooMany` and `Hidden`.
     """

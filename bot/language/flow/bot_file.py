@@ -353,4 +353,4 @@ BOT_KEYS = KeySet(
     _NAME, _TIMEZONE, _CONTACT_TIMEZONES, _WORDS, _OPT_OUT, _DEFAULTS, _LANGUAGES, _OWN_WORDINGS, _HOURS, DEFINE, _SIGNALS, _HTTP, _SECRETS, _AI,
     TRANSCRIBE, _EVENTS_TO, _CHANNELS, _SETTINGS,
 )  # fmt: skip
-"""The keys of ``bot.yml``. What stands under `settings` is read by `bot.settings`."""
+"""The keys of ``bot.yml``. `bot.settings` reads the values under `settings`."""

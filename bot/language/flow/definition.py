@@ -47,7 +47,8 @@ from bot.language.types.variable import TypeMismatch, Variable
 class ResolvedTransition(transitions.Transition):
     """Where one outcome of a step leads, with all defaults applied: a transition of its flow's machine.
 
-    ``target`` None: the step goes on waiting; ``stays``: after an answer that counts as a wrong one. ``written`` is the transition in the flow file, if there is one.
+    ``target`` None: the step goes on waiting; ``stays``: after an answer that counts as a wrong one. ``written`` is the
+    transition in the flow file, if there is one.
     """
 
     def __init__(
@@ -85,7 +86,10 @@ class ResolvedTransition(transitions.Transition):
 
 
 class _Cursor:
-    """The model that a machine moves. It is thrown away after one outcome, so that a machine knows nothing of any contact."""
+    """The model that a machine moves.
+
+    It is thrown away after one outcome, so that a machine knows nothing of any contact.
+    """
 
     __slots__ = ("followed", "state")
 
@@ -95,7 +99,10 @@ class _Cursor:
 
 
 class FlowMachine:
-    """The table of one flow: which outcome of which step leads where. The machine is built when it is first used or prepared."""
+    """The table of one flow: which outcome of which step leads where.
+
+    The machine is built when it is first used or prepared.
+    """
 
     def __init__(self, steps: Iterable[str], resolved: Iterable[ResolvedTransition]) -> None:
         self._steps = steps
@@ -144,10 +151,11 @@ CONTACTS = FIRST, RETURNING = ("first", "returning")
 
 @immutable
 class Trigger:
-    """What starts a flow: any of its words, its pattern, an event of the gateway, or what starts no other flow.
+    """The start of a flow: its words, its pattern, an event of the gateway, or a message that starts no other flow.
 
-    ``how`` says how its words are matched (`bot.language.source.word_matching.WAYS`). The pattern's named groups are variables of the
-    flow. ``contact`` is one of `CONTACTS`: nobody else starts it. By ``intent`` a model knows messages that start it.
+    ``how`` says how its words are matched (`bot.language.source.word_matching.WAYS`). The pattern's named groups are
+    variables of the flow. ``contact`` is one of `CONTACTS`: nobody else starts it. By ``intent`` a model knows messages
+    that start it.
     """
 
     mark: Mark
@@ -168,7 +176,10 @@ class Trigger:
 
 @dataclass(frozen=True)
 class Step:
-    """One step: its name is its state. ``transitions`` are all its outcomes, ``written`` is what stands beside its verb."""
+    """One step: its name is its state.
+
+    ``transitions`` are all its outcomes, ``written`` is what stands beside its verb.
+    """
 
     name: str
     mark: Mark
@@ -212,7 +223,10 @@ class Step:
 
     @cached_property
     def timeout(self) -> Timed | None:
-        """The time-out that applies to it: an inherited one only where it waits for the contact. None: it waits for ever."""
+        """The time-out that applies to it: an inherited one only where it waits for the contact.
+
+        None: it waits for ever.
+        """
         timeout = self.defaults.timeout if self.facts.waits else self.options.defaults.timeout
         return None if timeout is None or timeout.never else timeout
 
@@ -232,7 +246,7 @@ class Step:
         return (self.defaults.signals or {}) if self.facts.hears_signals else {}
 
     def given(self, outcome: str) -> tuple[Given, ...]:
-        """What must have come about for the step to be left so."""
+        """The conditions under which the step is left by this outcome."""
         if outcome.startswith(SIGNAL):
             return signal_given(self.signals, outcome)
         return self.outcomes[outcome].given if outcome in self.outcomes else ()
@@ -296,7 +310,10 @@ class Flow:
         return {name: variable for name, variable in self.variables.items() if variable.keep}
 
     def kept_values(self, given: Mapping[str, Any], kept: Mapping[str, Any], now: datetime | None) -> dict[str, Any]:
-        """The values of its kept variables: the contact's, where it fits. Before an edit, a frame may have had one of them."""
+        """The values of its kept variables: the contact's, where it fits.
+
+        Before an edit, a frame may have had one of them.
+        """
         values = {}
         for name, variable in self.kept.items():
             try:
@@ -312,7 +329,7 @@ class Flow:
 
     @cached_property
     def free_slots(self) -> frozenset[str]:
-        """The slots whose questions take any words as an answer: a model alone can tell them from the rest of a message."""
+        """The slots whose questions take any words: only a model can tell such an answer from the rest of a message."""
         return frozenset(name for name in self.slots if self._takes_any_words(name))
 
     def _takes_any_words(self, question: str) -> bool:
@@ -346,7 +363,7 @@ class OptOut:
 
 @immutable
 class BotDefinition:
-    """What ``bot.yml`` says."""
+    """The contents of ``bot.yml``."""
 
     name: str
     mark: Mark

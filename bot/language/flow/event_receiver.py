@@ -23,7 +23,9 @@ EVENTS: dict[str, tuple[str, ...]] = {
     OPT_OUT: ("opted_out",),
     **{event: HOOK_EVENTS[event][2:] for event in (HANDOFF, END, ERROR)},
 }
-"""The events that a bot can deliver, each with its data; those of hooks without ``contact`` and ``at``, which each event has."""
+"""The events that a bot can deliver, each with its data; those of hooks without ``contact`` and ``at``, which each
+event has.
+"""
 
 
 @immutable
@@ -65,4 +67,4 @@ _ON = KeySpec("on", one_or_several(one_of(*EVENTS)), "The events that go there."
 RECEIVER = as_fields(
     KeySet(_URL, _SECRET, _ON, ALLOW_PRIVATE), "{url: https://crm.example/bot, secret: CRM_SECRET, on: end}"
 )
-"""What stands behind ``events_to``; `read_receiver` makes a receiver of it."""
+"""The form of ``events_to``; `read_receiver` makes a receiver of its value."""

@@ -1,4 +1,4 @@
-"""What can only be checked when all flows are known. `check` is the list."""
+"""The checks that need all flows. `check` is the list."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
@@ -113,7 +113,10 @@ def _with_common(flow: Flow, bot: BotDefinition, problems: Problems) -> Flow:
 def _check_uses(
     uses: Iterable[Used], variables: Mapping[str, Variable], problems: Problems, vars_of: str = "vars"
 ) -> None:
-    """Every name in a template or an expression is declared. What a definition reads is checked where it stands."""
+    """Check that every name in a template or an expression is declared.
+
+    The names in a definition are checked at the definition.
+    """
     everywhere = frozenset({*variables, *BUILT_INS, *FUNCTIONS})
     for used in uses:
         defined = [each.expression for each in used.text.definitions]
@@ -137,7 +140,7 @@ def _check_loop_names(uses: Iterable[Used], flow: Flow, problems: Problems) -> N
 
 
 def check_contact_fields(text: Expression | Template, problems: Problems) -> None:
-    """Every field of the contact that a template or an expression names is one that a contact has; its definitions apart."""
+    """Check that a contact has every field that a template or an expression names; definitions are checked apart."""
     for path in sorted(text.paths.difference(*(each.expression.paths for each in text.definitions))):
         if path[0] == "contact" and len(path) > 1 and path[1] not in CONTACT_FIELDS:
             fix = did_you_mean(path[1], CONTACT_FIELDS, f"a contact has {', '.join(CONTACT_FIELDS)}")
@@ -162,7 +165,10 @@ def _check_definitions(
 
 
 def _check_used(uses: Iterable[Used], elsewhere: Collection[str], problems: Problems) -> None:
-    """A definition keeps its meaning where it is used, and there is what it reads. Other flows have variables ``elsewhere``."""
+    """A definition keeps its meaning where it is used, and there is what it reads.
+
+    Other flows have variables ``elsewhere``.
+    """
     reported = set()
     for used in uses:
         place = used.text.mark
@@ -203,7 +209,7 @@ def _check_defined(
 
 
 def _to_declare(name: str, used: Used, vars_of: str) -> str:
-    """What to do about a name that is not known: of a bare expression it may be a text that wants quotes."""
+    """The fix for an unknown name. A bare expression may have been meant as a text, which needs quotes."""
     if name in RESERVED_NAMES:
         return f"choose another name: {RESERVED_LIST}"
     if name in ("yes", "no", "on", "off"):
@@ -241,7 +247,7 @@ def _assignments_of_bot(bot: BotDefinition) -> Iterator[Assignment]:
 
 
 def _check_bot_assignments(bot: BotDefinition, flows: Mapping[str, Flow], problems: Problems) -> None:
-    """What bot.yml sets or clears is some flow's variable."""
+    """Check that bot.yml sets and clears only variables of some flow."""
     known = {name: None for flow in flows.values() for name in flow.variables}
     for cleared in (item for transition in transitions_of_bot(bot) for item in transition.clear):
         if cleared.name in bot.common:
@@ -267,7 +273,7 @@ def _check_in_all(item: Assignment, flows: Mapping[str, Flow], problems: Problem
 
 
 def _check_cleared(flow: Flow, bot: BotDefinition, problems: Problems) -> None:
-    """What is cleared is a variable of the flow, and not what the step has just given a value."""
+    """Check that `clear` names variables of the flow, and none to which the same step has just given a value."""
     own = {name: variable for name, variable in flow.variables.items() if name not in bot.common}
     for step in flow.steps.values():
         _check_saved_and_cleared(step, own, problems)
@@ -300,7 +306,7 @@ def _check_saved_and_cleared(step: Step, variables: Mapping[str, Variable], prob
 
 
 def _check_given(item: Assignment, flow: Flow, problems: Problems) -> None:
-    """What is given to a flow is a value of one of its variables."""
+    """Check that an input of a flow is one of its variables, and fits it."""
     variable = _declared(item.name, item.mark, flow, problems)
     if variable is not None:
         _check_constant(variable, item, problems, flow.variables)
@@ -336,7 +342,7 @@ def _check_reports(flow: Flow, problems: Problems) -> None:
 
 
 def _check_resets(flow: Flow, problems: Problems) -> None:
-    """What a step has counted anew are steps of the flow that are counted."""
+    """Check that `reset` names steps of the flow that have `visits`."""
     for step in flow.steps.values():
         for item in step.options.reset:
             other = flow.steps.get(item.text)
@@ -413,7 +419,7 @@ def _check_failing_runs(flow: Flow, failing: Collection[str], problems: Problems
 
 
 def _check_schedules(flow: Flow, flows: Mapping[str, Flow], problems: Problems) -> None:
-    """What goes into a flow that starts later, or for another contact, is one of its variables."""
+    """Check the inputs of flows that start later, or for another contact."""
     for step in flow.steps.values():
         later = ((schedule.target, schedule.inputs) for schedule in step.options.schedule)
         elsewhere = ((start.target, start.inputs) for start in step.facts.flows_started)
@@ -656,7 +662,10 @@ def _check_starts(bot: BotDefinition, flows: Iterable[Flow], problems: Problems)
 
 
 def _intent_of(trigger: Trigger) -> Iterator[tuple[str, str, str, Mark]]:
-    """What a model knows it by, and the button of "did you mean". Words come first, so no model is asked about them."""
+    """The texts by which a model knows the flow, and its button in "did you mean".
+
+    Trigger words are compared elsewhere: they match before a model is asked.
+    """
     intent = trigger.intent
     if intent is not None:
         yield "E312", f"about {normalise(intent.about)}", "what it is about", intent.mark
@@ -666,7 +675,7 @@ def _intent_of(trigger: Trigger) -> Iterator[tuple[str, str, str, Mark]]:
 
 
 def _parts_of(trigger: Trigger) -> Iterator[tuple[str, str, str, Mark]]:
-    """The parts of a trigger: the problem's code, what is equal where two take the same, how it is shown, where it stands."""
+    """The parts of a trigger: the problem's code, a key that is equal for equal parts, its text, its place."""
     for word, mark in trigger.words:
         yield "E312", normalise(word), f'"{word}"', mark
     if trigger.pattern is not None:

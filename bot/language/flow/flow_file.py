@@ -239,7 +239,7 @@ _DEFAULTS = KeySpec(
 )
 _STEPS = KeySpec("steps", raw_node(ANY), "Its steps, in order: it begins with the first.", required=True)
 FLOW_KEYS = KeySet(_NAME, _ABOUT, _START, _INTERRUPTED, _SLOTS, _WORDS, _VARS, DEFINE, _DEFAULTS, _STEPS)
-"""The keys of a flow. What stands under `steps` depends on the kinds of step that the bot has."""
+"""The keys of a flow. The values under `steps` depend on the kinds of step that the bot has."""
 
 
 def _read_slots(fields: Fields) -> tuple[Mapping[str, Mark], Mark | None]:
@@ -368,7 +368,7 @@ def _with_definitions(step: Step) -> Step:
 
 
 def placeholder_step(name: str, mark: Mark) -> Step:
-    """What stands in place of a step."""
+    """A step that replaces another one which could not be read."""
     options = read_step_options(Fields(Map(mark, ()), Problems(), name), saves=False)
     kind = UnreadStep()
     return Step(name, mark, kind, kind.facts(), options, Defaults(), "")
@@ -414,7 +414,10 @@ def _verbs(node: Map, problems: Problems, what: str, kinds: Mapping[str, type[St
 
 
 def _step_keys(kind: type[StepKind], kinds: Mapping[str, type[StepKind]]) -> KeySet:
-    """What may stand on a step of a kind. An outcome that is not written is reported as one that leads nowhere."""
+    """The keys that a step of a kind may have.
+
+    An unwritten outcome is no missing key: it is reported as one that leads nowhere.
+    """
 
     def elsewhere(key: str) -> str:
         verbs = [verb for verb, each in kinds.items() if key in each.keys.names or (key == SAVE.name and each.saves)]
@@ -487,7 +490,7 @@ def _step_of(kind: type[StepKind]) -> Schema:
 
 
 def intents_flow(bot: BotDefinition, flows: Mapping[str, Flow], problems: Problems) -> Flow | None:
-    """The flow in which a model says which of these flows a message is about; None if none of them says what it is about."""
+    """The flow in which a model says which of these flows a message is about; None if no flow has an `about`."""
     triggers = [flow.trigger for flow in flows.values() if flow.trigger is not None and flow.trigger.intent is not None]
     intents = tuple(trigger.intent for trigger in triggers if trigger.intent is not None)
     if not triggers:

@@ -160,8 +160,8 @@ def check_loops(flows: Mapping[str, Flow], failing: Collection[str], problems: P
 
 
 class _Leads(NamedTuple):
-    """Where a turn can go on to from a step: into the flows that it runs, past them and its own work, and past its bound
-    on visits. `None` is the end of the flow. ``freely``: those past its work that no bound on visits counts.
+    """Where a turn can go on to from a step: into the flows that it runs, past them and its own work, and past its
+    bound on visits. `None` is the end of the flow. ``freely``: those past its work that no bound on visits counts.
     """
 
     runs: list[StepId]
@@ -170,7 +170,9 @@ class _Leads(NamedTuple):
     used_up: list[StepId | None]
 
     def on(self, past: list[StepId | None], through: Collection[StepId]) -> list[StepId | None]:
-        """Where a turn goes on to in the flow: ``past`` where the step can be, as the flows can that begin at ``through``."""
+        """Where a turn goes on to in the flow: ``past`` where the step can be, as the flows can that begin at
+        ``through``.
+        """
         passes = not self.runs or any(first in through for first in self.runs)
         return [*self.used_up, *(past if passes else ())]
 
@@ -189,7 +191,8 @@ def _onward(flows: Mapping[str, Flow], failing: Collection[str]) -> dict[StepId,
 def _leads(place: StepId, step: Step, flows: Mapping[str, Flow], failing: Collection[str]) -> _Leads:
     """A bound on visits counts them in each frame; `again` is none.
 
-    A failure leads on where it comes from outside, again and again: of calls, refusals and flows that fail, not of texts.
+    A failure leads on where it comes from outside, again and again: of calls, refusals and flows that fail, not of
+    texts.
     """
 
     def places(transitions: Iterable[ResolvedTransition]) -> list[StepId | None]:
@@ -274,7 +277,8 @@ def _targets_beside_save(flow: Flow) -> frozenset[Mark]:
 
 
 def failing_flows(flows: Mapping[str, Flow], words: Words, *, texts: bool = False) -> frozenset[str]:
-    """The flows that can end because a step failed: what it asked for did, or a flow that it runs; ``texts``: or a text.
+    """The flows that can end because a step failed: what it asked for did, or a flow that it runs; ``texts``: or a
+    text.
 
     A flow ends like the flow to which a transition of it leads; ``words`` are those of the bot.
     """

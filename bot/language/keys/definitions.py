@@ -14,7 +14,7 @@ Definitions = Mapping[str, Definition]
 
 
 def read_definitions(fields: Fields) -> Definitions:
-    """Read `define` of a map. What is read of the map from then on can use these names."""
+    """Read `define` of a map. All keys of the map that are read afterwards can use these names."""
     definitions = DEFINE.read(fields)
     fields.problems = fields.problems.defining(definitions)
     return definitions

@@ -275,7 +275,7 @@ def on(event: str, *, flow: str | None = None) -> Callable[[F], F]:
     """Declare a function that is called for an event: one of `HOOK_EVENTS`, with the arguments that it names.
 
     For an event of a conversation it is called at least once, with a stable ``idempotency_key`` for a parameter of that
-    name. What it raises is logged. Raises `BadDeclaration`.
+    name. An exception that it raises is logged. Raises `BadDeclaration`.
     """
     if event not in HOOK_EVENTS:
         fix = did_you_mean(str(event), HOOK_EVENTS, f"there are {', '.join(HOOK_EVENTS)}")

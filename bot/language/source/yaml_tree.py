@@ -1,7 +1,7 @@
-"""Reads YAML into a tree of nodes, each with its place: 1.2 core values, no aliases, no tags, no duplicate keys, bounded.
+"""Read YAML into a tree of nodes with places: 1.2 core values, no aliases, tags or duplicate keys, bounded.
 
-The tree is built from the parser's events, so nothing recurses over what somebody else wrote. Two departures from
-the core schema: ``.inf``, ``.nan`` and numbers beyond 40 characters are text, because no conversation can hold them.
+The tree is built from the parser's events, so nothing recurses over what somebody else wrote. Two departures from the
+core schema: ``.inf``, ``.nan`` and numbers beyond 40 characters are text, because no conversation can hold them.
 """
 
 import hashlib
@@ -126,8 +126,8 @@ _WORDS: dict[str, bool | None] = {
 def read(path: str, text: str | bytes, problems: Problems, partly: re.Pattern[str] | None = None) -> tuple[Node, ...]:
     """Read every document of a file that is not empty. Never raises: what cannot be read becomes a problem.
 
-    A document with a syntax error is left out; those after it are read. If it begins with the pattern ``partly``, only what
-    stands under the key with the error is left out, that of a step, for example: see `Problems.emptied`.
+    A document with a syntax error is left out; those after it are read. If it begins with the pattern ``partly``, only
+    what stands under the key with the error is left out, that of a step, for example: see `Problems.emptied`.
     """
     decoded = _decoded(path, text, problems)
     if decoded is None:
@@ -192,7 +192,10 @@ def _level_meant(lines: list[str], at: int) -> int | None:
 
 
 def _aligned(lines: list[str], at: int, meant: int) -> list[str]:
-    """The lines with one of them indented so far. What is indented like it, or further, goes along to the left."""
+    """The lines with one of them indented so far.
+
+    A move to the left takes along all lines below that are indented as far, or further.
+    """
     depth = _indent(lines[at])
     after = (number for number in range(at + 1, len(lines)) if lines[number].strip() and _indent(lines[number]) < depth)
     end = at + 1 if meant > depth else next(after, len(lines))
@@ -214,7 +217,7 @@ _KEY = re.compile(r"""\s*(?:"[^"]*"|'[^']*'|[^\s"'#:,{}\[\]-][^\s"'#:,{}\[\]]*)(
 
 @immutable
 class _Block:
-    """What stands under a key of a document, or under a key of one of these: from its ``first`` line to the next key.
+    """The contents of a key of the first or second level: from its ``first`` line to the next key.
 
     ``emptied`` is the text without it, ``keys`` are the two keys, as far as they are known. ``known`` are the lines of
     keys that are left without all or a part of what belongs to them.
@@ -426,7 +429,10 @@ class _Builder:
             above.key = None
 
     def _refuse_second(self, above: _Open, key: Scalar, first: Scalar) -> None:
-        """A key twice. Right behind a key without a value it is that one's, and so is what follows: not indented enough."""
+        """A key twice.
+
+        Right behind a key without a value it is that one's, and so is what follows: not indented enough.
+        """
         before, value = list(above.entries.values())[-1]
         if isinstance(value, Scalar) and value.value is None and not above.misplaced:
             above.misplaced = True

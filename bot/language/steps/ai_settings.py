@@ -1,4 +1,4 @@
-"""What an AI turn may use and may say: on the step, else what ``bot.yml`` says for all of them."""
+"""The settings of AI turns: those of the step, else those of ``bot.yml`` for all of them."""
 
 import re
 from collections.abc import Mapping
@@ -158,11 +158,11 @@ class AiSettings:
 
     ``budget`` are tokens by `TURN_BUDGET`, None where there is no bound; ``hears`` are characters of a contact's turn,
     ``calls`` those of a model's. ``messages`` is the most that one answer is sent in, ``links`` are the hosts that a
-    model may send addresses of, ``never`` are secrets that it may not say, ``input_moderator`` and ``output_moderator`` are the handlers that
-    judge what it is given and what comes from it, ``merges``: what a contact writes while the model works is taken
-    along. ``max_tokens``, ``temperature`` and ``reasoning_split`` go to the model as they are (spec: Chat
-    request). ``tries`` is how often a model is asked that may answer a little later;
-    with ``pictures`` it is given those that contacts send.
+    model may send addresses of, ``never`` are secrets that it may not say, ``input_moderator`` and ``output_moderator``
+    are the handlers that judge what it is given and what comes from it, ``merges``: what a contact writes while the
+    model works is taken along. ``max_tokens``, ``temperature`` and ``reasoning_split`` go to the model as they are
+    (spec: Chat request). ``tries`` is how often a model is asked that may answer a little later; with ``pictures`` it
+    is given those that contacts send.
     """
 
     models: tuple[str, ...] = ()
@@ -224,7 +224,7 @@ class AiSettings:
         return self.asking((system, user), (1,) if text else (), flow, within)
 
     def spends(self, rules: int, answer: int = ANSWER_TOKENS) -> Spends:
-        """What such a question may use up, with so many tokens of rules and of an answer."""
+        """The tokens that a question may use, with so many tokens of rules and of an answer."""
         return Spends(self.bounds().contact, rules + self.hears, answer)
 
     @property
@@ -239,7 +239,9 @@ def read_ai_settings(
     inherited: AiSettings | None = None,
     budget: KeySpec[Fields | None] = _BOT_BUDGET,
 ) -> AiSettings:
-    """Read the keys that stand under ``ai`` in ``bot.yml``, or on a step, which inherits the rest and has another ``budget``."""
+    """Read the keys that stand under ``ai`` in ``bot.yml``, or on a step, which inherits the rest and has another
+    ``budget``.
+    """
     inherited, busy, links = inherited or AiSettings(), _WHILE_BUSY.read(fields), _LINKS.read(fields)
     for host in links:
         if not _HOST.fullmatch(host):

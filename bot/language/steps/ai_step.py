@@ -132,7 +132,7 @@ class AiStep(StepKind):
         return found
 
     def spends(self, variables: Mapping[str, Variable]) -> Spends:
-        """What a contact can make it ask of a model."""
+        """Return the tokens that a contact can make it use."""
         settings = self.brief.settings
         merged = MOST_MERGED if settings.merges else 0
         return Spends(
@@ -146,8 +146,9 @@ class AiStep(StepKind):
     # -- the contact's side -----------------------------------------------------------------------
 
     def enter(self, context: StepContext) -> StepResult:
-        """Answer what no step has taken yet; where there is nothing, greet, or let the model begin. Put again: repeat what was
-        said last.
+        """Answer what no step has taken yet; where there is nothing, greet, or let the model begin.
+
+        Put again: repeat what was said last.
         """
         exchange = Exchange.of(context.step_state)
         if exchange.asking is not None:
@@ -182,7 +183,9 @@ class AiStep(StepKind):
         return exchange.asking is None and not (exchange.asked or exchange.overtaken or exchange.running is not None)
 
     def answer(self, context: StepContext, reply: Reply) -> StepResult | None:
-        """The contact's next turn, unless it is for `other`; or more of this one; while the model works it waits, or is taken along."""
+        """The contact's next turn, unless it is for `other`; or more of this one; while the model works it waits, or is
+        taken along.
+        """
         exchange = Exchange.of(context.step_state)
         if exchange.asking is not None:
             return self._agreed(context, exchange, reply)

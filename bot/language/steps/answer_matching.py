@@ -60,7 +60,7 @@ class ShownChoices:
         return (ListMessage(self._with_picked(body), label, _sections(rows, label), footer),)
 
     def moves(self) -> Iterator[Choice]:
-        """What stands below the choices of a page: the way back and on, and the end of many answers."""
+        """The entries below the choices of a page: back, more, and the end of many answers."""
         pages, page = self._paged
         if page > 0:
             yield self._move(PAGE + page - 1, wording(self.context.scope, "back"))
@@ -168,7 +168,7 @@ Reading = Callable[[], Callable[[Any], bool]]
 
 
 def meaning(offer: ShownChoices, reply: Reply, read: Reading) -> LeaveStep | WaitHere | None:
-    """What a reply means; None where it is none of the choices."""
+    """The meaning of a reply; None if it is none of the choices."""
     if reply.tap is not None:
         return _tapped(offer, reply.tap)
     return None if reply.text is None else _typed(offer, reply.text, read)

@@ -217,7 +217,7 @@ class AskStep(StepKind):
         return self.ask_again(context, context.text(self.body))
 
     def ask_again(self, context: StepContext, body: str) -> WaitHere:
-        """Put the question, in these words, and wait. What was picked of many answers stays so while it waits."""
+        """Put the question, in these words, and wait. Answers that were picked already stay picked."""
         if self.choices is None:
             return WaitHere((TextMessage(body),))
         step_state = self.choices.step_state(context)
@@ -274,7 +274,7 @@ class AskStep(StepKind):
         return self._choose(context, reply) or self._free_answer(context, reply)
 
     def _choose(self, context: StepContext, reply: Reply) -> StepResult | None:
-        """What a reply means to the choices. Where that does not end the question, it is shown once more."""
+        """The choice that a reply makes. A choice that does not end the question shows it once more."""
         if self.choices is None or not self.choices.offers(context.step_state):
             return None
         heard = meaning(
@@ -285,7 +285,7 @@ class AskStep(StepKind):
         return self._offer(self.choices, context, heard.step_state, context.text(self.body))
 
     def _reading(self, context: StepContext, reply: Reply) -> Callable[[Any], bool]:
-        """What the variable reads in a reply, as a test of other values: "sure" is the same as true."""
+        """A test of values for equality with the variable's reading of a reply: "sure" is the same as true."""
         variable = self.variable
         if variable is None:
             return lambda _: False
@@ -325,7 +325,7 @@ class AskStep(StepKind):
         return isinstance(self.variable, FileVariable) and "audio" in self.variable.kinds
 
     def objection(self, context: StepContext, reply: Reply) -> str | None:
-        """What the variable says to an answer that does not fit it."""
+        """The variable's own words to an answer that does not fit it."""
         if self.variable is None or reply.tap is not None:
             return None
         try:
@@ -346,7 +346,7 @@ class AskStep(StepKind):
 
 
 def _offered(choices: Choices, context: StepContext, step_state: Mapping[str, Any]) -> ShownChoices:
-    """What is offered; with numbers where the gateway has refused buttons and lists."""
+    """The choices as they are shown: with numbers if the gateway has refused buttons and lists."""
     return ShownChoices(replace(choices, numbered=True) if step_state.get("plain") else choices, context, step_state)
 
 

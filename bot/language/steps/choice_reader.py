@@ -230,7 +230,7 @@ _MADE = KeySet(_FROM, _TITLE, _MADE_VALUE, _ABOUT, _MADE_WORDS, CONDITION)
 
 
 def _choices_of(made: KeySet) -> Form[Choices | None]:
-    """What is given, or made of a list."""
+    """The form of choices: written out, or made of a list."""
     schema = key_schemas.either(_TITLES, key_schemas.with_key(_FROM.name, made.schema(), _FIXED.schema))
     texts = _FIXED.texts or {}
     return Form(

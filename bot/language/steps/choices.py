@@ -1,4 +1,4 @@
-"""What a question offers to choose from: fixed in the flow file, or made at run time."""
+"""The choices of a question: fixed in the flow file, or made at run time."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
@@ -89,7 +89,7 @@ class MadeChoices:
 
     @property
     def saves(self) -> SavedResult | Saved:
-        """What is saved when one of them is chosen."""
+        """The value that `save` gets when one of them is chosen."""
         return SavedResult.VALUE if self.value is None else Saved(self.value, self.value.mark)
 
     def uses(self, null: Null) -> Iterator[Used]:
@@ -209,8 +209,8 @@ class ShownChoice:
 class Choices:
     """All that a question offers. ``form`` is options, buttons or list: the key that it is written under.
 
-    ``how`` says how an answer in writing is matched (`bot.language.source.word_matching`); ``numbered``: shown as a text with numbers;
-    ``counted``: a number means the choice of that place, also where no numbers are shown.
+    ``how`` says how an answer in writing is matched (`bot.language.source.word_matching`); ``numbered``: shown as a
+    text with numbers; ``counted``: a number means the choice of that place, also where no numbers are shown.
     """
 
     form: str

@@ -45,7 +45,7 @@ _WITHIN = KeySpec("within", seconds(WITHIN), f"How long the answer may take; {WI
 
 @immutable
 class ClassifyStep(StepKind):
-    """What the transitions are about, and which text is read: what no step has taken yet, unless ``text`` names another."""
+    """The question that the exits answer, and the text that is read: the pending input, unless ``text`` names another."""
 
     question: Template
     text: Template | None
@@ -87,7 +87,7 @@ class ClassifyStep(StepKind):
             yield Used(self.text)
 
     def spends(self, variables: Mapping[str, Variable]) -> Spends:
-        """What a contact can make it ask of a model."""
+        """Return the tokens that a contact can make it use."""
         words = [_RULES, *(f"{exit_.name}: {exit_.when}" for exit_ in self.exits)]
         return self.settings.spends(most_instructions(self.question) + estimate("\n".join(words)) + 50)
 

@@ -333,8 +333,8 @@ _EXPIRED = KeySpec("expired", TRANSITION, "Where it leads if silence ended that 
 class RunStep(StepKind):
     """Run another flow: its name, the values that go in, and which of our variables get which of its own.
 
-    With ``each``, an expression for a list, the flow runs once an element: ``it``, and ``loop`` as in templates. What
-    comes out is then a list, in the order of the elements. ``until`` is `break`: a condition after each element, which
+    With ``each``, an expression for a list, the flow runs once an element: ``it``, and ``loop`` as in templates. The
+    outputs are then lists, in the order of the elements. ``until`` is `break`: a condition after each element, which
     sees what the flow brought under its own names.
     """
 
@@ -430,7 +430,7 @@ class RunStep(StepKind):
 
 
 def within(scope: Mapping[str, Any], elements: Sequence[Any], done: int) -> dict[str, Any]:
-    """What is known at one of the elements; ``loop`` is its place."""
+    """The scope at one of the elements; ``loop`` is its place."""
     place = {"index": done + 1, "first": done == 0, "last": done + 1 == len(elements), "length": len(elements)}
     return {**scope, "it": elements[done], "loop": Record("loop", place)}
 
@@ -449,7 +449,10 @@ def elements_of(each: Expression, scope: Mapping[str, Any]) -> Sequence[Any]:
 
 @immutable
 class UnreadStep(StepKind):
-    """A step that leads nowhere and says nothing: what becomes of a conversation there is not known. It is never entered."""
+    """A step that leads nowhere and says nothing: what becomes of a conversation there is not known.
+
+    It is never entered.
+    """
 
     verb = ""
 

@@ -55,7 +55,10 @@ from bot.language.steps.transition import RESERVED, TRANSITION, Transition, eval
 
 @immutable
 class CustomStep(StepKind):
-    """What is written under each key, and where each outcome leads. Its subclasses have their verb's ``spec``."""
+    """A step of the bot's own: the value of each key, and where each outcome leads.
+
+    Subclasses have their verb's ``spec``.
+    """
 
     written: Mapping[str, Any]
     transitions: Mapping[str, Transition | None]
@@ -81,7 +84,9 @@ class CustomStep(StepKind):
         return cls(written, transitions, within, tries or 1)
 
     def facts(self) -> StepFacts:
-        """Return the facts. Nobody knows what its Python does: it may fail, set any variable, and say one thing as a rule.
+        """Return the facts.
+
+        Nobody knows what its Python does: it may fail, set any variable, and say one thing as a rule.
 
         The outcomes that are declared must be written.
         """
@@ -200,7 +205,7 @@ def _kind_of(spec: VerbSpec) -> type[CustomStep]:
 
 
 def _keys(spec: VerbSpec) -> KeySet:
-    """What its keys take by their annotations, and say by the class's docstring.
+    """The verb's keys: values by their annotations, descriptions from the class's docstring.
 
     Nobody knows which of its texts are for people: all of them may differ in another language.
     """
@@ -217,7 +222,7 @@ def _keys(spec: VerbSpec) -> KeySet:
 
 
 def _taken(key: VerbKey) -> Form[Any]:
-    """What stands under a key, as its annotation says: a template, an expression or a plain value."""
+    """The form of a key by its annotation: a template, an expression or a plain value."""
     literal = get_origin(key.annotation) is Literal
     found = one_of(*get_args(key.annotation)) if literal else _TAKEN[key.annotation]
     if key.required or found.schema is ANY:
@@ -234,7 +239,7 @@ def _value(written: Any, key: VerbKey, scope: Mapping[str, Any]) -> Any:
 
 
 _TAKEN_WORDS = frozenset(STEP_OPTIONS.names) | frozenset({"within", "tries", "other", "skip", "else", "if"})
-"""What any step may say beside its verb, and keys and outcomes that mean something wherever they stand."""
+"""The step options, and keys and outcomes that have the same meaning on every step."""
 
 
 def refuse_taken(extensions: Extensions) -> None:

@@ -103,7 +103,7 @@ def read_address(fields: Fields, services: Mapping[str, HttpService]) -> Address
 
 
 def attempts_at(address: Address, services: Mapping[str, HttpService]) -> Attempts:
-    """What the service of an address says of how requests to it are tried."""
+    """The settings for attempts of the service that an address belongs to."""
     return services[address.service].attempts if address.service in services else Attempts()
 
 
@@ -147,7 +147,7 @@ _TOLD = frozenset({ANSWER, STATUS})
 
 @immutable
 class Body:
-    """What a request carries: ``value`` as JSON, or its names and values as a form."""
+    """The body of a request: ``value`` as JSON, or its names and values as a form."""
 
     value: Any
     is_form: bool
@@ -191,7 +191,7 @@ _SAVE: KeySpec[Taken] = KeySpec(
     "The variable that takes the answer, or several with their parts.",
 )
 REQUEST = KeySet(_HTTP, _QUERY, _HEADERS, _JSON, _FORM, *ATTEMPT_KEYS)
-"""What a request is made of."""
+"""The keys of a request."""
 
 
 @immutable
@@ -236,7 +236,7 @@ class HttpStep(StepKind):
         return step
 
     def facts(self) -> StepFacts:
-        """Return the facts: ``then`` for an answer of 200 to 299, and ``errors.else`` for each failure that is not named.
+        """Return the facts: ``then`` for an answer of 200 to 299, ``errors.else`` for each failure without a name.
 
         It waits for the answer, or until all tries have failed.
         """

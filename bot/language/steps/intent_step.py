@@ -1,4 +1,7 @@
-"""The step at which a model says which flow a message is about. `start: {about: ...}` makes it; it is written in no file."""
+"""The step at which a model says which flow a message is about.
+
+`start: {about: ...}` makes it; it is written in no file.
+"""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -93,7 +96,7 @@ class IntentStep(StepKind):
         )
 
     def spends(self, variables: Mapping[str, Variable]) -> Spends:
-        """What a contact can make it ask of a model."""
+        """Return the tokens that a contact can make it use."""
         return self.settings.spends(estimate(self._rules(self.intents)) + 50)
 
     def question(self, text: str, intents: tuple[Intent, ...]) -> AskModel:
@@ -101,7 +104,7 @@ class IntentStep(StepKind):
         return to_sort(text, self._rules(intents), self.settings, INTENTS, WITHIN)
 
     def picked(self, answer: str, intents: Iterable[Intent]) -> tuple[str | None, tuple[str, ...], dict[str, int]]:
-        """What an answer says: the flow that it is sure of, else the flows that it may be, and how sure it is of each."""
+        """Read an answer: the flow that it is sure of, else the likely flows, and how sure it is of each."""
         found = _read(answer, [each.flow for each in intents])
         ranked = sorted(found, key=lambda name: -found[name])
         if not ranked or ranked[0] == NONE:
@@ -121,7 +124,10 @@ class IntentStep(StepKind):
         return WaitForEffect(effect=self.question(reply.text, intents), step_state={"said": reply.text})
 
     def resume(self, context: StepContext, event: Awaited) -> StepResult | None:
-        """Offer the message to the flow that it is about. After a failure it is about none; an agent answers it instead."""
+        """Offer the message to the flow that it is about.
+
+        After a failure it is about none; an agent answers it instead.
+        """
         if not isinstance(event, CallEnded):
             return Redirect("other", None)
         message = Reply(text=context.step_state["said"])

@@ -1,4 +1,4 @@
-"""Steps by which one contact's conversation reaches another's: ``start`` starts a flow there, ``signal`` reports a signal."""
+"""Steps that reach another contact's conversation: ``start`` starts a flow there, ``signal`` reports a signal."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace

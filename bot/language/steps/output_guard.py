@@ -1,4 +1,4 @@
-"""What a model's text must pass: no secret, not its instructions, no address of another's."""
+"""The checks of a model's text: no secret, not its instructions, no address of another's."""
 
 import re
 import unicodedata

@@ -121,7 +121,7 @@ _ATTACHMENTS: tuple[KeySpec[LinkPart | FilePart | LocationPart | None], ...] = (
 
 @immutable
 class SayStep(StepKind):
-    """What is said, and at most one attachment. While the window is closed it can wait for an answer that brings it."""
+    """A text and at most one attachment. While the window is closed, the message can wait until the contact answers."""
 
     text: Template | None
     header: Template | None

@@ -50,13 +50,16 @@ class SlotStep(StepKind):
         )
 
     def spends(self, variables: Mapping[str, Variable]) -> Spends:
-        """What a contact can make it ask of a model."""
+        """Return the tokens that a contact can make it use."""
         return self.settings.spends(estimate(_RULES) + 50 + MOST_QUESTIONS)
 
     def look(
         self, context: StepContext, said: str, flow: str, questions: Mapping[str, str], found: Mapping[str, str]
     ) -> WaitForEffect:
-        """Ask the model for answers to a flow's open questions, by step. ``found`` are those that their own readers have found."""
+        """Ask the model for answers to a flow's open questions, by step.
+
+        ``found`` are those that their own readers have found.
+        """
         state = {"said": said, "flow": flow, "asked": list(questions), "found": dict(found)}
         return WaitForEffect(effect=self._question(context, said, questions), step_state=state)
 
@@ -99,7 +102,7 @@ def _ending(mark: Mark) -> Outcome:
 
 
 def read_values(answer: str, asked: list[str]) -> tuple[dict[str, str], list[str]]:
-    """What a model has found, as texts by step, and notes for the trace.
+    """The values that a model has found, as texts by step, and notes for the trace.
 
     ``read_values('{"cups": 5, "day": null}', ["cups", "day"])  -> {"cups": "5"}, []``
     """

@@ -24,7 +24,7 @@ class DefaultTarget(Enum):
 
 
 class Null(Enum):
-    """What happens where a text or an expression evaluates to null."""
+    """The effect of a text or an expression that evaluates to null."""
 
     SHOWN = "shown"  # there is a hole in what is shown
     TAKEN = "taken"  # it is a value like any other
@@ -33,7 +33,7 @@ class Null(Enum):
 
 
 class SavedResult(Enum):
-    """What `save` gets on an outcome, as far as the flow file says."""
+    """The value that `save` gets on an outcome, as far as the flow file says."""
 
     VALUE = "value"  # a value, and never null
     PERHAPS = "perhaps"  # a value, or null
@@ -56,7 +56,9 @@ def only_if(condition: Expression | None) -> tuple[Given, ...]:
 
 @immutable
 class Saved:
-    """What a step may save, as `bot.language.steps.transition.value_of` read it. ``altered`` is as in `bot.language.steps.transition.Assignment`."""
+    """A value that a step may save, as `value_of` read it. ``altered`` is as in `Assignment` (both in
+    `bot.language.steps.transition`).
+    """
 
     value: Any
     mark: Mark
@@ -67,8 +69,8 @@ class Saved:
 class Outcome:
     """One way in which a step can end. ``success`` says whether `save`, `set` and `tag` happen.
 
-    It is taken only where all of ``given`` has come about. ``saves`` is what `save` gets, and ``annotation`` what Python
-    says of it; ``known`` are variables that have a value then.
+    It is taken only where all of ``given`` has come about. ``saves`` is what `save` gets, and ``annotation`` what
+    Python says of it; ``known`` are variables that have a value then.
     """
 
     transition: Transition | None
@@ -81,7 +83,7 @@ class Outcome:
 
 
 class WaitsFor(Enum):
-    """What a conversation waits for at a step."""
+    """The things that a conversation can wait for at a step."""
 
     CONTACT = "contact"  # a reply, a reminder or a time-out
     RESULT = "result"  # the end of a call, of a request, of a send
@@ -104,7 +106,7 @@ class StepFailed(BotError):
 
 @immutable
 class Wait:
-    """What the conversation waits for at a step, and how long at most; ``longest`` None: unknown.
+    """A wait of the conversation at a step. ``longest`` is its longest duration; None: unknown.
 
     ``over``: it may be over for good, or for hours, so that a conversation which returns to it continues at once.
     """
@@ -156,10 +158,10 @@ class FlowStart:
 
 @immutable
 class AnswerText:
-    """A text that is understood as the answer ``owner``, by an ``outcome``; ``mark`` None: it stands where the step does.
+    """A text that is understood as the answer ``owner``, by an ``outcome``; ``mark`` None: the place is the step's.
 
-    ``before_words``: no word is heard before it. ``always``: it is heard without a condition.
-    ``exact``: no other spelling is heard.
+    ``before_words``: no word is heard before it. ``always``: it is heard without a condition. ``exact``: no other
+    spelling is heard.
     """
 
     text: str
@@ -189,9 +191,9 @@ class SentFile(Sent):
 class SentText(Sent):
     """A text of a message, and what the gateway takes of it: ``most`` characters, None: nobody knows.
 
-    What is longer is cut, or refused where it is not ``cut``; ``needed``: so is an empty one. ``question``: transitions may
-    ask it in other words. ``title``: of those in a message no two are the same. ``parameter``: it is sent on one line. It is
-    sent where all of ``given`` has come about.
+    A longer text is cut, or refused where ``cut`` is False; ``needed``: so is an empty one. ``question``: transitions
+    may ask it in other words. ``title``: of those in a message no two are the same. ``parameter``: it is sent on one
+    line. It is sent where all of ``given`` has come about.
     """
 
     what: str
@@ -232,7 +234,7 @@ class Need:
 
 @immutable
 class Spends:
-    """What a step may ask of a model. ``contact`` are the tokens of a contact's day, None where there is no bound.
+    """The tokens that a step may use. ``contact`` are the tokens of a contact's day, None where there is no bound.
 
     ``prompt`` and ``answer`` are the most tokens of one question and its answer, ``at_once`` how many questions of a
     contact can be under way, ``calls`` how many calls of tools each of them can lead to.

@@ -1,4 +1,4 @@
-"""What a kind of step is: what it sees, what it decides, and the base class of all kinds."""
+"""The base class of all kinds of step, with the context that a step sees and the results that it returns."""
 
 import hashlib
 import re
@@ -82,7 +82,7 @@ _remembered_hash = lru_cache(maxsize=4096)(_hash)  # of most choices there are: 
 
 @immutable
 class Reply:
-    """What a contact sent, as steps see it. ``tap`` is set when it was a tap on one of our own ids.
+    """A contact's message, as steps see it. ``tap`` is set when it was a tap on one of our own ids.
 
     ``payload`` is what a tap on somebody else's button carries, of which ``text`` is the title.
     """
@@ -111,7 +111,7 @@ class FlowEnded:
 
 
 Awaited = CallEnded | CallProgressed | SendEnded | ConversationAssigned | HandoffClosed | FlowEnded
-"""What a step that does not wait for the contact waits for, or what cuts that short."""
+"""The events that end, or cut short, a wait for something other than the contact."""
 
 
 @immutable
@@ -131,7 +131,7 @@ class StepContext:
 
     @property
     def scope(self) -> Mapping[str, Any]:
-        """What templates and expressions see."""
+        """The names that templates and expressions see."""
         return self.names()
 
     def text(self, template: Template) -> str:
@@ -151,9 +151,9 @@ NOTHING = object()
 class LeaveStep:
     """Leave by an outcome: `save`, `set` and the transition follow.
 
-    ``sets`` are values for variables, by our names. ``pending_input`` is what the contact wrote, where the next step is to
-    take it. ``happens`` is what happens to other contacts, without ids and times. ``known`` is what templates of the transition see beside the rest. ``conditions`` and ``notes`` are for the
-    trace.
+    ``sets`` are values for variables, by our names. ``pending_input`` is what the contact wrote, where the next step is
+    to take it. ``happens`` is what happens to other contacts, without ids and times. ``known`` is what templates of the
+    transition see beside the rest. ``conditions`` and ``notes`` are for the trace.
     """
 
     outcome: str
@@ -169,7 +169,7 @@ class LeaveStep:
 
 @immutable
 class _Waiting:
-    """What all results have by which a step is not left. ``step_state`` is what the step will need to go on."""
+    """The base of all results by which a step is not left. ``step_state`` is what the step will need to go on."""
 
     messages: tuple[Message, ...] = ()
     step_state: Mapping[str, Any] = field(default_factory=dict)
@@ -237,9 +237,9 @@ class PostponeMessage:
 
 @immutable
 class Redirect:
-    """End the flow, and offer a message to the conversation without it: to the start of ``flow``, or to what comes after all
-    starts; ``anew``: like one that has just come. ``found``: with these answers to slots, by step. ``outcome``, ``notes`` and ``problem`` are
-    for the trace.
+    """End the flow, and offer a message to the conversation without it: to the start of ``flow``, or to what comes
+    after all starts; ``anew``: like one that has just come. ``found``: with these answers to slots, by step.
+    ``outcome``, ``notes`` and ``problem`` are for the trace.
     """
 
     outcome: str
@@ -257,7 +257,7 @@ StepResult = LeaveStep | Waits | PostponeMessage | Redirect
 
 @immutable
 class ReadContext:
-    """What a kind may look at while it is read: its step's name, its flow's variables, the bot's handlers and files."""
+    """The context of a step that is read: its name, its flow's variables, the bot's handlers and files."""
 
     step: str
     problems: Problems
@@ -330,7 +330,7 @@ class StepKind:
         return False
 
     def objection(self, context: StepContext, reply: Reply) -> str | None:
-        """What is said to a reply that is no answer, in place of the step's `retry`."""
+        """Return the words for a reply that is no answer, in place of the step's `retry`; None: it has none."""
         return None
 
     def resume(self, context: StepContext, event: Awaited) -> StepResult | None:

@@ -59,13 +59,13 @@ Inherits = TypeVar("Inherits", Transition, "Retry", "Timed")
 
 
 def _inheriting(own: Inherits | None, inherited: Inherits | None) -> Inherits | None:
-    """What is written, with missing keys taken from the inherited one."""
+    """The written value, with missing keys taken from the inherited one."""
     return inherited if own is None else own.inheriting_from(inherited)
 
 
 @immutable
 class Retry:
-    """What follows a reply that is no answer. ``most`` counts the times the question is put again.
+    """The reaction to a reply that is no answer. ``most`` counts the times the question is put again.
 
     ``mark`` is where that is written.
     """
@@ -87,7 +87,7 @@ class Retry:
 
 @immutable
 class Timed:
-    """`remind` and `timeout`: after which silence, how often, and what then; ``never``: not at all, whatever is inherited."""
+    """`remind` and `timeout`: after which silence, how often, and what then; ``never``: not even the inherited one."""
 
     mark: Mark
     after: timedelta | None = None
@@ -106,18 +106,18 @@ class Timed:
 SIGNAL = "signals."
 """How the outcomes of steps begin by which signals lead on: see `signal_outcomes`."""
 EVENT = frozenset({"event"})
-"""What such a transition and its condition may use beside the rest: the signal's data."""
+"""The names that such a transition and its condition may use beside the rest: the signal's data."""
 
 
 def signal_outcomes(signals: Signals) -> Iterator[tuple[str, Word]]:
-    """The outcome of each transition of signals: ``signals.paid``, of a list ``signals.paid 2`` for the second, and so on."""
+    """The outcome of each transition of signals: ``signals.paid``, then ``signals.paid 2`` for the second of a list."""
     for name, several in signals.items():
         for number, heard in enumerate(several, 1):
             yield f"{SIGNAL}{name}" if number == 1 else f"{SIGNAL}{name} {number}", heard
 
 
 def signal_given(signals: Signals, outcome: str) -> tuple[Given, ...]:
-    """What has come about where such an outcome is taken: its own condition, and none of those before it."""
+    """The conditions under which such an outcome is taken: its own is true, and all before it are false."""
     name, _, number = outcome.removeprefix(SIGNAL).partition(" ")
     *before, heard = signals[name][: int(number or 1)]
     untrue = (Given(each.condition, holds=False) for each in before if each.condition is not None)
@@ -134,7 +134,7 @@ class Visits:
 
 @immutable
 class WindowClosed:
-    """What a step does while the window is closed: it sends a template. ``waits``: for an answer, which brings the message."""
+    """The template that a step sends while the window is closed. ``waits``: an answer to it brings the message."""
 
     template: TemplateToSend | None
     waits: bool
@@ -142,7 +142,7 @@ class WindowClosed:
 
 @immutable
 class Defaults:
-    """What a step does where it has no option of its own. Inherited key by key: step, flow, bot."""
+    """The options that are inherited, key by key: from the bot by the flow, from the flow by the step."""
 
     retry: Retry | None = None
     remind: Timed | None = None
@@ -188,7 +188,7 @@ _NOTHING = Defaults()
 
 @immutable
 class StepOptions:
-    """The options of one step. Of its ``defaults``, `old_taps` and `gone` are the bot's and the flow's only."""
+    """The options of one step. `old_taps` and `gone` in its ``defaults`` come from the bot and the flow only."""
 
     then: Transition | None
     save: str | None
@@ -213,7 +213,7 @@ class StepOptions:
         return bool(self.clear or self.set or self.tag or self.untag or self.cancel or self.schedule or self.reset)
 
     def assigned(self, variables: Mapping[str, Variable]) -> tuple[Assignment, ...]:
-        """What `clear` and `set` give to variables, in a flow that has these."""
+        """The values that `clear` and `set` give, in a flow with these variables."""
         return assigned(self.clear, self.set, variables)
 
 
@@ -273,7 +273,7 @@ _FULL_FORMS: Mapping[str, Mapping[str, Callable[[Value], Mapping[str, Value]]]] 
     "visits": {"number": lambda it: {"max": it, "else": "end"}, "target": lambda it: {"max": 3, "else": it}},
     "errors": {"target": lambda it: {"else": it}},
 }
-"""What a value of each sort means to an option, in full. What is none of these is meant like the first."""
+"""The full form of an option that is written as a value of each sort. A value of any other sort counts as the first."""
 _LIKE_A_TARGET = re.compile(r"/?[a-z][a-z0-9_]*(/[a-z][a-z0-9_]*)?")
 
 

@@ -29,7 +29,7 @@ from bot.language.steps.message_parts import NAMED_LOCATION, LocationPart, media
 from bot.language.steps.step_facts import Sent, SentFile, SentText, StepFailed, Used
 
 FIXED = "fixed"
-"""What fills a header without placeholders, of which the gateway may want to be told that it is there: nothing."""
+"""The kind of a header without placeholders: nothing fills it, but the gateway may want it to be named."""
 
 
 @immutable
@@ -66,7 +66,10 @@ class TemplateParameter:
 
 @immutable
 class UrlButton:
-    """What is added to the address of a link button. ``index`` is its place among the buttons, if it is written."""
+    """The text that is added to the address of a link button.
+
+    ``index`` is its place among the buttons, if it is written.
+    """
 
     text: Template
     index: int | None = None

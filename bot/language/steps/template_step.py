@@ -74,7 +74,7 @@ class ReplyButton:
 
     @property
     def hash(self) -> str:
-        """What it stands for, in short."""
+        """A short hash of its title, which a tap carries."""
         return value_hash(self.key, None)
 
     def heard(self, context: StepContext) -> bool:
@@ -112,7 +112,10 @@ _VALID = KeySpec(
 
 @immutable
 class TemplateStep(StepKind):
-    """Sends a template; with `replies` it waits for one of them. ``valid``: for so long a tap on one counts wherever the contact is."""
+    """Sends a template; with `replies` it waits for one of them.
+
+    ``valid``: for so long a tap on one counts wherever the contact is.
+    """
 
     notice: TemplateToSend
     replies: tuple[ReplyButton, ...]

@@ -25,7 +25,7 @@ USED_UP = "Not done: it has been called as often as it may be here. One that tim
 
 
 class _Result(NamedTuple):
-    """What became of a call, in words for the model."""
+    """The result of a call, in words for the model."""
 
     text: str
     failed: bool = True
@@ -37,8 +37,8 @@ _Next = LeaveStep | WaitHere | WaitForEffect
 class ToolCalls:
     """Does the calls of one answer, one after another, as far as they can be done in one turn of the engine's.
 
-    ``sets`` are the values that were noted; ``notes`` are for the trace: what was refused. ``results_pending`` is True once there
-    is a result that the model must see.
+    ``sets`` are the values that were noted; ``notes`` are for the trace: what was refused. ``results_pending`` is True
+    once there is a result that the model must see.
     """
 
     def __init__(self, brief: Brief, context: StepContext, exchange: Exchange) -> None:
@@ -51,7 +51,7 @@ class ToolCalls:
 
     @property
     def _scope(self) -> dict[str, Any]:
-        """What templates see, with what was noted just now."""
+        """The names that templates see, with the values noted just now."""
         return {**self._context.scope, **self.sets}
 
     def work_off(self) -> _Next | None:
@@ -90,7 +90,7 @@ class ToolCalls:
         return WaitHere((asked,), self._exchange.step_state())
 
     def agreed(self, reply: Reply) -> bool | None:
-        """What a reply to that means."""
+        """True for yes, False for no, None for a reply that is neither."""
         return agreed(self._context, reply, self._exchange.questions)
 
     def answered(self, reply: Reply) -> WaitForEffect | None:
@@ -112,7 +112,7 @@ class ToolCalls:
         return None
 
     def _add(self, call: Mapping[str, Any], result: _Result) -> None:
-        """What became of a call. The model must see it, but for notes that were taken."""
+        """Add the result of a call. The model must see it, unless it is a note that was taken."""
         self._exchange.add_result(call, result.text)
         self._exchange.failed = self._exchange.failed or result.failed
         self.results_pending = self.results_pending or result.failed or call["name"] != REMEMBER
@@ -194,7 +194,7 @@ class ToolCalls:
 
 
 def _key(tool: Tool, values: Mapping[str, Any]) -> str:
-    """What equal calls have in common: the tool, and the arguments as the handler sees them."""
+    """A key that equal calls share: the tool, and the arguments as the handler sees them."""
     text = json.dumps([tool.name, values], default=_in_json, sort_keys=True)
     return sha256(text.encode()).hexdigest()[:16]
 

@@ -32,7 +32,7 @@ from bot.language.steps.step_kind import ReadContext
 from bot.language.steps.transition import ASSIGNMENTS, Assignment
 
 VOICE = "voice"
-"""What the voice note is called: the handler's argument, and the name for the request's templates."""
+"""The name of the voice note: as the handler's argument, and in the request's templates."""
 WITHIN, DAILY = 30.0, 50
 _VOICE = frozenset({VOICE})
 _TOLD = frozenset({ANSWER, STATUS})
@@ -53,7 +53,10 @@ _REQUEST_KEYS = KeySet(*(key for key in REQUEST if key not in ATTEMPT_KEYS), _TE
 
 @immutable
 class Transcription:
-    """What transcribes: a handler with its other arguments, or a request, with the place of the text in its answer."""
+    """The transcription of voice notes: by a handler with its other arguments, or by a request.
+
+    ``text`` reads its answer.
+    """
 
     by: str | HttpStep
     given: tuple[Assignment, ...] = ()
@@ -75,7 +78,7 @@ class Transcription:
         return Transcribe(media, call, self.within, self.tries)
 
     def words(self, ended: CallEnded, scope: Mapping[str, Any]) -> str:
-        """What the voice note says. Raises `StepFailed` and `TemplateFailed` where that is not known."""
+        """The words of the voice note. Raises `StepFailed` and `TemplateFailed` if they are not known."""
         if ended.outcome != "done":
             raise StepFailed(ended.outcome, ended.detail or ended.outcome)
         said = ended.value

@@ -39,7 +39,7 @@ _WITHIN = KeySpec("within", seconds(WITHIN), f"How long it may take; {WITHIN:.0f
 
 @immutable
 class WriteStep(StepKind):
-    """What the model writes, and from which text."""
+    """The instructions for the text that the model writes, and the text that it reads for it."""
 
     instructions: Template
     text: Template | None
@@ -72,7 +72,7 @@ class WriteStep(StepKind):
         )
 
     def spends(self, variables: Mapping[str, Variable]) -> Spends:
-        """What a contact can make it ask of a model."""
+        """Return the tokens that a contact can make it use."""
         return self.settings.spends(
             most_instructions(self.instructions) + estimate(_RULES) + 150, self.settings.max_tokens
         )

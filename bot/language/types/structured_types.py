@@ -128,7 +128,9 @@ _TYPES = KeySpec(
 
 @immutable
 class FileVariable(Variable):
-    """A variable that can be a file of a contact. With ``keep``, an answer is fetched and kept before the question is left.
+    """A variable that can be a file of a contact.
+
+    With ``keep``, an answer is fetched and kept before the question is left.
 
     ``types`` are the suffixes of the types that are kept, such as ``pdf``; all where there are none.
     """
@@ -242,7 +244,7 @@ class AnswerVariable(FileVariable):
         return _sent(media.kind, media.caption, file=media)
 
     def _taken(self, answer: Answer, now: datetime, language: str | None) -> Record:
-        """What was sent. Raises `InvalidAnswer` for what it does not accept."""
+        """The record of what was sent. Raises `InvalidAnswer` for a message that it does not accept."""
         if answer.location is not None and _LOCATION in self.accepts:
             return _sent(_LOCATION, None, location=answer.location)
         if answer.media is not None and answer.media.kind in self.kinds:

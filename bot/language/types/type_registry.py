@@ -132,7 +132,7 @@ def read_variable(name: str, node: Node, problems: Problems) -> Variable:
 
 
 def _read_variables(node: Node, problems: Problems, what: str) -> dict[str, Variable]:
-    """Read a map of declarations: also of those of which something is wrong, so that what uses them is no problem as well."""
+    """Read a map of declarations. A faulty one is read too, so that its uses are no further problems."""
     variables = {}
     for key, item in entries_of(node, problems, what, "{name: {type: text}}"):
         name_of(key, problems, "variable")
@@ -152,7 +152,10 @@ def check_written(variable: Variable, written: Node, problems: Problems) -> bool
 
 
 def to_fit(variable: Variable, given: object = None, known: Collection[str] = ()) -> str:
-    """What to do about a value that does not fit a variable. ``given``: what a step gives it, in a flow with the ``known`` names."""
+    """The fix for a value that does not fit a variable.
+
+    ``given`` is the step's value, in a flow with the ``known`` names.
+    """
     if variable.type == BooleanVariable.type:
         return "write true or false"
     calculated = _CALCULATION.match(given) if isinstance(given, str) else None
