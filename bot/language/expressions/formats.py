@@ -1,8 +1,8 @@
 """How values read as text: plain (`shown`), and dates, numbers and amounts in the contact's language (CLDR, by babel).
 
 English without a country writes 12 May 2030 and 09:00, and so does a bot that names no language. CLDR changes its data
-each year. The forms that must stay
-as they are are therefore written here: those of this English, and how many decimals an amount has.
+each year. The forms that must not change are therefore written here: those of this English, and how many decimals an
+amount has.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

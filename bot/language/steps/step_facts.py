@@ -311,30 +311,21 @@ class StepFacts:
     needs: tuple[Need, ...] = ()  # the variables that a model must know to leave it
     unasked: tuple[UnaskedTool, ...] = ()
 
-    @property
-    def waits(self) -> bool:
-        """True if it waits for the contact: then `retry`, `remind` and `timeout` apply."""
-        return self.waits_for is not None and self.waits_for.what is WaitsFor.CONTACT
+    # these follow from the others; they are computed once, because each turn asks them
+    waits: bool = field(init=False)  # for the contact: then `retry`, `remind` and `timeout` apply
+    asks: bool = field(init=False)  # a question: `back` returns to it if it was left without an answer
+    pauses: bool = field(init=False)  # it waits for the contact, for a person, or for time to pass
+    takes_words: bool = field(init=False)  # words and triggers take effect while the conversation waits here
+    hears_signals: bool = field(init=False)  # a signal can lead on from it, also while it runs a flow
 
-    @property
-    def asks(self) -> bool:
-        """True if it is a question that waits for an answer: `back` returns to it if it was left without one."""
-        return self.waits and not self.takes_pending_input
-
-    @property
-    def pauses(self) -> bool:
-        """True if it waits for the contact, for a person, or for time to pass."""
-        return self.waits_for is not None and self.waits_for.what in (WaitsFor.CONTACT, WaitsFor.PERSON, WaitsFor.TIME)
-
-    @property
-    def hears_signals(self) -> bool:
-        """True if a signal can lead on from it: it waits for the contact, a person, time, or a flow that it runs."""
-        return self.pauses or (self.waits_for is not None and self.waits_for.what is WaitsFor.FLOW)
-
-    @property
-    def takes_words(self) -> bool:
-        """True if words and triggers take effect while the conversation waits here."""
-        return self.pauses and not self.ignores_messages
+    def __post_init__(self) -> None:
+        reason = None if self.waits_for is None else self.waits_for.what
+        waits, pauses = reason is WaitsFor.CONTACT, reason in (WaitsFor.CONTACT, WaitsFor.PERSON, WaitsFor.TIME)
+        object.__setattr__(self, "waits", waits)
+        object.__setattr__(self, "asks", waits and not self.takes_pending_input)
+        object.__setattr__(self, "pauses", pauses)
+        object.__setattr__(self, "takes_words", pauses and not self.ignores_messages)
+        object.__setattr__(self, "hears_signals", pauses or reason is WaitsFor.FLOW)
 
     @property
     def fails(self) -> bool:

@@ -284,9 +284,7 @@ class StepKind:
     saves: ClassVar[bool] = False  # takes `save` with the name of a variable
     keys: ClassVar[KeySet] = KeySet()  # its verb and what else belongs to it
     takes_below: ClassVar[frozenset[str]] = frozenset()  # verbs of others that are keys of the map under its own
-    options: ClassVar[frozenset[str]] = frozenset(
-        {"then"}
-    )  # those that it has of `bot.language.steps.step_options.SOME_HAVE`
+    options: ClassVar[frozenset[str]] = frozenset({"then"})  # of `bot.language.steps.step_options.SOME_HAVE`
 
     @classmethod
     def read(cls, fields: Fields, reading: ReadContext) -> Self:
