@@ -13,7 +13,7 @@ MOST_NODES = 2_000  # of a text with everything that its names stand for
 
 
 class TooMany(Exception):
-    """With everything that its names stand for, a text has more than `MOST_NODES` nodes."""
+    """A text has more than `MOST_NODES` nodes once its names are replaced by what they stand for."""
 
 
 class Hidden(Exception):

@@ -207,7 +207,7 @@ _UNKNOWN = "{{ none }}"
 
 
 def compile_template(source: str, mark: Mark, problems: Problems, *, literal: bool = False) -> Template:
-    """Read a template. A mistake becomes a problem, and a text of which nothing is known takes its place.
+    """Read a template. A mistake becomes a problem, and a text with unknown content takes its place.
 
     ``literal``: the source is a ``|`` block, so its lines follow the line of the mark.
     """
@@ -364,7 +364,7 @@ def _complete(node: nodes.Node) -> None:
 
 
 def _size(loop: nodes.For) -> int:
-    """How many nodes are gone through at each pass of a loop; filters and functions count for more than one."""
+    """The number of nodes that each pass of a loop evaluates; filters and functions count for more than one."""
     inside = [part for child in (*loop.body, loop.test) if child for part in (child, *child.find_all(nodes.Node))]
     return len(inside) + CALL * sum(isinstance(part, nodes.Filter | nodes.Call) for part in inside)
 
@@ -420,7 +420,7 @@ def _in_words(error: jinja2.TemplateSyntaxError) -> str:
 
 
 def _reason(error: Exception) -> str:
-    """Why it failed, without any value, because a value may be a contact's text."""
+    """The reason why it failed, without any value, because a value may be a contact's text."""
     match error:
         case TemplateFailed() | jinja2.UndefinedError():
             return str(error)

@@ -264,7 +264,7 @@ def _spans_of(node: Node | None, problems: Problems, what: str) -> tuple[Span, .
 
 
 def _span_of(node: Node, problems: Problems, what: str) -> Span | None:
-    """From when to when; what ends before it begins ends on the next day."""
+    """A span of opening hours; one that ends before it begins ends on the next day."""
     text = node.text if isinstance(node, Scalar) else ""
     opens, _, closes = text.replace("–", "-").partition("-")
     start, end = minutes_in(opens), minutes_in(closes)

@@ -45,7 +45,7 @@ from bot.language.types.variable import TypeMismatch, Variable
 
 
 class ResolvedTransition(transitions.Transition):
-    """Where one outcome of a step leads, with all defaults applied: a transition of its flow's machine.
+    """The target of one outcome of a step, with all defaults applied: a transition of its flow's machine.
 
     ``target`` None: the step goes on waiting; ``stays``: after an answer that counts as a wrong one. ``written`` is the
     transition in the flow file, if there is one.
@@ -204,7 +204,7 @@ class Step:
 
     @cached_property
     def form(self) -> str:
-        """How it waits. After an edit that changes this, the step is entered again."""
+        """The way in which it waits. After an edit that changes this, the step is entered again."""
         return f"{self.kind.verb}, waiting" if self.facts.waits else self.kind.verb
 
     @cached_property
@@ -411,7 +411,7 @@ ANSWER = frozenset({"it"})  # what the texts of a variable may use beside the fl
 
 
 def uses_of_bot(bot: BotDefinition) -> Iterator[Used]:
-    """Those of ``bot.yml``."""
+    """The templates and expressions of ``bot.yml``."""
     for name, text in bot.wordings.items():
         yield Used(text, VALUES.get(name, frozenset()))
     if bot.opt_out.say is not None:
@@ -423,7 +423,7 @@ def uses_of_bot(bot: BotDefinition) -> Iterator[Used]:
 
 
 def uses_of_flow(flow: Flow) -> Iterator[Used]:
-    """Those of a flow and of its steps, inherited ones included."""
+    """The templates and expressions of a flow and of its steps, inherited ones included."""
     yield from uses_of_words(flow.words)
     yield from uses_of_defaults(flow.defaults)
     for variable in flow.variables.values():
@@ -434,5 +434,5 @@ def uses_of_flow(flow: Flow) -> Iterator[Used]:
 
 
 def uses_of_all(bot: BotDefinition, flows: Mapping[str, Flow]) -> Iterator[Used]:
-    """Those of ``bot.yml`` and of all flows."""
+    """The templates and expressions of ``bot.yml`` and of all flows."""
     return chain(uses_of_bot(bot), *map(uses_of_flow, flows.values()))

@@ -56,7 +56,7 @@ def check(
 ) -> None:
     """Check the bot, its flows and its ``own`` Python against each other.
 
-    ``unread`` are the files of which something could not be read.
+    ``unread`` are the files that could not be read in full.
     """
     _check_own(bot, flows, own, problems)
     _check_definitions(bot, flows, own, problems, unread)
@@ -89,8 +89,10 @@ def check(
 
 
 def check_sound(bot: BotDefinition, flows: Mapping[str, Flow], problems: Problems) -> None:
-    """Check what more is wrong in flows of which nothing is left that has a problem: a way that is mended may be in no
-    circle, and a choice that is mended may have a value.
+    """Check flows from which all parts with problems were taken: for circles, unsaved values and slots.
+
+    In a flow with problems these checks would be wrong: a mended target may be in no circle, and a mended choice may
+    have a value.
     """
     check_loops(flows, failing_flows(flows, bot.words), problems)
     for flow in flows.values():
@@ -266,7 +268,7 @@ def _check_bot_assignments(bot: BotDefinition, flows: Mapping[str, Flow], proble
 
 
 def _check_in_all(item: Assignment, flows: Mapping[str, Flow], problems: Problems) -> None:
-    """A number that is written in another way is one for every flow that has the variable."""
+    """Check a value that may be a number or a text against the variable of each flow that has it."""
     variables = (flow.variables[item.name] for flow in flows.values() if item.name in flow.variables)
     if item.altered is not None:
         all(check_written(variable, item.altered, problems) for variable in variables)
@@ -433,7 +435,7 @@ def _check_schedules(flow: Flow, flows: Mapping[str, Flow], problems: Problems) 
 def _check_needed(
     what: str, declared: Mapping[str, Variable], inputs: Iterable[Assignment], mark: Mark, problems: Problems
 ) -> None:
-    """Each variable is given that a flow or a signal needs."""
+    """Check that every variable that a flow or a signal requires is given."""
     given = {item.name for item in inputs}
     given |= {nearest(name, declared) or name for name in given - declared.keys()}  # misspelt
     for name in sorted({name for name, variable in declared.items() if variable.required} - given):
@@ -539,7 +541,7 @@ def _check_timing(bot: BotDefinition, flows: Mapping[str, Flow], problems: Probl
 
 
 def _check_cancelled(bot: BotDefinition, flows: Mapping[str, Flow], problems: Problems) -> None:
-    """Where some name is only known at run time, any name may be that one."""
+    """Check that a name that is cancelled is scheduled somewhere; a name known only at run time may be any."""
     steps = steps_of(flows)
     names = [schedule.name for step in steps for schedule in step.options.schedule]
     if not all(name.constant for name in names) or any(step.unread for step in steps):

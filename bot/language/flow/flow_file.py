@@ -254,7 +254,7 @@ def _read_slots(fields: Fields) -> tuple[Mapping[str, Mark], Mark | None]:
 
 
 def _read_steps(fields: Fields, defaults: Defaults, reading: ReadContext) -> dict[str, Step]:
-    """The steps; something that leads nowhere stands in place of those of which nothing could be read."""
+    """The steps; one that cannot be read is replaced by a placeholder."""
     node = _STEPS.read(fields)
     if node is None:
         return {}

@@ -113,7 +113,9 @@ class TriggerIndex:
         return None
 
     def _by_text(self, text: str) -> TriggerMatch | None:
-        """By a whole word, else by a pattern, else by a word that it has in it, else by one that it comes close to."""
+        """The flow by a whole word, else by a pattern, else by a word in the text, else by a word that the text comes
+        close to.
+        """
         whole = self.words.get(normalise(text))
         if whole is not None:
             return TriggerMatch(whole)

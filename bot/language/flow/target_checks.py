@@ -134,7 +134,7 @@ class Targets:
         return step not in flow.steps and flow.mark.path not in self._unread
 
     def check_flow(self, name: str, mark: Mark, fix: str = "") -> None:
-        """A flow of this name is there. ``fix`` is what to do if there is none, where more is known than the name."""
+        """Check that a flow of this name exists. ``fix`` replaces the usual fix, where more than the name is known."""
         if name and not self._unread and name not in self._flows:
             fix = fix or did_you_mean(name, self._flows, "add a flow of this name")
             self._problems.add("E103", mark, f'no flow "{name}"', fix)
@@ -160,8 +160,9 @@ def check_loops(flows: Mapping[str, Flow], failing: Collection[str], problems: P
 
 
 class _Leads(NamedTuple):
-    """Where a turn can go on to from a step: into the flows that it runs, past them and its own work, and past its
-    bound on visits. `None` is the end of the flow. ``freely``: those past its work that no bound on visits counts.
+    """The places to which a turn can go on from a step: into the flows that it runs, past them and its own work, and
+    past its bound on visits. `None` is the end of the flow. ``freely``: those past its work that no bound on visits
+    counts.
     """
 
     runs: list[StepId]
@@ -170,15 +171,17 @@ class _Leads(NamedTuple):
     used_up: list[StepId | None]
 
     def on(self, past: list[StepId | None], through: Collection[StepId]) -> list[StepId | None]:
-        """Where a turn goes on to in the flow: ``past`` where the step can be, as the flows can that begin at
-        ``through``.
+        """The places to which a turn goes on in the flow: ``past`` where the step can be, as the flows can that begin
+        at ``through``.
         """
         passes = not self.runs or any(first in through for first in self.runs)
         return [*self.used_up, *(past if passes else ())]
 
 
 def _onward(flows: Mapping[str, Flow], failing: Collection[str]) -> dict[StepId, list[StepId]]:
-    """Where a turn can go on to from each step, again and again: by its ways, into a flow that it runs, and past that."""
+    """The places to which a turn can go on from each step, again and again: by its ways, into a flow that it runs, and
+    past that.
+    """
     steps = {(flow.name, step.name): step for flow in flows.values() for step in flow.steps.values()}
     leads = {place: _leads(place, step, flows, failing) for place, step in steps.items()}
     through = _through(leads)
@@ -189,9 +192,9 @@ def _onward(flows: Mapping[str, Flow], failing: Collection[str]) -> dict[StepId,
 
 
 def _leads(place: StepId, step: Step, flows: Mapping[str, Flow], failing: Collection[str]) -> _Leads:
-    """A bound on visits counts them in each frame; `again` is none.
+    """The places to which a step leads in the same turn. Visits are counted in each frame; `again` is no visit.
 
-    A failure leads on where it comes from outside, again and again: of calls, refusals and flows that fail, not of
+    A failure leads on if it comes from outside and can repeat: from calls, refusals and flows that fail, not from
     texts.
     """
 
@@ -267,7 +270,7 @@ def _circle_from(place: StepId, onward: Mapping[StepId, list[StepId]], done: set
 
 
 def _targets_beside_save(flow: Flow) -> frozenset[Mark]:
-    """Where the targets of choices stand whose question saves something: a value may be meant."""
+    """The places of targets of choices whose question saves something: a value may be meant."""
     saving = (step.outcomes.items() for step in flow.steps.values() if step.options.save is not None)
     choices = (outcome.transition for outcomes in saving for name, outcome in outcomes if name.startswith("["))
     return frozenset(each.then.mark for each in choices if each is not None and each.then is not None)

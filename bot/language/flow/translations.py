@@ -266,7 +266,7 @@ class _Exchange:
             self._put(spot, replace(shown, also=also, origin=None if shown is spot.node else spot.node.text))
 
     def _put(self, spot: Spot, scalar: Scalar) -> None:
-        """In place of a key, or of an item of a list."""
+        """Put a text in place of a key, or of an item of a list."""
         (self._values if spot.value is None else self._keys)[spot.node.mark] = scalar
 
     def _foreign(self, spot: Spot) -> Iterator[str]:
@@ -327,7 +327,7 @@ class Originals:
 
     @classmethod
     def of(cls, locale: Map, text: str) -> "Originals":
-        """Those of a file, from its tree and its text; none where it does not begin as `bot locales extract` writes it."""
+        """The originals of a file, from its tree and its text; empty unless `bot locales extract` wrote it."""
         if not text.startswith(HEAD):
             return cls()
         alone = {found.mark.line: found.text for found in comments(locale.mark.path, text) if found.alone}
@@ -387,7 +387,7 @@ def _is_shown(spot: Spot, locale: Locale) -> bool:
 
 
 def _values(spot: Spot, locale: Locale, *, has_more: bool) -> Iterator[tuple[Path, Any]]:
-    """Where something is said of a spot, and what; beside further keys it has a key of its own."""
+    """The path and the value of a spot; a value beside further keys has a key of its own."""
     words = [word.text for word in locale.words.get(spot.path, ())]
     heard = words or None
     written = locale.texts.get(spot.path)

@@ -84,7 +84,7 @@ class KeySpec(Generic[Written]):
         return fields.has(self.name)
 
     def mark(self, fields: Fields) -> Mark:
-        """Where its value stands; where the map begins if it is not written."""
+        """The place of its value; the map's own if it is not written."""
         return fields.mark_of(self.name)
 
     def report(self, fields: Fields, code: str, what: str, fix: str) -> None:

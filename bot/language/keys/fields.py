@@ -28,11 +28,11 @@ class Fields:
 
     @property
     def mark(self) -> Mark:
-        """Where the map begins."""
+        """The place where the map begins."""
         return self.node.mark
 
     def mark_of(self, key: str) -> Mark:
-        """Where a key's value stands; the map's own mark where there is none."""
+        """The place of a key's value; the map's own if the key is not written."""
         return self._nodes.get(key, self.node).mark
 
     def raw(self, key: str) -> Node | None:
@@ -62,7 +62,7 @@ class Fields:
 
 
 def items_of(node: Node, problems: Problems, what: str, fix: str = "") -> tuple[Node, ...]:
-    """The items of a list. ``fix`` is what to do where it is none."""
+    """The items of a list. ``fix`` is what to do if the node is no list."""
     if isinstance(node, List):
         return node.items
     refuse(node, problems, what, "a list", fix)

@@ -91,7 +91,7 @@ def by_key(records: Mapping[str, Schema], complaint: str) -> Schema:
 
 
 def by_value(name: str, records: Mapping[str, Schema]) -> Schema:
-    """That of these which the value of a key names."""
+    """The schema among these that the value of a key names."""
     others = dict.fromkeys((key for each in records.values() for key in each["properties"]), not_suggested(ANY))
     about = next(iter(records.values()))["properties"][name]
     rest = {"type": "object", "properties": {**others, name: about}, "required": [name]}

@@ -48,7 +48,7 @@ class Keys:
 
 @immutable
 class Spot:
-    """One place in a flow file with something for people, and the node that stands there: a key's, or a value's."""
+    """A place in a flow file with a text for people, and its node: a key's, or a value's."""
 
     path: Path
     part: Part

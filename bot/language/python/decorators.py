@@ -181,7 +181,7 @@ class FunctionSpec:
     takes_now: bool
 
     def objection(self, positional: int, keywords: Collection[str]) -> str | None:
-        """Why it cannot be called with so many arguments, and with these by name; None where it can be."""
+        """The reason why it cannot be called with so many arguments, and these by name; None: it can."""
         given = positional + (self.kind == FILTER)
         try:
             self.signature.bind(*[None] * given, **dict.fromkeys(keywords))

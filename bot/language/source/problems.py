@@ -101,7 +101,7 @@ CODES: dict[str, str] = {
 
 @immutable(order=True)
 class Problem:
-    """One thing that is wrong, and what to do about it."""
+    """A problem: what is wrong, and what to do about it."""
 
     path: str
     line: int
@@ -112,7 +112,7 @@ class Problem:
 
     @property
     def place(self) -> tuple[str, int, int, str]:
-        """Where it is, and its code."""
+        """Its place and its code."""
         return self.path, self.line, self.column, self.code
 
     def __str__(self) -> str:
@@ -175,7 +175,7 @@ class Problems:
         self.emptied |= further.emptied
 
     def of_line(self, line: int) -> "Problems":
-        """Those of a line."""
+        """The problems of a line."""
         found = Problems()
         found._found = {each for each in self._found if each.line == line}
         return found

@@ -167,7 +167,7 @@ def quoted(phrase: str, text: str) -> str | None:
 
 
 def _close(said: str, phrase: str) -> float:
-    """How like a phrase a text is, of 100; 0 where that is not enough.
+    """The similarity of a text to a phrase, up to 100; 0 if it is not enough.
 
     A slip is not in the first letter (``unable`` is not ``able``), nor in a digit (``room 12`` is not ``room 13``).
     """

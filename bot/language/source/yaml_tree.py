@@ -62,7 +62,7 @@ class Map:
         return next((node for name, node in self.entries if name.text == key), None)
 
     def key_mark(self, key: str) -> Mark:
-        """Where a key stands; the map's own mark where it does not."""
+        """The place of a key; the map's own if there is no such key."""
         return next((name.mark for name, _ in self.entries if name.text == key), self.mark)
 
 
@@ -186,7 +186,7 @@ def _whole(path: str, lines: list[str], line: int) -> list[Node] | None:
 
 
 def _level_meant(lines: list[str], at: int) -> int | None:
-    """How far a line may have been meant to be indented that is not like any key above; None if it is like one."""
+    """The indentation that was meant for a line that is not aligned with any key above; None if it is aligned."""
     depth, above = _indent(lines[at]), _levels_above(lines, at)
     return min(above, key=lambda level: (abs(level - depth), -level)) if above and depth not in above else None
 
@@ -204,7 +204,7 @@ def _aligned(lines: list[str], at: int, meant: int) -> list[str]:
 
 
 def _levels_above(lines: list[str], at: int) -> list[int]:
-    """How far the line above is indented, and each key that it belongs to."""
+    """The indentations of the line above and of each key that it belongs to."""
     levels: list[int] = []
     for line in reversed(lines[:at]):
         if line.strip() and not line.lstrip().startswith("#") and (not levels or _indent(line) < levels[-1]):
@@ -305,7 +305,7 @@ def parsed(text: str) -> Iterator[Any]:
 
 
 class _TooDeep(Exception):
-    """Nothing more of this document is read."""
+    """The document is nested too deeply: nothing more of it is read."""
 
 
 @mutable
@@ -502,7 +502,7 @@ def comments(path: str, text: str) -> Iterator[Comment]:
 
 
 def _span(event: Any, text: str) -> tuple[int, int]:
-    """From where to where a text stands. A block begins behind its first line, where a comment may stand."""
+    """The span of a text in the file. A block begins behind its first line, where a comment may stand."""
     start, end = event.start_mark.index, event.end_mark.index
     if event.style in ("|", ">"):
         end_of_line = text.find("\n", start)

@@ -74,7 +74,7 @@ class Exchange:
             self.add_reply(reply, hears, pictures=pictures)
 
     def ask(self) -> None:
-        """One more request of this turn."""
+        """Note one more request of this turn."""
         self.rounds += 1
         self.spoken, self.said = [*self.spoken, *self.said], []
         self.asked = True
@@ -130,7 +130,7 @@ class Exchange:
 
     @property
     def room(self) -> int:
-        """How many characters are left for this turn."""
+        """The number of characters that are left for this turn."""
         return MOST_EXCHANGE - sum(map(_length, self.turn))
 
     def add_answer(self, calls: list[dict[str, Any]], most: int) -> None:
@@ -224,7 +224,7 @@ def _length(message: WireMessage) -> int:
 
 
 def _place(call: Mapping[str, Any]) -> int:
-    """In which order calls of one answer are done: what the model claims with an exit must have been done before."""
+    """The rank of a call in its answer: notes, tools, then the exit, which claims that the others were done."""
     name = call["name"]
     return 0 if name == REMEMBER else 2 if name.startswith(LEAVE) else 1
 

@@ -188,7 +188,7 @@ class AiSettings:
         return TokenBudget(tokens["contact"], tokens["all"], None if since is None else tokens["turn"], since)
 
     def waits_for(self, within: float) -> Wait:
-        """How long a step waits until a model has answered, or all tries are over. One try takes ``within`` seconds."""
+        """The wait of a step until a model has answered, or all tries are over. A try takes ``within`` seconds."""
         return Wait(WaitsFor.RESULT, timedelta(seconds=within * self.tries))
 
     def asking(
@@ -218,7 +218,7 @@ class AiSettings:
         )
 
     def question(self, rules: str, text: str, flow: str, within: float) -> AskModel:
-        """One question to a model: what it does with this text of a contact, by these rules."""
+        """A single question to a model about a text of a contact, by these rules."""
         system = {"role": "system", "content": rules}
         user = {"role": "user", "content": head(text, self.hears) or NOTHING_TO_READ}
         return self.asking((system, user), (1,) if text else (), flow, within)

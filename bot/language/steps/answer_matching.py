@@ -212,12 +212,12 @@ def _one(offer: ShownChoices, text: str, options: list[Option], read: Reading) -
 
 
 def _option(option: Option, number: int, offer: ShownChoices) -> Option:
-    """Where the numbers are written out, they mean what they stand at, even where titles are numbers too."""
+    """The option, with its number as a further word if numbers are written out, even if titles are numbers too."""
     return Option(option.title, (*option.words, str(number))) if offer.choices.numbered else option
 
 
 def _several(offer: ShownChoices, many: Many, text: str, options: list[Option]) -> LeaveStep | WaitHere | None:
-    """One answer is taken like a tap; several are all that the contact has to say."""
+    """Take one answer like a tap, and several as the contact's whole answer."""
     done = _option(Option(offer.done(many)), len(options) + 1, offer)
     if offer.choices.how == EXACT:
         one = match(text, [*options, done], EXACT)

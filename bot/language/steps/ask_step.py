@@ -259,7 +259,7 @@ class AskStep(StepKind):
         return None if reply.tap is None else self._choose(context, reply)
 
     def gathers(self, context: StepContext, reply: Reply) -> bool:
-        """Neither `skip` nor a choice."""
+        """True unless the text is `skip` or a choice."""
         return self._takes_own_words and not self._skips(reply) and self._choose(context, reply) is None
 
     def _skips(self, reply: Reply) -> bool:
@@ -397,7 +397,7 @@ def _check_message(fields: Fields, body: Template, header: Template | None, foot
 
 
 def _form_of(choices: Choices | None) -> str:
-    """How a question with these choices will be shown."""
+    """The form in which a question with these choices is shown."""
     if choices is None or choices.numbered:
         return _TEXT
     further = 0 if choices.many is None else 1
@@ -412,7 +412,7 @@ def _form_of(choices: Choices | None) -> str:
 
 
 def _check_choices(fields: Fields, choices: Choices, form: str) -> None:
-    """How many there are, and their texts."""
+    """Check the number of choices, and their texts."""
     _check_number(fields, choices)
     _check_titles_differ(fields, choices)
     as_buttons = form == _BUTTONS or choices.form == "buttons"

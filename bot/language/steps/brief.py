@@ -129,7 +129,7 @@ class Brief:
     def objection(
         self, context: StepContext, exchange: Exchange, text: str, before: str = "", own: Iterable[str] = ()
     ) -> str | None:
-        """Why a text of the model's may not reach the contact: the guard, and what it has found. None: it may.
+        """The reason why a text of the model may not reach the contact: the guard and its finding. None: it may.
 
         ``before`` is what it is read together with; the addresses ``own`` may be sent.
         """
@@ -195,7 +195,7 @@ def objection(
     known: Iterable[str] = (),
     rules: str = RULES,
 ) -> str | None:
-    """Why a text of a model with these instructions and rules may not reach the contact. None: it may.
+    """The reason why a text of a model with these instructions and rules may not reach the contact. None: it may.
 
     ``before`` is what it is read together with; addresses that are ``known`` may be sent.
     """

@@ -118,7 +118,10 @@ def to_sort(text: str, rules: str, settings: AiSettings, flow: str, within: floa
 
 
 def label(text: str) -> str:
-    """The whole of an answer as a label, without what models put around one. "not an order" is none."""
+    """The whole of an answer as a label, without what models put around one.
+
+    ``"*Order.*" -> "order"``; "not an order" stays whole.
+    """
     return without_invisible(text).casefold().strip(_AROUND)
 
 

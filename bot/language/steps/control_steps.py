@@ -259,7 +259,7 @@ class WaitStep(StepKind):
         return step_state.get("until")
 
     def _lasts(self, context: StepContext) -> timedelta | None:
-        """How long it waits, where that is what the step says: no longer than this, whatever happens to the clock."""
+        """The duration, if the step has one: it waits no longer than this, whatever happens to the clock."""
         if isinstance(self.until, Template):
             return duration_of(self.until, context.scope)
         return self.until if isinstance(self.until, timedelta) else None

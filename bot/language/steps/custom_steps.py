@@ -163,7 +163,7 @@ class CustomStep(StepKind):
         return self.spec.made(**self._values(context.scope))
 
     def _leave(self, context: StepContext, left: Leave) -> StepResult:
-        """The decision to leave like that. Raises `StepFailed` where that is none of the ways that are declared."""
+        """The result that leaves the step so. Raises `StepFailed` for an outcome that the class does not declare."""
         if left.outcome != "then" and left.outcome not in self.spec.outcomes:
             raise StepFailed("failed", f'{self._what} does not declare the outcome "{left.outcome}"')
         for name in left.set:

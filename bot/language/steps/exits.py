@@ -50,7 +50,7 @@ EXITS: KeySpec[tuple[tuple[Scalar, Node], ...]] = KeySpec(
 
 @immutable
 class Exit:
-    """One exit: when it is the one to take, which variables must be known, which handlers must have succeeded by then.
+    """An exit: when to take it, which variables must be known, and which handlers must have succeeded by then.
 
     It is there where ``condition`` holds.
     """
@@ -123,7 +123,7 @@ def _check_need(
 
 
 def exit_outcomes(exits: tuple[Exit, ...]) -> dict[str, Outcome]:
-    """Each exit's outcome: where it leads must be written."""
+    """The outcomes of exits, whose targets must be written."""
     return {
         exit_.outcome: Outcome(
             exit_.transition, DefaultTarget.WRITTEN, given=only_if(exit_.condition), known=frozenset(exit_.needs)

@@ -191,7 +191,7 @@ def _leading(mark: Mark, target: str) -> Outcome:
 
 
 def _read(answer: str, names: list[str]) -> dict[str, int]:
-    """How sure a model is of each of these names, in per cent; nothing if it does not answer with names alone.
+    """The certainty of a model for each of these names, in per cent; empty if it does not answer with names alone.
 
     ``_read("order 60\\nhours 30", ["order", "hours"])  -> {"order": 60, "hours": 30}``
     """

@@ -70,7 +70,7 @@ class SlotStep(StepKind):
         return to_sort(said, f"{rules}\n{asked}", self.settings, SLOT_FILLING, WITHIN)
 
     def enter(self, context: StepContext) -> StepResult:
-        """Nobody comes here but by `look`."""
+        """Do nothing: the step works only through `look`."""
         return Redirect("other", None)
 
     def resume(self, context: StepContext, event: Awaited) -> StepResult | None:
@@ -92,7 +92,7 @@ class SlotStep(StepKind):
         return Redirect(outcome, message, found={**values, **state["found"]}, notes=tuple(notes))
 
     def _objection(self, context: StepContext, value: str, said: str) -> str | None:
-        """Why a value may not be kept, because it may be said later. Addresses of the contact's own message may."""
+        """The reason why a value may not be kept: it may be said later. Addresses from the contact's own message may."""
         rules = Template.plain("", self.mark)
         return objection(context, self.settings, rules, value, known=links_in(said), rules=_RULES)
 
@@ -116,7 +116,7 @@ def read_values(answer: str, asked: list[str]) -> tuple[dict[str, str], list[str
 
 
 def _text_of(value: Any) -> str:
-    """A value as a contact would write it; empty where it is none."""
+    """A value as a contact would write it; empty for null and records."""
     if isinstance(value, list):
         return ", ".join(filter(None, map(_text_of, value)))
     return clip(as_answer(value).strip(), MOST_ANSWER) if isinstance(value, str | int | float) else ""

@@ -15,7 +15,7 @@ from bot.language.steps.transition import Assignment, Target, Transition
 
 
 class DefaultTarget(Enum):
-    """Where an outcome leads when nothing is written for it."""
+    """The target of an outcome for which nothing is written."""
 
     THEN = "then"  # where the step's `then` leads
     STAY = "stay"  # nowhere: the step goes on waiting
@@ -209,7 +209,7 @@ class SentText(Sent):
 
 @immutable
 class ChoiceFacts(Sent):
-    """How much a question offers to choose from, and ``least`` how many answers it takes.
+    """The choices of a question. ``least`` is the number of answers that it takes at least.
 
     ``fixed`` are the conditions of the choices that stand in the flow file, None where there is none. ``source`` is the
     list of which others are made, if there is one: all with this ``title``, and with ``room`` for so many.

@@ -126,7 +126,7 @@ def signal_given(signals: Signals, outcome: str) -> tuple[Given, ...]:
 
 @immutable
 class Visits:
-    """How often a step may be entered, and where the next entry leads instead."""
+    """The bound on how often a step may be entered, and where the next entry leads instead."""
 
     most: int
     otherwise: Transition
@@ -155,7 +155,7 @@ class Defaults:
     gather: timedelta | None = None  # how long a text waits for further ones; no time at all: it does not
 
     def inheriting_from(self, inherited: Self) -> Self:
-        """These, with missing keys taken from the inherited ones."""
+        """These defaults, with missing keys taken from the inherited ones."""
         if self == _NOTHING:  # as on most steps
             return inherited
         return with_defaults_from(
@@ -483,7 +483,7 @@ def uses_of(facts: StepFacts, options: StepOptions) -> Iterator[Used]:
 
 
 def uses_on_leaving(options: StepOptions) -> Iterator[Template]:
-    """Those of what a step gives when it is left with success: tags, values, plans."""
+    """The templates that are evaluated when a step is left with success: in tags, values and plans."""
     yield from (*options.tag, *options.untag, *options.cancel)
     for item in options.set:
         yield from item.uses()
@@ -492,13 +492,16 @@ def uses_on_leaving(options: StepOptions) -> Iterator[Template]:
 
 
 def uses_of_words(words: Words) -> Iterator[Used]:
-    """Those of words."""
+    """The templates of words."""
     for word in words.values():
         yield from map(Used, word.uses())
 
 
 def uses_of_defaults(defaults: Defaults, extra: frozenset[str] = frozenset()) -> Iterator[Used]:
-    """Those of defaults. ``extra`` are the names that the transitions of `errors` may use beside the rest."""
+    """The templates and expressions of defaults.
+
+    ``extra`` are the names that the transitions of `errors` may use beside the rest.
+    """
     for name, transition in defaults.transitions():
         names = extra if name.startswith("errors.") else EVENT if name.startswith(SIGNAL) else frozenset()
         yield from _used_by(transition, names)

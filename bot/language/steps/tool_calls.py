@@ -20,7 +20,10 @@ from bot.language.steps.yes_no_question import QuestionTooLong, agreed, question
 NOT_DONE = "Not done: the contact did not agree."
 STAYS = "Not done: something before it in this answer failed. Say so, or do it otherwise."
 OVERTAKEN = "Not done yet: the contact has written more meanwhile. Read that first."
-UNASKED = f"Not done: the contact cannot be asked, for the question has more than {INTERACTIVE_BODY} characters. Do less at a time."
+UNASKED = (
+    "Not done: the contact cannot be asked, for the question has more than "
+    f"{INTERACTIVE_BODY} characters. Do less at a time."
+)
 USED_UP = "Not done: it has been called as often as it may be here. One that timed out counts: it may have been done."
 
 
@@ -118,7 +121,7 @@ class ToolCalls:
         self.results_pending = self.results_pending or result.failed or call["name"] != REMEMBER
 
     def _do(self, call: dict[str, Any]) -> _Next | _Result:
-        """One call: what it leads to, or what became of it."""
+        """Do one call. Return the next result of the step, or the result of the call."""
         most = self._brief.settings.calls
         if self._exchange.is_one_too_many(most):
             return _Result(f"Not done, nor what came after it: there may be {most} calls in one turn.")

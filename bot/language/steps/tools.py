@@ -442,7 +442,8 @@ def _noted_value(variable: Variable, value: Any, context: StepContext) -> Any:
 def as_answer(value: str | int | float) -> str:
     """A model's value as an answer that means the same in every language.
 
-    ``as_answer(True)  -> "true"``; ``as_answer(1.125)  -> "1.1250"``, because "1.125" is a thousand where decimals have a comma.
+    ``as_answer(True)  -> "true"``; ``as_answer(1.125)  -> "1.1250"``, because "1.125" means a thousand where decimals
+    have a comma.
     """
     if isinstance(value, str):
         return without_controls(value)

@@ -83,7 +83,7 @@ class Cleared:
     mark: Mark
 
     def among(self, variables: Mapping[str, Variable]) -> Iterator[Variable]:
-        """Those of a flow's variables that it is about."""
+        """The variables of a flow that it clears."""
         yield from (each for each in variables.values() if self.name is None or each.name == self.name)
 
 
@@ -181,7 +181,7 @@ def _target_meant(text: str) -> str:
 
 
 def target_or_end(node: Node, problems: Problems, what: str) -> Target:
-    """Read a target. Where it is none, a problem is added and `end` is returned, so that no second problem follows."""
+    """Read a target. Anything else is a problem, and is read as `end`, so that no second problem follows."""
     return target_of(node, problems, what) or Target(END, node.mark)
 
 

@@ -80,7 +80,8 @@ class WriteStep(StepKind):
     def enter(self, context: StepContext) -> StepResult:
         """Ask the model."""
         text = "" if self.text is None else self.text.render(context.scope).strip()
-        system = f"{instructions_of(self.instructions, context.scope)}\n\n{bearing_mark(_RULES, canary(context.flow, context.step))}"
+        rules = bearing_mark(_RULES, canary(context.flow, context.step))
+        system = f"{instructions_of(self.instructions, context.scope)}\n\n{rules}"
         return WaitForEffect(effect=self.settings.question(system, text, context.flow, self.within))
 
     def resume(self, context: StepContext, event: Awaited) -> StepResult | None:

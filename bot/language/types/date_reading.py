@@ -174,7 +174,7 @@ _IN_HOURS = r"in ([0-9]{1,3}) (hour|minute)s?"
 
 
 def read_time(text: str, language: str | None = None) -> time | None:
-    """The time of day that a text is, or None. A lone number is none, nor is ``3``: the half of the day is not known."""
+    """The time of day that a text is, or None. A bare number is refused: 3 could be night or afternoon."""
     if len(text) > _LONGEST_MOMENT:
         return None
     return next((clock for found, clock in _clocks(text, language, dots=True) if not _words_around(text, found)), None)

@@ -155,7 +155,7 @@ class FileVariable(Variable):
         return cls(name, fields.mark, value, kinds, most, types, keep=keep, **more)
 
     def bytes_allowed(self, kind: str) -> int:
-        """How large a file of a kind may be to be kept: `max`, and never more than the gateway's own limit."""
+        """The largest size of a file of a kind that is kept: `max`, and never more than the gateway's own limit."""
         most = MEDIA_BYTES[kind]
         return most if self.most is None else min(self.most, most)
 
@@ -299,7 +299,7 @@ _PLACE = {"latitude", "longitude", "name", "address"}
 
 
 def _place_of(record: Mapping[str, Any]) -> Location | None:
-    """A place as JSON has it; None where that is none."""
+    """A place as JSON has it; None if it is invalid."""
     try:
         latitude, longitude = float(record["latitude"]), float(record["longitude"])
     except (KeyError, TypeError, ValueError, OverflowError):
