@@ -28,7 +28,7 @@ from bot.language.steps.step_facts import (
     DefaultTarget,
     Outcome,
     SavedResult,
-    Sent,
+    SentPart,
     SentText,
     StepFacts,
     StepFailed,
@@ -199,7 +199,7 @@ class AskStep(StepKind):
         if self.choices is not None:
             yield from self.choices.answers()
 
-    def _sends(self) -> Iterator[Sent]:
+    def _sends(self) -> Iterator[SentPart]:
         """The question, and what there is to choose from."""
         most = limits.TEXT_BODY if self.choices is None or self.choices.numbered else limits.INTERACTIVE_BODY
         yield SentText("ask", self.body, most, needed=True, question=True)

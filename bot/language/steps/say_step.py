@@ -37,8 +37,8 @@ from bot.language.steps.message_parts import (
     read_location,
 )
 from bot.language.steps.step_facts import (
-    Sent,
     SentFile,
+    SentPart,
     SentText,
     StepFacts,
     StepFailed,
@@ -205,7 +205,7 @@ class SayStep(StepKind):
             if isinstance(text, Template):
                 yield Used(text)
 
-    def _sends(self) -> Iterator[Sent]:
+    def _sends(self) -> Iterator[SentPart]:
         """The text, which goes alone where a caption is too short for it; what goes with it; the file."""
         linked = isinstance(self.attachment, LinkPart)
         if self.text is not None:

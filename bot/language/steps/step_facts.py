@@ -173,14 +173,14 @@ class AnswerText:
     exact: bool = False
 
 
-class Sent:
+class SentPart:
     """The base of what a step sends: texts, files, choices, and the gateway's templates."""
 
     __slots__ = ()
 
 
 @immutable
-class SentFile(Sent):
+class SentFile(SentPart):
     """A file that is sent by its address, and its kind."""
 
     kind: str
@@ -188,7 +188,7 @@ class SentFile(Sent):
 
 
 @immutable
-class SentText(Sent):
+class SentText(SentPart):
     """A text of a message, and what the gateway takes of it: ``most`` characters, None: nobody knows.
 
     A longer text is cut, or refused where ``cut`` is False; ``needed``: so is an empty one. ``question``: transitions
@@ -208,7 +208,7 @@ class SentText(Sent):
 
 
 @immutable
-class ChoiceFacts(Sent):
+class ChoiceFacts(SentPart):
     """The choices of a question. ``least`` is the number of answers that it takes at least.
 
     ``fixed`` are the conditions of the choices that stand in the flow file, None where there is none. ``source`` is the
@@ -283,7 +283,7 @@ class StepFacts:
     answers: tuple[AnswerText, ...] = ()  # texts that it understands as answers, as far as they are written out
 
     # sending
-    sends: tuple[Sent, ...] = ()
+    sends: tuple[SentPart, ...] = ()
     most_messages: int = 0  # the most messages that entering it sends
     needs_window: bool = True  # its messages go only while the 24-hour window is open
     can_bring_later: bool = False  # it takes `wait` in its `window_closed`

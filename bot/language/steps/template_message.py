@@ -26,7 +26,7 @@ from bot.language.keys.text_shapes import MAY, TEXT
 from bot.language.source.problems import Problems
 from bot.language.source.yaml_tree import List, Node
 from bot.language.steps.message_parts import NAMED_LOCATION, LocationPart, media_address, read_location
-from bot.language.steps.step_facts import Sent, SentFile, SentText, StepFailed, Used
+from bot.language.steps.step_facts import SentFile, SentPart, SentText, StepFailed, Used
 
 FIXED = "fixed"
 """The kind of a header without placeholders: nothing fills it, but the gateway may want it to be named."""
@@ -238,7 +238,7 @@ TEMPLATE_MESSAGE = shared(
 
 
 @immutable
-class SentTemplate(Sent):
+class SentTemplate(SentPart):
     """A template of the gateway's that a step sends, and the titles of the quick replies that it waits for."""
 
     notice: "TemplateToSend"

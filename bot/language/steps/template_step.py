@@ -19,7 +19,7 @@ from bot.language.steps.step_facts import (
     AnswerText,
     DefaultTarget,
     Outcome,
-    Sent,
+    SentPart,
     StepFacts,
     StepFailed,
     Used,
@@ -166,7 +166,7 @@ class TemplateStep(StepKind):
             found["other"] = Outcome(self.other, DefaultTarget.STAY, success=False)
         return found
 
-    def _sends(self) -> Iterator[Sent]:
+    def _sends(self) -> Iterator[SentPart]:
         """The template, and what fills it."""
         yield from self.notice.sent_texts()
         yield SentTemplate(self.notice, tuple(reply.title for reply in self.replies))
