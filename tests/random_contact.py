@@ -84,7 +84,7 @@ class Contact:
 
     @property
     def _is_with_person(self) -> bool:
-        return self.session.agent is not None or (self._step is not None and self._step.kind.ignores_messages)
+        return self.session.agent is not None or (self._step is not None and self._step.facts.ignores_messages)
 
     @property
     def _waits_for_person(self) -> bool:

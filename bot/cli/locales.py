@@ -190,7 +190,7 @@ def _file_of(folder: Folder, language: str) -> Path:
 
 
 def _count(spoken: _Spoken, language: str) -> int:
-    return sum(spot.needed for spot in spoken.spots(language))
+    return sum(spot.required for spot in spoken.spots(language))
 
 
 def _as_object(folder: Folder, language: str, spot: Spot) -> dict[str, object]:

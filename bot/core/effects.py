@@ -1,13 +1,16 @@
 """Effects: everything that a turn decides to do. They are rows of the outbox until they are done."""
 
 from dataclasses import field
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, ClassVar
 
 from bot.core.events import SignalReceived, StartRequested
 from bot.core.immutable import immutable
 from bot.core.messages import Message, TemplateMessage
 from bot.core.values import Media, stored
+
+REPLY_TRIED_FOR = timedelta(minutes=15)
+"""How long the bot tries to send a reply. A step that waits until the gateway has taken its message waits as long."""
 
 
 @stored

@@ -245,7 +245,7 @@ def _voice_note(executor: Executor, reply: Reply) -> bool:
 
 def _hand_over(executor: Executor, reply: Reply) -> bool:
     """A step that waits for a person ignores all messages."""
-    ignores_messages = executor.turn.step.kind.ignores_messages
+    ignores_messages = executor.turn.step.facts.ignores_messages
     if ignores_messages:
         executor.turn.trace.rule = "hand-over: not heard"
     return ignores_messages
@@ -274,12 +274,11 @@ def _question_to_continue(executor: Executor, reply: Reply) -> bool:
 def _own_buttons(executor: Executor, reply: Reply) -> bool:
     """The step's own buttons and the replies of its template come before any word."""
     turn, frame = executor.turn, executor.turn.frame
-    kind = turn.step.kind
-    if reply.tap is None and not kind.texts_before_words:
+    if reply.tap is None and not turn.step.facts.texts_before_words:
         return False
     if frame.question_undelivered or not _is_current(turn, frame, reply):
         return False
-    result = ask(turn, kind.answer_before_words, reply)
+    result = ask(turn, turn.step.kind.answer_before_words, reply)
     executor.run(result, "tap" if reply.tap else "reply")
     return result is not None
 
@@ -337,7 +336,7 @@ def _old_tap(executor: Executor, reply: Reply) -> bool:
     known = turn.library.flows.get(tap.flow)
     if policy == "explain":
         send(turn, TextMessage(wording(turn.scope(), "old_tap")))
-        if frame is not None and turn.step.kind.waits:
+        if frame is not None and turn.step.facts.waits:
             executor.run(put_again(turn))
     elif policy == "reopen" and known is not None and (step := _tapped_at(known, tap)) is not None:
         target = f"/{tap.flow}/{step}"

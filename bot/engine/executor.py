@@ -94,7 +94,7 @@ class Executor:
             if objection is not None:
                 send(turn, TextMessage(objection))
             elif resolved.written is not None:
-                others = step.kind.names_in_errors
+                others = step.facts.names_in_errors
                 known = {**dict.fromkeys(others), **result.known} if others else result.known
                 carry_out(turn, resolved.written, known)
         except FAILURES as failed:
@@ -102,7 +102,7 @@ class Executor:
             return self.leave(taken, LeaveStep(failure_outcome(turn, failed, leaving=outcome), known=result.known))
         unanswered = frame.unanswered_question
         own = unanswered is not None and unanswered.partition("/")[0] == frame.flow
-        answered = step.kind.asks and not isinstance(turn.event, SendEnded)  # a message that went is no answer
+        answered = step.facts.asks and not isinstance(turn.event, SendEnded)  # a message that went is no answer
         if own and resolved.success and resolved.target != BACK and answered:
             frame.unanswered_question, frame.unanswered_below = None, ()  # the contact has answered
         is_asked = objection is not None and resolved.target == AGAIN  # the objection has done so

@@ -42,7 +42,7 @@ def look_by_model(executor: Executor, text: str, found: Mapping[str, str]) -> bo
     """Let a model look in a message for answers to the slots that are open; ``found`` are those that are known. Returns False
     if there is none, or no model.
     """
-    asked = ask_model_for_slots(executor.turn, text, found) if executor.turn.step.kind.asks else None
+    asked = ask_model_for_slots(executor.turn, text, found) if executor.turn.step.facts.asks else None
     executor.run(asked)
     return asked is not None
 

@@ -66,7 +66,7 @@ def edited_step(library: Library, frame: Frame) -> EditedStep:
         return EditedStep(name, StepChange.NONE)
     if frame.form != step.form:
         return EditedStep(name, StepChange.ANEW)
-    asks = step.kind.asks and frame.awaited_effect is None
+    asks = step.facts.asks and frame.awaited_effect is None
     return EditedStep(name, StepChange.ASKED if asks else StepChange.EDITED)
 
 

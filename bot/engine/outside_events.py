@@ -75,7 +75,7 @@ def take_send(executor: Executor, event: SendEnded) -> None:
     """
     turn, frame, step = executor.turn, executor.turn.session.frame, executor.turn.known_step
     turn.trace.rule = f"message {event.outcome}"
-    undelivered = event.outcome in UNDELIVERED and step is not None and step.kind.asks and step.kind.needs_window
+    undelivered = event.outcome in UNDELIVERED and step is not None and step.facts.asks and step.facts.needs_window
     if frame is not None and undelivered and event.effect == frame.awaited_effect:
         # it awaits no more: the contact's next message brings what a template, or nothing, has taken the place of
         frame.awaited_effect, frame.question_undelivered = None, True
@@ -121,17 +121,17 @@ def _made_good(executor: Executor, event: SendEnded) -> bool:
     A question that the contact has not seen is asked again when they write, because their message cannot be its
     answer.
     """
-    turn, frame, kind = executor.turn, executor.turn.frame, executor.turn.step.kind
+    turn, frame, facts = executor.turn, executor.turn.frame, executor.turn.step.facts
     if event.outcome == "refused" and _put_in_plain_text(executor, event):
         return True
-    lost = event.outcome == "refused" or not kind.needs_window
-    if kind.asks and lost and turn.step.refusal is not None:
+    lost = event.outcome == "refused" or not facts.needs_window
+    if facts.asks and lost and turn.step.refusal is not None:
         if turn.session.refusals < MOST_REFUSED:
             turn.session.refusals += 1
             executor.fail(StepFailed("refused", event.detail))
             return True
         turn.trace.problem(f"{turn.where}: refused: {MOST_REFUSED + 1} times in a row, so it waits for the contact")
-    frame.question_undelivered = frame.question_undelivered or (kind.asks and event.outcome != "unknown")
+    frame.question_undelivered = frame.question_undelivered or (facts.asks and event.outcome != "unknown")
     return False
 
 
@@ -198,12 +198,12 @@ def take_close(executor: Executor, event: HandoffClosed) -> None:
     frame = session.frame
     if frame is None:
         executor.run(start_by_event(turn))
-    elif turn.step.kind.ignores_messages:
+    elif turn.step.facts.ignores_messages:
         frame.deferred_result = None  # what became of its message does not matter any more
         executor.resume(event, "closed")
     elif had is not None:  # the question is far above the agent's messages by now
         frame.entered_at = frame.silent_since = event.at
-        frame.question_undelivered = frame.question_undelivered or turn.step.kind.asks
+        frame.question_undelivered = frame.question_undelivered or turn.step.facts.asks
         if frame.deferred_result is not None:
             _go_on(executor, frame.deferred_result, "kept from before")
 
@@ -368,7 +368,7 @@ def _is_for_step(turn: TurnContext, media: Media | None) -> bool:
     step = turn.known_step
     if step is None:
         return False
-    return step.kind.ignores_messages or step.kind.takes_audio(turn.step_context(), Reply(media=media))
+    return step.facts.ignores_messages or step.kind.takes_audio(turn.step_context(), Reply(media=media))
 
 
 def begin_turn(library: Library, session: Session, event: Event) -> TurnContext:

@@ -139,8 +139,8 @@ def can_start(turn: TurnContext, plan: Plan) -> bool:
     if frame is None:
         return True
     if plan.busy == "replace":
-        return not turn.step.kind.ignores_messages
-    free = not frame.is_occupied and not turn.step.kind.ignores_messages and len(session.frames) < MOST_FRAMES
+        return not turn.step.facts.ignores_messages
+    free = not frame.is_occupied and not turn.step.facts.ignores_messages and len(session.frames) < MOST_FRAMES
     return plan.busy in CUTS_IN and free
 
 
@@ -166,7 +166,7 @@ def signal_data(
     for unknown in () if by_address else data.keys() - declared.keys():
         fix = did_you_mean(unknown, declared, f"it has {', '.join(declared) or 'none'}")
         raise StepFailed("failed", f'signal "{name}" has no "{unknown}": {fix}')
-    missing = [field for field, variable in declared.items() if variable.needed and data.get(field) is None]
+    missing = [field for field, variable in declared.items() if variable.required and data.get(field) is None]
     if missing:
         raise StepFailed("failed", f'signal "{name}" needs {", ".join(missing)}')
     values = {}
@@ -214,7 +214,7 @@ def requested_inputs(library: Library, where: str, data: Mapping[str, Any], now:
     for unknown in data.keys() - known.keys():
         fix = did_you_mean(unknown, known, f"declare it under vars of flow {name}")
         raise StepFailed("failed", f'{where} was not started: no variable "{unknown}": {fix}')
-    missing = [name for name in flows[name].needed if data.get(name) is None]
+    missing = [name for name in flows[name].required if data.get(name) is None]
     if missing:
         raise StepFailed("failed", f"{where} was not started: it needs {', '.join(missing)}")
     return fitting_inputs(library, where, data, now)

@@ -40,7 +40,7 @@ def wait(turn: TurnContext, result: Waits, sent: list[str]) -> None:
     frame = turn.frame
     if isinstance(result, WaitForEffect):
         sent = [add_effect(turn, result.effect)]
-    if turn.step.kind.waits and not isinstance(result, WaitForSend):
+    if turn.step.facts.waits and not isinstance(result, WaitForSend):
         for each in turn.session.frames:
             each.notice = False  # the contact is asked something: the question below is far above then
     if not isinstance(result, KeepWaiting):

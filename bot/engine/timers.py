@@ -162,7 +162,7 @@ def _reminder_at(turn: TurnContext, step: Step) -> datetime | None:
     frame, remind = turn.frame, step.defaults.remind
     if remind is None or remind.after is None or frame.reminders >= (remind.most or 1):
         return None
-    if turn.session.opted_out or not step.kind.waits:
+    if turn.session.opted_out or not step.facts.waits:
         return None
     return frame.silent_since + remind.after
 

@@ -98,7 +98,7 @@ class TurnContext:
         Leaving and returning does not change how often the question was repeated.
         """
         frame = self.session.frame
-        if frame is not None and target not in (None, AGAIN, BACK) and self.step.kind.asks:
+        if frame is not None and target not in (None, AGAIN, BACK) and self.step.facts.asks:
             frame.unanswered_question, frame.unanswered_retries = self.where, frame.retries if digression else 0
             frame.unanswered_below = ()
 

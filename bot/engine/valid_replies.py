@@ -42,7 +42,7 @@ def _still_valid(turn: TurnContext) -> Iterator[ValidReplies]:
 
 def _titles_of(turn: TurnContext, frame: Frame) -> set[str]:
     step = turn.library.flows[frame.flow].steps[edited_step(turn.library, frame).step]
-    return {answer.owner for answer in step.kind.answers()}
+    return {answer.owner for answer in step.facts.answers}
 
 
 def return_to_conversation(turn: TurnContext, kept: ValidReplies) -> bool:

@@ -11,7 +11,17 @@ from time import perf_counter_ns, thread_time
 
 from bot.core.clock import Clock
 from bot.core.defects import place_of
-from bot.core.effects import Effect, EmitEvent, Publish, PutContact, ReadContact, RunHook, Send, ToSend
+from bot.core.effects import (
+    REPLY_TRIED_FOR,
+    Effect,
+    EmitEvent,
+    Publish,
+    PutContact,
+    ReadContact,
+    RunHook,
+    Send,
+    ToSend,
+)
 from bot.core.errors import BotError
 from bot.core.events import (
     Event,
@@ -40,7 +50,7 @@ from bot.store.engine_store import EngineStore
 from bot.store.rows import CAMPAIGN, REPLY, SYNC, CallRow, DueRow, MessageStatus, NewEvent, OutboxRow, ParkedRow
 from bot.store.trace_rows import FAILED
 
-TRIED_FOR = {REPLY: timedelta(minutes=15), SYNC: timedelta(days=1), CAMPAIGN: timedelta(days=1)}
+TRIED_FOR = {REPLY: REPLY_TRIED_FOR, SYNC: timedelta(days=1), CAMPAIGN: timedelta(days=1)}
 """How long the bot tries to send a row, by its priority (decisions: "Sending")."""
 
 MOST_HOPS, MOST_CAUSED = 10, 1000

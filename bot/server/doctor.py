@@ -323,7 +323,7 @@ def _looked_at(file: SentFile, place: str, downloads: Downloads, seconds: float)
 def _sent_files(library: Library) -> Iterator[SentFile]:
     """Every file of a literal address: of steps, and of templates' headers."""
     of_templates = (file for use in template_uses(library) for file in use.notice.files())
-    of_steps = (sent for flow in library.flows.values() for step in flow.steps.values() for sent in step.kind.sends())
+    of_steps = (sent for flow in library.flows.values() for step in flow.steps.values() for sent in step.facts.sends)
     for file in (*of_templates, *of_steps):
         if isinstance(file, SentFile) and file.link.constant:
             yield file
@@ -587,6 +587,6 @@ def past_dates(library: Library, now: datetime) -> Iterator[CheckResult]:
 
 def _points(library: Library) -> Iterator[Template]:
     for step in (step for flow in library.flows.values() for step in flow.steps.values()):
-        yield from step.kind.moments()
+        yield from step.facts.moments
         for schedule in step.options.schedule:
             yield from (point for point in (schedule.at, schedule.until) if point is not None)

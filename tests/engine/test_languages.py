@@ -263,7 +263,7 @@ SPOTS = [
     for spot in all_spots(
         read_documents([Source("bot.yml", BOT.encode()), Source("flows/all.yml", FLOW.encode())], Problems()), {}
     )
-    if spot.needed
+    if spot.required
 ]
 
 

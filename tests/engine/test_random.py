@@ -293,8 +293,8 @@ class Contact(Talk):
         if step is None:  # an edit leads on as soon as time is told
             assert turn.wake_at is not None
             return
-        assert step.kind.pauses or step.kind.ignores_messages, "it rests where nothing leads on"
-        if step.timeout is not None or (not step.kind.ignores_messages and not step.kind.waits):
+        assert step.facts.pauses or step.facts.ignores_messages, "it rests where nothing leads on"
+        if step.timeout is not None or (not step.facts.ignores_messages and not step.facts.waits):
             assert turn.wake_at is not None
 
 

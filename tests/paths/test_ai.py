@@ -550,7 +550,7 @@ def test_hostile_texts_are_read_by_an_obedient_model_and_nothing_else_happens(
     start: Start, service: CompletionService
 ) -> None:
     program = load_program(read_folder(SHOP))
-    instructions = next(iter(program.library.flows["assistant"].steps["talk"].kind.uses())).text.source
+    instructions = next(iter(program.library.flows["assistant"].steps["talk"].facts.uses)).text.source
     simulation = start(program=program)
 
     def obey(request: dict[str, Any]) -> ModelAnswer:

@@ -246,7 +246,7 @@ class DefiniteAssignment:
         breaks = any(edge.cause is Cause.FAILED for edge in self._graph.edges[place])
         if (
             breaks
-            or step.kind.fails
+            or step.facts.fails
             or step.refusal is not None
             or not all(text.never_fails for text in self._texts[place])
         ):
@@ -274,7 +274,7 @@ class DefiniteAssignment:
         if edge.cause is not Cause.FLOW or not edge.success:
             return None
         given = null = 0
-        runs = self._graph.steps[edge.source].kind.flows_run()
+        runs = self._graph.steps[edge.source].facts.flows_run
         for run, root in zip(runs, self._runs(edge.source), strict=True):
             ends, opened = self._ends.get(root.place, NullState()), self._opened(root, state)
             shared = self._declarations.kept(edge.source, root.place)
@@ -340,7 +340,7 @@ def set_together(graph: Graph, assigned: "DefiniteAssignment") -> Together:
 def _given(graph: Graph, assigned: "DefiniteAssignment", transfer: EdgeTransfer) -> VariableSet:
     """The variables that may get another value on an edge."""
     edge = transfer.edge
-    runs = graph.steps[edge.source].kind.flows_run() if edge.success else ()
+    runs = graph.steps[edge.source].facts.flows_run if edge.success else ()
     return transfer.names | assigned.nulls.of(*(name for run in runs for name in run.outputs))
 
 
@@ -368,6 +368,6 @@ def _given_alone(graph: Graph, name: str) -> Iterator[str]:
         yield from flow.trigger.pattern.groupindex
     yield from (save for slot in flow.slots if (save := flow.steps[slot].options.save) is not None)
     for step in flow.steps.values():
-        yield from step.kind.gives
-        if step.kind.gives_any:
+        yield from step.facts.gives
+        if step.facts.gives_any:
             yield from flow.variables

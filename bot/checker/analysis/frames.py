@@ -80,7 +80,7 @@ class FrameStack:
         """The first steps of the frames that may be opened on top of a step."""
         yield from (root.place for root in self._graph.roots_by.get(place, ()) if root.opening is Opening.RUN)
         open_above = self._planned or self._graph.flow(place).interrupted is not None
-        if self._graph.takes_words(place) and (open_above or self._graph.steps[place].kind.stays_valid):
+        if self._graph.takes_words(place) and (open_above or self._graph.steps[place].facts.stays_valid):
             yield _ANYBODY
 
     def _find_returns(self) -> Mapping[StepId, tuple[StepId, ...]]:
@@ -178,7 +178,7 @@ class Declarations:
         flows = graph.library.flows.values()
         self._own = {flow.name: nulls.of(*flow.variables) for flow in flows}
         self._initial = {flow.name: nulls.of(*_with_value(flow)) for flow in flows}
-        self._needed = {flow.name: nulls.of(*flow.needed) for flow in flows}
+        self._needed = {flow.name: nulls.of(*flow.required) for flow in flows}
         self._kept = {flow.name: nulls.of(*flow.kept) for flow in flows}
         self._not_kept = nulls.of(*(name for flow in flows for name in flow.variables.keys() - flow.kept.keys()))
         self._before = self._spread(self._own)

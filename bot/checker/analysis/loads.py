@@ -17,7 +17,7 @@ from bot.language.expressions.templates import Template
 from bot.language.flow.definition import Step
 from bot.language.flow.library import Library
 from bot.language.steps.schedule import CLOCK
-from bot.language.steps.step_facts import RestFor
+from bot.language.steps.step_facts import WaitsFor
 
 
 @immutable
@@ -110,7 +110,7 @@ class _ConversationLoads:
             component = self._longest.components[node]
             if component.endless:
                 around = {each.place for each in component.nodes if isinstance(each, StepNode)}
-                return min(around, key=lambda each: (not self._graph.steps[each].kind.pauses, self._order[each]))
+                return min(around, key=lambda each: (not self._graph.steps[each].facts.pauses, self._order[each]))
             counted = component.exit.constraint.counted
             node = next((each for each in counted if self._longest.seconds[each] >= UNBOUNDED), None)
         return None
@@ -118,7 +118,7 @@ class _ConversationLoads:
     def _constraints(self) -> Iterator[tuple[Node, Constraint]]:
         yield from ((entered, Constraint(onward=sending)) for entered, sending in self._nodes.entered())
         for place, step in self._graph.steps.items():
-            sending, own = self._nodes.sending(place), step.kind.most_messages + self._reminders(place, step)
+            sending, own = self._nodes.sending(place), step.facts.most_messages + self._reminders(place, step)
             runs = self._nodes.run_at(place)
             yield sending, Constraint(own)
             yield from ((sending, Constraint(own, inner=opened, times=most)) for opened, most in runs)
@@ -134,7 +134,7 @@ class _ConversationLoads:
         remind = step.defaults.remind
         most = 1 if remind is None or remind.most is None else remind.most
         edges = (edge for edge in self._graph.edges[place] if edge.cause is Cause.REMINDER and keeps_waiting(edge))
-        return most * max((messages_said(edge) or step.kind.most_messages for edge in edges), default=0)
+        return most * max((messages_said(edge) or step.facts.most_messages for edge in edges), default=0)
 
 
 def _counts(edge: Edge) -> bool:
@@ -200,7 +200,7 @@ class TurnLoads:
 
     def _entry_constraints(self, place: StepId) -> Iterator[tuple[Node, Constraint]]:
         """The constraints of a step: its own messages, and those of the flows that it runs."""
-        sending, own = self._nodes.sending(place), self._graph.steps[place].kind.most_messages
+        sending, own = self._nodes.sending(place), self._graph.steps[place].facts.most_messages
         yield sending, Constraint(own)
         for opened, most in self._nodes.run_at(place):
             yield sending, Constraint(own, opened, opens=True)
@@ -209,7 +209,7 @@ class TurnLoads:
 
     def _edge_constraints(self, edge: Edge) -> Iterator[tuple[Node, Constraint]]:
         here, runs = self._nodes.of(edge), self._nodes.run_at(edge.source) if edge.cause in _AT_ONCE else []
-        sent = self._said(edge) + (self._graph.steps[edge.source].kind.most_messages if here.sends else 0)
+        sent = self._said(edge) + (self._graph.steps[edge.source].facts.most_messages if here.sends else 0)
         inner, times = (FrameLoad(runs[0][0]), runs[0][1]) if runs else (None, 1)
         yield here, Constraint(sent, None, inner, times)
         if edge.target is None:
@@ -223,7 +223,7 @@ class TurnLoads:
 
         A turn passes a wait if its time may be over when the step is entered.
         """
-        passes = not self._graph.steps[place].kind.pauses
+        passes = not self._graph.steps[place].facts.pauses
         causes = (Cause.TURN, *_AT_ONCE) if passes else (Cause.TIME,) if place in self._over else ()
         for edge in self._graph.edges[place]:
             if (edge.cause in causes or edge.outcome == "visits.else") and not edge.fails:
@@ -238,7 +238,7 @@ class TurnLoads:
     def _said(self, edge: Edge) -> int:
         """The messages that are sent on an edge, including a question that is asked again."""
         returned = edge.target if edge.returns else None
-        return messages_said(edge) + (0 if returned is None else self._graph.steps[returned].kind.most_messages)
+        return messages_said(edge) + (0 if returned is None else self._graph.steps[returned].facts.most_messages)
 
     def _passed_once(self) -> Iterator[StepNode]:
         """The steps whose wait a turn passes at most once, because the time that they wait for moves on."""
@@ -259,7 +259,7 @@ class TurnLoads:
         """The variables that a step or an edge from it assigns."""
         step, variables = self._graph.steps[place], self._graph.flow(place).variables
         yield from (item.name for item in step.options.assigned(variables))
-        yield from variables if step.kind.gives_any else step.kind.gives
+        yield from variables if step.facts.gives_any else step.facts.gives
         yield from (name for outcome in step.outcomes.values() for name in outcome.known)
         yield from (
             item.name
@@ -279,10 +279,11 @@ class PassableWaits:
 
     def may_be_over(self, place: StepId) -> bool:
         """True if a step may wait for a time that has passed already."""
-        kind = self._graph.steps[place].kind
-        if kind.rest is None or kind.rest.what is not RestFor.TIME or kind.rest.longest is not None:
+        facts = self._graph.steps[place].facts
+        waits_for = facts.waits_for
+        if waits_for is None or waits_for.what is not WaitsFor.TIME or waits_for.longest is not None:
             return False
-        return kind.rest.over or all(self._may_have_passed(moment, place) for moment in kind.moments())
+        return waits_for.over or all(self._may_have_passed(moment, place) for moment in facts.moments)
 
     def moves_on(self, place: StepId, given: Collection[str]) -> bool:
         """True if a step may wait for another time when a turn reaches it again. ``given`` are the variables that get
@@ -292,7 +293,7 @@ class PassableWaits:
         """
         return any(
             moment.calls or not moment.names.isdisjoint(given) or (moment.names & CLOCK and moment.names - CLOCK)
-            for moment in self._graph.steps[place].kind.moments()
+            for moment in self._graph.steps[place].facts.moments
         )
 
     def _may_have_passed(self, moment: Template, place: StepId) -> bool:

@@ -98,7 +98,7 @@ class Provenance:
         """The output of a flow that was run before an edge, if the variable gets it."""
         if transfer.edge.cause not in AFTER_RUN or not transfer.edge.success:
             return None
-        runs = self._graph.steps[transfer.edge.source].kind.flows_run()
+        runs = self._graph.steps[transfer.edge.source].facts.flows_run
         given = ((run, ours, theirs) for run in runs for ours, theirs in self._brought_by(run, transfer.edge.source))
         return next(((run, theirs) for run, ours, theirs in given if self._assigned.nulls.of(ours) == name), None)
 
@@ -110,7 +110,7 @@ class Provenance:
 
     def _through(self, edge: Edge, brought: BroughtValue | None) -> tuple[Edge, ...]:
         """A path through the flow that was run before an edge, to an end at which the output is null."""
-        for run in self._graph.steps[edge.source].kind.flows_run():
+        for run in self._graph.steps[edge.source].facts.flows_run:
             first = self._graph.opened_by(run.flow)
             if brought is not None and (found := self._to_end_with(first, self._assigned.nulls.of(brought[1]))):
                 return found

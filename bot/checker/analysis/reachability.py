@@ -65,7 +65,7 @@ class Reachability:
 
     def _inner(self, edge: Edge) -> LinkedPath | None:
         """A path through the flow that a step runs, to the kind of end that the edge follows."""
-        runs = self._graph.steps[edge.source].kind.flows_run()
+        runs = self._graph.steps[edge.source].facts.flows_run
         found = (self.ending[edge.cause].get(self._graph.opened_by(run.flow)) for run in runs)
         return next((path for path in found if path is not None), None)
 

@@ -160,7 +160,7 @@ class SilentTimes:
             yield Constraint(timed.seconds, here, edge=edge, anew=True)
         elif timed.in_window:
             yield Constraint(_LONGEST_OPEN, here, edge=edge, anew=True)
-        elif edge.cause is Cause.SIGNAL and any(self._graph.steps[edge.source].kind.flows_run()):
+        elif edge.cause is Cause.SIGNAL and any(self._graph.steps[edge.source].facts.flows_run):
             for place, seconds in waits_during_run(self._graph, edge.source):
                 yield Constraint(seconds, self._nodes.sending(place), edge=edge)
         elif timed.runs:

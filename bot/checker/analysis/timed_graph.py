@@ -11,7 +11,7 @@ from bot.language.expressions.abstract_texts import AbstractText
 from bot.language.expressions.abstract_values import FALSE, NULL
 from bot.language.expressions.grammar import WINDOW_OPEN
 from bot.language.flow.definition import Step
-from bot.language.steps.step_facts import RestFor
+from bot.language.steps.step_facts import WaitsFor
 
 
 @immutable(eq=False)
@@ -77,7 +77,7 @@ class StepNodes:
 
     def run_at(self, place: StepId) -> list[tuple[StepNode, int]]:
         """The nodes at which the flows begin that a step runs, each with how often it may run in a row."""
-        runs = self._graph.steps[place].kind.flows_run()
+        runs = self._graph.steps[place].facts.flows_run
         return [(self.first(self._graph.opened_by(run.flow)), run.most) for run in runs]
 
     def entered(self) -> Iterator[tuple[StepNode, StepNode]]:
@@ -140,7 +140,7 @@ def keeps_waiting(edge: Edge) -> bool:
 
 
 def _different(graph: Graph, place: StepId, step: Step) -> tuple[TimedEdge, ...]:
-    runs = tuple((graph.opened_by(run.flow), run.most) for run in step.kind.flows_run())
+    runs = tuple((graph.opened_by(run.flow), run.most) for run in step.facts.flows_run)
     reminders = _reminders_at(graph, place)
     plans = bool(step.options.schedule)
     found: dict[tuple[object, ...], TimedEdge] = {}
@@ -162,7 +162,7 @@ def _in_window(graph: Graph, step: Step, edge: Edge) -> bool:
     """True if an edge is never taken while the window is closed: one of its conditions does not hold then, or the step
     waits for the contact then.
     """
-    if step.kind.waits and edge.success and edge.cause is Cause.RESULT:
+    if step.facts.waits and edge.success and edge.cause is Cause.RESULT:
         return True
     given = [each for each in step.given(edge.outcome) if WINDOW_OPEN in each.condition.names]
     if not given:
@@ -181,7 +181,7 @@ def _reminders_at(graph: Graph, place: StepId) -> int:
     """The number of reminders that follow each other at a step: 0 if the time-out comes first."""
     step = graph.steps[place]
     stays = any(edge.cause is Cause.REMINDER and keeps_waiting(edge) for edge in graph.edges[place])
-    remind, timeout = step.defaults.remind if step.kind.waits else None, step.timeout
+    remind, timeout = step.defaults.remind if step.facts.waits else None, step.timeout
     if remind is None or remind.after is None:
         return 0
     most = (remind.most or 1) if stays else 1
@@ -194,7 +194,7 @@ def _reminders_at(graph: Graph, place: StepId) -> int:
 
 def _seconds(step: Step, edge: Edge, reminders: int) -> float:
     """The longest dwell time before an edge on which the contact says nothing (docs/language/time.md)."""
-    rest, reminded = step.kind.rest, _reminded(step, reminders)
+    rest, reminded = step.facts.waits_for, _reminded(step, reminders)
     match edge.cause:
         case Cause.REMINDER:
             return reminded
@@ -203,12 +203,12 @@ def _seconds(step: Step, edge: Edge, reminders: int) -> float:
         case Cause.SIGNAL:
             return _longest_wait(step, reminders)
         case Cause.TIME | Cause.RESULT:
-            if rest is None or rest.what is RestFor.CONTACT:  # the gateway takes or refuses its message at once
+            if rest is None or rest.what is WaitsFor.CONTACT:  # the gateway takes or refuses its message at once
                 return 0.0
             return UNBOUNDED if rest.longest is None else rest.longest.total_seconds()
         case Cause.PERSON:
             return UNBOUNDED
-        case Cause.REPLY if step.kind.can_gather and step.defaults.gather:
+        case Cause.REPLY if step.facts.can_gather and step.defaults.gather:
             return step.defaults.gather.total_seconds()
     return 0.0
 
@@ -221,8 +221,8 @@ def _reminded(step: Step, reminders: int) -> float:
 
 def _longest_wait(step: Step, reminders: int) -> float:
     """The longest time at a step without a word of the contact, apart from flows that the step runs."""
-    rest = step.kind.rest
-    if rest is not None and rest.what in (RestFor.TIME, RestFor.RESULT):
+    rest = step.facts.waits_for
+    if rest is not None and rest.what in (WaitsFor.TIME, WaitsFor.RESULT):
         return UNBOUNDED if rest.longest is None else rest.longest.total_seconds()
     return _until_timeout(step, _reminded(step, reminders)) or UNBOUNDED
 
@@ -231,14 +231,14 @@ def waits_during_run(graph: Graph, place: StepId) -> Iterator[tuple[StepId, floa
     """The steps at which the conversation can be while a step runs a flow, each with its longest dwell time."""
 
     def opened(at: StepId) -> list[StepId]:
-        return [graph.opened_by(run.flow) for run in graph.steps[at].kind.flows_run()]
+        return [graph.opened_by(run.flow) for run in graph.steps[at].facts.flows_run]
 
     def onward(at: StepId) -> list[StepId]:
         return opened(at) + [edge.target for edge in graph.edges[at] if edge.target is not None and not edge.ends_all]
 
     for each in reachable(opened(place), onward):
-        rest = graph.steps[each].kind.rest
-        if rest is not None and rest.what is not RestFor.FLOW:
+        rest = graph.steps[each].facts.waits_for
+        if rest is not None and rest.what is not WaitsFor.FLOW:
             yield each, _longest_wait(graph.steps[each], _reminders_at(graph, each))
 
 

@@ -194,7 +194,7 @@ class EdgeTransfer:
             self._set = TransferFunction.of(_written(step.options.assigned(flow.variables)), flow, nulls)
             self._texts += nulls.texts(_option_uses(step.options), flow)
         if edge.transition is not None:
-            self._lead_through(edge.transition, step.kind.names_in_errors if self.fails else frozenset(), flow, nulls)
+            self._lead_through(edge.transition, step.facts.names_in_errors if self.fails else frozenset(), flow, nulls)
         self.is_idle = not (edge.success or self._given or self._texts or self.names)
 
     def _lead_through(self, transition: Transition, extra: frozenset[str], flow: Flow, nulls: NullAnalysis) -> None:
@@ -243,11 +243,11 @@ class EdgeTransfer:
 
 def place_uses(step: Step, flow: Flow) -> Iterator[Used]:
     """The texts that are evaluated while a conversation is at a step: for its message, and to understand an answer."""
-    needed = {id(sent.text) for sent in step.kind.sends() if isinstance(sent, SentText) and sent.needed}
-    for used in step.kind.uses():
+    needed = {id(sent.text) for sent in step.facts.sends if isinstance(sent, SentText) and sent.needed}
+    for used in step.facts.uses:
         yield replace(used, null=Null.NEEDED) if id(used.text) in needed else used
     variable = flow.variables.get(step.options.save or "")
-    if variable is not None and step.kind.waits:
+    if variable is not None and step.facts.waits:
         for check in variable.checks:
             yield Used(check.condition, ANSWER, sure=False)
             if check.error is not None:
@@ -259,7 +259,7 @@ def place_uses(step: Step, flow: Flow) -> Iterator[Used]:
 def notice_uses(step: Step) -> Iterator[Used]:
     """The texts of the template that replaces a late message. If one of them fails, no edge is taken."""
     notice = step.defaults.window_closed
-    if notice is not None and step.kind.needs_window and step.kind.most_messages:
+    if notice is not None and step.facts.needs_window and step.facts.most_messages:
         yield from (replace(used, sure=False) for used in notice.uses())
 
 

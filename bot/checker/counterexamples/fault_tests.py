@@ -254,10 +254,10 @@ def _first_said(steps: Mapping[str, Step], name: str | None) -> str | None:
         step = steps.get(name or "")
         if step is None:
             return None
-        text = next((sent.text for sent in step.kind.sends() if isinstance(sent, SentText)), None)
+        text = next((sent.text for sent in step.facts.sends if isinstance(sent, SentText)), None)
         if text is not None:
             return text.source if text.constant else None
-        name = step.transitions["then"].target if "then" in step.transitions and not step.kind.pauses else None
+        name = step.transitions["then"].target if "then" in step.transitions and not step.facts.pauses else None
     return None
 
 
@@ -312,7 +312,7 @@ def show_few(state: ExploredState, case: FindingCase) -> VisibleFault | None:
     """W402: a question that asks for more answers than it has choices."""
     if case.place is None or not case.is_passed(state):
         return None
-    sends = list(case.library.flows[case.place[0]].steps[case.place[1]].kind.sends())
+    sends = list(case.library.flows[case.place[0]].steps[case.place[1]].facts.sends)
     least = max((sent.least for sent in sends if isinstance(sent, ChoiceFacts)), default=0)
     titles = {sent.text.source for sent in sends if isinstance(sent, SentText) and sent.title}
     for number, line in enumerate(lines := list(messages(state))):

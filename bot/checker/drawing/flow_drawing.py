@@ -22,7 +22,7 @@ from bot.language.flow.definition import FIRST, Flow, Step, Trigger
 from bot.language.flow.documents import BOT_FILE
 from bot.language.flow.library import Library
 from bot.language.source.problems import Mark
-from bot.language.steps.step_facts import RestFor
+from bot.language.steps.step_facts import WaitsFor
 from bot.language.steps.transition import END
 
 Owner = tuple[str, str]
@@ -92,11 +92,11 @@ def _place(mark: Mark) -> tuple[int, int]:
 SAID = 68  # characters of a step's text
 OTHERWISE = "otherwise"
 _BY_REST = {
-    RestFor.CONTACT: BoxKind.ASKS,
-    RestFor.TIME: BoxKind.WAITS,
-    RestFor.PERSON: BoxKind.WAITS,
-    RestFor.RESULT: BoxKind.CALLS,
-    RestFor.FLOW: BoxKind.CALLS,
+    WaitsFor.CONTACT: BoxKind.ASKS,
+    WaitsFor.TIME: BoxKind.WAITS,
+    WaitsFor.PERSON: BoxKind.WAITS,
+    WaitsFor.RESULT: BoxKind.CALLS,
+    WaitsFor.FLOW: BoxKind.CALLS,
 }
 OPENS = {Opening.RUN: "runs", Opening.PLAN: "schedules", Opening.PROGRAM: "starts for another contact"}
 
@@ -111,12 +111,12 @@ def draw_flow(graph: Graph, name: str, flags: FindingIndex, *, everything: bool 
 
 def box_kind(step: Step) -> BoxKind:
     """The kind of box for a step, by what a conversation does there."""
-    kind = step.kind
-    if kind.rest is not None and kind.rest.what is not RestFor.RESULT:
-        return _BY_REST[kind.rest.what]
-    if kind.most_messages:
+    waits_for = step.facts.waits_for
+    if waits_for is not None and waits_for.what is not WaitsFor.RESULT:
+        return _BY_REST[waits_for.what]
+    if step.facts.most_messages:
         return BoxKind.SAYS
-    return BoxKind.WORKS if kind.rest is None else BoxKind.CALLS
+    return BoxKind.WORKS if waits_for is None else BoxKind.CALLS
 
 
 @dataclass

@@ -86,7 +86,7 @@ class FlowReads:
 
     def _of_runs(self, step: Step) -> Iterator[tuple[str, ...]]:
         """The fields that flows read from an element for which they are run."""
-        for run in step.kind.flows_run():
+        for run in step.facts.flows_run:
             for item in run.inputs:
                 if isinstance(item.value, Template) and item.value.source.strip() in ("{{ it }}", "{{it}}"):
                     yield from _fields(item.name, _texts_of(self._library.flows[run.flow]))

@@ -47,7 +47,7 @@ def _title_of(reply: str, library: Library) -> str | None:
     tap = ReplyId.parse(reply)
     if tap is None or tap.flow not in library.flows or tap.step not in library.flows[tap.flow].steps:
         return None
-    titles = list(dict.fromkeys(answer.owner for answer in library.flows[tap.flow].steps[tap.step].kind.answers()))
+    titles = list(dict.fromkeys(answer.owner for answer in library.flows[tap.flow].steps[tap.step].facts.answers))
     return titles[tap.choice] if tap.choice < len(titles) else None
 
 

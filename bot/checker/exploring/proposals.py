@@ -109,7 +109,7 @@ class Proposals:
             yield WaitMove(due - state.now)
             if (
                 frame is not None
-                and self._library.flows[frame.flow].steps[frame.step].kind.ignores_messages
+                and self._library.flows[frame.flow].steps[frame.step].facts.ignores_messages
                 and due - state.now > SOON
             ):
                 yield WaitMove(due - state.now - SOON)  # a person may be just in time
@@ -137,18 +137,18 @@ class Proposals:
         flow = self._library.flows[frame.flow]
         step = flow.steps[frame.step]
         yield from self._signals(state, step)
-        if step.kind.ignores_messages:
+        if step.facts.ignores_messages:
             yield EventMove("conversation.resolved")
             yield EventMove("conversation.assigned")  # the agent keeps the conversation: its time-outs stop
             return
-        if step.kind.waits:
+        if step.facts.waits:
             yield from self._taps(state, frame)
             answers = list(self._answers_of(state, flow, step))
             yield from answers
             if self._tells_voice and not step.kind.takes_audio(self._turn_context(state).step_context(), _VOICE_NOTE):
                 written = (move for move in answers if isinstance(move, WriteMove))
                 yield from (WriteMove(move.text, voice=True) for move in islice(written, 1))
-        if step.kind.pauses:
+        if step.facts.pauses:
             yield from (WriteMove(word.text) for word in self._words_of(flow, step))
             yield from self._interrupting(flow)
 
@@ -174,7 +174,7 @@ class Proposals:
     def _answers_of(self, state: ExploredState, flow: Flow, step: Step) -> Iterator[InputMove]:
         """Answers to a question, in writing and by its other means; and a text that is no answer."""
         shown = {option.title for option in state.options}
-        owners = {answer.owner: answer.text for answer in step.kind.answers() if answer.owner not in shown}
+        owners = {answer.owner: answer.text for answer in step.facts.answers if answer.owner not in shown}
         yield from (WriteMove(text) for text in owners.values())
         variable = flow.variables.get(step.options.save or "")
         match variable:
@@ -311,7 +311,7 @@ class ResultProposals:
         """A body with all fields that the step reads from it, and the flow of the variables that get them."""
         read = self._reads[flow.name]
         body = dict(read.shape("answer"))
-        for name in sorted(step.kind.gives & flow.variables.keys()):
+        for name in sorted(step.facts.gives & flow.variables.keys()):
             shape, listed = read.shape(name), flow.variables[name].type == "list"
             if name in body:
                 body[name] = [shape or NAME] if listed else shape or body[name]
@@ -351,7 +351,7 @@ class ResultProposals:
         flow, now = self._library.flows[state.session.frames[-2].flow], state.local(self._library.bot.timezone)
         step = flow.steps[question]
         variable = flow.variables.get(step.options.save or "")
-        chosen = (answer.text for answer in step.kind.answers() if answer.outcome != "skip")
+        chosen = (answer.text for answer in step.facts.answers if answer.outcome != "skip")
         samples = (
             () if variable is None else (text for text in sample_texts(variable, now) if _fits(variable, text, now))
         )

@@ -17,16 +17,16 @@ from bot.language.flow.documents import Source
 from bot.language.flow.library import Library
 from bot.language.flow.target_checks import failing_flows
 from bot.language.source.problems import Mark
-from bot.language.steps.step_facts import RestFor
+from bot.language.steps.step_facts import WaitsFor
 from bot.language.steps.step_options import SIGNAL, uses_on_leaving
 from bot.language.steps.transition import AGAIN, BACK, END, NEXT, ROUTE, Assignment
 
 _BY_REST = {
-    RestFor.CONTACT: Cause.REPLY,
-    RestFor.RESULT: Cause.RESULT,
-    RestFor.TIME: Cause.TIME,
-    RestFor.PERSON: Cause.PERSON,
-    RestFor.FLOW: Cause.FLOW,
+    WaitsFor.CONTACT: Cause.REPLY,
+    WaitsFor.RESULT: Cause.RESULT,
+    WaitsFor.TIME: Cause.TIME,
+    WaitsFor.PERSON: Cause.PERSON,
+    WaitsFor.FLOW: Cause.FLOW,
 }
 OTHER = "other"
 _BY_OUTCOME = {"remind": Cause.REMINDER, "timeout": Cause.TIMEOUT, "expired": Cause.EXPIRED, "visits.else": Cause.TURN}
@@ -57,7 +57,7 @@ class EdgeBuilder:
         return {place: tuple(edges) for place, edges in found.items()}
 
     def _by_outcomes(self, place: StepId, step: Step) -> Iterator[Edge]:
-        rest = step.kind.rest
+        rest = step.facts.waits_for
         cause = Cause.TURN if rest is None else _BY_REST[rest.what]
         failing = self._failing_at(place, step, cause)
         for resolved in step.transitions.values():
@@ -74,19 +74,19 @@ class EdgeBuilder:
     def _causes(self, step: Step, resolved: ResolvedTransition, cause: Cause) -> list[Cause]:
         if resolved.outcome.startswith(SIGNAL):
             return [Cause.SIGNAL]
-        heard = resolved.outcome == OTHER and step.kind.pauses
+        heard = resolved.outcome == OTHER and step.facts.pauses
         first = Cause.REPLY if heard else _BY_OUTCOME.get(resolved.outcome, cause)
-        if first is Cause.REPLY and step.kind.rest is not None and step.kind.rest.over:
+        if first is Cause.REPLY and step.facts.waits_for is not None and step.facts.waits_for.over:
             return [first, Cause.RESULT] if resolved.success else [first]
-        return [first, Cause.TURN] if step.kind.takes_pending_input and first is Cause.REPLY else [first]
+        return [first, Cause.TURN] if step.facts.takes_pending_input and first is Cause.REPLY else [first]
 
     def _failing_at(self, place: StepId, step: Step, cause: Cause) -> dict[Cause, bool]:
         """For each cause, whether a text or value that is evaluated then can fail."""
         found: dict[Cause, bool] = {}
-        self._note(found, [Cause.TURN], place, tuple(used.text for used in step.kind.uses()))
-        if found and any(run.listed for run in step.kind.flows_run()):
+        self._note(found, [Cause.TURN], place, tuple(used.text for used in step.facts.uses))
+        if found and any(run.listed for run in step.facts.flows_run):
             found[Cause.FLOW] = found[Cause.TURN]
-        if any(run.flow in self._breakable for run in step.kind.flows_run()):
+        if any(run.flow in self._breakable for run in step.facts.flows_run):
             found[Cause.FAILED] = True
         for resolved in step.transitions.values():
             if not resolved.outcome.startswith("errors."):
@@ -102,14 +102,14 @@ class EdgeBuilder:
 
     def _failures(self, step: Step, resolved: ResolvedTransition, cause: Cause) -> Iterator[Cause]:
         """The causes by which a step itself can fail: its work fails, or the gateway refuses its message."""
-        if "errors.else" in step.outcomes or (step.kind.rest is None and step.kind.fails):
+        if "errors.else" in step.outcomes or (step.facts.waits_for is None and step.facts.fails):
             yield cause
-            if step.kind.takes_pending_input:
+            if step.facts.takes_pending_input:
                 yield Cause.TURN
         if resolved.outcome == step.refusal:
             yield Cause.RESULT
         named = "errors.failed" if "errors.failed" in step.transitions else "errors.else"
-        if resolved.outcome == named and any(run.flow in self._broken for run in step.kind.flows_run()):
+        if resolved.outcome == named and any(run.flow in self._broken for run in step.facts.flows_run):
             yield Cause.FAILED
 
     def _edge(
@@ -126,7 +126,7 @@ class EdgeBuilder:
 
         The same text may be a word at several levels.
         """
-        if not step.kind.takes_words:
+        if not step.facts.takes_words:
             return
         flow, bot = self._library.flows[place[0]], self._library.bot
         for words in (bot.words, flow.words, step.options.words):
@@ -181,7 +181,7 @@ class EdgeBuilder:
     def _leaves_question(self, edge: Edge) -> bool:
         """True if an edge leaves a question without an answer; `back` returns to such a question."""
         unanswered = edge.word is not None or edge.cause is Cause.TIMEOUT or edge.outcome in ("other", "retry.else")
-        return unanswered and edge.target not in (None, edge.source) and self._steps[edge.source].kind.asks
+        return unanswered and edge.target not in (None, edge.source) and self._steps[edge.source].facts.asks
 
 
 def opened_by(library: Library, target: str) -> StepId:
@@ -265,7 +265,7 @@ class OldTaps:
     def edges(self) -> Iterator[Edge]:
         """Enough edges to reach all such questions: if one question can be opened again, so can the next."""
         for place, step in self._steps.items():
-            if self._flows and step.kind.takes_words and step.defaults.old_taps == REOPEN:
+            if self._flows and step.facts.takes_words and step.defaults.old_taps == REOPEN:
                 for target in self._opened_from(place):
                     yield Edge(place, target, "old tap", Cause.REPLY, step.mark, returns=True)
 
@@ -352,9 +352,9 @@ def _opened_by_words(library: Library) -> Iterator[Root]:
 
 def _opened_by_steps(library: Library, steps: Mapping[StepId, Step]) -> Iterator[Root]:
     for place, step in steps.items():
-        for run in step.kind.flows_run():
+        for run in step.facts.flows_run:
             yield Root(opened_by(library, run.flow), Opening.RUN, run.mark, place, timedelta(0), inputs=run.inputs)
-        for start in step.kind.flows_started():
+        for start in step.facts.flows_started:
             opened = opened_by(library, start.target.text)
             yield Root(
                 opened,
@@ -421,7 +421,7 @@ class Graph:
     def interrupters(self) -> tuple[StepId, ...]:
         """The steps at which a conversation begins or continues when a message interrupts another one."""
         started = [root.place for root in self.roots if root.opening is Opening.INTERRUPTION]
-        return (*started, *(place for place, step in self.steps.items() if step.kind.stays_valid))
+        return (*started, *(place for place, step in self.steps.items() if step.facts.stays_valid))
 
     @cached_property
     def roots_by(self) -> Mapping[StepId, tuple[Root, ...]]:
@@ -478,4 +478,4 @@ class Graph:
 
     def takes_words(self, place: StepId) -> bool:
         """True if words and starts take effect while a conversation waits there."""
-        return self.steps[place].kind.takes_words
+        return self.steps[place].facts.takes_words

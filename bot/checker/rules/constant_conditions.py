@@ -188,9 +188,9 @@ class PossibleValues:
 
     def _of_step(self, step: Step, flow: Flow) -> Iterator[tuple[str, Any]]:
         yield from _written((item.name, item.value) for item in step.options.assigned(flow.variables))
-        yield from ((name, _ANY) for name in step.kind.gives)
-        yield from ((name, _ANY) for name in (flow.variables if step.kind.gives_any else ()))
-        chosen = any(True for _ in step.kind.saved_values())
+        yield from ((name, _ANY) for name in step.facts.gives)
+        yield from ((name, _ANY) for name in (flow.variables if step.facts.gives_any else ()))
+        chosen = bool(step.facts.saved_values)
         if chosen and step.options.save is not None:
             self._chosen.add(step.options.save)
         for outcome in step.outcomes.values():

@@ -8,7 +8,7 @@ from bot.checker.analysis.reachability import Reachability
 from bot.checker.findings import Finding, rule
 from bot.checker.graph import Edge, Graph, StepId
 from bot.checker.graph.edges import cycle_through, reachable
-from bot.language.steps.step_facts import RestFor, SentText
+from bot.language.steps.step_facts import SentText, WaitsFor
 
 
 @rule(whole=True, W101="a step that nobody reaches", W102="a conversation that never ends")
@@ -46,7 +46,7 @@ def _why(place: StepId, graph: Graph, reachability: Reachability) -> str:
     """The fix for a step that nobody reaches: another one for a step after a run whose flow never ends."""
     runs = [edge.source for edge in graph.edges_to[place] if not reachability.can_be_taken(edge)]
     if runs:
-        flow = next(graph.steps[runs[0]].kind.flows_run()).flow
+        flow = graph.steps[runs[0]].facts.flows_run[0].flow
         return f'let flow {flow}, which step "{runs[0][1]}" runs, end'
     return "lead to it from another step, or remove it"
 
@@ -93,8 +93,9 @@ def _fallen_into(graph: Graph) -> Iterator[tuple[StepId, StepId]]:
     for flow in graph.library.flows.values():
         names = list(flow.steps)
         for number, (before, name) in enumerate(pairwise(names), 1):
-            kind, behind = flow.steps[name].kind, {(flow.name, later) for later in names[number + 1 :]}
-            tells = kind.most_messages > 0 if kind.rest is None else kind.rest.what is RestFor.PERSON
+            facts, behind = flow.steps[name].facts, {(flow.name, later) for later in names[number + 1 :]}
+            waits_for = facts.waits_for
+            tells = facts.most_messages > 0 if waits_for is None else waits_for.what is WaitsFor.PERSON
             onward = [edge for edge in graph.edges[flow.name, before] if edge.success]
             falls = all(_falls(graph, edge) and edge.target == (flow.name, name) for edge in onward)
             if tells and onward and falls and behind.isdisjoint(edge.target for edge in graph.edges[flow.name, name]):
@@ -114,7 +115,7 @@ def _is_failure(edge: Edge, graph: Graph) -> bool:
     """
     if edge.outcome == "else" and edge.target is not None:
         step = graph.steps[edge.target]
-        texts = (sent.text.source for sent in step.kind.sends() if isinstance(sent, SentText))
+        texts = (sent.text.source for sent in step.facts.sends if isinstance(sent, SentText))
         return any(_APOLOGY.search(text) for text in (step.name.replace("_", " "), *texts))
     return edge.outcome.startswith("errors.") or edge.outcome.endswith(".else")
 

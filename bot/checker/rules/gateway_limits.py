@@ -55,7 +55,7 @@ def late_messages(graph: Graph, silent_times: SilentTimes) -> Iterator[LateMessa
         if step.defaults.window_closed is not None:
             continue
         silent = silent_times.before(place)
-        if silent is not None and silent >= _OPEN_FOR and step.kind.needs_window and step.kind.most_messages:
+        if silent is not None and silent >= _OPEN_FOR and step.facts.needs_window and step.facts.most_messages:
             yield LateMessage(place, step.mark, step.name, "its message", silent)
         for edge in (timed.edge for timed in silent_times.timed_edges[place] if speaks(timed.edge)):
             silent, what = silent_times.before(edge), _said_on(edge, step)
@@ -70,7 +70,7 @@ def _said_on(edge: Edge, step: Step) -> str:
     if transition is not None and (transition.say is not None or transition.ask is not None):
         return f"the text of `{edge.outcome}`"
     again = edge.cause is Cause.REMINDER and edge.enters and edge.target == edge.source
-    return "its reminder" if again and step.kind.needs_window else ""
+    return "its reminder" if again and step.facts.needs_window else ""
 
 
 def _finding(mark: Mark, what: str, latest: LateMessage, steps: int, path: tuple[Edge, ...], begun: Flow) -> Finding:

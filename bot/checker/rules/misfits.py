@@ -60,7 +60,7 @@ class _Misfits:
         yield from self._brought(step, flow)
         yield from self._arguments(step, flow)
         transitions = (edge.transition for edge in self._graph.edges[place] if edge.transition is not None)
-        passed = (Used(text, step.kind.names_in_errors) for transition in transitions for text in transition.uses())
+        passed = (Used(text, step.facts.names_in_errors) for transition in transitions for text in transition.uses())
         for used in (*place_uses(step, flow), *map(Used, uses_on_leaving(step.options)), *passed):
             yield from self._hopeless(used, flow)
 
@@ -82,7 +82,7 @@ class _Misfits:
                 yield _misfit(step.options.save_mark, min(kinds, key=lambda kind: kind.value), variable)
 
     def _brought(self, step: Step, flow: Flow) -> Iterator[Found]:
-        for run in step.kind.flows_run():
+        for run in step.facts.flows_run:
             for ours, theirs in run.outputs.items() if not run.listed else ():
                 variable, brought = flow.variables[ours], self._graph.library.flows[run.flow].variables[theirs]
                 if not variable.may_be_made_of(brought.kind):
@@ -99,7 +99,7 @@ class _Misfits:
             yield _misfit(value.mark, ValueKind.TEXT, variable)
 
     def _arguments(self, step: Step, flow: Flow) -> Iterator[Found]:
-        for used in step.kind.uses():
+        for used in step.facts.uses:
             if used.annotation is Any or (isinstance(used.text, Template) and used.text.constant):
                 continue
             kinds = self._nulls.text(used, flow).kinds - {ValueKind.NULL}
@@ -151,7 +151,7 @@ class _Inputs:
     def __init__(self, graph: Graph) -> None:
         self._graph = graph
         self._read = {flow.name: set(_read_in(flow)) for flow in graph.library.flows.values()}
-        for run in (run for step in graph.steps.values() for run in step.kind.flows_run()):
+        for run in (run for step in graph.steps.values() for run in step.facts.flows_run):
             self._read[run.flow].update(run.outputs.values())
 
     def unread(self, root: Root, by: StepId) -> Iterator[Finding]:
@@ -168,8 +168,8 @@ def _read_in(flow: Flow) -> Iterator[str]:
     for used in uses_of_flow(flow):
         yield from used.text.names
     for step in flow.steps.values():
-        yield from (need.variable for need in step.kind.needs())
-        yield from step.kind.gives if step.kind.asks_models else ()
+        yield from (need.variable for need in step.facts.needs)
+        yield from step.facts.gives if step.facts.asks_models else ()
 
 
 @rule(whole=True, W309="a definition that nothing uses")

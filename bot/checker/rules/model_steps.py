@@ -5,11 +5,11 @@ from collections.abc import Iterator
 from bot.checker.findings import Finding, rule
 from bot.checker.graph import Cause, Edge, Graph, StepId
 from bot.language.source.languages import ENGLISH, SORRY
-from bot.language.steps.step_facts import RestFor
+from bot.language.steps.step_facts import WaitsFor
 from bot.language.steps.transition import BACK, ROUTE
 
 _AT_ONCE = (Cause.TURN, Cause.RESULT)
-_SILENT = (RestFor.CONTACT, RestFor.TIME, RestFor.PERSON)
+_SILENT = (WaitsFor.CONTACT, WaitsFor.TIME, WaitsFor.PERSON)
 
 
 @rule(W901="a model's failure that says nothing")
@@ -33,9 +33,11 @@ def find_silent_failures(graph: Graph) -> Iterator[Finding]:
 def find_unasked_tools(graph: Graph) -> Iterator[Finding]:
     """Find tools by which a model changes something without asking the contact."""
     for place, step in graph.steps.items():
-        for tool, fix, mark in step.kind.unasked():
-            what = f'step "{place[1]}": a model calls "{tool}", which changes something, and the contact is not asked'
-            yield Finding.at("W902", mark, what, fix)
+        for tool in step.facts.unasked:
+            what = (
+                f'step "{place[1]}": a model calls "{tool.name}", which changes something, and the contact is not asked'
+            )
+            yield Finding.at("W902", tool.mark, what, tool.fix)
 
 
 def _silent_failure(graph: Graph, place: StepId) -> Edge | None:
@@ -58,10 +60,10 @@ def _is_silent(graph: Graph, edge: Edge, seen: set[StepId]) -> bool:
         return False
     if edge.target is None or not edge.enters:
         return True
-    kind = graph.steps[edge.target].kind
-    if kind.most_messages or edge.target in seen:
+    facts = graph.steps[edge.target].facts
+    if facts.most_messages or edge.target in seen:
         return False
-    if kind.rest is not None and kind.rest.what in _SILENT:
+    if facts.waits_for is not None and facts.waits_for.what in _SILENT:
         return True
     onward = (each for each in graph.edges[edge.target] if each.cause in _AT_ONCE and not each.fails)
     return any(_is_silent(graph, each, {*seen, edge.target}) for each in onward)

@@ -26,8 +26,8 @@ def find_unfit_choices(graph: Graph) -> Iterator[Finding]:
     """Find unfit choices, each once: their number in the language of the flows, their titles in every language."""
     found: dict[Mark, Finding] = {}
     for asked in steps(graph.library):
-        titles = [sent for sent in asked.step.kind.sends() if isinstance(sent, SentText) and sent.title]
-        offers = [sent for sent in asked.step.kind.sends() if isinstance(sent, ChoiceFacts)]
+        titles = [sent for sent in asked.step.facts.sends if isinstance(sent, SentText) and sent.title]
+        offers = [sent for sent in asked.step.facts.sends if isinstance(sent, ChoiceFacts)]
         for finding in (*_same_titles(asked, titles), *(f for offered in offers for f in _all_alike(asked, offered))):
             found.setdefault(Mark(finding.path, finding.line, finding.column), finding)
         if not asked.seen.spoken:
@@ -126,7 +126,7 @@ def find_alike(graph: Graph) -> Iterator[Finding]:
 
 def _look_alike(asked: AskedStep) -> Iterator[Finding]:
     seen: dict[str, str] = {}
-    for sent in asked.step.kind.sends():
+    for sent in asked.step.facts.sends:
         if isinstance(sent, SentText) and sent.title and sent.text.constant:
             title = sent.text.source
             first = seen.setdefault(_looks(title), title)
@@ -144,7 +144,7 @@ def _taken(graph: Graph, asked: AskedStep) -> Iterator[tuple[Mark, str, str]]:
     """Words and texts of `answers` that are also answers but are understood first: the mark, the fault, the fix."""
     step, variable = asked.step, asked.flow.variables.get(asked.step.options.save or "")
     if (
-        not step.kind.asks
+        not step.facts.asks
         or variable is None
         or isinstance(variable, TextVariable)
         or not (variable.answered and variable.written)
@@ -156,7 +156,7 @@ def _taken(graph: Graph, asked: AskedStep) -> Iterator[tuple[Mark, str, str]]:
             if word.condition is None and _is_answer(variable, said, asked.seen.language):
                 yield word.mark, word.named(said), "choose another word, or give it an `if`"
     outcomes = step.outcomes
-    for answer in step.kind.answers():
+    for answer in step.facts.answers:
         outcome = outcomes.get(answer.owner)
         leaves_open = outcome is not None and outcome.saves is SavedResult.NULL
         if leaves_open and _is_answer(variable, answer.text, asked.seen.language):

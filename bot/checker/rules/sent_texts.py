@@ -95,7 +95,7 @@ def _of_flow(seen: TextScope, flow: Flow) -> Iterator[SentMessage]:
 
 def _of_step(seen: TextScope, step: Step) -> Iterator[SentMessage]:
     where = f'step "{step.name}"'
-    texts = tuple(sent for sent in step.kind.sends() if isinstance(sent, SentText))
+    texts = tuple(sent for sent in step.facts.sends if isinstance(sent, SentText))
     asked = next((text.most for text in texts if text.question), None) or limits.TEXT_BODY
     if texts:
         yield SentMessage(seen, where, texts)
@@ -104,7 +104,7 @@ def _of_step(seen: TextScope, step: Step) -> Iterator[SentMessage]:
             yield from _of_transition(seen, f"{where}: {resolved.outcome}", resolved.written, asked)
     yield from _of_words(seen, where, step.options.words, asked)
     notice = step.defaults.window_closed
-    if notice is not None and step.kind.needs_window and step.kind.most_messages:
+    if notice is not None and step.facts.needs_window and step.facts.most_messages:
         yield SentMessage(seen, "window_closed", tuple(notice.sent_texts()))
 
 

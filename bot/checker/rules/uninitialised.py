@@ -144,6 +144,6 @@ def find_closed_exits(graph: Graph) -> Iterator[Finding]:
 
 def _structures(graph: Graph) -> Iterator[tuple[StepId, Need]]:
     for place, step in graph.steps.items():
-        for need in step.kind.needs():
+        for need in step.facts.needs:
             if isinstance(graph.flow(place).variables[need.variable], STRUCTURES):
                 yield place, need

@@ -80,7 +80,10 @@ class AbstractText:
 
 
 def failing_definition(text: Template | Expression, known: Mapping[str, AbstractValues]) -> Definition | None:
-    """The definition in a text that always fails, with these values for some names: the innermost. None: each may have a value."""
+    """The definition in a text that always fails, with these values for some names: the innermost.
+
+    None: each may have a value.
+    """
     failing = [each for each in text.definitions if not AbstractText(each.expression).evaluate(known).values]
     return next((each for each in failing if not {*failing}.intersection(each.expression.definitions)), None)
 
@@ -220,7 +223,10 @@ class _Safety:
 
 
 def _below(node: nodes.Node) -> Iterable[nodes.Node]:
-    """The children that can fail. A value before `default` or a test may be missing, and the name of a function is no value."""
+    """The children that can fail.
+
+    A value before `default` or a test may be missing, and the name of a function is no value.
+    """
     match node:
         case nodes.Filter(name="default", node=nodes.Getattr() | nodes.Name(), args=arguments):
             return arguments

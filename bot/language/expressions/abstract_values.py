@@ -49,8 +49,8 @@ _TRUE = frozenset({ValueKind.DATE, ValueKind.DATETIME, ValueKind.TIME, ValueKind
 class AbstractValue:
     """One thing that a value may be. ``value`` is exactly what it is, where that is known.
 
-    ``full``: it is true in a condition; ``empty``: it is false in one. ``lost``: it is what it is because the variable in question is null. ``whole``:
-    it is a whole number.
+    ``full``: it is true in a condition; ``empty``: it is false in one. ``lost``: it is what it is because the variable
+    in question is null. ``whole``: it is a whole number.
     """
 
     kind: ValueKind

@@ -77,7 +77,7 @@ def _add_months(value: Any, count: Any) -> Any:
 def _as_date(context: Context, value: Any) -> date:
     """``{{ answer.eta | as_date }}``: the day that a text from elsewhere is, like 2030-05-12.
 
-    Of a time with an offset it is the day in the bot's time zone.
+    A time with an offset is first converted to the bot's time zone.
     """
     return _day(context, value if isinstance(value, date) else _read(value))
 

@@ -1,4 +1,5 @@
-"""All filters, functions and tests of templates, by name; here those for texts, chance and signals (docs/language/data.md).
+"""All filters, functions and tests of templates, by name; here those for texts, chance and signals
+(docs/language/data.md).
 
 The others stand by their subject: `formats` (numbers, dates as text), `date_filters`, `list_filters`, `opening_hours`.
 """

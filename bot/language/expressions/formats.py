@@ -1,7 +1,8 @@
 """How values read as text: plain (`shown`), and dates, numbers and amounts in the contact's language (CLDR, by babel).
 
-English without a country writes 12 May 2030 and 09:00, and so does a bot that names no language. CLDR changes its data each year. What
-has to stay as it is, is therefore written here: the forms of this English, and how many decimals an amount has.
+English without a country writes 12 May 2030 and 09:00, and so does a bot that names no language. CLDR changes its data
+each year. The forms that must not change are therefore written here: those of this English, and how many decimals an
+amount has.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -255,7 +256,7 @@ def _number(context: Context, value: Any, places: int | None = None) -> str:
 
 @pass_context
 def _currency(context: Context, value: Any, code: str) -> str:
-    """``{{ total | currency("EUR") }}``: €12.50, half away from zero, with as many decimals as ISO 4217 gives the currency."""
+    """``{{ total | currency("EUR") }}``: €12.50, half away from zero, with the decimals that ISO 4217 gives."""
     from babel import numbers
 
     if not isinstance(code, str) or not numbers.is_currency(code):

@@ -18,7 +18,7 @@ from bot.language.source.text_patterns import BadPattern, compiled
 
 @immutable
 class Called:
-    """A function or filter (``kind``) that is none of the built-in ones, and how it is called, in which line."""
+    """A function or filter (``kind``) that is called and not built in, and the line of the call."""
 
     kind: str
     name: str

@@ -13,7 +13,7 @@ MOST_NODES = 2_000  # of a text with everything that its names stand for
 
 
 class TooMany(Exception):
-    """With everything that its names stand for, a text has more than `MOST_NODES` nodes."""
+    """A text has more than `MOST_NODES` nodes once its names are replaced by what they stand for."""
 
 
 class Hidden(Exception):
@@ -28,7 +28,9 @@ class Hidden(Exception):
 def inlined(
     tree: nodes.Template, trees: Mapping[str, nodes.Template], reads: Mapping[str, frozenset[str]]
 ) -> nodes.Template:
-    """A copy of a text's tree, with the ``trees`` of expressions in place of their names. ``reads`` are the names in each.
+    """A copy of a text's tree, with the ``trees`` of expressions in place of their names.
+
+    ``reads`` are the names in each.
 
     Raises `TooMany` and `Hidden`.
     """

@@ -93,7 +93,7 @@ def _append(context: Any, value: Any, item: Any) -> list[Any]:
 
 @pass_context
 def _map(context: Any, value: Any, field: str | OfEach) -> list[Any]:
-    """``{{ orders | map("number") }}``: the value of a field in each element; ``map({"no": it.number})``: a new one of each."""
+    """``{{ orders | map("number") }}``: a field of each element; ``map({"no": it.number})``: new records."""
     return _read(context, elements(context, value), field)
 
 
@@ -119,7 +119,7 @@ def _reject(context: Any, value: Any, field: str | OfEach, unwanted: Any = True)
 
 @pass_context
 def _find(context: Any, value: Any, field: str | OfEach, wanted: Any = True) -> Any:
-    """``{{ orders | find("number", number) }}``: the first that has a value in a field, else null; ``find(it.total > 20)``."""
+    """``{{ orders | find("number", 7) }}``: the first with this value in a field, else null; ``find(it.total > 20)``."""
     return next((item for item, fits in _tested(context, value, field, wanted) if fits), None)
 
 
@@ -267,7 +267,7 @@ def _merge(context: Any, value: Any, other: Any) -> dict[str, Any]:
 
 @pass_context
 def _put(context: Any, value: Any, name: str, item: Any) -> dict[str, Any]:
-    """``{{ stock | put(town, 5) }}``: a record with one field more, or with another value in it, by a name that is a value."""
+    """``{{ stock | put(town, 5) }}``: a record with one more field, or another value in it; the name is a value."""
     if not isinstance(name, str):
         raise TemplateFailed(f"put() takes a text as the name, not {kind_of(name)}")
     return {**_record(context, value), name: item}

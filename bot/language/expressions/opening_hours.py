@@ -1,4 +1,4 @@
-"""Opening hours: when an office is open, in its time zone and with its holidays; and the functions of templates for them."""
+"""Opening hours: when an office is open, in its time zone and with its holidays; and their template functions."""
 
 from collections.abc import Callable, Mapping
 from datetime import UTC, date, datetime, timedelta
@@ -16,7 +16,7 @@ from bot.language.source.wall_clock import on_the_clock
 _AHEAD = 400  # days that are looked through for the next opening
 
 Span = tuple[int, int]
-"""From when to when, in minutes past the day's midnight. What ends after the next midnight ends beyond 24 * 60."""
+"""From when to when, in minutes past the day's midnight. A span that goes past midnight ends beyond 24 * 60."""
 
 
 @immutable
@@ -69,7 +69,7 @@ def _named(context: Context, name: Any) -> Hours:
 
 
 def no_hours(name: str, known: Mapping[str, Hours]) -> tuple[str, str]:
-    """What is wrong with an unknown name of opening hours, and what to do."""
+    """The problem of an unknown name of opening hours, and its fix."""
     written = f"there are {', '.join(known)}" if known else "add them to bot.yml under hours"
     return f'no opening hours "{name}"', did_you_mean(name, known, written)
 

@@ -1,4 +1,7 @@
-"""Why a template fails: values that do not fit, and too much work in one turn. An error names a value's kind, not the value."""
+"""Why a template fails: values that do not fit, and too much work in one turn.
+
+An error names a value's kind, not the value.
+"""
 
 import re
 from collections.abc import Mapping

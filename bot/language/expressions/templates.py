@@ -1,6 +1,6 @@
 """Templates and expressions of flow files: Jinja2 in a sandbox, checked at load, bounded in work and size.
 
-What a contact wrote is a value in the scope and never source. A scope holds the flow's variables and ``contact``,
+The contact's words are values in the scope, never source. A scope holds the flow's variables and ``contact``,
 ``now`` (in the bot's time zone), ``today``, ``came_from``, ``message``, ``history`` and ``window_open``.
 """
 
@@ -207,7 +207,7 @@ _UNKNOWN = "{{ none }}"
 
 
 def compile_template(source: str, mark: Mark, problems: Problems, *, literal: bool = False) -> Template:
-    """Read a template. A mistake becomes a problem, and a text of which nothing is known takes its place.
+    """Read a template. A mistake becomes a problem, and a text with unknown content takes its place.
 
     ``literal``: the source is a ``|`` block, so its lines follow the line of the mark.
     """
@@ -287,7 +287,10 @@ class _Reading:
         return None if self.uses.faults else tree
 
     def _inlined(self, tree: nodes.Template, used: Iterable[Definition]) -> nodes.Template:
-        """The tree with these definitions in place. What it reads are the names in them, where their calls were checked."""
+        """The tree with these definitions in place.
+
+        Their names count as its own; their calls have been checked already.
+        """
         found = {each.name: each for one in used for each in (one, *one.expression.definitions)}
         self.definitions = tuple(found[name] for name in sorted(found))
         hours, self.uses = self.uses.hours, TemplateUses()
@@ -347,7 +350,9 @@ def _texts_and_names(tree: nodes.Template) -> Sequence[tuple[str, bool]]:
 
 
 def _complete(node: nodes.Node) -> None:
-    """Change the tree, from the inside out: loops count their elements, and one filter stands for all filters of the bot's own."""
+    """Change the tree, from the inside out: loops count their elements, and one filter stands for all filters of the
+    bot's own.
+    """
     for child in node.iter_child_nodes():
         _complete(child)
     match node:
@@ -359,7 +364,7 @@ def _complete(node: nodes.Node) -> None:
 
 
 def _size(loop: nodes.For) -> int:
-    """How many nodes are gone through at each pass of a loop; filters and functions count for more than one."""
+    """The number of nodes that each pass of a loop evaluates; filters and functions count for more than one."""
     inside = [part for child in (*loop.body, loop.test) if child for part in (child, *child.find_all(nodes.Node))]
     return len(inside) + CALL * sum(isinstance(part, nodes.Filter | nodes.Call) for part in inside)
 
@@ -370,7 +375,7 @@ def is_plain(text: Template) -> bool:
 
 
 def _fix_of_expression(source: str) -> str | None:
-    """What to write if an expression is written as in another language, or cut off by a comma between braces."""
+    """The fix for an expression in another language's syntax, or cut off by a comma between braces."""
     if any(source.count(opening) > source.count(closing) for opening, closing in ("()", "[]", "{}")):
         return "close its bracket; if it has a comma, put all of it in quotes"
     found = (fix for pattern, fix in _OF_OTHER_LANGUAGES if pattern.search(source))
@@ -378,7 +383,7 @@ def _fix_of_expression(source: str) -> str | None:
 
 
 def _fix_of(error: jinja2.TemplateSyntaxError, source: str) -> str:
-    """What to do if a text cannot be read."""
+    """The fix for a text that Jinja2 cannot parse."""
     if "unknown tag 'end" in (error.message or "") and _open_block(error) is None:
         return "leave it out, or write the {% if %} or {% for %} before it"
     if re.search(r"\{%-?\s*else\s+if\b", source) is not None:
@@ -415,7 +420,7 @@ def _in_words(error: jinja2.TemplateSyntaxError) -> str:
 
 
 def _reason(error: Exception) -> str:
-    """Why it failed, without any value, because a value may be a contact's text."""
+    """The reason why it failed, without any value, because a value may be a contact's text."""
     match error:
         case TemplateFailed() | jinja2.UndefinedError():
             return str(error)
@@ -496,7 +501,7 @@ def values_used(text: Template) -> frozenset[str]:
 
 
 def values_shown(text: Template, *, whole: bool = False) -> frozenset[str]:
-    """The values that a text shows, without those that only its conditions read; ``whole``: nor those that it truncates."""
+    """The values that a text shows, without those that only its conditions read; ``whole``: nor truncated ones."""
     if text.constant:
         return frozenset()
     found = frozenset(name for node in text.tree.body for name in _shown(node, whole))

@@ -23,10 +23,10 @@ from bot.language.keys.declared_keys import (
     Form,
     KeySet,
     KeySpec,
+    as_fields,
     integer,
     map_of,
     nested,
-    opened,
     raw_node,
 )
 from bot.language.keys.definitions import DEFINE, read_definitions
@@ -264,7 +264,7 @@ def _spans_of(node: Node | None, problems: Problems, what: str) -> tuple[Span, .
 
 
 def _span_of(node: Node, problems: Problems, what: str) -> Span | None:
-    """From when to when; what ends before it begins ends on the next day."""
+    """A span of opening hours; one that ends before it begins ends on the next day."""
     text = node.text if isinstance(node, Scalar) else ""
     opens, _, closes = text.replace("–", "-").partition("-")
     start, end = minutes_in(opens), minutes_in(closes)
@@ -325,7 +325,7 @@ _OWN_WORDINGS = KeySpec(
 _HOURS = KeySpec("hours", Form(schemas.map_of(_OPEN), entries_of, absent=()), "Opening hours, by name.")
 _HTTP = KeySpec("http", SERVICES, "The services that it sends requests to, by name.")
 _SECRETS = KeySpec("secrets", SECRETS, "Names of environment variables whose values the services get.")
-_AI = KeySpec("ai", opened(KeySet(*SETTINGS, _SURE, _SORRY)), "Settings of all AI turns.")
+_AI = KeySpec("ai", as_fields(KeySet(*SETTINGS, _SURE, _SORRY)), "Settings of all AI turns.")
 _EVENTS_TO = KeySpec(EVENTS_TO, RECEIVER, "Where the bot delivers what has happened to its contacts, signed.")
 _CHANNELS = KeySpec(
     "channels", map_of(STRING, _read_channels, absent={}), "The gateway's channel ids, by the channel's number."
@@ -353,4 +353,4 @@ BOT_KEYS = KeySet(
     _NAME, _TIMEZONE, _CONTACT_TIMEZONES, _WORDS, _OPT_OUT, _DEFAULTS, _LANGUAGES, _OWN_WORDINGS, _HOURS, DEFINE, _SIGNALS, _HTTP, _SECRETS, _AI,
     TRANSCRIBE, _EVENTS_TO, _CHANNELS, _SETTINGS,
 )  # fmt: skip
-"""The keys of ``bot.yml``. What stands under `settings` is read by `bot.settings`."""
+"""The keys of ``bot.yml``. `bot.settings` reads the values under `settings`."""

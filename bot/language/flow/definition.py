@@ -25,7 +25,7 @@ from bot.language.steps.control_steps import UnreadStep
 from bot.language.steps.http_services import HttpService
 from bot.language.steps.intent_step import INTENTS, SURE, Intent
 from bot.language.steps.slot_step import SLOT_FILLING
-from bot.language.steps.step_facts import ChoiceFacts, Given, Outcome, Used
+from bot.language.steps.step_facts import ChoiceFacts, Given, Outcome, StepFacts, Used
 from bot.language.steps.step_kind import StepKind
 from bot.language.steps.step_options import (
     SIGNAL,
@@ -45,9 +45,10 @@ from bot.language.types.variable import TypeMismatch, Variable
 
 
 class ResolvedTransition(transitions.Transition):
-    """Where one outcome of a step leads, with all defaults applied: a transition of its flow's machine.
+    """The target of one outcome of a step, with all defaults applied: a transition of its flow's machine.
 
-    ``target`` None: the step goes on waiting; ``stays``: after an answer that counts as a wrong one. ``written`` is the transition in the flow file, if there is one.
+    ``target`` None: the step goes on waiting; ``stays``: after an answer that counts as a wrong one. ``written`` is the
+    transition in the flow file, if there is one.
     """
 
     def __init__(
@@ -85,7 +86,10 @@ class ResolvedTransition(transitions.Transition):
 
 
 class _Cursor:
-    """The model that a machine moves. It is thrown away after one outcome, so that a machine knows nothing of any contact."""
+    """The model that a machine moves.
+
+    It is thrown away after one outcome, so that a machine knows nothing of any contact.
+    """
 
     __slots__ = ("followed", "state")
 
@@ -95,7 +99,10 @@ class _Cursor:
 
 
 class FlowMachine:
-    """The table of one flow: which outcome of which step leads where. The machine is built when it is first used or prepared."""
+    """The table of one flow: which outcome of which step leads where.
+
+    The machine is built when it is first used or prepared.
+    """
 
     def __init__(self, steps: Iterable[str], resolved: Iterable[ResolvedTransition]) -> None:
         self._steps = steps
@@ -144,10 +151,11 @@ CONTACTS = FIRST, RETURNING = ("first", "returning")
 
 @immutable
 class Trigger:
-    """What starts a flow: any of its words, its pattern, an event of the gateway, or what starts no other flow.
+    """The start of a flow: its words, its pattern, an event of the gateway, or a message that starts no other flow.
 
-    ``how`` says how its words are matched (`bot.language.source.word_matching.WAYS`). The pattern's named groups are variables of the
-    flow. ``contact`` is one of `CONTACTS`: nobody else starts it. By ``intent`` a model knows messages that start it.
+    ``how`` says how its words are matched (`bot.language.source.word_matching.WAYS`). The pattern's named groups are
+    variables of the flow. ``contact`` is one of `CONTACTS`: nobody else starts it. By ``intent`` a model knows messages
+    that start it.
     """
 
     mark: Mark
@@ -168,32 +176,36 @@ class Trigger:
 
 @dataclass(frozen=True)
 class Step:
-    """One step: its name is its state. ``transitions`` are all its outcomes, ``written`` is what stands beside its verb."""
+    """One step: its name is its state.
+
+    ``transitions`` are all its outcomes, ``written`` is what stands beside its verb.
+    """
 
     name: str
     mark: Mark
     kind: StepKind
+    facts: StepFacts  # of its kind, computed when it was read
     options: StepOptions
     defaults: Defaults
     fingerprint: str
     transitions: Mapping[str, ResolvedTransition] = field(default_factory=dict)
     written: str = ""
 
-    @cached_property
+    @property
     def outcomes(self) -> Mapping[str, Outcome]:
         """All the outcomes that its kind can have."""
-        return self.kind.outcomes()
+        return self.facts.outcomes
 
     @cached_property
     def splits(self) -> bool:
         """True if it sends contacts different ways by `share()`: results are counted for each of these."""
         conditions = (given.condition for outcome in self.outcomes.values() for given in outcome.given)
-        return not self.kind.waits and any(condition.calls_function(SHARE) for condition in conditions)
+        return not self.facts.waits and any(condition.calls_function(SHARE) for condition in conditions)
 
     @cached_property
     def form(self) -> str:
-        """How it waits: see `StepKind.form`."""
-        return self.kind.form
+        """The way in which it waits. After an edit that changes this, the step is entered again."""
+        return f"{self.kind.verb}, waiting" if self.facts.waits else self.kind.verb
 
     @cached_property
     def refusal(self) -> str | None:
@@ -202,17 +214,20 @@ class Step:
         `errors.refused`, wherever that is written. `errors.else` of a question only where the step itself has it: it
         is better put again than given up for what is inherited.
         """
-        if not self.kind.refusable:
+        if not self.facts.refusable:
             return None
         if "errors.refused" in self.transitions:
             return "errors.refused"
-        named = (self.options if self.kind.needs_window else self).defaults.errors or {}
+        named = (self.options if self.facts.needs_window else self).defaults.errors or {}
         return "errors.else" if "else" in named and "errors.else" in self.transitions else None
 
     @cached_property
     def timeout(self) -> Timed | None:
-        """The time-out that applies to it: an inherited one only where it waits for the contact. None: it waits for ever."""
-        timeout = self.defaults.timeout if self.kind.waits else self.options.defaults.timeout
+        """The time-out that applies to it: an inherited one only where it waits for the contact.
+
+        None: it waits for ever.
+        """
+        timeout = self.defaults.timeout if self.facts.waits else self.options.defaults.timeout
         return None if timeout is None or timeout.never else timeout
 
     @property
@@ -228,17 +243,17 @@ class Step:
     @property
     def signals(self) -> Signals:
         """The signals that it hears while it waits, by their names."""
-        return (self.defaults.signals or {}) if self.kind.hears_signals else {}
+        return (self.defaults.signals or {}) if self.facts.hears_signals else {}
 
     def given(self, outcome: str) -> tuple[Given, ...]:
-        """What must have come about for the step to be left so."""
+        """The conditions under which the step is left by this outcome."""
         if outcome.startswith(SIGNAL):
             return signal_given(self.signals, outcome)
         return self.outcomes[outcome].given if outcome in self.outcomes else ()
 
     def is_model_failure(self, outcome: str) -> bool:
         """True if it is a model that could not answer the contact, if the step is left so: an error, or a bound."""
-        if not self.kind.asks_models:
+        if not self.facts.asks_models:
             return False
         return outcome.startswith("errors.") or (outcome in self.outcomes and not self.outcomes[outcome].success)
 
@@ -250,7 +265,7 @@ class Step:
     @cached_property
     def uses(self) -> tuple[Used, ...]:
         """Every template and expression that is written on it: its kind's, its transitions' and its options'."""
-        return tuple(uses_of(self.kind, self.outcomes.values(), self.options))
+        return tuple(uses_of(self.facts, self.options))
 
 
 @dataclass(frozen=True)
@@ -280,9 +295,9 @@ class Flow:
         return next(iter(self.steps))
 
     @cached_property
-    def needed(self) -> tuple[str, ...]:
-        """The variables that who starts it must give."""
-        return tuple(name for name, variable in self.variables.items() if variable.needed)
+    def required(self) -> tuple[str, ...]:
+        """The variables that a start of the flow must give."""
+        return tuple(name for name, variable in self.variables.items() if variable.required)
 
     @cached_property
     def following(self) -> Mapping[str, str]:
@@ -295,7 +310,10 @@ class Flow:
         return {name: variable for name, variable in self.variables.items() if variable.keep}
 
     def kept_values(self, given: Mapping[str, Any], kept: Mapping[str, Any], now: datetime | None) -> dict[str, Any]:
-        """The values of its kept variables: the contact's, where it fits. Before an edit, a frame may have had one of them."""
+        """The values of its kept variables: the contact's, where it fits.
+
+        Before an edit, a frame may have had one of them.
+        """
         values = {}
         for name, variable in self.kept.items():
             try:
@@ -311,13 +329,13 @@ class Flow:
 
     @cached_property
     def free_slots(self) -> frozenset[str]:
-        """The slots whose questions take any words as an answer: a model alone can tell them from the rest of a message."""
+        """The slots whose questions take any words: only a model can tell such an answer from the rest of a message."""
         return frozenset(name for name in self.slots if self._takes_any_words(name))
 
     def _takes_any_words(self, question: str) -> bool:
         step = self.steps.get(question)
         variable = None if step is None else self.variables.get(step.options.save or "")
-        return step is not None and variable is not None and variable.takes_any_words and not step.kind.choices_alone
+        return step is not None and variable is not None and variable.takes_any_words and not step.facts.choices_alone
 
     @cached_property
     def machine(self) -> FlowMachine:
@@ -326,11 +344,11 @@ class Flow:
 
     def can_be_tapped(self, step: Step) -> bool:
         """True if something is sent at a step that can be tapped. Whether to go on is asked wherever a flow cut in."""
-        kind, asks_to_go_on = step.kind, self.interrupted == "ask"
-        if kind.takes_words and (asks_to_go_on or (kind.waits and kind.asks_models)):
+        facts, asks_to_go_on = step.facts, self.interrupted == "ask"
+        if facts.takes_words and (asks_to_go_on or (facts.waits and facts.asks_models)):
             return True
         return any(
-            isinstance(sent, ChoiceFacts) or (isinstance(sent, SentTemplate) and sent.replies) for sent in kind.sends()
+            isinstance(sent, ChoiceFacts) or (isinstance(sent, SentTemplate) and sent.replies) for sent in facts.sends
         )
 
 
@@ -345,7 +363,7 @@ class OptOut:
 
 @immutable
 class BotDefinition:
-    """What ``bot.yml`` says."""
+    """The contents of ``bot.yml``."""
 
     name: str
     mark: Mark
@@ -393,7 +411,7 @@ ANSWER = frozenset({"it"})  # what the texts of a variable may use beside the fl
 
 
 def uses_of_bot(bot: BotDefinition) -> Iterator[Used]:
-    """Those of ``bot.yml``."""
+    """The templates and expressions of ``bot.yml``."""
     for name, text in bot.wordings.items():
         yield Used(text, VALUES.get(name, frozenset()))
     if bot.opt_out.say is not None:
@@ -405,7 +423,7 @@ def uses_of_bot(bot: BotDefinition) -> Iterator[Used]:
 
 
 def uses_of_flow(flow: Flow) -> Iterator[Used]:
-    """Those of a flow and of its steps, inherited ones included."""
+    """The templates and expressions of a flow and of its steps, inherited ones included."""
     yield from uses_of_words(flow.words)
     yield from uses_of_defaults(flow.defaults)
     for variable in flow.variables.values():
@@ -416,5 +434,5 @@ def uses_of_flow(flow: Flow) -> Iterator[Used]:
 
 
 def uses_of_all(bot: BotDefinition, flows: Mapping[str, Flow]) -> Iterator[Used]:
-    """Those of ``bot.yml`` and of all flows."""
+    """The templates and expressions of ``bot.yml`` and of all flows."""
     return chain(uses_of_bot(bot), *map(uses_of_flow, flows.values()))

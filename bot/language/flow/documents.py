@@ -34,8 +34,9 @@ class Documents:
 
 
 def read_documents(sources: Iterable[Source], problems: Problems) -> Documents:
-    """Read every file; a document that is none of these is a problem. Those of which something is not read that
-    others depend on are `Problems.unread` and `Problems.undeclared`.
+    """Read every file; a document of another sort is a problem.
+
+    Files with an unread part that others depend on are `Problems.unread` and `Problems.undeclared`.
     """
     documents = Documents()
     for source in sources:

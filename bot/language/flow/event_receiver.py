@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from bot.core.immutable import immutable
-from bot.language.keys.declared_keys import STRING, TEMPLATE, KeySet, KeySpec, one_of, one_or_several, opened
+from bot.language.keys.declared_keys import STRING, TEMPLATE, KeySet, KeySpec, as_fields, one_of, one_or_several
 from bot.language.keys.fields import Fields
 from bot.language.python.decorators import END, ERROR, HANDOFF, HOOK_EVENTS
 from bot.language.source.problems import Mark, did_you_mean
@@ -23,7 +23,9 @@ EVENTS: dict[str, tuple[str, ...]] = {
     OPT_OUT: ("opted_out",),
     **{event: HOOK_EVENTS[event][2:] for event in (HANDOFF, END, ERROR)},
 }
-"""The events that a bot can deliver, each with its data; those of hooks without ``contact`` and ``at``, which each event has."""
+"""The events that a bot can deliver, each with its data; those of hooks without ``contact`` and ``at``, which each
+event has.
+"""
 
 
 @immutable
@@ -62,7 +64,7 @@ NAME = "events_to"
 _URL = KeySpec("url", TEMPLATE, "The address that each event is posted to.", required=True)
 _SECRET = KeySpec("secret", STRING, "The name of the secret that signs them, one of `secrets`.", required=True)
 _ON = KeySpec("on", one_or_several(one_of(*EVENTS)), "The events that go there.", required=True)
-RECEIVER = opened(
+RECEIVER = as_fields(
     KeySet(_URL, _SECRET, _ON, ALLOW_PRIVATE), "{url: https://crm.example/bot, secret: CRM_SECRET, on: end}"
 )
-"""What stands behind ``events_to``; `read_receiver` makes a receiver of it."""
+"""The form of ``events_to``; `read_receiver` makes a receiver of its value."""

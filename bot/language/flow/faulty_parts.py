@@ -29,7 +29,7 @@ _DECLARED_THERE = {
     (True, "languages"): ("E303",),
     (True, "contact_timezones"): ("E301",),
 }
-"""What is missing, or does not fit, because a key of a flow, or of ``bot.yml`` (True), could not be read."""
+"""The codes of problems that may only follow from an unread key of a flow, or of ``bot.yml`` (True)."""
 
 
 @immutable
@@ -97,8 +97,9 @@ def _place(mark: Mark) -> _Place:
 
 
 def follow_ups(documents: Documents, problems: Problems) -> Iterator[Problem]:
-    """The problems that only follow from others: what is missing, because it stands under a misspelt key, or where nothing
-    could be read; a part whose lines do not fit each other; values of texts that cannot be read; uses of variables whose name is none.
+    """The problems that only follow from others: what is missing, because it stands under a misspelt key, or where
+    nothing could be read; a part whose lines do not fit each other; values of texts that cannot be read; uses of
+    variables whose name is none.
     """
     parts = PartIndex(documents)
     found = [(problem, parts.of(problem)) for problem in problems.sorted()]
@@ -135,8 +136,10 @@ def follow_ups(documents: Documents, problems: Problems) -> Iterator[Problem]:
 
 
 def faulty_steps(flows: Mapping[str, Flow], parts: Iterable[BotPart | None]) -> frozenset[tuple[str, str]]:
-    """The steps that are not sound: those with a problem, and all steps of a flow with a problem elsewhere in it. A step
-    called like a target is one of the latter: what leads to the target may mean the step; and so is one that was not read as a step.
+    """The steps that are not sound: those with a problem, and all steps of a flow with a problem elsewhere in it.
+
+    A step called like a target is one of the latter: what leads to the target may mean the step; and so is one that was
+    not read as a step.
     """
     faulty = {part for part in parts if part is not None and part.flow is not None}
     read = {(flow.name, step) for flow in flows.values() for step in flow.steps}

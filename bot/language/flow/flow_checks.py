@@ -1,4 +1,4 @@
-"""What can only be checked when all flows are known. `check` is the list."""
+"""The checks that need all flows. `check` is the list."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
@@ -56,7 +56,7 @@ def check(
 ) -> None:
     """Check the bot, its flows and its ``own`` Python against each other.
 
-    ``unread`` are the files of which something could not be read.
+    ``unread`` are the files that could not be read in full.
     """
     _check_own(bot, flows, own, problems)
     _check_definitions(bot, flows, own, problems, unread)
@@ -89,8 +89,10 @@ def check(
 
 
 def check_sound(bot: BotDefinition, flows: Mapping[str, Flow], problems: Problems) -> None:
-    """Check what more is wrong in flows of which nothing is left that has a problem: a way that is mended may be in no
-    circle, and a choice that is mended may have a value.
+    """Check flows from which all parts with problems were taken: for circles, unsaved values and slots.
+
+    In a flow with problems these checks would be wrong: a mended target may be in no circle, and a mended choice may
+    have a value.
     """
     check_loops(flows, failing_flows(flows, bot.words), problems)
     for flow in flows.values():
@@ -113,7 +115,10 @@ def _with_common(flow: Flow, bot: BotDefinition, problems: Problems) -> Flow:
 def _check_uses(
     uses: Iterable[Used], variables: Mapping[str, Variable], problems: Problems, vars_of: str = "vars"
 ) -> None:
-    """Every name in a template or an expression is declared. What a definition reads is checked where it stands."""
+    """Check that every name in a template or an expression is declared.
+
+    The names in a definition are checked at the definition.
+    """
     everywhere = frozenset({*variables, *BUILT_INS, *FUNCTIONS})
     for used in uses:
         defined = [each.expression for each in used.text.definitions]
@@ -137,7 +142,7 @@ def _check_loop_names(uses: Iterable[Used], flow: Flow, problems: Problems) -> N
 
 
 def check_contact_fields(text: Expression | Template, problems: Problems) -> None:
-    """Every field of the contact that a template or an expression names is one that a contact has; its definitions apart."""
+    """Check that a contact has every field that a template or an expression names; definitions are checked apart."""
     for path in sorted(text.paths.difference(*(each.expression.paths for each in text.definitions))):
         if path[0] == "contact" and len(path) > 1 and path[1] not in CONTACT_FIELDS:
             fix = did_you_mean(path[1], CONTACT_FIELDS, f"a contact has {', '.join(CONTACT_FIELDS)}")
@@ -162,7 +167,10 @@ def _check_definitions(
 
 
 def _check_used(uses: Iterable[Used], elsewhere: Collection[str], problems: Problems) -> None:
-    """A definition keeps its meaning where it is used, and there is what it reads. Other flows have variables ``elsewhere``."""
+    """A definition keeps its meaning where it is used, and there is what it reads.
+
+    Other flows have variables ``elsewhere``.
+    """
     reported = set()
     for used in uses:
         place = used.text.mark
@@ -203,7 +211,7 @@ def _check_defined(
 
 
 def _to_declare(name: str, used: Used, vars_of: str) -> str:
-    """What to do about a name that is not known: of a bare expression it may be a text that wants quotes."""
+    """The fix for an unknown name. A bare expression may have been meant as a text, which needs quotes."""
     if name in RESERVED_NAMES:
         return f"choose another name: {RESERVED_LIST}"
     if name in ("yes", "no", "on", "off"):
@@ -241,7 +249,7 @@ def _assignments_of_bot(bot: BotDefinition) -> Iterator[Assignment]:
 
 
 def _check_bot_assignments(bot: BotDefinition, flows: Mapping[str, Flow], problems: Problems) -> None:
-    """What bot.yml sets or clears is some flow's variable."""
+    """Check that bot.yml sets and clears only variables of some flow."""
     known = {name: None for flow in flows.values() for name in flow.variables}
     for cleared in (item for transition in transitions_of_bot(bot) for item in transition.clear):
         if cleared.name in bot.common:
@@ -260,14 +268,14 @@ def _check_bot_assignments(bot: BotDefinition, flows: Mapping[str, Flow], proble
 
 
 def _check_in_all(item: Assignment, flows: Mapping[str, Flow], problems: Problems) -> None:
-    """A number that is written in another way is one for every flow that has the variable."""
+    """Check a value that may be a number or a text against the variable of each flow that has it."""
     variables = (flow.variables[item.name] for flow in flows.values() if item.name in flow.variables)
     if item.altered is not None:
         all(check_written(variable, item.altered, problems) for variable in variables)
 
 
 def _check_cleared(flow: Flow, bot: BotDefinition, problems: Problems) -> None:
-    """What is cleared is a variable of the flow, and not what the step has just given a value."""
+    """Check that `clear` names variables of the flow, and none to which the same step has just given a value."""
     own = {name: variable for name, variable in flow.variables.items() if name not in bot.common}
     for step in flow.steps.values():
         _check_saved_and_cleared(step, own, problems)
@@ -290,8 +298,8 @@ def _refuse_common(item: Cleared, problems: Problems) -> None:
 
 def _check_saved_and_cleared(step: Step, variables: Mapping[str, Variable], problems: Problems) -> None:
     """A value that a step saves would be lost at once."""
-    options, kind = step.options, step.kind
-    lost = {options.save, *kind.gives} & {item.name for item in options.assigned(variables)}
+    options = step.options
+    lost = {options.save, *step.facts.gives} & {item.name for item in options.assigned(variables)}
     lost -= {item.name for item in options.set}
     for name in sorted(each for each in lost if each is not None):
         what = f'step "{step.name}": "clear" takes back what the step gives to "{name}"'
@@ -300,7 +308,7 @@ def _check_saved_and_cleared(step: Step, variables: Mapping[str, Variable], prob
 
 
 def _check_given(item: Assignment, flow: Flow, problems: Problems) -> None:
-    """What is given to a flow is a value of one of its variables."""
+    """Check that an input of a flow is one of its variables, and fits it."""
     variable = _declared(item.name, item.mark, flow, problems)
     if variable is not None:
         _check_constant(variable, item, problems, flow.variables)
@@ -318,7 +326,7 @@ def _check_saves(flow: Flow, problems: Problems) -> None:
         if step.options.save is None:
             continue
         variable = _declared(step.options.save, step.options.save_mark, flow, problems)
-        for saved in step.kind.saved_values():
+        for saved in step.facts.saved_values:
             if variable is None or (saved.altered and not check_written(variable, saved.altered, problems)):
                 continue
             if all(text.constant for text in templates_in(saved.value)):
@@ -336,7 +344,7 @@ def _check_reports(flow: Flow, problems: Problems) -> None:
 
 
 def _check_resets(flow: Flow, problems: Problems) -> None:
-    """What a step has counted anew are steps of the flow that are counted."""
+    """Check that `reset` names steps of the flow that have `visits`."""
     for step in flow.steps.values():
         for item in step.options.reset:
             other = flow.steps.get(item.text)
@@ -386,7 +394,7 @@ def _check_value(
 
 def _check_runs(flow: Flow, flows: Mapping[str, Flow], targets: Targets, problems: Problems) -> None:
     for step in flow.steps.values():
-        for run in step.kind.flows_run():
+        for run in step.facts.flows_run:
             other = flows.get(run.flow)
             if other is None:
                 targets.check_flow(run.flow, run.mark)
@@ -405,7 +413,7 @@ def _check_runs(flow: Flow, flows: Mapping[str, Flow], targets: Targets, problem
 def _check_failing_runs(flow: Flow, failing: Collection[str], problems: Problems) -> None:
     """A flow that is run and fails is the failure of the step that runs it, which leads somewhere."""
     for step in flow.steps.values():
-        for run in step.kind.flows_run():
+        for run in step.facts.flows_run:
             if run.flow in failing and not step.transitions.keys() & {"errors.failed", "errors.else"}:
                 what = f'step "{step.name}" has no `errors.else`: a failure that ends flow {run.flow} leads nowhere'
                 fix = "add errors: {else: ...}; errors: {failed: next} goes on all the same"
@@ -413,10 +421,10 @@ def _check_failing_runs(flow: Flow, failing: Collection[str], problems: Problems
 
 
 def _check_schedules(flow: Flow, flows: Mapping[str, Flow], problems: Problems) -> None:
-    """What goes into a flow that starts later, or for another contact, is one of its variables."""
+    """Check the inputs of flows that start later, or for another contact."""
     for step in flow.steps.values():
         later = ((schedule.target, schedule.inputs) for schedule in step.options.schedule)
-        elsewhere = ((start.target, start.inputs) for start in step.kind.flows_started())
+        elsewhere = ((start.target, start.inputs) for start in step.facts.flows_started)
         for target, inputs in (*later, *elsewhere):
             if (other := flows.get(target.flow)) is not None:
                 _check_needed(f"flow {other.name}", other.variables, inputs, target.mark, problems)
@@ -427,10 +435,10 @@ def _check_schedules(flow: Flow, flows: Mapping[str, Flow], problems: Problems) 
 def _check_needed(
     what: str, declared: Mapping[str, Variable], inputs: Iterable[Assignment], mark: Mark, problems: Problems
 ) -> None:
-    """Each variable is given that a flow or a signal needs."""
+    """Check that every variable that a flow or a signal requires is given."""
     given = {item.name for item in inputs}
     given |= {nearest(name, declared) or name for name in given - declared.keys()}  # misspelt
-    for name in sorted({name for name, variable in declared.items() if variable.needed} - given):
+    for name in sorted({name for name, variable in declared.items() if variable.required} - given):
         problems.add("E105", mark, f'{what} needs "{name}"', f"add with: {{{name}: ...}}")
 
 
@@ -443,7 +451,7 @@ def _check_needed_by_triggers(flow: Flow, problems: Problems) -> None:
     if start.pattern is None and not without:
         return
     given = set() if without else {*start.pattern.groupindex}
-    for name in sorted({*flow.needed} - given):
+    for name in sorted({*flow.required} - given):
         fix = "start it by a program alone, or leave `needed` out"
         problems.add("E105", start.mark, f'flow {flow.name} needs "{name}", which no message gives', fix)
 
@@ -460,7 +468,7 @@ def _check_slots(flow: Flow, problems: Problems) -> None:
     """A slot is a question whose answer can be told from other words, and which has a variable for it."""
     for step in (flow.steps[name] for name in flow.slots if not flow.steps[name].unread):
         name, variable = step.name, flow.variables.get(step.options.save or "")
-        if not step.kind.asks or variable is None:
+        if not step.facts.asks or variable is None:
             what = f'slots: step "{name}" asks nothing that is saved'
             problems.add("E110", step.mark, what, "name a question with save")
         elif name in flow.free_slots and flow.model_slots is None:
@@ -482,19 +490,17 @@ def _check_signals(bot: BotDefinition, flows: Mapping[str, Flow], problems: Prob
                     there = ", ".join(declared) or "no data"
                     fix = did_you_mean(path[1], declared, f"it has {there}: declare more in bot.yml")
                     problems.add("E301", text.mark, f'signal "{name}" has no "{path[1]}"', fix)
-    for name, mark, data in (
-        sent for step in steps for sent in step.kind.signals_sent() if sent[0]
-    ):  # else it was not read
-        declared = _declared_signal(bot, name, mark, problems)
+    for sent in (sent for step in steps for sent in step.facts.signals_sent if sent.name):  # else it was not read
+        declared = _declared_signal(bot, sent.name, sent.mark, problems)
         if declared is None:
             continue
-        _check_needed(f'signal "{name}"', declared, data, mark, problems)
-        for item in data:
+        _check_needed(f'signal "{sent.name}"', declared, sent.data, sent.mark, problems)
+        for item in sent.data:
             if item.name in declared:
                 _check_constant(declared[item.name], item, problems)
             else:
                 fix = did_you_mean(item.name, declared, "declare it in bot.yml")
-                problems.add("E301", item.mark, f'signal "{name}" has no "{item.name}"', fix)
+                problems.add("E301", item.mark, f'signal "{sent.name}" has no "{item.name}"', fix)
 
 
 def _declared_signal(bot: BotDefinition, name: str, mark: Mark, problems: Problems) -> Mapping[str, Variable] | None:
@@ -512,11 +518,11 @@ def _check_needs(bot: BotDefinition, flows: Mapping[str, Flow], problems: Proble
     given = {item.name for flow in flows.values() for item in _assignments_of(flow)}
     given |= {item.name for item in _assignments_of_bot(bot)}
     for step in steps:
-        given |= {step.options.save or "", *step.kind.gives}
-        given |= {item.name for run in step.kind.flows_run() for item in run.inputs}
+        given |= {step.options.save or "", *step.facts.gives}
+        given |= {item.name for run in step.facts.flows_run for item in run.inputs}
     for flow in flows.values():
         for step in flow.steps.values():
-            for need in step.kind.needs():
+            for need in step.facts.needs:
                 variable = flow.variables[need.variable]
                 if isinstance(variable, STRUCTURES) and variable.value is None and variable.name not in given:
                     what = (
@@ -535,7 +541,7 @@ def _check_timing(bot: BotDefinition, flows: Mapping[str, Flow], problems: Probl
 
 
 def _check_cancelled(bot: BotDefinition, flows: Mapping[str, Flow], problems: Problems) -> None:
-    """Where some name is only known at run time, any name may be that one."""
+    """Check that a name that is cancelled is scheduled somewhere; a name known only at run time may be any."""
     steps = steps_of(flows)
     names = [schedule.name for step in steps for schedule in step.options.schedule]
     if not all(name.constant for name in names) or any(step.unread for step in steps):
@@ -566,7 +572,7 @@ def _check_answers(flow: Flow, problems: Problems) -> None:
     """Two answers of one question that take the same word."""
     for step in flow.steps.values():
         taken: dict[str, str] = {}
-        for answer in step.kind.answers():
+        for answer in step.facts.answers:
             said = answer.text.casefold() if answer.exact else normalise(answer.text)
             first = taken.setdefault(said, answer.owner)
             if first != answer.owner:
@@ -586,7 +592,7 @@ def _check_taken_first(bot: BotDefinition, flow: Flow, problems: Problems) -> No
             _report_taken(here, said, word.mark, f'step "{step.name}": {word.named(said)}', problems)
         here = {**_always(own, "a word of the step"), **here}
         heard = {**own, **flow.words, **bot.words}
-        for answer in step.kind.answers():
+        for answer in step.facts.answers:
             of = "" if answer.text == answer.owner else f' of "{answer.owner}"'
             what = f'step "{step.name}": "{answer.text}"{of}'
             if answer.before_words:
@@ -628,7 +634,7 @@ def _always(words: Words, what: str) -> dict[str, str]:
 
 def _answers_always(step: Step) -> dict[str, str]:
     """The same of the step's answers that come before any word."""
-    answers = (answer for answer in step.kind.answers() if answer.before_words and answer.always)
+    answers = (answer for answer in step.facts.answers if answer.before_words and answer.always)
     return {normalise(answer.text): "a reply to the template" for answer in answers}
 
 
@@ -658,7 +664,10 @@ def _check_starts(bot: BotDefinition, flows: Iterable[Flow], problems: Problems)
 
 
 def _intent_of(trigger: Trigger) -> Iterator[tuple[str, str, str, Mark]]:
-    """What a model knows it by, and the button of "did you mean". Words come first, so no model is asked about them."""
+    """The texts by which a model knows the flow, and its button in "did you mean".
+
+    Trigger words are compared elsewhere: they match before a model is asked.
+    """
     intent = trigger.intent
     if intent is not None:
         yield "E312", f"about {normalise(intent.about)}", "what it is about", intent.mark
@@ -668,7 +677,7 @@ def _intent_of(trigger: Trigger) -> Iterator[tuple[str, str, str, Mark]]:
 
 
 def _parts_of(trigger: Trigger) -> Iterator[tuple[str, str, str, Mark]]:
-    """The parts of a trigger: the problem's code, what is equal where two take the same, how it is shown, where it stands."""
+    """The parts of a trigger: the problem's code, a key that is equal for equal parts, its text, its place."""
     for word, mark in trigger.words:
         yield "E312", normalise(word), f'"{word}"', mark
     if trigger.pattern is not None:

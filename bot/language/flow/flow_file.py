@@ -20,12 +20,12 @@ from bot.language.keys.declared_keys import (
     Form,
     KeySet,
     KeySpec,
+    as_fields,
     either,
-    made,
+    mapped,
     nested,
     one_of,
     one_or_several,
-    opened,
     raw_node,
     with_mark,
 )
@@ -43,7 +43,7 @@ from bot.language.steps.control_steps import UnreadStep
 from bot.language.steps.custom_steps import all_kinds
 from bot.language.steps.intent_step import A_WHILE, INTENTS, PICK, Intent, IntentStep
 from bot.language.steps.slot_step import LOOK, SLOT_FILLING, SlotStep
-from bot.language.steps.step_facts import DefaultTarget, Outcome
+from bot.language.steps.step_facts import DefaultTarget, Outcome, StepFacts
 from bot.language.steps.step_kind import ReadContext, StepKind
 from bot.language.steps.step_options import (
     DEFAULTS,
@@ -72,7 +72,7 @@ def read_flow(
     definitions = read_definitions(fields)
     variables = {name: _at_home(variable, bot.timezone) for name, variable in _VARS.read(fields).items()}
     start = _START.read(fields)
-    defaults = (_DEFAULTS.read(fields) or Defaults()).over(bot.defaults)
+    defaults = (_DEFAULTS.read(fields) or Defaults()).inheriting_from(bot.defaults)
     known, handlers = {**bot.common, **variables}, extensions.handlers
     kinds = all_kinds(extensions.verbs) if extensions.verbs else KINDS
     reading = ReadContext(
@@ -207,7 +207,7 @@ _NAME = KeySpec("flow", NAME, "The flow's name.", required=True)
 _ABOUT = KeySpec("about", STRING, "Its purpose, for people who read the file.")
 _START = KeySpec(
     "start",
-    opened(
+    as_fields(
         KeySet(_START_WORDS, MATCH, PATTERN, _EVENT, _MEANT, _EXAMPLES, _TITLE, _OTHERWISE, _CONTACT, _BUSY),
         "{words: [hi, hello]}",
     ),
@@ -218,7 +218,7 @@ _INTERRUPTED = KeySpec(
     one_of("resume", "drop", "ask"),
     "What happens to it when another flow interrupts it; without this key none can.",
 )
-_SLOT_NAMES: Form[Mapping[str, Mark] | None] = made(one_or_several(with_mark(LISTED_NAME)), dict)
+_SLOT_NAMES: Form[Mapping[str, Mark] | None] = mapped(one_or_several(with_mark(LISTED_NAME)), dict)
 _FILL = KeySpec("fill", _SLOT_NAMES, "The questions.", required=True)
 _MODEL = KeySpec(
     "model",
@@ -227,7 +227,7 @@ _MODEL = KeySpec(
 )
 _SLOTS = KeySpec(
     "slots",
-    either(_SLOT_NAMES, opened(KeySet(_FILL, _MODEL), "{fill: [size, day], model: true}")),
+    either(_SLOT_NAMES, as_fields(KeySet(_FILL, _MODEL), "{fill: [size, day], model: true}")),
     "Questions of it that one message can answer together, before they are asked, and correct afterwards.",
 )
 _WORDS = KeySpec("words", WORDS, "Words that are understood in all of it.")
@@ -239,7 +239,7 @@ _DEFAULTS = KeySpec(
 )
 _STEPS = KeySpec("steps", raw_node(ANY), "Its steps, in order: it begins with the first.", required=True)
 FLOW_KEYS = KeySet(_NAME, _ABOUT, _START, _INTERRUPTED, _SLOTS, _WORDS, _VARS, DEFINE, _DEFAULTS, _STEPS)
-"""The keys of a flow. What stands under `steps` depends on the kinds of step that the bot has."""
+"""The keys of a flow. The values under `steps` depend on the kinds of step that the bot has."""
 
 
 def _read_slots(fields: Fields) -> tuple[Mapping[str, Mark], Mark | None]:
@@ -254,7 +254,7 @@ def _read_slots(fields: Fields) -> tuple[Mapping[str, Mark], Mark | None]:
 
 
 def _read_steps(fields: Fields, defaults: Defaults, reading: ReadContext) -> dict[str, Step]:
-    """The steps; something that leads nowhere stands in place of those of which nothing could be read."""
+    """The steps; one that cannot be read is replaced by a placeholder."""
     node = _STEPS.read(fields)
     if node is None:
         return {}
@@ -348,15 +348,16 @@ def _read_step(key: Scalar, node: Node, inherited: Defaults, reading: ReadContex
     kind_class = reading.kinds[verbs[0]]
     fields = _step_keys(kind_class, reading.kinds).open(node, problems, what)
     options = read_step_options(fields, saves=kind_class.saves)
-    defaults = options.defaults.over(inherited)
+    defaults = options.defaults.inheriting_from(inherited)
     instead = options.defaults.window_closed if options.brings_later else None
     read = replace(reading, step=name, save=options.save, errors=defaults.errors or {}, instead=instead)
     kind = kind_class.read(fields, read)
-    _refuse_options(fields, kind)
-    if kind.waits:
+    facts = kind.facts()
+    _refuse_options(fields, facts)
+    if facts.waits:
         step_options.check_reminder(fields, options.defaults.remind, defaults.timeout)
     said = fingerprint(node, without=("renamed_from", "report"))  # for a new name alone nobody is asked anew
-    step = Step(name, key.mark, kind, options, defaults, said, written=_in_a_line(node.get(kind_class.verb)))
+    step = Step(name, key.mark, kind, facts, options, defaults, said, written=_in_a_line(node.get(kind_class.verb)))
     return _with_definitions(step) if problems.definitions else step
 
 
@@ -367,9 +368,10 @@ def _with_definitions(step: Step) -> Step:
 
 
 def placeholder_step(name: str, mark: Mark) -> Step:
-    """What stands in place of a step."""
+    """A step that replaces another one which could not be read."""
     options = read_step_options(Fields(Map(mark, ()), Problems(), name), saves=False)
-    return Step(name, mark, UnreadStep(), options, Defaults(), "")
+    kind = UnreadStep()
+    return Step(name, mark, kind, kind.facts(), options, Defaults(), "")
 
 
 def _in_a_line(node: Node | None) -> str:
@@ -412,7 +414,10 @@ def _verbs(node: Map, problems: Problems, what: str, kinds: Mapping[str, type[St
 
 
 def _step_keys(kind: type[StepKind], kinds: Mapping[str, type[StepKind]]) -> KeySet:
-    """What may stand on a step of a kind. An outcome that is not written is reported as one that leads nowhere."""
+    """The keys that a step of a kind may have.
+
+    An unwritten outcome is no missing key: it is reported as one that leads nowhere.
+    """
 
     def elsewhere(key: str) -> str:
         verbs = [verb for verb, each in kinds.items() if key in each.keys.names or (key == SAVE.name and each.saves)]
@@ -425,45 +430,45 @@ def _step_keys(kind: type[StepKind], kinds: Mapping[str, type[StepKind]]) -> Key
     return KeySet(*own, *general, elsewhere=elsewhere)
 
 
-def _refuse_options(fields: Fields, kind: StepKind) -> None:
-    """Report the options that have no effect on a step of this kind."""
-    waits_for = "an agent, not for the contact" if kind.ignores_messages else "no answer"
+def _refuse_options(fields: Fields, facts: StepFacts) -> None:
+    """Report the options that have no effect on a step of this facts."""
+    waits_for = "an agent, not for the contact" if facts.ignores_messages else "no answer"
     nobody = f"the step waits for {waits_for}", "put it on a step that waits for an answer"
     anything = "the step takes every reply", "remove it"
     nowhere = "every outcome has a target of its own", "remove it"
     refused = {}
-    if not kind.waits:
-        timeout = () if kind.ignores_messages else (step_options.TIMEOUT,)
+    if not facts.waits:
+        timeout = () if facts.ignores_messages else (step_options.TIMEOUT,)
         refused = {key.name: nobody for key in (step_options.RETRY, step_options.REMIND, *timeout)}
-    if not kind.hears_signals:
+    if not facts.hears_signals:
         refused[step_options.SIGNALS_HERE.name] = "the step waits for nothing that lasts", "put it on a step that waits"
-    if not kind.takes_words:
+    if not facts.takes_words:
         refused[step_options.WORDS_HERE.name] = nobody
-    if not kind.can_gather:
+    if not facts.can_gather:
         free = "only what the contact writes in its own words is gathered"
         refused[step_options.GATHER.name] = free, "put it on a question for a text, or on an ai step"
     if (
-        not kind.waits or kind.takes_pending_input or kind.can_bring_later
+        not facts.waits or facts.takes_pending_input or facts.can_bring_later
     ):  # which waits while the window is closed only
         only = "only the answer to a question has visits counted anew"
         refused[step_options.RESET.name] = only, "put it on a question"
-    if kind.takes_pending_input or (kind.can_bring_later and kind.waits):
+    if facts.takes_pending_input or (facts.can_bring_later and facts.waits):
         refused[step_options.RETRY.name] = anything
-    if not any(outcome.falls is DefaultTarget.THEN for outcome in kind.outcomes().values()):
+    if not any(outcome.falls is DefaultTarget.THEN for outcome in facts.outcomes.values()):
         refused[step_options.THEN.name] = nowhere
     for key, (why, fix) in refused.items():
         if fields.has(key):
             fields.report("E123", fields.mark_of(key), f'"{key}" has no effect: {why}', fix)
-    _refuse_wait(fields, kind)
+    _refuse_wait(fields, facts)
 
 
-def _refuse_wait(fields: Fields, kind: StepKind) -> None:
+def _refuse_wait(fields: Fields, facts: StepFacts) -> None:
     """Report a `wait` in the `window_closed` of a step that has no message to bring later, or brings it anyway."""
     closed, key = fields.raw(step_options.WINDOW_CLOSED_HERE.name), step_options.WAIT.name
-    if kind.can_bring_later or not isinstance(closed, Map) or closed.get(key) is None:
+    if facts.can_bring_later or not isinstance(closed, Map) or closed.get(key) is None:
         return
     why, fix = "only the message of a `say` can wait", "remove it, or put it on a `say`"
-    if kind.asks and kind.needs_window:
+    if facts.asks and facts.needs_window:
         why, fix = "a question is asked again anyway, when the contact answers the template", "remove it"
     fields.report("E123", closed.key_mark(key), f'window_closed: "{key}" has no effect: {why}', fix)
 
@@ -485,7 +490,7 @@ def _step_of(kind: type[StepKind]) -> Schema:
 
 
 def intents_flow(bot: BotDefinition, flows: Mapping[str, Flow], problems: Problems) -> Flow | None:
-    """The flow in which a model says which of these flows a message is about; None if none of them says what it is about."""
+    """The flow in which a model says which of these flows a message is about; None if no flow has an `about`."""
     triggers = [flow.trigger for flow in flows.values() if flow.trigger is not None and flow.trigger.intent is not None]
     intents = tuple(trigger.intent for trigger in triggers if trigger.intent is not None)
     if not triggers:
@@ -513,7 +518,7 @@ def _generated_flow(
 ) -> Flow:
     """A flow of one step that is written in no file."""
     options = read_step_options(Fields(Map(mark, ()), problems, name), saves=False)
-    steps = {step: Step(step, mark, kind, options, defaults, fingerprint=name)}
+    steps = {step: Step(step, mark, kind, kind.facts(), options, defaults, fingerprint=name)}
     return with_transitions(Flow(name, mark, about, Trigger(mark, otherwise=True), {}, defaults, {}, steps), problems)
 
 
@@ -546,18 +551,18 @@ class _Resolver:
             yield self._leading(f"errors.{name}", transition)
         if step.options.visits is not None:
             yield self._leading("visits.else", step.options.visits.otherwise)
-        if step.kind.waits and "other" not in own:
+        if step.facts.waits and "other" not in own:
             yield from self._retry()
-        elif step.kind.waits and step.options.defaults.retry is not None:
+        elif step.facts.waits and step.options.defaults.retry is not None:
             fix = "keep one: `other` takes every reply that is no answer"
             mark = step.options.defaults.retry.mark
             self._problems.add("E124", mark, f'step "{step.name}": "retry" has no effect beside "other"', fix)
         remind = step.defaults.remind
-        if step.kind.waits and remind is not None:
+        if step.facts.waits and remind is not None:
             if remind.after is None:
                 self._problems.add("E130", remind.mark, "remind has no `after`", "add after: and a duration")
             yield self._repeating("remind", remind.transition)
-        if (step.kind.waits and not step.waits_for_ever) or step.timeout is not None:
+        if (step.facts.waits and not step.waits_for_ever) or step.timeout is not None:
             yield self._timeout()
         for name, heard in signal_outcomes(step.signals):
             transition = heard.transition
@@ -620,9 +625,9 @@ class _Resolver:
         written = self._step.name, name, target, transition.mark, transition
         if transition.then is None or transition.then.text != STAY:
             return ResolvedTransition(*written, success=success)
-        kind = self._step.kind
+        facts = self._step.facts
         by_answer = name in self._step.outcomes or name.startswith("errors.")
-        if not kind.waits or kind.takes_pending_input or not by_answer:
+        if not facts.waits or facts.takes_pending_input or not by_answer:
             what = f'step "{self._step.name}": {name}: "stay" leads nowhere, because no answer was given'
             fix = "write it where an answer leads, or a failure, of a step that waits for one; or write another target"
             self._problems.add("E110", transition.then.mark, what, fix)

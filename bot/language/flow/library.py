@@ -85,7 +85,10 @@ class TriggerIndex:
 
     @classmethod
     def of(cls, flows: Mapping[str, Trigger], contact: str) -> Self:
-        """Index triggers, by their flows. Those for such contacts alone come first; else the order of the flows decides."""
+        """Index triggers, by their flows.
+
+        Those for such contacts alone come first; else the order of the flows decides.
+        """
         triggers = [(name, trigger) for name, trigger in flows.items() if contact in trigger.contacts]
         triggers.sort(key=lambda found: found[1].contact is None)
         phrases = [(word, name, trigger.how) for name, trigger in triggers for word, _ in trigger.words]
@@ -102,7 +105,7 @@ class TriggerIndex:
         )
 
     def by_texts(self, texts: Iterable[str]) -> TriggerMatch | None:
-        """What the first of these texts starts that starts anything."""
+        """The flow that these texts start: the first text that starts any flow decides."""
         for text in texts:
             found = self._by_text(text)
             if found is not None:
@@ -110,7 +113,9 @@ class TriggerIndex:
         return None
 
     def _by_text(self, text: str) -> TriggerMatch | None:
-        """By a whole word, else by a pattern, else by a word that it has in it, else by one that it comes close to."""
+        """The flow by a whole word, else by a pattern, else by a word in the text, else by a word that the text comes
+        close to.
+        """
         whole = self.words.get(normalise(text))
         if whole is not None:
             return TriggerMatch(whole)
@@ -130,11 +135,11 @@ class TriggerIndex:
 
 
 Triggers = Mapping[str, TriggerIndex]
-"""What starts flows, for each of `CONTACTS`: those who have never been in a flow, and the others."""
+"""The triggers for each of `CONTACTS`: contacts who have never been in a flow, and the others."""
 
 
 def _first_of(found: Iterable[tuple[str, str]]) -> dict[str, str]:
-    """What stands under each key first."""
+    """The first name for each key."""
     firsts: dict[str, str] = {}
     for key, name in found:
         firsts.setdefault(key, name)
@@ -176,7 +181,7 @@ class Library:
         return replace(self, addresses=addresses)
 
     def busy_policy(self, where: str, busy: str | None) -> str:
-        """What becomes of a start of ``flow`` or ``flow/step`` while the contact is in a flow: as it says, else as the flow says."""
+        """The policy for a start of ``flow`` or ``flow/step`` during another flow: ``busy``, else the flow's own."""
         flow = self.flows.get(where.removeprefix("/").partition("/")[0])
         own = None if flow is None or flow.trigger is None else flow.trigger.busy
         return busy or own or "after"
@@ -191,9 +196,12 @@ class Library:
 
     @property
     def asks_models(self) -> bool:
-        """True if any step asks a model. Without one, nobody is asked what a message is about, or which answers it holds."""
+        """True if any step asks a model.
+
+        Without one, nobody is asked what a message is about, or which answers it holds.
+        """
         flows = (flow for flow in self.flows.values() if flow.name not in MADE_FLOWS)
-        return any(step.kind.asks_models for flow in flows for step in flow.steps.values())
+        return any(step.facts.asks_models for flow in flows for step in flow.steps.values())
 
     def without_model(self) -> "Library":
         """The same bot where there is no model to ask what a message is about, or which answers it holds."""
@@ -254,7 +262,9 @@ class LoadResult:
 
 
 def load(sources: Iterable[Source], extensions: Extensions, documents: Iterable[Source] = ()) -> LoadResult:
-    """Read and check all files of a bot. All problems are found at once; those of locales only where the flows have none.
+    """Read and check all files of a bot.
+
+    All problems are found at once; those of locales only where the flows have none.
 
     ``extensions`` are what its Python adds, ``documents`` its text files, which AI turns may know.
     """
@@ -281,7 +291,7 @@ def load(sources: Iterable[Source], extensions: Extensions, documents: Iterable[
 
 @immutable
 class _Loading:
-    """What documents are read with. ``unread`` are the files of which something could not be read."""
+    """The context in which documents are read. ``unread`` are the files that could not be read in full."""
 
     extensions: Extensions
     texts: Mapping[str, str]
@@ -299,8 +309,8 @@ class _Loading:
         return bot, flows
 
     def _forgive(self, documents: Documents, problems: Problems) -> None:
-        """Drop the problems of what is missing, where it may be in a file that could not be read, or under a misspelt key:
-        of the same step, of its flow, or of the bot.
+        """Drop the problems of what is missing, where it may be in a file that could not be read, or under a misspelt
+        key: of the same step, of its flow, or of the bot.
         """
         all_of_it = BOT_FILE in self.unread or not documents.bots
         problems.drop((*MISSING, NO_VARIABLE), None if all_of_it else self.unread | problems.undeclared)
@@ -363,8 +373,8 @@ def _the_flows(
 def _sound(
     loading: "_Loading", documents: Documents, flows: Mapping[str, Flow], problems: Problems
 ) -> dict[str, Flow] | None:
-    """The flows without steps that have problems; None where one is in ``bot.yml``, or a document or the name of a flow was not
-    read at all.
+    """The flows without steps that have problems; None where one is in ``bot.yml``, or a document or the name of a flow
+    was not read at all.
     """
     parts = PartIndex(documents)
     found = [parts.of(problem) for problem in problems.sorted()]
@@ -454,6 +464,6 @@ def _written_uses(library: Library) -> Iterator[TemplateUse]:
             own = step.defaults.window_closed
             if own is not None and own is not inherited and own is not of_flow:
                 yield TemplateUse(step.mark, own)
-            for sent in step.kind.sends():
+            for sent in step.facts.sends:
                 if isinstance(sent, SentTemplate):
                     yield TemplateUse(step.mark, sent.notice, sent.replies)

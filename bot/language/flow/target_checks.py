@@ -57,7 +57,7 @@ class Targets:
             for step in flow.steps.values():
                 for schedule in step.options.schedule:
                     self._check_target(schedule.target, flow)
-                for start in step.kind.flows_started():
+                for start in step.facts.flows_started:
                     self._check_target(start.target, flow)
 
     def _check_defaults(self, defaults: Defaults) -> None:
@@ -74,7 +74,7 @@ class Targets:
         step = None if flow is None else flow.steps.get(transition.then.text)
         if step is None and flow is not None and is_name(transition.then.text) and transition.then.text not in RESERVED:
             return  # which is a problem of the target
-        if step is None or not (step.kind.asks or step.unread):
+        if step is None or not (step.facts.asks or step.unread):
             what = f'"{transition.then.text}" asks nothing that could be corrected'
             fix = "write `then`" if flow is None else f"name a step of flow {flow.name} with a question"
             self._problems.add("E110", transition.then.mark, what, fix)
@@ -134,7 +134,7 @@ class Targets:
         return step not in flow.steps and flow.mark.path not in self._unread
 
     def check_flow(self, name: str, mark: Mark, fix: str = "") -> None:
-        """A flow of this name is there. ``fix`` is what to do if there is none, where more is known than the name."""
+        """Check that a flow of this name exists. ``fix`` replaces the usual fix, where more than the name is known."""
         if name and not self._unread and name not in self._flows:
             fix = fix or did_you_mean(name, self._flows, "add a flow of this name")
             self._problems.add("E103", mark, f'no flow "{name}"', fix)
@@ -160,8 +160,9 @@ def check_loops(flows: Mapping[str, Flow], failing: Collection[str], problems: P
 
 
 class _Leads(NamedTuple):
-    """Where a turn can go on to from a step: into the flows that it runs, past them and its own work, and past its bound
-    on visits. `None` is the end of the flow. ``freely``: those past its work that no bound on visits counts.
+    """The places to which a turn can go on from a step: into the flows that it runs, past them and its own work, and
+    past its bound on visits. `None` is the end of the flow. ``freely``: those past its work that no bound on visits
+    counts.
     """
 
     runs: list[StepId]
@@ -170,13 +171,17 @@ class _Leads(NamedTuple):
     used_up: list[StepId | None]
 
     def on(self, past: list[StepId | None], through: Collection[StepId]) -> list[StepId | None]:
-        """Where a turn goes on to in the flow: ``past`` where the step can be, as the flows can that begin at ``through``."""
+        """The places to which a turn goes on in the flow: ``past`` where the step can be, as the flows can that begin
+        at ``through``.
+        """
         passes = not self.runs or any(first in through for first in self.runs)
         return [*self.used_up, *(past if passes else ())]
 
 
 def _onward(flows: Mapping[str, Flow], failing: Collection[str]) -> dict[StepId, list[StepId]]:
-    """Where a turn can go on to from each step, again and again: by its ways, into a flow that it runs, and past that."""
+    """The places to which a turn can go on from each step, again and again: by its ways, into a flow that it runs, and
+    past that.
+    """
     steps = {(flow.name, step.name): step for flow in flows.values() for step in flow.steps.values()}
     leads = {place: _leads(place, step, flows, failing) for place, step in steps.items()}
     through = _through(leads)
@@ -187,24 +192,25 @@ def _onward(flows: Mapping[str, Flow], failing: Collection[str]) -> dict[StepId,
 
 
 def _leads(place: StepId, step: Step, flows: Mapping[str, Flow], failing: Collection[str]) -> _Leads:
-    """A bound on visits counts them in each frame; `again` is none.
+    """The places to which a step leads in the same turn. Visits are counted in each frame; `again` is no visit.
 
-    A failure leads on where it comes from outside, again and again: of calls, refusals and flows that fail, not of texts.
+    A failure leads on if it comes from outside and can repeat: from calls, refusals and flows that fail, not from
+    texts.
     """
 
     def places(transitions: Iterable[ResolvedTransition]) -> list[StepId | None]:
         return [_place(resolved.target, place, flows) for resolved in transitions if resolved.target is not None]
 
     bounded = step.options.visits is not None and step.transitions["visits.else"].target != AGAIN
-    passes = not step.kind.pauses or (step.kind.rest is not None and step.kind.rest.over)
-    run_fails = any(run.flow in failing for run in step.kind.flows_run())
+    passes = not step.facts.pauses or (step.facts.waits_for is not None and step.facts.waits_for.over)
+    run_fails = any(run.flow in failing for run in step.facts.flows_run)
     fails = run_fails or "errors.else" in step.outcomes or step.refusal is not None
     past = [
         resolved
         for name, resolved in step.transitions.items()
-        if passes and (fails or not name.startswith("errors.")) and not (step.kind.pauses and _is_later(name))
+        if passes and (fails or not name.startswith("errors.")) and not (step.facts.pauses and _is_later(name))
     ]
-    runs = (flows[run.flow] for run in step.kind.flows_run() if run.flow in flows and flows[run.flow].steps)
+    runs = (flows[run.flow] for run in step.facts.flows_run if run.flow in flows and flows[run.flow].steps)
     return _Leads(
         [(flow.name, flow.first) for flow in runs],
         places(past),
@@ -264,7 +270,7 @@ def _circle_from(place: StepId, onward: Mapping[StepId, list[StepId]], done: set
 
 
 def _targets_beside_save(flow: Flow) -> frozenset[Mark]:
-    """Where the targets of choices stand whose question saves something: a value may be meant."""
+    """The places of targets of choices whose question saves something: a value may be meant."""
     saving = (step.outcomes.items() for step in flow.steps.values() if step.options.save is not None)
     choices = (outcome.transition for outcomes in saving for name, outcome in outcomes if name.startswith("["))
     return frozenset(each.then.mark for each in choices if each is not None and each.then is not None)
@@ -274,7 +280,8 @@ def _targets_beside_save(flow: Flow) -> frozenset[Mark]:
 
 
 def failing_flows(flows: Mapping[str, Flow], words: Words, *, texts: bool = False) -> frozenset[str]:
-    """The flows that can end because a step failed: what it asked for did, or a flow that it runs; ``texts``: or a text.
+    """The flows that can end because a step failed: what it asked for did, or a flow that it runs; ``texts``: or a
+    text.
 
     A flow ends like the flow to which a transition of it leads; ``words`` are those of the bot.
     """
@@ -294,7 +301,7 @@ def _can_fail(flow: Flow, failing: Collection[str], words: Words, texts: bool) -
 
 
 def _ends_failed(step: Step, failing: Collection[str], texts: bool) -> bool:
-    runs = any(run.flow in failing for run in step.kind.flows_run())
+    runs = any(run.flow in failing for run in step.facts.flows_run)
     fails = texts or runs or "errors.else" in step.outcomes or step.refusal is not None
     return fails and any(
         resolved.target == END for name, resolved in step.transitions.items() if name.startswith("errors.")

@@ -1,7 +1,7 @@
 """Locales (`locales/id.yml`), and the bot's documents in other languages: the same trees with translated texts.
 
-Answers and words of every language are understood in all of them. `bot locales extract` writes a locale's missing texts,
-with the originals as comments.
+Answers and words of every language are understood in all of them. `bot locales extract` writes a locale's missing
+texts, with the originals as comments.
 """
 
 from collections import Counter
@@ -33,7 +33,7 @@ TITLE, WORDS = "title", "words"  # what is said of something that has a title, o
 
 @immutable
 class Locale:
-    """What is said in one language: texts in place of the written ones, and words beside them, by the path."""
+    """The texts of one language, by path: texts that replace the written ones, and words beside them."""
 
     language: str
     texts: Mapping[Path, Node] = field(default_factory=dict)
@@ -41,8 +41,8 @@ class Locale:
     unknown: tuple[tuple[Path, Node], ...] = ()  # what is not there to be said
 
     def missing(self, spots: Iterable[Spot]) -> Iterator[Spot]:
-        """What this language has no text of its own for."""
-        return (spot for spot in spots if spot.needed and spot.path not in self.texts)
+        """The texts that this language does not translate."""
+        return (spot for spot in spots if spot.required and spot.path not in self.texts)
 
 
 def all_spots(documents: Documents, kinds: Mapping[str, type[StepKind]]) -> tuple[Spot, ...]:
@@ -132,7 +132,7 @@ class _LocaleReading:
                 self._problems.add("E104", key.mark, what, self._instead(key.text, value, path))
 
     def _instead(self, key: str, value: Node, path: Path) -> str:
-        """What to do about a key that says nothing here."""
+        """The fix for a key that translates nothing here."""
         there = f"there are {', '.join(self._below(path))}"
         if key in ("steps", "flow"):
             return f"the name of a flow is a key, and those of its steps stand below it: {there}"
@@ -165,14 +165,14 @@ def _is_empty(node: Node) -> bool:
 
 @immutable
 class Translations:
-    """What there is to say in a bot's documents, and what each locale says of it."""
+    """The texts in a bot's documents, and their translations in each locale."""
 
     documents: Documents
     spots: tuple[Spot, ...] = ()
     locales: Mapping[str, Locale] = field(default_factory=dict)
 
     def spoken(self, language: str | None) -> Documents:
-        """The documents in a language, None: in their own. What it does not say stays as it is written."""
+        """The documents in a language, None: in their own. Untranslated texts stay as they are written."""
         if not self.locales:
             return self.documents
         exchange = _Exchange(self.locales.get(language or "", Locale("")), self.locales.values())
@@ -221,7 +221,7 @@ def read_translations(documents: Documents, extensions: Extensions, problems: Pr
 
 
 class _Exchange:
-    """What is put in place of what, by where that stands."""
+    """The replacements of one language, by the place of the original."""
 
     def __init__(self, own: Locale, locales: Iterable[Locale]) -> None:
         self._own = own
@@ -266,7 +266,7 @@ class _Exchange:
             self._put(spot, replace(shown, also=also, origin=None if shown is spot.node else spot.node.text))
 
     def _put(self, spot: Spot, scalar: Scalar) -> None:
-        """In place of a key, or of an item of a list."""
+        """Put a text in place of a key, or of an item of a list."""
         (self._values if spot.value is None else self._keys)[spot.node.mark] = scalar
 
     def _foreign(self, spot: Spot) -> Iterator[str]:
@@ -310,7 +310,7 @@ class _Exchange:
 HEAD = "# What the bot says in"
 """How a file begins that notes the originals: in one that somebody began by hand a comment may be anything."""
 WAS = "was:"
-"""What stands before an original that the flow does not say any more, although its translation does."""
+"""The mark before an original that is no longer in the flow, while its translation still stands."""
 _HEAD = f"""\
 {HEAD} {{language}}. Beside each text stands the original; what is left empty is said as that.
 # `bot locales extract {{language}}` adds what is new and keeps what is here, but for comments.
@@ -327,7 +327,7 @@ class Originals:
 
     @classmethod
     def of(cls, locale: Map, text: str) -> "Originals":
-        """Those of a file, from its tree and its text; none where it does not begin as `bot locales extract` writes it."""
+        """The originals of a file, from its tree and its text; empty unless `bot locales extract` wrote it."""
         if not text.startswith(HEAD):
             return cls()
         alone = {found.mark.line: found.text for found in comments(locale.mark.path, text) if found.alone}
@@ -374,7 +374,7 @@ def extracted(spots: Iterable[Spot], locale: Locale, before: str = "", noted: Or
 
 @dataclass(slots=True)
 class _Branch:
-    """What stands under a key: further keys, or a value, which may be missing still."""
+    """The contents of a key: further keys, or a value, which may still be missing."""
 
     below: dict[str, "_Branch"] = field(default_factory=dict)
     value: Any = None
@@ -383,11 +383,11 @@ class _Branch:
 
 def _is_shown(spot: Spot, locale: Locale) -> bool:
     hears = spot.part in (Part.WORD, Part.WORDS)
-    return spot.needed or hears or spot.path in locale.texts or spot.path in locale.words
+    return spot.required or hears or spot.path in locale.texts or spot.path in locale.words
 
 
 def _values(spot: Spot, locale: Locale, *, has_more: bool) -> Iterator[tuple[Path, Any]]:
-    """Where something is said of a spot, and what; beside further keys it has a key of its own."""
+    """The path and the value of a spot; a value beside further keys has a key of its own."""
     words = [word.text for word in locale.words.get(spot.path, ())]
     heard = words or None
     written = locale.texts.get(spot.path)

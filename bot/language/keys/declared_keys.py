@@ -6,9 +6,10 @@
 
     VISITS.read(fields)  -> what `read_visits` returns; None where the key is not written
 
-From a `KeySet` follow the schema for editors, the texts that a locale translates, which keys are known, and which are missing.
-Forms are made of forms: `nested` is a map of known keys, `map_of` one of free names, `one_or_several` a list, and `either` a
-short form or a map. A reader that must know its step or its bot gets a map `opened`, or a node as it is (`as_node`).
+From a `KeySet` follow the schema for editors, the texts that a locale translates, which keys are known, and which are
+missing. Forms are made of forms: `nested` is a map of known keys, `map_of` one of free names, `one_or_several` a list,
+and `either` a short form or a map. A reader that must know its step or its bot gets the map `as_fields`, or a node as
+it is (`as_node`).
 """
 
 import re
@@ -45,7 +46,7 @@ Written = TypeVar("Written", covariant=True)
 
 @immutable
 class Form(Generic[Written]):
-    """What a value is: its schema, its reader, and the shape of its texts; None: contacts read none of it.
+    """The form of a value: its schema, its reader, and the shape of its texts (None: contacts read none of it).
 
     A reader gets the node, where problems go, and what the value is called in them. ``absent`` is the value of a key
     that is not written.
@@ -83,7 +84,7 @@ class KeySpec(Generic[Written]):
         return fields.has(self.name)
 
     def mark(self, fields: Fields) -> Mark:
-        """Where its value stands; where the map begins if it is not written."""
+        """The place of its value; the map's own if it is not written."""
         return fields.mark_of(self.name)
 
     def report(self, fields: Fields, code: str, what: str, fix: str) -> None:
@@ -97,8 +98,9 @@ def read_over(key: KeySpec[T], fields: Fields, inherited: T | None) -> T:
 
 
 class KeySet:
-    """The keys that a map may have; ``most`` of them at once, where that is said. ``elsewhere``: what to do with a key that
-    belongs somewhere else, or an empty text.
+    """The keys that a map may have; ``most`` of them at once, where that is said.
+
+    ``elsewhere``: what to do with a key that belongs somewhere else, or an empty text.
     """
 
     def __init__(
@@ -139,10 +141,12 @@ class KeySet:
     def open(
         self, node: Node, problems: Problems, what: str, form: str = "key: value", *, others: bool = False
     ) -> Fields:
-        """The map, to be read key by key. Reported are unknown keys, else missing ones; and what is no map, with ``form`` to write.
+        """The map, to be read key by key.
 
-        A map or a list under a misspelt key is read, so that what refers to it is no problem too. ``others``: further keys
-        may stand there, and only one that is like a missing one is reported.
+        Reported are unknown keys, else missing ones; and what is no map, with ``form`` to write.
+
+        A map or a list under a misspelt key is read, so that what refers to it is no problem too. ``others``: further
+        keys may stand there, and only one that is like a missing one is reported.
         """
         found = map_in(node, problems, what, form)
         if found is None:
@@ -164,7 +168,7 @@ class KeySet:
         return fields
 
     def values(self, fields: Fields) -> dict[str, Any]:
-        """What is written under these keys, by name."""
+        """The written values of these keys, by name."""
         return {key.name: key.read(fields) for key in self.keys if key.written(fields)}
 
 
@@ -186,12 +190,12 @@ def nested(known: KeySet, read: Callable[[Fields], T], form: str = "key: value")
     return Form(known.schema(), of, known.texts or None)
 
 
-def opened(known: KeySet, form: str = "key: value") -> Form[Fields | None]:
+def as_fields(known: KeySet, form: str = "key: value") -> Form[Fields | None]:
     """A map of known keys, for a reader that needs to know more than its keys."""
     return nested(known, lambda fields: fields, form)
 
 
-def opened_by(key: str, having_it: KeySet, others: KeySet) -> Form[Fields | None]:
+def fields_by_key(key: str, having_it: KeySet, others: KeySet) -> Form[Fields | None]:
     """A map: of the keys of one set where it has this key, else of the ``others``."""
 
     def keys_of(node: Node) -> KeySet:
@@ -210,14 +214,14 @@ def map_of(
 ) -> Form[T]:
     """A map of free names, each with such a value; it is read as a whole. Editors explain the ``known`` ones.
 
-    What its names ``are`` to contacts; None: nothing.
+    ``are`` says what its names are to contacts; None: they never see them.
     """
     texts = None if value.texts is None and are is None else Keys(value.texts or {}, are)
     return Form(key_schemas.map_of(value.schema, None if known is None else known.schemas), read, texts, absent)
 
 
 def one_or_several(item: Form[T | None]) -> Form[tuple[T, ...]]:
-    """A list, or one item alone. What cannot be read is left out."""
+    """A list, or one item alone. Items that cannot be read are left out."""
     below = item.texts
     texts = None if below is None else lambda node: below if isinstance(node, Map) else Keys(below)  # by its number
 
@@ -249,8 +253,8 @@ def with_mark(form: Form[T | None]) -> Form[tuple[T, Mark] | None]:
     return Form(form.schema, read)
 
 
-def made(form: Form[T | None], make: Callable[[T], Other]) -> Form[Other | None]:
-    """The same form, of whose value something is made."""
+def mapped(form: Form[T | None], make: Callable[[T], Other]) -> Form[Other | None]:
+    """The same form, whose value is passed through a function."""
 
     def read(node: Node, problems: Problems, what: str) -> Other | None:
         value = form.read(node, problems, what)
@@ -265,7 +269,7 @@ def shared(name: str, form: Form[T]) -> Form[T]:
 
 
 def as_node(node: Node, problems: Problems, what: str) -> Node:
-    """What a reader of its own makes something of: the node as it is."""
+    """Return the node as it is, for a reader that interprets it later."""
     return node
 
 
@@ -348,7 +352,10 @@ def _boolean(node: Node, problems: Problems, what: str) -> bool:
 
 
 UNREAD_DURATION = timedelta(days=1)
-"""What is read where no duration is written, so that none is missing. Only this object says so: a day that is written is another."""
+"""The value of a duration that could not be read.
+
+Compare by identity (``is``): a day that is written is equal, but another object.
+"""
 
 
 def _duration(node: Node, problems: Problems, what: str) -> timedelta:

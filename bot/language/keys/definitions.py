@@ -14,14 +14,14 @@ Definitions = Mapping[str, Definition]
 
 
 def read_definitions(fields: Fields) -> Definitions:
-    """Read `define` of a map. What is read of the map from then on can use these names."""
+    """Read `define` of a map. All keys of the map that are read afterwards can use these names."""
     definitions = DEFINE.read(fields)
     fields.problems = fields.problems.defining(definitions)
     return definitions
 
 
 def refuse_defined(name: str, mark: Mark, definitions: Collection[str], problems: Problems) -> bool:
-    """Report that something is to give a definition a value. False: the name is none of these definitions."""
+    """Report an attempt to give a definition a value. Return False if the name is no definition."""
     if name in definitions:
         what = f'"{name}" is a definition, which nothing can give a value'
         problems.add("E301", mark, what, "give one to what it reads, or declare a variable of another name")
@@ -29,7 +29,7 @@ def refuse_defined(name: str, mark: Mark, definitions: Collection[str], problems
 
 
 def _read(node: Node, problems: Problems, what: str) -> Definitions:
-    """Read a map of names and expressions, also those of which something is wrong."""
+    """Read a map of names and expressions. Faulty expressions are read too."""
     nodes: dict[str, Node] = {}
     for key, item in entries_of(node, problems, what, '{total: "price * count"}'):
         if name_of(key, problems, "definition") is None:

@@ -17,7 +17,7 @@ _NEARLY_A_NAME = re.compile(r"[A-Za-z0-9 _{}-]+")
 
 
 class Fields:
-    """What is written under the keys of a map that `bot.language.keys.declared_keys.KeySet.open` has checked."""
+    """The values of a map whose keys `bot.language.keys.declared_keys.KeySet.open` has checked."""
 
     def __init__(self, node: Map, problems: Problems, what: str) -> None:
         self.node = node
@@ -28,11 +28,11 @@ class Fields:
 
     @property
     def mark(self) -> Mark:
-        """Where the map begins."""
+        """The place where the map begins."""
         return self.node.mark
 
     def mark_of(self, key: str) -> Mark:
-        """Where a key's value stands; the map's own mark where there is none."""
+        """The place of a key's value; the map's own if the key is not written."""
         return self._nodes.get(key, self.node).mark
 
     def raw(self, key: str) -> Node | None:
@@ -62,7 +62,7 @@ class Fields:
 
 
 def items_of(node: Node, problems: Problems, what: str, fix: str = "") -> tuple[Node, ...]:
-    """The items of a list. ``fix`` is what to do where it is none."""
+    """The items of a list. ``fix`` is what to do if the node is no list."""
     if isinstance(node, List):
         return node.items
     refuse(node, problems, what, "a list", fix)
@@ -76,7 +76,10 @@ def entries_of(node: Node, problems: Problems, what: str, form: str = "key: valu
 
 
 def map_in(node: Node, problems: Problems, what: str, form: str = "key: value") -> Map | None:
-    """The map. What is none is reported; a list of maps is read as one all the same: dashes or brackets are too many."""
+    """The node as a map. Anything else is reported.
+
+    A list of maps is merged into one: stray dashes are a common mistake.
+    """
     if isinstance(node, Map):
         return node
     entries = [entry for item in one_or_more(node) if isinstance(item, Map) for entry in item.entries]
@@ -111,7 +114,7 @@ def refuse_no_map(node: Node, problems: Problems, what: str, form: str) -> None:
 
 
 def _as_written(form: str, node: Node) -> str:
-    """What to write, with the words that are written in place of those of the example."""
+    """The form to write, with the author's words in place of the example's."""
     items = [item.entries[0][0] if isinstance(item, Map) and item.entries else item for item in one_or_more(node)]
     words = [item.text for item in items if isinstance(item, Scalar) and item.text]
     if not words:
@@ -128,8 +131,9 @@ def refuse_left_over(
     problems: Problems,
     elsewhere: Callable[[str], str] = lambda key: "",
 ) -> None:
-    """Report the keys of a map that are left over. ``known`` are the keys that it may have; ``elsewhere`` is what to do with one
-    that belongs somewhere else.
+    """Report the keys of a map that are left over.
+
+    ``known`` are the keys that it may have; ``elsewhere`` is what to do with one that belongs somewhere else.
     """
     in_braces = node.mark != node.entries[0][0].mark
     cut = False
@@ -194,7 +198,7 @@ def _is_usual(node: Scalar) -> bool:
 
 
 def plain_of(node: Node, problems: Problems) -> Any:
-    """What a node holds, as plain values. A text of which YAML makes a number is a problem."""
+    """The node as plain values. A text that YAML turns into a number is a problem."""
     refuse_altered(node, problems)
     return plain(node)
 

@@ -1,4 +1,4 @@
-"""What the keys of a bot's files take, in the terms of JSON Schema (draft-07), and what each of them says.
+"""The values and descriptions of the keys of a bot's files, in the terms of JSON Schema (draft-07).
 
 Readers declare their keys beside them. Editors complete, explain and check files by that (docs/editors.md). A reader
 knows more than a schema can say, and has the last word; what a schema refuses, it refuses too.
@@ -24,7 +24,7 @@ def not_suggested(value: Schema) -> Schema:
 
 
 def shared(name: str, schema: Schema) -> Schema:
-    """What stands in many places, and once in the whole."""
+    """A reference to a schema that is used in many places and defined once."""
     return {"$ref": f"#/definitions/{name}", _DEFINES: schema}
 
 
@@ -54,7 +54,7 @@ def record(keys: Schemas, *needed: str, most: int | None = None) -> Schema:
 def either(*members: Schema) -> Schema:
     """Any of these, of which one at the most is a list, and one a map.
 
-    What is in a list or a map is checked against that member alone: so a mistake in it is what an editor complains of.
+    The contents of a list or a map are checked against that member alone, so that an editor reports the mistake itself.
     """
     forms: list[Schema] = []
     inside: list[Schema] = []
@@ -91,7 +91,7 @@ def by_key(records: Mapping[str, Schema], complaint: str) -> Schema:
 
 
 def by_value(name: str, records: Mapping[str, Schema]) -> Schema:
-    """That of these which the value of a key names."""
+    """The schema among these that the value of a key names."""
     others = dict.fromkeys((key for each in records.values() for key in each["properties"]), not_suggested(ANY))
     about = next(iter(records.values()))["properties"][name]
     rest = {"type": "object", "properties": {**others, name: about}, "required": [name]}
@@ -125,7 +125,7 @@ def _chain(pairs: Iterable[tuple[Schema, Schema]], rest: Schema) -> Schema:
 
 ANY: Schema = {}
 NEVER: Any = False
-"""What may not be written, where the same key means something beside others."""
+"""No value at all: the key may not be written here, although it has a meaning beside other keys."""
 EMPTY: Schema = {"not": {"type": ["string", "number", "boolean", "array", "object"]}}
 """Nothing behind the colon. Said by what it is not: else editors would offer to write null."""
 STRING: Schema = {"type": "string"}

@@ -86,7 +86,7 @@ def certain_groups(pattern: Any) -> frozenset[str]:
 
 
 def _of(bracket: _Bracket, inside: str) -> list[str]:
-    """What has some text wherever a bracket takes part: its own group too, unless nothing at all fits it."""
+    """The groups that have text whenever a bracket takes part: also its own, unless it matches an empty text."""
     found = [] if bracket.either else bracket.names
     return [*found, bracket.name] if bracket.name is not None and not _fits_nothing(inside) else found
 

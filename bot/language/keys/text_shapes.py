@@ -20,7 +20,7 @@ _ADDRESS = re.compile(r"https?://\S*")
 
 
 class Part(Enum):
-    """What something is to the contacts, and so to a locale."""
+    """The role of a text for contacts, and so for a locale."""
 
     TEXT = "text"  # they read it: every language has its own
     MAY = "may"  # they see what it stands for, as an address or a file's name: it may differ in another language
@@ -32,7 +32,7 @@ class Part(Enum):
 
 TEXT, MAY, WORDS = Part.TEXT, Part.MAY, Part.WORDS
 Shape = Union[Part, "Keys", Mapping[str, "Shape"], Callable[[Node], "Shape"]]
-"""What stands under a key: a part, a map of known keys, one of any keys, or what a function says of the node."""
+"""The texts below a key: a part, a map of known keys, a map of any keys, or what a function returns for the node."""
 
 
 @immutable
@@ -48,7 +48,7 @@ class Keys:
 
 @immutable
 class Spot:
-    """One place in a flow file with something for people, and the node that stands there: a key's, or a value's."""
+    """A place in a flow file with a text for people, and its node: a key's, or a value's."""
 
     path: Path
     part: Part
@@ -61,7 +61,7 @@ class Spot:
         return self.part in (Part.TITLE, Part.HEADING, Part.WORD)
 
     @property
-    def needed(self) -> bool:
+    def required(self) -> bool:
         """True if every language needs its own: there are words in it, and not only values and addresses."""
         return self.part in (Part.TEXT, Part.TITLE, Part.HEADING) and any(map(_has_words, texts_of(self.node)))
 

@@ -1,7 +1,7 @@
 """Values checked against a handler's annotations, by pydantic.
 
-Its arguments, before the contact is asked to agree and before the call; the JSON schema that a model gets of them; the value of a
-stub, read as the handler's result.
+Its arguments, before the contact is asked to agree and before the call; the JSON schema that a model gets of them; the
+value of a stub, read as the handler's result.
 """
 
 import copy

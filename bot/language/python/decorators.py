@@ -181,7 +181,7 @@ class FunctionSpec:
     takes_now: bool
 
     def objection(self, positional: int, keywords: Collection[str]) -> str | None:
-        """Why it cannot be called with so many arguments, and with these by name; None where it can be."""
+        """The reason why it cannot be called with so many arguments, and these by name; None: it can."""
         given = positional + (self.kind == FILTER)
         try:
             self.signature.bind(*[None] * given, **dict.fromkeys(keywords))
@@ -275,7 +275,7 @@ def on(event: str, *, flow: str | None = None) -> Callable[[F], F]:
     """Declare a function that is called for an event: one of `HOOK_EVENTS`, with the arguments that it names.
 
     For an event of a conversation it is called at least once, with a stable ``idempotency_key`` for a parameter of that
-    name. What it raises is logged. Raises `BadDeclaration`.
+    name. An exception that it raises is logged. Raises `BadDeclaration`.
     """
     if event not in HOOK_EVENTS:
         fix = did_you_mean(str(event), HOOK_EVENTS, f"there are {', '.join(HOOK_EVENTS)}")

@@ -74,7 +74,9 @@ class VerbSpec:
 def step_kind(
     verb: str, *, outcomes: Iterable[str] = (), outside: bool = False, errors: Iterable[type[BaseException]] = ()
 ) -> Callable[[C], C]:
-    """Declare a class as what a verb of one's own does. Its annotations are the keys of a step, one has the verb's name.
+    """Declare a class as what a verb of one's own does.
+
+    Its annotations are the keys of a step, one has the verb's name.
 
     A step's `run` is called within the turn, where it must be pure and quick, on an instance with what the keys came
     to. It returns the value for `save`, or a `Leave`. With ``outside`` it is a call like a handler's, and each class in

@@ -76,7 +76,10 @@ SORRY = {
     "tr": "Üzgünüm, şu anda buna yanıt veremiyorum.", "ru": "Извините, сейчас я не могу на это ответить.",
     "ar": "عذرا، لا أستطيع الإجابة عن ذلك الآن.", "hi": "क्षमा करें, अभी इसका उत्तर नहीं दिया जा सकता।",
 }  # fmt: skip
-"""The text that is sent when a model fails and the flow has no text for that. A bot writes its own under `ai`, not `wordings`."""
+"""The text that is sent when a model fails and the flow has no text for that.
+
+A bot writes its own under `ai`, not `wordings`.
+"""
 
 SENTENCES = ("go_on", "old_tap", "did_you_mean", "sorry")
 """Those that are no titles: they may be as long as a message."""
@@ -86,8 +89,8 @@ _BUILT_IN = {**WORDINGS, "sorry": SORRY}
 
 
 def wording(scope: Mapping[str, Any], name: str, **values: str) -> str:
-    """One of `OWN_WORDINGS`, or ``sorry``, in the contact's language, with ``values`` put in: the bot's own, the built-in one, the
-    English one. Raises `TemplateFailed` where the bot's own cannot be rendered.
+    """One of `OWN_WORDINGS`, or ``sorry``, in the contact's language, with ``values`` put in: the bot's own, the
+    built-in one, the English one. Raises `TemplateFailed` where the bot's own cannot be rendered.
     """
     own = scope.get(OWN_WORDINGS, {}).get(name)
     if own is not None:

@@ -101,7 +101,7 @@ CODES: dict[str, str] = {
 
 @immutable(order=True)
 class Problem:
-    """One thing that is wrong, and what to do about it."""
+    """A problem: what is wrong, and what to do about it."""
 
     path: str
     line: int
@@ -112,7 +112,7 @@ class Problem:
 
     @property
     def place(self) -> tuple[str, int, int, str]:
-        """Where it is, and its code."""
+        """Its place and its code."""
         return self.path, self.line, self.column, self.code
 
     def __str__(self) -> str:
@@ -121,12 +121,14 @@ class Problem:
 
 
 class Problems:
-    """All problems found so far. ``definitions`` are the names that expressions may use where they are found, each with
-    what it stands for (`bot.language.expressions.templates.Definition`).
+    """All problems found so far.
 
-    ``unread`` are the files of which something could not be read, and nobody knows what; ``undeclared`` are those of which
-    it is only the variables, definitions or defaults of flows. ``emptied`` are the lines, by
-    file and number, of keys whose values could not be read: only these keys are known.
+    ``definitions`` are the names that expressions may use where they are found, each with what it stands for
+    (`bot.language.expressions.templates.Definition`).
+
+    ``unread`` are the files of which something could not be read, and nobody knows what; ``undeclared`` are those of
+    which it is only the variables, definitions or defaults of flows. ``emptied`` are the lines, by file and number, of
+    keys whose values could not be read: only these keys are known.
     """
 
     def __init__(self) -> None:
@@ -157,7 +159,8 @@ class Problems:
 
     def take_over(self, further: "Problems", path: str, where: str) -> None:
         """Add the problems of the same files, read again with the texts of another file, ``path``: all except those
-        whose code is known at the same place. One that stands in a different file begins with ``where``, because it only occurs there.
+        whose code is known at the same place. One that stands in a different file begins with ``where``, because it
+        only occurs there.
         """
         known = {found.place for found in self._found}
         for found in further._found:
@@ -172,7 +175,7 @@ class Problems:
         self.emptied |= further.emptied
 
     def of_line(self, line: int) -> "Problems":
-        """Those of a line."""
+        """The problems of a line."""
         found = Problems()
         found._found = {each for each in self._found if each.line == line}
         return found
@@ -221,11 +224,11 @@ CALLED_ELSEWHERE: dict[str, str | tuple[str, ...]] = {
     "required": "needed", "mandatory": "needed", "default": "value", "min": "after", "max": "before", "regex": "pattern",
     "string": "text", "str": "text", "int": "integer", "float": "number", "bool": "boolean", "array": "list",
 }  # fmt: skip
-"""What other tools call some verbs, keys and types, and what they are called here: the first that is known in a place."""
+"""Names of verbs, keys and types in other tools, with the names here: the first that is known in a place counts."""
 
 
 def called_here(word: str, candidates: Collection[str]) -> str | None:
-    """What is called here, among the candidates, as other tools call it."""
+    """The candidate that other tools call by this word."""
     elsewhere = CALLED_ELSEWHERE.get(word.lower(), ())
     return next(
         (each for each in ([elsewhere] if isinstance(elsewhere, str) else elsewhere) if each in candidates), None

@@ -11,7 +11,7 @@ MAX_PATTERN = 500  # characters
 MAX_REPEATS = 100_000  # a pattern's counts multiplied: what it may cost to compile
 QUICK_SECONDS = 0.005  # a pattern that takes longer for a text is slow for it
 SLOW_SECONDS = 0.05
-"""How long one slow pattern may take in a turn. After that none matches: the messages of other contacts wait meanwhile."""
+"""How long one slow pattern may take in a turn. After that none matches, because other contacts wait meanwhile."""
 _COUNT = re.compile(r"([0-9]{1,9})\}")
 
 
@@ -40,7 +40,10 @@ def compiled(written: str) -> Any:
 
 
 class PatternTime:
-    """What the patterns of a turn may take: each a moment, and one of them more. Those inside a ``with`` block of it share it."""
+    """The time that the patterns of a turn may take: a moment each, and more for one of them.
+
+    Patterns in its ``with`` block share it.
+    """
 
     def __init__(self) -> None:
         self.is_used = False  # one of them has taken more
@@ -63,7 +66,7 @@ def matches(pattern: Any, text: str) -> bool:
 
 
 def named_parts(pattern: Any, text: str) -> dict[str, str] | None:
-    """The texts of the pattern's named groups; None if the pattern does not match the whole text in the time that it has."""
+    """The texts of the pattern's named groups; None if the pattern does not match the whole text in its time."""
     time = _of_turn.get() or PatternTime()
     if time.is_up:
         return None

@@ -1,6 +1,7 @@
 """Times as flow files and programs write them, and calculating with them by the clock and calendar of a time zone.
 
-Weekdays and times of day (``mon-fri``, ``9:00``), durations (``2h30m``), ISO 8601, repeated times (``mon-fri at 9:00``).
+Weekdays and times of day (``mon-fri``, ``9:00``), durations (``2h30m``), ISO 8601, repeated times (``mon-fri at
+9:00``).
 """
 
 import calendar

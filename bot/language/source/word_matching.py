@@ -41,7 +41,9 @@ _PLACE = re.compile(r"[\s#(\[*_]*(\d{1,3})[\s.)\],:;!?*_]*")  # a number as peop
 
 
 def normalise(text: str) -> str:
-    """Fold case, accents, punctuation and spaces. Letters, signs and digits of every script stay, and the minus of a number.
+    """Fold case, accents, punctuation and spaces.
+
+    Letters, signs and digits of every script stay, and the minus of a number.
 
     A text of nothing but symbols (an emoji) stays itself, without its skin tone. A long text is cut (`LOOKED_AT`).
     """
@@ -149,7 +151,7 @@ def _as_words(phrase: str) -> Any:
 
 
 def quoted(phrase: str, text: str) -> str | None:
-    """The whole words of a text that a phrase repeats, whatever its spaces and capitals; None where they do not stand there.
+    """The whole words of a text that a phrase repeats, whatever its spaces and capitals; None if they are not there.
 
     ``quoted("happy  birthday", "Happy birthday, Tom!")  -> "Happy birthday"``
     """
@@ -165,7 +167,7 @@ def quoted(phrase: str, text: str) -> str | None:
 
 
 def _close(said: str, phrase: str) -> float:
-    """How like a phrase a text is, of 100; 0 where that is not enough.
+    """The similarity of a text to a phrase, up to 100; 0 if it is not enough.
 
     A slip is not in the first letter (``unable`` is not ``able``), nor in a digit (``room 12`` is not ``room 13``).
     """

@@ -77,7 +77,7 @@ def _on_its_own(text: str, line: str = "k: {}") -> str:
 
 
 def _quoted(text: str) -> str:
-    """What YAML does not print stands as its number."""
+    """The text in quotes, with unprintable characters escaped."""
     quoted = json.dumps(text, ensure_ascii=False)
     return "".join(char if char.isprintable() else _escaped(char) for char in quoted)
 

@@ -116,7 +116,7 @@ class SyntaxFault:
         )
 
     def _quote(self) -> str:
-        """What to do with the text without quotes that was read last."""
+        """The fix for the unquoted text that was read last."""
         return lookalike(self._last.value[0]) or QUOTE
 
     def _no_space(self) -> Explained | None:

@@ -1,7 +1,7 @@
-"""Reads YAML into a tree of nodes, each with its place: 1.2 core values, no aliases, no tags, no duplicate keys, bounded.
+"""Read YAML into a tree of nodes with places: 1.2 core values, no aliases, tags or duplicate keys, bounded.
 
-The tree is built from the parser's events, so nothing recurses over what somebody else wrote. Two departures from
-the core schema: ``.inf``, ``.nan`` and numbers beyond 40 characters are text, because no conversation can hold them.
+The tree is built from the parser's events, so nothing recurses over what somebody else wrote. Two departures from the
+core schema: ``.inf``, ``.nan`` and numbers beyond 40 characters are text, because no conversation can hold them.
 """
 
 import hashlib
@@ -62,7 +62,7 @@ class Map:
         return next((node for name, node in self.entries if name.text == key), None)
 
     def key_mark(self, key: str) -> Mark:
-        """Where a key stands; the map's own mark where it does not."""
+        """The place of a key; the map's own if there is no such key."""
         return next((name.mark for name, _ in self.entries if name.text == key), self.mark)
 
 
@@ -126,8 +126,8 @@ _WORDS: dict[str, bool | None] = {
 def read(path: str, text: str | bytes, problems: Problems, partly: re.Pattern[str] | None = None) -> tuple[Node, ...]:
     """Read every document of a file that is not empty. Never raises: what cannot be read becomes a problem.
 
-    A document with a syntax error is left out; those after it are read. If it begins with the pattern ``partly``, only what
-    stands under the key with the error is left out, that of a step, for example: see `Problems.emptied`.
+    A document with a syntax error is left out; those after it are read. If it begins with the pattern ``partly``, only
+    what stands under the key with the error is left out, that of a step, for example: see `Problems.emptied`.
     """
     decoded = _decoded(path, text, problems)
     if decoded is None:
@@ -186,13 +186,16 @@ def _whole(path: str, lines: list[str], line: int) -> list[Node] | None:
 
 
 def _level_meant(lines: list[str], at: int) -> int | None:
-    """How far a line may have been meant to be indented that is not like any key above; None if it is like one."""
+    """The indentation that was meant for a line that is not aligned with any key above; None if it is aligned."""
     depth, above = _indent(lines[at]), _levels_above(lines, at)
     return min(above, key=lambda level: (abs(level - depth), -level)) if above and depth not in above else None
 
 
 def _aligned(lines: list[str], at: int, meant: int) -> list[str]:
-    """The lines with one of them indented so far. What is indented like it, or further, goes along to the left."""
+    """The lines with one of them indented so far.
+
+    A move to the left takes along all lines below that are indented as far, or further.
+    """
     depth = _indent(lines[at])
     after = (number for number in range(at + 1, len(lines)) if lines[number].strip() and _indent(lines[number]) < depth)
     end = at + 1 if meant > depth else next(after, len(lines))
@@ -201,7 +204,7 @@ def _aligned(lines: list[str], at: int, meant: int) -> list[str]:
 
 
 def _levels_above(lines: list[str], at: int) -> list[int]:
-    """How far the line above is indented, and each key that it belongs to."""
+    """The indentations of the line above and of each key that it belongs to."""
     levels: list[int] = []
     for line in reversed(lines[:at]):
         if line.strip() and not line.lstrip().startswith("#") and (not levels or _indent(line) < levels[-1]):
@@ -214,7 +217,7 @@ _KEY = re.compile(r"""\s*(?:"[^"]*"|'[^']*'|[^\s"'#:,{}\[\]-][^\s"'#:,{}\[\]]*)(
 
 @immutable
 class _Block:
-    """What stands under a key of a document, or under a key of one of these: from its ``first`` line to the next key.
+    """The contents of a key of the first or second level: from its ``first`` line to the next key.
 
     ``emptied`` is the text without it, ``keys`` are the two keys, as far as they are known. ``known`` are the lines of
     keys that are left without all or a part of what belongs to them.
@@ -302,7 +305,7 @@ def parsed(text: str) -> Iterator[Any]:
 
 
 class _TooDeep(Exception):
-    """Nothing more of this document is read."""
+    """The document is nested too deeply: nothing more of it is read."""
 
 
 @mutable
@@ -426,7 +429,10 @@ class _Builder:
             above.key = None
 
     def _refuse_second(self, above: _Open, key: Scalar, first: Scalar) -> None:
-        """A key twice. Right behind a key without a value it is that one's, and so is what follows: not indented enough."""
+        """A key twice.
+
+        Right behind a key without a value it is that one's, and so is what follows: not indented enough.
+        """
         before, value = list(above.entries.values())[-1]
         if isinstance(value, Scalar) and value.value is None and not above.misplaced:
             above.misplaced = True
@@ -496,7 +502,7 @@ def comments(path: str, text: str) -> Iterator[Comment]:
 
 
 def _span(event: Any, text: str) -> tuple[int, int]:
-    """From where to where a text stands. A block begins behind its first line, where a comment may stand."""
+    """The span of a text in the file. A block begins behind its first line, where a comment may stand."""
     start, end = event.start_mark.index, event.end_mark.index
     if event.style in ("|", ">"):
         end_of_line = text.find("\n", start)

@@ -1,4 +1,4 @@
-"""What an AI step remembers while it talks: the exchange so far, and what of the running turn is still open."""
+"""The memory of an AI step: the exchange so far, and the open parts of the running turn."""
 
 from collections.abc import Mapping
 from copy import deepcopy
@@ -74,7 +74,7 @@ class Exchange:
             self.add_reply(reply, hears, pictures=pictures)
 
     def ask(self) -> None:
-        """One more request of this turn."""
+        """Note one more request of this turn."""
         self.rounds += 1
         self.spoken, self.said = [*self.spoken, *self.said], []
         self.asked = True
@@ -105,13 +105,15 @@ class Exchange:
         self.links = list(dict.fromkeys((*self.links, *short)))[-MOST_LINKS:]
 
     def note_fresh(self) -> None:
-        """What was added last has come from outside, and no model has read it yet."""
+        """Note that the message added last came from outside, and that no model has read it yet."""
         self.fresh.append(len(self.turn) - 1)
 
     def add_reply(self, reply: Reply, hears: int, *, pictures: bool = False) -> None:
-        """What the contact sent, in the contact's role: nothing of it is an instruction. With ``pictures``, also the picture.
+        """Add the contact's message, in the contact's role: nothing in it is an instruction.
 
-        Of all that they write in a turn the model gets so many characters, and the number of the others.
+        With ``pictures``, add the picture too.
+
+        The model gets ``hears`` characters of all that they write in a turn, and the number of the others.
         """
         text = from_contact(reply)
         kept = head(text, max(hears - self.characters, 0))
@@ -128,13 +130,13 @@ class Exchange:
 
     @property
     def room(self) -> int:
-        """How many characters are left for this turn."""
+        """The number of characters that are left for this turn."""
         return MOST_EXCHANGE - sum(map(_length, self.turn))
 
     def add_answer(self, calls: list[dict[str, Any]], most: int) -> None:
-        """The model's newest answer: what of it was sent, and its calls: notes first, then tools, the exit last.
+        """Add the model's newest answer: the texts that were sent, then the calls: notes, tools, and the exit last.
 
-        Of more calls than a turn may have the first one that is too many stays, to be refused, and the others go.
+        If a turn has too many calls, the first call beyond the limit stays, to be refused; the others are dropped.
         """
         calls = sorted(calls, key=_place)[: max(most - self.calls, 0) + 1]
         self.calls += len(calls)
@@ -154,7 +156,7 @@ class Exchange:
         return self.calls > most and not self.queue
 
     def add_result(self, call: Mapping[str, Any], result: str) -> None:
-        """What became of a call. Where the model knows no tools there is no role for it."""
+        """Add the result of a call. A model that knows no tools gets it as a system message."""
         room = max(self.room, MOST_REFUSAL)
         result = result if len(result) <= room else clip(result, room) if room > MOST_REFUSAL else LEFT_OUT
         if self.plain:
@@ -175,7 +177,7 @@ class Exchange:
 
     @property
     def query(self) -> str:
-        """What the facts are searched for: what the contact wrote last, and what came before it."""
+        """The query for the facts: the contact's last two messages."""
         texts = [message["content"] for message in (*self.history, *self.turn) if message["role"] == "user"]
         return "\n".join(texts[-2:])
 
@@ -193,7 +195,7 @@ def most_of_turn(hears: int, calls: int, messages: int, rounds: int) -> int:
 
 
 def from_contact(reply: Reply) -> str:
-    """What the contact sent, in words."""
+    """The contact's message in words."""
     if reply.media is not None:
         text = file_in_words(reply.media.kind, reply.media.caption)
     elif reply.location is not None:
@@ -222,7 +224,7 @@ def _length(message: WireMessage) -> int:
 
 
 def _place(call: Mapping[str, Any]) -> int:
-    """In which order calls of one answer are done: what the model claims with an exit must have been done before."""
+    """The rank of a call in its answer: notes, tools, then the exit, which claims that the others were done."""
     name = call["name"]
     return 0 if name == REMEMBER else 2 if name.startswith(LEAVE) else 1
 

@@ -1,4 +1,4 @@
-"""What an AI turn may use and may say: on the step, else what ``bot.yml`` says for all of them."""
+"""The settings of AI turns: those of the step, else those of ``bot.yml`` for all of them."""
 
 import re
 from collections.abc import Mapping
@@ -18,11 +18,11 @@ from bot.language.keys.declared_keys import (
     Form,
     KeySet,
     KeySpec,
+    as_fields,
     either,
     integer,
     number,
     one_of,
-    opened,
 )
 from bot.language.keys.fields import Fields
 from bot.language.python.decorators import HandlerSpec
@@ -30,7 +30,7 @@ from bot.language.source.problems import Problems, did_you_mean
 from bot.language.source.yaml_tree import Node, Scalar
 from bot.language.steps.message_parts import check_error_names
 from bot.language.steps.output_guard import has_letters
-from bot.language.steps.step_facts import Rest, RestFor, Spends, StepFailed
+from bot.language.steps.step_facts import Spends, StepFailed, Wait, WaitsFor
 from bot.language.steps.transition import TRANSITION
 
 _HOST = re.compile(r"([\w-]{1,63}\.)+[\w-]{2,63}")
@@ -80,7 +80,7 @@ BUDGET_ELSE = KeySpec("else", TRANSITION, "Where it leads if it is used up.", re
 def budget_key(*keys: KeySpec[Any]) -> KeySpec[Fields | None]:
     """The key `budget`, under which these stand."""
     about = "How many tokens may be used up, in one turn and in a day (UTC); a number, or unlimited."
-    return KeySpec("budget", opened(KeySet(*keys)), about)
+    return KeySpec("budget", as_fields(KeySet(*keys)), about)
 
 
 _BOT_BUDGET = budget_key(*TURN_BUDGET)
@@ -123,7 +123,7 @@ _REASONING_SPLIT = KeySpec(
 )
 _MODERATE = KeySpec(
     "moderate",
-    either(STRING, opened(KeySet(_HEARD, _SAID), "{heard: shop.polite, said: shop.polite}")),
+    either(STRING, as_fields(KeySet(_HEARD, _SAID), "{heard: shop.polite, said: shop.polite}")),
     "A handler that judges what the model hears and says, or one for each.",
 )
 
@@ -158,19 +158,19 @@ class AiSettings:
 
     ``budget`` are tokens by `TURN_BUDGET`, None where there is no bound; ``hears`` are characters of a contact's turn,
     ``calls`` those of a model's. ``messages`` is the most that one answer is sent in, ``links`` are the hosts that a
-    model may send addresses of, ``never`` are secrets that it may not say, ``heard`` and ``said`` are the handlers that
-    judge what it is given and what comes from it, ``merges``: what a contact writes while the model works is taken
-    along. ``max_tokens``, ``temperature`` and ``reasoning_split`` go to the model as they are (spec: Chat
-    request). ``tries`` is how often a model is asked that may answer a little later;
-    with ``pictures`` it is given those that contacts send.
+    model may send addresses of, ``never`` are secrets that it may not say, ``input_moderator`` and ``output_moderator``
+    are the handlers that judge what it is given and what comes from it, ``merges``: what a contact writes while the
+    model works is taken along. ``max_tokens``, ``temperature`` and ``reasoning_split`` go to the model as they are
+    (spec: Chat request). ``tries`` is how often a model is asked that may answer a little later; with ``pictures`` it
+    is given those that contacts send.
     """
 
     models: tuple[str, ...] = ()
     history: int = HISTORY
     messages: int = MESSAGES
     links: tuple[str, ...] = ()
-    heard: str | None = None
-    said: str | None = None
+    input_moderator: str | None = None
+    output_moderator: str | None = None
     budget: Mapping[str, int | None] = field(default_factory=lambda: BUDGET)
     hears: int = HEARS
     calls: int = CALLS
@@ -187,9 +187,9 @@ class AiSettings:
         tokens = self.budget
         return TokenBudget(tokens["contact"], tokens["all"], None if since is None else tokens["turn"], since)
 
-    def rest(self, within: float) -> Rest:
-        """How long a step waits until a model has answered, or all tries are over. One try takes ``within`` seconds."""
-        return Rest(RestFor.RESULT, timedelta(seconds=within * self.tries))
+    def waits_for(self, within: float) -> Wait:
+        """The wait of a step until a model has answered, or all tries are over. A try takes ``within`` seconds."""
+        return Wait(WaitsFor.RESULT, timedelta(seconds=within * self.tries))
 
     def asking(
         self,
@@ -208,8 +208,8 @@ class AiSettings:
             temperature=self.temperature,
             reasoning_split=self.reasoning_split,
             budget=self.bounds(since),
-            heard=self.heard,
-            said=self.said,
+            heard=self.input_moderator,
+            said=self.output_moderator,
             fresh=fresh,
             flow=flow,
             within=within,
@@ -218,13 +218,13 @@ class AiSettings:
         )
 
     def question(self, rules: str, text: str, flow: str, within: float) -> AskModel:
-        """One question to a model: what it does with this text of a contact, by these rules."""
+        """A single question to a model about a text of a contact, by these rules."""
         system = {"role": "system", "content": rules}
         user = {"role": "user", "content": head(text, self.hears) or NOTHING_TO_READ}
         return self.asking((system, user), (1,) if text else (), flow, within)
 
     def spends(self, rules: int, answer: int = ANSWER_TOKENS) -> Spends:
-        """What such a question may use up, with so many tokens of rules and of an answer."""
+        """The tokens that a question may use, with so many tokens of rules and of an answer."""
         return Spends(self.bounds().contact, rules + self.hears, answer)
 
     @property
@@ -239,18 +239,20 @@ def read_ai_settings(
     inherited: AiSettings | None = None,
     budget: KeySpec[Fields | None] = _BOT_BUDGET,
 ) -> AiSettings:
-    """Read the keys that stand under ``ai`` in ``bot.yml``, or on a step, which inherits the rest and has another ``budget``."""
+    """Read the keys that stand under ``ai`` in ``bot.yml``, or on a step, which inherits the rest and has another
+    ``budget``.
+    """
     inherited, busy, links = inherited or AiSettings(), _WHILE_BUSY.read(fields), _LINKS.read(fields)
     for host in links:
         if not _HOST.fullmatch(host):
             _LINKS.report(fields, "E405", f'links: "{host}" is no host', "write the host alone, like shop.example")
-    heard, said = _read_moderators(fields, handlers)
+    of_input, of_output = _read_moderators(fields, handlers)
     return replace(
         _with_own(fields, inherited, _AS_WRITTEN, budget),
         links=(*links, *inherited.links),
         never=(*_read_never(fields), *inherited.never),
-        heard=heard or inherited.heard,
-        said=said or inherited.said,
+        input_moderator=of_input or inherited.input_moderator,
+        output_moderator=of_output or inherited.output_moderator,
         merges=inherited.merges if busy is None else busy == "merge",
     )
 

@@ -1,6 +1,6 @@
 """``ai``: a model takes turns with the contact, within the transitions, tools and limits that the flow declares."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Self
 
@@ -9,10 +9,9 @@ from bot.core.immutable import immutable
 from bot.core.messages import TEXT_BODY, Message, TextMessage, clip
 from bot.core.text import is_blank
 from bot.language.expressions.templates import Template
-from bot.language.keys.declared_keys import WORDING, KeySet, KeySpec, integer, opened
+from bot.language.keys.declared_keys import WORDING, KeySet, KeySpec, as_fields, integer
 from bot.language.keys.fields import Fields
 from bot.language.keys.text_shapes import TEXT
-from bot.language.source.problems import Mark
 from bot.language.steps.ai_exchange import Exchange, is_unread
 from bot.language.steps.ai_settings import BUDGET_ELSE, STEP_BUDGET, answer_of, check_model_errors, settings_keys
 from bot.language.steps.brief import FACTS, INSTRUCTIONS, Brief, quoted_scope
@@ -20,7 +19,19 @@ from bot.language.steps.brief import WITHIN_KEY as AI_WITHIN
 from bot.language.steps.exits import EXITS, exit_outcomes
 from bot.language.steps.message_parts import check_length
 from bot.language.steps.output_guard import CUT, messages_of
-from bot.language.steps.step_facts import DefaultTarget, Need, Outcome, SentText, Spends, StepFailed, Used
+from bot.language.steps.step_facts import (
+    DefaultTarget,
+    Need,
+    Outcome,
+    SentText,
+    Spends,
+    StepFacts,
+    StepFailed,
+    UnaskedTool,
+    Used,
+    Wait,
+    WaitsFor,
+)
 from bot.language.steps.step_kind import (
     Awaited,
     KeepWaiting,
@@ -28,7 +39,6 @@ from bot.language.steps.step_kind import (
     PostponeMessage,
     ReadContext,
     Reply,
-    Sent,
     StepContext,
     StepKind,
     StepResult,
@@ -52,7 +62,7 @@ _MOST_TURNS = KeySpec("max", integer(1, 1000), "How many messages of the contact
 _TURNS_ELSE = KeySpec("else", TRANSITION, "Where the next one leads.", required=True)
 _TURNS = KeySpec(
     "turns",
-    opened(KeySet(_MOST_TURNS, _TURNS_ELSE), "{max: 6, else: end}"),
+    as_fields(KeySet(_MOST_TURNS, _TURNS_ELSE), "{max: 6, else: end}"),
     f"A bound on the contact's messages; {MOST_TURNS} by default.",
 )
 
@@ -72,10 +82,6 @@ class AiStep(StepKind):
         INSTRUCTIONS, _GREET, FACTS, TOOLS, FILL, EXITS, _OTHER, _TURNS, AI_WITHIN, *settings_keys(STEP_BUDGET)
     )
     options = frozenset({"remind", "timeout", "words", "gather"})
-    asks_models = True
-    takes_pending_input = True
-    waits = True  # between its turns, for the contact
-    can_gather = True
 
     @classmethod
     def read(cls, fields: Fields, reading: ReadContext) -> Self:
@@ -93,12 +99,27 @@ class AiStep(StepKind):
             fields.report("E105", budget_over.mark, "budget: nothing is bounded", fix)
         return cls(brief, greet, _OTHER.read(fields), most or MOST_TURNS, turns_over, budget_over)
 
-    @property
-    def gives(self) -> frozenset[str]:
-        """The variables that the model may note."""
-        return frozenset(self.brief.fill)
+    def facts(self) -> StepFacts:
+        """Return the facts. Between its turns it waits for the contact."""
+        greeting = () if self.greet is None else (self.greet,)
+        exits, tools = self.brief.exits, self.brief.tools
+        return StepFacts(
+            waits_for=Wait(WaitsFor.CONTACT),
+            takes_pending_input=True,
+            can_gather=True,
+            sends=tuple(SentText(_GREET.name, text, TEXT_BODY) for text in greeting),
+            most_messages=1,
+            outcomes=self._outcomes(),
+            uses=(*map(Used, greeting), *self.brief.uses()),
+            gives=frozenset(self.brief.fill),
+            asks_models=True,
+            needs=tuple(Need(name, exit_.name, exit_.mark) for exit_ in exits for name in exit_.needs),
+            unasked=tuple(
+                UnaskedTool(each.handler, each.unasked, each.mark) for each in tools if each.unasked is not None
+            ),
+        )
 
-    def outcomes(self) -> dict[str, Outcome]:
+    def _outcomes(self) -> dict[str, Outcome]:
         """Each exit, `other`, the ends of turns and budget where they are declared, and failures."""
         found = exit_outcomes(self.brief.exits)
         if self.other is not None:
@@ -110,28 +131,8 @@ class AiStep(StepKind):
         found["errors.else"] = Outcome(None, DefaultTarget.ERRORS, success=False)
         return found
 
-    def uses(self) -> Iterator[Used]:
-        """The greeting, the instructions and the templates of the tools."""
-        if self.greet is not None:
-            yield Used(self.greet)
-        yield from self.brief.uses()
-
-    def sends(self) -> Iterator[Sent]:
-        """The greeting."""
-        if self.greet is not None:
-            yield SentText(_GREET.name, self.greet, TEXT_BODY)
-
-    def needs(self) -> Iterator[Need]:
-        """What its exits need."""
-        return (Need(name, exit_.name, exit_.mark) for exit_ in self.brief.exits for name in exit_.needs)
-
-    def unasked(self) -> Iterator[tuple[str, str, Mark]]:
-        """Those of its tools without `confirm` that say of themselves that they change something."""
-        found = ((tool.handler, tool.unasked, tool.mark) for tool in self.brief.tools)
-        return ((name, fix, mark) for name, fix, mark in found if fix is not None)
-
     def spends(self, variables: Mapping[str, Variable]) -> Spends:
-        """What a contact can make it ask of a model."""
+        """Return the tokens that a contact can make it use."""
         settings = self.brief.settings
         merged = MOST_MERGED if settings.merges else 0
         return Spends(
@@ -145,8 +146,9 @@ class AiStep(StepKind):
     # -- the contact's side -----------------------------------------------------------------------
 
     def enter(self, context: StepContext) -> StepResult:
-        """Answer what no step has taken yet; where there is nothing, greet, or let the model begin. Put again: repeat what was
-        said last.
+        """Answer what no step has taken yet; where there is nothing, greet, or let the model begin.
+
+        Put again: repeat what was said last.
         """
         exchange = Exchange.of(context.step_state)
         if exchange.asking is not None:
@@ -181,7 +183,9 @@ class AiStep(StepKind):
         return exchange.asking is None and not (exchange.asked or exchange.overtaken or exchange.running is not None)
 
     def answer(self, context: StepContext, reply: Reply) -> StepResult | None:
-        """The contact's next turn, unless it is for `other`; or more of this one; while the model works it waits, or is taken along."""
+        """The contact's next turn, unless it is for `other`; or more of this one; while the model works it waits, or is
+        taken along.
+        """
         exchange = Exchange.of(context.step_state)
         if exchange.asking is not None:
             return self._agreed(context, exchange, reply)

@@ -60,7 +60,7 @@ class ShownChoices:
         return (ListMessage(self._with_picked(body), label, _sections(rows, label), footer),)
 
     def moves(self) -> Iterator[Choice]:
-        """What stands below the choices of a page: the way back and on, and the end of many answers."""
+        """The entries below the choices of a page: back, more, and the end of many answers."""
         pages, page = self._paged
         if page > 0:
             yield self._move(PAGE + page - 1, wording(self.context.scope, "back"))
@@ -168,7 +168,7 @@ Reading = Callable[[], Callable[[Any], bool]]
 
 
 def meaning(offer: ShownChoices, reply: Reply, read: Reading) -> LeaveStep | WaitHere | None:
-    """What a reply means; None where it is none of the choices."""
+    """The meaning of a reply; None if it is none of the choices."""
     if reply.tap is not None:
         return _tapped(offer, reply.tap)
     return None if reply.text is None else _typed(offer, reply.text, read)
@@ -212,12 +212,12 @@ def _one(offer: ShownChoices, text: str, options: list[Option], read: Reading) -
 
 
 def _option(option: Option, number: int, offer: ShownChoices) -> Option:
-    """Where the numbers are written out, they mean what they stand at, even where titles are numbers too."""
+    """The option, with its number as a further word if numbers are written out, even if titles are numbers too."""
     return Option(option.title, (*option.words, str(number))) if offer.choices.numbered else option
 
 
 def _several(offer: ShownChoices, many: Many, text: str, options: list[Option]) -> LeaveStep | WaitHere | None:
-    """One answer is taken like a tap; several are all that the contact has to say."""
+    """Take one answer like a tap, and several as the contact's whole answer."""
     done = _option(Option(offer.done(many)), len(options) + 1, offer)
     if offer.choices.how == EXACT:
         one = match(text, [*options, done], EXACT)

@@ -13,7 +13,7 @@ from bot.core.immutable import immutable
 from bot.core.messages import Buttons, ListMessage, Message, TextMessage
 from bot.language.expressions.abstract_values import ValueKind
 from bot.language.expressions.templates import Template
-from bot.language.keys.declared_keys import TEMPLATE, WORDING, KeySet, KeySpec, either, one_of, opened
+from bot.language.keys.declared_keys import TEMPLATE, WORDING, KeySet, KeySpec, as_fields, either, one_of
 from bot.language.keys.fields import Fields
 from bot.language.keys.text_shapes import TEXT, WORDS
 from bot.language.source.problems import Problems
@@ -27,11 +27,14 @@ from bot.language.steps.step_facts import (
     AnswerText,
     DefaultTarget,
     Outcome,
-    Saved,
     SavedResult,
+    SentPart,
     SentText,
+    StepFacts,
     StepFailed,
     Used,
+    Wait,
+    WaitsFor,
     only_if,
 )
 from bot.language.steps.step_kind import (
@@ -39,7 +42,6 @@ from bot.language.steps.step_kind import (
     LeaveStep,
     ReadContext,
     Reply,
-    Sent,
     StepContext,
     StepKind,
     StepResult,
@@ -61,7 +63,7 @@ _FOOTER = KeySpec("footer", TEMPLATE, "A line below the question; goes with a li
 _SKIP_WORDS = KeySpec("words", TEXTS, "The words.", required=True, texts=WORDS)
 _SKIP = KeySpec(
     "skip",
-    either(replace(TEXTS, texts=WORDS), opened(KeySet(_SKIP_WORDS, *TRANSITION_KEYS))),
+    either(replace(TEXTS, texts=WORDS), as_fields(KeySet(_SKIP_WORDS, *TRANSITION_KEYS))),
     "Words by which the question is left without an answer.",
 )
 _TEXT_ONLY = one_of("text")
@@ -101,7 +103,6 @@ class AskStep(StepKind):
     keys = KeySet(_ASK, _HEADER, _FOOTER, *CHOICES, _ACCEPTS, _SKIP, _OTHER)
     options = SOME_HAVE
     saves = True
-    waits = True
 
     @classmethod
     def read(cls, fields: Fields, reading: ReadContext) -> Self:
@@ -138,13 +139,25 @@ class AskStep(StepKind):
         else:
             check_error_names(fields, SENDING, "a question has no error", f"write {', '.join(SENDING)}, else")
 
-    @property
-    def choices_alone(self) -> bool:
-        """True if only its choices answer it."""
-        return self.choices is not None and self.closed
+    def facts(self) -> StepFacts:
+        """Return the facts of a question: it may fail where there can be nothing to choose from, or a file to keep."""
+        choices = self.choices
+        return StepFacts(
+            waits_for=Wait(WaitsFor.CONTACT),
+            choices_alone=choices is not None and self.closed,
+            can_gather=self._takes_own_words,
+            answers=tuple(self._answers()),
+            sends=tuple(self._sends()),
+            most_messages=1,
+            refusable=True,
+            outcomes=self._outcomes(),
+            values_may_fail=choices is not None and choices.fails,
+            uses=tuple(self._uses()),
+            saved_values=() if choices is None else tuple(choices.saved_values()),
+        )
 
     @property
-    def can_gather(self) -> bool:
+    def _takes_own_words(self) -> bool:
         """True if a text in the contact's own words is an answer."""
         many = self.choices is not None and self.choices.many is not None
         return not (self.closed or many) and (self.variable is None or self.variable.type == "text")
@@ -159,7 +172,7 @@ class AskStep(StepKind):
         """True if something is an answer beside one of its choices: several of them, or what its variable takes."""
         return not self.closed or (self.choices is not None and self.choices.many is not None)
 
-    def outcomes(self) -> dict[str, Outcome]:
+    def _outcomes(self) -> dict[str, Outcome]:
         """Each choice, any other answer (``then``), `skip` and `other`; where a file is kept, that this may fail."""
         found = {} if self.choices is None else self.choices.outcomes()
         if self._ends_by_then:
@@ -172,12 +185,7 @@ class AskStep(StepKind):
             found["errors.else"] = Outcome(None, DefaultTarget.ERRORS, success=False)
         return found
 
-    @property
-    def fails(self) -> bool:
-        """There may be nothing to choose from, or a file that cannot be kept."""
-        return self._keeping is not None or (self.choices is not None and self.choices.fails)
-
-    def uses(self) -> Iterator[Used]:
+    def _uses(self) -> Iterator[Used]:
         """Every template of the question and of its choices."""
         for text in (self.body, self.header, self.footer):
             if text is not None:
@@ -185,13 +193,13 @@ class AskStep(StepKind):
         if self.choices is not None:
             yield from self.choices.uses()
 
-    def answers(self) -> Iterator[AnswerText]:
+    def _answers(self) -> Iterator[AnswerText]:
         """The words for `skip`, and what the choices are called."""
         yield from (AnswerText(word, "skip", "skip") for word in self.skip_words)
         if self.choices is not None:
             yield from self.choices.answers()
 
-    def sends(self) -> Iterator[Sent]:
+    def _sends(self) -> Iterator[SentPart]:
         """The question, and what there is to choose from."""
         most = limits.TEXT_BODY if self.choices is None or self.choices.numbered else limits.INTERACTIVE_BODY
         yield SentText("ask", self.body, most, needed=True, question=True)
@@ -204,16 +212,12 @@ class AskStep(StepKind):
         if self.choices is not None:
             yield self.choices.offered
 
-    def saved_values(self) -> Iterator[Saved]:
-        """What the choices save."""
-        return iter(()) if self.choices is None else self.choices.saved_values()
-
     def enter(self, context: StepContext) -> StepResult:
         """Put the question and wait."""
         return self.ask_again(context, context.text(self.body))
 
     def ask_again(self, context: StepContext, body: str) -> WaitHere:
-        """Put the question, in these words, and wait. What was picked of many answers stays so while it waits."""
+        """Put the question, in these words, and wait. Answers that were picked already stay picked."""
         if self.choices is None:
             return WaitHere((TextMessage(body),))
         step_state = self.choices.step_state(context)
@@ -255,8 +259,8 @@ class AskStep(StepKind):
         return None if reply.tap is None else self._choose(context, reply)
 
     def gathers(self, context: StepContext, reply: Reply) -> bool:
-        """Neither `skip` nor a choice."""
-        return self.can_gather and not self._skips(reply) and self._choose(context, reply) is None
+        """True unless the text is `skip` or a choice."""
+        return self._takes_own_words and not self._skips(reply) and self._choose(context, reply) is None
 
     def _skips(self, reply: Reply) -> bool:
         return reply.text is not None and normalise(reply.text) in map(normalise, self.skip_words)
@@ -270,7 +274,7 @@ class AskStep(StepKind):
         return self._choose(context, reply) or self._free_answer(context, reply)
 
     def _choose(self, context: StepContext, reply: Reply) -> StepResult | None:
-        """What a reply means to the choices. Where that does not end the question, it is shown once more."""
+        """The choice that a reply makes. A choice that does not end the question shows it once more."""
         if self.choices is None or not self.choices.offers(context.step_state):
             return None
         heard = meaning(
@@ -281,7 +285,7 @@ class AskStep(StepKind):
         return self._offer(self.choices, context, heard.step_state, context.text(self.body))
 
     def _reading(self, context: StepContext, reply: Reply) -> Callable[[Any], bool]:
-        """What the variable reads in a reply, as a test of other values: "sure" is the same as true."""
+        """A test of values for equality with the variable's reading of a reply: "sure" is the same as true."""
         variable = self.variable
         if variable is None:
             return lambda _: False
@@ -321,7 +325,7 @@ class AskStep(StepKind):
         return isinstance(self.variable, FileVariable) and "audio" in self.variable.kinds
 
     def objection(self, context: StepContext, reply: Reply) -> str | None:
-        """What the variable says to an answer that does not fit it."""
+        """The variable's own words to an answer that does not fit it."""
         if self.variable is None or reply.tap is not None:
             return None
         try:
@@ -342,7 +346,7 @@ class AskStep(StepKind):
 
 
 def _offered(choices: Choices, context: StepContext, step_state: Mapping[str, Any]) -> ShownChoices:
-    """What is offered; with numbers where the gateway has refused buttons and lists."""
+    """The choices as they are shown: with numbers if the gateway has refused buttons and lists."""
     return ShownChoices(replace(choices, numbered=True) if step_state.get("plain") else choices, context, step_state)
 
 
@@ -393,7 +397,7 @@ def _check_message(fields: Fields, body: Template, header: Template | None, foot
 
 
 def _form_of(choices: Choices | None) -> str:
-    """How a question with these choices will be shown."""
+    """The form in which a question with these choices is shown."""
     if choices is None or choices.numbered:
         return _TEXT
     further = 0 if choices.many is None else 1
@@ -408,7 +412,7 @@ def _form_of(choices: Choices | None) -> str:
 
 
 def _check_choices(fields: Fields, choices: Choices, form: str) -> None:
-    """How many there are, and their texts."""
+    """Check the number of choices, and their texts."""
     _check_number(fields, choices)
     _check_titles_differ(fields, choices)
     as_buttons = form == _BUTTONS or choices.form == "buttons"

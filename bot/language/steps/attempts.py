@@ -16,7 +16,7 @@ _NEVER = "never"
 
 @immutable
 class Attempts:
-    """What a service says of how all requests to it are tried; None: nothing."""
+    """A service's settings for all requests to it; None: not written."""
 
     within: float | None = None
     tries: int | None = None
@@ -40,4 +40,4 @@ CACHE_KEY = KeySpec(
     "How long an answer to GET is kept and used again; or never, which is the default.",
 )
 ATTEMPT_KEYS = KeySet(WITHIN_KEY, TRIES_KEY, CACHE_KEY)
-"""What a service can say of all requests to it, and a request of itself."""
+"""The keys for attempts, on a service for all its requests or on one request."""

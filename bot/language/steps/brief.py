@@ -92,7 +92,7 @@ class Brief:
         return next((exit_ for exit_ in open_exits(self.exits, scope) if f"{LEAVE}{exit_.name}" == call), None)
 
     def names_of(self, handlers: Iterable[str]) -> list[str]:
-        """What a model calls the tools of these handlers."""
+        """The names by which a model knows the tools of these handlers."""
         return [tool.name for tool in self.tools if tool.handler in handlers]
 
     def tool(self, call: str) -> Tool | None:
@@ -129,7 +129,7 @@ class Brief:
     def objection(
         self, context: StepContext, exchange: Exchange, text: str, before: str = "", own: Iterable[str] = ()
     ) -> str | None:
-        """Why a text of the model's may not reach the contact: the guard, and what it has found. None: it may.
+        """The reason why a text of the model may not reach the contact: the guard and its finding. None: it may.
 
         ``before`` is what it is read together with; the addresses ``own`` may be sent.
         """
@@ -195,7 +195,7 @@ def objection(
     known: Iterable[str] = (),
     rules: str = RULES,
 ) -> str | None:
-    """Why a text of a model with these instructions and rules may not reach the contact. None: it may.
+    """The reason why a text of a model with these instructions and rules may not reach the contact. None: it may.
 
     ``before`` is what it is read together with; addresses that are ``known`` may be sent.
     """
@@ -219,7 +219,7 @@ def bearing_mark(rules: str, mark: str) -> str:
 
 
 def instructions_of(text: Template, scope: Mapping[str, Any]) -> str:
-    """The author's instructions. What a contact may have written is one short line in them each, and not many lines."""
+    """The author's instructions. Each value that a contact may have written is one short line in them."""
     return clip(text.render(quoted_scope(scope)), len(text.source) + MOST_VALUES)
 
 
@@ -229,7 +229,9 @@ def most_instructions(text: Template) -> int:
 
 
 _FROM_CONTACTS = frozenset({"contact", "message", "answer"})
-"""The records whose texts a contact has written: `contact`, `message`, the messages of `history`, values of the type `answer`."""
+"""The records whose texts a contact has written: `contact`, `message`, the messages of `history`, values of the type
+`answer`.
+"""
 
 
 def quoted_scope(scope: Mapping[str, Any]) -> dict[str, Any]:

@@ -16,7 +16,17 @@ from bot.language.source.problems import did_you_mean, nearest
 from bot.language.source.yaml_tree import Map
 from bot.language.steps.attempts import TRIES_KEY, WITHIN_KEY
 from bot.language.steps.message_parts import check_error_names
-from bot.language.steps.step_facts import DefaultTarget, Null, Outcome, Rest, RestFor, SavedResult, StepFailed, Used
+from bot.language.steps.step_facts import (
+    DefaultTarget,
+    Null,
+    Outcome,
+    SavedResult,
+    StepFacts,
+    StepFailed,
+    Used,
+    Wait,
+    WaitsFor,
+)
 from bot.language.steps.step_kind import (
     Awaited,
     LeaveStep,
@@ -65,23 +75,19 @@ class CallStep(StepKind):
             check_errors(fields, spec)
         return cls(name, arguments, within, tries or 1, spec)
 
-    @property
-    def rest(self) -> Rest:
-        """Until the handler has returned, or all its tries are over."""
-        return Rest(RestFor.RESULT, timedelta(seconds=self.within * self.tries))
-
-    def outcomes(self) -> dict[str, Outcome]:
-        """``then``, and ``errors.else`` for each error that is not named."""
+    def facts(self) -> StepFacts:
+        """Return the facts: it waits until the handler has returned, or all its tries are over."""
         perhaps = self.spec is not None and self.spec.gives_null
         saves = SavedResult.PERHAPS if perhaps else SavedResult.VALUE
         annotation = Any if self.spec is None else self.spec.returns
-        then = Outcome(None, DefaultTarget.THEN, saves=saves, annotation=annotation)
-        return {"then": then, "errors.else": Outcome(None, DefaultTarget.ERRORS, success=False)}
-
-    def uses(self) -> Iterator[Used]:
-        """The templates among the arguments."""
-        for argument in self.arguments:
-            yield from argument_uses(argument, self.spec)
+        return StepFacts(
+            waits_for=Wait(WaitsFor.RESULT, timedelta(seconds=self.within * self.tries)),
+            outcomes={
+                "then": Outcome(None, DefaultTarget.THEN, saves=saves, annotation=annotation),
+                "errors.else": Outcome(None, DefaultTarget.ERRORS, success=False),
+            },
+            uses=tuple(used for argument in self.arguments for used in argument_uses(argument, self.spec)),
+        )
 
     def enter(self, context: StepContext) -> StepResult:
         """Ask for the call and wait for its end."""

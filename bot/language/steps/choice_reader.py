@@ -13,15 +13,15 @@ from bot.language.keys.declared_keys import (
     Form,
     KeySet,
     KeySpec,
+    as_fields,
     as_node,
     either,
     integer,
-    made,
     map_of,
+    mapped,
     nested,
     one_of,
     one_written,
-    opened,
     raw_node,
     shared,
 )
@@ -215,7 +215,7 @@ _VALUE = KeySpec(
 _ABOUT = KeySpec("about", TEMPLATE, "A line below the title, in a list.", texts=TEXT)
 _WORDS = KeySpec("words", TEXTS, "Other words for the title.")
 _CHOICE = KeySet(_VALUE, _ABOUT, _WORDS, CONDITION, *TRANSITION_KEYS)
-_FIXED = map_of(shared("choice", either(TO_TARGET, opened(_CHOICE))), as_node, Part.TITLE)
+_FIXED = map_of(shared("choice", either(TO_TARGET, as_fields(_CHOICE))), as_node, Part.TITLE)
 _TITLES = key_schemas.list_of(ANY_TEXT)
 _GIVEN: Form[tuple[FixedChoice, ...]] = Form(key_schemas.either(_TITLES, _FIXED.schema), _read_fixed, _FIXED.texts, ())
 """Titles in a list, or titles with their transitions."""
@@ -230,7 +230,7 @@ _MADE = KeySet(_FROM, _TITLE, _MADE_VALUE, _ABOUT, _MADE_WORDS, CONDITION)
 
 
 def _choices_of(made: KeySet) -> Form[Choices | None]:
-    """What is given, or made of a list."""
+    """The form of choices: written out, or made of a list."""
     schema = key_schemas.either(_TITLES, key_schemas.with_key(_FROM.name, made.schema(), _FIXED.schema))
     texts = _FIXED.texts or {}
     return Form(
@@ -285,7 +285,7 @@ _LIST = KeySpec("list", _list_form(), "The choices as a list that a button opens
 MANY = KeySpec(
     "many",
     either(
-        made(BOOLEAN, lambda several: Many() if several else None), nested(KeySet(_LEAST, _MOST, _DONE), _read_many)
+        mapped(BOOLEAN, lambda several: Many() if several else None), nested(KeySet(_LEAST, _MOST, _DONE), _read_many)
     ),
     "Whether several may be chosen; false by default.",
 )

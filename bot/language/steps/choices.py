@@ -1,4 +1,4 @@
-"""What a question offers to choose from: fixed in the flow file, or made at run time."""
+"""The choices of a question: fixed in the flow file, or made at run time."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
@@ -89,7 +89,7 @@ class MadeChoices:
 
     @property
     def saves(self) -> SavedResult | Saved:
-        """What is saved when one of them is chosen."""
+        """The value that `save` gets when one of them is chosen."""
         return SavedResult.VALUE if self.value is None else Saved(self.value, self.value.mark)
 
     def uses(self, null: Null) -> Iterator[Used]:
@@ -201,7 +201,7 @@ class ShownChoice:
 
     @property
     def option(self) -> Option:
-        """How a contact can name it in writing."""
+        """The texts by which a contact can name it in writing."""
         return Option(self.title, (*self.words, self.name))
 
 
@@ -209,8 +209,8 @@ class ShownChoice:
 class Choices:
     """All that a question offers. ``form`` is options, buttons or list: the key that it is written under.
 
-    ``how`` says how an answer in writing is matched (`bot.language.source.word_matching`); ``numbered``: shown as a text with numbers;
-    ``counted``: a number means the choice of that place, also where no numbers are shown.
+    ``how`` says how an answer in writing is matched (`bot.language.source.word_matching`); ``numbered``: shown as a
+    text with numbers; ``counted``: a number means the choice of that place, also where no numbers are shown.
     """
 
     form: str
@@ -252,7 +252,7 @@ class Choices:
 
     @property
     def offered(self) -> ChoiceFacts:
-        """How many there are, as far as that is known."""
+        """The facts of these choices: how many there are, as far as that is known."""
         fixed = tuple(choice.condition for choice in self.fixed)
         source, title = (None, None) if self.made is None else (self.made.source, self.made.title)
         least = 1 if self.many is None else self.many.least
@@ -317,7 +317,7 @@ class Choices:
         return self.form == "buttons" or fit
 
     def title_limit(self, *, as_buttons: bool) -> int:
-        """How many characters a title may have. Where several can be chosen, the mark of a chosen one needs room."""
+        """The most characters of a title. Where several can be chosen, the mark of a chosen one needs room."""
         if self.numbered:
             return LONGEST
         return (limits.BUTTON_TITLE if as_buttons else limits.ROW_TITLE) - (0 if self.many is None else len(MARK))

@@ -14,7 +14,7 @@ from bot.language.keys.fields import Fields
 from bot.language.steps.ai_settings import ANSWER_TOKENS, ONE_QUESTION, AiSettings, answer_of, read_own_settings
 from bot.language.steps.brief import instructions_of, most_instructions
 from bot.language.steps.exits import EXITS, Exit, exit_outcomes, exit_uses, open_exits, read_exits
-from bot.language.steps.step_facts import DefaultTarget, Outcome, Rest, Spends, Used
+from bot.language.steps.step_facts import DefaultTarget, Outcome, Spends, StepFacts, Used
 from bot.language.steps.step_kind import (
     Awaited,
     LeaveStep,
@@ -45,7 +45,7 @@ _WITHIN = KeySpec("within", seconds(WITHIN), f"How long the answer may take; {WI
 
 @immutable
 class ClassifyStep(StepKind):
-    """What the transitions are about, and which text is read: what no step has taken yet, unless ``text`` names another."""
+    """The question that the exits answer, and the text that is read: the pending input, unless ``text`` names another."""
 
     question: Template
     text: Template | None
@@ -56,7 +56,6 @@ class ClassifyStep(StepKind):
     verb = "classify"
     keys = KeySet(_CLASSIFY, _TEXT, _EXITS, _OTHER, _WITHIN, *ONE_QUESTION)
     options = frozenset()
-    asks_models = True
 
     @classmethod
     def read(cls, fields: Fields, reading: ReadContext) -> Self:
@@ -68,19 +67,19 @@ class ClassifyStep(StepKind):
             question = Template.plain("", fields.mark)
         return cls(question, text, exits, _OTHER.read(fields), within, settings)
 
-    @property
-    def rest(self) -> Rest:
-        """Until the model has answered, or all tries are over."""
-        return self.settings.rest(self.within)
+    def facts(self) -> StepFacts:
+        """Return the facts: an outcome for each exit, ``other`` where none fits, and failures."""
+        outcomes = exit_outcomes(self.exits)
+        outcomes["other"] = Outcome(self.other, DefaultTarget.WRITTEN)
+        outcomes["errors.else"] = Outcome(None, DefaultTarget.ERRORS, success=False)
+        return StepFacts(
+            waits_for=self.settings.waits_for(self.within),
+            outcomes=outcomes,
+            uses=tuple(self._uses()),
+            asks_models=True,
+        )
 
-    def outcomes(self) -> dict[str, Outcome]:
-        """Each exit, ``other`` where none fits, and failures."""
-        found = exit_outcomes(self.exits)
-        found["other"] = Outcome(self.other, DefaultTarget.WRITTEN)
-        found["errors.else"] = Outcome(None, DefaultTarget.ERRORS, success=False)
-        return found
-
-    def uses(self) -> Iterator[Used]:
+    def _uses(self) -> Iterator[Used]:
         """The question, the text and the conditions of the exits."""
         yield Used(self.question, sure=False)  # only where there is something to read
         yield from exit_uses(self.exits)
@@ -88,7 +87,7 @@ class ClassifyStep(StepKind):
             yield Used(self.text)
 
     def spends(self, variables: Mapping[str, Variable]) -> Spends:
-        """What a contact can make it ask of a model."""
+        """Return the tokens that a contact can make it use."""
         words = [_RULES, *(f"{exit_.name}: {exit_.when}" for exit_ in self.exits)]
         return self.settings.spends(most_instructions(self.question) + estimate("\n".join(words)) + 50)
 
@@ -119,7 +118,10 @@ def to_sort(text: str, rules: str, settings: AiSettings, flow: str, within: floa
 
 
 def label(text: str) -> str:
-    """The whole of an answer as a label, without what models put around one. "not an order" is none."""
+    """The whole of an answer as a label, without what models put around one.
+
+    ``"*Order.*" -> "order"``; "not an order" stays whole.
+    """
     return without_invisible(text).casefold().strip(_AROUND)
 
 

@@ -20,10 +20,10 @@ from bot.language.keys.declared_keys import (
     Form,
     KeySet,
     KeySpec,
+    as_fields,
     either,
-    made,
     map_of,
-    opened,
+    mapped,
 )
 from bot.language.keys.fields import NAME_PATTERN, Fields, entries_of, items_of, template_of, text_of
 from bot.language.keys.key_schemas import ANY_TEXT, NEVER, list_of, pattern, record, with_key
@@ -31,7 +31,18 @@ from bot.language.source.problems import Mark, Problems
 from bot.language.source.wall_clock import minutes_in, read_iso
 from bot.language.source.yaml_tree import Map, Node
 from bot.language.steps.schedule import CLOCK, duration_of, in_time, start_of
-from bot.language.steps.step_facts import DefaultTarget, FlowRun, Given, Null, Outcome, Rest, RestFor, StepFailed, Used
+from bot.language.steps.step_facts import (
+    DefaultTarget,
+    FlowRun,
+    Given,
+    Null,
+    Outcome,
+    StepFacts,
+    StepFailed,
+    Used,
+    Wait,
+    WaitsFor,
+)
 from bot.language.steps.step_kind import (
     Awaited,
     FlowEnded,
@@ -95,7 +106,11 @@ class BranchStep(StepKind):
                 conditions.append((condition, target))
         return cls(tuple(conditions), otherwise)
 
-    def outcomes(self) -> dict[str, Outcome]:
+    def facts(self) -> StepFacts:
+        """Return the facts: an outcome for each condition."""
+        return StepFacts(outcomes=self._outcomes(), uses=tuple(self._uses()))
+
+    def _outcomes(self) -> dict[str, Outcome]:
         """One outcome a condition, named by it; ``else``, or where none is true the step's `then`."""
         found = {}
         for index, (condition, target) in enumerate(self.conditions):
@@ -117,7 +132,7 @@ class BranchStep(StepKind):
     def _name(self, index: int) -> str:
         return f"if {index + 1}: {self.conditions[index][0].source}"
 
-    def uses(self) -> Iterator[Used]:
+    def _uses(self) -> Iterator[Used]:
         """The conditions."""
         for index, (condition, _) in enumerate(self.conditions):
             yield Used(condition, given=self._untrue(index))
@@ -178,7 +193,7 @@ def _read_wait(node: Node, problems: Problems, what: str) -> timedelta | Templat
 
 _WAIT = KeySpec(
     "wait",
-    either(Form(ANY_TEXT, _read_wait), opened(KeySet(_UNTIL))),
+    either(Form(ANY_TEXT, _read_wait), as_fields(KeySet(_UNTIL))),
     "A duration, a point in time, or until which hours.",
     required=True,
 )
@@ -211,34 +226,25 @@ class WaitStep(StepKind):
             return cls(written, other, written.constant or _always_past(written))
         return cls(written or SHORTEST, other)
 
-    @property
-    def rest(self) -> Rest:
-        """It waits for time to pass; how long is known only of a duration that is written out."""
-        if isinstance(self.until, timedelta):
-            return Rest(RestFor.TIME, self.until)
-        return Rest(RestFor.TIME, over=isinstance(self.until, Hours) or self.past)
-
-    def outcomes(self) -> dict[str, Outcome]:
-        """``then``; and ``other``, which without a target stays."""
-        found = {"then": Outcome(None, DefaultTarget.THEN)}
-        return (
-            found if self.other is None else {**found, "other": Outcome(self.other, DefaultTarget.STAY, success=False)}
+    def facts(self) -> StepFacts:
+        """Return the facts. It may fail: a value may be no point in time, or the office may never open again."""
+        moments = (self.until,) if isinstance(self.until, Template) else ()
+        outcomes = {"then": Outcome(None, DefaultTarget.THEN)}
+        if self.other is not None:
+            outcomes["other"] = Outcome(self.other, DefaultTarget.STAY, success=False)
+        return StepFacts(
+            waits_for=self._waits_for(),
+            outcomes=outcomes,
+            values_may_fail=not isinstance(self.until, timedelta),
+            uses=tuple(Used(moment, null=Null.REFUSED) for moment in moments),
+            moments=moments,
         )
 
-    @property
-    def fails(self) -> bool:
-        """True if it may fail: the value may be no point in time, or the office may never open again."""
-        return not isinstance(self.until, timedelta)
-
-    def uses(self) -> Iterator[Used]:
-        """The point in time."""
-        if isinstance(self.until, Template):
-            yield Used(self.until, null=Null.REFUSED)
-
-    def moments(self) -> Iterator[Template]:
-        """The one that it waits for, if it is one."""
-        if isinstance(self.until, Template):
-            yield self.until
+    def _waits_for(self) -> Wait:
+        """Time that passes; how long is known only for a duration that is written out."""
+        if isinstance(self.until, timedelta):
+            return Wait(WaitsFor.TIME, self.until)
+        return Wait(WaitsFor.TIME, over=isinstance(self.until, Hours) or self.past)
 
     def enter(self, context: StepContext) -> StepResult:
         """Wait, and go on once the time has come; the engine wakes the step then."""
@@ -253,7 +259,7 @@ class WaitStep(StepKind):
         return step_state.get("until")
 
     def _lasts(self, context: StepContext) -> timedelta | None:
-        """How long it waits, where that is what the step says: no longer than this, whatever happens to the clock."""
+        """The duration, if the step has one: it waits no longer than this, whatever happens to the clock."""
         if isinstance(self.until, Template):
             return duration_of(self.until, context.scope)
         return self.until if isinstance(self.until, timedelta) else None
@@ -316,7 +322,7 @@ _EACH = KeySpec("each", EXPRESSION, "A list: the flow runs once for each of its 
 _WITH = KeySpec("with", ASSIGNMENTS, "Values for that flow's variables.")
 _SAVE = KeySpec(
     "save",
-    either(made(NAMES, lambda names: dict(zip(names, names, strict=True))), map_of(NAME, _read_pairs)),
+    either(mapped(NAMES, lambda names: dict(zip(names, names, strict=True))), map_of(NAME, _read_pairs)),
     "Variables that come back: names, or ours with theirs.",
 )
 _BREAK = KeySpec("break", EXPRESSION, "When this is true after an element, the flow runs for no further one.")
@@ -327,8 +333,8 @@ _EXPIRED = KeySpec("expired", TRANSITION, "Where it leads if silence ended that 
 class RunStep(StepKind):
     """Run another flow: its name, the values that go in, and which of our variables get which of its own.
 
-    With ``each``, an expression for a list, the flow runs once an element: ``it``, and ``loop`` as in templates. What
-    comes out is then a list, in the order of the elements. ``until`` is `break`: a condition after each element, which
+    With ``each``, an expression for a list, the flow runs once an element: ``it``, and ``loop`` as in templates. The
+    outputs are then lists, in the order of the elements. ``until`` is `break`: a condition after each element, which
     sees what the flow brought under its own names.
     """
 
@@ -341,7 +347,6 @@ class RunStep(StepKind):
     until: Expression | None = None
     verb = "run"
     keys = KeySet(_RUN, _EACH, _BREAK, _WITH, _SAVE, _EXPIRED)
-    rest = Rest(RestFor.FLOW)
 
     @classmethod
     def read(cls, fields: Fields, reading: ReadContext) -> Self:
@@ -354,19 +359,25 @@ class RunStep(StepKind):
             _BREAK.report(fields, "E123", what, "write each: and a list, or remove it")
         return cls(flow, _RUN.mark(fields), inputs, outputs, _EXPIRED.read(fields), each, until)
 
-    def outcomes(self) -> dict[str, Outcome]:
-        """``then`` and ``expired``, which leads where `then` does unless it is written."""
-        return {
-            "then": Outcome(None, DefaultTarget.THEN),
-            "expired": Outcome(self.expired, DefaultTarget.THEN, success=False),
-        }
+    def facts(self) -> StepFacts:
+        """Return the facts. It may fail: a value may not be a list, or not fit the flow's variable.
 
-    @property
-    def fails(self) -> bool:
-        """A template can evaluate to a value that is not a list, or does not fit the flow's variable."""
-        return self.each is not None or any(text.single for item in self.inputs for text in item.uses())
+        ``expired`` leads where `then` does unless it is written.
+        """
+        listed, most = (False, 1) if self.each is None else (True, MOST_ELEMENTS)
+        return StepFacts(
+            waits_for=Wait(WaitsFor.FLOW),
+            outcomes={
+                "then": Outcome(None, DefaultTarget.THEN),
+                "expired": Outcome(self.expired, DefaultTarget.THEN, success=False),
+            },
+            values_may_fail=listed or any(text.single for item in self.inputs for text in item.uses()),
+            uses=tuple(self._uses()),
+            gives=frozenset(self.outputs),
+            flows_run=(FlowRun(self.flow, self.mark, self.inputs, self.outputs, listed, most),),
+        )
 
-    def uses(self) -> Iterator[Used]:
+    def _uses(self) -> Iterator[Used]:
         """The list, and the templates among the inputs."""
         if self.each is not None:
             yield Used(self.each)
@@ -376,16 +387,6 @@ class RunStep(StepKind):
                 yield Used(text, extra, Null.TAKEN, sure=self.each is None)
         if self.until is not None:
             yield Used(self.until, ELEMENT.union(self.outputs.values()), Null.TAKEN, sure=False)
-
-    @property
-    def gives(self) -> frozenset[str]:
-        """Our variables that get values of that flow."""
-        return frozenset(self.outputs)
-
-    def flows_run(self) -> Iterator[FlowRun]:
-        """The flow that is opened."""
-        listed, most = (False, 1) if self.each is None else (True, MOST_ELEMENTS)
-        yield FlowRun(self.flow, self.mark, self.inputs, self.outputs, listed, most)
 
     def enter(self, context: StepContext) -> StepResult:
         """Open the flow's frame, for the first element where there are several."""
@@ -429,7 +430,7 @@ class RunStep(StepKind):
 
 
 def within(scope: Mapping[str, Any], elements: Sequence[Any], done: int) -> dict[str, Any]:
-    """What is known at one of the elements; ``loop`` is its place."""
+    """The scope at one of the elements; ``loop`` is its place."""
     place = {"index": done + 1, "first": done == 0, "last": done + 1 == len(elements), "length": len(elements)}
     return {**scope, "it": elements[done], "loop": Record("loop", place)}
 
@@ -448,13 +449,16 @@ def elements_of(each: Expression, scope: Mapping[str, Any]) -> Sequence[Any]:
 
 @immutable
 class UnreadStep(StepKind):
-    """A step that leads nowhere and says nothing: what becomes of a conversation there is not known. It is never entered."""
+    """A step that leads nowhere and says nothing: what becomes of a conversation there is not known.
+
+    It is never entered.
+    """
 
     verb = ""
 
-    def outcomes(self) -> dict[str, Outcome]:
-        """None is known."""
-        return {}
+    def facts(self) -> StepFacts:
+        """Return the facts of a step without any outcome."""
+        return StepFacts(outcomes={})
 
     def enter(self, context: StepContext) -> StepResult:
         """Raise an error: a bot with such a step is not served."""

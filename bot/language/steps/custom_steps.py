@@ -37,7 +37,7 @@ from bot.language.source.yaml_tree import Node
 from bot.language.steps import KINDS
 from bot.language.steps.attempts import TRIES_KEY, WITHIN_KEY
 from bot.language.steps.call_step import check_errors
-from bot.language.steps.step_facts import DefaultTarget, Null, Outcome, Rest, RestFor, StepFailed, Used
+from bot.language.steps.step_facts import DefaultTarget, Null, Outcome, StepFacts, StepFailed, Used, Wait, WaitsFor
 from bot.language.steps.step_kind import (
     Awaited,
     LeaveStep,
@@ -55,7 +55,10 @@ from bot.language.steps.transition import RESERVED, TRANSITION, Transition, eval
 
 @immutable
 class CustomStep(StepKind):
-    """What is written under each key, and where each outcome leads. Its subclasses have their verb's ``spec``."""
+    """A step of the bot's own: the value of each key, and where each outcome leads.
+
+    Subclasses have their verb's ``spec``.
+    """
 
     written: Mapping[str, Any]
     transitions: Mapping[str, Transition | None]
@@ -63,9 +66,6 @@ class CustomStep(StepKind):
     tries: int
     spec: ClassVar[VerbSpec]
     saves = True
-    gives_any = True
-    fails = True  # nobody knows what its Python does
-    most_messages = 1  # as a rule
 
     @classmethod
     def read(cls, fields: Fields, reading: ReadContext) -> Self:
@@ -83,32 +83,39 @@ class CustomStep(StepKind):
         tries = TRIES_KEY.read(fields)
         return cls(written, transitions, within, tries or 1)
 
-    @property
-    def waits(self) -> bool:
-        """True where the class takes answers."""
-        return self.spec.answer is not None
+    def facts(self) -> StepFacts:
+        """Return the facts.
 
-    @property
-    def rest(self) -> Rest | None:
-        """For an answer, for the work that is done outside, or not at all."""
+        Nobody knows what its Python does: it may fail, set any variable, and say one thing as a rule.
+
+        The outcomes that are declared must be written.
+        """
+        outcomes = {"then": Outcome(None, DefaultTarget.THEN)}
+        outcomes |= {name: Outcome(transition, DefaultTarget.WRITTEN) for name, transition in self.transitions.items()}
         if self.spec.outside is not None:
-            return Rest(RestFor.RESULT, timedelta(seconds=self.within * self.tries))
-        return Rest(RestFor.CONTACT) if self.waits else None
+            outcomes["errors.else"] = Outcome(None, DefaultTarget.ERRORS, success=False)
+        return StepFacts(
+            waits_for=self._waits_for(),
+            most_messages=1,
+            refusable=self.spec.answer is not None,
+            outcomes=outcomes,
+            values_may_fail=True,
+            uses=tuple(self._uses()),
+            gives_any=True,
+        )
 
-    def outcomes(self) -> dict[str, Outcome]:
-        """``then``, those that are declared, which must be written, and failures of a call."""
-        found = {"then": Outcome(None, DefaultTarget.THEN)}
-        found |= {name: Outcome(transition, DefaultTarget.WRITTEN) for name, transition in self.transitions.items()}
-        if self.spec.outside is not None:
-            found["errors.else"] = Outcome(None, DefaultTarget.ERRORS, success=False)
-        return found
-
-    def uses(self) -> Iterator[Used]:
+    def _uses(self) -> Iterator[Used]:
         """Every template and expression under a key."""
         for name, value in self.written.items():
             null = Null.SHOWN if self.spec.keys[name].annotation is str else Null.TAKEN
             for text in [value] if isinstance(value, Expression) else templates_in(value):
                 yield Used(text, null=null)
+
+    def _waits_for(self) -> Wait | None:
+        """The answer that the class takes, or the work that is done outside."""
+        if self.spec.outside is not None:
+            return Wait(WaitsFor.RESULT, timedelta(seconds=self.within * self.tries))
+        return Wait(WaitsFor.CONTACT) if self.spec.answer is not None else None
 
     def enter(self, context: StepContext) -> StepResult:
         """Do the work, or ask for it to be done outside."""
@@ -117,7 +124,7 @@ class CustomStep(StepKind):
             return WaitForEffect(effect=call)
         given = {NOW_PARAMETER: context.now} if self.spec.takes_now else {}
         result = call_own(self._what, self.spec.run, [self._made(context)], given)
-        if self.waits and not isinstance(result, Leave):
+        if self.spec.answer is not None and not isinstance(result, Leave):
             return WaitHere(self._messages(result))
         return self._leave(context, left_by(result))
 
@@ -156,7 +163,7 @@ class CustomStep(StepKind):
         return self.spec.made(**self._values(context.scope))
 
     def _leave(self, context: StepContext, left: Leave) -> StepResult:
-        """The decision to leave like that. Raises `StepFailed` where that is none of the ways that are declared."""
+        """The result that leaves the step so. Raises `StepFailed` for an outcome that the class does not declare."""
         if left.outcome != "then" and left.outcome not in self.spec.outcomes:
             raise StepFailed("failed", f'{self._what} does not declare the outcome "{left.outcome}"')
         for name in left.set:
@@ -198,7 +205,7 @@ def _kind_of(spec: VerbSpec) -> type[CustomStep]:
 
 
 def _keys(spec: VerbSpec) -> KeySet:
-    """What its keys take by their annotations, and say by the class's docstring.
+    """The verb's keys: values by their annotations, descriptions from the class's docstring.
 
     Nobody knows which of its texts are for people: all of them may differ in another language.
     """
@@ -215,7 +222,7 @@ def _keys(spec: VerbSpec) -> KeySet:
 
 
 def _taken(key: VerbKey) -> Form[Any]:
-    """What stands under a key, as its annotation says: a template, an expression or a plain value."""
+    """The form of a key by its annotation: a template, an expression or a plain value."""
     literal = get_origin(key.annotation) is Literal
     found = one_of(*get_args(key.annotation)) if literal else _TAKEN[key.annotation]
     if key.required or found.schema is ANY:
@@ -232,7 +239,7 @@ def _value(written: Any, key: VerbKey, scope: Mapping[str, Any]) -> Any:
 
 
 _TAKEN_WORDS = frozenset(STEP_OPTIONS.names) | frozenset({"within", "tries", "other", "skip", "else", "if"})
-"""What any step may say beside its verb, and keys and outcomes that mean something wherever they stand."""
+"""The step options, and keys and outcomes that have the same meaning on every step."""
 
 
 def refuse_taken(extensions: Extensions) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 from bot.core.immutable import immutable
 from bot.language.expressions.templates import Expression
-from bot.language.keys.declared_keys import STRING, STRINGS, KeySet, KeySpec, either, map_of, opened
+from bot.language.keys.declared_keys import STRING, STRINGS, KeySet, KeySpec, as_fields, either, map_of
 from bot.language.keys.fields import Fields, entries_of
 from bot.language.source.problems import Mark, Problems, did_you_mean
 from bot.language.source.yaml_tree import Map, Node, Scalar
@@ -42,7 +42,7 @@ def _some_of(node: Node, problems: Problems, what: str) -> tuple[tuple[Scalar, N
 
 EXITS: KeySpec[tuple[tuple[Scalar, Node], ...]] = KeySpec(
     "exits",
-    map_of(either(TO_TARGET, opened(_KEYS)), _some_of, absent=()),
+    map_of(either(TO_TARGET, as_fields(_KEYS)), _some_of, absent=()),
     "The only transitions by which the model can leave: at least one.",
     required=True,
 )
@@ -50,7 +50,7 @@ EXITS: KeySpec[tuple[tuple[Scalar, Node], ...]] = KeySpec(
 
 @immutable
 class Exit:
-    """One exit: when it is the one to take, which variables must be known, which handlers must have succeeded by then.
+    """An exit: when to take it, which variables must be known, and which handlers must have succeeded by then.
 
     It is there where ``condition`` holds.
     """
@@ -123,7 +123,7 @@ def _check_need(
 
 
 def exit_outcomes(exits: tuple[Exit, ...]) -> dict[str, Outcome]:
-    """Each exit's outcome: where it leads must be written."""
+    """The outcomes of exits, whose targets must be written."""
     return {
         exit_.outcome: Outcome(
             exit_.transition, DefaultTarget.WRITTEN, given=only_if(exit_.condition), known=frozenset(exit_.needs)

@@ -1,6 +1,5 @@
 """``handoff``: a person takes the conversation over; the bot is silent until they have closed it."""
 
-from collections.abc import Iterator
 from typing import Self
 
 from bot.core.events import HandoffClosed
@@ -8,17 +7,16 @@ from bot.core.immutable import immutable
 from bot.core.messages import TEXT_BODY, TextMessage
 from bot.core.session import HANDOFF_TAG
 from bot.language.expressions.templates import Template
-from bot.language.keys.declared_keys import STRING, TEMPLATE, KeySet, KeySpec, either, opened
+from bot.language.keys.declared_keys import STRING, TEMPLATE, KeySet, KeySpec, as_fields, either
 from bot.language.keys.fields import Fields
 from bot.language.keys.text_shapes import TEXT
 from bot.language.python.decorators import HANDOFF
-from bot.language.steps.step_facts import DefaultTarget, Outcome, Rest, RestFor, SentText, Used
+from bot.language.steps.step_facts import DefaultTarget, Outcome, SentText, StepFacts, Used, Wait, WaitsFor
 from bot.language.steps.step_kind import (
     Awaited,
     HandOver,
     LeaveStep,
     ReadContext,
-    Sent,
     StepContext,
     StepKind,
     StepResult,
@@ -30,7 +28,7 @@ _NOTE = KeySpec("note", TEMPLATE, "A note for the people who take over.")
 _SAY = KeySpec("say", TEMPLATE, "The text that the contact gets first.", texts=TEXT)
 _HANDOFF = KeySpec(
     "handoff",
-    either(STRING, opened(KeySet(_TEAM, _NOTE, _SAY))),
+    either(STRING, as_fields(KeySet(_TEAM, _NOTE, _SAY))),
     "The team that takes the conversation over.",
     required=True,
 )
@@ -49,8 +47,6 @@ class HandoffStep(StepKind):
     keys = KeySet(_HANDOFF, _CLOSED)
     takes_below = frozenset({_SAY.name})
     options = frozenset({"timeout"})
-    ignores_messages = True
-    rest = Rest(RestFor.PERSON)
 
     @classmethod
     def read(cls, fields: Fields, reading: ReadContext) -> Self:
@@ -60,25 +56,17 @@ class HandoffStep(StepKind):
             return cls(_TEAM.read(written) or "", _NOTE.read(written), _SAY.read(written), closed)
         return cls(written or "", None, None, closed)
 
-    @property
-    def most_messages(self) -> int:
-        """The text for the contact."""
-        return 0 if self.text is None else 1
-
-    def outcomes(self) -> dict[str, Outcome]:
-        """``closed`` must be written: nobody should be forgotten after a hand-over."""
-        return {"closed": Outcome(self.closed, DefaultTarget.WRITTEN)}
-
-    def uses(self) -> Iterator[Used]:
-        """The note and the words to the contact."""
-        for text in (self.note, self.text):
-            if text is not None:
-                yield Used(text)
-
-    def sends(self) -> Iterator[Sent]:
-        """The text for the contact."""
-        if self.text is not None:
-            yield SentText("say", self.text, TEXT_BODY, needed=True)
+    def facts(self) -> StepFacts:
+        """Return the facts. ``closed`` must be written: nobody should be forgotten after a hand-over."""
+        said = () if self.text is None else (self.text,)
+        return StepFacts(
+            waits_for=Wait(WaitsFor.PERSON),
+            ignores_messages=True,
+            sends=tuple(SentText("say", text, TEXT_BODY, needed=True) for text in said),
+            most_messages=len(said),
+            outcomes={"closed": Outcome(self.closed, DefaultTarget.WRITTEN)},
+            uses=tuple(Used(text) for text in (self.note, self.text) if text is not None),
+        )
 
     def enter(self, context: StepContext) -> StepResult:
         """Tell the contact, set the team's tag and be silent."""

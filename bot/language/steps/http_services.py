@@ -1,4 +1,6 @@
-"""The services that a bot sends requests to, as ``bot.yml`` declares them: base addresses, and the secrets that only they get."""
+"""The services that a bot sends requests to, as ``bot.yml`` declares them: base addresses, and the secrets that only
+they get.
+"""
 
 import re
 from collections.abc import Iterator, Mapping

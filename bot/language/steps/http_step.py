@@ -35,7 +35,7 @@ from bot.language.source.yaml_tree import Map, Node, Scalar
 from bot.language.steps.attempts import ATTEMPT_KEYS, CACHE_KEY, TRIES_KEY, WITHIN_KEY, Attempts
 from bot.language.steps.http_services import HEADERS, HttpService, Named, is_header
 from bot.language.steps.message_parts import check_error_names
-from bot.language.steps.step_facts import DefaultTarget, Null, Outcome, Rest, RestFor, StepFailed, Used
+from bot.language.steps.step_facts import DefaultTarget, Null, Outcome, StepFacts, StepFailed, Used, Wait, WaitsFor
 from bot.language.steps.step_kind import (
     Awaited,
     LeaveStep,
@@ -103,7 +103,7 @@ def read_address(fields: Fields, services: Mapping[str, HttpService]) -> Address
 
 
 def attempts_at(address: Address, services: Mapping[str, HttpService]) -> Attempts:
-    """What the service of an address says of how requests to it are tried."""
+    """The settings for attempts of the service that an address belongs to."""
     return services[address.service].attempts if address.service in services else Attempts()
 
 
@@ -147,7 +147,7 @@ _TOLD = frozenset({ANSWER, STATUS})
 
 @immutable
 class Body:
-    """What a request carries: ``value`` as JSON, or its names and values as a form."""
+    """The body of a request: ``value`` as JSON, or its names and values as a form."""
 
     value: Any
     is_form: bool
@@ -191,7 +191,7 @@ _SAVE: KeySpec[Taken] = KeySpec(
     "The variable that takes the answer, or several with their parts.",
 )
 REQUEST = KeySet(_HTTP, _QUERY, _HEADERS, _JSON, _FORM, *ATTEMPT_KEYS)
-"""What a request is made of."""
+"""The keys of a request."""
 
 
 @immutable
@@ -212,7 +212,6 @@ class HttpStep(StepKind):
     caught: frozenset[str]
     verb = "http"
     keys = KeySet(*REQUEST, _SAVE)
-    names_in_errors = _TOLD
 
     @classmethod
     def read(cls, fields: Fields, reading: ReadContext) -> Self:
@@ -236,20 +235,22 @@ class HttpStep(StepKind):
         check_error_names(fields, (*OWN_ERRORS, "3xx"), "a request has no error", fix, _STATUS)
         return step
 
-    @property
-    def gives(self) -> frozenset[str]:
-        """The variables that get something of the answer."""
-        return frozenset(self.outputs)
+    def facts(self) -> StepFacts:
+        """Return the facts: ``then`` for an answer of 200 to 299, ``errors.else`` for each failure without a name.
 
-    @property
-    def rest(self) -> Rest:
-        """It waits for an answer, or until all tries have failed."""
-        return Rest(RestFor.RESULT, timedelta(seconds=self.within * self.tries))
-
-    def outcomes(self) -> dict[str, Outcome]:
-        """``then`` for an answer of 200 to 299, and ``errors.else`` for each failure that is not named."""
-        known = Outcome(None, DefaultTarget.THEN, known=self.gives)
-        return {"then": known, "errors.else": Outcome(None, DefaultTarget.ERRORS, success=False)}
+        It waits for the answer, or until all tries have failed.
+        """
+        gives = frozenset(self.outputs)
+        return StepFacts(
+            waits_for=Wait(WaitsFor.RESULT, timedelta(seconds=self.within * self.tries)),
+            outcomes={
+                "then": Outcome(None, DefaultTarget.THEN, known=gives),
+                "errors.else": Outcome(None, DefaultTarget.ERRORS, success=False),
+            },
+            names_in_errors=_TOLD,
+            uses=tuple(self.uses()),
+            gives=gives,
+        )
 
     def uses(self) -> Iterator[Used]:
         """The values that are put in, and what is taken out of the answer."""

@@ -1,4 +1,7 @@
-"""The step at which a model says which flow a message is about. `start: {about: ...}` makes it; it is written in no file."""
+"""The step at which a model says which flow a message is about.
+
+`start: {about: ...}` makes it; it is written in no file.
+"""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -14,7 +17,7 @@ from bot.language.source.problems import Mark
 from bot.language.source.word_matching import normalise
 from bot.language.steps.ai_settings import AiSettings
 from bot.language.steps.classify_step import NONE, WITHIN, label, to_sort
-from bot.language.steps.step_facts import DefaultTarget, Outcome, Spends
+from bot.language.steps.step_facts import DefaultTarget, Outcome, Spends, StepFacts, Wait, WaitsFor
 from bot.language.steps.step_kind import (
     Awaited,
     Redirect,
@@ -77,17 +80,23 @@ class IntentStep(StepKind):
     sure: int
     settings: AiSettings
     verb = "intents"
-    asks_models = True
-    takes_pending_input = True
-    waits = True  # where it has asked what the contact means
 
-    def outcomes(self) -> dict[str, Outcome]:
-        """Each flow, and ``other`` if the message is about none of them."""
-        found = {each.outcome: _leading(each.mark, f"/{each.flow}") for each in self.intents}
-        return {**found, "other": _leading(self.mark, END)}
+    def facts(self) -> StepFacts:
+        """Return the facts: an outcome for each flow, and ``other`` if the message is about none of them.
+
+        It waits for the contact if it has asked what they mean.
+        """
+        outcomes = {each.outcome: _leading(each.mark, f"/{each.flow}") for each in self.intents}
+        return StepFacts(
+            waits_for=Wait(WaitsFor.CONTACT),
+            takes_pending_input=True,
+            most_messages=1,
+            outcomes={**outcomes, "other": _leading(self.mark, END)},
+            asks_models=True,
+        )
 
     def spends(self, variables: Mapping[str, Variable]) -> Spends:
-        """What a contact can make it ask of a model."""
+        """Return the tokens that a contact can make it use."""
         return self.settings.spends(estimate(self._rules(self.intents)) + 50)
 
     def question(self, text: str, intents: tuple[Intent, ...]) -> AskModel:
@@ -95,7 +104,7 @@ class IntentStep(StepKind):
         return to_sort(text, self._rules(intents), self.settings, INTENTS, WITHIN)
 
     def picked(self, answer: str, intents: Iterable[Intent]) -> tuple[str | None, tuple[str, ...], dict[str, int]]:
-        """What an answer says: the flow that it is sure of, else the flows that it may be, and how sure it is of each."""
+        """Read an answer: the flow that it is sure of, else the likely flows, and how sure it is of each."""
         found = _read(answer, [each.flow for each in intents])
         ranked = sorted(found, key=lambda name: -found[name])
         if not ranked or ranked[0] == NONE:
@@ -115,7 +124,10 @@ class IntentStep(StepKind):
         return WaitForEffect(effect=self.question(reply.text, intents), step_state={"said": reply.text})
 
     def resume(self, context: StepContext, event: Awaited) -> StepResult | None:
-        """Offer the message to the flow that it is about. After a failure it is about none; an agent answers it instead."""
+        """Offer the message to the flow that it is about.
+
+        After a failure it is about none; an agent answers it instead.
+        """
         if not isinstance(event, CallEnded):
             return Redirect("other", None)
         message = Reply(text=context.step_state["said"])
@@ -179,7 +191,7 @@ def _leading(mark: Mark, target: str) -> Outcome:
 
 
 def _read(answer: str, names: list[str]) -> dict[str, int]:
-    """How sure a model is of each of these names, in per cent; nothing if it does not answer with names alone.
+    """The certainty of a model for each of these names, in per cent; empty if it does not answer with names alone.
 
     ``_read("order 60\\nhours 30", ["order", "hours"])  -> {"order": 60, "hours": 30}``
     """

@@ -1,4 +1,6 @@
-"""What the messages of several kinds have: texts within the gateway's limits, addresses, a place; and how sending fails."""
+"""Parts of messages that several kinds of step have: texts within the gateway's limits, addresses, a place; and how
+sending fails.
+"""
 
 import re
 from collections.abc import Collection, Iterator, Mapping

@@ -1,4 +1,4 @@
-"""Steps by which one contact's conversation reaches another's: ``start`` starts a flow there, ``signal`` reports a signal."""
+"""Steps that reach another contact's conversation: ``start`` starts a flow there, ``signal`` reports a signal."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -10,11 +10,11 @@ from bot.core.immutable import immutable
 from bot.core.session import BUSY
 from bot.core.text import digits, is_phone
 from bot.language.expressions.templates import Expression, Template
-from bot.language.keys.declared_keys import EXPRESSION, NAME, TEMPLATE, Form, KeySet, KeySpec, made, one_of
+from bot.language.keys.declared_keys import EXPRESSION, NAME, TEMPLATE, Form, KeySet, KeySpec, mapped, one_of
 from bot.language.keys.fields import Fields
 from bot.language.source.problems import Mark
 from bot.language.steps.control_steps import ELEMENT, elements_of, within
-from bot.language.steps.step_facts import FlowStart, Null, StepFailed, Used
+from bot.language.steps.step_facts import FlowStart, Null, SentSignal, StepFacts, StepFailed, Used
 from bot.language.steps.step_kind import LeaveStep, ReadContext, StepContext, StepKind, StepResult
 from bot.language.steps.transition import ASSIGNMENTS, TARGET, Assignment, Target, target_of
 
@@ -22,7 +22,7 @@ _CONTACT = KeySpec("contact", TEMPLATE, "The other contact's number, with its co
 _EACH = KeySpec("each", EXPRESSION, "A list: this happens once for each of its elements, which is called it.")
 _START = KeySpec(
     "start",
-    made(Form(TARGET, target_of), lambda found: replace(found, text=f"/{found.text.removeprefix('/')}")),
+    mapped(Form(TARGET, target_of), lambda found: replace(found, text=f"/{found.text.removeprefix('/')}")),
     "The flow that starts for another contact: /flow or /flow/step.",
     required=True,
 )
@@ -46,12 +46,12 @@ class _OtherContactStep(StepKind):
     inputs: tuple[Assignment, ...]
     each: Expression | None
 
-    @property
-    def fails(self) -> bool:
-        """What is no list, or no number, fails."""
-        return self.each is not None or not self.contact.constant
+    def facts(self) -> StepFacts:
+        """Return the facts. It may fail: a value may be no list, or no number."""
+        may_fail = self.each is not None or not self.contact.constant
+        return StepFacts(values_may_fail=may_fail, uses=tuple(self._uses()))
 
-    def uses(self) -> Iterator[Used]:
+    def _uses(self) -> Iterator[Used]:
         """The list, the number, and what goes in."""
         if self.each is not None:
             yield Used(self.each)
@@ -97,9 +97,9 @@ class StartStep(_OtherContactStep):
         contact = _CONTACT.read(fields) or Template.plain("", fields.mark)
         return cls(contact, _INPUTS.read(fields), _EACH.read(fields), target, _BUSY.read(fields))
 
-    def flows_started(self) -> Iterator[FlowStart]:
-        """The flow."""
-        yield FlowStart(self.target, self.inputs, self.busy)
+    def facts(self) -> StepFacts:
+        """Return the facts, with the flow that starts."""
+        return replace(super().facts(), flows_started=(FlowStart(self.target, self.inputs, self.busy),))
 
     def _happening(self, contact: str, data: dict[str, Any], by: str) -> StartRequested:
         return StartRequested("", contact, _AT, self.target.text.removeprefix("/"), data, self.busy, by)
@@ -121,9 +121,9 @@ class SignalStep(_OtherContactStep):
         name = _SIGNAL.read(fields) or ""
         return cls(contact, _DATA.read(fields), _EACH.read(fields), name, _SIGNAL.mark(fields))
 
-    def signals_sent(self) -> Iterator[tuple[str, Mark, tuple[Assignment, ...]]]:
-        """The signal, and its data."""
-        yield self.name, self.mark, self.inputs
+    def facts(self) -> StepFacts:
+        """Return the facts, with the signal that is reported."""
+        return replace(super().facts(), signals_sent=(SentSignal(self.name, self.mark, self.inputs),))
 
     def _happening(self, contact: str, data: dict[str, Any], by: str) -> SignalReceived:
         return SignalReceived("", contact, _AT, self.name, data, by)

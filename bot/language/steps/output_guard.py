@@ -1,4 +1,4 @@
-"""What a model's text must pass: no secret, not its instructions, no address of another's."""
+"""The checks of a model's text: no secret, not its instructions, no address of another's."""
 
 import re
 import unicodedata
@@ -43,7 +43,7 @@ _KNOWN_ENDINGS = frozenset(_ENDINGS.split())
 
 
 def links_in(text: str) -> Iterator[str]:
-    """Every address in a text as it is written, with or without its scheme. An e-mail address is none."""
+    """Every address in a text as it is written, with or without its scheme. An e-mail address is not a link."""
     for found in re.finditer(_SCHEMED, text):
         if found[0][0].isalpha() or _is_ip(found[0]):
             yield found[0].rstrip(_TAIL)
@@ -177,7 +177,7 @@ def _runs(text: str) -> frozenset[tuple[str, ...]]:
 
 
 def _all_of(part: str, text: str) -> Iterator[int]:
-    """Where a part begins in a text, overlapping ones too."""
+    """The positions of a part in a text, overlapping ones too."""
     start = text.find(part)
     while start >= 0:
         yield start

@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Self
 
 from bot.core import messages as limits
+from bot.core.effects import REPLY_TRIED_FOR
 from bot.core.events import UNSENT, SendEnded
 from bot.core.immutable import immutable
 from bot.core.messages import LinkButton, MediaMessage, Message, TextMessage, clip, in_plain_text
@@ -17,7 +18,7 @@ from bot.language.keys.declared_keys import (
     KeySet,
     KeySpec,
     either,
-    made,
+    mapped,
     nested,
     one_written,
 )
@@ -35,12 +36,20 @@ from bot.language.steps.message_parts import (
     media_address,
     read_location,
 )
-from bot.language.steps.step_facts import REFUSED_WITHIN, Rest, RestFor, SentFile, SentText, StepFailed, Used
+from bot.language.steps.step_facts import (
+    SentFile,
+    SentPart,
+    SentText,
+    StepFacts,
+    StepFailed,
+    Used,
+    Wait,
+    WaitsFor,
+)
 from bot.language.steps.step_kind import (
     Awaited,
     LeaveStep,
     ReadContext,
-    Sent,
     StepContext,
     StepKind,
     StepResult,
@@ -85,7 +94,7 @@ def _file(kind: str) -> KeySpec[FilePart | None]:
         link = address.read(fields)
         return None if link is None else FilePart(kind, link, filename.read(fields) if filename in keys else None)
 
-    short = made(address.form, lambda link: FilePart(kind, link, None))
+    short = mapped(address.form, lambda link: FilePart(kind, link, None))
     form = either(short, nested(keys, read))
     return KeySpec(kind, form, f"A file, {kind}, by its public address.")
 
@@ -112,7 +121,7 @@ _ATTACHMENTS: tuple[KeySpec[LinkPart | FilePart | LocationPart | None], ...] = (
 
 @immutable
 class SayStep(StepKind):
-    """What is said, and at most one attachment. While the window is closed it can wait for an answer that brings it."""
+    """A text and at most one attachment. While the window is closed, the message can wait until the contact answers."""
 
     text: Template | None
     header: Template | None
@@ -123,7 +132,6 @@ class SayStep(StepKind):
     instead: TemplateToSend | None = None  # sent while the window is closed: an answer to it brings the message
     verb = "say"
     options = frozenset({"then", "remind", "timeout", "words"})
-    can_bring_later = True
     keys = KeySet(_SAY, _HEADER, _FOOTER, _PREVIEW, *_ATTACHMENTS)
 
     @classmethod
@@ -152,32 +160,27 @@ class SayStep(StepKind):
         check_length(fields, "header", self.header, limits.HEADER_TEXT)
         check_length(fields, "footer", self.footer, limits.FOOTER_TEXT)
 
+    def facts(self) -> StepFacts:
+        """Return the facts. A refusal is a failure only where the step's own errors name `refused`."""
+        return StepFacts(
+            waits_for=self._waits_for(),
+            sends=tuple(self._sends()),
+            most_messages=self._most_messages,
+            can_bring_later=True,
+            refusable=self.watches,
+            values_may_fail=self._address_may_fail,
+            uses=tuple(self._uses()),
+        )
+
     @property
-    def most_messages(self) -> int:
+    def _most_messages(self) -> int:
         """The text and what is sent along, where that cannot carry it."""
         alone = self.text is None or self.attachment is None or isinstance(self.attachment, LinkPart)
         captioned = isinstance(self.attachment, FilePart) and self.attachment.kind in limits.CAPTIONED
         return 1 if alone or (captioned and self.text is not None and self.text.constant) else 2
 
     @property
-    def waits(self) -> bool:
-        """For an answer that brings the message, where `window_closed` says so."""
-        return self.instead is not None
-
-    @property
-    def rest(self) -> Rest | None:
-        """For the gateway's word, where its own errors name `refused`; for that, or for an answer that brings the message."""
-        if self.waits:
-            return Rest(RestFor.CONTACT, over=True)
-        return Rest(RestFor.RESULT, REFUSED_WITHIN) if self.watches else None
-
-    @property
-    def refusable(self) -> bool:
-        """Where its own errors name `refused`: else it goes on at once."""
-        return self.watches
-
-    @property
-    def fails(self) -> bool:
+    def _address_may_fail(self) -> bool:
         """A template can evaluate to a text that is not an address or a place."""
         match self.attachment:
             case LinkPart(_, url):
@@ -186,7 +189,7 @@ class SayStep(StepKind):
                 return not link.constant
         return isinstance(self.attachment, LocationPart) and any(self.attachment.uses())
 
-    def uses(self) -> Iterator[Used]:
+    def _uses(self) -> Iterator[Used]:
         """Every template of the step."""
         if self.instead is not None:
             yield from self.instead.uses()
@@ -202,7 +205,7 @@ class SayStep(StepKind):
             if isinstance(text, Template):
                 yield Used(text)
 
-    def sends(self) -> Iterator[Sent]:
+    def _sends(self) -> Iterator[SentPart]:
         """The text, which goes alone where a caption is too short for it; what goes with it; the file."""
         linked = isinstance(self.attachment, LinkPart)
         if self.text is not None:
@@ -219,6 +222,12 @@ class SayStep(StepKind):
                 yield SentText(kind, link, None, needed=True)
                 yield SentFile(kind, link)
 
+    def _waits_for(self) -> Wait | None:
+        """The answer that brings the message, or the gateway's word if its own errors name `refused`."""
+        if self.instead is not None:
+            return Wait(WaitsFor.CONTACT, over=True)
+        return Wait(WaitsFor.RESULT, REPLY_TRIED_FOR) if self.watches else None
+
     def enter(self, context: StepContext) -> StepResult:
         """Send what is to be said and go on, once the gateway has taken it where it matters that it does.
 
@@ -227,7 +236,7 @@ class SayStep(StepKind):
         if self.instead is not None and not context.open:
             return WaitHere((self.instead.message(context.scope),), {_TEMPLATE: True}, undelivered=True)
         messages = tuple(self._messages(context))
-        awaited = messages and (self.watches or self.waits)
+        awaited = messages and (self.watches or self.instead is not None)
         return WaitForSend(messages) if awaited else LeaveStep("then", messages=messages)
 
     def in_plain_text(self, context: StepContext, message: Message) -> StepResult:

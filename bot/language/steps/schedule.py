@@ -16,7 +16,7 @@ from bot.language.keys.declared_keys import (
     Form,
     KeySet,
     KeySpec,
-    made,
+    mapped,
     nested,
     one_of,
     one_or_several,
@@ -59,7 +59,7 @@ class Schedule:
         return self.target.flow
 
     def plan(self, scope: Mapping[str, Any], now: datetime) -> Plan | None:
-        """What is to start and when; None where its time has passed. ``now`` is in the bot's time zone.
+        """The flow to start and its time; None if the time has passed. ``now`` is in the bot's time zone.
 
         Raises `StepFailed` and `bot.language.expressions.templates.TemplateFailed`.
         """
@@ -134,7 +134,7 @@ def _read_every(node: Node, problems: Problems, what: str) -> str | Template | N
 
 
 def _every_meant(text: str) -> str:
-    """What to write for what is no time that comes again: mostly a word of it is missing."""
+    """The fix for a text that is no recurring time: mostly a word is missing."""
     named = text.lower().removeprefix("every ").replace("daily", "day").replace("weekdays", "mon-fri")
     days, _, clock = named.rpartition(" ")
     meant = next(filter(read_every, (named, f"{days} at {clock}", f"day at {named}", f"{named} at 9:00")), None)
@@ -216,7 +216,7 @@ def _worked_out(
 
 
 def _value_of(text: Template, scope: Mapping[str, Any]) -> Any:
-    """What a text gives; one that is written like a date or a date-time as that."""
+    """The value of a template; a text in the form of a date or a date-time becomes one."""
     value = text.value(scope)
     parsed = read_iso(value) if isinstance(value, str) else None
     return value if parsed is None else parsed
@@ -224,7 +224,7 @@ def _value_of(text: Template, scope: Mapping[str, Any]) -> Any:
 
 _FLOW = KeySpec(
     "flow",
-    made(Form(TARGET, target_of), lambda found: Target(f"/{found.text.removeprefix('/')}", found.mark)),
+    mapped(Form(TARGET, target_of), lambda found: Target(f"/{found.text.removeprefix('/')}", found.mark)),
     "The flow that starts: /flow or /flow/step.",
     required=True,
 )

@@ -14,7 +14,7 @@ from bot.language.steps.ai_settings import AiSettings
 from bot.language.steps.brief import objection
 from bot.language.steps.classify_step import WITHIN, to_sort
 from bot.language.steps.output_guard import links_in
-from bot.language.steps.step_facts import DefaultTarget, Outcome, Rest, Spends
+from bot.language.steps.step_facts import DefaultTarget, Outcome, Spends, StepFacts
 from bot.language.steps.step_kind import Awaited, Redirect, Reply, StepContext, StepKind, StepResult, WaitForEffect
 from bot.language.steps.tools import as_answer, read_arguments
 from bot.language.steps.transition import END, Target, Transition
@@ -39,26 +39,27 @@ class SlotStep(StepKind):
     flows: Mapping[str, Mark]
     settings: AiSettings
     verb = "slots"
-    asks_models = True
 
-    @property
-    def rest(self) -> Rest:
-        """Until the model has answered, or all tries are over."""
-        return self.settings.rest(WITHIN)
-
-    def outcomes(self) -> dict[str, Outcome]:
-        """Answers to slots of each flow, and ``other`` if the model finds none."""
-        found = {f"found.{flow}": _ending(mark) for flow, mark in self.flows.items()}
-        return {**found, "other": _ending(self.mark)}
+    def facts(self) -> StepFacts:
+        """Return the facts: an outcome for each flow whose slots it fills, and ``other`` if the model finds nothing."""
+        outcomes = {f"found.{flow}": _ending(mark) for flow, mark in self.flows.items()}
+        return StepFacts(
+            waits_for=self.settings.waits_for(WITHIN),
+            outcomes={**outcomes, "other": _ending(self.mark)},
+            asks_models=True,
+        )
 
     def spends(self, variables: Mapping[str, Variable]) -> Spends:
-        """What a contact can make it ask of a model."""
+        """Return the tokens that a contact can make it use."""
         return self.settings.spends(estimate(_RULES) + 50 + MOST_QUESTIONS)
 
     def look(
         self, context: StepContext, said: str, flow: str, questions: Mapping[str, str], found: Mapping[str, str]
     ) -> WaitForEffect:
-        """Ask the model for answers to a flow's open questions, by step. ``found`` are those that their own readers have found."""
+        """Ask the model for answers to a flow's open questions, by step.
+
+        ``found`` are those that their own readers have found.
+        """
         state = {"said": said, "flow": flow, "asked": list(questions), "found": dict(found)}
         return WaitForEffect(effect=self._question(context, said, questions), step_state=state)
 
@@ -69,7 +70,7 @@ class SlotStep(StepKind):
         return to_sort(said, f"{rules}\n{asked}", self.settings, SLOT_FILLING, WITHIN)
 
     def enter(self, context: StepContext) -> StepResult:
-        """Nobody comes here but by `look`."""
+        """Do nothing: the step works only through `look`."""
         return Redirect("other", None)
 
     def resume(self, context: StepContext, event: Awaited) -> StepResult | None:
@@ -87,11 +88,11 @@ class SlotStep(StepKind):
             if reason is not None:
                 del values[step]
                 notes.append(f"{step}: not taken: {reason}")
-        outcome = outcome if values and outcome in self.outcomes() else "other"
+        outcome = outcome if values and state["flow"] in self.flows else "other"
         return Redirect(outcome, message, found={**values, **state["found"]}, notes=tuple(notes))
 
     def _objection(self, context: StepContext, value: str, said: str) -> str | None:
-        """Why a value may not be kept, because it may be said later. Addresses of the contact's own message may."""
+        """The reason why a value may not be kept: it may be said later. Addresses from the contact's own message may."""
         rules = Template.plain("", self.mark)
         return objection(context, self.settings, rules, value, known=links_in(said), rules=_RULES)
 
@@ -101,7 +102,7 @@ def _ending(mark: Mark) -> Outcome:
 
 
 def read_values(answer: str, asked: list[str]) -> tuple[dict[str, str], list[str]]:
-    """What a model has found, as texts by step, and notes for the trace.
+    """The values that a model has found, as texts by step, and notes for the trace.
 
     ``read_values('{"cups": 5, "day": null}', ["cups", "day"])  -> {"cups": "5"}, []``
     """
@@ -115,7 +116,7 @@ def read_values(answer: str, asked: list[str]) -> tuple[dict[str, str], list[str
 
 
 def _text_of(value: Any) -> str:
-    """A value as a contact would write it; empty where it is none."""
+    """A value as a contact would write it; empty for null and records."""
     if isinstance(value, list):
         return ", ".join(filter(None, map(_text_of, value)))
     return clip(as_answer(value).strip(), MOST_ANSWER) if isinstance(value, str | int | float) else ""

@@ -1,4 +1,4 @@
-"""What a kind of step declares of itself, so that a bot is checked by code that knows no kind."""
+"""The facts of a step: known once it has been read, and asked by code that knows no kind of step."""
 
 from collections.abc import Mapping
 from dataclasses import field
@@ -13,23 +13,18 @@ from bot.language.source.problems import Mark
 from bot.language.source.yaml_tree import Scalar
 from bot.language.steps.transition import Assignment, Target, Transition
 
-REFUSED_WITHIN = timedelta(minutes=15)
-"""How long a reply is tried again. A step that waits for the gateway's answer waits as long."""
-
 
 class DefaultTarget(Enum):
-    """Where an outcome leads when nothing is written for it."""
+    """The target of an outcome for which nothing is written."""
 
     THEN = "then"  # where the step's `then` leads
     STAY = "stay"  # nowhere: the step goes on waiting
-    RETRY = "retry"  # to the step's `retry`
-    TIMEOUT = "timeout"  # to the inherited `timeout`: there is no built-in one
     ERRORS = "errors"  # to the inherited `errors.else`: there is no built-in one
     WRITTEN = "written"  # it must be written on the step
 
 
 class Null(Enum):
-    """What happens where a text or an expression evaluates to null."""
+    """The effect of a text or an expression that evaluates to null."""
 
     SHOWN = "shown"  # there is a hole in what is shown
     TAKEN = "taken"  # it is a value like any other
@@ -38,7 +33,7 @@ class Null(Enum):
 
 
 class SavedResult(Enum):
-    """What `save` gets on an outcome, as far as the flow file says."""
+    """The value that `save` gets on an outcome, as far as the flow file says."""
 
     VALUE = "value"  # a value, and never null
     PERHAPS = "perhaps"  # a value, or null
@@ -61,7 +56,9 @@ def only_if(condition: Expression | None) -> tuple[Given, ...]:
 
 @immutable
 class Saved:
-    """What a step may save, as `bot.language.steps.transition.value_of` read it. ``altered`` is as in `bot.language.steps.transition.Assignment`."""
+    """A value that a step may save, as `value_of` read it. ``altered`` is as in `Assignment` (both in
+    `bot.language.steps.transition`).
+    """
 
     value: Any
     mark: Mark
@@ -72,8 +69,8 @@ class Saved:
 class Outcome:
     """One way in which a step can end. ``success`` says whether `save`, `set` and `tag` happen.
 
-    It is taken only where all of ``given`` has come about. ``saves`` is what `save` gets, and ``annotation`` what Python
-    says of it; ``known`` are variables that have a value then.
+    It is taken only where all of ``given`` has come about. ``saves`` is what `save` gets, and ``annotation`` what
+    Python says of it; ``known`` are variables that have a value then.
     """
 
     transition: Transition | None
@@ -85,8 +82,8 @@ class Outcome:
     annotation: Any = Any
 
 
-class RestFor(Enum):
-    """What a conversation waits for at a step."""
+class WaitsFor(Enum):
+    """The things that a conversation can wait for at a step."""
 
     CONTACT = "contact"  # a reply, a reminder or a time-out
     RESULT = "result"  # the end of a call, of a request, of a send
@@ -108,13 +105,13 @@ class StepFailed(BotError):
 
 
 @immutable
-class Rest:
-    """What the conversation waits for at a step, and how long at most; ``longest`` None: unknown.
+class Wait:
+    """A wait of the conversation at a step. ``longest`` is its longest duration; None: unknown.
 
     ``over``: it may be over for good, or for hours, so that a conversation which returns to it continues at once.
     """
 
-    what: RestFor
+    what: WaitsFor
     longest: timedelta | None = None
     over: bool = False
 
@@ -161,10 +158,10 @@ class FlowStart:
 
 @immutable
 class AnswerText:
-    """A text that is understood as the answer ``owner``, by an ``outcome``; ``mark`` None: it stands where the step does.
+    """A text that is understood as the answer ``owner``, by an ``outcome``; ``mark`` None: the place is the step's.
 
-    ``before_words``: no word is heard before it. ``always``: it is heard without a condition.
-    ``exact``: no other spelling is heard.
+    ``before_words``: no word is heard before it. ``always``: it is heard without a condition. ``exact``: no other
+    spelling is heard.
     """
 
     text: str
@@ -176,8 +173,14 @@ class AnswerText:
     exact: bool = False
 
 
+class SentPart:
+    """The base of what a step sends: texts, files, choices, and the gateway's templates."""
+
+    __slots__ = ()
+
+
 @immutable
-class SentFile:
+class SentFile(SentPart):
     """A file that is sent by its address, and its kind."""
 
     kind: str
@@ -185,12 +188,12 @@ class SentFile:
 
 
 @immutable
-class SentText:
+class SentText(SentPart):
     """A text of a message, and what the gateway takes of it: ``most`` characters, None: nobody knows.
 
-    What is longer is cut, or refused where it is not ``cut``; ``needed``: so is an empty one. ``question``: transitions may
-    ask it in other words. ``title``: of those in a message no two are the same. ``parameter``: it is sent on one line. It is
-    sent where all of ``given`` has come about.
+    A longer text is cut, or refused where ``cut`` is False; ``needed``: so is an empty one. ``question``: transitions
+    may ask it in other words. ``title``: of those in a message no two are the same. ``parameter``: it is sent on one
+    line. It is sent where all of ``given`` has come about.
     """
 
     what: str
@@ -205,8 +208,8 @@ class SentText:
 
 
 @immutable
-class ChoiceFacts:
-    """How much a question offers to choose from, and ``least`` how many answers it takes.
+class ChoiceFacts(SentPart):
+    """The choices of a question. ``least`` is the number of answers that it takes at least.
 
     ``fixed`` are the conditions of the choices that stand in the flow file, None where there is none. ``source`` is the
     list of which others are made, if there is one: all with this ``title``, and with ``room`` for so many.
@@ -231,7 +234,7 @@ class Need:
 
 @immutable
 class Spends:
-    """What a step may ask of a model. ``contact`` are the tokens of a contact's day, None where there is no bound.
+    """The tokens that a step may use. ``contact`` are the tokens of a contact's day, None where there is no bound.
 
     ``prompt`` and ``answer`` are the most tokens of one question and its answer, ``at_once`` how many questions of a
     contact can be under way, ``calls`` how many calls of tools each of them can lead to.
@@ -242,3 +245,89 @@ class Spends:
     answer: int
     at_once: int = 1
     calls: int = 0
+
+
+@immutable
+class SentSignal:
+    """A signal that a step reports to other contacts: where it is named, and its data."""
+
+    name: str
+    mark: Mark
+    data: tuple[Assignment, ...]
+
+
+@immutable
+class UnaskedTool:
+    """A tool that changes something outside, and that a model uses without the contact's yes; ``fix`` is what to write."""
+
+    name: str
+    fix: str
+    mark: Mark
+
+
+@immutable(kw_only=True)
+class StepFacts:
+    """The facts of a step, which hold in every session. The defaults fit a step that sends nothing and goes on at once.
+
+    `StepKind.facts` computes them when the flow is read; the step keeps them.
+    """
+
+    # waiting, and the messages that it takes meanwhile
+    waits_for: Wait | None = None  # None: the conversation goes on in the same turn
+    takes_pending_input: bool = False  # it answers what the contact wrote last, where no step has taken it
+    ignores_messages: bool = False  # it takes nothing that the contact writes, not even the bot's words
+    texts_before_words: bool = False  # `StepKind.answer_before_words` takes texts, and not only taps
+    choices_alone: bool = False  # only its choices answer it
+    can_gather: bool = False  # the answer is free text, so that several short messages can be one answer
+    stays_valid: bool = False  # a tap on it leads on from here, also when the conversation waits here no longer
+    answers: tuple[AnswerText, ...] = ()  # texts that it understands as answers, as far as they are written out
+
+    # sending
+    sends: tuple[SentPart, ...] = ()
+    most_messages: int = 0  # the most messages that entering it sends
+    needs_window: bool = True  # its messages go only while the 24-hour window is open
+    can_bring_later: bool = False  # it takes `wait` in its `window_closed`
+    refusable: bool = False  # a message that the gateway refuses is a failure of the step: its `errors` take over
+
+    # leaving
+    outcomes: Mapping[str, Outcome] = field(default_factory=lambda: {"then": Outcome(None, DefaultTarget.THEN)})
+    values_may_fail: bool = False  # a value may not be one that it can work with, such as a list or an address
+    names_in_errors: frozenset[str] = frozenset()  # what templates of its `errors` may use beside the rest
+
+    # values
+    uses: tuple[Used, ...] = ()  # its own templates and expressions, without those of its step options
+    gives: frozenset[str] = frozenset()  # the variables that it sets itself, without `save` or `set`
+    gives_any: bool = False  # it may give a value to any variable: nobody knows to which
+    saved_values: tuple[Saved, ...] = ()  # the values that it may save, as far as they are written in the flow
+    moments: tuple[Template, ...] = ()  # the points in time that it waits for
+
+    # other flows and contacts
+    flows_run: tuple[FlowRun, ...] = ()
+    flows_started: tuple[FlowStart, ...] = ()
+    signals_sent: tuple[SentSignal, ...] = ()
+
+    # models
+    asks_models: bool = False
+    needs: tuple[Need, ...] = ()  # the variables that a model must know to leave it
+    unasked: tuple[UnaskedTool, ...] = ()
+
+    # these follow from the others; they are computed once, because each turn asks them
+    waits: bool = field(init=False)  # for the contact: then `retry`, `remind` and `timeout` apply
+    asks: bool = field(init=False)  # a question: `back` returns to it if it was left without an answer
+    pauses: bool = field(init=False)  # it waits for the contact, for a person, or for time to pass
+    takes_words: bool = field(init=False)  # words and triggers take effect while the conversation waits here
+    hears_signals: bool = field(init=False)  # a signal can lead on from it, also while it runs a flow
+
+    def __post_init__(self) -> None:
+        reason = None if self.waits_for is None else self.waits_for.what
+        waits, pauses = reason is WaitsFor.CONTACT, reason in (WaitsFor.CONTACT, WaitsFor.PERSON, WaitsFor.TIME)
+        object.__setattr__(self, "waits", waits)
+        object.__setattr__(self, "asks", waits and not self.takes_pending_input)
+        object.__setattr__(self, "pauses", pauses)
+        object.__setattr__(self, "takes_words", pauses and not self.ignores_messages)
+        object.__setattr__(self, "hears_signals", pauses or reason is WaitsFor.FLOW)
+
+    @property
+    def fails(self) -> bool:
+        """True if it may fail although each of its texts can be evaluated."""
+        return self.values_may_fail or any(outcome.falls is DefaultTarget.ERRORS for outcome in self.outcomes.values())

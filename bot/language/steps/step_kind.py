@@ -1,8 +1,8 @@
-"""What a kind of step is: what it sees, what it decides, and the base class of all kinds."""
+"""The base class of all kinds of step, with the context that a step sees and the results that it returns."""
 
 import hashlib
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import field
 from datetime import datetime, timedelta
 from functools import lru_cache
@@ -26,27 +26,12 @@ from bot.language.expressions.templates import Template
 from bot.language.keys.declared_keys import KeySet
 from bot.language.keys.fields import Fields
 from bot.language.python.decorators import HandlerSpec
-from bot.language.source.problems import Mark, Problems
+from bot.language.source.problems import Problems
 from bot.language.steps.ai_settings import AiSettings
 from bot.language.steps.http_services import HttpService
-from bot.language.steps.step_facts import (
-    AnswerText,
-    ChoiceFacts,
-    DefaultTarget,
-    FlowRun,
-    FlowStart,
-    Need,
-    Outcome,
-    Rest,
-    RestFor,
-    Saved,
-    SentFile,
-    SentText,
-    Spends,
-    Used,
-)
-from bot.language.steps.template_message import SentTemplate, TemplateToSend
-from bot.language.steps.transition import Assignment, Transition
+from bot.language.steps.step_facts import Spends, StepFacts
+from bot.language.steps.template_message import TemplateToSend
+from bot.language.steps.transition import Transition
 from bot.language.types.type_registry import Variable
 
 _REPLY_ID = re.compile("([^/]*)/([^/]*)/([0-9]{1,3})/([0-9]{1,18})/([^/]{8})")
@@ -97,7 +82,7 @@ _remembered_hash = lru_cache(maxsize=4096)(_hash)  # of most choices there are: 
 
 @immutable
 class Reply:
-    """What a contact sent, as steps see it. ``tap`` is set when it was a tap on one of our own ids.
+    """A contact's message, as steps see it. ``tap`` is set when it was a tap on one of our own ids.
 
     ``payload`` is what a tap on somebody else's button carries, of which ``text`` is the title.
     """
@@ -126,7 +111,7 @@ class FlowEnded:
 
 
 Awaited = CallEnded | CallProgressed | SendEnded | ConversationAssigned | HandoffClosed | FlowEnded
-"""What a step that does not wait for the contact waits for, or what cuts that short."""
+"""The events that end, or cut short, a wait for something other than the contact."""
 
 
 @immutable
@@ -146,7 +131,7 @@ class StepContext:
 
     @property
     def scope(self) -> Mapping[str, Any]:
-        """What templates and expressions see."""
+        """The names that templates and expressions see."""
         return self.names()
 
     def text(self, template: Template) -> str:
@@ -166,9 +151,9 @@ NOTHING = object()
 class LeaveStep:
     """Leave by an outcome: `save`, `set` and the transition follow.
 
-    ``sets`` are values for variables, by our names. ``pending_input`` is what the contact wrote, where the next step is to
-    take it. ``happens`` is what happens to other contacts, without ids and times. ``known`` is what templates of the transition see beside the rest. ``conditions`` and ``notes`` are for the
-    trace.
+    ``sets`` are values for variables, by our names. ``pending_input`` is what the contact wrote, where the next step is
+    to take it. ``happens`` is what happens to other contacts, without ids and times. ``known`` is what templates of the
+    transition see beside the rest. ``conditions`` and ``notes`` are for the trace.
     """
 
     outcome: str
@@ -184,7 +169,7 @@ class LeaveStep:
 
 @immutable
 class _Waiting:
-    """What all results have by which a step is not left. ``step_state`` is what the step will need to go on."""
+    """The base of all results by which a step is not left. ``step_state`` is what the step will need to go on."""
 
     messages: tuple[Message, ...] = ()
     step_state: Mapping[str, Any] = field(default_factory=dict)
@@ -252,9 +237,9 @@ class PostponeMessage:
 
 @immutable
 class Redirect:
-    """End the flow, and offer a message to the conversation without it: to the start of ``flow``, or to what comes after all
-    starts; ``anew``: like one that has just come. ``found``: with these answers to slots, by step. ``outcome``, ``notes`` and ``problem`` are
-    for the trace.
+    """End the flow, and offer a message to the conversation without it: to the start of ``flow``, or to what comes
+    after all starts; ``anew``: like one that has just come. ``found``: with these answers to slots, by step.
+    ``outcome``, ``notes`` and ``problem`` are for the trace.
     """
 
     outcome: str
@@ -270,12 +255,9 @@ Waits = WaitHere | WaitForEffect | WaitForSend | KeepWaiting | RunFlow | HandOve
 StepResult = LeaveStep | Waits | PostponeMessage | Redirect
 
 
-Sent = SentFile | SentTemplate | SentText | ChoiceFacts
-
-
 @immutable
 class ReadContext:
-    """What a kind may look at while it is read: its step's name, its flow's variables, the bot's handlers and files."""
+    """The context of a step that is read: its name, its flow's variables, the bot's handlers and files."""
 
     step: str
     problems: Problems
@@ -294,149 +276,28 @@ class ReadContext:
 class StepKind:
     """The base of all kinds. A kind is a frozen dataclass of what the step has in the flow file.
 
-    Where nothing else is said, a method or property has the answer for a step that sends nothing and goes on at once.
+    It says how a step is read, which facts are known then, and how it runs: it decides, and changes nothing. Where a
+    kind says nothing else, a method has the answer for a step that sends nothing and goes on at once.
     """
 
     verb: ClassVar[str]
     saves: ClassVar[bool] = False  # takes `save` with the name of a variable
-    takes_pending_input: ClassVar[bool] = False  # answers what the contact wrote last, where no step has taken it
-    asks_models: ClassVar[bool] = False
-    texts_before_words: ClassVar[bool] = (
-        False  # it takes texts before words, and not only taps: see `answer_before_words`
-    )
-    ignores_messages: ClassVar[bool] = False  # it takes nothing that the contact writes, not even the bot's words
-    needs_window: ClassVar[bool] = True  # its messages go only while the 24-hour window is open
-    can_bring_later: ClassVar[bool] = False  # it takes `wait` in its `window_closed`
     keys: ClassVar[KeySet] = KeySet()  # its verb and what else belongs to it
     takes_below: ClassVar[frozenset[str]] = frozenset()  # verbs of others that are keys of the map under its own
-    options: ClassVar[frozenset[str]] = frozenset(
-        {"then"}
-    )  # those that it has of `bot.language.steps.step_options.SOME_HAVE`
-    gives_any: ClassVar[bool] = False  # it may give a value to any variable, which nobody knows beforehand
-    names_in_errors: ClassVar[frozenset[str]] = frozenset()  # what templates of its `errors` may use beside the rest
+    options: ClassVar[frozenset[str]] = frozenset({"then"})  # of `bot.language.steps.step_options.SOME_HAVE`
 
     @classmethod
     def read(cls, fields: Fields, reading: ReadContext) -> Self:
         """Read the step's own keys; every mistake becomes a problem."""
         raise NotImplementedError
 
-    @property
-    def waits(self) -> bool:
-        """True if it waits for the contact: then `retry`, `remind` and `timeout` apply."""
-        return False
-
-    @property
-    def rest(self) -> Rest | None:
-        """What the conversation waits for here; None: it goes on in the same turn."""
-        return Rest(RestFor.CONTACT) if self.waits else None
+    def facts(self) -> StepFacts:
+        """Return all that is known of the step without a session. It is asked once, when the flow is read."""
+        return StepFacts()
 
     def spends(self, variables: Mapping[str, Variable]) -> Spends | None:
-        """What it may ask of a model, in a flow with these variables."""
+        """Return what it may ask of a model in a flow with these variables; None: nothing."""
         return None
-
-    @property
-    def most_messages(self) -> int:
-        """The most messages that entering it sends."""
-        return 1 if self.waits else 0
-
-    @property
-    def fails(self) -> bool:
-        """True if it may fail although each of its texts can be evaluated."""
-        return any(outcome.falls is DefaultTarget.ERRORS for outcome in self.outcomes().values())
-
-    @property
-    def refusable(self) -> bool:
-        """True if a message that the gateway refuses is a failure of the step, so that its `errors` take over."""
-        return self.asks
-
-    @property
-    def asks(self) -> bool:
-        """True if it is a question that waits for an answer: `back` returns to it if it was left without one."""
-        return self.waits and not self.takes_pending_input
-
-    @property
-    def pauses(self) -> bool:
-        """True if it waits for the contact, for a person, or for time to pass."""
-        return self.rest is not None and self.rest.what in (RestFor.CONTACT, RestFor.PERSON, RestFor.TIME)
-
-    @property
-    def choices_alone(self) -> bool:
-        """True if only its choices answer it."""
-        return False
-
-    @property
-    def hears_signals(self) -> bool:
-        """True if a signal can lead on from it: it waits for the contact, a person, time, or a flow that it runs."""
-        return self.pauses or (self.rest is not None and self.rest.what is RestFor.FLOW)
-
-    @property
-    def can_gather(self) -> bool:
-        """True if the contact answers in free text, so that several short messages can be one answer."""
-        return False
-
-    @property
-    def takes_words(self) -> bool:
-        """True if words and triggers take effect while the conversation waits here."""
-        return self.pauses and not self.ignores_messages
-
-    @property
-    def stays_valid(self) -> bool:
-        """True if a tap on it leads on from here, also when the conversation waits here no longer."""
-        return False
-
-    @property
-    def gives(self) -> frozenset[str]:
-        """The variables that it sets itself, without `save` or `set`."""
-        return frozenset()
-
-    @property
-    def form(self) -> str:
-        """How the step waits. After an edit that changes this, the step is entered again."""
-        return f"{self.verb}, waiting" if self.waits else self.verb
-
-    def outcomes(self) -> dict[str, Outcome]:
-        """All outcomes of the step, except those of its step options."""
-        return {"then": Outcome(None, DefaultTarget.THEN)}
-
-    def uses(self) -> Iterator[Used]:
-        """Every template and expression of the step, to be checked and prepared."""
-        return iter(())
-
-    def flows_run(self) -> Iterator[FlowRun]:
-        """The flows that this step opens."""
-        return iter(())
-
-    def flows_started(self) -> Iterator[FlowStart]:
-        """The flows that this step starts for other contacts."""
-        return iter(())
-
-    def signals_sent(self) -> Iterator[tuple[str, Mark, tuple[Assignment, ...]]]:
-        """The signals that it reports to other contacts: where each is named, and its data."""
-        return iter(())
-
-    def answers(self) -> Iterator[AnswerText]:
-        """The texts that it understands as answers of its own, as far as they are written out."""
-        return iter(())
-
-    def saved_values(self) -> Iterator[Saved]:
-        """The values that it may save, as far as they are written in the flow."""
-        return iter(())
-
-    def moments(self) -> Iterator[Template]:
-        """The points in time that it waits for."""
-        return iter(())
-
-    def sends(self) -> Iterator[Sent]:
-        """What it sends: the texts of its messages, files that lie elsewhere, the gateway's templates."""
-        return iter(())
-
-    def unasked(self) -> Iterator[tuple[str, str, Mark]]:
-        """The tools that change something outside and that a model uses without the contact's yes, each with what to write."""
-        return iter(())
-
-    def needs(self) -> Iterator[Need]:
-        """The variables that a model must know to leave it."""
-        return iter(())
 
     def enter(self, context: StepContext) -> StepResult:
         """Decide what happens when the contact arrives at the step, or when its question is put again."""
@@ -467,7 +328,7 @@ class StepKind:
         return False
 
     def objection(self, context: StepContext, reply: Reply) -> str | None:
-        """What is said to a reply that is no answer, in place of the step's `retry`."""
+        """Return the words for a reply that is no answer, in place of the step's `retry`; None: it has none."""
         return None
 
     def resume(self, context: StepContext, event: Awaited) -> StepResult | None:

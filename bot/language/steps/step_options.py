@@ -6,7 +6,7 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Any, Self, TypeVar
 
-from bot.core.immutable import filled, immutable
+from bot.core.immutable import immutable, with_defaults_from
 from bot.language.expressions.templates import Template
 from bot.language.keys import key_schemas
 from bot.language.keys.declared_keys import (
@@ -31,8 +31,7 @@ from bot.language.source.problems import Mark, Problems
 from bot.language.source.writing import flow_style
 from bot.language.source.yaml_tree import List, Map, Node, Scalar
 from bot.language.steps.schedule import SCHEDULE, Schedule
-from bot.language.steps.step_facts import Given, Outcome, Used, only_if
-from bot.language.steps.step_kind import StepKind
+from bot.language.steps.step_facts import Given, Outcome, StepFacts, Used, only_if
 from bot.language.steps.template_message import TEMPLATE_MESSAGE, TemplateToSend
 from bot.language.steps.transition import (
     EFFECTS,
@@ -59,14 +58,14 @@ T = TypeVar("T")
 Inherits = TypeVar("Inherits", Transition, "Retry", "Timed")
 
 
-def _over(own: Inherits | None, inherited: Inherits | None) -> Inherits | None:
-    """What is written, with missing keys taken from the inherited one."""
-    return inherited if own is None else own.over(inherited)
+def _inheriting(own: Inherits | None, inherited: Inherits | None) -> Inherits | None:
+    """The written value, with missing keys taken from the inherited one."""
+    return inherited if own is None else own.inheriting_from(inherited)
 
 
 @immutable
 class Retry:
-    """What follows a reply that is no answer. ``most`` counts the times the question is put again.
+    """The reaction to a reply that is no answer. ``most`` counts the times the question is put again.
 
     ``mark`` is where that is written.
     """
@@ -76,17 +75,19 @@ class Retry:
     otherwise: Transition | None = None
     transition: Transition | None = None
 
-    def over(self, inherited: Self | None) -> Self:
+    def inheriting_from(self, inherited: Self | None) -> Self:
         """This one, with missing keys taken from the inherited one."""
         if inherited is None:
             return self
         mark = inherited.mark if self.most is None else self.mark
-        return filled(self, inherited, mark=mark, transition=_over(self.transition, inherited.transition))
+        return with_defaults_from(
+            self, inherited, mark=mark, transition=_inheriting(self.transition, inherited.transition)
+        )
 
 
 @immutable
 class Timed:
-    """`remind` and `timeout`: after which silence, how often, and what then; ``never``: not at all, whatever is inherited."""
+    """`remind` and `timeout`: after which silence, how often, and what then; ``never``: not even the inherited one."""
 
     mark: Mark
     after: timedelta | None = None
@@ -95,28 +96,28 @@ class Timed:
     transition: Transition | None = None
     never: bool = False
 
-    def over(self, inherited: Self | None) -> Self:
+    def inheriting_from(self, inherited: Self | None) -> Self:
         """This one, with missing keys taken from the inherited one."""
         if inherited is None or self.never or inherited.never:
             return self
-        return filled(self, inherited, transition=_over(self.transition, inherited.transition))
+        return with_defaults_from(self, inherited, transition=_inheriting(self.transition, inherited.transition))
 
 
 SIGNAL = "signals."
 """How the outcomes of steps begin by which signals lead on: see `signal_outcomes`."""
 EVENT = frozenset({"event"})
-"""What such a transition and its condition may use beside the rest: the signal's data."""
+"""The names that such a transition and its condition may use beside the rest: the signal's data."""
 
 
 def signal_outcomes(signals: Signals) -> Iterator[tuple[str, Word]]:
-    """The outcome of each transition of signals: ``signals.paid``, of a list ``signals.paid 2`` for the second, and so on."""
+    """The outcome of each transition of signals: ``signals.paid``, then ``signals.paid 2`` for the second of a list."""
     for name, several in signals.items():
         for number, heard in enumerate(several, 1):
             yield f"{SIGNAL}{name}" if number == 1 else f"{SIGNAL}{name} {number}", heard
 
 
 def signal_given(signals: Signals, outcome: str) -> tuple[Given, ...]:
-    """What has come about where such an outcome is taken: its own condition, and none of those before it."""
+    """The conditions under which such an outcome is taken: its own is true, and all before it are false."""
     name, _, number = outcome.removeprefix(SIGNAL).partition(" ")
     *before, heard = signals[name][: int(number or 1)]
     untrue = (Given(each.condition, holds=False) for each in before if each.condition is not None)
@@ -125,7 +126,7 @@ def signal_given(signals: Signals, outcome: str) -> tuple[Given, ...]:
 
 @immutable
 class Visits:
-    """How often a step may be entered, and where the next entry leads instead."""
+    """The bound on how often a step may be entered, and where the next entry leads instead."""
 
     most: int
     otherwise: Transition
@@ -133,7 +134,7 @@ class Visits:
 
 @immutable
 class WindowClosed:
-    """What a step does while the window is closed: it sends a template. ``waits``: for an answer, which brings the message."""
+    """The template that a step sends while the window is closed. ``waits``: an answer to it brings the message."""
 
     template: TemplateToSend | None
     waits: bool
@@ -141,7 +142,7 @@ class WindowClosed:
 
 @immutable
 class Defaults:
-    """What a step does where it has no option of its own. Inherited key by key: step, flow, bot."""
+    """The options that are inherited, key by key: from the bot by the flow, from the flow by the step."""
 
     retry: Retry | None = None
     remind: Timed | None = None
@@ -153,16 +154,16 @@ class Defaults:
     signals: Signals | None = None
     gather: timedelta | None = None  # how long a text waits for further ones; no time at all: it does not
 
-    def over(self, inherited: Self) -> Self:
-        """These, with missing keys taken from the inherited ones."""
+    def inheriting_from(self, inherited: Self) -> Self:
+        """These defaults, with missing keys taken from the inherited ones."""
         if self == _NOTHING:  # as on most steps
             return inherited
-        return filled(
+        return with_defaults_from(
             self,
             inherited,
-            retry=_over(self.retry, inherited.retry),
-            remind=_over(self.remind, inherited.remind),
-            timeout=_over(self.timeout, inherited.timeout),
+            retry=_inheriting(self.retry, inherited.retry),
+            remind=_inheriting(self.remind, inherited.remind),
+            timeout=_inheriting(self.timeout, inherited.timeout),
             errors={**(inherited.errors or {}), **(self.errors or {})},
             signals={**(inherited.signals or {}), **(self.signals or {})},
         )
@@ -187,7 +188,7 @@ _NOTHING = Defaults()
 
 @immutable
 class StepOptions:
-    """The options of one step. Of its ``defaults``, `old_taps` and `gone` are the bot's and the flow's only."""
+    """The options of one step. `old_taps` and `gone` in its ``defaults`` come from the bot and the flow only."""
 
     then: Transition | None
     save: str | None
@@ -212,7 +213,7 @@ class StepOptions:
         return bool(self.clear or self.set or self.tag or self.untag or self.cancel or self.schedule or self.reset)
 
     def assigned(self, variables: Mapping[str, Variable]) -> tuple[Assignment, ...]:
-        """What `clear` and `set` give to variables, in a flow that has these."""
+        """The values that `clear` and `set` give, in a flow with these variables."""
         return assigned(self.clear, self.set, variables)
 
 
@@ -272,7 +273,7 @@ _FULL_FORMS: Mapping[str, Mapping[str, Callable[[Value], Mapping[str, Value]]]] 
     "visits": {"number": lambda it: {"max": it, "else": "end"}, "target": lambda it: {"max": 3, "else": it}},
     "errors": {"target": lambda it: {"else": it}},
 }
-"""What a value of each sort means to an option, in full. What is none of these is meant like the first."""
+"""The full form of an option that is written as a value of each sort. A value of any other sort counts as the first."""
 _LIKE_A_TARGET = re.compile(r"/?[a-z][a-z0-9_]*(/[a-z][a-z0-9_]*)?")
 
 
@@ -466,10 +467,10 @@ def transitions_of(outcomes: Iterable[Outcome], options: StepOptions) -> Iterato
     yield from (transition for _, transition in options.defaults.transitions())
 
 
-def uses_of(kind: StepKind, outcomes: Iterable[Outcome], options: StepOptions) -> Iterator[Used]:
+def uses_of(facts: StepFacts, options: StepOptions) -> Iterator[Used]:
     """Every template and expression of a step: its kind's, its transitions' and its options'."""
-    yield from kind.uses()
-    for outcome in outcomes:
+    yield from facts.uses
+    for outcome in facts.outcomes.values():
         if outcome.transition is not None:
             yield from _used_by(outcome.transition)
     yield from map(Used, uses_on_leaving(options))
@@ -478,11 +479,11 @@ def uses_of(kind: StepKind, outcomes: Iterable[Outcome], options: StepOptions) -
     if options.then is not None:
         yield from _used_by(options.then)
     yield from uses_of_words(options.words)
-    yield from uses_of_defaults(options.defaults, kind.names_in_errors)
+    yield from uses_of_defaults(options.defaults, facts.names_in_errors)
 
 
 def uses_on_leaving(options: StepOptions) -> Iterator[Template]:
-    """Those of what a step gives when it is left with success: tags, values, plans."""
+    """The templates that are evaluated when a step is left with success: in tags, values and plans."""
     yield from (*options.tag, *options.untag, *options.cancel)
     for item in options.set:
         yield from item.uses()
@@ -491,13 +492,16 @@ def uses_on_leaving(options: StepOptions) -> Iterator[Template]:
 
 
 def uses_of_words(words: Words) -> Iterator[Used]:
-    """Those of words."""
+    """The templates of words."""
     for word in words.values():
         yield from map(Used, word.uses())
 
 
 def uses_of_defaults(defaults: Defaults, extra: frozenset[str] = frozenset()) -> Iterator[Used]:
-    """Those of defaults. ``extra`` are the names that the transitions of `errors` may use beside the rest."""
+    """The templates and expressions of defaults.
+
+    ``extra`` are the names that the transitions of `errors` may use beside the rest.
+    """
     for name, transition in defaults.transitions():
         names = extra if name.startswith("errors.") else EVENT if name.startswith(SIGNAL) else frozenset()
         yield from _used_by(transition, names)

@@ -16,7 +16,7 @@ from bot.language.keys.declared_keys import (
     KeySpec,
     either,
     integer,
-    made,
+    mapped,
     nested,
     one_or_several,
     shared,
@@ -26,10 +26,10 @@ from bot.language.keys.text_shapes import MAY, TEXT
 from bot.language.source.problems import Problems
 from bot.language.source.yaml_tree import List, Node
 from bot.language.steps.message_parts import NAMED_LOCATION, LocationPart, media_address, read_location
-from bot.language.steps.step_facts import SentFile, SentText, StepFailed, Used
+from bot.language.steps.step_facts import SentFile, SentPart, SentText, StepFailed, Used
 
 FIXED = "fixed"
-"""What fills a header without placeholders, of which the gateway may want to be told that it is there: nothing."""
+"""The kind of a header without placeholders: nothing fills it, but the gateway may want it to be named."""
 
 
 @immutable
@@ -66,7 +66,10 @@ class TemplateParameter:
 
 @immutable
 class UrlButton:
-    """What is added to the address of a link button. ``index`` is its place among the buttons, if it is written."""
+    """The text that is added to the address of a link button.
+
+    ``index`` is its place among the buttons, if it is written.
+    """
 
     text: Template
     index: int | None = None
@@ -133,7 +136,7 @@ def _read_header(node: Node, problems: Problems, what: str) -> TemplateParameter
 
 
 def _of_one_text(kind: str, part: str, text: Form[Template | None]) -> Form[TemplateParameter | None]:
-    return made(text, lambda found: TemplateParameter(kind, {part: found}))
+    return mapped(text, lambda found: TemplateParameter(kind, {part: found}))
 
 
 def _read_parts(kind: str, *keys: KeySpec[Template | None]) -> Form[TemplateParameter | None]:
@@ -212,7 +215,7 @@ _DATE_TIME = KeySpec("date_time", _of_one_text("date_time", "text", TEMPLATE), "
 _HEADER_PARAMETER = _parameter(_TEXT, _IMAGE, _VIDEO, _DOCUMENT, _PLACE)
 _URL = KeySpec("url", TEMPLATE, "What is added to the address of the button.", required=True)
 _INDEX = KeySpec("index", integer(0, 9), "Its place among the template's buttons; behind the replies by default.")
-_BUTTON = either(made(TEMPLATE, UrlButton), nested(KeySet(_URL, _INDEX), _read_button))
+_BUTTON = either(mapped(TEMPLATE, UrlButton), nested(KeySet(_URL, _INDEX), _read_button))
 _NAME = KeySpec("name", STRING, "The template's name at the gateway.", required=True, texts=MAY)
 _LANGUAGE = KeySpec("language", STRING, "The template's language, like en or pt_BR.", required=True, texts=MAY)
 _HEADER = KeySpec(
@@ -235,7 +238,7 @@ TEMPLATE_MESSAGE = shared(
 
 
 @immutable
-class SentTemplate:
+class SentTemplate(SentPart):
     """A template of the gateway's that a step sends, and the titles of the quick replies that it waits for."""
 
     notice: "TemplateToSend"

@@ -4,10 +4,11 @@ from collections.abc import Iterator
 from datetime import timedelta
 from typing import Self
 
+from bot.core.effects import REPLY_TRIED_FOR
 from bot.core.events import UNSENT, SendEnded
 from bot.core.immutable import immutable
 from bot.language.expressions.templates import Expression
-from bot.language.keys.declared_keys import DURATION, KeySet, KeySpec, either, map_of, opened
+from bot.language.keys.declared_keys import DURATION, KeySet, KeySpec, as_fields, either, map_of
 from bot.language.keys.fields import Fields, entries_of
 from bot.language.keys.text_shapes import Part
 from bot.language.source.problems import Problems
@@ -15,14 +16,15 @@ from bot.language.source.word_matching import Option, match
 from bot.language.source.yaml_tree import Map, Node, Scalar
 from bot.language.steps.message_parts import ELSE, SENDING, check_error_names
 from bot.language.steps.step_facts import (
-    REFUSED_WITHIN,
     AnswerText,
     DefaultTarget,
     Outcome,
-    Rest,
-    RestFor,
+    SentPart,
+    StepFacts,
     StepFailed,
     Used,
+    Wait,
+    WaitsFor,
     only_if,
 )
 from bot.language.steps.step_kind import (
@@ -30,7 +32,6 @@ from bot.language.steps.step_kind import (
     LeaveStep,
     ReadContext,
     Reply,
-    Sent,
     StepContext,
     StepKind,
     StepResult,
@@ -73,7 +74,7 @@ class ReplyButton:
 
     @property
     def hash(self) -> str:
-        """What it stands for, in short."""
+        """A short hash of its title, which a tap carries."""
         return value_hash(self.key, None)
 
     def heard(self, context: StepContext) -> bool:
@@ -100,7 +101,7 @@ _REPLY = KeySet(_WORDS, CONDITION, *TRANSITION_KEYS)
 _TEMPLATE = KeySpec("template", TEMPLATE_MESSAGE, "The template that is sent, and what fills it.", required=True)
 _REPLIES: KeySpec[tuple[ReplyButton, ...]] = KeySpec(
     "replies",
-    map_of(either(TO_TARGET, opened(_REPLY)), _read_replies, Part.TITLE, absent=()),
+    map_of(either(TO_TARGET, as_fields(_REPLY)), _read_replies, Part.TITLE, absent=()),
     "The titles of its quick replies, and where they lead.",
 )
 _OTHER = KeySpec("other", TRANSITION, "Where every other reply leads.")
@@ -111,7 +112,10 @@ _VALID = KeySpec(
 
 @immutable
 class TemplateStep(StepKind):
-    """Sends a template; with `replies` it waits for one of them. ``valid``: for so long a tap on one counts wherever the contact is."""
+    """Sends a template; with `replies` it waits for one of them.
+
+    ``valid``: for so long a tap on one counts wherever the contact is.
+    """
 
     notice: TemplateToSend
     replies: tuple[ReplyButton, ...]
@@ -119,11 +123,8 @@ class TemplateStep(StepKind):
     watches: bool  # a refusal leads somewhere: wait for the gateway's word
     valid: timedelta | None
     verb = "template"
-    texts_before_words = True
     keys = KeySet(_TEMPLATE, _REPLIES, _OTHER, _VALID)
     options = SOME_HAVE - {"save", "gather"}
-    needs_window = False
-    most_messages = 1
 
     @classmethod
     def read(cls, fields: Fields, reading: ReadContext) -> Self:
@@ -138,29 +139,22 @@ class TemplateStep(StepKind):
         check_error_names(fields, SENDING, "a template has no error", f"write {', '.join(SENDING)}, else")
         return cls(notice, replies, other, reading.errors.keys() & {"refused", ELSE} != set(), valid)
 
-    @property
-    def waits(self) -> bool:
-        """With `replies`, for one of them."""
-        return bool(self.replies)
+    def facts(self) -> StepFacts:
+        """Return the facts. A refusal is a failure only where it leads somewhere."""
+        return StepFacts(
+            waits_for=self._waits_for(),
+            texts_before_words=True,
+            stays_valid=self.valid is not None,
+            answers=tuple(self._answers()),
+            sends=tuple(self._sends()),
+            most_messages=1,
+            needs_window=False,
+            refusable=self.watches,
+            outcomes=self._outcomes(),
+            uses=tuple(self._uses()),
+        )
 
-    @property
-    def rest(self) -> Rest | None:
-        """For a reply; for the gateway's word, where a refusal leads somewhere."""
-        if self.waits:
-            return Rest(RestFor.CONTACT)
-        return Rest(RestFor.RESULT, REFUSED_WITHIN) if self.watches else None
-
-    @property
-    def refusable(self) -> bool:
-        """Where a refusal leads somewhere."""
-        return self.watches
-
-    @property
-    def stays_valid(self) -> bool:
-        """With `valid`."""
-        return self.valid is not None
-
-    def outcomes(self) -> dict[str, Outcome]:
+    def _outcomes(self) -> dict[str, Outcome]:
         """Without `replies`: ``then``. With: each reply and `other`."""
         found = {
             reply.outcome: Outcome(reply.transition, DefaultTarget.THEN, given=only_if(reply.condition))
@@ -172,22 +166,28 @@ class TemplateStep(StepKind):
             found["other"] = Outcome(self.other, DefaultTarget.STAY, success=False)
         return found
 
-    def sends(self) -> Iterator[Sent]:
+    def _sends(self) -> Iterator[SentPart]:
         """The template, and what fills it."""
         yield from self.notice.sent_texts()
         yield SentTemplate(self.notice, tuple(reply.title for reply in self.replies))
 
-    def uses(self) -> Iterator[Used]:
+    def _uses(self) -> Iterator[Used]:
         """Every text that fills the template, and the replies' conditions."""
         yield from self.notice.uses()
         yield from (Used(reply.condition) for reply in self.replies if reply.condition is not None)
 
-    def answers(self) -> Iterator[AnswerText]:
+    def _answers(self) -> Iterator[AnswerText]:
         """The replies' titles and words."""
         for reply in self.replies:
             for text in (reply.title, *reply.words):
                 always = reply.condition is None
                 yield AnswerText(text, reply.title, reply.outcome, reply.transition.mark, True, always=always)
+
+    def _waits_for(self) -> Wait | None:
+        """A reply, or the gateway's word if a refusal leads somewhere."""
+        if self.replies:
+            return Wait(WaitsFor.CONTACT)
+        return Wait(WaitsFor.RESULT, REPLY_TRIED_FOR) if self.watches else None
 
     def enter(self, context: StepContext) -> StepResult:
         """Send the template; wait for a reply, for the gateway's word, or not at all."""

@@ -20,12 +20,15 @@ from bot.language.steps.yes_no_question import QuestionTooLong, agreed, question
 NOT_DONE = "Not done: the contact did not agree."
 STAYS = "Not done: something before it in this answer failed. Say so, or do it otherwise."
 OVERTAKEN = "Not done yet: the contact has written more meanwhile. Read that first."
-UNASKED = f"Not done: the contact cannot be asked, for the question has more than {INTERACTIVE_BODY} characters. Do less at a time."
+UNASKED = (
+    "Not done: the contact cannot be asked, for the question has more than "
+    f"{INTERACTIVE_BODY} characters. Do less at a time."
+)
 USED_UP = "Not done: it has been called as often as it may be here. One that timed out counts: it may have been done."
 
 
 class _Result(NamedTuple):
-    """What became of a call, in words for the model."""
+    """The result of a call, in words for the model."""
 
     text: str
     failed: bool = True
@@ -37,8 +40,8 @@ _Next = LeaveStep | WaitHere | WaitForEffect
 class ToolCalls:
     """Does the calls of one answer, one after another, as far as they can be done in one turn of the engine's.
 
-    ``sets`` are the values that were noted; ``notes`` are for the trace: what was refused. ``results_pending`` is True once there
-    is a result that the model must see.
+    ``sets`` are the values that were noted; ``notes`` are for the trace: what was refused. ``results_pending`` is True
+    once there is a result that the model must see.
     """
 
     def __init__(self, brief: Brief, context: StepContext, exchange: Exchange) -> None:
@@ -51,7 +54,7 @@ class ToolCalls:
 
     @property
     def _scope(self) -> dict[str, Any]:
-        """What templates see, with what was noted just now."""
+        """The names that templates see, with the values noted just now."""
         return {**self._context.scope, **self.sets}
 
     def work_off(self) -> _Next | None:
@@ -90,7 +93,7 @@ class ToolCalls:
         return WaitHere((asked,), self._exchange.step_state())
 
     def agreed(self, reply: Reply) -> bool | None:
-        """What a reply to that means."""
+        """True for yes, False for no, None for a reply that is neither."""
         return agreed(self._context, reply, self._exchange.questions)
 
     def answered(self, reply: Reply) -> WaitForEffect | None:
@@ -112,13 +115,13 @@ class ToolCalls:
         return None
 
     def _add(self, call: Mapping[str, Any], result: _Result) -> None:
-        """What became of a call. The model must see it, but for notes that were taken."""
+        """Add the result of a call. The model must see it, unless it is a note that was taken."""
         self._exchange.add_result(call, result.text)
         self._exchange.failed = self._exchange.failed or result.failed
         self.results_pending = self.results_pending or result.failed or call["name"] != REMEMBER
 
     def _do(self, call: dict[str, Any]) -> _Next | _Result:
-        """One call: what it leads to, or what became of it."""
+        """Do one call. Return the next result of the step, or the result of the call."""
         most = self._brief.settings.calls
         if self._exchange.is_one_too_many(most):
             return _Result(f"Not done, nor what came after it: there may be {most} calls in one turn.")
@@ -194,7 +197,7 @@ class ToolCalls:
 
 
 def _key(tool: Tool, values: Mapping[str, Any]) -> str:
-    """What equal calls have in common: the tool, and the arguments as the handler sees them."""
+    """A key that equal calls share: the tool, and the arguments as the handler sees them."""
     text = json.dumps([tool.name, values], default=_in_json, sort_keys=True)
     return sha256(text.encode()).hexdigest()[:16]
 

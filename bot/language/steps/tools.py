@@ -1,4 +1,4 @@
-"""The tools of an AI step: handlers and requests that a model may ask for, and those by which it notes values and leaves."""
+"""The tools of an AI step: handlers and requests, and the tools by which a model notes values and leaves."""
 
 import json
 import re
@@ -22,14 +22,14 @@ from bot.language.keys.declared_keys import (
     Form,
     KeySet,
     KeySpec,
+    as_fields,
     as_node,
     either,
+    fields_by_key,
     integer,
     map_of,
     one_of,
     one_or_several,
-    opened,
-    opened_by,
     seconds,
 )
 from bot.language.keys.definitions import refuse_defined
@@ -94,10 +94,12 @@ _TAKEN_TYPES: Mapping[str, tuple[type, dict[str, str]]] = {
     "boolean": (bool, {"type": "boolean"}),
     "date": (date, {"type": "string", "format": "date"}),
 }
-"""What a model may give a request, in Python and in the schema for the model."""
+"""The types of values that a model may give a request, in Python and in the schema for the model."""
 _TAKEN_TYPE = KeySpec("type", one_of(*_TAKEN_TYPES, default="text"), "What it is; a text by default.")
 _TAKEN_ABOUT = KeySpec("about", STRING, "What it is, in words for the model.", required=True)
-_TAKEN = either(Form(ANY_TEXT, as_node), opened(KeySet(_TAKEN_TYPE, _TAKEN_ABOUT), "{type: integer, about: how many}"))
+_TAKEN = either(
+    Form(ANY_TEXT, as_node), as_fields(KeySet(_TAKEN_TYPE, _TAKEN_ABOUT), "{type: integer, about: how many}")
+)
 _NAMED = KeySpec("name", NAME, "What the model calls the request.", required=True)
 _REQUEST_ABOUT = replace(_ABOUT, about="What the request does, in words for the model.", required=True)
 _TAKES: KeySpec[tuple[tuple[Scalar, Node], ...]] = KeySpec(
@@ -109,7 +111,7 @@ _REQUEST_KEYS = KeySet(*REQUEST, _NAMED, _REQUEST_ABOUT, _TAKES, _CONFIRM, _TIME
 
 TOOLS: KeySpec[tuple[Node | Fields, ...]] = KeySpec(
     "tools",
-    one_or_several(either(Form(ANY_TEXT, as_node), opened_by(HttpStep.verb, _REQUEST_KEYS, _HANDLER_KEYS))),
+    one_or_several(either(Form(ANY_TEXT, as_node), fields_by_key(HttpStep.verb, _REQUEST_KEYS, _HANDLER_KEYS))),
     "Handlers and requests that the model may ask for.",
 )
 FILL: KeySpec[tuple[tuple[Scalar, Node], ...]] = KeySpec(
@@ -122,8 +124,9 @@ STRUCTURES = (ListVariable, ObjectVariable, MediaVariable, LocationVariable, Ans
 
 @immutable
 class Tool:
-    """One handler as a tool, or a request by its name. ``given`` are the arguments that the flow binds; ``confirm`` asks the
-    contact first.
+    """One handler as a tool, or a request by its name.
+
+    ``given`` are the arguments that the flow binds; ``confirm`` asks the contact first.
 
     ``times`` is how often it may succeed in one visit of the step; None: there is no bound.
     """
@@ -148,7 +151,7 @@ class Tool:
         return function(self.name, self.about, self.schema)
 
     def effect(self, arguments: Mapping[str, Any], scope: Mapping[str, Any]) -> Call | HttpRequest:
-        """What a model asked for: what the flow binds stands over what the model gave."""
+        """The effect that a model asked for. Values that the flow binds replace those that the model gave."""
         if self.sent is not None:
             return self.sent.request({**scope, "it": self.arguments.fitted(arguments)})
         return Call(self.handler, self._given_to(arguments, scope), self.within, most=MOST_RESULT)
@@ -178,7 +181,7 @@ class Tool:
 
     @property
     def unasked(self) -> str | None:
-        """What to write where it changes something and the contact is not asked first. None: all is well."""
+        """The fix if it changes something and the contact is not asked first; None: all is well."""
         if self.confirms or not (self.spec.writes if self.sent is None else self.sent.address.method != "GET"):
             return None
         if self.sent is not None:
@@ -195,7 +198,7 @@ class Tool:
         return result_text(value)
 
     def question(self, values: Mapping[str, Any], scope: Mapping[str, Any]) -> str:
-        """What the contact is asked before it is done with these values, and with the handler's own where the model gives none.
+        """The question to the contact before the call, with these values and the handler's own defaults.
 
         Raises `bot.language.steps.yes_no_question.QuestionTooLong`.
         """
@@ -220,7 +223,7 @@ class Tool:
         return found
 
     def failure(self, outcome: str, detail: str) -> str:
-        """What a model may know of a failed call: an error's own text only where the handler declares the error."""
+        """The words for the model about a failed call: with an error's text only if the handler declares the error."""
         declared = outcome in self.spec.errors and outcome not in UNDECLARED
         return f"{outcome}: {detail.removeprefix(f'{outcome}: ')}" if declared and detail else outcome
 
@@ -235,7 +238,9 @@ class Tool:
 
 
 def read_tools(fields: Fields, reading: ReadContext) -> tuple[Tool, ...]:
-    """Read `tools`: names of handlers, ``{call, with, confirm, about, within, times}``, or ``{http, name, about, takes, ...}``."""
+    """Read `tools`: names of handlers, ``{call, with, confirm, about, within, times}``, or ``{http, name, about, takes,
+    ...}``.
+    """
     tools: dict[str, Tool] = {}
     for item in TOOLS.read(fields):
         tool = _read_tool(fields, item, reading)
@@ -323,7 +328,7 @@ def _read_request(fields: Fields, reading: ReadContext) -> Tool | None:
 
 
 def _sent_instead() -> None:
-    """What a request has in place of a handler; nobody calls it."""
+    """Stand in for a handler where a request is sent; nothing calls this."""
 
 
 def _check_names(fields: Fields, tool: Tool, text: Template | Expression, key: str) -> set[str]:
@@ -337,7 +342,7 @@ def _check_names(fields: Fields, tool: Tool, text: Template | Expression, key: s
 
 
 def _check_question(fields: Fields, tool: Tool) -> None:
-    """What the question calls `it` is what the model gives: nothing that is bound or no argument, and nothing less."""
+    """Check that the question shows each argument that the model gives, and no other: none that is bound, or unknown."""
     if tool.confirm is None:
         return
     known, named = tool.schema["properties"], _check_names(fields, tool, tool.confirm, _CONFIRM.name)
@@ -437,7 +442,8 @@ def _noted_value(variable: Variable, value: Any, context: StepContext) -> Any:
 def as_answer(value: str | int | float) -> str:
     """A model's value as an answer that means the same in every language.
 
-    ``as_answer(True)  -> "true"``; ``as_answer(1.125)  -> "1.1250"``, because "1.125" is a thousand where decimals have a comma.
+    ``as_answer(True)  -> "true"``; ``as_answer(1.125)  -> "1.1250"``, because "1.125" means a thousand where decimals
+    have a comma.
     """
     if isinstance(value, str):
         return without_controls(value)

@@ -10,7 +10,16 @@ from bot.core.immutable import immutable
 from bot.core.text import KEPT_CHARACTERS, head, without_controls
 from bot.core.values import Media
 from bot.language.expressions.templates import Expression
-from bot.language.keys.declared_keys import EXPRESSION, STRING, KeySet, KeySpec, integer, opened_by, read_over, seconds
+from bot.language.keys.declared_keys import (
+    EXPRESSION,
+    STRING,
+    KeySet,
+    KeySpec,
+    fields_by_key,
+    integer,
+    read_over,
+    seconds,
+)
 from bot.language.keys.fields import Fields
 from bot.language.python.decorators import HandlerSpec
 from bot.language.source.problems import did_you_mean
@@ -23,7 +32,7 @@ from bot.language.steps.step_kind import ReadContext
 from bot.language.steps.transition import ASSIGNMENTS, Assignment
 
 VOICE = "voice"
-"""What the voice note is called: the handler's argument, and the name for the request's templates."""
+"""The name of the voice note: as the handler's argument, and in the request's templates."""
 WITHIN, DAILY = 30.0, 50
 _VOICE = frozenset({VOICE})
 _TOLD = frozenset({ANSWER, STATUS})
@@ -44,7 +53,10 @@ _REQUEST_KEYS = KeySet(*(key for key in REQUEST if key not in ATTEMPT_KEYS), _TE
 
 @immutable
 class Transcription:
-    """What transcribes: a handler with its other arguments, or a request, with the place of the text in its answer."""
+    """The transcription of voice notes: by a handler with its other arguments, or by a request.
+
+    ``text`` reads its answer.
+    """
 
     by: str | HttpStep
     given: tuple[Assignment, ...] = ()
@@ -66,7 +78,7 @@ class Transcription:
         return Transcribe(media, call, self.within, self.tries)
 
     def words(self, ended: CallEnded, scope: Mapping[str, Any]) -> str:
-        """What the voice note says. Raises `StepFailed` and `TemplateFailed` where that is not known."""
+        """The words of the voice note. Raises `StepFailed` and `TemplateFailed` if they are not known."""
         if ended.outcome != "done":
             raise StepFailed(ended.outcome, ended.detail or ended.outcome)
         said = ended.value
@@ -134,6 +146,6 @@ def _check_arguments(fields: Fields, spec: HandlerSpec, given: tuple[Assignment,
 
 TRANSCRIBE: KeySpec[Fields | None] = KeySpec(
     "transcribe",
-    opened_by(HttpStep.verb, _REQUEST_KEYS, _HANDLER_KEYS),
+    fields_by_key(HttpStep.verb, _REQUEST_KEYS, _HANDLER_KEYS),
     "A handler or a service that writes down what voice notes say, so that they are answers like texts.",
 )

@@ -17,11 +17,11 @@ from bot.language.keys.declared_keys import (
     Form,
     KeySet,
     KeySpec,
+    as_fields,
     either,
     map_of,
     nested,
     one_or_several,
-    opened,
     raw_node,
     shared,
 )
@@ -34,7 +34,7 @@ from bot.language.source.yaml_tree import List, Map, Node, Scalar, one_or_more
 from bot.language.types.variable import Variable
 
 ALL = "all"
-"""What `clear` calls every variable of the flow: none has this name."""
+"""The name of all variables of the flow in `clear`; no variable has this name."""
 NEXT, AGAIN, STAY, BACK, END, ROUTE = "next", "again", "stay", "back", "end", "route"
 RESERVED = frozenset({NEXT, AGAIN, STAY, BACK, END, ROUTE})
 TARGETS = "write a step, /flow, /flow/step, next, again, stay, back, end or route"
@@ -57,7 +57,8 @@ class Target:
 class Assignment:
     """One ``name: value`` of a `set` or `with`. Texts in the value, however deep, are templates.
 
-    ``altered`` is the value as it is written, where only the name's type tells whether it is a number (`refuse_altered`).
+    ``altered`` is the value as it is written, where only the name's type tells whether it is a number
+    (`refuse_altered`).
     """
 
     name: str
@@ -82,14 +83,14 @@ class Cleared:
     mark: Mark
 
     def among(self, variables: Mapping[str, Variable]) -> Iterator[Variable]:
-        """Those of a flow's variables that it is about."""
+        """The variables of a flow that it clears."""
         yield from (each for each in variables.values() if self.name is None or each.name == self.name)
 
 
 def assigned(
     clear: Iterable[Cleared], given: tuple[Assignment, ...], variables: Mapping[str, Variable]
 ) -> tuple[Assignment, ...]:
-    """What `clear` and a `set` beside it give to a flow's variables: what is set is not cleared."""
+    """The values that `clear` and a `set` beside it give to a flow's variables. `set` wins over `clear`."""
     set_too = {item.name for item in given}
     starts = {
         each.name: Assignment(each.name, each.value, item.mark) for item in clear for each in item.among(variables)
@@ -126,11 +127,13 @@ class Transition:
         return bool(self.say or self.ask or self.clear or self.set or self.tag or self.untag or self.cancel)
 
     def assigned(self, variables: Mapping[str, Variable]) -> tuple[Assignment, ...]:
-        """What `clear` and `set` give to variables, in a flow that has these."""
+        """The values that `clear` and `set` give, in a flow with these variables."""
         return assigned(self.clear, self.set, variables)
 
-    def over(self, inherited: Self | None) -> Self:
-        """This transition, with missing keys from the inherited one; `say`, `ask` and `then` are inherited together or not at all."""
+    def inheriting_from(self, inherited: Self | None) -> Self:
+        """This transition, with missing keys from the inherited one; `say`, `ask` and `then` are inherited together or
+        not at all.
+        """
         if inherited is None:
             return self
         leading = self if self.speaks else inherited
@@ -178,7 +181,7 @@ def _target_meant(text: str) -> str:
 
 
 def target_or_end(node: Node, problems: Problems, what: str) -> Target:
-    """Read a target. Where it is none, a problem is added and `end` is returned, so that no second problem follows."""
+    """Read a target. Anything else is a problem, and is read as `end`, so that no second problem follows."""
     return target_of(node, problems, what) or Target(END, node.mark)
 
 
@@ -241,7 +244,7 @@ def value_of(node: Node, problems: Problems) -> Any:
 
 
 def evaluate(value: Any, scope: Mapping[str, Any]) -> Any:
-    """What `value_of` read, with every template in it rendered."""
+    """The value that `value_of` read, with every template in it rendered."""
     if isinstance(value, Template):
         return value.value(scope)
     if isinstance(value, list):
@@ -314,7 +317,7 @@ TRANSITION: Form[Transition | None] = shared("transition", either(TO_TARGET, nes
 
 @immutable
 class Word:
-    """One word, or the name of a signal, as it is written: where it leads, and the condition without which it is not heard."""
+    """One word, or the name of a signal, as it is written: where it leads, and the condition under which it counts."""
 
     text: str
     mark: Mark
@@ -339,7 +342,7 @@ Signals = Mapping[str, tuple[Word, ...]]
 
 
 def _words_of(node: Node, problems: Problems, what: str) -> Words:
-    """What means the same in other languages leads there too."""
+    """The words of a map, with their translations, which lead to the same target."""
     words: dict[str, Word] = {}
     for key, item in entries_of(node, problems, what, "{menu: /main}"):
         _add(_word_of(key, item, problems, f'word "{key.text}"'), (key.text, *key.also), words, problems)
@@ -384,7 +387,7 @@ def _word_of(key: Scalar, node: Node, problems: Problems, what: str) -> Word:
 
 
 _WORD_KEYS = KeySet(*TRANSITION_KEYS, CONDITION)
-_HEARD = shared("word", either(TO_TARGET, opened(_WORD_KEYS)))
+_HEARD = shared("word", either(TO_TARGET, as_fields(_WORD_KEYS)))
 WORDS: Form[Words] = map_of(_HEARD, _words_of, Part.WORD, absent={})
 """A transition for each word, which may have an `if`."""
 SIGNALS: Form[Signals | None] = map_of(one_or_several(_HEARD), _signals_of)

@@ -1,6 +1,6 @@
 """``write``: a model writes a text into a variable. The contact hears nothing of it, unless the flow says it."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Self
 
@@ -13,7 +13,7 @@ from bot.language.keys.fields import Fields
 from bot.language.steps.ai_settings import ONE_QUESTION, AiSettings, answer_of, read_own_settings
 from bot.language.steps.brief import bearing_mark, instructions_of, most_instructions, objection
 from bot.language.steps.output_guard import CUT, canary
-from bot.language.steps.step_facts import DefaultTarget, Outcome, Rest, Spends, StepFailed, Used
+from bot.language.steps.step_facts import DefaultTarget, Outcome, Spends, StepFacts, StepFailed, Used
 from bot.language.steps.step_kind import (
     Awaited,
     LeaveStep,
@@ -39,7 +39,7 @@ _WITHIN = KeySpec("within", seconds(WITHIN), f"How long it may take; {WITHIN:.0f
 
 @immutable
 class WriteStep(StepKind):
-    """What the model writes, and from which text."""
+    """The instructions for the text that the model writes, and the text that it reads for it."""
 
     instructions: Template
     text: Template | None
@@ -49,7 +49,6 @@ class WriteStep(StepKind):
     keys = KeySet(_WRITE, _TEXT, _SAVE, _WITHIN, *ONE_QUESTION)
     options = frozenset({"then", "save"})
     saves = True
-    asks_models = True
 
     @classmethod
     def read(cls, fields: Fields, reading: ReadContext) -> Self:
@@ -60,26 +59,20 @@ class WriteStep(StepKind):
             instructions = Template.plain("", fields.mark)
         return cls(instructions, _TEXT.read(fields), _WITHIN.read(fields), settings)
 
-    @property
-    def rest(self) -> Rest:
-        """Until the model has answered, or all tries are over."""
-        return self.settings.rest(self.within)
-
-    def outcomes(self) -> dict[str, Outcome]:
-        """``then``, with the text; and failures."""
-        return {
-            "then": Outcome(None, DefaultTarget.THEN, annotation=str),
-            "errors.else": Outcome(None, DefaultTarget.ERRORS, success=False),
-        }
-
-    def uses(self) -> Iterator[Used]:
-        """What is to be written, and what is read for it."""
-        yield Used(self.instructions)
-        if self.text is not None:
-            yield Used(self.text)
+    def facts(self) -> StepFacts:
+        """Return the facts: it ends by ``then`` with the text, or fails."""
+        return StepFacts(
+            waits_for=self.settings.waits_for(self.within),
+            outcomes={
+                "then": Outcome(None, DefaultTarget.THEN, annotation=str),
+                "errors.else": Outcome(None, DefaultTarget.ERRORS, success=False),
+            },
+            uses=tuple(Used(text) for text in (self.instructions, self.text) if text is not None),
+            asks_models=True,
+        )
 
     def spends(self, variables: Mapping[str, Variable]) -> Spends:
-        """What a contact can make it ask of a model."""
+        """Return the tokens that a contact can make it use."""
         return self.settings.spends(
             most_instructions(self.instructions) + estimate(_RULES) + 150, self.settings.max_tokens
         )
@@ -87,7 +80,8 @@ class WriteStep(StepKind):
     def enter(self, context: StepContext) -> StepResult:
         """Ask the model."""
         text = "" if self.text is None else self.text.render(context.scope).strip()
-        system = f"{instructions_of(self.instructions, context.scope)}\n\n{bearing_mark(_RULES, canary(context.flow, context.step))}"
+        rules = bearing_mark(_RULES, canary(context.flow, context.step))
+        system = f"{instructions_of(self.instructions, context.scope)}\n\n{rules}"
         return WaitForEffect(effect=self.settings.question(system, text, context.flow, self.within))
 
     def resume(self, context: StepContext, event: Awaited) -> StepResult | None:

@@ -19,7 +19,7 @@ _ANSWERS = ("yes", "no")
 
 
 class QuestionTooLong(BotError):
-    """What is asked about does not fit into one question."""
+    """The text is too long for one question."""
 
 
 def question(context: StepContext, body: str, number: int = 0) -> Buttons:
@@ -31,7 +31,7 @@ def question(context: StepContext, body: str, number: int = 0) -> Buttons:
 
 
 def agreed(context: StepContext, reply: Reply, number: int = 0) -> bool | None:
-    """What a reply means to the question; None where it is no answer to it."""
+    """True for yes, False for no; None if the reply is no answer."""
     if reply.tap is not None:
         return {_id(context, choice, number): name == "yes" for choice, name in enumerate(_ANSWERS)}.get(reply.tap)
     if reply.text is None:
@@ -43,7 +43,8 @@ def agreed(context: StepContext, reply: Reply, number: int = 0) -> bool | None:
 def asked_about(values: Mapping[str, Any], scope: Mapping[str, Any]) -> Iterator[str]:
     """Each value on a line of its own, as the contact's language writes it. Raises `QuestionTooLong`.
 
-    Only a long text is cut, by itself: ``{"number": "A1", "amount": 1000000}`` is ``number: A1`` and ``amount: 1,000,000``.
+    Only a long text is cut, by itself: ``{"number": "A1", "amount": 1000000}`` is ``number: A1`` and ``amount:
+    1,000,000``.
     """
     for name, value in harmless(values).items():
         yield f"{name}: {_spoken(value, scope) or '–'}"

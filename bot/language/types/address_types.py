@@ -129,9 +129,9 @@ def _digits(text: str) -> str:
 
 
 def _national(number: str, country: str) -> str | None:
-    """A number without ``+``, as people in a country write it, with its country code; None where it is none.
+    """The digits, with country code, of a number that people in a country write without ``+``; None if it is invalid.
 
-    Of what it may be the first that is one: a number of the country with its code before it, as people dial it, or
+    The first reading that is valid counts: a number of the country with its code before it, as people dial it, or
     another country's.
     """
     import phonenumbers  # loaded by `_country_of`

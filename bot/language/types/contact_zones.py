@@ -22,8 +22,8 @@ def zone_named(name: str) -> ZoneInfo | None:
 def zone_of_number(number: str, home: ZoneInfo) -> ZoneInfo:
     """The time zone in the country of a number, which is written as digits with its country code.
 
-    Of a country with several: the bot's ``home`` if it is one of them, else the one in which most people live. ``home``
-    where the country is not known.
+    A country with several zones: the bot's ``home`` if it is one of them, else the zone in which most people live.
+    ``home`` where the country is not known.
     """
     import phonenumbers  # 70 ms, which bots without zones for contacts need not spend
 

@@ -1,7 +1,9 @@
-"""Days and times as people write them: ``12.5.``, ``12 May``, ``Friday``, ``tomorrow at 3pm``, ``in 2 hours``. Day before month.
+"""Days and times as people write them: ``12.5.``, ``12 May``, ``Friday``, ``tomorrow at 3pm``, ``in 2 hours``.
 
-Texts in other languages are put into English by dateparser's word lists, and read here like English: so every language is
-read as strictly (docs/architecture.md says why not by dateparser itself).
+Day before month.
+
+Texts in other languages are put into English by dateparser's word lists, and read here like English: so every language
+is read as strictly (docs/architecture.md says why not by dateparser itself).
 """
 
 import re
@@ -172,7 +174,7 @@ _IN_HOURS = r"in ([0-9]{1,3}) (hour|minute)s?"
 
 
 def read_time(text: str, language: str | None = None) -> time | None:
-    """The time of day that a text is, or None. A lone number is none, nor is ``3``: the half of the day is not known."""
+    """The time of day that a text is, or None. A bare number is refused: 3 could be night or afternoon."""
     if len(text) > _LONGEST_MOMENT:
         return None
     return next((clock for found, clock in _clocks(text, language, dots=True) if not _words_around(text, found)), None)
@@ -283,7 +285,10 @@ def prepare(languages: Iterable[str]) -> None:
 
 @lru_cache(maxsize=1024)  # the readers of several questions look at the same words
 def in_english(text: str, language: str) -> str | None:
-    """A day or a time in English, as far as its words are known: ``in 1 day``, ``12 may``. None for an unknown language."""
+    """A day or a time in English, as far as its words are known: ``in 1 day``, ``12 may``.
+
+    None for an unknown language.
+    """
     locale = _locale(without_country(language))
     if locale is None:
         return None

@@ -77,7 +77,7 @@ class SampleScopes:
         return [*fit, None] if variable.value is None or not fit else fit
 
     def _length(self, value: Any) -> int:
-        """Of the value as a text; of a day as the language writes it out."""
+        """The length of the value as a text; a day is written out in the language."""
         return len(as_spoken(value, {CONTACT_LANGUAGE: self._language}) if isinstance(value, date) else written(value))
 
     def _passes(self, variable: Variable, value: Any) -> bool:

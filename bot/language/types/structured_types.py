@@ -128,7 +128,9 @@ _TYPES = KeySpec(
 
 @immutable
 class FileVariable(Variable):
-    """A variable that can be a file of a contact. With ``keep``, an answer is fetched and kept before the question is left.
+    """A variable that can be a file of a contact.
+
+    With ``keep``, an answer is fetched and kept before the question is left.
 
     ``types`` are the suffixes of the types that are kept, such as ``pdf``; all where there are none.
     """
@@ -153,7 +155,7 @@ class FileVariable(Variable):
         return cls(name, fields.mark, value, kinds, most, types, keep=keep, **more)
 
     def bytes_allowed(self, kind: str) -> int:
-        """How large a file of a kind may be to be kept: `max`, and never more than the gateway's own limit."""
+        """The largest size of a file of a kind that is kept: `max`, and never more than the gateway's own limit."""
         most = MEDIA_BYTES[kind]
         return most if self.most is None else min(self.most, most)
 
@@ -242,7 +244,7 @@ class AnswerVariable(FileVariable):
         return _sent(media.kind, media.caption, file=media)
 
     def _taken(self, answer: Answer, now: datetime, language: str | None) -> Record:
-        """What was sent. Raises `InvalidAnswer` for what it does not accept."""
+        """The record of what was sent. Raises `InvalidAnswer` for a message that it does not accept."""
         if answer.location is not None and _LOCATION in self.accepts:
             return _sent(_LOCATION, None, location=answer.location)
         if answer.media is not None and answer.media.kind in self.kinds:
@@ -297,7 +299,7 @@ _PLACE = {"latitude", "longitude", "name", "address"}
 
 
 def _place_of(record: Mapping[str, Any]) -> Location | None:
-    """A place as JSON has it; None where that is none."""
+    """A place as JSON has it; None if it is invalid."""
     try:
         latitude, longitude = float(record["latitude"]), float(record["longitude"])
     except (KeyError, TypeError, ValueError, OverflowError):

@@ -62,7 +62,7 @@ class TextVariable(Variable):
 
     @property
     def bounded(self) -> bool:
-        """By its `max`; without one it may come from elsewhere, longer than any message."""
+        """True if it has a `max`: without it, a text from elsewhere may be longer than any message."""
         return self.most != LONGEST
 
     @property
@@ -116,7 +116,7 @@ class ChoiceVariable(Variable):
 
     @property
     def values(self) -> tuple[str, ...]:
-        """Those that it is one of."""
+        """The texts of which it is one."""
         return self.of
 
     def _from_text(self, text: str, now: datetime, language: str | None) -> str:

@@ -19,8 +19,8 @@ from bot.language.keys.declared_keys import (
     KeySet,
     KeySpec,
     either,
-    made,
     map_of,
+    mapped,
     nested,
     one_of,
     one_or_several,
@@ -70,7 +70,7 @@ def _check_of(fields: Fields) -> AnswerCheck | None:
 
 _IF = KeySpec("if", EXPRESSION, "What must be true of the answer, which is called it.", required=True)
 _OBJECTION = KeySpec("error", TEMPLATE, "What the contact gets where it is not true.", texts=TEXT)
-_ONE_CHECK = either(made(EXPRESSION, AnswerCheck), nested(KeySet(_IF, _OBJECTION), _check_of))
+_ONE_CHECK = either(mapped(EXPRESSION, AnswerCheck), nested(KeySet(_IF, _OBJECTION), _check_of))
 _CHECKS = KeySpec("check", shared("check", one_or_several(_ONE_CHECK)), "What must be true of an answer.")
 _ERROR = KeySpec(
     "error", TEMPLATE, "What the contact gets whose answer does not fit, in place of the question's retry.", texts=TEXT
@@ -124,7 +124,7 @@ def read_variable(name: str, node: Node, problems: Problems) -> Variable:
         return TextVariable(name, node.mark)
     fields = _settings_of(declared.type).open(node, problems, what)
     _OPTIONAL.read(fields)
-    variable = replace(declared.read(name, None, fields), keep=KEEP.read(fields), needed=NEEDED.read(fields))
+    variable = replace(declared.read(name, None, fields), keep=KEEP.read(fields), required=NEEDED.read(fields))
     if variable.answered:
         variable = replace(variable, checks=_CHECKS.read(fields), error=_ERROR.read(fields))
     initial = _VALUE.read(fields)
@@ -132,7 +132,7 @@ def read_variable(name: str, node: Node, problems: Problems) -> Variable:
 
 
 def _read_variables(node: Node, problems: Problems, what: str) -> dict[str, Variable]:
-    """Read a map of declarations: also of those of which something is wrong, so that what uses them is no problem as well."""
+    """Read a map of declarations. A faulty one is read too, so that its uses are no further problems."""
     variables = {}
     for key, item in entries_of(node, problems, what, "{name: {type: text}}"):
         name_of(key, problems, "variable")
@@ -152,7 +152,10 @@ def check_written(variable: Variable, written: Node, problems: Problems) -> bool
 
 
 def to_fit(variable: Variable, given: object = None, known: Collection[str] = ()) -> str:
-    """What to do about a value that does not fit a variable. ``given``: what a step gives it, in a flow with the ``known`` names."""
+    """The fix for a value that does not fit a variable.
+
+    ``given`` is the step's value, in a flow with the ``known`` names.
+    """
     if variable.type == BooleanVariable.type:
         return "write true or false"
     calculated = _CALCULATION.match(given) if isinstance(given, str) else None

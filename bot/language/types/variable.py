@@ -1,5 +1,5 @@
-"""The base of all types of variables: which answers of contacts a variable takes, which values of flows and handlers, and what
-the checker may conclude from its declaration.
+"""The base of all types of variables: which answers of contacts a variable takes, which values of flows and handlers,
+and what the checker may conclude from its declaration.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -71,7 +71,7 @@ class Variable:
     mark: Mark
     value: Any = None
     keep: bool = field(default=False, kw_only=True)  # it is kept with the contact, for good
-    needed: bool = field(default=False, kw_only=True)  # who starts the flow must give it
+    required: bool = field(default=False, kw_only=True)  # a start of the flow must give it
     checks: tuple[AnswerCheck, ...] = field(default=(), kw_only=True)
     error: Template | None = field(default=None, kw_only=True)
     type: ClassVar[str] = ""
@@ -186,7 +186,7 @@ class Variable:
 
 
 def fitting(found: Found | None, otherwise: str) -> Found:
-    """What was read of an answer. Raises `InvalidAnswer` with this reason where that is nothing."""
+    """The value that was read of an answer. Raises `InvalidAnswer` with this reason if there is none."""
     if found is None:
         raise InvalidAnswer(otherwise)
     return found

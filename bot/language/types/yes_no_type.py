@@ -1,4 +1,7 @@
-"""The type boolean, and the words for yes and no in many languages. The words on the bot's buttons are in `bot.language.source.languages`."""
+"""The type boolean, and the words for yes and no in many languages.
+
+The words on the bot's buttons are in `bot.language.source.languages`.
+"""
 
 from collections.abc import Mapping
 from datetime import datetime

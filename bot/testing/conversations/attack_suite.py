@@ -392,7 +392,7 @@ def _judges(program: Program) -> set[str]:
     """The handlers that judge texts."""
     briefs = (target.brief for target in targets(program.library))
     settings = [brief.settings for brief in briefs if brief is not None]
-    return {name for each in settings for name in (each.heard, each.said) if name is not None}
+    return {name for each in settings for name in (each.input_moderator, each.output_moderator) if name is not None}
 
 
 def _with_facts(folder: Folder, text: str) -> Folder:

@@ -201,10 +201,8 @@ def _check_names(fields: Fields, known: KnownNames) -> None:
     _check_variables(fields, _VARS, {name for one in within for name in one.variables}, where)
     kept = {name for one in known.flows.values() for name, variable in one.variables.items() if variable.keep}
     _check_variables(fields, _KEPT, kept, " that is kept")
-    kinds = [step.kind for one in known.flows.values() for step in one.steps.values()]
-    notable = {
-        name for kind in kinds if kind.asks_models for name in (*kind.gives, *(need.variable for need in kind.needs()))
-    }
+    models = [step.facts for one in known.flows.values() for step in one.steps.values() if step.facts.asks_models]
+    notable = {name for each in models for name in (*each.gives, *(need.variable for need in each.needs))}
     _check_variables(fields, _FILLED, notable, " that a model may note")
     _check_exits(fields, known)
     _check_called(fields, known)

@@ -618,7 +618,7 @@ def test_titles_words_keys_and_numbers_are_what_is_written(written: str) -> None
     assert library is not None
     main = library.flows["main"]
     assert [word.text for word in main.words.values()] == [f"9{written}"]
-    assert next(iter(main.steps["b"].kind.answers())).text == written
+    assert next(iter(main.steps["b"].facts.answers)).text == written
 
 
 def test_a_null_where_a_text_is_needed_may_be_one_that_wants_quotes() -> None:

@@ -19,6 +19,7 @@ from bot.language.keys.declared_keys import (
     Form,
     KeySet,
     KeySpec,
+    as_fields,
     either,
     integer,
     map_of,
@@ -26,7 +27,6 @@ from bot.language.keys.declared_keys import (
     number,
     one_of,
     one_or_several,
-    opened,
     raw_node,
     seconds,
 )
@@ -38,7 +38,7 @@ from bot.language.source.yaml_tree import read
 KEYS = KeySet(
     KeySpec("say", STRING, "A text."),
     KeySpec("then", STRING, "A target."),
-    KeySpec("vars", opened(KeySet(KeySpec("a", integer(), "A number."))), "A map."),
+    KeySpec("vars", as_fields(KeySet(KeySpec("a", integer(), "A number."))), "A map."),
 )
 NEEDED = KeySet(KeySpec("type", STRING, "A type.", required=True))
 
@@ -146,9 +146,9 @@ BAD: dict[str, tuple[str, Form[Any], str]] = {
     "a map among texts": ("{x: [a, {b: 1}]}", STRINGS,
         '1:9: E106 step "a": x: a text is expected, YAML reads a map here (put the text in quotes)'),
     "a text for a list": ("{x: a}", ITEMS, '1:5: E106 step "a": x: "a" is not a list (write a list)'),
-    "a text for a map": ("{x: a}", opened(PAIR),
+    "a text for a map": ("{x: a}", as_fields(PAIR),
         '1:5: E106 step "a": x: a map of keys is expected (write key: value)'),
-    "a text for a map with an example": ("{x: a}", opened(PAIR, "{y: 1}"),
+    "a text for a map with an example": ("{x: a}", as_fields(PAIR, "{y: 1}"),
         '1:5: E106 step "a": x: a map of keys is expected (write x: {y: 1})'),
     "several texts without brackets": ("x: hi, hello", STRINGS,
         '1:4: E106 step "a": x: "hi, hello" is one text (write [hi, hello] where several are meant, else put it in quotes)'),
@@ -229,7 +229,7 @@ def test_marks_are_those_of_the_values() -> None:
 
 
 def test_from_a_set_of_keys_follow_its_schema_and_its_texts() -> None:
-    keys = KeySet(KeySpec("say", TEMPLATE, "It.", required=True, texts=TEXT), KeySpec("in", opened(PAIR), "A map."))
+    keys = KeySet(KeySpec("say", TEMPLATE, "It.", required=True, texts=TEXT), KeySpec("in", as_fields(PAIR), "A map."))
     assert keys.schema()["required"] == ["say"]
     assert keys.schemas["in"]["properties"]["y"]["type"] == "integer"
     assert keys.texts == {"say": TEXT}

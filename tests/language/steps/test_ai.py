@@ -898,10 +898,10 @@ def test_a_model_is_asked_so_often_by_the_step_else_by_the_bot_else_three_times(
             flow = "flow: a\nstart: {otherwise: true}\nvars: {poem: {type: text}}\nsteps: {a: "
             chat = Talk(f"{flow}{step.format(own)}}}", bot)
             chat.user("hi")
-            kind = chat.library.flows["a"].steps["a"].kind
-            assert kind.rest is not None
+            waits_for = chat.library.flows["a"].steps["a"].facts.waits_for
+            assert waits_for is not None
             asked = chat.asked[-1][1]
-            assert kind.rest.longest in (None, timedelta(seconds=asked.within * asked.tries)), verb
+            assert waits_for.longest in (None, timedelta(seconds=asked.within * asked.tries)), verb
             found.append(asked.tries)
         assert found == [3, 2, 1], verb
 
