@@ -13,7 +13,7 @@ from tempfile import TemporaryDirectory
 
 from playwright.sync_api import Browser, Page, sync_playwright
 
-from bot.cli.flow_reloader import BotFiles
+from bot.cli.shared.flow_reloader import BotFiles
 from bot.core.clock import MovableClock
 from bot.pages.playground.playground import Playground
 from bot.pages.playground.playground_server import PlaygroundServer

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bot.cli.contact_times import moments, moments_in_words, over_in_words, read_contacts_time, with_times
-from bot.cli.csv_rows import BodyTexts, FlowValues, Recipient, header, read_recipients
-from bot.cli.operate import (
+from bot.cli.shared.contact_times import moments, moments_in_words, over_in_words, read_contacts_time, with_times
+from bot.cli.shared.csv_rows import BodyTexts, FlowValues, Recipient, header, read_recipients
+from bot.cli.shared.operate import (
     CommandRefused,
     bot_option,
     loaded,
@@ -27,7 +27,7 @@ from bot.cli.operate import (
     used_bot,
     user_name,
 )
-from bot.cli.output import counted, echo_json
+from bot.cli.shared.output import counted, echo_json
 from bot.cli.start import values_of
 from bot.core.errors import BotError
 from bot.core.text import parameter_line, printable
@@ -237,7 +237,7 @@ def _recipients(bot: Folder, file: Path | None, where: str | None, own: BodyText
     if where is None:
         assert listed is not None
         return listed
-    from bot.cli.selection import select, select_from
+    from bot.cli.shared.selection import select, select_from
 
     found = select(bot, where, own) if listed is None else select_from(bot, where, listed)
     total = found.asked if listed is None else len(listed)

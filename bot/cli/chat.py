@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from bot.cli.flow_reloader import BotFiles, FlowReloader, loaded_to_run, trouble_lines
-from bot.cli.operate import CommandRefused, bot_argument
-from bot.cli.output import message_lines, styled
+from bot.cli.shared.flow_reloader import BotFiles, FlowReloader, loaded_to_run, trouble_lines
+from bot.cli.shared.operate import CommandRefused, bot_argument
+from bot.cli.shared.output import message_lines, styled
 from bot.cli.start import values_of
 from bot.core.errors import BotError
 from bot.core.filetypes import END, type_of
@@ -240,13 +240,13 @@ class _Chat:
 
     def variables(self, _: str) -> None:
         """``/vars``."""
-        from bot.cli.explain import session_lines
+        from bot.cli.shared.explain import session_lines
 
         self._screen.print(*session_lines(self._simulation.session(), self._simulation.bot.timezone))
 
     def trace(self, _: str) -> None:
         """``/trace``: the turns since the last one."""
-        from bot.cli.explain import turn_lines
+        from bot.cli.shared.explain import turn_lines
 
         new = [turn for turn in self._simulation.trace() if turn.event_id not in self._traced]
         self._traced.update(turn.event_id for turn in new)

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bot.cli.operate import NUMBER, bot_argument, loaded, refuse_together, store_of
-from bot.cli.output import counted, echo_json, path_from_here, place_object, styled, where
+from bot.cli.shared.operate import NUMBER, bot_argument, loaded, refuse_together, store_of
+from bot.cli.shared.output import counted, echo_json, path_from_here, place_object, styled, where
 from bot.loading.folder import Folder, NoBot, Watch, find_bot, read_folder
 from bot.store.database import StoreAddress
 
 if TYPE_CHECKING:
     from bot.checker.replaying.migration_preview import MigrationOutcome
-    from bot.cli.check_report import Report
+    from bot.cli.shared.check_report import Report
     from bot.language.flow.library import Library
     from bot.store.store_reader import StoreReader
 
@@ -27,7 +27,7 @@ def _known(ctx: click.Context, option: click.Parameter, code: str | None) -> str
     """The code to explain, which there must be."""
     if code is None:
         return None
-    from bot.cli.check_report import TITLES
+    from bot.cli.shared.check_report import TITLES
     from bot.language.source.problems import did_you_mean
 
     if code not in TITLES:
@@ -144,7 +144,7 @@ def command(
 
 def _report(path: Path, form: str) -> "Report":
     """Check, and print what was found."""
-    from bot.cli.check_report import objects, report_on, sarif, short, text
+    from bot.cli.shared.check_report import objects, report_on, sarif, short, text
 
     report = report_on(read_folder(path))
     if form == "json":
@@ -160,7 +160,7 @@ def _report(path: Path, form: str) -> "Report":
 
 def _explain(code: str, folder: Path | None) -> int:
     """Print the page on a code, or explain it on what is found in a bot. Return the exit code: 1 if it is found there."""
-    from bot.cli.check_report import explained, page, report_on
+    from bot.cli.shared.check_report import explained, page, report_on
 
     if folder is None:
         click.echo(page(code).rstrip())
@@ -187,7 +187,7 @@ def _list_cuts(report: "Report") -> None:
 
 def _list_load(report: "Report") -> None:
     """Print the most that each flow can send."""
-    from bot.cli.check_report import lines
+    from bot.cli.shared.check_report import lines
 
     if report.loaded.program is not None:
         for line in lines(report.loaded.program.library):
@@ -196,7 +196,7 @@ def _list_load(report: "Report") -> None:
 
 def _write_tests(report: "Report", folder: Path) -> None:
     """Write the conversations that show the findings as tests."""
-    from bot.cli.counterexamples import write_tests
+    from bot.cli.shared.counterexamples import write_tests
 
     try:
         written, there = write_tests(report.findings, report.counterexamples, folder)

@@ -11,8 +11,8 @@ from typing import Any
 
 import click
 
-from bot.cli.csv_rows import CsvRow, read_table
-from bot.cli.operate import (
+from bot.cli.shared.csv_rows import CsvRow, read_table
+from bot.cli.shared.operate import (
     Ask,
     CommandRefused,
     ask_or_do,
@@ -23,7 +23,7 @@ from bot.cli.operate import (
     store_of,
     write_whole,
 )
-from bot.cli.output import counted, echo_json
+from bot.cli.shared.output import counted, echo_json
 from bot.core.errors import BotError
 from bot.core.immutable import immutable
 from bot.core.text import guarded_cell, sender_id

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from bot.cli.operate import bot_argument, bot_as_served, env_file, load_env, reach_gateway, refuse_together
-from bot.cli.output import counted, echo_json, path_from_here, styled
+from bot.cli.shared.operate import bot_argument, bot_as_served, env_file, load_env, reach_gateway, refuse_together
+from bot.cli.shared.output import counted, echo_json, path_from_here, styled
 from bot.loading.folder import Folder, find_bot, read_folder
 from bot.settings import BadSettings, ModelService, Settings, missing_secrets, read_settings, read_store, short_secrets
 from bot.settings.setting_values import OBJECTS

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import click
 
-from bot.cli.operate import CommandRefused, bot_option
-from bot.cli.output import counted, echo_json, path_from_here, problem_lines, styled
+from bot.cli.shared.operate import CommandRefused, bot_option
+from bot.cli.shared.output import counted, echo_json, path_from_here, problem_lines, styled
 from bot.core.errors import BotError
 from bot.core.immutable import immutable
 from bot.language.flow.documents import LOCALES, Documents, language_of, read_documents

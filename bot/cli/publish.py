@@ -7,8 +7,16 @@ from typing import TYPE_CHECKING
 
 import click
 
-from bot.cli.operate import COMMAND_SECONDS, CommandRefused, InDoubt, ask_server, bot_argument, store_of, user_name
-from bot.cli.output import quiet_log
+from bot.cli.shared.operate import (
+    COMMAND_SECONDS,
+    CommandRefused,
+    InDoubt,
+    ask_server,
+    bot_argument,
+    store_of,
+    user_name,
+)
+from bot.cli.shared.output import quiet_log
 from bot.loading.folder import Folder, links_out
 from bot.store.database import StoreAddress, shards_of
 
@@ -42,7 +50,7 @@ def command(ctx: click.Context, folder: Path | None, note: str, no_tests: bool, 
 
     Exit code 0: it is published, or is served already. 1: there are problems, a test fails, or you said no.
     """
-    from bot.cli.check_report import report_on, text
+    from bot.cli.shared.check_report import report_on, text
     from bot.store.published_versions import already_served, newest_version
     from bot.store.store_reader import StoreReader
 

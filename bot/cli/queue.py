@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from bot.cli.operate import NUMBER, ask_server, bot_option, open_store, operate, store_of
-from bot.cli.output import counted, echo_json, local_time, styled
+from bot.cli.shared.operate import NUMBER, ask_server, bot_option, open_store, operate, store_of
+from bot.cli.shared.output import counted, echo_json, local_time, styled
 from bot.core.errors import BotError
 from bot.core.text import printable
 from bot.server.shard_requests import why_it_waits

@@ -16,8 +16,8 @@ import click
 
 from bot.checker.replaying.differences import ReplayDifference, ReplayResult
 from bot.checker.replaying.redaction import Redaction, common_words
-from bot.cli.operate import CommandRefused, bot_option, loaded, number, span, store_of
-from bot.cli.output import counted, echo_json, local_time, place_object, quiet_log, styled, where
+from bot.cli.shared.operate import CommandRefused, bot_option, loaded, number, span, store_of
+from bot.cli.shared.output import counted, echo_json, local_time, place_object, quiet_log, styled, where
 from bot.core.text import printable
 from bot.language.flow.library import Library
 from bot.testing.conversations.transcript_run import ComparedRow, beside

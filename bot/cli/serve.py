@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from bot.cli.operate import bot_argument, bot_as_served, load_env, refuse_together
+from bot.cli.shared.operate import bot_argument, bot_as_served, load_env, refuse_together
 from bot.core import telemetry
 from bot.loading.folder import Folder, find_bot, read_folder
 from bot.server.process.child import Half

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import click
 
-from bot.cli.operate import CommandRefused, bot_option, open_store, operate, phone
-from bot.cli.output import echo_json
+from bot.cli.shared.operate import CommandRefused, bot_option, open_store, operate, phone
+from bot.cli.shared.output import echo_json
 from bot.cli.start import data_option, values_of
 
 OUTCOMES = {  # those of `bot.runtime.operator_requests`

@@ -6,8 +6,8 @@ from typing import Any
 
 import click
 
-from bot.cli.operate import bot_option, operate, phone
-from bot.cli.output import echo_json
+from bot.cli.shared.operate import bot_option, operate, phone
+from bot.cli.shared.output import echo_json
 from bot.core.session import BUSY
 from bot.core.text import head
 

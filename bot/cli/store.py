@@ -8,8 +8,8 @@ from time import monotonic
 
 import click
 
-from bot.cli.operate import bot_option, store_at
-from bot.cli.output import counted, echo_json
+from bot.cli.shared.operate import bot_option, store_at
+from bot.cli.shared.output import counted, echo_json
 
 
 @click.group("store")

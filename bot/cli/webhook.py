@@ -13,8 +13,8 @@ from urllib.parse import urlsplit
 import click
 from dotenv import dotenv_values, set_key
 
-from bot.cli.operate import Answer, CommandRefused, bot_option, env_file, gateway, store_of, write_whole
-from bot.cli.output import counted, echo_json, local_time, styled
+from bot.cli.shared.operate import Answer, CommandRefused, bot_option, env_file, gateway, store_of, write_whole
+from bot.cli.shared.output import counted, echo_json, local_time, styled
 from bot.core.errors import BotError
 from bot.core.events import EVENTS
 from bot.services.gateway.gateway_account import SECRET

@@ -10,7 +10,7 @@ from typing import Literal
 import pytest
 
 from bot.cli.broadcast import trouble
-from bot.cli.operate import user_name
+from bot.cli.shared.operate import user_name
 from bot.core.clock import MovableClock
 from bot.store.commit import Commit
 from bot.store.engine_store import EngineStore
@@ -546,7 +546,7 @@ def test_a_message_is_a_text_or_a_template(folder: Path, arguments: tuple[str, .
     ],
 )
 def test_a_header_that_is_the_address_of_a_file_is_that_file(header: str, parameter: dict[str, object]) -> None:
-    from bot.cli.csv_rows import header as read
+    from bot.cli.shared.csv_rows import header as read
 
     assert read(header) == parameter
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.cli import operate
+from bot.cli.shared import operate
 from bot.core.errors import BotError
 from bot.server.local_socket import LocalServer
 from bot.services.gateway.gateway_client import Gateway

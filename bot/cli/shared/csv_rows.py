@@ -8,7 +8,7 @@ from itertools import count, takewhile
 from pathlib import Path
 from typing import Any, ClassVar
 
-from bot.cli.operate import CommandRefused, number
+from bot.cli.shared.operate import CommandRefused, number
 from bot.core.immutable import immutable
 from bot.core.messages import MEDIA_SUFFIXES, is_link
 from bot.core.text import head, is_phone, unguarded_cell

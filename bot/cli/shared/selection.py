@@ -4,8 +4,8 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from bot.cli.csv_rows import BodyTexts, FlowValues, Recipient
-from bot.cli.operate import CommandRefused, loaded, open_store
+from bot.cli.shared.csv_rows import BodyTexts, FlowValues, Recipient
+from bot.cli.shared.operate import CommandRefused, loaded, open_store
 from bot.core.events import TimeReached
 from bot.core.immutable import mutable
 from bot.core.session import Session

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import click
 
-from bot.cli.operate import CommandRefused
-from bot.cli.output import counted, styled, where
+from bot.cli.shared.operate import CommandRefused
+from bot.cli.shared.output import counted, styled, where
 from bot.core.immutable import immutable
 from bot.language.source.problems import Problems
 from bot.language.source.yaml_tree import Map, read

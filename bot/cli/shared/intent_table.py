@@ -6,8 +6,8 @@ from dataclasses import asdict, replace
 
 import click
 
-from bot.cli.evaluating import Wanted, live_models
-from bot.cli.output import counted, echo_json, styled, where
+from bot.cli.shared.evaluating import Wanted, live_models
+from bot.cli.shared.output import counted, echo_json, styled, where
 from bot.core.immutable import immutable
 from bot.language.source.problems import Mark
 from bot.language.steps.classify_step import NONE

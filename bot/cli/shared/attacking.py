@@ -7,8 +7,8 @@ from typing import Any
 
 import click
 
-from bot.cli.evaluating import Wanted, live_models
-from bot.cli.output import INDENT, counted, echo_json, place_object, styled, where
+from bot.cli.shared.evaluating import Wanted, live_models
+from bot.cli.shared.output import INDENT, counted, echo_json, place_object, styled, where
 from bot.loading.folder import Folder
 from bot.loading.program import Program
 from bot.testing.conversations.attack_checks import visible

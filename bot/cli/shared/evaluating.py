@@ -11,8 +11,8 @@ from typing import Any
 import click
 
 from bot.cli.ai import check_models
-from bot.cli.operate import load_env
-from bot.cli.output import (
+from bot.cli.shared.operate import load_env
+from bot.cli.shared.output import (
     INDENT,
     counted,
     echo_json,

@@ -22,7 +22,7 @@ from bot.checker.analysis.loads import flow_loads, model_loads
 from bot.checker.findings import Finding
 from bot.checker.rules.gateway_limits import PER_MINUTE
 from bot.checker.run_rules import prove_sound, run_rules
-from bot.cli.output import counted, path_from_here, styled
+from bot.cli.shared.output import counted, path_from_here, styled
 from bot.core.immutable import immutable
 from bot.core.text import head, printable
 from bot.core.values import LEAST_COUNTED
@@ -33,13 +33,13 @@ from bot.loading.folder import Folder
 from bot.testing.conversations.transcript_reader import LoadedTests, load_with_tests
 
 if TYPE_CHECKING:
-    from bot.cli.counterexamples import Counterexamples
+    from bot.cli.shared.counterexamples import Counterexamples
 
 
 TITLES = CODES | rules.TITLES
 """The title of each code, in a few words."""
-_PACKAGED = Path(__file__).with_name("checks")  # setup.py puts the pages of docs/checks there in a wheel
-_PAGES = _PACKAGED if _PACKAGED.exists() else Path(__file__).parents[2] / "docs" / "checks"
+_PACKAGED = Path(__file__).parent.with_name("checks")  # setup.py puts the pages of docs/checks there in a wheel
+_PAGES = _PACKAGED if _PACKAGED.exists() else Path(__file__).parents[3] / "docs" / "checks"
 
 
 def page(code: str) -> str:
@@ -110,7 +110,7 @@ class Report:
     @cached_property
     def counterexamples(self) -> "Counterexamples":
         """The counterexamples of the findings."""
-        from bot.cli.counterexamples import Counterexamples  # of which a clean bot needs none
+        from bot.cli.shared.counterexamples import Counterexamples  # of which a clean bot needs none
 
         return Counterexamples(self.loaded)
 

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 from click.shell_completion import CompletionItem
 
-from bot.cli.output import counted, problem_lines, styled
+from bot.cli.shared.output import counted, problem_lines, styled
 from bot.core.errors import BotError
 from bot.core.text import head, is_phone
 from bot.language.flow.documents import BOT_FILE

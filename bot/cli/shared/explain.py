@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from datetime import tzinfo
 from typing import Any
 
-from bot.cli.output import local_time, styled
+from bot.cli.shared.output import local_time, styled
 from bot.core.session import HAS_OPTED_OUT, Session
 from bot.core.text import printable
 from bot.store.rows import MessageStatus

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from bot.cli.operate import load_env
-from bot.cli.output import problem_lines, quiet_log, styled
+from bot.cli.shared.operate import load_env
+from bot.cli.shared.output import problem_lines, quiet_log, styled
 from bot.core.defects import guard
 from bot.language.source.problems import Problem
 from bot.loading.folder import Folder, NoBot, find_bot, fingerprint, read_folder

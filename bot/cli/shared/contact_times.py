@@ -4,9 +4,9 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta, tzinfo
 
-from bot.cli.csv_rows import Recipient
-from bot.cli.operate import CommandRefused, loaded, open_store
-from bot.cli.output import counted
+from bot.cli.shared.csv_rows import Recipient
+from bot.cli.shared.operate import CommandRefused, loaded, open_store
+from bot.cli.shared.output import counted
 from bot.core.immutable import immutable
 from bot.core.session import Session, UnreadableSession
 from bot.language.source.wall_clock import A_DAY, ISO_MOMENT, duration_words, minutes_in, on_the_clock, read_iso
