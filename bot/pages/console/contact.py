@@ -1,4 +1,4 @@
-"""The view of one contact: the phone, the turns with their inside, the values; and what an operator does with it."""
+"""The view of one contact: the phone, the turns with their details, the values; and what an operator does with it."""
 
 from itertools import count
 from operator import itemgetter

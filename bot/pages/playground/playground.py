@@ -295,7 +295,7 @@ class Playground:
     def wait(self, duration: timedelta) -> None:
         """Time passes; whatever falls due in between happens at its time."""
         if not timedelta() < duration <= LONGEST:
-            raise Refused(f"time passes by more than nothing and at most {LONGEST.days} days")
+            raise Refused(f"the time to skip is more than 0 and at most {LONGEST.days} days")
         for contact in self.contacts:
             self._add(contact, text=duration_words(duration, len(UNITS)), kind="wait")
         self._as(FIRST_CONTACT, lambda bot: bot.wait(duration))
@@ -304,15 +304,15 @@ class Playground:
         """Time passes until something happens by itself."""
         due = self.simulation.next_due()
         if due is None:
-            raise Refused("nothing happens by itself: no reminder, time-out, schedule or retry is waiting")
+            raise Refused("there is no next event: no reminder, time-out, schedule or retry is waiting")
         self.wait(max(due - self.now(), timedelta()) + timedelta(seconds=1))
 
-    def shut_window(self, contact: str) -> None:
-        """Time passes until the gateway takes nothing but templates for a contact."""
+    def skip_past_window(self, contact: str) -> None:
+        """Skip the time in which the gateway takes other messages than templates for a contact."""
         last = self.simulation.reader.last_inbound(self._known(contact))
         left = timedelta() if last is None else last + SENDING_WINDOW - self.now()
         if left <= timedelta():
-            raise Refused("the window is shut already")
+            raise Refused("the 24 hours are over already: the bot may send this contact only templates")
         self.wait(left + timedelta(minutes=6))
 
     def switch(self, fault: str, on: bool) -> None:

@@ -172,7 +172,7 @@ class _Pages:
         acts = [bubble for bubble in self._playground.bubbles(contact) if bubble.message is None]
         waits = (wall_clock.parse_duration(bubble.text) for bubble in acts if bubble.kind == "wait")
         passed = sum(filter(None, waits), timedelta())
-        words = wall_clock.duration_words(passed, len(wall_clock.UNITS)) if passed else ""
+        words = contact_view.spelled(passed) if passed else ""
         return render_template("travel.html", held=bool(acts), passed=words)
 
     def _asked(self, session: Session) -> str:
@@ -379,7 +379,7 @@ ACTS: dict[str, Callable[[Playground, str, Asked], Any]] = {
     "restart": lambda playground, contact, _: playground.restart(contact),
     "wait": lambda playground, _, asked: _wait(playground, asked),
     "next": lambda playground, *_: playground.wait_for_next(),
-    "shut": lambda playground, contact, _: playground.shut_window(contact),
+    "shut": lambda playground, contact, _: playground.skip_past_window(contact),
     "switch": lambda playground, _, asked: playground.switch(str(asked["fault"]), bool(asked["on"])),
     "replay": lambda playground, contact, asked: _replay(playground, contact, asked),
     "keep": lambda playground, contact, _: {"test": kept_test(playground, contact)},

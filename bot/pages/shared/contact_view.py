@@ -6,7 +6,7 @@ import re
 import secrets
 from collections.abc import Mapping
 from dataclasses import field
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from markupsafe import Markup, escape
@@ -15,6 +15,7 @@ from bot.core.effects import AskModel, Effect
 from bot.core.immutable import immutable
 from bot.core.session import Session
 from bot.core.text import head, printable
+from bot.language.source.wall_clock import UNITS, duration_words, parse_duration
 from bot.store.store_reader import StoreReader
 from bot.store.trace_rows import TurnTraced
 from bot.testing.simulation.phone import ShownMessage
@@ -84,8 +85,23 @@ class Bubble:
         """True if it is no message."""
         return self.kind in BESIDES
 
+    @property
+    def label(self) -> str:
+        """The text on the page; for a `wait`, how much later it is then."""
+        duration = parse_duration(self.text) if self.kind == "wait" else None
+        return self.text if duration is None else f"{spelled(duration)} later"
+
 
 BESIDES = ("wait", "start", "signal", "event", "set", "model")
+MINUTE = timedelta(minutes=1)
+_UNITS = {"h": " h", "m": " min", "s": " s"}
+
+
+def spelled(duration: timedelta) -> str:
+    """A duration in words, to the minute if it is longer: ``spelled(timedelta(minutes=9, seconds=59))  -> 10 min``."""
+    rounded = duration if duration < MINUTE else round(duration / MINUTE) * MINUTE
+    parts = duration_words(rounded, len(UNITS)).split()
+    return " ".join(part[:-1] + _UNITS.get(part[-1], " days" if part != "1d" else " day") for part in parts)
 
 
 @immutable
@@ -241,7 +257,7 @@ def session_view(session: Session, now: datetime) -> SessionView:
         for frame in reversed(session.frames)
     )
     plans = tuple((plan_in_words(plan), plan.at) for plan in sorted(session.plans, key=lambda plan: plan.at))
-    facts = [("window", "open" if session.window_is_open(now) else "shut: templates only")]
+    facts = [("window", "open" if session.window_is_open(now) else "closed: templates only")]
     facts += [(name, printable(str(value))) for name in ("name", "email", "language", "timezone", "agent")
               if (value := getattr(session, name))]  # fmt: skip
     facts += [("tags", printable(", ".join(session.tags)))] if session.tags else []

@@ -188,7 +188,7 @@ def test_nothing_that_somebody_has_written_is_markup(live: Live) -> None:
     expect(page.locator(".bubble.mine")).to_have_count(501)
     assert (
         page.locator(
-            ".bubble img, .bubble script, .bubble b, .bubble i, .bubble u, #inside img, #inside script"
+            ".bubble img, .bubble script, .bubble b, .bubble i, .bubble u, #details img, #details script"
         ).count()
         == 0
     )

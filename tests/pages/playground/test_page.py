@@ -122,11 +122,11 @@ def test_a_way_out_of_the_flow_is_lit_and_no_line_between_a_conversations_end_an
     shown.write("hi")
     expect(page.locator(".bubble.bot")).to_have_count(2)
     page.fill("#wait-for", "61m")
-    page.get_by_role("button", name="Let pass").click()
+    page.get_by_role("button", name="Skip", exact=True).click()
     shown.hears("How large?")
     expect(page.locator("#drawing .label .gone")).to_have_text(["Water", "timeout"])
     expect(page.locator("#drawing .line.gone.dashed")).to_have_count(1)
-    page.get_by_role("button", name="Let pass").click()
+    page.get_by_role("button", name="Skip", exact=True).click()
     shown.hears("Anything else?")
     expect(page.locator("#flow")).to_have_value("more")
     shown.tap("Yes")
@@ -242,21 +242,21 @@ def test_values_are_shown_while_a_flow_is_open(shown: Shown) -> None:
     expect(shown.page.locator("#values tr", has_text="drink")).to_contain_text("Tea")
 
 
-def test_time_passes_to_a_reminder_by_hours_or_to_the_next_event_and_shuts_the_window(shown: Shown) -> None:
+def test_time_is_skipped_by_hours_to_the_next_event_and_past_the_24_hours(shown: Shown) -> None:
     page = shown.page
     for text in ("hi", "tea", "small"):
         shown.write(text)
     shown.hears("How many cups?")
     page.fill("#wait-for", "2h")
-    page.get_by_role("button", name="Let pass").click()
+    page.get_by_role("button", name="Skip", exact=True).click()
     shown.hears("Still there?")
     expect(page.locator("#clock")).to_contain_text("14:0")
     page.get_by_role("button", name="Next event").click()
     expect(page.locator("#values")).to_contain_text("The contact is in no flow.")
-    page.get_by_role("button", name="Shut window").click()
-    expect(page.locator("#values")).to_contain_text("shut: templates only")
+    page.get_by_role("button", name="Skip past 24 h").click()
+    expect(page.locator("#values")).to_contain_text("closed: templates only")
     page.fill("#wait-for", "soon")
-    page.get_by_role("button", name="Let pass").click()
+    page.get_by_role("button", name="Skip", exact=True).click()
     expect(page.locator("body > .wrong")).to_have_text("Write how long, such as 30m, 2h or 1d.")
 
 
@@ -333,7 +333,7 @@ def test_a_message_that_a_fault_holds_back_is_shown_and_comes_once_the_fault_is_
     switch.uncheck()
     expect(switch).not_to_be_checked()
     for _ in range(3):
-        page.get_by_role("button", name="Let pass").click()
+        page.get_by_role("button", name="Skip", exact=True).click()
     shown.hears("What would you like?")
     expect(page.locator(".bubble.bot", has_text="Hello")).to_have_count(1)
 
@@ -421,9 +421,9 @@ def test_a_conversation_is_kept_as_a_test_that_passes(shown: Shown) -> None:
     page.locator(".row", has_text="Large").last.click()
     shown.hears("How many cups?")
     page.fill("#wait-for", "90m")
-    page.get_by_role("button", name="Let pass").click()
+    page.get_by_role("button", name="Skip", exact=True).click()
     shown.hears("Still there?")
-    expect(page.locator(".besides", has_text="1h 30m pass")).to_be_visible()
+    expect(page.locator(".besides", has_text="1 h 30 min later")).to_be_visible()
     test = shown.keep_test()
     assert "pick: Large" in test and "wait: 1h 30m" in test and "signal: paid" in test
 
@@ -529,7 +529,7 @@ def test_axe_finds_nothing(shown: Shown, opens: Opens, width: int, dark: bool) -
         shown.write(text)
     shown.hears("A picture please")
     page = opens(shown.page.url, width, 900, dark) if (width, dark) != (1400, False) else shown.page
-    for pane in ("phone", "map", "inside"):
+    for pane in ("phone", "map", "details"):
         page.evaluate("pane => { location.hash = pane }", pane)
         if width < 900:
             expect(page.locator(f"#{pane}")).to_be_visible()

@@ -242,12 +242,12 @@ def test_a_message_that_was_tried_in_vain_for_long_stands_where_it_was_sent(show
     expect(page.locator(".bubble.waiting")).to_have_count(2)
     shown.write("are you there?")
     page.fill("#wait-for", "1h")
-    page.get_by_role("button", name="Let pass").click()
+    page.get_by_role("button", name="Skip", exact=True).click()
     expect(page.locator(".bubble.failed").first).to_be_visible()
     expect(page.locator(".bubble.waiting")).to_have_count(0)
     shown.playground.simulation.emulator.faults.remove(down)
     said = [words(each) for each in page.locator(".bubble, .besides:not(.day)").all()]
-    assert "Hello" in said[1] and "are you there?" in said[3] and said[-1].endswith("1h pass"), said
+    assert "Hello" in said[1] and "are you there?" in said[3] and said[-1].endswith("1 h later"), said
 
 
 @pytest.mark.parametrize(

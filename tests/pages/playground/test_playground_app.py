@@ -90,7 +90,7 @@ def test_what_cannot_be_done_is_answered_with_a_sentence(served: Served) -> None
     assert do(served, do="wait", **{"for": "900d"})[0] == 409
     assert do(served, do="next") == (
         409,
-        "nothing happens by itself: no reminder, time-out, schedule or retry is waiting",
+        "there is no next event: no reminder, time-out, schedule or retry is waiting",
     )
 
 
