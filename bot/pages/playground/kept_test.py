@@ -10,7 +10,8 @@ from bot.core.effects import Effect, Transcribe
 from bot.core.events import CallEnded, CallProgressed, SendEnded, StatusReported, TimeReached
 from bot.core.session import Session
 from bot.language.source.wall_clock import UNITS, duration_words
-from bot.pages.playground.playground import Playground, Refused
+from bot.pages.playground.playground import Playground
+from bot.pages.playground.refused import Refused
 from bot.pages.shared.contact_view import Bubble
 from bot.store.trace_rows import TurnTraced
 from bot.testing.conversations.comparison import asked_in
@@ -22,7 +23,7 @@ Line = Mapping[str, Any]
 
 def kept_test(playground: Playground, contact: str) -> str:
     """A test, as YAML, in which a contact's conversation is held as it was. Raises `Refused` where there is none."""
-    bubbles = playground.bubbles(contact)
+    bubbles = playground.chats.bubbles(contact)
     if not any(bubble.message is None for bubble in bubbles):
         raise Refused("nothing has happened that a test could do again")
     reader, zone = playground.simulation.reader, playground.simulation.bot.timezone
@@ -38,7 +39,7 @@ def kept_test(playground: Playground, contact: str) -> str:
             said[refs.get(bubble.id, "").rpartition("#")[0]].append(bubble)
     # what models answered is in the turns
     acts = [bubble for bubble in bubbles if bubble.message is None and bubble.kind != "model"]
-    lines = _lines(acts, turns, playground.acts, said)
+    lines = _lines(acts, turns, playground.chats.acts, said)
     return document(head, (*lines, {"expect": place}))
 
 

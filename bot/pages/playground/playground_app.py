@@ -20,8 +20,10 @@ from bot.core.session import Session
 from bot.language.source import wall_clock
 from bot.pages.playground.flow_map import OVERVIEW, FlowMap, UnreadableTests
 from bot.pages.playground.kept_test import kept_test
-from bot.pages.playground.playground import MOST_FILE, Playground, Refused, values_in
+from bot.pages.playground.playground import MOST_FILE, Playground, values_in
 from bot.pages.playground.questions import acts_at
+from bot.pages.playground.refused import Refused
+from bot.pages.playground.replaying import replay
 from bot.pages.playground.service_faults import SERVICE_FAULTS
 from bot.pages.playground.written_values import declared_in, read_value, written_value
 from bot.pages.shared import contact_view
@@ -73,7 +75,7 @@ def playground_app(playground: Playground, maps: Callable[[], FlowMap], stopping
     app.add_url_rule("/step", "step", pages.step)
     app.add_url_rule("/media/<name>", "media", pages.media)
     app.add_url_rule("/drawing.css", "drawing", pages.drawing_style)
-    app.jinja_env.filters["kept"] = playground.kept_media
+    app.jinja_env.filters["kept"] = partial(_kept_media, playground)
     for name, form in TIMES.items():
         app.jinja_env.filters[name] = partial(_local, playground, form)
     return app
@@ -88,11 +90,11 @@ class _Pages:
         self._stopping = stopping
 
     def home(self) -> AnyResponse:
-        return redirect(url_for("page", contact=self._playground.contacts[0]))
+        return redirect(url_for("page", contact=self._playground.chats.contacts[0]))
 
     def page(self, contact: str) -> str | AnyResponse:
         playground = self._playground
-        if contact not in playground.contacts:
+        if contact not in playground.chats.contacts:
             return redirect(url_for("home"))
         library = playground.simulation.library
         return render_template(
@@ -109,7 +111,7 @@ class _Pages:
 
     def live(self, contact: str) -> AnyResponse:
         """The parts of the page that have changed, as server-sent events."""
-        self._playground.bubbles(contact)
+        self._playground.chats.bubbles(contact)
         changes = self._changes(contact)
         return Response(stream_with_context(changes), content_type="text/event-stream; charset=utf-8")
 
@@ -121,7 +123,7 @@ class _Pages:
             now = (
                 self._playground.version(),
                 self._map_version(),
-                self._playground.now().replace(second=0, microsecond=0),
+                self._playground.simulation.clock.now().replace(second=0, microsecond=0),
             )
             if now != version:
                 version = now
@@ -143,13 +145,16 @@ class _Pages:
     def _parts(self, contact: str, *, everything: bool = False) -> dict[str, Any]:
         """The parts of the page that change, by their ids in it; `state` is for the map."""
         playground = self._playground
-        now, session = playground.now(), playground.simulation.reader.session(contact) or Session(contact)
+        now, session = (
+            playground.simulation.clock.now(),
+            playground.simulation.reader.session(contact) or Session(contact),
+        )
         turns = contact_view.turns_of(
             playground.simulation.reader, contact, EVERY_TURN if everything else contact_view.NEWEST_TURNS
         )
         phone = phone_view(playground, session, everything=everything)
         return {
-            "contacts": render_template("contacts.html", contacts=playground.contacts, contact=contact),
+            "contacts": render_template("contacts.html", contacts=playground.chats.contacts, contact=contact),
             "clock": render_template("clock.html", now=now, zone=playground.simulation.bot.timezone),
             "problems": render_template("problems.html", trouble=playground.trouble),
             "conversation": render_template("conversation.html", phone=phone, acts=True),
@@ -169,7 +174,7 @@ class _Pages:
 
     def _travel(self, contact: str) -> str:
         """How the conversation is held again, and how much time passes then."""
-        acts = [bubble for bubble in self._playground.bubbles(contact) if bubble.message is None]
+        acts = [bubble for bubble in self._playground.chats.bubbles(contact) if bubble.message is None]
         waits = (wall_clock.parse_duration(bubble.text) for bubble in acts if bubble.kind == "wait")
         passed = sum(filter(None, waits), timedelta())
         words = contact_view.spelled(passed) if passed else ""
@@ -208,7 +213,7 @@ class _Pages:
             ),
             "map": self._map_version(),
             "flows": flow_map.flows,
-            "faults": self._playground.faults,
+            "faults": self._playground.faults.names,
         }
 
     def do(self, contact: str) -> AnyResponse:
@@ -292,15 +297,21 @@ class _Pages:
         return Response(STYLE, content_type="text/css; charset=utf-8")
 
 
+def _kept_media(playground: Playground, address: str) -> str | None:
+    """The name of a file that the emulator has, from its address."""
+    emulator, name = playground.simulation.emulator, address.rpartition("/")[2]
+    return name if address.startswith(f"{emulator.url}/media/") and name in emulator.media else None
+
+
 def _local(playground: Playground, form: str, at: datetime) -> str:
     return at.astimezone(playground.simulation.bot.timezone).strftime(form)
 
 
 def phone_view(playground: Playground, session: Session, *, everything: bool = False) -> PhoneView:
-    """The phone of a session's contact. Raises `bot.pages.playground.playground.Refused` for an unknown one."""
+    """The phone of a session's contact. Raises `bot.pages.playground.refused.Refused` for an unknown one."""
     contact, reader = session.contact, playground.simulation.reader
     waiting, letters = list(_waiting(playground, contact)), list(_letters(playground, contact))
-    bubbles = playground.bubbles(contact)  # after what is not sent: what was accepted meanwhile is shown once
+    bubbles = playground.chats.bubbles(contact)  # after what is not sent: what was accepted meanwhile is shown once
     accepted = {bubble.key for bubble in bubbles if bubble.key is not None}
     shown = bubbles if everything else bubbles[-contact_view.NEWEST_BUBBLES :]
     statuses = reader.message_statuses(contact)
@@ -348,7 +359,7 @@ def _wait(playground: Playground, asked: Asked) -> None:
 
 def _replay(playground: Playground, contact: str, asked: Asked) -> dict[str, str]:
     before = asked.get("before")
-    replayed = playground.replay(contact, None if before is None else int(before))
+    replayed = replay(playground, contact, None if before is None else int(before))
     return {"contact": replayed.contact, "difference": replayed.difference, "replayed": "all" if before is None else ""}
 
 
@@ -380,9 +391,9 @@ ACTS: dict[str, Callable[[Playground, str, Asked], Any]] = {
     "wait": lambda playground, _, asked: _wait(playground, asked),
     "next": lambda playground, *_: playground.wait_for_next(),
     "shut": lambda playground, contact, _: playground.skip_past_window(contact),
-    "switch": lambda playground, _, asked: playground.switch(str(asked["fault"]), bool(asked["on"])),
+    "switch": lambda playground, _, asked: playground.faults.switch(str(asked["fault"]), bool(asked["on"])),
     "replay": lambda playground, contact, asked: _replay(playground, contact, asked),
     "keep": lambda playground, contact, _: {"test": kept_test(playground, contact)},
-    "contact": lambda playground, *_: {"contact": playground.add_contact()},
+    "contact": lambda playground, *_: {"contact": playground.chats.add_contact()},
 }
 """What a person can do, by its name in JSON. Each may return what the page gets to know."""

@@ -10,7 +10,7 @@ from bot.language.expressions.abstract_values import ValueKind
 from bot.language.expressions.formats import shown
 from bot.language.flow.library import Library
 from bot.language.types.type_registry import Variable
-from bot.pages.playground.playground import Refused
+from bot.pages.playground.refused import Refused
 
 NOT_WRITTEN = ("media", "answer")
 """Types of which no value can be written."""

@@ -204,7 +204,7 @@ def test_without_a_script_times_are_the_servers(shown: Shown, opens_page: Opens)
 def test_nothing_is_wider_than_the_screen(shown: Shown, opens: Opens, width: int) -> None:
     asked_for_cups(shown)
     for _ in range(5):
-        shown.playground.add_contact()
+        shown.playground.chats.add_contact()
     page = opens(shown.page.url, width)
     for pane in ("phone", "map", "details"):
         page.evaluate("pane => { location.hash = pane }", pane)

@@ -477,7 +477,7 @@ def test_what_has_the_focus_and_what_is_open_stays_so_when_the_page_changes(show
     shown.write("hi")
     shown.hears("What would you like?")
     page.get_by_role("button", name="Coffee").focus()
-    shown.playground.write(shown.playground.contacts[0], "what?")
+    shown.playground.write(shown.playground.chats.contacts[0], "what?")
     expect(page.locator(".bubble.mine")).to_have_count(2)
     assert page.evaluate("document.activeElement.textContent") == "Coffee"
 
@@ -487,9 +487,9 @@ def test_text_is_never_markup_whoever_has_written_it(shown: Shown) -> None:
     texts += [f"*<b>{n}</b>* _\"'><script>alert({n})</script>_" for n in range(120)]
     texts += [f'https://a.example/"onmouseover=alert({n})//<i>' for n in range(120)]
     texts += [f"{{{{ {n} * 7 }}}} ${{{n}}} {{% raw %}} &lt;{n}&gt; &#60;u>" for n in range(140)]
-    playground, contact = shown.playground, shown.playground.contacts[0]
+    playground, contact = shown.playground, shown.playground.chats.contacts[0]
     for text in texts:
-        playground._add(contact, text=text)
+        playground.chats.add(contact, text=text)
     page = shown.page
     page.get_by_role("button", name=re.compile("earlier messages")).click()
     expect(page.locator(".bubble.mine")).to_have_count(500)
@@ -500,9 +500,9 @@ def test_text_is_never_markup_whoever_has_written_it(shown: Shown) -> None:
 
 
 def test_all_messages_have_an_address_and_stay_when_something_new_comes(shown: Shown) -> None:
-    page, contact = shown.page, shown.playground.contacts[0]
+    page, contact = shown.page, shown.playground.chats.contacts[0]
     for number in range(100):
-        shown.playground._add(contact, text=f"message {number}")
+        shown.playground.chats.add(contact, text=f"message {number}")
     page.get_by_role("button", name="40 earlier messages").click()
     expect(page.locator(".bubble.mine")).to_have_count(100)
     assert page.url.endswith("?all=1")
@@ -515,7 +515,7 @@ def test_all_messages_have_an_address_and_stay_when_something_new_comes(shown: S
         "document.hidden || (Object.defineProperty(document, 'hidden', { get: () => globalThis.away }), globalThis.away = true, document.dispatchEvent(new Event('visibilitychange')))"
     )
     for number in range(100, 200):
-        shown.playground._add(contact, text=f"message {number}")
+        shown.playground.chats.add(contact, text=f"message {number}")
     page.evaluate("globalThis.away = false, document.dispatchEvent(new Event('visibilitychange'))")
     expect(page.locator(".bubble.mine")).to_have_count(201)  # more than the stream tells of at once
     page.reload()

@@ -43,7 +43,7 @@ def test_only_this_machines_own_page_gets_an_answer(served: Served) -> None:
     assert ask(served, f"/contact/{CONTACT}/do", {"do": "write", "text": "a"}, own)[0] == 200
     for origin in ("https://evil.example", "null"):
         assert ask(served, f"/contact/{CONTACT}/do", {"do": "write", "text": "b"}, {"Origin": origin})[0] == 403
-    assert [bubble.text for bubble in served[0].bubbles(CONTACT)][:1] == ["a"]
+    assert [bubble.text for bubble in served[0].chats.bubbles(CONTACT)][:1] == ["a"]
 
 
 def test_a_form_of_another_page_cannot_act_because_only_json_is_read(served: Served) -> None:
@@ -95,7 +95,7 @@ def test_what_cannot_be_done_is_answered_with_a_sentence(served: Served) -> None
 
 
 def test_what_is_refused_takes_nothing_else_off_the_phone(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
-    playground, contact = served[0], served[0].contacts[0]
+    playground, contact = served[0], served[0].chats.contacts[0]
 
     def starts(*_: object) -> str:
         playground.write(contact, "meanwhile")
@@ -103,7 +103,7 @@ def test_what_is_refused_takes_nothing_else_off_the_phone(served: Served, monkey
 
     monkeypatch.setattr(playground.simulation, "start", starts)
     assert do(served, do="start", flow="offer")[0] == 409
-    assert [bubble.text for bubble in playground.bubbles(contact) if bubble.message is None] == ["meanwhile"]
+    assert [bubble.text for bubble in playground.chats.bubbles(contact) if bubble.message is None] == ["meanwhile"]
 
 
 def test_broken_requests_are_refused(served: Served) -> None:
@@ -119,7 +119,7 @@ def test_broken_requests_are_refused(served: Served) -> None:
 
 def test_a_file_comes_back_with_the_type_of_its_content(served: Served) -> None:
     assert ask(served, f"/contact/{CONTACT}/file?name=a.html", b"%PDF-1.4\n%%EOF\n")[0] == 200
-    bubble = served[0].bubbles(CONTACT)[0]  # the bot may have answered by now
+    bubble = served[0].chats.bubbles(CONTACT)[0]  # the bot may have answered by now
     _, headers, _ = ask(served, f"/media/{bubble.file.split()[0]}")
     assert headers["Content-Type"] == "application/pdf" and headers["Content-Disposition"] == "attachment"
 
@@ -140,8 +140,8 @@ def test_a_port_that_is_taken_is_named(served: Served) -> None:
 
 def test_a_message_that_the_gateway_has_taken_is_shown_once_also_while_the_bot_does_not_know(served: Served) -> None:
     """The answer is lost after the message was accepted: it is on the phone, and waits for its next try."""
-    playground, contact = served[0], served[0].contacts[0]
-    playground.switch("lost", True)
+    playground, contact = served[0], served[0].chats.contacts[0]
+    playground.faults.switch("lost", True)
     playground.write(contact, "hi")
     playground.simulation.settle()
     assert [send.attempts for send in playground.simulation.reader.pending_sends()][:1] == [1]
