@@ -173,7 +173,7 @@ class _Chat:
 
     def _complain(self) -> None:
         """Print the problems since the last line. In a chat no log shows them."""
-        complaints = Counter(self._simulation.complaints())
+        complaints = Counter(self._simulation.stored.complaints())
         for complaint in (complaints - self._reported).elements():
             self._screen.print(styled(f"Problem: {complaint}", fg="red"))
         self._reported = complaints
@@ -184,7 +184,7 @@ class _Chat:
         if duration is None:
             raise CommandRefused("Write how long, such as /wait 30m or /wait 24h.")
         self._simulation.wait(duration)
-        now = self._simulation.clock.now().astimezone(self._simulation.bot.timezone)
+        now = self._simulation.clock.now().astimezone(self._simulation.running.program.library.bot.timezone)
         self._screen.print(styled(f"It is {now:%A, %d %B %Y, %H:%M} now.", dim=True))
 
     def file(self, text: str) -> None:
@@ -223,16 +223,16 @@ class _Chat:
     def start(self, text: str) -> None:
         """``/start FLOW name=value``."""
         flow, data = _named(text, "Write a flow and its values, such as /start visit when=2030-05-12.")
-        self._tell(self._simulation.start(flow.removeprefix("/"), data, None), _NOT_STARTED)
+        self._tell(self._simulation.operator.start(flow.removeprefix("/"), data, None), _NOT_STARTED)
 
     def signal(self, text: str) -> None:
         """``/signal NAME name=value``."""
         signal, data = _named(text, "Write a signal and its data, such as /signal paid amount=12.")
-        self._tell(self._simulation.signal(signal, data), _NOT_HEARD)
+        self._tell(self._simulation.operator.signal(signal, data), _NOT_HEARD)
 
     def _tell(self, refusal: str, words: Mapping[str, str]) -> None:
         """Print why a start or a signal has done nothing yet; what it did is seen."""
-        answer = self._simulation.answer
+        answer = self._simulation.operator.answer
         if refusal:
             raise CommandRefused(f"The bot refuses this: {refusal}")
         if answer["outcome"] in words:
@@ -242,15 +242,19 @@ class _Chat:
         """``/vars``."""
         from bot.cli.shared.explain import session_lines
 
-        self._screen.print(*session_lines(self._simulation.session(), self._simulation.bot.timezone))
+        self._screen.print(
+            *session_lines(self._simulation.stored.session(), self._simulation.running.program.library.bot.timezone)
+        )
 
     def trace(self, _: str) -> None:
         """``/trace``: the turns since the last one."""
         from bot.cli.shared.explain import turn_lines
 
-        new = [turn for turn in self._simulation.trace() if turn.event_id not in self._traced]
+        new = [turn for turn in self._simulation.stored.trace() if turn.event_id not in self._traced]
         self._traced.update(turn.event_id for turn in new)
-        lines = [line for turn in new for line in turn_lines(turn, self._simulation.bot.timezone)]
+        lines = [
+            line for turn in new for line in turn_lines(turn, self._simulation.running.program.library.bot.timezone)
+        ]
         self._screen.print(*lines or ["Nothing has happened."])
 
     def restart(self, _: str) -> None:

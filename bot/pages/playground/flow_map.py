@@ -120,7 +120,7 @@ class FlowMap:
             stubs, by = test.stub_definitions, (loaded.program, self._folder, test.now)
             with isolated_simulation(*by, stubs, test.contact) as (simulation, player):
                 play(test, simulation, player)
-                turns = simulation.turns_of_all()
+                turns = simulation.stored.turns_of_all()
             for place in {(step["flow"], step["step"]) for turn in turns for step in turn.steps}:
                 reaching[place].append(ReachingTest(test.name, test.mark.path, test.mark.line))
         return reaching

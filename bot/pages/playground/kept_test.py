@@ -16,7 +16,7 @@ from bot.pages.shared.contact_view import Bubble
 from bot.store.trace_rows import TurnTraced
 from bot.testing.conversations.comparison import asked_in
 from bot.testing.conversations.recorded_chat import answers_in, parts_of
-from bot.testing.simulation.simulation import EVERY_TURN
+from bot.testing.simulation.store_view import EVERY_TURN
 
 Line = Mapping[str, Any]
 
@@ -26,7 +26,7 @@ def kept_test(playground: Playground, contact: str) -> str:
     bubbles = playground.chats.bubbles(contact)
     if not any(bubble.message is None for bubble in bubbles):
         raise Refused("nothing has happened that a test could do again")
-    reader, zone = playground.simulation.reader, playground.simulation.bot.timezone
+    reader, zone = playground.simulation.stored.reader, playground.simulation.running.program.library.bot.timezone
     began = bubbles[0].at.astimezone(zone)
     head = {"test": f"kept on {began:%Y-%m-%d at %H.%M}", "now": f"{began:%Y-%m-%dT%H:%M:%S}", "contact": contact}
     frame = (reader.session(contact) or Session(contact)).frame

@@ -78,7 +78,7 @@ class Playground:
             self.questions.release()
 
     def _is_awaited(self, row: CallRow) -> bool:
-        session = self.simulation.reader.session(row.contact)
+        session = self.simulation.stored.reader.session(row.contact)
         return session is not None and session.awaits(row.ref)
 
     def _note_change(self) -> None:
@@ -89,10 +89,10 @@ class Playground:
 
     def version(self) -> tuple[int, int]:
         """Another value after each change of what there is to see."""
-        return self.simulation.reader.commits(), self._changes
+        return self.simulation.stored.reader.commits(), self._changes
 
     def _shown(self, sent: AcceptedMessage) -> None:
-        self.chats.add(sent.to, self.simulation.message(sent), sent.message_id, key=sent.key)
+        self.chats.add(sent.to, self.simulation.phones.shown(sent), sent.message_id, key=sent.key)
 
     # What the contacts do
 
@@ -108,7 +108,7 @@ class Playground:
         """A contact sends a voice note that says this."""
         if not words.strip():
             raise Refused("the voice note says nothing")
-        emulator, address = self.simulation.emulator, self.simulation.voice_note(head(words, MOST_TEXT))
+        emulator, address = self.simulation.emulator, self.simulation.voice_notes.record(head(words, MOST_TEXT))
         self._send(
             contact,
             lambda at: emulator.receive(contact, kind="audio", media_url=address, at=at),
@@ -186,24 +186,26 @@ class Playground:
     def start(self, contact: str, flow: str, data: Mapping[str, Any]) -> None:
         """A program starts a flow for a contact."""
         told = {"flow": flow, "data": dict(data)}
-        self._besides(contact, f"start of {flow}", "start", told, lambda bot: _refuse(bot.start(flow, data, None)))
+        self._besides(
+            contact, f"start of {flow}", "start", told, lambda bot: _refuse(bot.operator.start(flow, data, None))
+        )
 
     def signal(self, contact: str, name: str, data: Mapping[str, Any]) -> None:
         """A program reports a signal for a contact."""
         told = {"name": name, "data": dict(data)}
-        self._besides(contact, f"signal {name}", "signal", told, lambda bot: _refuse(bot.signal(name, data)))
+        self._besides(contact, f"signal {name}", "signal", told, lambda bot: _refuse(bot.operator.signal(name, data)))
 
     def happen(self, contact: str, event: str) -> None:
         """The gateway reports one of `GATEWAY_EVENTS`."""
         if event not in GATEWAY_EVENTS:
             raise Refused(f"the gateway has no event {event}")
-        self._besides(contact, event, "event", {}, lambda bot: bot.happen(event, {}))
+        self._besides(contact, event, "event", {}, lambda bot: bot.gateway.happen(event, {}))
 
     def set_values(self, contact: str, flow: str, values: Mapping[str, Any]) -> None:
         """An operator sets variables of a flow that the contact is in, or those with `keep`."""
         told = ", ".join(f"{name} set to {line_of(value_in_words(value))}" for name, value in values.items())
         data = {"flow": flow, "values": dict(values)}
-        self._besides(contact, told, "set", data, lambda bot: _refuse(bot.set_values(values, flow)))
+        self._besides(contact, told, "set", data, lambda bot: _refuse(bot.operator.set_values(values, flow)))
 
     def restart(self, contact: str) -> None:
         """The bot is stopped and started again, with its store."""
@@ -221,14 +223,14 @@ class Playground:
 
     def wait_for_next(self) -> None:
         """Time passes until something happens by itself."""
-        due = self.simulation.next_due()
+        due = self.simulation.running.engine.next_due()
         if due is None:
             raise Refused("there is no next event: no reminder, time-out, schedule or retry is waiting")
         self.wait(max(due - self.simulation.clock.now(), timedelta()) + timedelta(seconds=1))
 
     def skip_past_window(self, contact: str) -> None:
         """Skip the time in which the gateway takes other messages than templates for a contact."""
-        last = self.simulation.reader.last_inbound(self.chats.require(contact))
+        last = self.simulation.stored.reader.last_inbound(self.chats.require(contact))
         left = timedelta() if last is None else last + SENDING_WINDOW - self.simulation.clock.now()
         if left <= timedelta():
             raise Refused("the 24 hours are over already: the bot may send this contact only templates")

@@ -32,7 +32,7 @@ from bot.pages.shared.page_server import ALIVE, ALIVE_SECONDS, page_app
 from bot.store.store_reader import DeadLetter
 from bot.testing.conversations.stub_reader import MODEL_FAILURES
 from bot.testing.simulation.gateway_events import GATEWAY_EVENTS
-from bot.testing.simulation.simulation import EVERY_TURN
+from bot.testing.simulation.store_view import EVERY_TURN
 
 LOOK_SECONDS = 0.03  # between two looks at what there is to see, while somebody looks
 EVER = datetime.min.replace(tzinfo=UTC)
@@ -96,7 +96,7 @@ class _Pages:
         playground = self._playground
         if contact not in playground.chats.contacts:
             return redirect(url_for("home"))
-        library = playground.simulation.library
+        library = playground.simulation.running.program.library
         return render_template(
             "page.html",
             contact=contact,
@@ -105,7 +105,7 @@ class _Pages:
             signals=list(library.bot.signals),
             events=list(GATEWAY_EVENTS),
             faults=SERVICE_FAULTS,
-            zone=playground.simulation.bot.timezone,
+            zone=playground.simulation.running.program.library.bot.timezone,
             **self._parts(contact, everything="all" in request.args),
         )
 
@@ -147,15 +147,17 @@ class _Pages:
         playground = self._playground
         now, session = (
             playground.simulation.clock.now(),
-            playground.simulation.reader.session(contact) or Session(contact),
+            playground.simulation.stored.reader.session(contact) or Session(contact),
         )
         turns = contact_view.turns_of(
-            playground.simulation.reader, contact, EVERY_TURN if everything else contact_view.NEWEST_TURNS
+            playground.simulation.stored.reader, contact, EVERY_TURN if everything else contact_view.NEWEST_TURNS
         )
         phone = phone_view(playground, session, everything=everything)
         return {
             "contacts": render_template("contacts.html", contacts=playground.chats.contacts, contact=contact),
-            "clock": render_template("clock.html", now=now, zone=playground.simulation.bot.timezone),
+            "clock": render_template(
+                "clock.html", now=now, zone=playground.simulation.running.program.library.bot.timezone
+            ),
             "problems": render_template("problems.html", trouble=playground.trouble),
             "conversation": render_template("conversation.html", phone=phone, acts=True),
             "travel": self._travel(contact),
@@ -167,7 +169,7 @@ class _Pages:
                 "values.html",
                 acts=True,
                 session=contact_view.session_view(session, now),
-                settable=declared_in(playground.simulation.library),
+                settable=declared_in(playground.simulation.running.program.library),
             ),
             "state": self._state(session, turns),
         }
@@ -186,7 +188,7 @@ class _Pages:
         row = None if questions is None else questions.of(session.contact)
         if row is None or not isinstance(row.effect, AskModel):
             return ""
-        effect, library = row.effect, self._playground.simulation.library
+        effect, library = row.effect, self._playground.simulation.running.program.library
         return render_template(
             "asked.html",
             key=row.key,
@@ -207,7 +209,7 @@ class _Pages:
             "tried": sorted(
                 {
                     f"{each.flow}/{each.step}"
-                    for each in self._playground.simulation.reader.results(EVER)
+                    for each in self._playground.simulation.stored.reader.results(EVER)
                     if each.way == "entered"
                 }
             ),
@@ -238,9 +240,9 @@ class _Pages:
     def variable(self, contact: str) -> str:
         """A form that sets a variable."""
         simulation = self._playground.simulation
-        session = simulation.reader.session(contact) or Session(contact)
+        session = simulation.stored.reader.session(contact) or Session(contact)
         asked = request.args
-        found = written_value(simulation.library, session, asked.get("flow", ""), asked.get("name", ""))
+        found = written_value(simulation.running.program.library, session, asked.get("flow", ""), asked.get("name", ""))
         return render_template("variable.html", written=found)
 
     def map(self) -> AnyResponse:
@@ -253,7 +255,7 @@ class _Pages:
     def step(self) -> str:
         """A step: how it is written, what was found there, who waits there, how many went which way."""
         flow, step = request.args.get("flow", ""), request.args.get("step", "")
-        flow_map, reader = self._maps(), self._playground.simulation.reader
+        flow_map, reader = self._maps(), self._playground.simulation.stored.reader
         try:
             written = flow_map.written(flow, step)
         except KeyError:
@@ -304,12 +306,12 @@ def _kept_media(playground: Playground, address: str) -> str | None:
 
 
 def _local(playground: Playground, form: str, at: datetime) -> str:
-    return at.astimezone(playground.simulation.bot.timezone).strftime(form)
+    return at.astimezone(playground.simulation.running.program.library.bot.timezone).strftime(form)
 
 
 def phone_view(playground: Playground, session: Session, *, everything: bool = False) -> PhoneView:
     """The phone of a session's contact. Raises `bot.pages.playground.refused.Refused` for an unknown one."""
-    contact, reader = session.contact, playground.simulation.reader
+    contact, reader = session.contact, playground.simulation.stored.reader
     waiting, letters = list(_waiting(playground, contact)), list(_letters(playground, contact))
     bubbles = playground.chats.bubbles(contact)  # after what is not sent: what was accepted meanwhile is shown once
     accepted = {bubble.key for bubble in bubbles if bubble.key is not None}
@@ -328,14 +330,14 @@ def phone_view(playground: Playground, session: Session, *, everything: bool = F
 
 def _waiting(playground: Playground, contact: str) -> Iterator[Unsent]:
     """The messages to a contact that are still to be sent."""
-    for send in playground.simulation.reader.pending_sends():
+    for send in playground.simulation.stored.reader.pending_sends():
         if send.contact == contact and isinstance(send.effect, Send):
             yield Unsent(send.key, text_of(send.effect), "waiting", send.detail, send.attempts, send.due_at)
 
 
 def _letters(playground: Playground, contact: str) -> Iterator[DeadLetter]:
     """The messages to a contact that were given up, the oldest first."""
-    for letter in reversed(playground.simulation.reader.dead_letters()):
+    for letter in reversed(playground.simulation.stored.reader.dead_letters()):
         if letter.contact == contact and letter.what == "send" and isinstance(letter.body, dict):
             yield letter
 
@@ -365,7 +367,7 @@ def _replay(playground: Playground, contact: str, asked: Asked) -> dict[str, str
 
 def _set(playground: Playground, contact: str, asked: Asked) -> None:
     flow, name = str(asked["flow"]), str(asked["name"])
-    value = read_value(playground.simulation.library, flow, name, str(asked["value"]))
+    value = read_value(playground.simulation.running.program.library, flow, name, str(asked["value"]))
     playground.set_values(contact, flow, {name: value})
 
 

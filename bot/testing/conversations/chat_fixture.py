@@ -215,7 +215,7 @@ class Chat:
     def session(self) -> Session:
         """The session: where the contact is, and which values are known."""
         self._begun()
-        return self._simulation.session()
+        return self._simulation.stored.session()
 
     def finish(self) -> None:
         """End the conversation: every message must have been expected, and every stub used."""

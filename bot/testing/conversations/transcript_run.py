@@ -80,7 +80,7 @@ def isolated_simulation(
     speak, judge = by or (stubs.speak, None)
     asks = by is not None
     with Simulation(program, clock, requester=stubs.request, contact=contact, asks_models=asks) as simulation:
-        stubs.pass_time = lambda: clock.move(timedelta(seconds=simulation.model_seconds()))
+        stubs.pass_time = lambda: clock.move(timedelta(seconds=simulation.stored.model_seconds()))
         simulation.service.answer_with(speak)
         yield simulation, Player(simulation, stubs, judge)
 
@@ -115,7 +115,7 @@ def run(
     ):
         failure = play(transcript, simulation, player)
         if coverage is not None:
-            coverage.note(simulation.turns_of_all())
+            coverage.note(simulation.stored.turns_of_all())
         return failure
 
 
@@ -134,7 +134,7 @@ def play(transcript: Transcript, simulation: Simulation, player: Player) -> Fail
 
 def failure_of(error: BotError, mark: Mark, simulation: Simulation, player: Player) -> FailedTest:
     """The failed test for an error."""
-    conversation, complaints = tuple(player.conversation), tuple(simulation.complaints())
+    conversation, complaints = tuple(player.conversation), tuple(simulation.stored.complaints())
     if not isinstance(error, ConversationFailed):
         return FailedTest(mark, str(error), conversation=conversation, complaints=complaints)
     return FailedTest(mark, str(error), error.differences, conversation, error.expected, error.found, complaints)

@@ -198,7 +198,7 @@ def test_a_chosen_template_that_is_refused_keeps_its_header_and_what_fills_it(li
 def no_list(live: Live, request: dict[str, Any]) -> dict[str, Any]:
     if request["do"] == "gateway":
         return {"error": "the gateway is down"}
-    return live.simulation._running.engine.operate(request)
+    return live.simulation.running.engine.operate(request)
 
 
 def test_a_text_that_is_refused_stays_in_the_form_and_a_form_that_comes_twice_is_sent_once(live: Live) -> None:
@@ -226,7 +226,7 @@ def test_of_two_people_who_take_a_contact_at_once_one_wins_and_the_other_is_told
     pages = {name: live.log_in(name, f"/contact/{ANN}") for name in ("abel", "olga")}
     for page in pages.values():
         page.get_by_role("button", name="Take over").click(no_wait_after=True)
-    session = live.simulation.reader.session
+    session = live.simulation.stored.reader.session
     expect(pages["abel"].locator("#person")).not_to_contain_text("Waits for a person")
     expect(pages["olga"].locator("#person")).not_to_contain_text("Waits for a person")
     found = session(ANN)

@@ -158,7 +158,7 @@ def test_a_whole_number_leads_to_what_is_kept_of_a_contact_who_has_never_written
         {"do": "broadcast", "name": "sale", "template": {"name": "sale", "language": "en"}, "recipients": recipients}
     )
     live.simulation.settle()
-    assert live.simulation.reader.session(NUMBERS[0]) is None
+    assert live.simulation.stored.reader.session(NUMBERS[0]) is None
     page = live.log_in("olga", f"/?find=%2B{NUMBERS[0]}")
     expect(page.get_by_role("heading", level=1)).to_have_text(NUMBERS[0])
     expect(page.locator(".bubble.bot")).to_contain_text("template sale (en)")

@@ -101,7 +101,7 @@ def test_what_is_refused_takes_nothing_else_off_the_phone(served: Served, monkey
         playground.write(contact, "meanwhile")
         return "there is no such flow"
 
-    monkeypatch.setattr(playground.simulation, "start", starts)
+    monkeypatch.setattr(playground.simulation.operator, "start", starts)
     assert do(served, do="start", flow="offer")[0] == 409
     assert [bubble.text for bubble in playground.chats.bubbles(contact) if bubble.message is None] == ["meanwhile"]
 
@@ -133,7 +133,7 @@ def test_there_are_fifty_contacts_at_most(served: Served) -> None:
 def test_a_port_that_is_taken_is_named(served: Served) -> None:
     playground, server = served
     port = urlsplit(server.url).port or 0
-    program = playground.simulation.program
+    program = playground.simulation.running.program
     with pytest.raises(PortTaken, match=f"port {port} is taken: name another one with --port"):
         PlaygroundServer(playground, program, server._newest_map()._folder, port)
 
@@ -144,7 +144,7 @@ def test_a_message_that_the_gateway_has_taken_is_shown_once_also_while_the_bot_d
     playground.faults.switch("lost", True)
     playground.write(contact, "hi")
     playground.simulation.settle()
-    assert [send.attempts for send in playground.simulation.reader.pending_sends()][:1] == [1]
-    view = phone_view(playground, playground.simulation.reader.session(contact) or Session(contact))
+    assert [send.attempts for send in playground.simulation.stored.reader.pending_sends()][:1] == [1]
+    view = phone_view(playground, playground.simulation.stored.reader.session(contact) or Session(contact))
     assert [shown.bubble.message.text for shown in view.bubbles if shown.bubble.message] == ["Hello *you*"]
     assert [unsent.text for unsent in view.unsent] == ['interactive "What would you like?" [Tea] [Coffee]']
