@@ -218,7 +218,7 @@ def _check_options(
 
 
 def _flow_values(bot: Folder, flow: str, given: tuple[str, ...]) -> FlowValues:
-    """What the flow is started with. Raises `CommandRefused` if there is no such flow."""
+    """The data that the flow is started with. Raises `CommandRefused` if there is no such flow."""
     from bot.engine.scheduled_flows import objections
 
     library = loaded(bot).library
@@ -520,7 +520,7 @@ def show(folder: Path | None, name: str, as_json: bool) -> None:
 
 
 def _fields(reached: "Reached | None") -> dict[str, bool | None]:
-    """What became of one message; null where it was not sent, or is not known any more."""
+    """How far one message got, by field; null if it was not sent, or is not known any more."""
     return {field: None if reached is None else getattr(reached, field) for field in REACHED_FIELDS}
 
 
@@ -540,7 +540,7 @@ def follow(ctx: click.Context, folder: Path | None, name: str, wait: bool) -> No
 
 
 def _server(folder: Path | None) -> dict[str, Any] | None:
-    """How the server that runs says it is; None where none does."""
+    """The status of the running server; None if no server runs."""
     from bot.server.local_socket import NotRunning, ask_engine
 
     try:
@@ -550,7 +550,7 @@ def _server(folder: Path | None) -> dict[str, Any] | None:
 
 
 def trouble(folder: Path | None, name: str) -> str:
-    """What prevents the server from sending a broadcast, in words; empty if nothing does."""
+    """The reason why the server does not send a broadcast, in words; empty if it does."""
     from bot.runtime.broadcasting import ALARM
 
     server = _server(folder)

@@ -275,7 +275,7 @@ def look(library: "Library", reader: "StoreReader") -> Live:
 
 
 def live_lines(live: Live, folder: Path) -> Iterator[str]:
-    """What becomes of the conversations under way, for people."""
+    """The outcomes for the conversations under way, a line each."""
     for outcome, count in _sorted(live):
         mark = "" if outcome.mark is None else f"{where(folder, outcome.mark)}  "
         below = ", below another flow" if outcome.below else ""
@@ -306,14 +306,14 @@ def _object(live: Live, folder: Path) -> dict[str, Any]:
 
 
 def _sorted(live: Live) -> "list[tuple[MigrationOutcome, int]]":
-    """By outcome, the worst last, and by place."""
+    """The outcomes with their counts, the worst last, then by place."""
     from bot.checker.replaying.migration_preview import MigrationKind
 
     order = list(MigrationKind)
     return sorted(live.outcomes.items(), key=lambda item: (order.index(item[0].becomes), item[0].place, item[0].below))
 
 
-LOOK_SECONDS = 0.25  # a change is taken when two looks find the same
+LOOK_SECONDS = 0.25  # a change counts once two looks in a row find the same
 
 
 def watched(path: Path, report: Callable[[], object]) -> None:

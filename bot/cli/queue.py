@@ -114,7 +114,7 @@ _WHAT_MAY_HAPPEN = {
     "same_key": "{} may have been sent already. Again under the same key, the gateway does not send it twice if it still knows the key.",
     "may_double": "{} may have been sent already, and nothing tells the gateway that it is the same message: the contact may get it twice.",
 }
-"""What may happen to messages that may have been sent, if they are retried."""
+"""The warnings before messages are retried that may have been sent."""
 
 
 def _is_to_be_repeated(answer: Mapping[str, list[Any]], *, yes: bool) -> bool:

@@ -43,7 +43,7 @@ def command(
     """Show what the edited bot would have said in past conversations.
 
     The contacts' messages, and the results of calls, requests and models, come from the store. Nothing is sent, called
-    or asked. Of each conversation the first difference counts; equal differences are shown once.
+    or asked. Only the first difference of each conversation counts; equal differences are shown once.
 
     \b
       $ bot replay --since 1d

@@ -1,1 +1,1 @@
-"""What people see in a browser: the page of `bot dev`, and the console."""
+"""The pages in a browser: that of `bot dev`, and the console."""

@@ -51,7 +51,7 @@ def page(code: str) -> str:
 
 
 def meaning(code: str) -> str:
-    """What a code means: the text about it up to the example."""
+    """The meaning of a code: the text of its page up to the example."""
     return re.split(r"^(?:```|(?:## )?Wrong\b)", page(code), maxsplit=1, flags=re.MULTILINE)[0].strip()
 
 
@@ -127,7 +127,7 @@ class Report:
 
 
 def report_on(folder: Folder) -> Report:
-    """Check a bot. What its own Python prints goes to standard error, because it is no part of the report."""
+    """Check a bot. Prints of the bot's own Python go to standard error, because they are no part of the report."""
     with contextlib.redirect_stdout(sys.stderr), _uncollected():
         loaded = load_with_tests(folder)
         findings = _findings(folder, loaded)
@@ -171,8 +171,8 @@ def text(report: Report) -> Iterator[str]:
 
 
 def explained(report: Report, code: str) -> Iterator[str]:
-    """What a code means, and each place of a bot that has it: its line, what is wrong there, how a conversation gets
-    there, and the fix.
+    """The meaning of a code, and each place of a bot that has it: its line, what is wrong there, how a conversation
+    gets there, and the fix.
     """
     entries = [entry for entry in report.entries if entry.code == code]
     yield from (meaning(code) if entries else page(code)).splitlines()
@@ -390,14 +390,14 @@ def _most(messages: int | None) -> str:
 
 
 def _started(messages: int | None) -> str:
-    """What starting a flow costs if its first turn sends so many messages."""
+    """The cost of starting a flow for many contacts if its first turn sends so many messages to each."""
     if messages is None:
         return "its first turn has no end"
     return f"{CONTACTS:,} contacts x {counted(messages, 'message')}: {_duration(CONTACTS * messages)}"
 
 
 def _duration(messages: int) -> str:
-    """How long the gateway takes to be sent so many messages, for people."""
+    """The time that the gateway's limits need for so many messages, in words."""
     if messages > PER_DAY:
         return f"{ceil(messages / PER_DAY):,} days"
     return f"{ceil(messages / PER_MINUTE)} min"

@@ -18,8 +18,8 @@ _A_DAY_LATER = timedelta(days=1)
 
 @immutable
 class ContactsTime:
-    """What clocks show when a message is due: a time of day, in ``minutes`` after midnight, perhaps on a ``day``; or one
-    ``moment`` for all. ``text`` is that as it can be read again.
+    """The time at which a message is due: by the contact's clock, in ``minutes`` after midnight and perhaps on a ``day``; or one
+    ``moment`` for all. ``text`` is the same in a form that can be read again.
     """
 
     text: str
@@ -28,9 +28,9 @@ class ContactsTime:
     moment: datetime | None = None
 
     def on(self, zone: tzinfo, now: datetime) -> datetime:
-        """The moment, in UTC, for contacts of a zone: a time of day is the next one.
+        """The moment, in UTC, for contacts of a zone. A time of day means the next one.
 
-        A time that clocks skip is as much later; one that they show twice is the first of both.
+        A time that clocks skip is as much later; a time that they show twice is the first of both.
         """
         if self.moment is not None:
             return self.moment

@@ -60,7 +60,7 @@ def loaded_to_run(ctx: click.Context, given: Path | None) -> "tuple[Program, Bot
 
 
 def trouble_lines(files: BotFiles, problems: Sequence[Problem], trouble: str) -> list[str]:
-    """What `FlowReloader` complains of, in lines for a terminal."""
+    """The complaints of `FlowReloader`, in lines for a terminal."""
     return [*problem_lines(files.path, problems), *([styled(trouble, fg="red")] if trouble else [])]
 
 

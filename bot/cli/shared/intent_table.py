@@ -22,7 +22,7 @@ ASKS = "asks"
 
 @immutable
 class TriedExample:
-    """What a model made of an example of a flow: ``found`` is a flow, "none", or "asks": the contact is asked, also for this flow."""
+    """A model's result for an example of a flow. ``found`` is a flow, "none", or "asks": the contact is asked, and may choose this flow."""
 
     model: str
     flow: str

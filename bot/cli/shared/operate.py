@@ -242,8 +242,8 @@ def _accepted(request: dict[str, Any], answer: Answer) -> Answer:
 def reach_gateway(folder: Path | None, *, patient: bool = True) -> Iterator[Ask]:
     """Run gateway commands (`bot.runtime.gateway_commands`) in the server that runs on the store, or here if none runs.
 
-    So one set of limits counts every request. What it hands out waits while these leave no room, and says so; ``patient`` is False
-    for a command that has no time. Raises `bot.settings.BadSettings` and `CommandRefused`; what it hands out raises, in words, a `BotError`.
+    So one set of limits counts every request. The yielded function waits while these leave no room, and says so; ``patient`` is False
+    for a command that has no time. Raises `bot.settings.BadSettings` and `CommandRefused`; the function raises `BotError`, in words.
     """
     from bot.server.local_socket import NotRunning
 

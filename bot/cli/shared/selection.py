@@ -91,7 +91,7 @@ class _Selection:
                     yield session
 
     def _names(self, session: Session) -> Mapping[str, Any]:
-        """What the expression can name: the contact, its kept variables, and what is true for all."""
+        """The names in the expression: the contact, its kept variables, and what is the same for all contacts."""
         library: Library = self._library.in_language(session.language)
         now = self._now.astimezone(library.zone_of(session))
         kept: dict[str, Any] = {}

@@ -37,7 +37,7 @@ def take(console: Console, user: User, who: str) -> Response:
 
 
 def give_back(console: Console, user: User, who: str) -> Response:
-    """Let the bot have the conversation again."""
+    """Give the conversation back to the bot."""
     contact = number_at(who)
     console.tried({"do": "give_back", "contact": contact})
     return redirect(address_of(contact))

@@ -102,12 +102,12 @@ def _outcomes(console: Console, name: str) -> dict[str, int]:
 
 
 def _in_words(counts: Mapping[str, int]) -> dict[str, int]:
-    """A broadcast's outcomes as people read them."""
+    """A broadcast's outcomes in words, with their counts."""
     return {outcome_for_people(outcome): count for outcome, count in sorted(counts.items())}
 
 
 def _advice(words: str) -> str:
-    """What to do about an outcome: ``failed (132000)`` has a code."""
+    """The advice for an outcome with a code, such as ``failed (132000)``; else an empty text."""
     known = BY_CODE.get(words.partition(" (")[2].removesuffix(")"))
     return "" if known is None else known.advice
 

@@ -61,5 +61,5 @@ def bar(counts: Mapping[str, int], parts: Sequence[str], most: int, whole: str =
 
 
 def longest(counts: Iterable[Mapping[str, int]], parts: Sequence[str], whole: str = "") -> int:
-    """What the longest of some bars counts. Its parts can be more than its whole, where that began on an earlier day."""
+    """The count of the longest bar. Its parts can be more than its whole if that began on an earlier day."""
     return max((max(each.get(whole, 0), sum(each.get(part, 0) for part in parts)) for each in counts), default=0)

@@ -114,7 +114,7 @@ def recorded_phone(reader: StoreReader, session: Session, limit: int) -> PhoneVi
 
 
 def _came(turn: TurnTraced, number: int) -> ShownBubble | None:
-    """What the contact did, or what happened besides; None for what is not seen at a phone."""
+    """The bubble of the event that began a turn; None if a phone does not show it."""
     match turn.event:
         case MessageReceived(kind=kind, text=text, media=media, location=place):
             where = "" if place is None else f"{place.latitude}, {place.longitude}"

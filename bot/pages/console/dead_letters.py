@@ -20,7 +20,7 @@ from bot.testing.simulation.turn_words import effect_in_words
 
 PAGE = 50
 KINDS = {"send": "message", "event_out": "event out", "turn": "turn", "event": "unreadable event"}
-"""What dead letters are of, in words."""
+"""The kinds of dead letters, in words."""
 
 
 def dead_letters(console: Console, user: User) -> str:
@@ -48,7 +48,7 @@ def dead_letters(console: Console, user: User) -> str:
 
 
 def _asked(given: Mapping[str, str]) -> dict[str, str]:
-    """What is looked for. A viewer looks for no number and no text: digit by digit a search would tell them."""
+    """The search of a request. Viewers cannot search for numbers and texts: they could guess these digit by digit."""
     asked = {name: given.get(name, "").strip()[:200] for name in ("contact", "what", "reason", "since", "until")}
     return asked if reads() else asked | {"contact": "", "reason": ""}
 
@@ -79,13 +79,13 @@ def _day(console: Console, text: str) -> datetime | None:
 
 
 def _words(letter: DeadLetter) -> str:
-    """What was given up, in words; an empty text where the reason says all."""
+    """The effect that was given up, in words; an empty text if the reason says all."""
     return effect_in_words(letter.body["effect"]) if isinstance(letter.body, dict) else ""
 
 
 @immutable
 class _Chosen:
-    """Dead letters of a form: those that are ticked, or all that are found up to the one that was the newest when the user was asked."""
+    """The dead letters of a form: the ticked ones, or all that the search finds up to the newest one of when the user was asked."""
 
     ids: Sequence[int]
     newest: int = 0

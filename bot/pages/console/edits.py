@@ -8,7 +8,7 @@ from bot.pages.console.routes import Console, Route
 from bot.pages.console.users import OPERATOR, User
 
 WORDS = {kind.name.lower(): kind.value for kind in MigrationKind}
-"""What becomes of a conversation, for people."""
+"""The outcomes for a conversation, in words."""
 PATIENCE = 30.0
 """How many seconds a form waits for the report, before the page says that it is still being made."""
 

@@ -1,4 +1,4 @@
-"""What the files on the disk, or a published version, would do to the conversations under way: `bot check --live`, in a process of its own.
+"""The effect of the files on the disk, or of a published version, on the conversations under way: `bot check --live`, in a process of its own.
 
 That process imports the bot's Python and reads every session; this one neither waits for it nor shares its memory with it.
 """
@@ -30,8 +30,8 @@ main()
 
 @immutable
 class LiveReport:
-    """What was found, and when it was looked for. ``found`` is what `bot check --live --json` prints, or else ``trouble`` says why there is
-    nothing: the problems in the files, a line each.
+    """The result of a check, and when it was made. ``found`` is the JSON of `bot check --live --json`. If there is none, ``trouble`` says
+    why: the problems in the files, a line each.
     """
 
     at: datetime

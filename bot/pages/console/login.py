@@ -42,7 +42,7 @@ class Login:
     _seal: Seal = field(default_factory=lambda: Seal(secrets.token_bytes(32)))
 
     def take_said(self) -> list[str]:
-        """What the next page says, once."""
+        """Return the notes for the next page, and forget them."""
         said, self.said = self.said, []
         return said
 
@@ -57,7 +57,7 @@ class Login:
             return True
 
     def sealed(self, text: str) -> str:
-        """What stands in addresses for a number, a name or a place in a list that the user may not see. It ends with the login."""
+        """The code in addresses for a number, a name or a place in a list that the user may not see. It ends with the login."""
         return self._seal.sealed(b"address", text.encode()).hex()
 
     def unsealed(self, sealed: str) -> str | None:
@@ -152,12 +152,12 @@ class LoginTries:
 
 
 def new_browser(user: User) -> str:
-    """What a browser keeps in which a user has logged in, so that it is a `known_browser`. A new password makes it worthless."""
+    """The cookie of a browser in which a user has logged in, by which it is a `known_browser`. A new password makes it invalid."""
     return Seal(user.hash.encode()).sealed(user.name.encode(), secrets.token_bytes(16)).hex()
 
 
 def known_browser(user: User | None, kept: str) -> str | None:
-    """What names a browser that has what `new_browser` gave it for this user; None for any other."""
+    """The name of the browser with a cookie from `new_browser` for this user; None for any other cookie."""
     try:
         known = None if user is None else Seal(user.hash.encode()).opened(user.name.encode(), bytes.fromhex(kept))
     except ValueError:

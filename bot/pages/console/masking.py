@@ -1,4 +1,4 @@
-"""What viewers do not see: numbers but for the last three digits, names, values, and what was said."""
+"""Hides from viewers: numbers but for the last three digits, names, values, and texts of messages."""
 
 from dataclasses import replace
 
@@ -54,7 +54,7 @@ def masked_words(words: str) -> str:
 
 
 def masked_phone(phone: PhoneView) -> PhoneView:
-    """Who has written when, and how far the bot's messages have got."""
+    """A phone without its texts: only who wrote when, and how far the bot's messages have got."""
     bubbles = tuple(ShownBubble(_masked_bubble(shown.bubble), shown.status) for shown in phone.bubbles)
     unsent = tuple(replace(each, text=HIDDEN, detail="") for each in phone.unsent)
     return replace(phone, bubbles=bubbles, unsent=unsent)

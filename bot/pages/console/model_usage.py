@@ -17,7 +17,7 @@ PARTS = PROMPT, COMPLETION = "prompt", "completion"
 
 
 def usage(console: Console, user: User) -> str:
-    """What `bot usage` shows."""
+    """The page with the numbers of `bot usage`."""
     days = chosen_days(console.clock.now())
     by = request.args.get("by", "day")
     by = by if by in USAGE_BY else "day"

@@ -44,17 +44,17 @@ def address_of(contact: str) -> str:
 
 
 def sealed(text: str) -> str:
-    """What stands for a number, a name or a place in a list in this user's addresses."""
+    """The code for a number, a name or a place in a list in this user's addresses."""
     return text if reads() else current_login().sealed(text)
 
 
 def unsealed(text: str) -> str | None:
-    """What was `sealed`; None for what this user was not given."""
+    """The text that was `sealed`; None for a code that this user was not given."""
     return text if reads() else current_login().unsealed(text)
 
 
 def number_at(who: str) -> str:
-    """The number of the contact whose page has this address; without one the page says so."""
+    """The number of the contact whose page has this address; 404 if there is no such contact."""
     contact = unsealed(who)
     if contact is None or not is_contact(contact):
         abort(404, "there is no such contact")

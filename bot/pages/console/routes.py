@@ -1,4 +1,4 @@
-"""What a view is made of: routes, each with the role that it needs, and the live bot that they show."""
+"""The parts of a view: routes, each with the role that it needs, and the running bot that they show."""
 
 import logging
 from collections.abc import Callable
@@ -37,7 +37,7 @@ log = logging.getLogger("bot.pages.console")
 
 
 class ActionRefused(BotError):
-    """What a user asked for was not done; the text says why."""
+    """The user's request was not carried out; the text says why."""
 
 
 class Console:
@@ -80,7 +80,7 @@ class Console:
         return (files.name, files.timezone) if files.is_named else self._bot
 
     def cached(self, what: object, read: Callable[[], T], seconds: Callable[[T], float] = lambda found: 0.0) -> T:
-        """What ``read`` returns, kept for all users: for ``seconds``, and if reading takes long, for fifty times as long as it took."""
+        """Return the result of ``read``, cached for all users: for ``seconds``, or fifty times as long as a slow reading took."""
         begun = monotonic()
         if what in self._kept and begun < self._kept[what][0]:
             found: T = self._kept[what][1]
@@ -113,7 +113,7 @@ class Console:
         return answer
 
     def tried(self, request: Answer) -> bool:
-        """Have something done as `act` does. What is refused is said on the user's next page."""
+        """Carry out a request as `act` does; False if it is refused, and the user's next page says why."""
         try:
             self.act(request)
         except (ActionRefused, local_socket.NotRunning) as error:
@@ -141,7 +141,7 @@ class Route:
 
     @property
     def name(self) -> str:
-        """What ``url_for`` calls it."""
+        """The name for ``url_for``."""
         return self.view.__name__
 
 
@@ -158,5 +158,5 @@ def note_action(what: str, about: object) -> None:
 
 
 def say(sentence: str) -> None:
-    """Let the user's next page say something."""
+    """Show a note on the user's next page."""
     current_login().said.append(sentence)

@@ -24,7 +24,7 @@ QUEUES = {
 
 
 def state(console: Console, user: User) -> str:
-    """What is not sent or not taken now, and why."""
+    """The page of what is not sent or not accepted now, and why."""
     pending = console.reader.pending_sends(SHOWN)
     status: dict[str, Any] = {"waits": {}}
     trouble = ""

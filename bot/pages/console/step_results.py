@@ -15,7 +15,7 @@ from bot.store.engine_tables import ResultCount
 from bot.store.results import CountedAs, answered_share, results_by_flow, results_csv, splits_of
 
 PARTS = ANSWERED, TIMED_OUT, LEFT, FAILED
-"""What a bar shows of the entries, from the left or from below; what is left over waits, or began on an earlier day."""
+"""The parts of a bar, from the left or from below. The rest of the entries still waits, or began on an earlier day."""
 
 
 def results(console: Console, user: User) -> str:

@@ -139,11 +139,11 @@ class FlowMap:
             return self._drawn[flow]
 
     def findings(self, flow: str, step: str) -> tuple[BoxFinding, ...]:
-        """What the checks found at a step."""
+        """The findings of the checks at a step."""
         return self._flags.at_step(flow, step)
 
     def written(self, flow: str, step: str) -> Written:
-        """Where a step is written, and how. Raises `KeyError` for an unknown one."""
+        """The place and the lines of a step. Raises `KeyError` for an unknown one."""
         mark = self.program.library.flows[flow].steps[step].mark
         lines = self._lines.get(mark.path, [])
         return Written(mark.path, mark.line, "\n".join(_block(lines, mark)))

@@ -46,9 +46,9 @@ def kept_test(playground: Playground, contact: str) -> str:
 def _lines(
     acts: list[Bubble], turns: list[TurnTraced], events: Mapping[str, int], said: Mapping[str, list[Bubble]]
 ) -> Iterator[Line]:
-    """What happened, each act followed by the answers of services and models, and by what the bot said.
+    """The lines of the test: each act, then the answers of services and models, then the bot's messages.
 
-    The turns say what followed from which act: a person may write faster than the bot answers.
+    The turns tell which messages belong to which act, because a person may write faster than the bot answers.
     """
     effects = {name: asked.by if isinstance(asked, Transcribe) else asked for name, asked in asked_in(turns).items()}
     followed = _followed(acts, turns, events)
@@ -93,7 +93,7 @@ OF_THE_BOT = (CallEnded, CallProgressed, SendEnded, StatusReported)
 
 
 def _line_of(act: Bubble) -> Line:
-    """What a contact, a program or the clock has done, as a line of a test."""
+    """An act of a contact, a program or the clock, as a line of a test."""
     match act.kind:
         case "text":
             return {"user": act.text}

@@ -33,7 +33,7 @@ MOST_FILE = 16 << 20  # bytes
 
 @immutable
 class Trouble:
-    """Why the files on the disk do not run. ``why`` is said where they could not even be read."""
+    """The reason why the files on the disk do not run: problems, or ``why`` they could not even be read."""
 
     problems: Sequence[Problem] = ()
     why: str = ""
@@ -42,8 +42,8 @@ class Trouble:
 class Playground:
     """A bot and its made-up contacts. Use it as a context manager.
 
-    Methods that act may be called from any thread, and raise `BotError` with a sentence for the person. What a contact does returns
-    at once; time, starts and signals return when the bot is idle.
+    Methods that act may be called from any thread, and raise `BotError` with a sentence for the person. Those of a contact return
+    at once; those that skip time, start a flow or send a signal return when the bot is idle.
     """
 
     def __init__(
@@ -85,16 +85,16 @@ class Playground:
         with self._lock:
             self._changes += 1
 
-    # What there is to see
+    # The page
 
     def version(self) -> tuple[int, int]:
-        """Another value after each change of what there is to see."""
+        """A value that differs after each change of what the page shows."""
         return self.simulation.stored.reader.commits(), self._changes
 
     def _shown(self, sent: AcceptedMessage) -> None:
         self.chats.add(sent.to, self.simulation.phones.shown(sent), sent.message_id, key=sent.key)
 
-    # What the contacts do
+    # The contacts
 
     def write(self, contact: str, text: str) -> None:
         """A contact writes."""
@@ -136,7 +136,7 @@ class Playground:
         found = type_of(content[:END], content[-END:])
         if found is None or len(content) > MOST_FILE:
             raise Refused(
-                f"contacts cannot send {name}: this is no type of file that they can, or has more than {MOST_FILE >> 20} MB"
+                f"contacts cannot send {name}: its type is not supported, or it has more than {MOST_FILE >> 20} MB"
             )
         emulator, kind = self.simulation.emulator, found.kind
         with self._lock:
@@ -165,12 +165,12 @@ class Playground:
         )
 
     def _send(self, contact: str, send: Callable[[datetime], str], **shown: Any) -> None:
-        """Show what a contact sends, and let the gateway report it: ``send`` takes when it was sent, and returns the event's id."""
+        """Show a message of a contact's, and let the gateway report it: ``send`` takes its time, and returns the event's id."""
         with self._runs:
             number = self.chats.add(self.chats.require(contact), **shown)
             self.chats.acts[send(self.simulation.clock.now() - self.faults.delay)] = number
 
-    # What the models do
+    # The models
 
     def answer(self, contact: str, written: str) -> None:
         """Answer in place of the model that is asked: see `bot.testing.conversations.answers_by_hand`."""
@@ -181,7 +181,7 @@ class Playground:
         self.chats.add(contact, text=f"the model: {written.strip()}", kind="model", data={"written": written})
         self.questions.answer(row, answer)
 
-    # What happens besides
+    # Programs, the gateway, the bot and the clock
 
     def start(self, contact: str, flow: str, data: Mapping[str, Any]) -> None:
         """A program starts a flow for a contact."""
@@ -208,13 +208,13 @@ class Playground:
         self._besides(contact, told, "set", data, lambda bot: _refuse(bot.operator.set_values(values, flow)))
 
     def restart(self, contact: str) -> None:
-        """The bot is stopped and started again, with its store."""
+        """Stop the bot and start it again, with its store."""
         with self._runs:
             self._release()
             self.act_as(contact, lambda bot: bot.restart())
 
     def wait(self, duration: timedelta) -> None:
-        """Time passes; whatever falls due in between happens at its time."""
+        """Skip a time. Whatever falls due in it happens at its time."""
         if not timedelta() < duration <= LONGEST:
             raise Refused(f"the time to skip is more than 0 and at most {LONGEST.days} days")
         for contact in self.chats.contacts:
@@ -222,7 +222,7 @@ class Playground:
         self.act_as(FIRST_CONTACT, lambda bot: bot.wait(duration))
 
     def wait_for_next(self) -> None:
-        """Time passes until something happens by itself."""
+        """Skip to the next event that happens by itself."""
         due = self.simulation.running.engine.next_due()
         if due is None:
             raise Refused("there is no next event: no reminder, time-out, schedule or retry is waiting")
@@ -239,7 +239,7 @@ class Playground:
     def _besides(
         self, contact: str, text: str, kind: str, data: Mapping[str, Any], act: Callable[[Simulation], None]
     ) -> None:
-        """Let something happen that is no message, and show it at the contact's phone; what is refused has not happened."""
+        """Do something that is no message, and show it at the contact's phone; it is taken back if the bot refuses it."""
         number = self.chats.add(self.chats.require(contact), text=text, kind=kind, data=data)
         try:
             self.act_as(contact, act)
@@ -257,7 +257,7 @@ class Playground:
             finally:
                 self._note_change()
 
-    # What the author does
+    # The bot's files
 
     def use(self, program: Program) -> None:
         """Use these flows and handlers from the next event on."""
@@ -265,7 +265,7 @@ class Playground:
         self._set_trouble(Trouble())
 
     def complain(self, problems: Sequence[Problem], why: str) -> None:
-        """The files on the disk do not run; the flows from before stay."""
+        """Show why the files on the disk do not run. The flows from before stay."""
         self._set_trouble(Trouble(tuple(problems), why))
 
     def _set_trouble(self, trouble: Trouble) -> None:
@@ -280,11 +280,11 @@ def _refuse(why: str) -> None:
 
 
 def values_in(lines: Iterable[str]) -> dict[str, str]:
-    """``name=value``, one a line. Raises `Refused` for a line without ``=``."""
+    """The values of lines like ``name=value``. Raises `Refused` for a line without ``=``."""
     found = {}
     for line in filter(str.strip, lines):
         name, equals, value = line.partition("=")
         if not equals:
-            raise Refused(f'"{line.strip()}" is no value: write name=value, one a line')
+            raise Refused(f'"{line.strip()}" is no value: write name=value, each on its own line')
         found[name.strip()] = value.strip()
     return found

@@ -45,7 +45,7 @@ Asked = Mapping[str, Any]
 
 
 def playground_app(playground: Playground, maps: Callable[[], FlowMap], stopping: threading.Event, port: int) -> Flask:
-    """The pages of a playground, on a port of this machine. ``maps`` gives the newest map; streams end once ``stopping`` is set.
+    """The pages of a playground, on a port of this machine. ``maps`` returns the newest map; streams end once ``stopping`` is set.
 
     Only a browser on this machine that has loaded the page gets anything: a request for another host (a name that leads here) or
     from another page is refused.
@@ -175,7 +175,7 @@ class _Pages:
         }
 
     def _travel(self, contact: str) -> str:
-        """How the conversation is held again, and how much time passes then."""
+        """The buttons that hold the conversation again, and how much time that skips."""
         acts = [bubble for bubble in self._playground.chats.bubbles(contact) if bubble.message is None]
         waits = (wall_clock.parse_duration(bubble.text) for bubble in acts if bubble.kind == "wait")
         passed = sum(filter(None, waits), timedelta())
@@ -183,7 +183,7 @@ class _Pages:
         return render_template("travel.html", held=bool(acts), passed=words)
 
     def _asked(self, session: Session) -> str:
-        """What a model is asked, and a person answers."""
+        """The question to a model that waits for a person's answer."""
         questions = self._playground.questions
         row = None if questions is None else questions.of(session.contact)
         if row is None or not isinstance(row.effect, AskModel):
@@ -199,7 +199,7 @@ class _Pages:
         )
 
     def _state(self, session: Session, turns: list[contact_view.ShownTurn]) -> dict[str, Any]:
-        """Where the contact is and has come along, for the map, and which faults are on."""
+        """The contact's place and way, for the map, and which faults are on."""
         steps = [step for turn in reversed(turns) for step in turn.steps]
         here = [f"{frame.flow}/{frame.step}" for frame in session.frames]
         flow_map = self._maps()
@@ -224,7 +224,7 @@ class _Pages:
             asked = request.get_json()
             act = ACTS.get(str(asked.get("do"))) if isinstance(asked, dict) else None
             if act is None:
-                raise Refused(f"what can be done is {', '.join(ACTS)}")
+                raise Refused(f"unknown act: the acts are {', '.join(ACTS)}")
             return jsonify(act(self._playground, contact, asked) or {})
         except (KeyError, TypeError, ValueError, OverflowError) as error:
             raise Refused(f"this cannot be done: {error}") from None
@@ -253,7 +253,7 @@ class _Pages:
         return Response(flow_map.drawing(flow), content_type="text/html; charset=utf-8")
 
     def step(self) -> str:
-        """A step: how it is written, what was found there, who waits there, how many went which way."""
+        """A step: its lines, its findings, who waits there, and how many left it by which outcome."""
         flow, step = request.args.get("flow", ""), request.args.get("step", "")
         flow_map, reader = self._maps(), self._playground.simulation.stored.reader
         try:
@@ -295,7 +295,7 @@ class _Pages:
         return Response(content, content_type=type_, headers={"Content-Disposition": how})
 
     def drawing_style(self) -> AnyResponse:
-        """How drawings look."""
+        """The style sheet of drawings."""
         return Response(STYLE, content_type="text/css; charset=utf-8")
 
 
@@ -398,4 +398,4 @@ ACTS: dict[str, Callable[[Playground, str, Asked], Any]] = {
     "keep": lambda playground, contact, _: {"test": kept_test(playground, contact)},
     "contact": lambda playground, *_: {"contact": playground.chats.add_contact()},
 }
-"""What a person can do, by its name in JSON. Each may return what the page gets to know."""
+"""The acts of a person, by their names in JSON. Each may return data for the page."""

@@ -62,7 +62,7 @@ class PlaygroundServer:
         self._server.__exit__(kind, error, trace)
 
     def use(self, program: Program, folder: Folder) -> None:
-        """Show these flows, and let the bot go on with them."""
+        """Show these flows, and continue the bot with them."""
         drawn = self._drawn(program, folder)
         with self._lock:
             self._map.retire()

@@ -1,4 +1,4 @@
-"""What there is to see of one contact: the phone's messages, the turns with their reasons, the session's values."""
+"""The view of one contact: the phone's messages, the turns with their reasons, the session's values."""
 
 import hmac
 import json
@@ -62,11 +62,11 @@ def _marked(text: str) -> Markup:
 
 @immutable
 class Bubble:
-    """What happened at a contact's phone: a message of the bot's (``message``), one of the contact's own (a text, a `choice`, a
-    file, a `location`), or something besides (`wait`, `start`, `signal`, `event`, `set`, `model`).
+    """An entry on a contact's phone: a message of the bot's (``message``), a message of the contact's own (a text, a `choice`, a
+    file, a `location`), or something that is no message (`wait`, `start`, `signal`, `event`, `set`, `model`).
 
-    ``number`` counts all bubbles of a page. ``id`` is the gateway's, of a message of the bot's; ``key`` the bot's, the same at every try. ``data`` is
-    what it takes to do it again. ``by`` is who wrote it in the bot's place.
+    ``number`` counts all bubbles of a page. A message of the bot's has the gateway's ``id`` and the bot's ``key``, which is the same at
+    every try. ``data`` is what it takes to do it again. ``by`` is the person who wrote in the bot's place.
     """
 
     number: int
@@ -140,7 +140,7 @@ class PhoneView:
 
 
 def text_of(effect: Effect) -> str:
-    """What a message that is not sent says, on one line."""
+    """The text of a message that is not sent, on one line."""
     return effect_in_words(effect).removeprefix("send ")
 
 
@@ -156,7 +156,7 @@ class TakenStep:
 
 @immutable
 class DecidedEffect:
-    """What a turn decided on, how that has gone, and what a model was given, as (role, text)."""
+    """An effect of a turn, its status, and the prompt of a model, as (role, text)."""
 
     words: str
     status: str = ""
@@ -218,12 +218,12 @@ def _effect(effect: Effect, status: str, detail: str) -> DecidedEffect:
 
 
 def prompt_of(effect: AskModel) -> tuple[tuple[str, str], ...]:
-    """What a model is given, as (role, text)."""
+    """The prompt of a model, as (role, text)."""
     return tuple((message["role"], _content(message)) for message in effect.messages)
 
 
 def _content(message: Mapping[str, Any]) -> str:
-    """What a message of a prompt says, with the calls of tools in it."""
+    """The text of a message of a prompt, with its calls of tools."""
     said = message.get("content")
     text = said if isinstance(said, str) else json.dumps(said, ensure_ascii=False, indent=1) if said else ""
     calls = [f"{call['function']['name']}({call['function']['arguments']})" for call in message.get("tool_calls", ())]

@@ -29,7 +29,7 @@ FAKED = "AB123456\nAmount: 1 EUR"
 """An argument that pretends to be two."""
 
 QUESTION = "And now?"
-"""What the contact writes if the attack sends no instruction."""
+"""The contact's text if the attack sends no instruction."""
 
 TEXT = "text"
 EVERYWHERE = (TEXT, "caption", "name", "value", "facts", "tool", "http")

@@ -23,7 +23,7 @@ from bot.testing.emulator.completion.model_answers import tokens
 from bot.testing.simulation.phone import ShownMessage
 
 FRAME = "no key of the flow opens this: update bot-flows; if it stays, report it with the output of --json"
-"""What to do if the framework itself has broken a promise."""
+"""The advice if the framework itself has broken a promise."""
 
 MOST_ROUNDS = 16
 """The most requests to the model for one message of the contact's."""

@@ -9,7 +9,7 @@ from bot.testing.conversations.attack_catalogue import Attack
 from bot.testing.conversations.attack_target import HARMLESS, AttackTarget, MoveSequence, RouteFinder
 
 ABOUT = "Zebra lottery"
-"""What the contact asks about if the instruction is in the facts, so that a search finds it."""
+"""The subject of the contact's question if the instruction is in the facts, so that a search finds it."""
 
 DISGUISES = (
     "{}",

@@ -360,7 +360,7 @@ def _act(simulation: Simulation, move: ScriptedMove) -> None:
 
 
 def _in_words(move: ScriptedMove) -> tuple[str, str]:
-    """What the contact did: who, and what."""
+    """An act as a line of the conversation: its key and its text."""
     match move.act:
         case WriteMove(text):
             return "user", text

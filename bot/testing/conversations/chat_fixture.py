@@ -116,7 +116,7 @@ class Chat:
         """Let the contact write this during the next call."""
         self._scripted.append(MeanwhileLine(HERE, text))
 
-    # What happens
+    # Acts
 
     def user(self, text: str, late: str = "") -> None:
         """The contact writes."""
@@ -168,7 +168,7 @@ class Chat:
         self._take(SetLine(HERE, values, flow))
 
     def become(self, contact: str) -> None:
-        """What follows is about another contact."""
+        """Continue with another contact."""
         self._take(AsLine(HERE, contact))
 
     def restart(self) -> None:
@@ -183,7 +183,7 @@ class Chat:
         """The gateway makes this fault, so many times."""
         self._take(FaultLine(HERE, kind, times))
 
-    # What is expected
+    # Expectations
 
     def says(self, text: str | None = None, **parts: str | Iterable[str] | Mapping[str, str]) -> None:
         """The bot says exactly this. ``parts``, such as ``contains`` and ``buttons``, are parts of the message."""

@@ -47,7 +47,7 @@ def differences_of(says: BotLine, message: ShownMessage) -> list[ExpectationDiff
 
 
 def parts_to_list(says: BotLine, message: ShownMessage) -> Mapping[str, str]:
-    """What is shown beside the text that a line expects alone, as a test lists it; empty if the text is another one."""
+    """The parts of a message besides its text, as a test lists them, if the line expects only that text; else no parts."""
     if not says.alone or any(_differing(says.parts, message)):
         return {}
     parts = {key: PARTS[key](message) for key in _beside_text(message)}
@@ -98,7 +98,7 @@ def _words(value: str | tuple[str, ...]) -> str:
 
 @immutable
 class ObservedState:
-    """What a test can expect of a conversation besides its messages."""
+    """The facts of a conversation, besides its messages, that a test can expect."""
 
     session: Session
     vars: Mapping[str, Any] = field(default_factory=dict)

@@ -181,7 +181,7 @@ class PathFinder:
                         self._note(each)
 
     def _left(self, graph: Graph, reachability: Reachability) -> dict[CoverageKey, list[Edge]]:
-        """What was not taken yet, and the edges that take it."""
+        """The keys that were not covered yet, each with the edges that cover it."""
         found: dict[CoverageKey, list[Edge]] = {}
         for edge in (edge for edges in graph.edges.values() for edge in edges if edge.source in reachability.reached):
             outcome = edge.outcome if edge.word is None else f'word "{edge.outcome.removeprefix("word ")}"'

@@ -233,7 +233,7 @@ def _short(value: Any) -> str:
 
 
 def _changed(then: ModelQuestion, now: ModelQuestion) -> str:
-    """What differs between a request and the recorded one."""
+    """The difference between a request and the recorded one, in words."""
     if then.instructions != now.instructions:
         return "the text for the model has changed: its instructions, the facts or the known values"
     if then.tools != now.tools:
@@ -260,7 +260,7 @@ class ModelProxy:
         return failure("server_error") if answered is None else answered.item()
 
     def judge(self, messages: Sequence[Mapping[str, str]]) -> str:
-        """What the judging model answers. Empty where there is none."""
+        """Ask the judging model. Returns an empty text if there is no answer."""
         answered = self._ask({"messages": list(messages), "temperature": 0}, judges=True)
         return "" if answered is None else answered.text
 

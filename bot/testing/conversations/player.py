@@ -168,7 +168,7 @@ class Player:
 
     @property
     def _here(self) -> deque[ShownMessage]:
-        """What the bot has said to the contact of the lines, and no line has expected yet."""
+        """The messages to the contact of the lines that no line has expected yet."""
         return self._unheard[self._simulation.contact]
 
     def _not_refused(self) -> None:
@@ -204,7 +204,7 @@ class Player:
                 simulation.gateway.repeat()
 
     def _asked(self) -> list[str]:
-        """What models were asked since the last thing happened."""
+        """The requests to models since the last act."""
         requests = self._simulation.service.requests()[self._asked_before :]
         return [json.dumps(asked.body, ensure_ascii=False) for asked in requests]
 
@@ -323,7 +323,7 @@ def _until_next_act(lines: Sequence[TranscriptLine]) -> list[TranscriptLine]:
 
 
 def _in_words(act: InputLine) -> tuple[str, str]:
-    """What happens: who, and what."""
+    """An act as a line of the conversation: its key and its text."""
     match act:
         case UserLine(text=text, voice=voice):
             return "user", f"(a voice note) {text}" if voice else text

@@ -146,7 +146,7 @@ class RecordedSimulation(Simulation):
         return len(self._lines) > known
 
     def _outside_in(self, turns: list[TurnTraced]) -> dict[str, Effect]:
-        """What services and models were asked, by its names; a voice note whose words the chat knows needs nobody."""
+        """The requests to services and models, by their names; a voice note whose words are known needs no request."""
         found: dict[str, Effect] = {}
         for name, effect in asked_in(turns).items():
             if not isinstance(effect, Transcribe):

@@ -74,7 +74,7 @@ _CALLS = KeySpec("calls", CALLS, "The tools that it asks for, and the exit that 
 _MODEL_FAILS = KeySpec("fails", one_of(*MODEL_FAILURES), "How it fails.")
 _TEXT_ALONE = Form(STRING.schema, lambda *at: ModelResult(text_of(*at) or ""))
 MODEL = shared("model-answer", either(_TEXT_ALONE, nested(KeySet(_SAYS, _CALLS, _MODEL_FAILS), _read_model)))
-"""What a model answers: a text, or more."""
+"""The answer of a model: a text, or a map with more."""
 
 # -- what services answer -----------------------------------------------------------------------------
 

@@ -85,7 +85,7 @@ class Stubs:
 
     @property
     def unasked(self) -> str | None:
-        """What was set and what the bot has not asked for, in words."""
+        """The stub that the test has set and the bot has not asked for, in words."""
         with self._lock:
             if self._next_models:
                 return "the test has more `model` lines than the bot asks the model"
@@ -202,7 +202,7 @@ class _AnswerQueue:
 
 
 def spoken(answer: ModelResult, pass_time: Callable[[], None]) -> ModelAnswer | ErrorAnswer:
-    """What the emulated service says for a stub. ``pass_time`` lets as much time pass as a model has to answer."""
+    """The emulated service's answer for a stub. ``pass_time`` skips as much time as a model has to answer."""
     match answer.fails:
         case None:
             return ModelAnswer(answer.text, calls=calls_of(answer))

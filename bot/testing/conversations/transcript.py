@@ -19,7 +19,7 @@ from bot.language.source.yaml_tree import Node
 
 @immutable
 class HttpStub:
-    """What a service answers: a status with JSON or a text, or a failure."""
+    """The answer of a service: a status with JSON or a text, or a failure."""
 
     status: int = 200
     body: bytes = b""
@@ -30,7 +30,7 @@ class HttpStub:
 
 @immutable
 class HandlerStub:
-    """What a handler's stub returns, or the error that it fails with, and its text."""
+    """The value that a handler's stub returns, or the error that it fails with, and its text."""
 
     value: Any = None
     fails: str | None = None
@@ -39,7 +39,7 @@ class HandlerStub:
 
 @immutable
 class StubAnswers:
-    """What is answered wherever it is asked for. ``turns``: the answers are given one after another, once each."""
+    """The answers of a stub. ``turns``: they are given one after another, once each."""
 
     answers: tuple[Any, ...]
     turns: bool = False
@@ -58,7 +58,7 @@ class StubDefinitions:
     random: StubAnswers | None = None
 
 
-# What happens
+# Acts
 
 
 @immutable
@@ -179,7 +179,7 @@ InputLine = (
 """A line on which something happens; the bot may answer it."""
 
 
-# What goes wrong, what is answered, what is expected
+# Faults, answers, expectations
 
 
 @immutable
@@ -201,7 +201,7 @@ class AsLine:
 
 @immutable
 class ModelLine:
-    """What the model answers when it is asked next."""
+    """The model's answer when it is asked next."""
 
     mark: Mark
     answer: ModelResult
@@ -217,7 +217,7 @@ class MeanwhileLine:
 
 @immutable
 class HttpLine:
-    """What a service answers to the next request of this form."""
+    """The answer of a service to the next request of this form."""
 
     mark: Mark
     request: str

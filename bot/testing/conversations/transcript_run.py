@@ -60,7 +60,7 @@ def _wrapped(text: str, width: int) -> list[str]:
 
 
 Evaluating = tuple[Speaker, Judge]
-"""Who speaks for the models in an evaluation, and who judges what the bot says."""
+"""The function that answers for the models in an evaluation, and the one that judges the bot's messages."""
 
 
 @contextmanager

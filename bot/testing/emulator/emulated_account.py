@@ -82,7 +82,7 @@ class EmulatedAccount:
         self._run = secrets.token_hex(4)
         self._serial = 0
 
-    # What the API does
+    # The API
 
     def channel(self, channel_id: Any) -> str:
         """The channel of a send. Raises `Refusal`."""
@@ -175,7 +175,7 @@ class EmulatedAccount:
         """The contact of a number; it is created if necessary."""
         return self.find(phone) or self.contacts.create(phone.removeprefix("+"), self.clock.now())
 
-    # What contacts and agents do
+    # Contacts and agents
 
     def receive(
         self, phone: str, what: Inbound, at: datetime | None, channel_id: str | None, event_id: str | None

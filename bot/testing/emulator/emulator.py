@@ -135,7 +135,7 @@ class Emulator:
             raise RuntimeError("the emulator has not been started")
         return f"http://127.0.0.1:{self._server.port}"
 
-    # What it has seen
+    # Reading: messages, requests, counts, contacts
 
     @property
     def sent(self) -> list[AcceptedMessage]:
@@ -150,7 +150,7 @@ class Emulator:
 
     @property
     def counts(self) -> dict[str, int]:
-        """Everything that is counted, by name: requests, answers, refusals, messages, events, tries, faults."""
+        """All counts by name: requests, answers, refusals, messages, events, tries, faults."""
         with self._lock:
             faults = {f"fault {kind}": hits for kind, hits in self.faults.hits.items()}
             return {**self._api.counts, **self._account.counts, **self.webhooks.counts, **faults}
@@ -188,7 +188,7 @@ class Emulator:
         return self._account.inactive
 
     def contact(self, contact: str) -> dict[str, Any]:
-        """A contact as the gateway has it. Raises `LookupError` for an unknown one."""
+        """The gateway's record of a contact. Raises `LookupError` for an unknown one."""
         with self._lock:
             known = self._account.find(contact)
             if known is None:
@@ -196,7 +196,7 @@ class Emulator:
             return known.record()
 
     def shown(self, contact: str) -> list[InteractiveChoice]:
-        """What a contact can tap, oldest first."""
+        """The choices that a contact can tap, oldest first."""
         with self._lock:
             known = self._account.find(contact)
             return list(known.shown.values()) if known is not None else []
@@ -215,12 +215,12 @@ class Emulator:
         with self._changed:
             return self._changed.wait_for(condition, timeout)
 
-    # What a test sets
+    # Acting: webhooks, contacts, agents, events
 
     def subscribe(self, url: str, *, secret: str | None = None, events: Iterable[str] = EVENTS) -> Subscription:
         """Register a webhook without the API's rule of HTTPS. Raises `ValueError` for one that is not on this machine."""
         if self.webhooks.target(url) is None:
-            raise ValueError(f"{url} is no http address on this machine, where alone the emulator delivers to")
+            raise ValueError(f"{url} is no http address on this machine: the emulator delivers only to those")
         return self.webhooks.register("emulator", url, events, secret or self.secret)
 
     def unsubscribe(self, webhook: Subscription) -> None:

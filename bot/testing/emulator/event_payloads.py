@@ -153,7 +153,7 @@ def envelope(event_id: str, name: str, contact: str | None, at: datetime, data: 
 
 @dataclass(frozen=True, slots=True)
 class Inbound:
-    """What a contact writes. ``location`` has ``latitude`` and ``longitude``, perhaps ``name`` and ``address``."""
+    """A message of a contact. ``location`` has ``latitude`` and ``longitude``, perhaps ``name`` and ``address``."""
 
     kind: str = "text"
     body: str | None = None

@@ -18,7 +18,7 @@ class ByHand(Protocol):
         ...
 
     def waits(self, row: CallRow) -> bool:
-        """True if the person is being asked about this call, and nobody else is to wait for that."""
+        """True while the person is being asked about this call: a bot that only waits for that counts as idle."""
         ...
 
 
@@ -33,7 +33,7 @@ class ModelsByHand:
         self._one = threading.Lock()  # at a time: the request that comes is then this call's
 
     def before(self, perform: Perform) -> Perform:
-        """What asks the person, and then makes the call."""
+        """Wrap ``perform`` in a function that asks the person first."""
 
         def performed(row: CallRow, say: Say) -> CallAttempt:
             with self._clock.held():

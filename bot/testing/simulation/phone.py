@@ -43,7 +43,7 @@ class ShownFile:
 
     @property
     def name(self) -> str:
-        """What to call it: its name, or else the last part of its address."""
+        """The file's name, or else the last part of its address."""
         return self.filename or PurePosixPath(urlsplit(self.link).path).name or self.link
 
 
@@ -140,7 +140,7 @@ def _parameter(parameter: Json) -> str:
 
 
 class NotOnScreen(BotError):
-    """The contact was never shown what a line taps."""
+    """The contact was never shown the button or row that a line taps."""
 
 
 def newest_choice(shown: "Sequence[InteractiveChoice]", title: str, *, picks: bool) -> "InteractiveChoice":

@@ -30,4 +30,4 @@ SAMPLE_FILES: Mapping[str, bytes] = {
     "xlsx": _zipped("[Content_Types].xml", "xl/workbook.xml"),
     "txt": b"Hello\n",
 }
-"""By the suffix of the type's name."""
+"""A small file of each type, by the suffix of its name."""

@@ -74,7 +74,7 @@ def test_no_json_whatever_is_a_failure_of_the_server(served: Served, body: str) 
 
 
 def test_what_cannot_be_done_is_answered_with_a_sentence(served: Served) -> None:
-    assert do(served, do="dance") == (409, "what can be done is write, speak, answer, choose, place, start, signal, happen, set, "
+    assert do(served, do="dance") == (409, "unknown act: the acts are write, speak, answer, choose, place, start, signal, happen, set, "
                                            "restart, wait, next, shut, switch, replay, keep, contact")  # fmt: skip
     assert do(served, do="write", text="  ") == (409, "the message is empty")
     assert do(served, do="write", text="a" * 5000) == (409, "a message has at most 4096 characters")
@@ -85,7 +85,8 @@ def test_what_cannot_be_done_is_answered_with_a_sentence(served: Served) -> None
     assert do(served, do="switch", fault="flood", on=True) == (409, "there is no fault flood")
     assert do(served, do="start", flow="nowhere")[0] == 409
     assert (
-        do(served, do="start", flow="offer", values="price")[1] == '"price" is no value: write name=value, one a line'
+        do(served, do="start", flow="offer", values="price")[1]
+        == '"price" is no value: write name=value, each on its own line'
     )
     assert do(served, do="wait", **{"for": "900d"})[0] == 409
     assert do(served, do="next") == (

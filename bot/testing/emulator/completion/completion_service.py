@@ -160,7 +160,7 @@ class CompletionService:
             raise RuntimeError("the service is not running")
         return f"http://127.0.0.1:{self._server.port}{BASE}"
 
-    # What it has seen
+    # Reading
 
     def requests(self, endpoint: str | None = None) -> list[Received]:
         """Every request, or those to one endpoint, in the order in which they were answered."""
@@ -190,7 +190,7 @@ class CompletionService:
         with self._api.changed:
             return self._api.changed.wait_for(condition, timeout)
 
-    # What a test sets
+    # Setting
 
     def say(self, text: str = "", *, on: str = CHAT, **how: Any) -> None:
         """Queue one answer; ``how`` are the fields of `ModelAnswer`. ``on``: the endpoint, also ``plugin/chat``."""

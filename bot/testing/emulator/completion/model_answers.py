@@ -68,7 +68,7 @@ QUOTAS = ("5h", "weekly", "monthly_exhausted")
 
 @dataclass(frozen=True, slots=True)
 class ModelAnswer:
-    """What the model says, and how it comes.
+    """A model's answer, and how it is sent.
 
     ``calls`` are tool calls: a name, and the arguments as an object or as any text. ``finish`` is ``stop`` or
     ``tool_calls`` unless it is given: then the text is not cut at the request's ``max_tokens``. ``think`` is a reasoning block in front of the text, which the service removes.
@@ -78,7 +78,7 @@ class ModelAnswer:
     themselves, of which the text then is made. ``delay`` is in real seconds for each piece; an answer that is not
     streamed is late by all of them. ``comments`` puts one before each event, ``crlf`` ends lines with it.
 
-    What goes wrong: after ``cut_after`` bytes of the body the connection is closed, or the body ends as if that were
+    Failures: after ``cut_after`` bytes of the body the connection is closed, or the body ends as if that were
     all (``cut_cleanly``); after ``stall_after`` bytes nothing more comes; instead of its end a stream has an
     ``error``; with ``endless`` a stream is that text again and again (comments only, if it is empty).
     """
