@@ -456,7 +456,10 @@ def _list(folder: Path | None, as_json: bool) -> None:
 
 
 def show(folder: Path | None, name: str, as_json: bool) -> None:
-    """Print the state of a broadcast, why messages were not sent, and what became of those that were. Raises `CommandRefused`."""
+    """Print the state of a broadcast, why messages were not sent, and what became of those that were.
+
+    Raises `CommandRefused`.
+    """
     from bot.runtime.broadcasting import why_paused
     from bot.store.broadcast_rows import ANSWERED_WITHIN, PAUSED, FlowToStart
 
@@ -565,7 +568,9 @@ def trouble(folder: Path | None, name: str) -> str:
 
 
 def _watch(folder: Path | None, store: "StoreReader", name: str) -> dict[str, int]:
-    """Show the progress until nobody waits, the server has stopped or cannot send, or Ctrl-C. Returns the state at the end."""
+    """Show the progress until nobody waits, the server has stopped or cannot send, or Ctrl-C. Returns the state at the
+    end.
+    """
     counts, why = store.outcomes(name), ""
     with click.progressbar(length=sum(counts.values()), label=name) as bar:
         try:

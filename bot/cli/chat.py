@@ -273,7 +273,10 @@ class _Chat:
 
 
 def _named(text: str, otherwise: str) -> tuple[str, dict[str, Any]]:
-    """``visit when=2030-05-12`` -> ``("visit", {"when": "2030-05-12"})``. Raises `CommandRefused` with the text ``otherwise``."""
+    """``visit when=2030-05-12`` -> ``("visit", {"when": "2030-05-12"})``.
+
+    Raises `CommandRefused` with the text ``otherwise``.
+    """
     try:
         name, *values = shlex.split(text)
         return name, values_of(tuple(values))

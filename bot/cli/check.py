@@ -159,7 +159,10 @@ def _report(path: Path, form: str) -> "Report":
 
 
 def _explain(code: str, folder: Path | None) -> int:
-    """Print the page on a code, or explain it on what is found in a bot. Return the exit code: 1 if it is found there."""
+    """Print the page on a code, or explain it on what is found in a bot.
+
+    Return the exit code: 1 if it is found there.
+    """
     from bot.cli.shared.check_report import explained, page, report_on
 
     if folder is None:
@@ -233,8 +236,8 @@ class Live:
 
 
 def report_live(bot: Folder, store: StoreAddress, as_json: bool, number: int | None = None) -> int:
-    """Report what the files of a bot, or a published version, do to every session in a store, and return the exit code: 1 if a
-    conversation would be dropped.
+    """Report what the files of a bot, or a published version, do to every session in a store, and return the exit code:
+    1 if a conversation would be dropped.
 
     Raises `bot.store.files.StoreMissing` and `bot.store.published_versions.NoSuchVersion`.
     """

@@ -288,7 +288,10 @@ def _wait_until_gone(store: StoreAddress, contact: str) -> None:
 
 
 def _erase_here(store: StoreAddress, request: dict[str, Any]) -> dict[str, Any]:
-    """Erase a contact from both parts of a store or a shard, the log first. If this is interrupted, the command can be run again."""
+    """Erase a contact from both parts of a store or a shard, the log first.
+
+    If this is interrupted, the command can be run again.
+    """
     from bot.core.clock import SystemClock
     from bot.store.engine_store import EngineStore
     from bot.store.inbox import InboxReader, InboxWriter

@@ -74,7 +74,10 @@ def command(ctx: click.Context, folder: Path | None, url: str | None, only_serve
 
 
 def _server(bot: Folder) -> Iterator["CheckResult"]:
-    """Whether an engine answers on this machine, of each shard. Its alarms are no failure: a restart would not end them."""
+    """Whether an engine answers on this machine, of each shard.
+
+    Its alarms are no failure: a restart would not end them.
+    """
     from bot.server import local_socket
     from bot.server.doctor import fail, ok
     from bot.server.shard_requests import silent_in_words
@@ -142,7 +145,10 @@ def _known(*findings: "CheckResult") -> "Check":
 
 
 def _flows(bot: Folder, loaded: "Future[Library | None]") -> Iterator["CheckResult"]:
-    """Whether the files that are served are in order. As soon as their flows load, others get them: None where they do not."""
+    """Whether the files that are served are in order.
+
+    As soon as their flows load, others get them: None where they do not.
+    """
     from bot.checker.run_rules import run_rules
     from bot.core.clock import SystemClock
     from bot.loading.program import FaultyBot, load_program
@@ -195,7 +201,9 @@ def _outside(
     url: str | None,
     deadline: float,
 ) -> Iterator["Check"]:
-    """The checks of everything that has to answer: the server, both services, the hosts of the files, the public address."""
+    """The checks of everything that has to answer: the server, both services, the hosts of the files, the public
+    address.
+    """
     from bot.core.clock import SystemClock
     from bot.server import doctor
     from bot.server.doctor import Check, fail, warn

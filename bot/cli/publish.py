@@ -84,7 +84,10 @@ def _refuse_links_out(bot: Folder) -> None:
 
 
 def confirm_for(library: "Library", reader: "StoreReader", path: Path, yes: bool) -> None:
-    """Show what flows do to the conversations under way. Ask whether to go on if they end or move; without a terminal that is refused."""
+    """Show what flows do to the conversations under way.
+
+    Ask whether to go on if they end or move; without a terminal that is refused.
+    """
     from bot.cli.check import live_lines, look
 
     live = look(library, reader)
@@ -100,7 +103,9 @@ def confirm_for(library: "Library", reader: "StoreReader", path: Path, yes: bool
 
 
 def publish(store: StoreAddress, files: Folder | None, newest: "PublishedVersion | None", note: str) -> str:
-    """Have the running server publish files, or do it here if none runs; say so. ``newest`` is the version that was looked at.
+    """Have the running server publish files, or do it here if none runs; say so.
+
+    ``newest`` is the version that was looked at.
 
     Raises `CommandRefused`, `bot.store.published_versions.PublishRefused` and `bot.store.files.StoreLocked`.
     """

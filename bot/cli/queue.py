@@ -160,8 +160,9 @@ def _show(folder: Path | None, limit: int, as_json: bool) -> None:
 
 
 class _Server(NamedTuple):
-    """The state of the server on the store: its alarms, and why each message waits. ``runs``: there is a server. ``silent`` are the numbers
-    of the shards whose engines do not answer.
+    """The state of the server on the store: its alarms, and why each message waits. ``runs``: there is a server.
+
+    ``silent`` are the numbers of the shards whose engines do not answer.
     """
 
     store: StoreAddress

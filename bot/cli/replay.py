@@ -96,7 +96,10 @@ _HEADS = "before", "now"
 
 @dataclass(slots=True)
 class Group:
-    """Conversations that differ in the same. ``first`` is the example, of ``contact``; the lines are fit to be shown."""
+    """Conversations that differ in the same.
+
+    ``first`` is the example, of ``contact``; the lines are fit to be shown.
+    """
 
     contact: str
     first: ReplayDifference

@@ -146,7 +146,10 @@ def _findings(folder: Folder, loaded: LoadedTests) -> list[Finding]:
 
 @contextlib.contextmanager
 def _uncollected() -> Iterator[None]:
-    """Switch off the garbage collector. Everything that is read and proved stays, and collecting took two fifths of the time."""
+    """Switch off the garbage collector.
+
+    Everything that is read and proved stays, and collecting took two fifths of the time.
+    """
     gc.disable()
     try:
         yield

@@ -18,8 +18,8 @@ _A_DAY_LATER = timedelta(days=1)
 
 @immutable
 class ContactsTime:
-    """The time at which a message is due: by the contact's clock, in ``minutes`` after midnight and perhaps on a ``day``; or one
-    ``moment`` for all. ``text`` is the same in a form that can be read again.
+    """The time at which a message is due: by the contact's clock, in ``minutes`` after midnight and perhaps on a
+    ``day``; or one ``moment`` for all. ``text`` is the same in a form that can be read again.
     """
 
     text: str
@@ -60,8 +60,9 @@ def read_contacts_time(text: str) -> ContactsTime:
 
 
 def with_times(bot: Folder, at: ContactsTime, recipients: Sequence[Recipient], now: datetime) -> list[Recipient]:
-    """The recipients, each with the moment at which the contact's clock shows the time. Raises `CommandRefused` if it is over
-    for all.
+    """The recipients, each with the moment at which the contact's clock shows the time.
+
+    Raises `CommandRefused` if it is over for all.
     """
     library = loaded(bot).library
     timed = []

@@ -16,7 +16,10 @@ MOST_TURNS_OF_BOT = 10_000
 
 
 class Counterexamples:
-    """The counterexamples of a bot's findings. Each is searched once. Prints of the bot's own Python go to standard error."""
+    """The counterexamples of a bot's findings. Each is searched once.
+
+    Prints of the bot's own Python go to standard error.
+    """
 
     def __init__(self, loaded: LoadedTests) -> None:
         self._loaded = loaded

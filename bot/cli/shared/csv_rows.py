@@ -111,7 +111,8 @@ class BodyTexts:
 
 @immutable
 class FlowValues:
-    """The values that a flow is started with, by the names of its variables; texts may have ``{{column}}`` where a cell goes.
+    """The values that a flow is started with, by the names of its variables; texts may have ``{{column}}`` where a cell
+    goes.
 
     ``judge`` says what is wrong with the values of one recipient; an empty text if nothing is.
     """

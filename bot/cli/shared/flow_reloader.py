@@ -44,7 +44,10 @@ class BotFiles:
 
 
 def loaded_to_run(ctx: click.Context, given: Path | None) -> "tuple[Program, BotFiles]":
-    """The bot in a folder, to run it here: its `.env` is read, and its log is quiet. Ends the command with the problems of a faulty one."""
+    """The bot in a folder, to run it here: its `.env` is read, and its log is quiet.
+
+    Ends the command with the problems of a faulty one.
+    """
     from bot.loading.program import FaultyBot
 
     quiet_log()
@@ -67,8 +70,8 @@ def trouble_lines(files: BotFiles, problems: Sequence[Problem], trouble: str) ->
 class FlowReloader:
     """Loads the flows again when a file is saved: it looks every half second, and when it is told to.
 
-    ``use`` gets the new program. ``complain`` gets the problems of files that cannot run, or the reason why they could not be
-    read at all; then the old flows stay. Use it as a context manager.
+    ``use`` gets the new program. ``complain`` gets the problems of files that cannot run, or the reason why they could
+    not be read at all; then the old flows stay. Use it as a context manager.
     """
 
     def __init__(

@@ -111,7 +111,9 @@ def env_file(folder: Path) -> Path | None:
 
 
 def load_env(folder: Path) -> None:
-    """Read ``.env``. Variables that the environment has already do not change; relative paths are relative to the folder of the file, so
+    """Read ``.env``.
+
+    Variables that the environment has already do not change; relative paths are relative to the folder of the file, so
     that they are the same wherever a command runs. Raises `bot.settings.BadSettings`.
     """
     if (file := env_file(folder)) is not None:
@@ -136,8 +138,9 @@ def store_of(folder: Path | None) -> tuple[Folder, StoreAddress]:
 
 
 def store_at(folder: Path | None, name: str, text: str) -> StoreAddress:
-    """A store of a bot that is not the one of its settings. The argument ``name`` is ``text``, which BOT_STORE could be. Raises as
-    `store_of`.
+    """A store of a bot that is not the one of its settings.
+
+    The argument ``name`` is ``text``, which BOT_STORE could be. Raises as `store_of`.
     """
     bot = read_folder(find_bot(folder))
     load_env(bot.path)
@@ -151,8 +154,10 @@ def store_at(folder: Path | None, name: str, text: str) -> StoreAddress:
 
 
 def served_bot(bot: Folder, store: StoreAddress) -> tuple[Folder, str]:
-    """A bot with the files that its servers serve: those of the version that was published, if there is one. And a sentence if the files in
-    its folder differ from these; else an empty text. Raises as `open_store`, but not where there is no store yet.
+    """A bot with the files that its servers serve: those of the version that was published, if there is one.
+
+    And a sentence if the files in its folder differ from these; else an empty text. Raises as `open_store`, but not
+    where there is no store yet.
     """
     from bot.store.files import StoreMissing
     from bot.store.opening import engine_reader
@@ -177,7 +182,9 @@ def bot_as_served(bot: Folder) -> Folder:
 
 
 def used_bot(folder: Path | None) -> Folder:
-    """The bot that is served, for a command that acts on it; where the files in its folder differ, it says which it uses. Raises as `open_store`."""
+    """The bot that is served, for a command that acts on it; where the files in its folder differ, it says which it
+    uses. Raises as `open_store`.
+    """
     bot, differ = served_bot(*store_of(folder))
     if differ:
         click.echo(f"{differ}: this command uses what is served", err=True)
@@ -202,7 +209,10 @@ def operate(folder: Path | None, request: dict[str, Any]) -> Answer:
 
 
 def ask_or_do(store: StoreAddress, request: dict[str, Any], do: AskShard) -> Answer:
-    """The same with ``do``, which does it here: of a store that is divided, in those shards that have no engine. Raises as `operate`."""
+    """The same with ``do``, which does it here: of a store that is divided, in those shards that have no engine.
+
+    Raises as `operate`.
+    """
     from bot.server.local_socket import NotRunning
 
     def ask(shard: StoreAddress, part: dict[str, Any]) -> Answer:
@@ -242,8 +252,9 @@ def _accepted(request: dict[str, Any], answer: Answer) -> Answer:
 def reach_gateway(folder: Path | None, *, patient: bool = True) -> Iterator[Ask]:
     """Run gateway commands (`bot.runtime.gateway_commands`) in the server that runs on the store, or here if none runs.
 
-    So one set of limits counts every request. The yielded function waits while these leave no room, and says so; ``patient`` is False
-    for a command that has no time. Raises `bot.settings.BadSettings` and `CommandRefused`; the function raises `BotError`, in words.
+    So one set of limits counts every request. The yielded function waits while these leave no room, and says so;
+    ``patient`` is False for a command that has no time. Raises `bot.settings.BadSettings` and `CommandRefused`; the
+    function raises `BotError`, in words.
     """
     from bot.server.local_socket import NotRunning
 
@@ -286,7 +297,10 @@ def gateway(folder: Path | None, request: dict[str, Any]) -> Answer:
 
 
 def pages(ask: Ask, call: str) -> Iterator[dict[str, Any]]:
-    """The items of all pages of one of the gateway's lists. Raises `bot.services.gateway.gateway_answers.EndlessList`, and as ``ask``."""
+    """The items of all pages of one of the gateway's lists.
+
+    Raises `bot.services.gateway.gateway_answers.EndlessList`, and as ``ask``.
+    """
     from bot.services.gateway import gateway_account
     from bot.services.gateway.gateway_answers import Rate
 

@@ -44,7 +44,10 @@ def select(bot: Folder, where: str, own: BodyTexts | FlowValues) -> Selected:
 
 
 def select_from(bot: Folder, where: str, recipients: Sequence[Recipient]) -> Selected:
-    """Those of the recipients for whom ``where`` holds. A contact who has never written is not among them. Raises as `select`."""
+    """Those of the recipients for whom ``where`` holds. A contact who has never written is not among them.
+
+    Raises as `select`.
+    """
     return _Selection(bot, where, BodyTexts(())).of({each["contact"]: each for each in recipients})
 
 

@@ -44,7 +44,10 @@ def broadcasts(console: Console, user: User) -> str:
 
 
 def broadcast(console: Console, user: User) -> str:
-    """One broadcast. Those who did not get it, and how far messages have got, are not looked up again while the page is open."""
+    """One broadcast.
+
+    Those who did not get it, and how far messages have got, are not looked up again while the page is open.
+    """
     name = unsealed(request.args.get("name", "")) or ""
     found = console.reader.broadcast(name)
     if found is None:

@@ -60,7 +60,10 @@ BROWSER_KNOWN = timedelta(days=180)
 """How long a browser is known in which a user has logged in."""
 MOST_FORM = 1 << 20  # bytes
 MOST_STREAMS = 64
-"""How many pages get changes at once. With one more, the oldest stream ends: its page begins another when somebody looks at it."""
+"""How many pages get changes at once.
+
+With one more, the oldest stream ends: its page begins another when somebody looks at it.
+"""
 LOOK_SECONDS, MINUTE = 0.5, 60.0  # between two looks at whether something has changed; until times are shown anew
 log = logging.getLogger("bot.pages.console")
 
@@ -196,7 +199,8 @@ class _Gate:
         return redirect(url_for("log_in"))
 
     def changes(self, console: Console, user: User) -> AnyResponse:
-        """A line whenever the store has changed since a page was made, and ``every`` so many seconds, else each minute, as server-sent events.
+        """A line whenever the store has changed since a page was made, and ``every`` so many seconds, else each minute,
+        as server-sent events.
 
         A last line says that the login has ended: the page then leads to its form.
         """
@@ -233,8 +237,8 @@ class _Gate:
 def _client_address() -> str:
     """The address whose tries to log in are counted together: an IPv4 address, or the network of an IPv6 one.
 
-    For a connection from this machine it is the last address in ``X-Forwarded-For``, which a proxy here has written; `UNKNOWN` without
-    this header. Local callers can forge it; for them only the limit per user name works.
+    For a connection from this machine it is the last address in ``X-Forwarded-For``, which a proxy here has written;
+    `UNKNOWN` without this header. Local callers can forge it; for them only the limit per user name works.
     """
     try:
         address = ip_address(request.remote_addr or "")

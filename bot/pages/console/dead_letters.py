@@ -1,4 +1,6 @@
-"""The view of dead letters: messages, events and turns that were given up, to retry or drop: those that are ticked, or all that are found."""
+"""The view of dead letters: messages, events and turns that were given up, to retry or drop: those that are ticked, or
+all that are found.
+"""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime, time, timedelta
@@ -85,14 +87,18 @@ def _words(letter: DeadLetter) -> str:
 
 @immutable
 class _Chosen:
-    """The dead letters of a form: the ticked ones, or all that the search finds up to the newest one of when the user was asked."""
+    """The dead letters of a form: the ticked ones, or all that the search finds up to the newest one of when the user
+    was asked.
+    """
 
     ids: Sequence[int]
     newest: int = 0
 
 
 def end_dead_letters(console: Console, user: User) -> str | Response:
-    """Retry the dead letters of a form, or drop them; of all that are found, and before anything is dropped, the user is asked first."""
+    """Retry the dead letters of a form, or drop them; of all that are found, and before anything is dropped, the user
+    is asked first.
+    """
     form, retries = request.form, request.form.get("do") == "retry"
     asked, everything = _asked(form), "all" in request.values
     chosen = _chosen(console, asked, retries=retries) if everything else _Chosen(_ticked())
@@ -126,7 +132,10 @@ def _chosen(console: Console, asked: Mapping[str, str], *, retries: bool) -> _Ch
 
 
 def _end(console: Console, ids: Sequence[int], *, retries: bool, sure: bool) -> list[int]:
-    """Ask the engine, in pieces, and say what was done. Returns those that may have been sent, and stay unless the user is ``sure``."""
+    """Ask the engine, in pieces, and say what was done.
+
+    Returns those that may have been sent, and stay unless the user is ``sure``.
+    """
     total = end_letters(console.act, "retry" if retries else "drop", ids, sure=sure)
     say(f"{'To be sent again' if retries else 'Dropped'}: {len(total['done'])}.")
     if retries and total["missing"]:

@@ -1,6 +1,8 @@
-"""The effect of the files on the disk, or of a published version, on the conversations under way: `bot check --live`, in a process of its own.
+"""The effect of the files on the disk, or of a published version, on the conversations under way: `bot check --live`,
+in a process of its own.
 
-That process imports the bot's Python and reads every session; this one neither waits for it nor shares its memory with it.
+That process imports the bot's Python and reads every session; this one neither waits for it nor shares its memory with
+it.
 """
 
 import json
@@ -30,8 +32,9 @@ main()
 
 @immutable
 class LiveReport:
-    """The result of a check, and when it was made. ``found`` is the JSON of `bot check --live --json`. If there is none, ``trouble`` says
-    why: the problems in the files, a line each.
+    """The result of a check, and when it was made. ``found`` is the JSON of `bot check --live --json`.
+
+    If there is none, ``trouble`` says why: the problems in the files, a line each.
     """
 
     at: datetime
@@ -40,7 +43,10 @@ class LiveReport:
 
 
 class LiveCheck:
-    """Looks when it is asked to, at one thing at a time. ``reports`` are the last ones by the number of the version, None for the files."""
+    """Looks when it is asked to, at one thing at a time.
+
+    ``reports`` are the last ones by the number of the version, None for the files.
+    """
 
     def __init__(self, folder: Path, store: StoreAddress, clock: Clock) -> None:
         # it looks from there, so paths are shown from there, and -P keeps the folder's files from hiding this program's

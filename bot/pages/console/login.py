@@ -57,7 +57,10 @@ class Login:
             return True
 
     def sealed(self, text: str) -> str:
-        """The code in addresses for a number, a name or a place in a list that the user may not see. It ends with the login."""
+        """The code in addresses for a number, a name or a place in a list that the user may not see.
+
+        It ends with the login.
+        """
         return self._seal.sealed(b"address", text.encode()).hex()
 
     def unsealed(self, sealed: str) -> str | None:
@@ -70,7 +73,10 @@ class Login:
 
 
 class Logins:
-    """All that are logged in, by the secret of their cookie. A login ends by itself after `IDLE_SECONDS` or `LONGEST_SECONDS`."""
+    """All that are logged in, by the secret of their cookie.
+
+    A login ends by itself after `IDLE_SECONDS` or `LONGEST_SECONDS`.
+    """
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -108,9 +114,10 @@ class Logins:
 class LoginTries:
     """Limits how often a password can be tried: for one name from one address, from one address, and for one name.
 
-    So somebody who keeps trying a name holds up nobody elsewhere; and many who do so hold up none who has logged in from the same
-    address before. A browser in which the user has logged in before (`known_browser`) has tries of its own, so that it is held up by
-    nobody, even where all come from one address. A name that nobody has is treated like any other, so that nobody learns which names there are.
+    So somebody who keeps trying a name holds up nobody elsewhere; and many who do so hold up none who has logged in
+    from the same address before. A browser in which the user has logged in before (`known_browser`) has tries of its
+    own, so that it is held up by nobody, even where all come from one address. A name that nobody has is treated like
+    any other, so that nobody learns which names there are.
     """
 
     def __init__(self, clock: Clock) -> None:
@@ -124,7 +131,10 @@ class LoginTries:
         return (address, name) in self._known
 
     def wait(self, name: str, address: str, browser: str | None = None) -> float:
-        """Use up one try. ``browser`` is a `known_browser` of the user's. Returns the seconds until the next try; 0 if there is one now."""
+        """Use up one try. ``browser`` is a `known_browser` of the user's.
+
+        Returns the seconds until the next try; 0 if there is one now.
+        """
         now = self._clock.elapsed()
         limits = {(address, name): TRIES, (address, ""): TRIES_FROM_ADDRESS}
         if not self.knows(name, address):
@@ -152,7 +162,10 @@ class LoginTries:
 
 
 def new_browser(user: User) -> str:
-    """The cookie of a browser in which a user has logged in, by which it is a `known_browser`. A new password makes it invalid."""
+    """The cookie of a browser in which a user has logged in, by which it is a `known_browser`.
+
+    A new password makes it invalid.
+    """
     return Seal(user.hash.encode()).sealed(user.name.encode(), secrets.token_bytes(16)).hex()
 
 

@@ -49,7 +49,9 @@ def masked_number(contact: str) -> str:
 
 
 def masked_words(words: str) -> str:
-    """Words of the operator's or the bot's, without who they are about: ``sale: vip +62 812-3456-7890`` -> ``sale: vip •••890``"""
+    """Words of the operator's or the bot's, without who they are about: ``sale: vip +62 812-3456-7890`` -> ``sale: vip
+    •••890``
+    """
     return mask_emails(mask_numbers(words, HIDDEN, 3), HIDDEN)
 
 

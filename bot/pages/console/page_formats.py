@@ -29,7 +29,9 @@ def number(contact: str) -> str:
 
 
 def called(words: str) -> str:
-    """Words of the operator's or the bot's, such as a broadcast's name, as this user sees them: they may say whom they are about."""
+    """Words of the operator's or the bot's, such as a broadcast's name, as this user sees them: they may say whom they
+    are about.
+    """
     return words if reads() else masked_words(words)
 
 
@@ -67,7 +69,10 @@ def code(words: str) -> Markup:
 
 
 def sentence(words: str) -> Markup:
-    """Words of the bot's as a sentence, with what stands between `` as code. A name of a file or an address keeps its first letter."""
+    """Words of the bot's as a sentence, with what stands between `` as code.
+
+    A name of a file or an address keeps its first letter.
+    """
     if not _NAME.match(words):
         words = words[:1].upper() + words[1:]
     return code(words + ("" if words.endswith((".", "!", "?")) else "."))
@@ -89,8 +94,10 @@ def reader_locale() -> Locale:
 
 
 def add_formats(app: Flask, console: Console) -> None:
-    """Let the templates use ``contact | number``, ``words | called``, ``text | private``, ``words | code``, ``words | sentence``, ``at | clock``, ``date``, ``day`` and ``ago``, ``day | plain_day``, ``count | decimal``,
-    ``share | percent``."""
+    """Let the templates use ``contact | number``, ``words | called``, ``text | private``, ``words | code``, ``words |
+    sentence``, ``at | clock``, ``date``, ``day`` and ``ago``, ``day | plain_day``, ``count | decimal``, ``share |
+    percent``.
+    """
 
     def plain_day(day: date | str) -> str:
         return format_date(date.fromisoformat(day) if isinstance(day, str) else day, "medium", locale=reader_locale())

@@ -44,7 +44,8 @@ def _nobodys_hash() -> str:
 class Passwords:
     """Compares passwords with hashes, one at a time: a comparison takes 64 MB and some hundredths of a second.
 
-    Callers take turns, so that many tries of one hold up nobody else; and those who are known come before all strangers.
+    Callers take turns, so that many tries of one hold up nobody else; and those who are known come before all
+    strangers.
     """
 
     def __init__(self) -> None:

@@ -80,7 +80,9 @@ class Console:
         return (files.name, files.timezone) if files.is_named else self._bot
 
     def cached(self, what: object, read: Callable[[], T], seconds: Callable[[T], float] = lambda found: 0.0) -> T:
-        """Return the result of ``read``, cached for all users: for ``seconds``, or fifty times as long as a slow reading took."""
+        """Return the result of ``read``, cached for all users: for ``seconds``, or fifty times as long as a slow
+        reading took.
+        """
         begun = monotonic()
         if what in self._kept and begun < self._kept[what][0]:
             found: T = self._kept[what][1]
@@ -94,14 +96,18 @@ class Console:
         return found
 
     def ask(self, request: Answer) -> Answer:
-        """Ask the engine something that changes nothing. Raises `ActionRefused` in its words, and `bot.server.local_socket.NotRunning`."""
+        """Ask the engine something that changes nothing.
+
+        Raises `ActionRefused` in its words, and `bot.server.local_socket.NotRunning`.
+        """
         answer = local_socket.ask_engine(self.store, request, ENGINE_SECONDS)
         if "error" in answer:
             raise ActionRefused(str(answer["error"]))
         return answer
 
     def act(self, request: Answer) -> Answer:
-        """Have an operator's request done in the user's name, and note it in the log: who, what, and what about (of a contact's number the last digits).
+        """Have an operator's request done in the user's name, and note it in the log: who, what, and what about (of a
+        contact's number the last digits).
 
         Raises as `ask` does.
         """

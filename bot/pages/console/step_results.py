@@ -1,4 +1,6 @@
-"""The view of results: how contacts have gone through a flow's steps, by day, and the ways of each split beside each other."""
+"""The view of results: how contacts have gone through a flow's steps, by day, and the ways of each split beside each
+other.
+"""
 
 from datetime import date, timedelta
 from functools import partial
@@ -59,7 +61,9 @@ def _asked(console: Console) -> tuple[list[date], list[ResultCount]]:
 
 
 def _names(console: Console) -> CountedAs:
-    """The served flows with their steps in order; none while no engine answers: then the steps come as they were counted."""
+    """The served flows with their steps in order; none while no engine answers: then the steps come as they were
+    counted.
+    """
     try:
         found: dict[str, Any] = console.ask({"do": "flows"})["flows"]
     except (ActionRefused, NotRunning):

@@ -16,7 +16,8 @@ MOST_CONTACTS = 50
 class Chats:
     """The chats of all contacts. Safe to use from many threads.
 
-    ``changed`` is called after each change. ``acts``: the numbers of the contacts' own bubbles, by the ids of the gateway's events.
+    ``changed`` is called after each change. ``acts``: the numbers of the contacts' own bubbles, by the ids of the
+    gateway's events.
     """
 
     def __init__(self, clock: MovableClock, changed: Callable[[], None]) -> None:

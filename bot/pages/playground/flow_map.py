@@ -104,7 +104,9 @@ class FlowMap:
             self.tested.set()
 
     def _find_reaching(self) -> Reaching | None:
-        """The tests by the steps that they reach; None where they have problems, or another map has taken this one's place."""
+        """The tests by the steps that they reach; None where they have problems, or another map has taken this one's
+        place.
+        """
         from bot.testing.conversations.transcript_reader import (
             load_with_tests,  # which most who look at a map need not wait for
         )
@@ -131,7 +133,10 @@ class FlowMap:
         return list(self.program.library.flows)
 
     def drawing(self, flow: str = OVERVIEW) -> str:
-        """The drawing of a flow, or of all, as SVG without a style of its own. Raises `KeyError` for an unknown flow."""
+        """The drawing of a flow, or of all, as SVG without a style of its own.
+
+        Raises `KeyError` for an unknown flow.
+        """
         with self._lock:
             if flow not in self._drawn:
                 drawing = draw_flow(self._graph, flow, self._flags) if flow else draw_bot(self._graph, self._flags)

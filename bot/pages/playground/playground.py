@@ -42,8 +42,8 @@ class Trouble:
 class Playground:
     """A bot and its made-up contacts. Use it as a context manager.
 
-    Methods that act may be called from any thread, and raise `BotError` with a sentence for the person. Those of a contact return
-    at once; those that skip time, start a flow or send a signal return when the bot is idle.
+    Methods that act may be called from any thread, and raise `BotError` with a sentence for the person. Those of a
+    contact return at once; those that skip time, start a flow or send a signal return when the bot is idle.
     """
 
     def __init__(
@@ -165,7 +165,9 @@ class Playground:
         )
 
     def _send(self, contact: str, send: Callable[[datetime], str], **shown: Any) -> None:
-        """Show a message of a contact's, and let the gateway report it: ``send`` takes its time, and returns the event's id."""
+        """Show a message of a contact's, and let the gateway report it: ``send`` takes its time, and returns the
+        event's id.
+        """
         with self._runs:
             number = self.chats.add(self.chats.require(contact), **shown)
             self.chats.acts[send(self.simulation.clock.now() - self.faults.delay)] = number

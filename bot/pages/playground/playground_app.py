@@ -1,4 +1,6 @@
-"""The pages of the playground: what there is to see as HTML, changes as server-sent events, and what a person does as JSON."""
+"""The pages of the playground: what there is to see as HTML, changes as server-sent events, and what a person does as
+JSON.
+"""
 
 import json
 import threading
@@ -45,10 +47,12 @@ Asked = Mapping[str, Any]
 
 
 def playground_app(playground: Playground, maps: Callable[[], FlowMap], stopping: threading.Event, port: int) -> Flask:
-    """The pages of a playground, on a port of this machine. ``maps`` returns the newest map; streams end once ``stopping`` is set.
+    """The pages of a playground, on a port of this machine.
 
-    Only a browser on this machine that has loaded the page gets anything: a request for another host (a name that leads here) or
-    from another page is refused.
+    ``maps`` returns the newest map; streams end once ``stopping`` is set.
+
+    Only a browser on this machine that has loaded the page gets anything: a request for another host (a name that leads
+    here) or from another page is refused.
     """
     app = page_app(__name__, forms=False)
     app.config["MAX_CONTENT_LENGTH"] = MOST_FILE + 1024
@@ -219,7 +223,10 @@ class _Pages:
         }
 
     def do(self, contact: str) -> AnyResponse:
-        """Do something, as JSON says: ``{"do": "write", "text": "hi"}``. Anything wrong with it is answered with a sentence."""
+        """Do something, as JSON says: ``{"do": "write", "text": "hi"}``.
+
+        Anything wrong with it is answered with a sentence.
+        """
         try:
             asked = request.get_json()
             act = ACTS.get(str(asked.get("do"))) if isinstance(asked, dict) else None
@@ -343,8 +350,8 @@ def _letters(playground: Playground, contact: str) -> Iterator[DeadLetter]:
 
 
 def _given_up(letter: DeadLetter, decided: Mapping[str, datetime], bubbles: Sequence[Bubble]) -> Unsent:
-    """A message that was given up, in its place: behind what the contact had done when its turn ``decided`` on it, and behind what the
-    bot had sent when it was given up, because the bot's next message waits for that.
+    """A message that was given up, in its place: behind what the contact had done when its turn ``decided`` on it, and
+    behind what the bot had sent when it was given up, because the bot's next message waits for that.
     """
     body: Any = letter.body
     at = decided.get(body["ref"].rpartition("#")[0], letter.at)

@@ -34,7 +34,10 @@ def _listening(port: int) -> socket.socket:
 
 
 class PlaygroundServer:
-    """The pages of a playground, on a port of this machine (0: any). Use it as a context manager. Raises `PortTaken`."""
+    """The pages of a playground, on a port of this machine (0: any). Use it as a context manager.
+
+    Raises `PortTaken`.
+    """
 
     def __init__(self, playground: Playground, program: Program, folder: Folder, port: int = 0) -> None:
         self._playground = playground

@@ -80,7 +80,9 @@ class Questions:
 
 
 def acts_at(library: Library, session: Session, effect: AskModel) -> list[str]:
-    """The acts that can be written beside a text: calls of the model's tools, or without tools, the names that it picks from."""
+    """The acts that can be written beside a text: calls of the model's tools, or without tools, the names that it picks
+    from.
+    """
     frame = session.frame
     flow = None if frame is None else library.flows.get(frame.flow)
     step = None if frame is None or flow is None else flow.steps.get(frame.step)

@@ -17,8 +17,9 @@ _NOTHING = "not sent"
 
 @immutable
 class Replayed:
-    """A conversation that a new ``contact`` has held again. ``difference``: the first one in the bot's messages; empty if they are
-    the same.
+    """A conversation that a new ``contact`` has held again.
+
+    ``difference``: the first one in the bot's messages; empty if they are the same.
     """
 
     contact: str

@@ -20,7 +20,10 @@ class ServiceFault:
     seconds: float = 0.0
 
     def begin(self, emulator: Emulator) -> Switch:
-        """Begin the fault. Returns a function that ends it. A refusal names the switch, so that nobody looks for another cause."""
+        """Begin the fault. Returns a function that ends it.
+
+        A refusal names the switch, so that nobody looks for another cause.
+        """
         hint = f'a switch of this page, "{self.title}"'
         fault = emulator.faults.add(self.kind, seconds=self.seconds, hint=hint)
         return lambda: emulator.faults.remove(fault)

@@ -51,7 +51,10 @@ def declared_in(library: Library) -> dict[str, dict[str, str]]:
 
 
 def written_value(library: Library, session: Session, flow: str, name: str) -> WrittenValue:
-    """A variable of a flow with its value in the innermost frame of that flow. Raises `Refused` for one that is not there."""
+    """A variable of a flow with its value in the innermost frame of that flow.
+
+    Raises `Refused` for one that is not there.
+    """
     variable = _declared(library, flow, name)
     frame = next((frame for frame in reversed(session.frames) if frame.flow == flow), None)
     values = session.kept_variables if variable.keep or frame is None else frame.vars

@@ -62,11 +62,13 @@ def _marked(text: str) -> Markup:
 
 @immutable
 class Bubble:
-    """An entry on a contact's phone: a message of the bot's (``message``), a message of the contact's own (a text, a `choice`, a
-    file, a `location`), or something that is no message (`wait`, `start`, `signal`, `event`, `set`, `model`).
+    """An entry on a contact's phone: a message of the bot's (``message``), a message of the contact's own (a text, a
+    `choice`, a file, a `location`), or something that is no message (`wait`, `start`, `signal`, `event`, `set`,
+    `model`).
 
-    ``number`` counts all bubbles of a page. A message of the bot's has the gateway's ``id`` and the bot's ``key``, which is the same at
-    every try. ``data`` is what it takes to do it again. ``by`` is the person who wrote in the bot's place.
+    ``number`` counts all bubbles of a page. A message of the bot's has the gateway's ``id`` and the bot's ``key``,
+    which is the same at every try. ``data`` is what it takes to do it again. ``by`` is the person who wrote in the
+    bot's place.
     """
 
     number: int
@@ -167,7 +169,10 @@ class DecidedEffect:
 
 @immutable
 class ShownTurn:
-    """A turn in words. ``id`` tells it from others on a page, and nothing else of its event. Somebody should look into the ``problems``; they are none of the ``notes``."""
+    """A turn in words. ``id`` tells it from others on a page, and nothing else of its event.
+
+    Somebody should look into the ``problems``; they are none of the ``notes``.
+    """
 
     id: str
     at: datetime

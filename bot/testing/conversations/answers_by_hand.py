@@ -30,8 +30,8 @@ class UnclearAnswer(BotError):
 def answer_by_hand(written: str) -> ModelResult:
     """A model's answer: ``With pleasure. NOTE wish: a cake LEAVE order``.
 
-    After the text, which may be missing, come `LEAVE exit`, `NOTE variable: value`, `CALL tool {"argument": "value"}` or
-    `FAIL failure`, one of `bot.testing.conversations.stub_reader.MODEL_FAILURES`. Raises `UnclearAnswer`.
+    After the text, which may be missing, come `LEAVE exit`, `NOTE variable: value`, `CALL tool {"argument": "value"}`
+    or `FAIL failure`, one of `bot.testing.conversations.stub_reader.MODEL_FAILURES`. Raises `UnclearAnswer`.
     """
     text, *acts = _ACTS.split(written.strip())
     calls: list[tuple[str, Mapping[str, Any]]] = []

@@ -1,4 +1,6 @@
-"""The catalogue of attacks: what each attack tries, the instruction that reaches the model, and the answers of a hostile model."""
+"""The catalogue of attacks: what each attack tries, the instruction that reaches the model, and the answers of a
+hostile model.
+"""
 
 from collections.abc import Callable, Iterator
 from itertools import count

@@ -341,7 +341,10 @@ def _text(message: ShownMessage) -> str:
 
 
 def _as_read(text: str) -> str:
-    """A text as a person reads it and as a chat app finds addresses in it. It uses no code of the guard that is tested."""
+    """A text as a person reads it and as a chat app finds addresses in it.
+
+    It uses no code of the guard that is tested.
+    """
     seen = (char for char in unicodedata.normalize("NFKC", text) if unicodedata.category(char) not in ("Cf", "Mn"))
     return re.sub(r"[*_~`]", "", "".join(seen)).casefold()
 

@@ -84,7 +84,10 @@ class AttackResult:
 
 
 class AttackSuite:
-    """All attacks on one bot. The same bot, examples and seed give the same results, unless a real model (``source``) answers."""
+    """All attacks on one bot.
+
+    The same bot, examples and seed give the same results, unless a real model (``source``) answers.
+    """
 
     def __init__(
         self, folder: Folder, program: Program, examples: Examples, seed: int, source: AnswerSource | None = None

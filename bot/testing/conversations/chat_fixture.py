@@ -142,7 +142,9 @@ class Chat:
         type: str | None = None,
         **location: Any,
     ) -> None:
-        """The contact sends a file of the bot's folder, a sample of the kind or of a type like ``docx``, a place or a sticker."""
+        """The contact sends a file of the bot's folder, a sample of the kind or of a type like ``docx``, a place or a
+        sticker.
+        """
         sample = None if type is None else SAMPLE_FILES[type]
         content = sample if file is None else Path(self._folder.path, file).read_bytes()
         self._take(SendLine(HERE, kind, caption, content, location or None))

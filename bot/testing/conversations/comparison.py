@@ -154,7 +154,9 @@ def _differing_events(wanted: Node | None, events: Sequence[ObservedCall]) -> It
 
 
 def _differing_deeds(wanted: Mapping[str, Node], seen: ObservedState) -> Iterator[ExpectationDifference]:
-    """The differences in what a model did: its exit (one of several), its values, and its tools, however often they were called."""
+    """The differences in what a model did: its exit (one of several), its values, and its tools, however often they
+    were called.
+    """
     if "exit" in wanted:
         names = texts_of(wanted["exit"])
         if not (any(name in seen.exits for name in names) if names else not seen.exits):
@@ -168,7 +170,10 @@ def _differing_deeds(wanted: Mapping[str, Node], seen: ObservedState) -> Iterato
 
 
 def _differing_texts(key: str, wanted: Node | None, said: str) -> Iterator[ExpectationDifference]:
-    """The texts that are missing in what was said, and those that must not occur in it. Capitals and spaces do not matter."""
+    """The texts that are missing in what was said, and those that must not occur in it.
+
+    Capitals and spaces do not matter.
+    """
     if not isinstance(wanted, Map):
         return
     there = _folded(said)

@@ -107,7 +107,10 @@ class Coverage:
 
 
 def _places_of(library: Library) -> Iterator[tuple[CoverageKey, str]]:
-    """Everything that counts, with its name. If several share a transition, the first that is not inherited names it."""
+    """Everything that counts, with its name.
+
+    If several share a transition, the first that is not inherited names it.
+    """
     yield from _of_words(library.bot.words, "bot")
     if library.bot.events_to is not None:
         yield from (((_EVENT, mark), f"events_to: {name}") for name, mark in library.bot.events_to.on.items())

@@ -1,4 +1,6 @@
-"""Evaluations: a conversation is run several times with a model, or with recorded answers, and the passed tries are counted."""
+"""Evaluations: a conversation is run several times with a model, or with recorded answers, and the passed tries are
+counted.
+"""
 
 import json
 import re

@@ -165,7 +165,9 @@ class PathFinder:
                     heappush(heap, (0 if new else 8 * alike[sort] + after.length, next(numbers), after))
 
     def aim(self) -> None:
-        """Search a path to each step and outcome that was not taken yet, by the graph, from a state that was met before."""
+        """Search a path to each step and outcome that was not taken yet, by the graph, from a state that was met
+        before.
+        """
         graph = Graph(self._explorer.library)
         reachability = graph.analysis(Reachability)
         search = MoveSearch(self._explorer, self._proposals)

@@ -50,7 +50,10 @@ class EvaluationStopped(BotError):
 
 
 class ModelUnavailable(BotError):
-    """The service could not answer just now, so the try does not count. ``seconds``: when it will answer again, if it says so."""
+    """The service could not answer just now, so the try does not count.
+
+    ``seconds``: when it will answer again, if it says so.
+    """
 
     def __init__(self, error: CompletionError) -> None:
         super().__init__(str(error))
@@ -100,7 +103,10 @@ class AnswerSource(Protocol):
     """Answers the requests of one try, from several threads."""
 
     def ask(self, body: Mapping[str, Any], *, judges: bool = False) -> AnsweredQuestion:
-        """The answer to a request as it is sent. Raises `EvaluationStopped`, `ModelUnavailable` and `StaleRecording`."""
+        """The answer to a request as it is sent.
+
+        Raises `EvaluationStopped`, `ModelUnavailable` and `StaleRecording`.
+        """
         ...
 
 
@@ -255,7 +261,10 @@ class ModelProxy:
         self._lock = threading.Lock()
 
     def speak(self, body: dict[str, Any]) -> ModelAnswer | ErrorAnswer:
-        """Answer the bot: a `bot.testing.emulator.completion.completion_api.Speaker`. After a trouble no model is asked any more."""
+        """Answer the bot: a `bot.testing.emulator.completion.completion_api.Speaker`.
+
+        After a trouble no model is asked any more.
+        """
         answered = self._ask(body)
         return failure("server_error") if answered is None else answered.item()
 

@@ -50,7 +50,10 @@ class RecordedSimulation(Simulation):
         location: Mapping[str, Any] | None = None,
         late: timedelta = timedelta(),
     ) -> None:
-        """The contact sends a file or a place. A file's content is not recorded: the test sends a small one of the same kind."""
+        """The contact sends a file or a place.
+
+        A file's content is not recorded: the test sends a small one of the same kind.
+        """
         sent: Any = {kind: None, "caption": caption} if caption else kind
         with self.recorded({"send": sent if location is None else {"location": dict(location)}}):
             super().send(kind, caption, content, location, late)
@@ -131,7 +134,10 @@ class RecordedSimulation(Simulation):
             self._lines.insert(at, {"wait": duration_words(passed + timedelta(seconds=1), len(UNITS))})
 
     def _note_what_came(self) -> bool:
-        """Record what services, models and the bot have said since the last call. Returns whether there was anything."""
+        """Record what services, models and the bot have said since the last call.
+
+        Returns whether there was anything.
+        """
         known = len(self._lines)
         turns = self.stored.all_turns()
         new = [turn for turn in turns if turn.event_id not in self._seen]

@@ -73,7 +73,9 @@ class UserLine:
 
 @immutable
 class TapLine:
-    """The contact taps a button: of the newest message, of one with ``of`` in its text, or with a ``payload`` of a broadcast's."""
+    """The contact taps a button: of the newest message, of one with ``of`` in its text, or with a ``payload`` of a
+    broadcast's.
+    """
 
     mark: Mark
     title: str
@@ -266,7 +268,10 @@ class Tries:
 
 @immutable
 class Transcript:
-    """One test. ``now`` is when it begins, on the clock of the bot's time zone where it has none of its own; ``contact`` is the contact's number.
+    """One test.
+
+    ``now`` is when it begins, on the clock of the bot's time zone where it has none of its own; ``contact`` is the
+    contact's number.
 
     With ``tries`` it is an evaluation: a model answers.
     """

@@ -111,7 +111,9 @@ class Emulator:
 
     @cached_property
     def _control(self) -> Flask:
-        """The control API. It is made for the first request: Python does not need it, and making it took half of the start."""
+        """The control API. It is made for the first request: Python does not need it, and making it took half of the
+        start.
+        """
         return control_app(self)
 
     def stop(self) -> None:
@@ -315,7 +317,10 @@ class Emulator:
             return "" if silent else self._account.emit_contact(known, new=new)
 
     def status(self, message_id: str, status: Literal["sent", "delivered", "read", "failed"]) -> str:
-        """The status of a message changes. Returns the event's id. Raises `LookupError` for a message that was never accepted."""
+        """The status of a message changes. Returns the event's id.
+
+        Raises `LookupError` for a message that was never accepted.
+        """
         with self._lock:
             for sent in self._account.sent:
                 if message_id in (sent.message_id, sent.chat_message_id):

@@ -30,7 +30,10 @@ class CutOff(Exception):
 
 
 class EmulatorServer:
-    """Serves a WSGI application on the loopback; the port is taken at once. ``threads`` requests are answered at a time."""
+    """Serves a WSGI application on the loopback; the port is taken at once.
+
+    ``threads`` requests are answered at a time.
+    """
 
     def __init__(self, app: Callable[..., Iterable[bytes]], port: int, threads: int) -> None:
         self._server = _Server(app, port, threads)

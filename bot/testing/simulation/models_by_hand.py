@@ -14,7 +14,10 @@ class ByHand(Protocol):
     """A person who answers for the models. Called on any thread."""
 
     def __call__(self, row: CallRow) -> Speaker | CallAttempt:
-        """Ask the person. Returns how the emulated service answers this call, or how the call ends without a request."""
+        """Ask the person.
+
+        Returns how the emulated service answers this call, or how the call ends without a request.
+        """
         ...
 
     def waits(self, row: CallRow) -> bool:
@@ -23,7 +26,10 @@ class ByHand(Protocol):
 
 
 class ModelsByHand:
-    """Asks a person, and then lets the emulated service answer what they say. Time stands still while they are asked."""
+    """Asks a person, and then lets the emulated service answer what they say.
+
+    Time stands still while they are asked.
+    """
 
     def __init__(self, by_hand: ByHand, clock: MovableClock, service: CompletionService) -> None:
         self.waits = by_hand.waits

@@ -49,10 +49,13 @@ class ShownFile:
 
 @immutable
 class ShownMessage:
-    """One message. ``body`` and ``header`` of a template are its parameters, but a file or a place in its header is ``file`` or
+    """One message.
+
+    ``body`` and ``header`` of a template are its parameters, but a file or a place in its header is ``file`` or
     ``place``; ``opens`` is the title of a list's button.
 
-    ``buttons`` can be tapped, ``rows`` picked; ``ids`` are what the gateway calls them, in their order. ``place`` is a location's name, or its coordinates.
+    ``buttons`` can be tapped, ``rows`` picked; ``ids`` are what the gateway calls them, in their order. ``place`` is a
+    location's name, or its coordinates.
     """
 
     text: str = ""
@@ -144,7 +147,10 @@ class NotOnScreen(BotError):
 
 
 def newest_choice(shown: "Sequence[InteractiveChoice]", title: str, *, picks: bool) -> "InteractiveChoice":
-    """The newest button with a title, of a message or a template; or, if the contact ``picks``, the newest row. Raises `NotOnScreen`."""
+    """The newest button with a title, of a message or a template; or, if the contact ``picks``, the newest row.
+
+    Raises `NotOnScreen`.
+    """
     what, else_it_is = ("row", "a button: `tap` it") if picks else ("button", "a row of a list: `pick` it")
     called = [choice for choice in shown if choice.title == title]
     meant = [choice for choice in called if (choice.kind == "list") is picks]
@@ -156,7 +162,10 @@ def newest_choice(shown: "Sequence[InteractiveChoice]", title: str, *, picks: bo
 
 
 def choice_of(messages: Sequence[ShownMessage], title: str, of: str) -> str:
-    """The id of a button or row of the newest message that has ``of`` in its text, or is or shows that as a template. Raises `NotOnScreen`."""
+    """The id of a button or row of the newest message that has ``of`` in its text, or is or shows that as a template.
+
+    Raises `NotOnScreen`.
+    """
     found = next((each for each in reversed(messages) if of in each.text or of in (each.template, *each.body)), None)
     if found is None:
         raise NotOnScreen(f'there is no message with "{of}"')

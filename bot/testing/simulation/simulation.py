@@ -47,15 +47,17 @@ class Stuck(BotError):
 
 
 class Simulation:
-    """A bot and its contact, who acts by the methods here. Each returns when the bot is idle. Use it as a context manager.
+    """A bot and its contact, who acts by the methods here. Each returns when the bot is idle.
 
-    `phones` has the messages that came, `stored` what the store says about the contact. `gateway` reports other events, `operator` starts
-    flows and sends signals. `emulator` is the gateway, `service` emulates the models unless ``models`` are real ones, and `running` is
-    the bot itself. The contact may `become` another one.
+    Use it as a context manager.
 
-    ``on_message`` is called with each message at once, on another thread. ``requester`` answers `http` steps; without it
-    they send real requests, with ``secrets``. ``contact`` is the contact's number. ``asks_models``: the emulated service
-    passes requests on to real models. ``by_hand`` answers for the models.
+    `phones` has the messages that came, `stored` what the store says about the contact. `gateway` reports other events,
+    `operator` starts flows and sends signals. `emulator` is the gateway, `service` emulates the models unless
+    ``models`` are real ones, and `running` is the bot itself. The contact may `become` another one.
+
+    ``on_message`` is called with each message at once, on another thread. ``requester`` answers `http` steps; without
+    it they send real requests, with ``secrets``. ``contact`` is the contact's number. ``asks_models``: the emulated
+    service passes requests on to real models. ``by_hand`` answers for the models.
     """
 
     def __init__(
@@ -304,7 +306,10 @@ class Operator:
         return ""
 
     def set_values(self, values: Mapping[str, Any], flow: str | None = None) -> str:
-        """Set variables of an open flow, or of the active one. Returns why the bot refuses that; empty if it does not."""
+        """Set variables of an open flow, or of the active one.
+
+        Returns why the bot refuses that; empty if it does not.
+        """
         asked = {"do": "set", "contact": self._simulation.contact, "values": dict(values), "flow": flow}
         try:
             self._simulation.running.engine.operate(asked)

@@ -14,7 +14,10 @@ EVERY_TURN = 1_000_000
 
 
 class StoreView:
-    """The store, read for the contact whose number ``contact`` returns. Turns are remembered: the store deletes them after a while."""
+    """The store, read for the contact whose number ``contact`` returns.
+
+    Turns are remembered: the store deletes them after a while.
+    """
 
     def __init__(self, reader: StoreReader, contact: Callable[[], str], phones: Phones) -> None:
         self.reader = reader
@@ -35,7 +38,10 @@ class StoreView:
         return self._turns_of(self._contact(), EVERY_TURN)
 
     def turns_of_all(self, newest: int = EVERY_TURN) -> list[TurnTraced]:
-        """All turns of all contacts. ``newest`` is the largest number that a contact may have had since the last call."""
+        """All turns of all contacts.
+
+        ``newest`` is the largest number that a contact may have had since the last call.
+        """
         contacts = {self._contact(), *self._phones.contacts, *self._turns}
         return [turn for contact in contacts for turn in self._turns_of(contact, newest)]
 

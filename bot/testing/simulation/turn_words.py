@@ -203,7 +203,9 @@ def state_in_words(frame: Frame) -> str:
 
 
 def plan_in_words(plan: Plan) -> str:
-    """A plan in words: ``signal paid``, or a flow, with the name that its author has given the plan: ``survey (evening)``"""
+    """A plan in words: ``signal paid``, or a flow, with the name that its author has given the plan: ``survey
+    (evening)``
+    """
     if plan.signal is not None:
         return f"signal {plan.signal}"
     named = plan.name != plan.flow and plan.after != timedelta()  # else a program's request, whose id is the name

@@ -79,7 +79,10 @@ class Throttle:
 
 
 class Quotas:
-    """Quotas of tokens by kind of window (``5h``, ``weekly``, ``monthly_exhausted``). A window opens with its first use."""
+    """Quotas of tokens by kind of window (``5h``, ``weekly``, ``monthly_exhausted``).
+
+    A window opens with its first use.
+    """
 
     def __init__(self, tokens: Mapping[str, int]) -> None:
         if strange := tokens.keys() - WINDOWS.keys():

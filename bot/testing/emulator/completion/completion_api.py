@@ -135,7 +135,9 @@ class Script:
             self._queued[endpoint].append(item)
 
     def next(self, endpoint: str, request: dict[str, Any]) -> Item | None:
-        """The answer that was queued first, else the speaker's answer to a chat, on the thread that answers it; else None."""
+        """The answer that was queued first, else the speaker's answer to a chat, on the thread that answers it; else
+        None.
+        """
         with self._lock:
             if self._queued[endpoint]:
                 return self._queued[endpoint].popleft()

@@ -205,7 +205,9 @@ class CompletionService:
         self._api.script.queue(CHAT, NoAnswer())
 
     def drip(self, text: str = "drip ", *, delay: float = 0.01) -> None:
-        """Queue an endless answer: the text again and again, every ``delay`` real seconds; only comments if it is empty."""
+        """Queue an endless answer: the text again and again, every ``delay`` real seconds; only comments if it is
+        empty.
+        """
         self._api.script.queue(CHAT, ModelAnswer(endless=text, delay=delay))
 
     def send(self, status: int, body: bytes, content_type: str = "text/html", *, on: str = CHAT) -> None:
@@ -213,7 +215,10 @@ class CompletionService:
         self._api.script.queue(on, RawAnswer(status, body, content_type))
 
     def answer_with(self, speaker: Speaker) -> None:
-        """Let a function answer every chat for which nothing is queued. It gets the request and returns an item or a text."""
+        """Let a function answer every chat for which nothing is queued.
+
+        It gets the request and returns an item or a text.
+        """
         self._api.script.speaker = speaker
 
     def close_key(self, why: str = "the API key has been revoked") -> None:

@@ -71,8 +71,9 @@ class ModelAnswer:
     """A model's answer, and how it is sent.
 
     ``calls`` are tool calls: a name, and the arguments as an object or as any text. ``finish`` is ``stop`` or
-    ``tool_calls`` unless it is given: then the text is not cut at the request's ``max_tokens``. ``think`` is a reasoning block in front of the text, which the service removes.
-    ``usage``: given or left out, instead of as the service behaves.
+    ``tool_calls`` unless it is given: then the text is not cut at the request's ``max_tokens``. ``think`` is a
+    reasoning block in front of the text, which the service removes. ``usage``: given or left out, instead of as the
+    service behaves.
 
     ``chunks`` says how a stream cuts the text: None by words, a number by so many characters, or the pieces
     themselves, of which the text then is made. ``delay`` is in real seconds for each piece; an answer that is not
@@ -162,7 +163,10 @@ def failure(
     kind: str | None = None,
     reset_in: float | str | None = None,
 ) -> ErrorAnswer:
-    """A failure by its name. Raises `ValueError` for a name that the specification does not have, unless ``http`` is given."""
+    """A failure by its name.
+
+    Raises `ValueError` for a name that the specification does not have, unless ``http`` is given.
+    """
     if http is None and name not in ERRORS:
         raise ValueError(f"there is no error {name!r}, but these: {', '.join(ERRORS)}; or give an http status")
     if kind is None and name == "quota_exceeded":
