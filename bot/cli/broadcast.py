@@ -232,7 +232,7 @@ def _flow_values(bot: Folder, flow: str, given: tuple[str, ...]) -> FlowValues:
 
 
 def _recipients(bot: Folder, file: Path | None, where: str | None, own: BodyTexts | FlowValues) -> Sequence[Recipient]:
-    """Those of the file, or of all contacts, for whom the expression holds; how many these are is printed."""
+    """The contacts of the file, or all contacts, for whom the expression holds. Prints how many they are."""
     listed = None if file is None else read_recipients(file, own)
     if where is None:
         assert listed is not None
@@ -252,7 +252,7 @@ def _recipients(bot: Folder, file: Path | None, where: str | None, own: BodyText
 
 
 def _bound(late: timedelta | None) -> timedelta:
-    """How late a message may be sent. Raises `click.UsageError`."""
+    """Read how late a message may be sent. Raises `click.UsageError`."""
     from bot.runtime.broadcasting import LATE, LEAST_LATE
 
     if late is not None and late < LEAST_LATE:
@@ -292,9 +292,9 @@ def _begin(folder: Path | None, name: str, what: Mapping[str, Any], recipients: 
 def _edit(
     folder: Path | None, name: str, what: Mapping[str, Any], recipients: Sequence[Recipient], yes: bool, moved: bool
 ) -> None:
-    """Have a broadcast corrected. Until that is whole, and the broadcast is resumed, nothing of it is sent.
+    """Correct a broadcast. It sends nothing until all corrections are made and it is resumed.
 
-    Unless it is ``moved``, contacts who are in it keep their times.
+    Contacts who are in it keep their times, unless it is ``moved``.
     """
     if not moved:
         what = {key: value for key, value in what.items() if key not in ("at", "late")}
@@ -389,7 +389,7 @@ def _preview(folder: Path | None, what: Mapping[str, Any], recipients: Sequence[
 
 
 def _when(at: str, times: Mapping[datetime, int], zone: tzinfo) -> str:
-    """When contacts get a broadcast whose time is ``at`` on each contact's clock."""
+    """The sentence that says when contacts get a broadcast whose time is ``at`` on each contact's clock."""
     return f"At {at} on each contact's clock: {moments_in_words(times, zone)}."
 
 
@@ -402,7 +402,7 @@ def _in_words(duration: timedelta) -> str:
 def _in_chunks(
     folder: Path | None, request: Mapping[str, Any], recipients: Sequence[Recipient], total: dict[str, int]
 ) -> dict[str, int]:
-    """Have a request done for all recipients, in pieces that the server takes. Returns the sum of its answers."""
+    """Make a request for all recipients, in pieces that the server accepts. Returns the sum of its answers."""
     for chunk in _chunks(recipients):
         answer = operate(folder, {**request, "recipients": chunk})
         total = {key: number + int(answer[key]) for key, number in total.items()}
@@ -595,7 +595,7 @@ def _done(counts: Mapping[str, int]) -> int:
 def summary(counts: Mapping[str, int]) -> str:
     """The number of a broadcast's messages by outcome, and what to do about it."""
     by_outcome = ", ".join(f"{number:,} {outcome_for_people(outcome)}" for outcome, number in sorted(counts.items()))
-    goes_on = " What waits is sent whenever a server runs." if counts.get("waiting") else ""
+    goes_on = " Waiting messages are sent while a server runs." if counts.get("waiting") else ""
     held = next((f" It was {state}: --resume goes on with it." for state in NOT_YET[2:] if counts.get(state)), "")
     held += " Those who missed it get it with --edit, at once or with another --at." if counts.get("missed") else ""
     why = " `bot queue` says why." if any(outcome.startswith(ATTENTION) for outcome in counts) else ""

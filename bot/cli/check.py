@@ -214,7 +214,7 @@ def _write_tests(report: "Report", folder: Path) -> None:
 
 @dataclass(slots=True)
 class Live:
-    """How many sessions share an outcome, and how many conversations continue or not.
+    """The counts of sessions by outcome, and of conversations that continue or not.
 
     ``dropped`` are sessions with a flow that has no declared fallback, and the ``unreadable`` ones: this version
     cannot read them, so they begin again.

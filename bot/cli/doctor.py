@@ -74,9 +74,9 @@ def command(ctx: click.Context, folder: Path | None, url: str | None, only_serve
 
 
 def _server(bot: Folder) -> Iterator["CheckResult"]:
-    """Whether an engine answers on this machine, of each shard.
+    """Check that the engine of each shard answers on this machine.
 
-    Its alarms are no failure: a restart would not end them.
+    Alarms do not fail the check: a restart would not end them.
     """
     from bot.server import local_socket
     from bot.server.doctor import fail, ok
@@ -102,7 +102,7 @@ def _show(finding: "CheckResult") -> None:
 
 
 def _lines(text: str) -> list[str]:
-    """As wide as a terminal is; one line for a program that looks for something in it."""
+    """Wrap a text to the terminal's width. Without a terminal it stays one line, so that programs can search in it."""
     if not sys.stdout.isatty():
         return [text] if text else []
     width = max(shutil.get_terminal_size().columns - INDENT, 30)
@@ -110,7 +110,7 @@ def _lines(text: str) -> list[str]:
 
 
 def _findings(bot: Folder, url: str | None) -> Iterator["CheckResult"]:
-    """Everything is looked at at once, in `SECONDS`; the findings come in the order of the documentation."""
+    """Run all checks at once, within `SECONDS`. The findings come in the order of the documentation."""
     from bot.server.doctor import Check, fail, ok, together, warn
 
     deadline = monotonic() + SECONDS
@@ -145,9 +145,9 @@ def _known(*findings: "CheckResult") -> "Check":
 
 
 def _flows(bot: Folder, loaded: "Future[Library | None]") -> Iterator["CheckResult"]:
-    """Whether the files that are served are in order.
+    """Check the served files.
 
-    As soon as their flows load, others get them: None where they do not.
+    ``loaded`` gets their flows as soon as they load; None if they do not.
     """
     from bot.checker.run_rules import run_rules
     from bot.core.clock import SystemClock

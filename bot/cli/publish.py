@@ -84,9 +84,9 @@ def _refuse_links_out(bot: Folder) -> None:
 
 
 def confirm_for(library: "Library", reader: "StoreReader", path: Path, yes: bool) -> None:
-    """Show what flows do to the conversations under way.
+    """Show the effect of flows on the conversations under way.
 
-    Ask whether to go on if they end or move; without a terminal that is refused.
+    If these end or move, ask for confirmation; without a terminal that is refused.
     """
     from bot.cli.check import live_lines, look
 
@@ -103,9 +103,9 @@ def confirm_for(library: "Library", reader: "StoreReader", path: Path, yes: bool
 
 
 def publish(store: StoreAddress, files: Folder | None, newest: "PublishedVersion | None", note: str) -> str:
-    """Have the running server publish files, or do it here if none runs; say so.
+    """Publish files by the running server, or here if none runs. Returns a sentence about it.
 
-    ``newest`` is the version that was looked at.
+    ``newest`` is the newest version at the check.
 
     Raises `CommandRefused`, `bot.store.published_versions.PublishRefused` and `bot.store.files.StoreLocked`.
     """

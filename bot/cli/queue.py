@@ -214,7 +214,7 @@ def _event_lines(event: "PendingSend") -> Iterator[str]:
 
 
 def _why(send: "PendingSend", server: _Server) -> str:
-    """Why a message waits."""
+    """The reason why a message waits."""
     if not server.runs:
         return "it waits until a server runs: `bot serve`"
     wait = server.waits.get(str(send.id))

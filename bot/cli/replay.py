@@ -96,7 +96,7 @@ _HEADS = "before", "now"
 
 @dataclass(slots=True)
 class Group:
-    """Conversations that differ in the same.
+    """Conversations with the same difference.
 
     ``first`` is the example, of ``contact``; the lines are fit to be shown.
     """
@@ -126,12 +126,12 @@ class Tally:
 
     @property
     def differ(self) -> int:
-        """How many conversations differ."""
+        """The number of conversations that differ."""
         return sum(group.count for group in self._groups.values())
 
     @property
     def conversations(self) -> int:
-        """How many there were."""
+        """The number of all conversations."""
         return self.alike + self.differ + self.stopped.total()
 
     def add(self, contact: str, replayed: ReplayResult) -> None:
@@ -245,7 +245,7 @@ def _apart(before: tuple[str, ...], after: tuple[str, ...]) -> tuple[tuple[str, 
 
 
 def _alike(one: Iterable[str], other: Iterable[str]) -> int:
-    """How many lines both begin with."""
+    """The number of lines that both begin with."""
     count = 0
     for left, right in zip(one, other, strict=False):
         if left != right:

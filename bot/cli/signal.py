@@ -26,12 +26,12 @@ OUTCOMES = {  # those of `bot.runtime.operator_requests`
 def command(
     ctx: click.Context, name: str, contact: str, data: tuple[str, ...], folder: Path | None, as_json: bool
 ) -> None:
-    """Let CONTACT's conversation hear the signal NAME, and report the result.
+    """Report the signal NAME to CONTACT's conversation, and print the result.
 
     \b
       $ bot signal paid 6281234567890 --data amount=12.50
 
-    Exit code 0: it was heard, or waits. 1: nobody waits for it, or it is wrong.
+    Exit code 0: a step took the signal, or it waits. 1: no step waits for it, or it is wrong.
     """
     contact = phone(contact)
     with open_store(folder) as store:

@@ -208,7 +208,7 @@ def test_a_header_that_is_not_filled_is_only_perhaps_wrong(folder: Path, bot: Ke
 def test_when_nothing_can_be_sent_at_all_it_says_why_and_ends(folder: Path, bot: Kept) -> None:
     bot.emulator.faults.add("unauthorized")
     code, lines, err = broadcast(folder, "--yes")
-    assert (code, lines[-1]) == (0, "3 waiting. What waits is sent whenever a server runs.")
+    assert (code, lines[-1]) == (0, "3 waiting. Waiting messages are sent while a server runs.")
     assert "sale could not be checked against the gateway's list: " in err
     assert "The first message will show whether it is correct: the others wait for it." in err
     assert "nothing can be sent until this is put right" in err
@@ -428,7 +428,7 @@ def test_a_broadcast_that_is_not_there_is_neither_shown_nor_corrected(folder: Pa
     [
         ("name,share\nAnn,1\n", ':1: there is no column "phone"'),
         ("phone,name,share\nAnn,Ann,1\n", ':2: "Ann" is no phone number'),
-        ("phone,name,share\n62812345678,Ann,1\n62812345678,Bo,1\n", ":3: 62812345678 stands in line 2 already"),
+        ("phone,name,share\n62812345678,Ann,1\n62812345678,Bo,1\n", ":3: 62812345678 is in line 2 already"),
         ("phone,name,share\n62812345678,,1\n", ":2: parameter 1 is empty"),
         ("phone,name,share\n62812345678,Ann,1,2\n", ":2: there are more cells than columns"),
         ("phone,name\n62812345678,Ann\n", '--body names a column "share", which is not there (there are: name)'),

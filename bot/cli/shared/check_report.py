@@ -77,14 +77,14 @@ class ReportEntry:
 
     @property
     def width(self) -> int:
-        """How many characters of the line are meant."""
+        """The number of characters of the line that the entry is about."""
         meant = _MEANT.match(self.text, self.column - 1)
         return 1 if meant is None else len(meant[0])
 
 
 @dataclass(frozen=True)
 class Report:
-    """All that was found in a bot. Where it does not load, the findings are those of the steps without problems."""
+    """The problems and findings of a bot. If it does not load, the findings are those of the steps without problems."""
 
     folder: Folder
     loaded: LoadedTests
@@ -98,7 +98,7 @@ class Report:
 
     @property
     def summary(self) -> str:
-        """How much was found."""
+        """The numbers of problems and findings, in words."""
         found = {"problem": len(self.loaded.problems), "finding": len(self.findings)}
         return " and ".join(counted(number, what) for what, number in found.items() if number)
 
@@ -162,7 +162,7 @@ _LATER = "More may be found once the bot loads: correct what is wrong, and check
 
 
 def text(report: Report) -> Iterator[str]:
-    """Each problem and finding with its line, its fix, and the conversation that leads there; then how many there are."""
+    """Each problem and finding with its line, its fix, and the conversation that leads there; then the totals."""
     for entry in report.entries:
         yield f"{_place(entry)} {entry.what}"
         yield from _excerpt(entry)
@@ -238,7 +238,9 @@ def _shown(text: str) -> str:
 
 
 def _cut(line: str, start: int, width: int) -> tuple[str, str, str]:
-    """As much of a line as fits around the marked part, and what stands below it: spaces, and the mark."""
+    """The part of a line that fits around the marked part, and the two parts of the line below it: spaces, and the
+    mark.
+    """
     room = (shutil.get_terminal_size().columns if sys.stdout.isatty() else _PIPED) - 10
     first = 0 if len(line) <= room else max(0, min(start - room // 3, len(line) - room))
     shown, end = head(line, room), first + room
@@ -252,7 +254,7 @@ def _cut(line: str, start: int, width: int) -> tuple[str, str, str]:
 
 
 def _columns(text: str) -> int:
-    """How many columns a text takes: wide characters two, marks on others none."""
+    """The number of columns that a text takes: two for a wide character, none for a mark on another character."""
     wide = sum(unicodedata.east_asian_width(character) in "WF" for character in text)
     return len(text) + wide - sum(unicodedata.combining(character) > 0 for character in text)
 
@@ -349,7 +351,7 @@ def _fingerprint(entry: ReportEntry) -> str:
 
 PER_DAY = 10_000
 CONTACTS = 1_000
-"""To whom a flow is started at once, for example."""
+"""The number of contacts in the example of a flow that is started for many at once."""
 
 
 def lines(library: Library) -> Iterator[str]:

@@ -80,12 +80,12 @@ def with_times(bot: Folder, at: ContactsTime, recipients: Sequence[Recipient], n
 
 
 def moments(recipients: Iterable[Recipient]) -> Mapping[datetime, int]:
-    """How many recipients have each moment."""
+    """The number of recipients at each moment."""
     return Counter(datetime.fromisoformat(each["at"]) for each in recipients)
 
 
 def moments_in_words(times: Mapping[datetime, int], zone: tzinfo) -> str:
-    """So many contacts at each moment, by the clocks of a zone."""
+    """The numbers of contacts at each moment in words, by the clocks of a zone."""
     first = sorted(times.items())
     shown = [f"{counted(count, 'contact')} at {_in_words(at, zone)}" for at, count in first[:_SHOWN]]
     if later := first[_SHOWN:]:

@@ -83,7 +83,7 @@ def _problems_of_row(cells: Mapping[str, str], lines: Mapping[str, int]) -> Iter
     if not is_phone(phone):
         yield f'"{head(written, 40)}" is no phone number (digits with the country code; format the column as text)'
     elif phone in lines:
-        yield f"{phone} stands in line {lines[phone]} already"
+        yield f"{phone} is in line {lines[phone]} already"
 
 
 _COLUMN = re.compile(r"\{\{\s*([^{}]*?)\s*\}\}")
@@ -103,10 +103,10 @@ class BodyTexts:
         return {"contact": contact, "body": list(filled)}
 
     def problems_of(self, recipient: Recipient) -> Iterator[str]:
-        """Why it cannot get them."""
+        """The problems of a recipient's texts."""
         for position, text in enumerate(recipient["body"], 1):
             if not text.strip():
-                yield f"parameter {position} is empty, and the gateway takes no empty one"
+                yield f"parameter {position} is empty, and the gateway accepts no empty parameter"
 
 
 @immutable
@@ -114,7 +114,7 @@ class FlowValues:
     """The values that a flow is started with, by the names of its variables; texts may have ``{{column}}`` where a cell
     goes.
 
-    ``judge`` says what is wrong with the values of one recipient; an empty text if nothing is.
+    ``judge`` returns the mistake in the values of one recipient; an empty text if there is none.
     """
 
     written: Mapping[str, Any]
@@ -123,7 +123,7 @@ class FlowValues:
 
     @property
     def texts(self) -> tuple[str, ...]:
-        """Those that differ by recipient."""
+        """The values that differ by recipient."""
         return tuple(value for value in self.written.values() if _differs(value))
 
     def recipient(self, contact: str, filled: Sequence[str]) -> Recipient:
@@ -133,7 +133,7 @@ class FlowValues:
         return {"contact": contact, "data": {name: value for name, value in data.items() if value != ""}}
 
     def problems_of(self, recipient: Recipient) -> Iterator[str]:
-        """Why the flow cannot be started with them."""
+        """The reason why the flow cannot be started with a recipient's values, if there is one."""
         if wrong := self.judge(recipient["data"]):
             yield wrong
 

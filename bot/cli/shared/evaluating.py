@@ -63,7 +63,7 @@ class Evaluations:
 
     @property
     def failed(self) -> int:
-        """How many failed."""
+        """The number of evaluations that failed."""
         return sum(not each.ok for each in self.results)
 
     def ask(self, evaluations: Sequence[Transcript], names: Sequence[str], wanted: Wanted) -> None:

@@ -71,6 +71,6 @@ def _value_lines(values: Mapping[str, Any]) -> Iterator[str]:
 
 
 def status_in_words(status: MessageStatus) -> str:
-    """How far a message has got."""
+    """The status of a message, in words."""
     colour = "red" if status.name == "failed" else "green"
     return styled(f"{status.name}: {line_of(status.detail)}" if status.detail else status.name, fg=colour)

@@ -21,7 +21,7 @@ from bot.testing.conversations.transcript_reader import LoadedTests, TranscriptR
 from bot.testing.conversations.transcript_run import run
 
 GENERATED = "tests/generated/"
-"""Where they lie, in the bot's folder."""
+"""The folder of generated tests, in the bot's folder."""
 
 HEAD = "# Written by `bot test --generate`: what the bot says now. `--force` overwrites it.\n"
 

@@ -1,4 +1,4 @@
-"""How a command finds a bot and its store, reads a contact's number, and asks the running server or the gateway."""
+"""Functions for all commands: find a bot and its store, read a contact's number, ask the running server or the gateway."""
 
 import contextlib
 import getpass
@@ -56,7 +56,7 @@ SHOWN_BY = {
     **dict.fromkeys(("send", "start", "signal"), "`bot trace {contact}` shows it"),
     "register_webhook": "the gateway lists the webhook",
 }
-"""How to find out whether one of these requests was carried out. The others do no harm if they are made twice."""
+"""The way to find out whether one of these requests was carried out. The others do no harm if they are made twice."""
 
 
 class CommandRefused(BotError):
@@ -199,17 +199,19 @@ def open_store(folder: Path | None) -> "closing[StoreReader]":
 
 
 def operate(folder: Path | None, request: dict[str, Any]) -> Answer:
-    """Have an operator's request done by the server that runs on the store, or do it here if none runs.
+    """Make an operator's request to the server that runs on the store, or carry it out here if none runs.
 
-    Raises `CommandRefused` in the server's words, `InDoubt` where nobody knows whether it is done, and
-    `bot.store.files.StoreLocked` where a server runs and takes no requests.
+    Raises `CommandRefused` in the server's words, `InDoubt` if nobody knows whether it is done, and
+    `bot.store.files.StoreLocked` if a server runs and accepts no requests.
     """
     bot, store = store_of(folder)
     return ask_or_do(store, request, partial(_operate_here, bot))
 
 
 def ask_or_do(store: StoreAddress, request: dict[str, Any], do: AskShard) -> Answer:
-    """The same with ``do``, which does it here: of a store that is divided, in those shards that have no engine.
+    """Make a request to the server, or carry it out here with ``do``.
+
+    With shards, each shard without an engine is done here.
 
     Raises as `operate`.
     """
@@ -226,7 +228,7 @@ def ask_or_do(store: StoreAddress, request: dict[str, Any], do: AskShard) -> Ans
 
 
 def ask_server(store: StoreAddress, request: dict[str, Any], seconds: float = 10.0) -> Answer:
-    """Have a request done by the server that runs on the store, in ``seconds`` at most.
+    """Make a request to the server that runs on the store, and wait ``seconds`` at most.
 
     Raises `CommandRefused` in the server's words, `InDoubt`, and `bot.server.local_socket.NotRunning`.
     """

@@ -44,7 +44,7 @@ def select(bot: Folder, where: str, own: BodyTexts | FlowValues) -> Selected:
 
 
 def select_from(bot: Folder, where: str, recipients: Sequence[Recipient]) -> Selected:
-    """Those of the recipients for whom ``where`` holds. A contact who has never written is not among them.
+    """The recipients for whom ``where`` holds. A contact who has never written is not among them.
 
     Raises as `select`.
     """
@@ -71,7 +71,7 @@ class _Selection:
             raise CommandRefused("\n".join(f"{each.path}: {each.what} ({each.fix})" for each in problems.sorted()))
 
     def of(self, listed: Mapping[str, Recipient] | None) -> Selected:
-        """Those of the store, or of these recipients by their contacts, for whom the expression holds."""
+        """Select from the contacts of the store, or from the ``listed`` recipients by contact."""
         selected = Selected([])
         for session in self._sessions(listed):
             selected.asked += 1

@@ -11,7 +11,7 @@ from bot.pages.console.template_choice import message_of
 from bot.pages.console.users import AGENT, VIEWER, User
 
 MOST = 500
-"""How many conversations are listed: those that have waited the longest."""
+"""The most conversations that are listed: those that have waited the longest."""
 
 
 def inbox(console: Console, user: User) -> str:

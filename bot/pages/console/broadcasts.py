@@ -25,7 +25,7 @@ from bot.store.broadcast_rows import (
 
 PAGE = 20
 SHOWN = 50
-"""How many of those who did not get it are listed."""
+"""The most contacts that are listed of those who did not get it."""
 
 
 def broadcasts(console: Console, user: User) -> str:

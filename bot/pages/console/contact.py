@@ -43,7 +43,7 @@ from bot.testing.simulation.phone import message_from_request
 from bot.testing.simulation.turn_words import event_in_words
 
 MOST = 1000
-"""How many turns and messages are shown where all are asked for."""
+"""The most turns and messages on a page that shows all."""
 
 
 def contact(console: Console, user: User, who: str) -> str:

@@ -103,7 +103,7 @@ def end_dead_letters(console: Console, user: User) -> str | Response:
     asked, everything = _asked(form), "all" in request.values
     chosen = _chosen(console, asked, retries=retries) if everything else _Chosen(_ticked())
     if not chosen.ids:
-        say("There is none of them any more." if everything else "Choose dead letters first.")
+        say("These dead letters are gone." if everything else "Choose dead letters first.")
     elif "sure" not in form and (everything or not retries):
         return render_template(
             "end_dead_letters.html", chosen=chosen, asked=_given(asked), all=everything, retries=retries, kinds=KINDS

@@ -90,7 +90,7 @@ def _happened(words: str) -> str:
 
 
 def masked_session(session: SessionView) -> SessionView:
-    """Where the contact is, and which values there are."""
+    """A session without its values: only the contact's place, and which values there are."""
     flows = tuple(OpenFlow(flow.place, flow.since, flow.waits, _masked(flow.values)) for flow in session.flows)
     facts = tuple((name, masked_words(value) if name in _SHOWN_FACTS else HIDDEN) for name, value in session.facts)
     plans = tuple((what.partition(" (")[0], at) for what, at in session.plans)

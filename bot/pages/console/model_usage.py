@@ -12,7 +12,7 @@ from bot.pages.console.users import VIEWER, User
 from bot.store.engine_tables import USAGE_BY
 
 MOST = 100
-"""How many rows are shown."""
+"""The most rows that are shown."""
 PARTS = PROMPT, COMPLETION = "prompt", "completion"
 
 

@@ -1,4 +1,4 @@
-"""How the templates of the console write times, numbers, contacts and texts: as the reader's browser and role have it."""
+"""The formats of times, numbers, contacts and texts on the console's pages, by the reader's browser and role."""
 
 import re
 from datetime import date, datetime, timedelta

@@ -106,8 +106,9 @@ class Console:
         return answer
 
     def act(self, request: Answer) -> Answer:
-        """Have an operator's request done in the user's name, and note it in the log: who, what, and what about (of a
-        contact's number the last digits).
+        """Carry out an operator's request in the user's name.
+
+        The log says who did what, and to what (a contact's number only with its last digits).
 
         Raises as `ask` does.
         """

@@ -54,7 +54,7 @@ def _shown(alarm: dict[str, str]) -> dict[str, Any]:
 
 
 def _why(store: StoreAddress, send: PendingSend, status: dict[str, Any]) -> tuple[str, datetime | None]:
-    """Why a message waits, and until when, if that is known."""
+    """The reason why a message waits, and until when, if that is known."""
     wait = status["waits"].get(str(send.id))
     if wait is None:
         return why_it_waits(store, send.contact, status.get("silent", ())) or "it waits for earlier messages", None

@@ -11,7 +11,7 @@ from bot.runtime.template_check import APPROVED
 from bot.server.local_socket import NotRunning
 
 KEPT_SECONDS, TROUBLE_SECONDS = 600.0, 60.0
-"""How long the gateway's list is used: each one is a request of its limits.
+"""The time for which the gateway's list is used: each list costs a request of the limits.
 
 And how long it is not asked again after it could not be had.
 """
@@ -36,7 +36,7 @@ class SendableTemplate:
 
 @immutable
 class TemplateList:
-    """The templates that can be sent. Where the list is not to be had, ``trouble`` says why."""
+    """The templates that can be sent. If there is no list, ``trouble`` says why."""
 
     templates: tuple[SendableTemplate, ...]
     trouble: str = ""

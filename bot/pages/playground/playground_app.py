@@ -41,7 +41,7 @@ EVER = datetime.min.replace(tzinfo=UTC)
 TYPES = {found.suffix: found.name for found in FILE_TYPES}
 
 TIMES = {"clock": "%H:%M", "moment": "%-d %b, %H:%M", "date": "%A %-d %B", "day": "%a %-d %b, %H:%M"}
-"""How times look until the page's script writes them as the reader's browser does."""
+"""The formats of times until the page's script writes them in the form of the reader's browser."""
 
 Asked = Mapping[str, Any]
 

@@ -28,7 +28,7 @@ from bot.testing.simulation.turn_words import (
 )
 
 NEWEST_BUBBLES, NEWEST_TURNS = 60, 25
-"""How many are shown unless all are asked for."""
+"""The numbers on a page that does not show all."""
 MOST_ASKED = 20_000  # characters of a prompt
 
 _PAGES = secrets.token_bytes(32)
@@ -119,7 +119,7 @@ class ShownBubble:
 class Unsent:
     """A message that the gateway has not taken, as far as the bot knows: it waits for its next try, or was given up.
 
-    ``after``: it stands behind the bubble with this number, or before all (0); None: at the end.
+    ``after``: it is shown behind the bubble with this number, or before all (0); None: at the end.
     """
 
     key: str
@@ -171,7 +171,7 @@ class DecidedEffect:
 class ShownTurn:
     """A turn in words. ``id`` tells it from others on a page, and nothing else of its event.
 
-    Somebody should look into the ``problems``; they are none of the ``notes``.
+    Somebody should look into the ``problems``; the ``notes`` are without them.
     """
 
     id: str

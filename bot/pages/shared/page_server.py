@@ -71,9 +71,9 @@ class _App(Flask):
 
 
 class _Server(ThreadedWSGIServer):
-    """Has so many connections at once.
+    """A server with a limit on its connections.
 
-    With one more, the oldest is closed that streams nothing, or else the new one gets a 503.
+    One more closes the oldest connection that streams nothing; if all stream, the new one gets a 503.
     """
 
     def __init__(self, host: str, port: int, app: Flask, fd: int) -> None:

@@ -13,7 +13,7 @@ from bot.testing.emulator.completion import ModelAnswer, RawAnswer, failure
 from bot.testing.emulator.completion.completion_api import Item
 
 EVIL = "evil.example.com"
-"""A host that stands in none of the bot's texts."""
+"""A host that is in no text of the bot."""
 
 OTHER = "6289999999999"
 """The number of another contact."""

@@ -143,7 +143,7 @@ def no_secrets(seen: AttackObservation) -> Iterator[Violation]:
 
 
 def only_text(seen: AttackObservation) -> Iterator[Violation]:
-    """No message has markup, control characters or marks that turn text around, and none is invisible."""
+    """No message has markup, control characters or marks that turn text around, and every message is visible."""
     for text in seen.texts:
         odd = [
             char

@@ -296,7 +296,7 @@ class _AttackRun:
                 self._play(seen, ScriptedMove(WriteMove("yes" if self._tried.attack.consents else SOMETHING_ELSE)))
 
     def _play(self, seen: AttackObservation, move: ScriptedMove) -> None:
-        """Let the contact do something, and note the outcome."""
+        """Play a move of the contact, and note the outcome."""
         simulation, asked = self._simulation, len(self._model.requests)
         self.lines.append(_in_words(move))
         if isinstance(move.act, MessageBurst):
@@ -316,7 +316,7 @@ class _AttackRun:
         seen.rounds.append(len(self._model.requests) - asked)
 
     def _flood(self, burst: MessageBurst) -> None:
-        """Let all messages come before the model answers the first."""
+        """Send all messages before the model answers the first."""
         self._model.may_go_on.clear()
         self._simulation.service.answer_with(self._model)
         self._simulation.flood(burst.texts)
@@ -387,7 +387,7 @@ def _spoken(answer: ModelResult) -> Item:
 
 
 def _within(target: AttackTarget) -> float:
-    """How long an answer may take, in seconds."""
+    """The seconds that an answer may take."""
     return target.kind.brief.within if isinstance(target.kind, AiStep) else target.kind.within
 
 

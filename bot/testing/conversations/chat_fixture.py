@@ -86,7 +86,7 @@ class Chat:
     # Stubs
 
     def handler(self, name: str, *results: Any, fails: str | None = None) -> None:
-        """Let a handler return this, or fail. Several results are returned one after another.
+        """Make a handler return this, or fail. Several results are returned one after another.
 
         Raises `TooLate`, and `LookupError` if there is no such handler.
         """
@@ -113,7 +113,7 @@ class Chat:
         self._scripted.append(ModelLine(HERE, ModelResult(says, tuple((calls or {}).items()), fails)))
 
     def meanwhile(self, text: str) -> None:
-        """Let the contact write this during the next call."""
+        """Make the contact write this during the next call."""
         self._scripted.append(MeanwhileLine(HERE, text))
 
     # Acts

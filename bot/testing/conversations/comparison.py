@@ -143,7 +143,7 @@ def differences_in(expect: ExpectLine, seen: ObservedState) -> Iterator[Expectat
 
 
 def _differing_events(wanted: Node | None, events: Sequence[ObservedCall]) -> Iterator[ExpectationDifference]:
-    """The events that are missing among those that were delivered; where none is wanted, those that were."""
+    """The wanted events that were not delivered; if a test wants no event, all delivered ones."""
     delivered = _found([{event.name: event.arguments} for event in events])
     nodes = one_or_more(wanted)
     if wanted is not None and not nodes and events:

@@ -67,12 +67,12 @@ class Coverage:
 
     @property
     def total(self) -> int:
-        """How many steps, outcomes and words count."""
+        """The number of steps, outcomes and words that count."""
         return len(self._places)
 
     @property
     def taken(self) -> int:
-        """How many of them were taken."""
+        """The number of those that were taken."""
         return len(self._places.keys() & self._taken)
 
     @property

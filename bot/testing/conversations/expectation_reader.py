@@ -173,7 +173,7 @@ def _read_expect(fields: Fields, known: KnownNames) -> ExpectLine:
         fields.problems.add("E601", fields.mark, "nothing is expected here", fix)
     said = values.get(_SAYS.name)
     if said is not None and _JUDGE.read(said) and not known.evaluates:
-        what = "a judging question needs a model, which a test has none of"
+        what = "a judging question needs a model, and a test has no model"
         fix = "begin the document with evaluate:, or leave it out"
         fields.problems.add("E601", said.mark_of(_JUDGE.name), what, fix)
     if known.complete:

@@ -32,7 +32,7 @@ BEGINS = (
     (datetime(2030, 5, 7, 15, 0), "15555550102"),
     (datetime(2030, 5, 8, 8, 0), "15555550103"),
 )
-"""When conversations begin, and with which contact: opening hours and shares differ."""
+"""The times and contacts with which conversations begin: opening hours and shares differ."""
 WALKS, OF_BOT = "test-walks.yml", "test-bot.yml"
 """The files of tests that belong to no flow: no flow has such a name."""
 _MOST_MOVES = 12  # of a walk
@@ -56,7 +56,7 @@ class ConversationPath:
 
     @property
     def length(self) -> int:
-        """In moves."""
+        """The number of moves."""
         return len(self.state.path())
 
 
@@ -235,7 +235,7 @@ class PathFinder:
 
 
 def _rounds(graph: Graph, edge: Edge) -> int:
-    """How often a step has to be entered again before an edge is taken."""
+    """The number of times that a step has to be entered again before an edge is taken."""
     visits = graph.steps[edge.source].options.visits
     return visits.most if visits is not None and edge.outcome == VISITS_OVER else 0
 
@@ -245,7 +245,7 @@ def _rests(state: ExploredState) -> bool:
 
 
 def _sort(state: ExploredState) -> str:
-    """Where a conversation is, and which variables have a value; states with the same text are much alike."""
+    """A text of a conversation's place and the variables that have a value; states with the same text are much alike."""
     frames = [_sort_of(frame) for frame in state.session.frames]
     session = state.session
     kept = [(name, _kind(value)) for name, value in session.kept_variables.items()]

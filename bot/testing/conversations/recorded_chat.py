@@ -228,7 +228,10 @@ _MODEL_FAILS = {
     "unsafe": "content_filter",
     "empty": EMPTY,
 }
-"""How a model fails in a test, by the outcome of the call. Without a request (`over_budget`) none has failed."""
+"""A model's failures in a test, by the outcome of the call.
+
+A call without a request (`over_budget`) is no failure of it.
+"""
 
 
 def _model(event: CallEnded, said: list[str]) -> Mapping[str, Any]:

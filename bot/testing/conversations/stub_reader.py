@@ -37,7 +37,7 @@ HTTP_FAILURES: dict[str, type[RequestFailed]] = {
 TIMEOUT, EMPTY, BROKEN_OFF = "timeout", "empty", "broken_off"
 REFUSED_BY_KEY = "unauthorized"
 MODEL_FAILURES = (*BY_CODE, REFUSED_BY_KEY, TIMEOUT, EMPTY, BROKEN_OFF)
-"""How a model can fail: the service's own names, and what has none."""
+"""The failures of a model: the service's own names, and those without a name there."""
 _REQUEST = re.compile(r"[A-Z]+ \S+")
 
 # -- what models answer -------------------------------------------------------------------------------

@@ -69,12 +69,12 @@ class Stubs:
         self._results = Results(Extensions())
 
     def script_model(self, answer: ModelResult) -> None:
-        """Let a model answer this when it is asked next, after the earlier ones."""
+        """Make a model answer this when it is asked next, after the earlier answers."""
         with self._lock:
             self._next_models.append(answer)
 
     def script_meanwhile(self, happen: Callable[[], None]) -> None:
-        """Let this happen during the next call, before it is answered."""
+        """Call ``happen`` during the next call of the bot, before that is answered."""
         with self._lock:
             self._meanwhile.append(happen)
 
@@ -130,7 +130,7 @@ class Stubs:
         return ModelAnswer(echo(request)) if answer is None else spoken(answer, self.pass_time)
 
     def interrupt(self) -> None:
-        """Let happen what the test says for the next call."""
+        """Do the act that the test has for the next call."""
         with self._lock:
             happen = self._meanwhile.popleft() if self._meanwhile else None
         if happen is not None:
@@ -195,7 +195,7 @@ class _AnswerQueue:
         self._left = deque(standing.answers)
 
     def take(self) -> Any | None:
-        """The next answer; None if none is left."""
+        """The next answer; None if there is no other."""
         if not self._standing.turns:
             return self._left[0]
         return self._left.popleft() if self._left else None

@@ -144,7 +144,7 @@ class SignalLine:
 
 @immutable
 class SetLine:
-    """An operator sets variables of a flow that the contact is in: of the active one, if none is named."""
+    """An operator sets variables of a flow that the contact is in; without a name, of the active flow."""
 
     mark: Mark
     values: Mapping[str, Any]
@@ -260,7 +260,7 @@ TranscriptLine = (
 
 @immutable
 class Tries:
-    """How often an evaluation is tried with a model, and how many per cent of that have to pass."""
+    """The number of tries of an evaluation with a model, and the percentage that must pass."""
 
     times: int
     least: int
@@ -303,7 +303,7 @@ class KnownNames:
 
 
 def is_meant(written: str, request: str) -> bool:
-    """True if what is written stands for a request. ``*`` is anything; where it has no query, any query fits."""
+    """True if a written form fits a request. ``*`` fits anything; a form without a query fits any query."""
     if "?" not in written:
         request = request.partition("?")[0]
     return re.fullmatch(re.escape(written).replace(r"\*", ".*"), request) is not None

@@ -87,7 +87,7 @@ def isolated_simulation(
 
 @immutable
 class FailedTest:
-    """Why a test failed, and where. ``conversation`` is what was said until then.
+    """The reason why a test failed, and where. ``conversation`` is what was said until then.
 
     ``expected`` are the messages that the test lists at that place, ``found`` those that came instead. ``complaints``
     are what else went wrong, such as a message that the gateway refused.

@@ -182,7 +182,7 @@ class EmulatedAccount:
     ) -> str:
         """A contact writes."""
         if what.kind not in INBOUND_KINDS:
-            raise ValueError(f"{what.kind!r} is none of {', '.join(INBOUND_KINDS)}")
+            raise ValueError(f"{what.kind!r} must be one of {', '.join(INBOUND_KINDS)}")
         if (what.media_url is not None) != (what.kind in WITH_MEDIA):
             raise ValueError(f"a media_url belongs to {', '.join(WITH_MEDIA)}, and to nothing else")
         with self.lock:
@@ -216,7 +216,7 @@ class EmulatedAccount:
     ) -> str:
         """Deliver an event with any payload. Returns its id."""
         if name not in EVENTS:
-            raise ValueError(f"{name!r} is none of {', '.join(EVENTS)}")
+            raise ValueError(f"{name!r} must be one of {', '.join(EVENTS)}")
         with self.lock:
             event_id = event_id or self._id("evt")
             at = at or self.clock.now()

@@ -147,7 +147,7 @@ class Emulator:
 
     @property
     def requests(self) -> int:
-        """How many requests came in, whatever their answer."""
+        """The number of requests that came in, whatever their answer."""
         return self._api.counts["requests"]
 
     @property
@@ -269,7 +269,7 @@ class Emulator:
         return self._account.tap(contact, reply_id, title, kind, at)
 
     def show(self, contact: str, choice: InteractiveChoice) -> None:
-        """Let a contact see something to tap that was sent in another way than over this gateway's endpoints."""
+        """Show a contact a choice that was not sent over this gateway's endpoints."""
         with self._lock:
             self._account.known(contact).show([choice])
 

@@ -1,4 +1,4 @@
-"""How each request is answered: authorisation, limits, body, faults, idempotency, endpoint, envelope, and HTTP."""
+"""The answer to each request: authorisation, limits, body, faults, idempotency, endpoint, envelope, and HTTP."""
 
 import hmac
 import socket

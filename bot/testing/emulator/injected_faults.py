@@ -128,7 +128,7 @@ class Faults:
 
     @property
     def hits(self) -> dict[str, int]:
-        """How often each kind happened."""
+        """The number of times that each kind happened."""
         with self._lock:
             return dict(self._hits)
 

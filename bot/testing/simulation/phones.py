@@ -38,7 +38,7 @@ class Phones:
 
     @property
     def received(self) -> int:
-        """How many messages the contact has received."""
+        """The number of messages that the contact has received."""
         return len(self.messages())
 
     def messages(self) -> list[ShownMessage]:

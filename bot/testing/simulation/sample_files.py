@@ -1,4 +1,4 @@
-"""A small file of each type that contacts can send: its beginning, by which the type is told."""
+"""A small file of each type that contacts can send: its beginning, from which the type is recognised."""
 
 from collections.abc import Mapping
 from io import BytesIO

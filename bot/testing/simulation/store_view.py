@@ -61,7 +61,7 @@ class StoreView:
         return found + [reason for reason in reasons if not any(reason in problem for problem in found)]
 
     def model_seconds(self) -> float:
-        """How long the model that is asked now has to answer."""
+        """The seconds that the model that is asked now has to answer."""
         effects = [effect for turn in self.trace() for effect in turn.effects]
         return max(effect.within for effect in effects if isinstance(effect, AskModel))
 

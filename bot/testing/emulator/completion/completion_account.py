@@ -170,7 +170,7 @@ class CompletionAccount:
             self.throttle.take(now)
 
     def check_model(self, slug: str, *, with_tools: bool) -> None:
-        """Whether a model may be used, and with tools. Raises `CompletionRefusal`."""
+        """Check that a model may be used, and with tools. Raises `CompletionRefusal`."""
         if self._opens_all:
             return
         model = self.models.get(slug)

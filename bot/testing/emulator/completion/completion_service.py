@@ -182,7 +182,7 @@ class CompletionService:
 
     @property
     def unsaid(self) -> int:
-        """How many queued answers are left."""
+        """The number of queued answers that are left."""
         return self._api.script.left
 
     def wait_until(self, condition: Callable[[], bool], timeout: float = 10.0) -> bool:
@@ -215,7 +215,7 @@ class CompletionService:
         self._api.script.queue(on, RawAnswer(status, body, content_type))
 
     def answer_with(self, speaker: Speaker) -> None:
-        """Let a function answer every chat for which nothing is queued.
+        """Make a function answer every chat for which nothing is queued.
 
         It gets the request and returns an item or a text.
         """
@@ -232,7 +232,7 @@ class CompletionService:
 
     @property
     def pieces_per_second(self) -> float | None:
-        """How fast the models speak, by the given clock; None: at once."""
+        """Set the speed of the models, by the given clock; None: at once."""
         return self._api.pieces_per_second
 
     @pieces_per_second.setter

@@ -10,7 +10,7 @@ from typing import Any, Literal, NoReturn
 
 @dataclass(slots=True)
 class CompletionBehaviour:
-    """How the emulated service behaves where the specification does not say; any of it may be changed at any time.
+    """The switches for every point on which the specification is silent. Each may be changed at any time.
 
     Requests:
 
@@ -30,7 +30,7 @@ class CompletionBehaviour:
 
     Errors:
 
-    * ``named_by``: the error's name stands in ``type`` (and the kind of a used up quota in ``code``), or in ``code``.
+    * ``named_by``: the error's name is in ``type`` (and the kind of a used up quota in ``code``), or in ``code``.
     * ``reset_in``: a number of ``seconds`` or a ``text`` such as ``2h 15m``; ``reset_in_place``: in the ``error``
       object or beside it in the ``body``.
     """
@@ -244,7 +244,7 @@ class EmulatedCompletion:
 
     @property
     def steps(self) -> int:
-        """How many pieces of output the model needs for it."""
+        """The number of pieces of output that the model needs for it."""
         return len(self._deltas())
 
     def body(self) -> dict[str, Any]:
