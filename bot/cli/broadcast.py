@@ -596,7 +596,7 @@ def summary(counts: Mapping[str, int]) -> str:
     """The number of a broadcast's messages by outcome, and what to do about it."""
     by_outcome = ", ".join(f"{number:,} {outcome_for_people(outcome)}" for outcome, number in sorted(counts.items()))
     goes_on = " Waiting messages are sent while a server runs." if counts.get("waiting") else ""
-    held = next((f" It was {state}: --resume goes on with it." for state in NOT_YET[2:] if counts.get(state)), "")
+    held = next((f" It was {state}: --resume continues it." for state in NOT_YET[2:] if counts.get(state)), "")
     held += " Those who missed it get it with --edit, at once or with another --at." if counts.get("missed") else ""
     why = " `bot queue` says why." if any(outcome.startswith(ATTENTION) for outcome in counts) else ""
     return f"{by_outcome or 'Nobody is in it'}.{goes_on}{held}{why}"

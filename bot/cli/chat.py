@@ -289,11 +289,11 @@ _NOT_STARTED = {
     "skipped": "You are in a flow: {flow} was not started.",
 }
 _NOT_HEARD = {
-    "waits": "{signal} is heard when a call has ended, an agent has given the conversation back, or its flow goes on.",
+    "waits": "{signal} waits until a call has ended, an agent has given the conversation back, or its flow goes on.",
     "unheard": "No step waits for {signal}: nothing has happened.",
 }
 COMMANDS = {
-    "/wait": _Command("/wait 24h", "let time pass; everything due in this time happens", _Chat.wait),
+    "/wait": _Command("/wait 24h", "skip a time; everything due in it happens", _Chat.wait),
     "/file": _Command("/file a.png", "send a file: an image, a recording, a video, a document", _Chat.file),
     "/voice": _Command("/voice two large ones", "send a voice note that says this", _Chat.voice),
     "/place": _Command("/place 38.7 -9.1 Home", "send a place on the map", _Chat.place),

@@ -184,7 +184,7 @@ def _extracted(spoken: _Spoken, language: str, before: str) -> str:
 
 
 def _file_of(folder: Folder, language: str) -> Path:
-    """The language's file: the one that is there, or that is to be made."""
+    """The language's file, which may not exist yet."""
     known: Iterator[str] = (source.path for source in folder.sources if language_of(source.path) == language)
     return folder.path / next(known, f"{LOCALES}/{language}.yml")
 

@@ -111,8 +111,8 @@ def command(
 
 
 _WHAT_MAY_HAPPEN = {
-    "same_key": "{} may have been sent already. Again under the same key, the gateway does not send it twice if it still knows the key.",
-    "may_double": "{} may have been sent already, and nothing tells the gateway that it is the same message: the contact may get it twice.",
+    "same_key": "{} may have been sent already. A retry has the same key, and the gateway sends no message twice while it knows its key.",
+    "may_double": "{} may have been sent already, and the gateway cannot recognise a retry: the contact may get it twice.",
 }
 """The warnings before messages are retried that may have been sent."""
 

@@ -9,9 +9,9 @@ from bot.cli.shared.output import echo_json
 from bot.cli.start import data_option, values_of
 
 OUTCOMES = {  # those of `bot.runtime.operator_requests`
-    "heard": "{contact} has heard {signal}.",
-    "waits": "{contact} hears {signal} when a call has ended, an agent has given the conversation back, or its flow goes on.",
-    "unheard": "{contact} waits for no {signal}: nothing has happened.",
+    "heard": "The conversation of {contact} has received {signal}.",
+    "waits": "{signal} waits: {contact} gets it when a call has ended, an agent has given the conversation back, or its flow goes on.",
+    "unheard": "No step of {contact} waits for {signal}: nothing has happened.",
     "failed": "{detail}",
 }
 

@@ -250,7 +250,7 @@ def test_a_broadcast_is_stopped_while_somebody_watches_it(
     count = re.fullmatch(r"([\d,]+) contacts will not get it\.", stopped.lines[0])
     assert stopped.code == 0 and count is not None
     assert code == 0
-    assert lines[-1].endswith(f"{count[1]} stopped. It was stopped: --resume goes on with it.")
+    assert lines[-1].endswith(f"{count[1]} stopped. It was stopped: --resume continues it.")
     assert len(bot.sent) + int(count[1].replace(",", "")) == 3000
 
 
@@ -329,7 +329,7 @@ def test_a_broadcast_with_wrong_parameters_costs_one_message_and_is_corrected(fo
     wrong = call("broadcast", "sale", folder / "people.csv", *WRONG, "--bot", folder)
     assert wrong.code == 1
     assert wrong.lines[-1] == (
-        "1 failed (132001), 2 paused. It was paused: --resume goes on with it. `bot queue` says why."
+        "1 failed (132001), 2 paused. It was paused: --resume continues it. `bot queue` says why."
     )
     assert 'the broadcast "sale: people" is paused: the gateway refuses its messages with 132001' in wrong.err
     queue = call("queue", "--bot", folder).lines

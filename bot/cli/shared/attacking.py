@@ -36,7 +36,7 @@ class Attacks:
         self._stopped: list[str] = []  # why the run with a model has
 
     def run(self, wanted: Wanted | None) -> bool:
-        """Try them, with the models that are wanted, or with the scripted one; whether all was withstood.
+        """Try the attacks with the wanted models, or with the scripted one. Returns True if the bot withstood all.
 
         Raises `bot.settings.BadSettings` and `click.UsageError`.
         """

@@ -94,7 +94,7 @@ def moments_in_words(times: Mapping[datetime, int], zone: tzinfo) -> str:
 
 
 def over_in_words(times: Mapping[datetime, int], now: datetime, late: timedelta) -> list[str]:
-    """A line about the contacts whose time is over already, if there are such: they get it at once, or not at all."""
+    """A line about the contacts whose time is over already, if there are any: they get it at once, or not at all."""
     missed = sum(count for at, count in times.items() if at < now - late)
     at_once = sum(count for at, count in times.items() if at <= now) - missed
     lines = [f"For {counted(at_once, 'contact')} that time has just passed: they get it at once."] if at_once else []

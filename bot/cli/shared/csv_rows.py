@@ -127,7 +127,7 @@ class FlowValues:
         return tuple(value for value in self.written.values() if _differs(value))
 
     def recipient(self, contact: str, filled: Sequence[str]) -> Recipient:
-        """The recipient with these texts in place of those that differ; an empty one is no value."""
+        """The recipient with these texts in place of those that differ; an empty text is no value."""
         texts = iter(filled)
         data = {name: next(texts).strip() if _differs(value) else value for name, value in self.written.items()}
         return {"contact": contact, "data": {name: value for name, value in data.items() if value != ""}}
@@ -179,7 +179,7 @@ def filled_in(text: str, cells: Mapping[str, str]) -> str:
 
 
 def header(text: str) -> dict[str, Any]:
-    """A header's parameter: a file by its address where the text is that of one, else the text itself."""
+    """A header's parameter: a file if the text is a file's address, else the text itself."""
     suffix = text.rpartition(".")[2].lower()
     kind = next((kind for kind in _LINKED if suffix in MEDIA_SUFFIXES[kind]), "")
     if kind and is_link(text):

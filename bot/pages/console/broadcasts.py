@@ -1,4 +1,4 @@
-"""The views of broadcasts: their list, and what became of one, which an operator stops and resumes."""
+"""The views of broadcasts: their list, and the results of one, which an operator can stop and resume."""
 
 from collections.abc import Mapping
 
@@ -91,10 +91,10 @@ def stop_broadcast(console: Console, user: User) -> Response:
 
 
 def resume_broadcast(console: Console, user: User) -> Response:
-    """Go on with a broadcast: its next message goes alone, then the others."""
+    """Resume a broadcast: its next message is sent alone, then the others."""
     name = request.form.get("name", "")
     answer = console.act({"do": "resume", "name": name})
-    say(f"It goes on. Contacts who will get it now: {answer['resumed']}.")
+    say(f"It is resumed. Contacts who will get it now: {answer['resumed']}.")
     if answer["to_come"]:
         say(f"Contacts who will get it at their time: {answer['to_come']}.")
     return redirect(_address(name))

@@ -1,4 +1,4 @@
-"""The console's application: its views, and what each request must get past before it reaches one."""
+"""The console's application: its views, and the checks before each request."""
 
 import logging
 import threading
@@ -57,7 +57,7 @@ BY_ITSELF = (*OPEN, "changes")
 """The routes that a page requests by itself, while its user may be away."""
 COOKIE, BROWSER_COOKIE = "bot_console", "bot_console_browser"
 BROWSER_KNOWN = timedelta(days=180)
-"""How long a browser is known in which a user has logged in."""
+"""The time for which a browser is known in which a user has logged in."""
 MOST_FORM = 1 << 20  # bytes
 MOST_STREAMS = 64
 """How many pages get changes at once.

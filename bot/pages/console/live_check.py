@@ -43,9 +43,9 @@ class LiveReport:
 
 
 class LiveCheck:
-    """Looks when it is asked to, at one thing at a time.
+    """Runs checks on request, one at a time.
 
-    ``reports`` are the last ones by the number of the version, None for the files.
+    ``reports`` are the last reports by the number of the version; None stands for the files.
     """
 
     def __init__(self, folder: Path, store: StoreAddress, clock: Clock) -> None:
@@ -61,11 +61,11 @@ class LiveCheck:
         self.reports: dict[int | None, LiveReport] = {}
 
     def looks(self, version: int | None = None) -> bool:
-        """True if it looks just now, or is about to."""
+        """True if a check is running or about to begin."""
         return version in self._threads and self._threads[version].is_alive()
 
     def begin(self, version: int | None = None) -> None:
-        """Begin to look, unless it does already."""
+        """Begin a check, unless one is running."""
         with self._lock:
             if not self.looks(version):
                 thread = threading.Thread(
@@ -75,7 +75,7 @@ class LiveCheck:
                 thread.start()
 
     def wait(self, seconds: float, version: int | None = None) -> None:
-        """Wait until it has ended, so long at most."""
+        """Wait until the check has ended, so long at most."""
         if version in self._threads:
             self._threads[version].join(seconds)
 

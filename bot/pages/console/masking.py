@@ -78,7 +78,7 @@ def _masked_message(message: ShownMessage) -> ShownMessage:
 
 
 def masked_turn(turn: ShownTurn) -> ShownTurn:
-    """Which rule took what kind of event, and which steps it led through."""
+    """A turn without its texts: only the kind of event, the rule that took it, and the steps."""
     steps = tuple(TakenStep(step.place, (), "", step.target) for step in turn.steps)
     effects = tuple(DecidedEffect(effect.words.partition(" ")[0], effect.status) for effect in turn.effects)
     rule = masked_words(mask_answers(turn.rule, HIDDEN))

@@ -79,7 +79,7 @@ def sentence(words: str) -> Markup:
 
 
 def page_asked() -> int:
-    """Which page of a list the request asks for; the first is 1."""
+    """The number of the page of a list that the request asks for; the first is 1."""
     return min(max(request.args.get("page", 1, int), 1), 1_000_000)
 
 
@@ -94,9 +94,9 @@ def reader_locale() -> Locale:
 
 
 def add_formats(app: Flask, console: Console) -> None:
-    """Let the templates use ``contact | number``, ``words | called``, ``text | private``, ``words | code``, ``words |
-    sentence``, ``at | clock``, ``date``, ``day`` and ``ago``, ``day | plain_day``, ``count | decimal``, ``share |
-    percent``.
+    """Give the templates their filters: ``contact | number``, ``words | called``, ``text | private``, ``words | code``,
+    ``words | sentence``, ``at | clock``, ``date``, ``day`` and ``ago``, ``day | plain_day``, ``count | decimal``,
+    ``share | percent``.
     """
 
     def plain_day(day: date | str) -> str:

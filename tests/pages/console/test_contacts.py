@@ -82,7 +82,7 @@ def test_a_search_that_takes_long_ends_early_says_so_and_goes_on(live: Live, mon
     monkeypatch.setattr(store_reader, "_SEARCHED_AT_ONCE", 1)
     page = live.log_in("olga", "/?find=7801")
     for _ in range(2):  # two turns are left
-        expect(page.locator("#contacts")).to_contain_text("only a part was looked through")
+        expect(page.locator("#contacts")).to_contain_text("Only a part of the")
         page.get_by_role("link", name="Further").click()
     page.get_by_role("link", name="Further").click()
     page.get_by_role("link", name="Further").click()

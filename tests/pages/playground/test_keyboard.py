@@ -166,9 +166,7 @@ def test_the_page_says_that_time_moves_for_all_contacts_also_in_a_replay(shown: 
     clock = page.get_by_role("form", name="Clock")
     expect(clock).to_have_accessible_description("moves for all contacts:")
     replay = page.get_by_role("button", name="Replay")
-    expect(replay).to_have_accessible_description(
-        "Hold this conversation again as a new contact, with the flows of now"
-    )
+    expect(replay).to_have_accessible_description("Repeat this conversation as a new contact, with the current flows")
     page.fill("#wait-for", "90m")
     clock.get_by_role("button", name="Skip", exact=True).click()
     expect(page.get_by_text("A replay skips 1 h 30 min, for all contacts.")).to_be_visible()

@@ -289,7 +289,7 @@ def test_a_picture_a_voice_note_a_file_and_a_place_are_sent(shown: Shown, tmp_pa
 def paid(shown: Shown) -> Locator:
     """A program starts the offer, and reports that it was paid; the form that starts flows."""
     page = shown.page
-    shown.open("Let something happen")
+    shown.open("Simulate an event")
     start = page.get_by_role("form", name="Start", exact=True)
     start.locator("select").select_option("offer")
     start.locator("textarea").fill("price=9")
@@ -313,7 +313,7 @@ def test_a_program_starts_a_flow_and_reports_a_signal_and_the_gateway_an_event(s
 def test_a_restarted_bot_goes_on_where_the_contact_was(shown: Shown) -> None:
     shown.write("hi")
     shown.hears("What would you like?")
-    shown.open("Let something happen")
+    shown.open("Simulate an event")
     shown.page.get_by_role("button", name="Restart the bot").click()
     shown.tap("Tea")
     shown.hears("How large?")
