@@ -14,7 +14,7 @@ from tempfile import TemporaryDirectory
 
 from playwright.sync_api import Browser, Page, sync_playwright
 
-from bot.cli.flow_reloader import BotFiles
+from bot.cli.shared.flow_reloader import BotFiles
 from bot.core.clock import MovableClock
 from bot.pages.playground.playground import Playground
 from bot.pages.playground.playground_server import PlaygroundServer
@@ -82,13 +82,13 @@ def main() -> int:
         clock = MovableClock(datetime(2030, 5, 6, 12, tzinfo=UTC), running=True)
         with Playground(program, clock, secrets={}) as playground, sync_playwright() as playwright:
             for turn in range(TURNS):
-                playground.write(playground.contacts[0], f"answer {turn}")
+                playground.write(playground.chats.contacts[0], f"answer {turn}")
                 playground.simulation.settle()
             with (
                 PlaygroundServer(playground, program, files.folder) as server,
                 playwright.chromium.launch(executable_path=chromium_path(), args=["--no-sandbox"]) as browser,
             ):
-                address = f"{server.url}contact/{playground.contacts[0]}"
+                address = f"{server.url}contact/{playground.chats.contacts[0]}"
                 found = measured(browser, address, runs)
                 whole = measured(browser, f"{address}?all=1", runs)
     for name, taken in found.items():

@@ -67,7 +67,7 @@ class Contact:
     @property
     def session(self) -> Session:
         """Where the contact is."""
-        return self.simulation.session()
+        return self.simulation.stored.session()
 
     def act(self, kind: str, seed: int) -> None:
         """Do something; the seed says what exactly. While a person has the conversation, it is often given back."""
@@ -100,12 +100,12 @@ class Contact:
         assert len(new) < NEWEST, "turns without end"
         self.turns += new
         self._seen |= {turn.event_id for turn in new}
-        for message in self.simulation.heard():
+        for message in self.simulation.phones.heard():
             note(f"    bot: {message.text[:60]!r} {list(message.choices) or ''}{message.template or ''}")
             self._said = list(message.choices) or self._said
 
     def _new(self, limit: int) -> list[TurnTraced]:
-        return [turn for turn in self.simulation.trace(limit) if turn.event_id not in self._seen]
+        return [turn for turn in self.simulation.stored.trace(limit) if turn.event_id not in self._seen]
 
     def wait(self, duration: timedelta) -> None:
         """Let time pass, and take in on the way what would be forgotten."""
@@ -123,7 +123,7 @@ class Contact:
                 return
             self.wait(DAY)
             if self._waits_for_person:
-                self.simulation.happen("conversation.resolved", {})
+                self.simulation.gateway.happen("conversation.resolved", {})
                 self.look()
 
     # The acts of a contact
@@ -206,25 +206,25 @@ class Contact:
     def _again(self, dice: Random) -> None:
         if self.simulation.emulator.counts.get("events"):
             note("again")
-            self.simulation.repeat()
+            self.simulation.gateway.repeat()
 
     def _assigned(self, dice: Random) -> None:
         note("conversation.assigned")
-        self.simulation.happen("conversation.assigned", {"agent": dice.choice(NAMES)})
+        self.simulation.gateway.happen("conversation.assigned", {"agent": dice.choice(NAMES)})
 
     def _resolved(self, dice: Random) -> None:
         note("conversation.resolved")
-        self.simulation.happen("conversation.resolved", {})
+        self.simulation.gateway.happen("conversation.resolved", {})
 
     def _event(self, dice: Random) -> None:
         events = ["contact.created", "contact.updated", "conversation.opened"]
-        if self.simulation.sent:
+        if self.simulation.phones.received:
             events += ["message.delivered", "message.read", "message.failed"]
         event = dice.choice(events)
         data = {"name": dice.choice(NAMES), "tags": dice.choice(TAGS)} if event.startswith("contact") else {}
         self.message_failed |= event == "message.failed"
         note(f"{event} {data}")
-        self.simulation.happen(event, data)
+        self.simulation.gateway.happen(event, data)
 
     def _start(self, dice: Random) -> None:
         """A program starts a flow, as one of the bot's tests says; nonsense in its data is refused."""
@@ -234,7 +234,7 @@ class Contact:
         start, busy = dice.choice(self._tried.starts), dice.choice(BUSY)
         data = dice.choice([start.data, start.data, dict.fromkeys(start.data, "x" * 2000), {"nothing_like": 1}])
         note(f"start: {start.flow} {data} {busy}")
-        self.simulation.start(start.flow, data, busy)
+        self.simulation.operator.start(start.flow, data, busy)
 
     def _fault(self, dice: Random) -> None:
         kind, count = dice.choice(FAULTS), dice.choice([1, 1, 2, 4])

@@ -33,7 +33,7 @@ from bot.services.http_client import Response
 from bot.store.sqlite_schema import migrate
 from bot.store.store_reader import StoreReader
 from bot.testing.emulator import API_KEY, Emulator, MessageTemplate
-from bot.testing.simulation.simulation import approved_templates
+from bot.testing.simulation.approved_templates import approved_templates
 from tests.talk import BOT, Talk
 
 START = datetime(2030, 5, 6, 10, 0, tzinfo=UTC)

@@ -99,7 +99,7 @@ def test_whatever_contacts_do_nothing_goes_wrong_and_nobody_is_stuck(
 
 def wrong_with(contact: Contact, records: list[LogRecord]) -> Iterator[str]:
     """Everything that has gone wrong, but for what somebody else than the bot has done."""
-    for letter in contact.simulation.dead_letters():
+    for letter in contact.simulation.stored.dead_letters():
         if not _is_others(letter, contact):
             yield f"{letter.reason}: {letter.body!r}"
     for turn in (turn for turn in contact.turns if turn.rule != "retry"):

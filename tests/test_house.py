@@ -7,6 +7,7 @@ from functools import cache
 from pathlib import Path
 
 from benchmarks.house import circles, imports, modules
+from bot.cli import COMMANDS
 
 ROOT = Path(__file__).parent.parent
 LAYERS = (
@@ -188,3 +189,9 @@ def test_a_name_of_a_file_or_a_class_stands_for_one_thing() -> None:
     ]
     assert len(named) > 100 and len(classes) > 100
     assert [name for names in (named, classes) for name, count in Counter(names).items() if count > 1] == []
+
+
+def test_each_file_of_the_command_line_is_a_command() -> None:
+    """The rest is in `cli/shared`."""
+    files = {path.stem for path in (ROOT / "bot" / "cli").glob("*.py")} - {"__init__"}
+    assert files == {*COMMANDS}

@@ -19,7 +19,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.cli.output import counted
+from bot.cli.shared.output import counted
 
 NODE_MODULES = Path(sys.prefix, "lib", "node_modules")
 YAML_LANGUAGE_SERVER = Path(sys.prefix, "bin", "yaml-language-server")

@@ -1,4 +1,4 @@
-"""The command ``bot``. Each subcommand is a module of this package with the same name, imported when it is called."""
+"""The command ``bot``. Each file of this folder is the subcommand of its name, imported when it is called."""
 
 import gc
 import importlib

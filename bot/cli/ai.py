@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from bot.cli.operate import bot_option, load_env
-from bot.cli.output import counted, echo_json
+from bot.cli.shared.operate import bot_option, load_env
+from bot.cli.shared.output import counted, echo_json
 from bot.core.text import printable
 from bot.language.source.problems import did_you_mean
 from bot.loading.folder import find_bot, read_folder

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bot.cli.contact_times import moments, moments_in_words, over_in_words, read_contacts_time, with_times
-from bot.cli.csv_rows import BodyTexts, FlowValues, Recipient, header, read_recipients
-from bot.cli.operate import (
+from bot.cli.shared.contact_times import moments, moments_in_words, over_in_words, read_contacts_time, with_times
+from bot.cli.shared.csv_rows import BodyTexts, FlowValues, Recipient, header, read_recipients
+from bot.cli.shared.operate import (
     CommandRefused,
     bot_option,
     loaded,
@@ -27,7 +27,7 @@ from bot.cli.operate import (
     used_bot,
     user_name,
 )
-from bot.cli.output import counted, echo_json
+from bot.cli.shared.output import counted, echo_json
 from bot.cli.start import values_of
 from bot.core.errors import BotError
 from bot.core.text import parameter_line, printable
@@ -218,7 +218,7 @@ def _check_options(
 
 
 def _flow_values(bot: Folder, flow: str, given: tuple[str, ...]) -> FlowValues:
-    """What the flow is started with. Raises `CommandRefused` if there is no such flow."""
+    """The data that the flow is started with. Raises `CommandRefused` if there is no such flow."""
     from bot.engine.scheduled_flows import objections
 
     library = loaded(bot).library
@@ -232,12 +232,12 @@ def _flow_values(bot: Folder, flow: str, given: tuple[str, ...]) -> FlowValues:
 
 
 def _recipients(bot: Folder, file: Path | None, where: str | None, own: BodyTexts | FlowValues) -> Sequence[Recipient]:
-    """Those of the file, or of all contacts, for whom the expression holds; how many these are is printed."""
+    """The contacts of the file, or all contacts, for whom the expression holds. Prints how many they are."""
     listed = None if file is None else read_recipients(file, own)
     if where is None:
         assert listed is not None
         return listed
-    from bot.cli.selection import select, select_from
+    from bot.cli.shared.selection import select, select_from
 
     found = select(bot, where, own) if listed is None else select_from(bot, where, listed)
     total = found.asked if listed is None else len(listed)
@@ -252,7 +252,7 @@ def _recipients(bot: Folder, file: Path | None, where: str | None, own: BodyText
 
 
 def _bound(late: timedelta | None) -> timedelta:
-    """How late a message may be sent. Raises `click.UsageError`."""
+    """Read how late a message may be sent. Raises `click.UsageError`."""
     from bot.runtime.broadcasting import LATE, LEAST_LATE
 
     if late is not None and late < LEAST_LATE:
@@ -292,9 +292,9 @@ def _begin(folder: Path | None, name: str, what: Mapping[str, Any], recipients: 
 def _edit(
     folder: Path | None, name: str, what: Mapping[str, Any], recipients: Sequence[Recipient], yes: bool, moved: bool
 ) -> None:
-    """Have a broadcast corrected. Until that is whole, and the broadcast is resumed, nothing of it is sent.
+    """Correct a broadcast. It sends nothing until all corrections are made and it is resumed.
 
-    Unless it is ``moved``, contacts who are in it keep their times.
+    Contacts who are in it keep their times, unless it is ``moved``.
     """
     if not moved:
         what = {key: value for key, value in what.items() if key not in ("at", "late")}
@@ -389,7 +389,7 @@ def _preview(folder: Path | None, what: Mapping[str, Any], recipients: Sequence[
 
 
 def _when(at: str, times: Mapping[datetime, int], zone: tzinfo) -> str:
-    """When contacts get a broadcast whose time is ``at`` on each contact's clock."""
+    """The sentence that says when contacts get a broadcast whose time is ``at`` on each contact's clock."""
     return f"At {at} on each contact's clock: {moments_in_words(times, zone)}."
 
 
@@ -402,7 +402,7 @@ def _in_words(duration: timedelta) -> str:
 def _in_chunks(
     folder: Path | None, request: Mapping[str, Any], recipients: Sequence[Recipient], total: dict[str, int]
 ) -> dict[str, int]:
-    """Have a request done for all recipients, in pieces that the server takes. Returns the sum of its answers."""
+    """Make a request for all recipients, in pieces that the server accepts. Returns the sum of its answers."""
     for chunk in _chunks(recipients):
         answer = operate(folder, {**request, "recipients": chunk})
         total = {key: number + int(answer[key]) for key, number in total.items()}
@@ -456,7 +456,10 @@ def _list(folder: Path | None, as_json: bool) -> None:
 
 
 def show(folder: Path | None, name: str, as_json: bool) -> None:
-    """Print the state of a broadcast, why messages were not sent, and what became of those that were. Raises `CommandRefused`."""
+    """Print the state of a broadcast, why messages were not sent, and what became of those that were.
+
+    Raises `CommandRefused`.
+    """
     from bot.runtime.broadcasting import why_paused
     from bot.store.broadcast_rows import ANSWERED_WITHIN, PAUSED, FlowToStart
 
@@ -520,7 +523,7 @@ def show(folder: Path | None, name: str, as_json: bool) -> None:
 
 
 def _fields(reached: "Reached | None") -> dict[str, bool | None]:
-    """What became of one message; null where it was not sent, or is not known any more."""
+    """How far one message got, by field; null if it was not sent, or is not known any more."""
     return {field: None if reached is None else getattr(reached, field) for field in REACHED_FIELDS}
 
 
@@ -540,7 +543,7 @@ def follow(ctx: click.Context, folder: Path | None, name: str, wait: bool) -> No
 
 
 def _server(folder: Path | None) -> dict[str, Any] | None:
-    """How the server that runs says it is; None where none does."""
+    """The status of the running server; None if no server runs."""
     from bot.server.local_socket import NotRunning, ask_engine
 
     try:
@@ -550,7 +553,7 @@ def _server(folder: Path | None) -> dict[str, Any] | None:
 
 
 def trouble(folder: Path | None, name: str) -> str:
-    """What prevents the server from sending a broadcast, in words; empty if nothing does."""
+    """The reason why the server does not send a broadcast, in words; empty if it does."""
     from bot.runtime.broadcasting import ALARM
 
     server = _server(folder)
@@ -565,7 +568,9 @@ def trouble(folder: Path | None, name: str) -> str:
 
 
 def _watch(folder: Path | None, store: "StoreReader", name: str) -> dict[str, int]:
-    """Show the progress until nobody waits, the server has stopped or cannot send, or Ctrl-C. Returns the state at the end."""
+    """Show the progress until nobody waits, the server has stopped or cannot send, or Ctrl-C. Returns the state at the
+    end.
+    """
     counts, why = store.outcomes(name), ""
     with click.progressbar(length=sum(counts.values()), label=name) as bar:
         try:
@@ -590,8 +595,8 @@ def _done(counts: Mapping[str, int]) -> int:
 def summary(counts: Mapping[str, int]) -> str:
     """The number of a broadcast's messages by outcome, and what to do about it."""
     by_outcome = ", ".join(f"{number:,} {outcome_for_people(outcome)}" for outcome, number in sorted(counts.items()))
-    goes_on = " What waits is sent whenever a server runs." if counts.get("waiting") else ""
-    held = next((f" It was {state}: --resume goes on with it." for state in NOT_YET[2:] if counts.get(state)), "")
+    goes_on = " Waiting messages are sent while a server runs." if counts.get("waiting") else ""
+    held = next((f" It was {state}: --resume continues it." for state in NOT_YET[2:] if counts.get(state)), "")
     held += " Those who missed it get it with --edit, at once or with another --at." if counts.get("missed") else ""
     why = " `bot queue` says why." if any(outcome.startswith(ATTENTION) for outcome in counts) else ""
     return f"{by_outcome or 'Nobody is in it'}.{goes_on}{held}{why}"

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from bot.cli.flow_reloader import BotFiles, FlowReloader, loaded_to_run, trouble_lines
-from bot.cli.operate import CommandRefused, bot_argument
-from bot.cli.output import message_lines, styled
+from bot.cli.shared.flow_reloader import BotFiles, FlowReloader, loaded_to_run, trouble_lines
+from bot.cli.shared.operate import CommandRefused, bot_argument
+from bot.cli.shared.output import message_lines, styled
 from bot.cli.start import values_of
 from bot.core.errors import BotError
 from bot.core.filetypes import END, type_of
@@ -173,7 +173,7 @@ class _Chat:
 
     def _complain(self) -> None:
         """Print the problems since the last line. In a chat no log shows them."""
-        complaints = Counter(self._simulation.complaints())
+        complaints = Counter(self._simulation.stored.complaints())
         for complaint in (complaints - self._reported).elements():
             self._screen.print(styled(f"Problem: {complaint}", fg="red"))
         self._reported = complaints
@@ -184,7 +184,7 @@ class _Chat:
         if duration is None:
             raise CommandRefused("Write how long, such as /wait 30m or /wait 24h.")
         self._simulation.wait(duration)
-        now = self._simulation.clock.now().astimezone(self._simulation.bot.timezone)
+        now = self._simulation.clock.now().astimezone(self._simulation.running.program.library.bot.timezone)
         self._screen.print(styled(f"It is {now:%A, %d %B %Y, %H:%M} now.", dim=True))
 
     def file(self, text: str) -> None:
@@ -223,16 +223,16 @@ class _Chat:
     def start(self, text: str) -> None:
         """``/start FLOW name=value``."""
         flow, data = _named(text, "Write a flow and its values, such as /start visit when=2030-05-12.")
-        self._tell(self._simulation.start(flow.removeprefix("/"), data, None), _NOT_STARTED)
+        self._tell(self._simulation.operator.start(flow.removeprefix("/"), data, None), _NOT_STARTED)
 
     def signal(self, text: str) -> None:
         """``/signal NAME name=value``."""
         signal, data = _named(text, "Write a signal and its data, such as /signal paid amount=12.")
-        self._tell(self._simulation.signal(signal, data), _NOT_HEARD)
+        self._tell(self._simulation.operator.signal(signal, data), _NOT_HEARD)
 
     def _tell(self, refusal: str, words: Mapping[str, str]) -> None:
         """Print why a start or a signal has done nothing yet; what it did is seen."""
-        answer = self._simulation.answer
+        answer = self._simulation.operator.answer
         if refusal:
             raise CommandRefused(f"The bot refuses this: {refusal}")
         if answer["outcome"] in words:
@@ -240,17 +240,21 @@ class _Chat:
 
     def variables(self, _: str) -> None:
         """``/vars``."""
-        from bot.cli.explain import session_lines
+        from bot.cli.shared.explain import session_lines
 
-        self._screen.print(*session_lines(self._simulation.session(), self._simulation.bot.timezone))
+        self._screen.print(
+            *session_lines(self._simulation.stored.session(), self._simulation.running.program.library.bot.timezone)
+        )
 
     def trace(self, _: str) -> None:
         """``/trace``: the turns since the last one."""
-        from bot.cli.explain import turn_lines
+        from bot.cli.shared.explain import turn_lines
 
-        new = [turn for turn in self._simulation.trace() if turn.event_id not in self._traced]
+        new = [turn for turn in self._simulation.stored.trace() if turn.event_id not in self._traced]
         self._traced.update(turn.event_id for turn in new)
-        lines = [line for turn in new for line in turn_lines(turn, self._simulation.bot.timezone)]
+        lines = [
+            line for turn in new for line in turn_lines(turn, self._simulation.running.program.library.bot.timezone)
+        ]
         self._screen.print(*lines or ["Nothing has happened."])
 
     def restart(self, _: str) -> None:
@@ -269,7 +273,10 @@ class _Chat:
 
 
 def _named(text: str, otherwise: str) -> tuple[str, dict[str, Any]]:
-    """``visit when=2030-05-12`` -> ``("visit", {"when": "2030-05-12"})``. Raises `CommandRefused` with the text ``otherwise``."""
+    """``visit when=2030-05-12`` -> ``("visit", {"when": "2030-05-12"})``.
+
+    Raises `CommandRefused` with the text ``otherwise``.
+    """
     try:
         name, *values = shlex.split(text)
         return name, values_of(tuple(values))
@@ -282,11 +289,11 @@ _NOT_STARTED = {
     "skipped": "You are in a flow: {flow} was not started.",
 }
 _NOT_HEARD = {
-    "waits": "{signal} is heard when a call has ended, an agent has given the conversation back, or its flow goes on.",
+    "waits": "{signal} waits until a call has ended, an agent has given the conversation back, or its flow goes on.",
     "unheard": "No step waits for {signal}: nothing has happened.",
 }
 COMMANDS = {
-    "/wait": _Command("/wait 24h", "let time pass; everything due in this time happens", _Chat.wait),
+    "/wait": _Command("/wait 24h", "skip a time; everything due in it happens", _Chat.wait),
     "/file": _Command("/file a.png", "send a file: an image, a recording, a video, a document", _Chat.file),
     "/voice": _Command("/voice two large ones", "send a voice note that says this", _Chat.voice),
     "/place": _Command("/place 38.7 -9.1 Home", "send a place on the map", _Chat.place),

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bot.cli.operate import NUMBER, bot_argument, loaded, refuse_together, store_of
-from bot.cli.output import counted, echo_json, path_from_here, place_object, styled, where
+from bot.cli.shared.operate import NUMBER, bot_argument, loaded, refuse_together, store_of
+from bot.cli.shared.output import counted, echo_json, path_from_here, place_object, styled, where
 from bot.loading.folder import Folder, NoBot, Watch, find_bot, read_folder
 from bot.store.database import StoreAddress
 
 if TYPE_CHECKING:
     from bot.checker.replaying.migration_preview import MigrationOutcome
-    from bot.cli.check_report import Report
+    from bot.cli.shared.check_report import Report
     from bot.language.flow.library import Library
     from bot.store.store_reader import StoreReader
 
@@ -27,7 +27,7 @@ def _known(ctx: click.Context, option: click.Parameter, code: str | None) -> str
     """The code to explain, which there must be."""
     if code is None:
         return None
-    from bot.cli.check_report import TITLES
+    from bot.cli.shared.check_report import TITLES
     from bot.language.source.problems import did_you_mean
 
     if code not in TITLES:
@@ -144,7 +144,7 @@ def command(
 
 def _report(path: Path, form: str) -> "Report":
     """Check, and print what was found."""
-    from bot.cli.check_report import objects, report_on, sarif, short, text
+    from bot.cli.shared.check_report import objects, report_on, sarif, short, text
 
     report = report_on(read_folder(path))
     if form == "json":
@@ -159,8 +159,11 @@ def _report(path: Path, form: str) -> "Report":
 
 
 def _explain(code: str, folder: Path | None) -> int:
-    """Print the page on a code, or explain it on what is found in a bot. Return the exit code: 1 if it is found there."""
-    from bot.cli.check_report import explained, page, report_on
+    """Print the page on a code, or explain it on what is found in a bot.
+
+    Return the exit code: 1 if it is found there.
+    """
+    from bot.cli.shared.check_report import explained, page, report_on
 
     if folder is None:
         click.echo(page(code).rstrip())
@@ -187,7 +190,7 @@ def _list_cuts(report: "Report") -> None:
 
 def _list_load(report: "Report") -> None:
     """Print the most that each flow can send."""
-    from bot.cli.check_report import lines
+    from bot.cli.shared.check_report import lines
 
     if report.loaded.program is not None:
         for line in lines(report.loaded.program.library):
@@ -196,7 +199,7 @@ def _list_load(report: "Report") -> None:
 
 def _write_tests(report: "Report", folder: Path) -> None:
     """Write the conversations that show the findings as tests."""
-    from bot.cli.counterexamples import write_tests
+    from bot.cli.shared.counterexamples import write_tests
 
     try:
         written, there = write_tests(report.findings, report.counterexamples, folder)
@@ -211,7 +214,7 @@ def _write_tests(report: "Report", folder: Path) -> None:
 
 @dataclass(slots=True)
 class Live:
-    """How many sessions share an outcome, and how many conversations continue or not.
+    """The counts of sessions by outcome, and of conversations that continue or not.
 
     ``dropped`` are sessions with a flow that has no declared fallback, and the ``unreadable`` ones: this version
     cannot read them, so they begin again.
@@ -233,8 +236,8 @@ class Live:
 
 
 def report_live(bot: Folder, store: StoreAddress, as_json: bool, number: int | None = None) -> int:
-    """Report what the files of a bot, or a published version, do to every session in a store, and return the exit code: 1 if a
-    conversation would be dropped.
+    """Report what the files of a bot, or a published version, do to every session in a store, and return the exit code:
+    1 if a conversation would be dropped.
 
     Raises `bot.store.files.StoreMissing` and `bot.store.published_versions.NoSuchVersion`.
     """
@@ -275,7 +278,7 @@ def look(library: "Library", reader: "StoreReader") -> Live:
 
 
 def live_lines(live: Live, folder: Path) -> Iterator[str]:
-    """What becomes of the conversations under way, for people."""
+    """The outcomes for the conversations under way, a line each."""
     for outcome, count in _sorted(live):
         mark = "" if outcome.mark is None else f"{where(folder, outcome.mark)}  "
         below = ", below another flow" if outcome.below else ""
@@ -306,14 +309,14 @@ def _object(live: Live, folder: Path) -> dict[str, Any]:
 
 
 def _sorted(live: Live) -> "list[tuple[MigrationOutcome, int]]":
-    """By outcome, the worst last, and by place."""
+    """The outcomes with their counts, the worst last, then by place."""
     from bot.checker.replaying.migration_preview import MigrationKind
 
     order = list(MigrationKind)
     return sorted(live.outcomes.items(), key=lambda item: (order.index(item[0].becomes), item[0].place, item[0].below))
 
 
-LOOK_SECONDS = 0.25  # a change is taken when two looks find the same
+LOOK_SECONDS = 0.25  # a change counts once two looks in a row find the same
 
 
 def watched(path: Path, report: Callable[[], object]) -> None:

@@ -11,8 +11,8 @@ from typing import Any
 
 import click
 
-from bot.cli.csv_rows import CsvRow, read_table
-from bot.cli.operate import (
+from bot.cli.shared.csv_rows import CsvRow, read_table
+from bot.cli.shared.operate import (
     Ask,
     CommandRefused,
     ask_or_do,
@@ -23,7 +23,7 @@ from bot.cli.operate import (
     store_of,
     write_whole,
 )
-from bot.cli.output import counted, echo_json
+from bot.cli.shared.output import counted, echo_json
 from bot.core.errors import BotError
 from bot.core.immutable import immutable
 from bot.core.text import guarded_cell, sender_id
@@ -288,7 +288,10 @@ def _wait_until_gone(store: StoreAddress, contact: str) -> None:
 
 
 def _erase_here(store: StoreAddress, request: dict[str, Any]) -> dict[str, Any]:
-    """Erase a contact from both parts of a store or a shard, the log first. If this is interrupted, the command can be run again."""
+    """Erase a contact from both parts of a store or a shard, the log first.
+
+    If this is interrupted, the command can be run again.
+    """
     from bot.core.clock import SystemClock
     from bot.store.engine_store import EngineStore
     from bot.store.inbox import InboxReader, InboxWriter

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from bot.cli.flow_reloader import BotFiles, FlowReloader, loaded_to_run, trouble_lines
-from bot.cli.operate import bot_argument
-from bot.cli.output import styled
+from bot.cli.shared.flow_reloader import BotFiles, FlowReloader, loaded_to_run, trouble_lines
+from bot.cli.shared.operate import bot_argument
+from bot.cli.shared.output import styled
 from bot.settings import read_model_service
 
 if TYPE_CHECKING:

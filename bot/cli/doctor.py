@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from bot.cli.operate import bot_argument, bot_as_served, env_file, load_env, reach_gateway, refuse_together
-from bot.cli.output import counted, echo_json, path_from_here, styled
+from bot.cli.shared.operate import bot_argument, bot_as_served, env_file, load_env, reach_gateway, refuse_together
+from bot.cli.shared.output import counted, echo_json, path_from_here, styled
 from bot.loading.folder import Folder, find_bot, read_folder
 from bot.settings import BadSettings, ModelService, Settings, missing_secrets, read_settings, read_store, short_secrets
 from bot.settings.setting_values import OBJECTS
@@ -74,7 +74,10 @@ def command(ctx: click.Context, folder: Path | None, url: str | None, only_serve
 
 
 def _server(bot: Folder) -> Iterator["CheckResult"]:
-    """Whether an engine answers on this machine, of each shard. Its alarms are no failure: a restart would not end them."""
+    """Check that the engine of each shard answers on this machine.
+
+    Alarms do not fail the check: a restart would not end them.
+    """
     from bot.server import local_socket
     from bot.server.doctor import fail, ok
     from bot.server.shard_requests import silent_in_words
@@ -99,7 +102,7 @@ def _show(finding: "CheckResult") -> None:
 
 
 def _lines(text: str) -> list[str]:
-    """As wide as a terminal is; one line for a program that looks for something in it."""
+    """Wrap a text to the terminal's width. Without a terminal it stays one line, so that programs can search in it."""
     if not sys.stdout.isatty():
         return [text] if text else []
     width = max(shutil.get_terminal_size().columns - INDENT, 30)
@@ -107,7 +110,7 @@ def _lines(text: str) -> list[str]:
 
 
 def _findings(bot: Folder, url: str | None) -> Iterator["CheckResult"]:
-    """Everything is looked at at once, in `SECONDS`; the findings come in the order of the documentation."""
+    """Run all checks at once, within `SECONDS`. The findings come in the order of the documentation."""
     from bot.server.doctor import Check, fail, ok, together, warn
 
     deadline = monotonic() + SECONDS
@@ -142,7 +145,10 @@ def _known(*findings: "CheckResult") -> "Check":
 
 
 def _flows(bot: Folder, loaded: "Future[Library | None]") -> Iterator["CheckResult"]:
-    """Whether the files that are served are in order. As soon as their flows load, others get them: None where they do not."""
+    """Check the served files.
+
+    ``loaded`` gets their flows as soon as they load; None if they do not.
+    """
     from bot.checker.run_rules import run_rules
     from bot.core.clock import SystemClock
     from bot.loading.program import FaultyBot, load_program
@@ -195,7 +201,9 @@ def _outside(
     url: str | None,
     deadline: float,
 ) -> Iterator["Check"]:
-    """The checks of everything that has to answer: the server, both services, the hosts of the files, the public address."""
+    """The checks of everything that has to answer: the server, both services, the hosts of the files, the public
+    address.
+    """
     from bot.core.clock import SystemClock
     from bot.server import doctor
     from bot.server.doctor import Check, fail, warn

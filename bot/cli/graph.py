@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from bot.cli.operate import loaded, refuse_together
+from bot.cli.shared.operate import loaded, refuse_together
 from bot.loading.folder import Folder, find_bot, read_folder
 
 if TYPE_CHECKING:

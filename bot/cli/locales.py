@@ -6,8 +6,8 @@ from pathlib import Path
 
 import click
 
-from bot.cli.operate import CommandRefused, bot_option
-from bot.cli.output import counted, echo_json, path_from_here, problem_lines, styled
+from bot.cli.shared.operate import CommandRefused, bot_option
+from bot.cli.shared.output import counted, echo_json, path_from_here, problem_lines, styled
 from bot.core.errors import BotError
 from bot.core.immutable import immutable
 from bot.language.flow.documents import LOCALES, Documents, language_of, read_documents
@@ -184,7 +184,7 @@ def _extracted(spoken: _Spoken, language: str, before: str) -> str:
 
 
 def _file_of(folder: Folder, language: str) -> Path:
-    """The language's file: the one that is there, or that is to be made."""
+    """The language's file, which may not exist yet."""
     known: Iterator[str] = (source.path for source in folder.sources if language_of(source.path) == language)
     return folder.path / next(known, f"{LOCALES}/{language}.yml")
 

@@ -5,8 +5,8 @@ from pathlib import Path
 import click
 
 from bot.cli.ai import model_service
-from bot.cli.operate import bot_option
-from bot.cli.output import counted, echo_json
+from bot.cli.shared.operate import bot_option
+from bot.cli.shared.output import counted, echo_json
 
 
 @click.command("models")

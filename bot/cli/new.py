@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from bot.cli.output import styled
+from bot.cli.shared.output import styled
 from bot.core.errors import BotError
 from bot.core.text import clean
 from bot.language.flow.documents import BOT_FILE

@@ -7,8 +7,16 @@ from typing import TYPE_CHECKING
 
 import click
 
-from bot.cli.operate import COMMAND_SECONDS, CommandRefused, InDoubt, ask_server, bot_argument, store_of, user_name
-from bot.cli.output import quiet_log
+from bot.cli.shared.operate import (
+    COMMAND_SECONDS,
+    CommandRefused,
+    InDoubt,
+    ask_server,
+    bot_argument,
+    store_of,
+    user_name,
+)
+from bot.cli.shared.output import quiet_log
 from bot.loading.folder import Folder, links_out
 from bot.store.database import StoreAddress, shards_of
 
@@ -42,7 +50,7 @@ def command(ctx: click.Context, folder: Path | None, note: str, no_tests: bool, 
 
     Exit code 0: it is published, or is served already. 1: there are problems, a test fails, or you said no.
     """
-    from bot.cli.check_report import report_on, text
+    from bot.cli.shared.check_report import report_on, text
     from bot.store.published_versions import already_served, newest_version
     from bot.store.store_reader import StoreReader
 
@@ -76,7 +84,10 @@ def _refuse_links_out(bot: Folder) -> None:
 
 
 def confirm_for(library: "Library", reader: "StoreReader", path: Path, yes: bool) -> None:
-    """Show what flows do to the conversations under way. Ask whether to go on if they end or move; without a terminal that is refused."""
+    """Show the effect of flows on the conversations under way.
+
+    If these end or move, ask for confirmation; without a terminal that is refused.
+    """
     from bot.cli.check import live_lines, look
 
     live = look(library, reader)
@@ -92,7 +103,9 @@ def confirm_for(library: "Library", reader: "StoreReader", path: Path, yes: bool
 
 
 def publish(store: StoreAddress, files: Folder | None, newest: "PublishedVersion | None", note: str) -> str:
-    """Have the running server publish files, or do it here if none runs; say so. ``newest`` is the version that was looked at.
+    """Publish files by the running server, or here if none runs. Returns a sentence about it.
+
+    ``newest`` is the newest version at the check.
 
     Raises `CommandRefused`, `bot.store.published_versions.PublishRefused` and `bot.store.files.StoreLocked`.
     """

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from bot.cli.operate import NUMBER, ask_server, bot_option, open_store, operate, store_of
-from bot.cli.output import counted, echo_json, local_time, styled
+from bot.cli.shared.operate import NUMBER, ask_server, bot_option, open_store, operate, store_of
+from bot.cli.shared.output import counted, echo_json, local_time, styled
 from bot.core.errors import BotError
 from bot.core.text import printable
 from bot.server.shard_requests import why_it_waits
@@ -111,10 +111,10 @@ def command(
 
 
 _WHAT_MAY_HAPPEN = {
-    "same_key": "{} may have been sent already. Again under the same key, the gateway does not send it twice if it still knows the key.",
-    "may_double": "{} may have been sent already, and nothing tells the gateway that it is the same message: the contact may get it twice.",
+    "same_key": "{} may have been sent already. A retry has the same key, and the gateway sends no message twice while it knows its key.",
+    "may_double": "{} may have been sent already, and the gateway cannot recognise a retry: the contact may get it twice.",
 }
-"""What may happen to messages that may have been sent, if they are retried."""
+"""The warnings before messages are retried that may have been sent."""
 
 
 def _is_to_be_repeated(answer: Mapping[str, list[Any]], *, yes: bool) -> bool:
@@ -160,8 +160,9 @@ def _show(folder: Path | None, limit: int, as_json: bool) -> None:
 
 
 class _Server(NamedTuple):
-    """The state of the server on the store: its alarms, and why each message waits. ``runs``: there is a server. ``silent`` are the numbers
-    of the shards whose engines do not answer.
+    """The state of the server on the store: its alarms, and why each message waits. ``runs``: there is a server.
+
+    ``silent`` are the numbers of the shards whose engines do not answer.
     """
 
     store: StoreAddress
@@ -213,7 +214,7 @@ def _event_lines(event: "PendingSend") -> Iterator[str]:
 
 
 def _why(send: "PendingSend", server: _Server) -> str:
-    """Why a message waits."""
+    """The reason why a message waits."""
     if not server.runs:
         return "it waits until a server runs: `bot serve`"
     wait = server.waits.get(str(send.id))

@@ -16,8 +16,8 @@ import click
 
 from bot.checker.replaying.differences import ReplayDifference, ReplayResult
 from bot.checker.replaying.redaction import Redaction, common_words
-from bot.cli.operate import CommandRefused, bot_option, loaded, number, span, store_of
-from bot.cli.output import counted, echo_json, local_time, place_object, quiet_log, styled, where
+from bot.cli.shared.operate import CommandRefused, bot_option, loaded, number, span, store_of
+from bot.cli.shared.output import counted, echo_json, local_time, place_object, quiet_log, styled, where
 from bot.core.text import printable
 from bot.language.flow.library import Library
 from bot.testing.conversations.transcript_run import ComparedRow, beside
@@ -43,7 +43,7 @@ def command(
     """Show what the edited bot would have said in past conversations.
 
     The contacts' messages, and the results of calls, requests and models, come from the store. Nothing is sent, called
-    or asked. Of each conversation the first difference counts; equal differences are shown once.
+    or asked. Only the first difference of each conversation counts; equal differences are shown once.
 
     \b
       $ bot replay --since 1d
@@ -96,7 +96,10 @@ _HEADS = "before", "now"
 
 @dataclass(slots=True)
 class Group:
-    """Conversations that differ in the same. ``first`` is the example, of ``contact``; the lines are fit to be shown."""
+    """Conversations with the same difference.
+
+    ``first`` is the example, of ``contact``; the lines are fit to be shown.
+    """
 
     contact: str
     first: ReplayDifference
@@ -123,12 +126,12 @@ class Tally:
 
     @property
     def differ(self) -> int:
-        """How many conversations differ."""
+        """The number of conversations that differ."""
         return sum(group.count for group in self._groups.values())
 
     @property
     def conversations(self) -> int:
-        """How many there were."""
+        """The number of all conversations."""
         return self.alike + self.differ + self.stopped.total()
 
     def add(self, contact: str, replayed: ReplayResult) -> None:
@@ -242,7 +245,7 @@ def _apart(before: tuple[str, ...], after: tuple[str, ...]) -> tuple[tuple[str, 
 
 
 def _alike(one: Iterable[str], other: Iterable[str]) -> int:
-    """How many lines both begin with."""
+    """The number of lines that both begin with."""
     count = 0
     for left, right in zip(one, other, strict=False):
         if left != right:

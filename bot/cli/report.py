@@ -8,8 +8,8 @@ from typing import Any
 
 import click
 
-from bot.cli.operate import CommandRefused, bot_option, loaded, open_store, refuse_together, span, used_bot
-from bot.cli.output import echo_json, quiet_log, styled
+from bot.cli.shared.operate import CommandRefused, bot_option, loaded, open_store, refuse_together, span, used_bot
+from bot.cli.shared.output import echo_json, quiet_log, styled
 from bot.core.turn import ANSWERED, ENTERED, WAYS
 from bot.language.source import wall_clock
 from bot.language.source.problems import did_you_mean

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from bot.cli.operate import bot_option, store_of
-from bot.cli.output import counted, echo_json
+from bot.cli.shared.operate import bot_option, store_of
+from bot.cli.shared.output import counted, echo_json
 
 if TYPE_CHECKING:
     from bot.store.store_backup import Restored

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import click
 
-from bot.cli.operate import NUMBER, CommandRefused, bot_option, loaded, store_of
-from bot.cli.output import quiet_log
 from bot.cli.publish import confirm_for, note_option, publish, yes_option
+from bot.cli.shared.operate import NUMBER, CommandRefused, bot_option, loaded, store_of
+from bot.cli.shared.output import quiet_log
 
 
 @click.command("rollback")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from bot.cli.operate import bot_argument
+from bot.cli.shared.operate import bot_argument
 from bot.loading.folder import find_bot, read_folder
 from bot.loading.program import FaultyBot, load_handlers
 

@@ -5,9 +5,9 @@ from time import monotonic, sleep
 
 import click
 
-from bot.cli.csv_rows import header
-from bot.cli.operate import bot_option, open_store, operate, phone, store_of
-from bot.cli.output import echo_json
+from bot.cli.shared.csv_rows import header
+from bot.cli.shared.operate import bot_option, open_store, operate, phone, store_of
+from bot.cli.shared.output import echo_json
 from bot.store.database import shard_of
 
 PATIENCE = 20.0  # seconds

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from bot.cli.operate import bot_argument, bot_as_served, load_env, refuse_together
+from bot.cli.shared.operate import bot_argument, bot_as_served, load_env, refuse_together
 from bot.core import telemetry
 from bot.loading.folder import Folder, find_bot, read_folder
 from bot.server.process.child import Half
@@ -20,8 +20,8 @@ log = logging.getLogger("bot.serve")
 @click.command("serve")
 @bot_argument
 @click.option("--console", is_flag=True, help="Also serve the console: pages of the live store, for those who log in.")
-@click.option("--web", is_flag=True, help="Only take events; engines on other machines answer them.")
-@click.option("--engine", is_flag=True, help="Only answer events; other machines take them.")
+@click.option("--web", is_flag=True, help="Only receive events; engines on other machines process them.")
+@click.option("--engine", is_flag=True, help="Only process events; other machines receive them.")
 @click.pass_context
 def command(ctx: click.Context, folder: Path | None, console: bool, web: bool, engine: bool) -> None:
     """Run the bot in DIR: receive the gateway's events at /webhook, and answer through the gateway.
@@ -84,7 +84,7 @@ def command(ctx: click.Context, folder: Path | None, console: bool, web: bool, e
         if console_url is not None:
             click.echo(f"Its console is at {console_url}.")
         does = (
-            "works on the events of other machines"
+            "processes the events of other machines"
             if address is None
             else f"answers at {address}{settings.webhook_path}"
         )

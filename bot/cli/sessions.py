@@ -4,8 +4,8 @@ from pathlib import Path
 
 import click
 
-from bot.cli.operate import NUMBER, CommandRefused, bot_option, number, open_store, operate
-from bot.cli.output import counted, echo_json, local_time
+from bot.cli.shared.operate import NUMBER, CommandRefused, bot_option, number, open_store, operate
+from bot.cli.shared.output import counted, echo_json, local_time
 
 RESET = "reset"
 
@@ -62,7 +62,7 @@ def _list(folder: Path | None, after: str, limit: int, as_json: bool) -> None:
 
 
 def _show(folder: Path | None, contact: str, as_json: bool) -> None:
-    from bot.cli.explain import session_lines
+    from bot.cli.shared.explain import session_lines
 
     with open_store(folder) as store:
         session = store.session(contact)

@@ -4,14 +4,14 @@ from pathlib import Path
 
 import click
 
-from bot.cli.operate import CommandRefused, bot_option, open_store, operate, phone
-from bot.cli.output import echo_json
+from bot.cli.shared.operate import CommandRefused, bot_option, open_store, operate, phone
+from bot.cli.shared.output import echo_json
 from bot.cli.start import data_option, values_of
 
 OUTCOMES = {  # those of `bot.runtime.operator_requests`
-    "heard": "{contact} has heard {signal}.",
-    "waits": "{contact} hears {signal} when a call has ended, an agent has given the conversation back, or its flow goes on.",
-    "unheard": "{contact} waits for no {signal}: nothing has happened.",
+    "heard": "The conversation of {contact} has received {signal}.",
+    "waits": "{signal} waits: {contact} gets it when a call has ended, an agent has given the conversation back, or its flow goes on.",
+    "unheard": "No step of {contact} waits for {signal}: nothing has happened.",
     "failed": "{detail}",
 }
 
@@ -26,12 +26,12 @@ OUTCOMES = {  # those of `bot.runtime.operator_requests`
 def command(
     ctx: click.Context, name: str, contact: str, data: tuple[str, ...], folder: Path | None, as_json: bool
 ) -> None:
-    """Let CONTACT's conversation hear the signal NAME, and report the result.
+    """Report the signal NAME to CONTACT's conversation, and print the result.
 
     \b
       $ bot signal paid 6281234567890 --data amount=12.50
 
-    Exit code 0: it was heard, or waits. 1: nobody waits for it, or it is wrong.
+    Exit code 0: a step took the signal, or it waits. 1: no step waits for it, or it is wrong.
     """
     contact = phone(contact)
     with open_store(folder) as store:

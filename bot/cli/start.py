@@ -6,8 +6,8 @@ from typing import Any
 
 import click
 
-from bot.cli.operate import bot_option, operate, phone
-from bot.cli.output import echo_json
+from bot.cli.shared.operate import bot_option, operate, phone
+from bot.cli.shared.output import echo_json
 from bot.core.session import BUSY
 from bot.core.text import head
 
@@ -35,7 +35,7 @@ data_option = click.option(
 @click.option(
     "--busy",
     type=click.Choice(BUSY),
-    help="What becomes of it if the contact is in a flow; without it as the flow says, else after.",
+    help="For a contact who is in a flow; default: as the flow says, else after.",
 )
 @bot_option
 @click.option("--json", "as_json", is_flag=True, help="Print an object: contact, flow, outcome, detail.")
@@ -49,7 +49,7 @@ def command(
     folder: Path | None,
     as_json: bool,
 ) -> None:
-    """Start FLOW for CONTACT, and report the result.
+    """Start FLOW for CONTACT, and print the result.
 
     A VALUE is read as the type of its variable; a value that begins with [ or { is JSON. The running server starts the
     flow; if none runs, its messages wait for the next start. If the contact has not written in the last 24 hours,

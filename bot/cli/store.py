@@ -8,8 +8,8 @@ from time import monotonic
 
 import click
 
-from bot.cli.operate import bot_option, store_at
-from bot.cli.output import counted, echo_json
+from bot.cli.shared.operate import bot_option, store_at
+from bot.cli.shared.output import counted, echo_json
 
 
 @click.group("store")
@@ -63,7 +63,7 @@ def copy(source: str, target: str, folder: Path | None, as_json: bool) -> None:
         echo_json({"tables": tables, "rows": copied.rows, "files": copied.files, "seconds": round(seconds, 3)})
         return
     rows = f"{counted(copied.rows, 'row')} in {counted(len(copied.tables), 'table')}, each compared by its hash"
-    click.echo(f"{new} has all of it: {rows}, and {counted(copied.files, 'kept file')}.")
+    click.echo(f"{new} has everything: {rows}, and {counted(copied.files, 'kept file')}.")
     click.echo(f"It took {seconds:,.1f} s, {copied.rows / seconds:,.0f} rows/s. Now set")
     if isinstance(new, PostgresAddress):
         click.echo(f"  BOT_STORE={target}" if new.password is None else f"  BOT_STORE={new}  (with its password)")
@@ -74,4 +74,4 @@ def copy(source: str, target: str, folder: Path | None, as_json: bool) -> None:
     if isinstance(new, PostgresAddress) and copied.files:
         shared = "  (a folder that all machines share)" if isinstance(new.files, Path) else ""
         click.echo(f"  BOT_FILES={new.files}{shared}")
-    click.echo(f"and start the bot. Start none on {old} any more: it would send the same messages.")
+    click.echo(f"and start the bot. Start no bot on {old} any more: it would send the same messages.")

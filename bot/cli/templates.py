@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bot.cli.operate import Ask, bot_option, pages, reach_gateway, served_bot, store_of
-from bot.cli.output import counted, echo_json, path_from_here, styled
+from bot.cli.shared.operate import Ask, bot_option, pages, reach_gateway, served_bot, store_of
+from bot.cli.shared.output import counted, echo_json, path_from_here, styled
 
 if TYPE_CHECKING:
     from bot.runtime.template_check import TemplateMisfit

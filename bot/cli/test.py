@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bot.cli.operate import bot_argument
-from bot.cli.output import (
+from bot.cli.shared.operate import bot_argument
+from bot.cli.shared.output import (
     counted,
     echo_json,
     explain,
@@ -22,7 +22,7 @@ from bot.cli.output import (
 from bot.loading.folder import Folder, find_bot, read_folder
 
 if TYPE_CHECKING:
-    from bot.cli.evaluating import Evaluations
+    from bot.cli.shared.evaluating import Evaluations
     from bot.loading.program import Program
     from bot.testing.conversations.coverage import Coverage
     from bot.testing.conversations.transcript import Transcript
@@ -117,7 +117,7 @@ def command(
     Exit code 0: all pass. 1: some fail, or the bot has problems, or no test, evaluation or attack matches, or the
     coverage is too low, or not everything could be run.
     """
-    from bot.cli.evaluating import Wanted, run_with_models
+    from bot.cli.shared.evaluating import Wanted, run_with_models
     from bot.testing.conversations.coverage import Coverage
     from bot.testing.conversations.transcript_reader import load_with_tests
 
@@ -141,7 +141,7 @@ def command(
     bot = read_folder(find_bot(folder))
     loaded = load_with_tests(bot)
     if generates:
-        from bot.cli.generating import generate, without_generated
+        from bot.cli.shared.generating import generate, without_generated
 
         loaded = without_generated(loaded)
     if loaded.program is None or loaded.problems:
@@ -153,12 +153,12 @@ def command(
         generate(bot, loaded.program, loaded.transcripts, walks=walks, seed=seed, force=force)
         return
     if attacks:
-        from bot.cli.attacking import Attacks
+        from bot.cli.shared.attacking import Attacks
 
         attacks_run = Attacks(bot, loaded.program, loaded.transcripts, name=name, seed=seed, as_json=as_json)
         ctx.exit(0 if attacks_run.run(wanted) else 1)
     if intents:
-        from bot.cli.intent_table import run_intents
+        from bot.cli.shared.intent_table import run_intents
 
         assert wanted is not None
         ctx.exit(0 if run_intents(bot, loaded.program, name, wanted, as_json) else 1)
@@ -191,7 +191,7 @@ def _run(
     bot: Folder, program: "Program", chosen: "Sequence[Transcript]", coverage: "Coverage", as_json: bool
 ) -> "tuple[_Report, Evaluations]":
     """Run tests, and evaluations with their recorded answers."""
-    from bot.cli.evaluating import Evaluations
+    from bot.cli.shared.evaluating import Evaluations
     from bot.testing.conversations.transcript_run import run
 
     evaluations = [transcript for transcript in chosen if transcript.tries is not None]

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import click
 
-from bot.cli.operate import NUMBER, CommandRefused, bot_option, number, open_store
-from bot.cli.output import echo_json
+from bot.cli.shared.operate import NUMBER, CommandRefused, bot_option, number, open_store
+from bot.cli.shared.output import echo_json
 
 
 @click.command("trace")
@@ -24,7 +24,7 @@ def command(contact: str, folder: Path | None, limit: int, as_json: bool) -> Non
 
     Exit code 0: success. 1: there is no store yet, or no turn of the contact is kept.
     """
-    from bot.cli.explain import turn_lines
+    from bot.cli.shared.explain import turn_lines
 
     with open_store(folder) as store:
         turns = store.trace(number(contact), limit)

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import click
 
-from bot.cli.operate import bot_option, open_store, span
-from bot.cli.output import echo_json
+from bot.cli.shared.operate import bot_option, open_store, span
+from bot.cli.shared.output import echo_json
 from bot.language.source import wall_clock
 from bot.store.engine_tables import USAGE_BY
 

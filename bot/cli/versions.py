@@ -8,8 +8,8 @@ from pathlib import Path
 
 import click
 
-from bot.cli.operate import NUMBER, bot_option, store_of
-from bot.cli.output import echo_json, local_time, styled
+from bot.cli.shared.operate import NUMBER, bot_option, store_of
+from bot.cli.shared.output import echo_json, local_time, styled
 from bot.loading.folder import Folder
 
 

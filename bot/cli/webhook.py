@@ -13,8 +13,8 @@ from urllib.parse import urlsplit
 import click
 from dotenv import dotenv_values, set_key
 
-from bot.cli.operate import Answer, CommandRefused, bot_option, env_file, gateway, store_of, write_whole
-from bot.cli.output import counted, echo_json, local_time, styled
+from bot.cli.shared.operate import Answer, CommandRefused, bot_option, env_file, gateway, store_of, write_whole
+from bot.cli.shared.output import counted, echo_json, local_time, styled
 from bot.core.errors import BotError
 from bot.core.events import EVENTS
 from bot.services.gateway.gateway_account import SECRET
@@ -89,7 +89,7 @@ def register(
         write_setting(file, VARIABLE, _in_front(registered["secret"], known))
     if file is not None and not all(map(_is_usable, known.secrets)):
         click.echo(
-            "A secret that was there is left out, since it is too short: its webhook's events are refused.", err=True
+            "An existing secret was left out, because it is too short: events signed with it are refused.", err=True
         )
     for line in _left_to_do(registered, known.path, file, outside):
         click.echo(line, err=True)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.cli.check_report import report_on
+from bot.cli.shared.check_report import report_on
 from bot.language.flow.documents import Source
 from bot.language.source.problems import CODES
 from bot.loading.folder import Folder, read_folder

@@ -10,7 +10,7 @@ from typing import Literal
 import pytest
 
 from bot.cli.broadcast import trouble
-from bot.cli.operate import user_name
+from bot.cli.shared.operate import user_name
 from bot.core.clock import MovableClock
 from bot.store.commit import Commit
 from bot.store.engine_store import EngineStore
@@ -208,7 +208,7 @@ def test_a_header_that_is_not_filled_is_only_perhaps_wrong(folder: Path, bot: Ke
 def test_when_nothing_can_be_sent_at_all_it_says_why_and_ends(folder: Path, bot: Kept) -> None:
     bot.emulator.faults.add("unauthorized")
     code, lines, err = broadcast(folder, "--yes")
-    assert (code, lines[-1]) == (0, "3 waiting. What waits is sent whenever a server runs.")
+    assert (code, lines[-1]) == (0, "3 waiting. Waiting messages are sent while a server runs.")
     assert "sale could not be checked against the gateway's list: " in err
     assert "The first message will show whether it is correct: the others wait for it." in err
     assert "nothing can be sent until this is put right" in err
@@ -250,7 +250,7 @@ def test_a_broadcast_is_stopped_while_somebody_watches_it(
     count = re.fullmatch(r"([\d,]+) contacts will not get it\.", stopped.lines[0])
     assert stopped.code == 0 and count is not None
     assert code == 0
-    assert lines[-1].endswith(f"{count[1]} stopped. It was stopped: --resume goes on with it.")
+    assert lines[-1].endswith(f"{count[1]} stopped. It was stopped: --resume continues it.")
     assert len(bot.sent) + int(count[1].replace(",", "")) == 3000
 
 
@@ -329,7 +329,7 @@ def test_a_broadcast_with_wrong_parameters_costs_one_message_and_is_corrected(fo
     wrong = call("broadcast", "sale", folder / "people.csv", *WRONG, "--bot", folder)
     assert wrong.code == 1
     assert wrong.lines[-1] == (
-        "1 failed (132001), 2 paused. It was paused: --resume goes on with it. `bot queue` says why."
+        "1 failed (132001), 2 paused. It was paused: --resume continues it. `bot queue` says why."
     )
     assert 'the broadcast "sale: people" is paused: the gateway refuses its messages with 132001' in wrong.err
     queue = call("queue", "--bot", folder).lines
@@ -428,7 +428,7 @@ def test_a_broadcast_that_is_not_there_is_neither_shown_nor_corrected(folder: Pa
     [
         ("name,share\nAnn,1\n", ':1: there is no column "phone"'),
         ("phone,name,share\nAnn,Ann,1\n", ':2: "Ann" is no phone number'),
-        ("phone,name,share\n62812345678,Ann,1\n62812345678,Bo,1\n", ":3: 62812345678 stands in line 2 already"),
+        ("phone,name,share\n62812345678,Ann,1\n62812345678,Bo,1\n", ":3: 62812345678 is in line 2 already"),
         ("phone,name,share\n62812345678,,1\n", ":2: parameter 1 is empty"),
         ("phone,name,share\n62812345678,Ann,1,2\n", ":2: there are more cells than columns"),
         ("phone,name\n62812345678,Ann\n", '--body names a column "share", which is not there (there are: name)'),
@@ -546,7 +546,7 @@ def test_a_message_is_a_text_or_a_template(folder: Path, arguments: tuple[str, .
     ],
 )
 def test_a_header_that_is_the_address_of_a_file_is_that_file(header: str, parameter: dict[str, object]) -> None:
-    from bot.cli.csv_rows import header as read
+    from bot.cli.shared.csv_rows import header as read
 
     assert read(header) == parameter
 

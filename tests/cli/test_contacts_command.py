@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.cli import operate
+from bot.cli.shared import operate
 from bot.core.errors import BotError
 from bot.server.local_socket import LocalServer
 from bot.services.gateway.gateway_client import Gateway
@@ -116,7 +116,7 @@ def test_a_push_reads_what_a_spreadsheet_saves(bot: Path) -> None:
         ("phone,mail\n", ['1: there is no use for a column "mail" (did you mean "email"?)']),
         (f"phone\n081234\n{ANN}\n{ANN}\n6.28E+12\n", [
             '2: "081234" is no phone number (digits with the country code; format the column as text)',
-            f"4: {ANN} stands in line 3 already",
+            f"4: {ANN} is in line 3 already",
             '5: "6.28E+12" is no phone number (digits with the country code; format the column as text)',
         ]),
         (f"phone,name\n{ANN},Ann,x\n", ["2: there are more cells than columns"]),

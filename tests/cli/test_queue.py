@@ -182,9 +182,7 @@ def test_a_repetition_that_is_refused_since_its_key_is_used_may_have_been_sent(u
 def test_a_retry_says_what_may_arrive_twice_and_asks(unclear: Path) -> None:
     told = call("queue", "retry", "1", "--bot", unclear, stdin="n\n")
     assert told.out == "To be sent again: 0 messages.\n"
-    assert told.err.startswith(
-        "1 message may have been sent already, and nothing tells the gateway that it is the same"
-    )
+    assert told.err.startswith("1 message may have been sent already, and the gateway cannot recognise a retry: the")
     assert letters(unclear) == [1]
     with kept(unclear, server=True) as bot:
         bot.emulator.open_window(CONTACT)

@@ -110,7 +110,7 @@ def test_the_progress_of_a_broadcast_ends_where_a_shard_has_no_engine(divided: D
         gateway.templates.add(MessageTemplate("hello", body="Hello"))
         code, said = divided.call("broadcast", "hello", str(contacts), "--name", "spring", "--yes")
     assert code == 0 and "3 added, 0 known, 0 opted out." in said and "the engine of shard 1 does not answer" in said
-    assert "What waits is sent whenever a server runs." in said
+    assert "Waiting messages are sent while a server runs." in said
     with divided.engines(1) as gateway:
         gateway.templates.add(MessageTemplate("hello", body="Hello"))
         assert gateway.wait_until(lambda: [sent.to for sent in gateway.sent] == [BEN], PATIENCE)

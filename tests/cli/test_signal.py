@@ -37,7 +37,7 @@ def test_a_signal_is_heard_by_the_step_that_waits_for_it(folder: Path) -> None:
     assert json.loads(heard.out) == {"contact": CONTACT, "signal": "sold_out", "outcome": "heard", "detail": ""}
     assert "signal sold_out by bot signal" in call("trace", CONTACT, "--bot", folder, "-n", "1").out
     unheard = call("signal", "sold_out", CONTACT, "--bot", folder)
-    assert (unheard.code, unheard.err) == (1, f"{CONTACT} waits for no sold_out: nothing has happened.\n")
+    assert (unheard.code, unheard.err) == (1, f"No step of {CONTACT} waits for sold_out: nothing has happened.\n")
 
 
 @pytest.mark.parametrize(

@@ -65,7 +65,7 @@ def test_a_bot_goes_on_in_a_database_and_then_in_a_file_again(
         monkeypatch.setenv("BOT_FILES", str(shared))
         copied = call("store", "copy", tmp_path / "bot.db", made.url, "--bot", tmp_path)
         assert copied.code == 0, copied.err
-        assert f"{database} has all of it: " in copied.out and "and 2 kept files." in copied.out
+        assert f"{database} has everything: " in copied.out and "and 2 kept files." in copied.out
         assert f"  BOT_STORE={made.url}\n  BOT_FILES={shared}" in copied.out
         shutil.rmtree(tmp_path / "bot.files")
         with kept(tmp_path, at=database, start=START + timedelta(minutes=10)) as bot:

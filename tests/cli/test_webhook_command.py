@@ -57,7 +57,7 @@ def test_the_secret_is_written_in_front_of_the_old_one_and_nothing_else_changes(
 def test_a_secret_that_was_too_short_is_replaced_and_that_is_said(bot: Path, gateway: Emulator, file: Path) -> None:
     file.write_text("BOT_WEBHOOK_SECRET=short\n")
     shown = call("webhook", "register", URL, "--bot", bot, "--write-env")
-    assert shown.code == 0 and shown.err.startswith("A secret that was there is left out, since it is too short")
+    assert shown.code == 0 and shown.err.startswith("An existing secret was left out, because it is too short")
     assert dotenv_values(file) == {"BOT_WEBHOOK_SECRET": registered(gateway)[0][2]}
 
 

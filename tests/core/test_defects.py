@@ -14,7 +14,7 @@ from unittest.mock import patch
 import pytest
 from flask import Flask
 
-from bot.cli.flow_reloader import BotFiles, FlowReloader
+from bot.cli.shared.flow_reloader import BotFiles, FlowReloader
 from bot.core import defects
 from bot.core.alarms import Alarms
 from bot.core.clock import MovableClock, Timekeeper
@@ -166,7 +166,7 @@ THREADS: dict[str, tuple[str, Begin, bool]] = {
     ),
     "local": ("bot.server.local_socket:LocalServer._accept", local_server, True),
     "pages": ("bot.pages.shared.page_server:_Server.service_actions", page_server, True),
-    "reload": ("bot.cli.flow_reloader:FlowReloader._watch", reloader, True),
+    "reload": ("bot.cli.shared.flow_reloader:FlowReloader._watch", reloader, True),
     # these concern nobody else
     "local client": ("bot.server.local_socket:LocalServer._reply", local_server, False),
     "name look-up": (

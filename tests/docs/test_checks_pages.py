@@ -9,7 +9,7 @@ import pytest
 
 from bot.checker import rules
 from bot.checker.rules.yaml_comments import NEEDLESS, UNREASONED
-from bot.cli.check_report import TITLES, page, report_on
+from bot.cli.shared.check_report import TITLES, page, report_on
 from bot.language.flow.documents import Source
 from bot.language.source.problems import CODES
 from bot.language.source.yaml_tree import MAX_BYTES

@@ -62,7 +62,7 @@ def simulation(tmp_path: Path) -> Iterator[Simulation]:
 def said(simulation: Simulation, *texts: str) -> list[str]:
     for text in texts:
         simulation.user(text)
-    return [message.text for message in simulation.heard()]
+    return [message.text for message in simulation.phones.heard()]
 
 
 def test_its_flow_can_be_talked_with(simulation: Simulation) -> None:

@@ -31,7 +31,7 @@ from bot.store.inbox import InboxReader
 from bot.store.sqlite_schema import migrate
 from bot.store.store_reader import StoreReader
 from bot.testing.emulator.emulator import Emulator
-from bot.testing.simulation.simulation import RunningBot
+from bot.testing.simulation.running_bot import RunningBot
 from tests.cli.terminal import call
 from tests.patience import PATIENCE
 from tests.ports import reserved_port

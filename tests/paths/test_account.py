@@ -44,14 +44,14 @@ def test_a_tag_reaches_the_gateway_and_its_echo_starts_no_circle(simulation: Sim
     simulation.user("hi")
     contact = emulator.contact(simulation.contact)
     assert (contact["tags"], contact["name"]) == (["old", "vip"], simulation.contact)
-    assert simulation.session().tags == ("old", "vip")
-    put = [effect for turn in simulation.trace() for effect in turn.effects if isinstance(effect, PutContact)]
+    assert simulation.stored.session().tags == ("old", "vip")
+    put = [effect for turn in simulation.stored.trace() for effect in turn.effects if isinstance(effect, PutContact)]
     assert [effect.tags for effect in put] == [("old", "vip")]
-    echoes = [turn for turn in simulation.trace() if isinstance(turn.event, ContactChanged)]
+    echoes = [turn for turn in simulation.stored.trace() if isinstance(turn.event, ContactChanged)]
     assert len(echoes) == 2
     assert emulator.unknown_fields == set()
     assert emulator.counts.get("answered 422", 0) == 0, "a name is required, and the number is one"
-    assert simulation.dead_letters() == []
+    assert simulation.stored.dead_letters() == []
 
 
 @pytest.mark.parametrize("first", [True, False], ids=["before the answer", "after it"])
@@ -62,11 +62,11 @@ def test_a_message_that_fails_is_seen_whenever_and_however_it_is_told(
     behaviour = simulation.emulator.behaviour
     behaviour.statuses, behaviour.statuses_first, behaviour.status_payload = ("sent", "failed"), first, shape
     simulation.user("hi")
-    assert [letter.what for letter in simulation.dead_letters()] == ["send", "send"]
-    assert all("WHATSAPP_SEND_FAILED" in letter.reason for letter in simulation.dead_letters())
-    ended = [turn.event for turn in simulation.trace() if isinstance(turn.event, SendEnded)]
+    assert [letter.what for letter in simulation.stored.dead_letters()] == ["send", "send"]
+    assert all("WHATSAPP_SEND_FAILED" in letter.reason for letter in simulation.stored.dead_letters())
+    ended = [turn.event for turn in simulation.stored.trace() if isinstance(turn.event, SendEnded)]
     assert [event.outcome for event in ended] == ["refused", "refused"]
-    statuses = [status.name for turn in simulation.trace() for status in turn.statuses if status is not None]
+    statuses = [status.name for turn in simulation.stored.trace() for status in turn.statuses if status is not None]
     assert statuses == ["failed", "failed"]
 
 
@@ -80,4 +80,4 @@ def test_an_event_with_nothing_but_the_gateways_id_has_the_contact_read_again(si
     simulation.user("hi")
     contact = simulation.emulator.contact(simulation.contact)
     assert (contact["name"], contact["tags"]) == ("Ann", ["vip", "gold"])
-    assert simulation.dead_letters() == []
+    assert simulation.stored.dead_letters() == []

@@ -106,7 +106,7 @@ def program_in(folder: Path, flow: str = FLOW, facts: str = FACTS) -> Program:
 
 
 def said(simulation: Simulation) -> list[str]:
-    return [message.text for message in simulation.heard()]
+    return [message.text for message in simulation.phones.heard()]
 
 
 def asked(service: CompletionService) -> list[list[str]]:
@@ -159,7 +159,7 @@ def flood(simulation: Simulation, model: Held, *texts: str) -> None:
     for text in others:
         simulation.emulator.receive(simulation.contact, text)
     assert simulation.emulator.wait_until(simulation.emulator.idle)
-    until(lambda: simulation.session().frames[-1].parked_messages == len(others))
+    until(lambda: simulation.stored.session().frames[-1].parked_messages == len(others))
 
 
 def test_a_contact_who_writes_fifty_messages_while_the_model_works_costs_two_requests(
@@ -173,11 +173,11 @@ def test_a_contact_who_writes_fifty_messages_while_the_model_works_costs_two_req
     simulation.settle()
     assert said(simulation) == ["Answer 1.", "That is all of 1.", "Answer 2.", "That is all of 2."]
     assert [texts[-1] for texts in asked(service)] == ["one", "\n".join(others)]
-    (question,) = (turn.event for turn in simulation.all_turns() if getattr(turn.event, "together", ()))
+    (question,) = (turn.event for turn in simulation.stored.all_turns() if getattr(turn.event, "together", ()))
     assert isinstance(question, MessageReceived)
-    kept = [turn.event for turn in simulation.all_turns() if turn.rule == "kept until the model has answered"]
+    kept = [turn.event for turn in simulation.stored.all_turns() if turn.rule == "kept until the model has answered"]
     assert question.together == tuple(event.id for event in kept if isinstance(event, MessageReceived))
-    assert simulation.dead_letters() == []
+    assert simulation.stored.dead_letters() == []
 
 
 def test_what_came_meanwhile_outlives_the_process(start: Start, service: CompletionService) -> None:
@@ -190,7 +190,7 @@ def test_what_came_meanwhile_outlives_the_process(start: Start, service: Complet
     assert asked(service)[-1][-1] == "two\nthree"
     simulation.user("four")
     assert asked(service)[-1][-1] == "four"
-    assert simulation.dead_letters() == []
+    assert simulation.stored.dead_letters() == []
 
 
 def test_what_came_meanwhile_is_taken_in_order_by_what_an_edit_leads_to(
@@ -204,7 +204,7 @@ def test_what_came_meanwhile_is_taken_in_order_by_what_an_edit_leads_to(
     model.let()
     simulation.settle()
     assert said(simulation) == ["Plain two.", "Plain three."]
-    assert simulation.dead_letters() == []
+    assert simulation.stored.dead_letters() == []
 
 
 def test_a_word_is_heard_at_once_and_what_came_before_it_is_seen_to_be_left(
@@ -214,12 +214,12 @@ def test_a_word_is_heard_at_once_and_what_came_before_it_is_seen_to_be_left(
     model = Held(service)
     flood(simulation, model, "one", "two")
     simulation.emulator.receive(simulation.contact, "stop")
-    until(lambda: simulation.session().frame is None)
+    until(lambda: simulation.stored.session().frame is None)
     model.let()
     simulation.settle()
     assert said(simulation) == ["Bye!"]
     assert model.asked == 1
-    (left,) = (turn for turn in simulation.trace() if turn.rule == "dropped")
+    (left,) = (turn for turn in simulation.stored.trace() if turn.rule == "dropped")
     assert isinstance(left.event, dict)
     assert (left.event["dropped"].text, left.notes) == ("two", ["the contact has gone elsewhere since"])
 
@@ -238,7 +238,7 @@ def test_what_came_while_a_message_was_sorted_is_one_further_question_too(
     model.let()
     simulation.settle()
     assert [texts[-1] for texts in asked(service)] == ["one", "one", "two\nthree"]
-    assert simulation.dead_letters() == []
+    assert simulation.stored.dead_letters() == []
 
 
 def test_with_merge_it_is_taken_along_and_only_the_new_answer_is_sent(start: Start, service: CompletionService) -> None:
@@ -272,7 +272,7 @@ def test_an_exception_that_a_handler_does_not_declare_stays_in_the_trace(
     simulation.user("ship it")
     assert service.requests()[1].body["messages"][-1]["content"] == "Failed: error"
     assert said(simulation) == ["Not now."], "an address that nobody gave it"
-    assert any("admin:s3cret" in str(turn.event) for turn in simulation.trace())
+    assert any("admin:s3cret" in str(turn.event) for turn in simulation.stored.trace())
 
 
 def test_a_contact_is_asked_about_all_that_is_done_and_the_exit_waits_for_it(
@@ -286,7 +286,7 @@ def test_a_contact_is_asked_about_all_that_is_done_and_the_exit_waits_for_it(
     simulation.tap("Yes")
     assert said(simulation) == ["Bye, 7."]
     assert len(service.requests()) == 1
-    assert simulation.dead_letters() == []
+    assert simulation.stored.dead_letters() == []
 
 
 def test_a_handler_has_one_key_for_equal_calls_of_a_turn_and_another_for_each_other_call(
@@ -327,7 +327,7 @@ def test_a_service_that_fails_twice_and_then_works_answers_late_but_once(
     simulation.wait(timedelta(seconds=10))
     assert said(simulation) == ["Here I am."]
     assert len(service.requests()) == 3
-    tries = [turn for turn in simulation.trace() if turn.rule == "retry"]
+    tries = [turn for turn in simulation.stored.trace() if turn.rule == "retry"]
     assert [(turn.event, len(turn.notes)) for turn in tries] == [({"call": "a model", "try": n}, 1) for n in (1, 2)]
     assert all(turn.notes[0].startswith('model "acme/swift": provider_error: ') for turn in tries)
 
@@ -340,7 +340,7 @@ def test_thoughts_that_the_model_closes_without_having_opened_them_are_sent_once
     for _ in range(2):
         service.say("They greet.\n\nHm.\n\nI greet, too.</think>\n\nHello.", chunks=2)
         simulation.user("hi")
-        answers.append((said(simulation), event_in_words(simulation.trace()[-1].event)))
+        answers.append((said(simulation), event_in_words(simulation.stored.trace()[-1].event)))
     assert [texts for texts, _ in answers] == [["They greet.", "Hm.", "Hello."], ["Hello."]]
     assert answers[0][1].endswith("(paragraphs that were sent and turned out to be thoughts: 2)")
     assert answers[1][1].endswith("tokens")
@@ -354,7 +354,7 @@ def test_the_second_model_answers_in_place_of_the_first(start: Start, service: C
     simulation.user("hi")
     assert said(simulation) == ["The wise one here."]
     assert [seen.body["model"] for seen in service.requests()] == ["acme/swift", "acme/wise"]
-    assert simulation.dead_letters() == []
+    assert simulation.stored.dead_letters() == []
 
 
 def test_a_model_without_tools_notes_and_leaves_in_words(start: Start, service: CompletionService) -> None:
@@ -436,7 +436,7 @@ def test_odd_characters_of_a_model_are_no_reason_for_silence(
     service.send(200, f"data: {json.dumps(chunk)}\n\ndata: [DONE]\n\n".encode(), "text/event-stream")
     simulation.user("hi")
     assert len(said(simulation)) == 1
-    assert simulation.dead_letters() == []
+    assert simulation.stored.dead_letters() == []
     simulation.user("and?")
     assert len(said(simulation)) == 1
 
@@ -453,7 +453,7 @@ def test_odd_characters_in_the_arguments_of_a_call_are_no_reason_either(
     service.say("Noted.")
     simulation.user("hi")
     assert said(simulation) == ["Noted."]
-    assert simulation.dead_letters() == []
+    assert simulation.stored.dead_letters() == []
 
 
 def test_a_budget_that_is_used_up_is_a_transition_and_is_there_again_the_next_day(
@@ -482,7 +482,7 @@ def test_an_agent_who_takes_over_while_the_model_works_is_not_talked_over(
     model.wait_until_asked()
     simulation.emulator.receive(simulation.contact, "two")
     simulation.emulator.assign(simulation.contact)
-    until(lambda: simulation.session().agent)
+    until(lambda: simulation.stored.session().agent)
     model.let()
     simulation.settle()
     assert said(simulation) == []
@@ -490,7 +490,7 @@ def test_an_agent_who_takes_over_while_the_model_works_is_not_talked_over(
     simulation.user("three")
     assert said(simulation) == ["Answer 2.", "That is all of 2."]
     assert asked(service)[-1] == ["one", "three"]
-    assert simulation.dead_letters() == []
+    assert simulation.stored.dead_letters() == []
 
 
 def test_flows_facts_and_handlers_may_change_while_the_model_works(
@@ -525,7 +525,7 @@ def test_a_step_that_an_edit_takes_away_while_the_model_works_ends_in_words_or_n
     model.let()
     simulation.settle()
     assert said(simulation) == ["Plain."]
-    assert simulation.dead_letters() == []
+    assert simulation.stored.dead_letters() == []
 
 
 def test_what_a_moderator_refuses_reaches_nobody_is_traced_and_is_forgotten(
@@ -539,7 +539,7 @@ def test_what_a_moderator_refuses_reaches_nobody_is_traced_and_is_forgotten(
         simulation.user(text)
     assert said(simulation) == ["Let us stay polite.", "Hello.", "You are", "Let us stay polite.", "Yes."]
     assert asked(service) == [["hi"], ["are you open?"]]
-    notes = [note for turn in simulation.all_turns() for note in turn.notes]
+    notes = [note for turn in simulation.stored.all_turns() for note in turn.notes]
     assert notes == [
         'main/talk: unsafe: moderate: "shop.polite" refused what the model was to read',
         'main/talk: unsafe: moderate: "shop.polite" refused what the model said',
@@ -572,7 +572,7 @@ def test_hostile_texts_are_read_by_an_obedient_model_and_nothing_else_happens(
         assert OTHER not in " ".join(heard.split()).replace(" ".join(text.split()), "")  # which the model repeats
         assert "evil" not in heard
         assert not leaks(heard, instructions)
-        assert simulation.session().contact == simulation.contact
+        assert simulation.stored.session().contact == simulation.contact
     for seen in service.requests():
         system, *others = seen.body["messages"]
         assert not any(text in system["content"] for text in TEXTS[::20])
@@ -608,14 +608,14 @@ def test_no_contact_costs_more_than_is_said_whatever_it_writes_and_a_model_answe
     service.answer_with(hostile)
     for _ in range(30):
         simulation.user("\u4f60" * 4096)
-    used = simulation._reader.used(simulation.contact, START - timedelta(hours=1))
-    made = sum("CallEnded" in str(turn) and "orders.count" in str(turn) for turn in simulation.all_turns())
+    used = simulation.stored.reader.used(simulation.contact, START - timedelta(hours=1))
+    made = sum("CallEnded" in str(turn) and "orders.count" in str(turn) for turn in simulation.stored.all_turns())
     assert load.tokens is not None and load.requests is not None and load.calls is not None
     assert 9_000 <= used <= load.tokens
     assert 0 < len(service.requests()) <= load.requests
     assert made <= load.calls
     assert said(simulation)[-1] == "No more today."
-    assert simulation.dead_letters() == []
+    assert simulation.stored.dead_letters() == []
 
 
 def in_one_event(calls: list[dict[str, Any]]) -> RawAnswer:

@@ -46,7 +46,7 @@ def simulation(tmp_path: Path) -> Iterator[Simulation]:
 
 
 def said(simulation: Simulation) -> list[str]:
-    return [message.text for message in simulation.heard()]
+    return [message.text for message in simulation.phones.heard()]
 
 
 def running(simulation: Simulation, by: timedelta) -> None:
@@ -55,9 +55,9 @@ def running(simulation: Simulation, by: timedelta) -> None:
 
 
 def down(simulation: Simulation, by: timedelta) -> None:
-    simulation._running._stop()
+    simulation.running._stop()
     simulation.clock.step(by)
-    simulation._running._start()
+    simulation.running._start()
     simulation.settle()
 
 

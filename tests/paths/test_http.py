@@ -58,7 +58,7 @@ def asked(chat: Simulation, text: str = "blue shoes") -> str:
     """The last thing that is said to somebody who looks for something."""
     chat.user("hi")
     chat.user(text)
-    return chat.heard()[-1].text
+    return chat.phones.heard()[-1].text
 
 
 def test_what_a_service_found_is_told(chat: Simulation, search: Peer) -> None:
@@ -78,7 +78,7 @@ def test_a_service_that_has_hiccups_is_asked_again(chat: Simulation, search: Pee
     search.answers(reset, answer(503, b"", {"Retry-After": "2"}), answer(200, {"items": []}, JSON))
     assert asked(chat) == "What do you look for?"
     chat.wait(MINUTE)
-    assert chat.heard()[-1].text == "0 found."
+    assert chat.phones.heard()[-1].text == "0 found."
     assert len(search.requests) == 3
 
 
@@ -93,7 +93,7 @@ def test_what_was_found_lately_is_not_asked_for_again(chat: Simulation, search: 
 def test_more_than_a_variable_holds_is_a_failure_and_the_trace_says_why(chat: Simulation, search: Peer) -> None:
     search.answers(answer(200, {"items": list(range(4))}, JSON))
     assert asked(chat) == "Not now (200)."
-    notes = [note for turn in chat.trace() for note in turn.notes]
+    notes = [note for turn in chat.stored.trace() for note in turn.notes]
     assert notes == ["main/find: mismatch: it has 4 elements, 3 are allowed"]
 
 
@@ -103,4 +103,4 @@ def test_what_the_contact_writes_meanwhile_is_taken_afterwards(chat: Simulation,
     chat.emulator.receive(chat.contact, "shoes")
     chat.emulator.receive(chat.contact, "thanks")
     chat.settle()
-    assert [message.text for message in chat.heard()][-2:] == ["1 found.", "What do you look for?"]
+    assert [message.text for message in chat.phones.heard()][-2:] == ["1 found.", "What do you look for?"]

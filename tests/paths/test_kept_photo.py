@@ -44,14 +44,14 @@ def chat(tmp_path: Path) -> Iterator[Simulation]:
     program = load_program(read_folder(make_bot(tmp_path, FLOWS, HANDLERS, bot=BOT)))
     with Simulation(program, MovableClock(START)) as simulation:
         simulation.user("hi")
-        simulation.heard()
+        simulation.phones.heard()
         yield simulation
 
 
 def sends(chat: Simulation, kind: str = "image", caption: str | None = None) -> list[str]:
     chat.emulator.receive(chat.contact, caption, kind=kind)
     chat.settle()
-    return [message.text for message in chat.heard()]
+    return [message.text for message in chat.phones.heard()]
 
 
 def test_a_handler_reads_the_photo_that_the_contact_sent(chat: Simulation) -> None:
@@ -80,7 +80,7 @@ def test_what_only_calls_itself_a_photo_is_not_kept(chat: Simulation) -> None:
 def test_a_photo_that_is_gone_is_not_waited_for(chat: Simulation) -> None:
     del chat.emulator.media["image"]
     assert sends(chat) == ["I could not get it."]
-    assert "127.0.0.1 answered 404" in " ".join(chat.complaints())
+    assert "127.0.0.1 answered 404" in " ".join(chat.stored.complaints())
 
 
 def test_what_the_contact_writes_meanwhile_is_taken_after_the_photo(chat: Simulation) -> None:
@@ -88,4 +88,4 @@ def test_what_the_contact_writes_meanwhile_is_taken_after_the_photo(chat: Simula
     chat.emulator.receive(chat.contact, "hello?")
     chat.settle()
     size = len(chat.emulator.media["image"])
-    assert [message.text for message in chat.heard()] == [f"{size} bytes, image/png: Me", "Your photo?"]
+    assert [message.text for message in chat.phones.heard()] == [f"{size} bytes, image/png: Me", "Your photo?"]

@@ -82,7 +82,7 @@ def start(tmp_path: Path) -> Any:
 
 
 def said(simulation: Simulation) -> list[str]:
-    return [_short(message) for message in simulation.heard()]
+    return [_short(message) for message in simulation.phones.heard()]
 
 
 def _short(message: ShownMessage) -> str:
@@ -106,7 +106,7 @@ def test_behind_a_shut_window_the_template_goes_and_the_reply_puts_the_question_
     assert said(simulation) == ["Your name?"]
     simulation.user("Ann")
     assert said(simulation) == ["Hello Ann!"]
-    assert simulation.dead_letters() == []
+    assert simulation.stored.dead_letters() == []
 
 
 def test_behind_a_shut_window_without_a_template_the_message_is_a_visible_dead_letter(start: Start) -> None:
@@ -114,7 +114,7 @@ def test_behind_a_shut_window_without_a_template_the_message_is_a_visible_dead_l
     simulation.user("hi")
     simulation.wait(timedelta(hours=26))
     assert said(simulation) == ["Your name?"]
-    (letter,) = simulation.dead_letters()
+    (letter,) = simulation.stored.dead_letters()
     assert "no window_closed template" in letter.reason
 
 
@@ -124,17 +124,17 @@ def test_a_hand_over_is_silent_until_the_agent_resolves_the_conversation(start: 
     simulation.user("anybody?")
     simulation.user("stop")
     assert said(simulation) == ["One moment."]
-    assert simulation.session().tags == ("handoff:sales",)
+    assert simulation.stored.session().tags == ("handoff:sales",)
     simulation.emulator.resolve(simulation.contact)
     simulation.settle()
     assert said(simulation) == ["Thanks for waiting."]
-    assert simulation.session().tags == ()
+    assert simulation.stored.session().tags == ()
 
 
 def test_an_agents_word_that_names_the_conversation_only_finds_its_contact(start: Start) -> None:
     simulation = start()
     simulation.user("person")
-    conversation = simulation.session().conversation
+    conversation = simulation.stored.session().conversation
     assert conversation is not None
     simulation.emulator.emit("conversation.resolved", {"conversation_id": conversation, "status": "resolved"})
     simulation.settle()
@@ -148,7 +148,7 @@ def test_a_template_that_the_gateway_refuses_takes_the_way_of_errors(start: Star
     simulation.emulator.faults.add("send_failed", when=lambda request: request.type == "template")
     simulation.user("offer")
     assert said(simulation) == ["It was refused."]
-    (letter,) = simulation.dead_letters()
+    (letter,) = simulation.stored.dead_letters()
     assert "WHATSAPP_SEND_FAILED" in letter.reason
 
 
@@ -196,21 +196,21 @@ def test_choices_that_the_gateway_refuses_go_as_a_text_once_and_are_no_dead_lett
     simulation.emulator.faults.add(code, count=1)
     simulation.user("hi")
     assert said(simulation) == [IN_WORDS]
-    assert simulation.trace()[-1].rule == "message refused: it goes as a plain text"
+    assert simulation.stored.trace()[-1].rule == "message refused: it goes as a plain text"
     simulation.restart()
     simulation.user("2")
-    assert [message.text for message in simulation.heard()] == ["One tea.", "All we have."]
-    assert simulation.dead_letters() == []
+    assert [message.text for message in simulation.phones.heard()] == ["One tea.", "All we have."]
+    assert simulation.stored.dead_letters() == []
 
 
 def test_a_link_that_the_gateway_refuses_goes_with_its_address(start: Start) -> None:
     simulation = start(flows=CHOICES)
     simulation.user("hi")
-    simulation.heard()
+    simulation.phones.heard()
     simulation.emulator.faults.add("INTERACTIVE_INVALID_URL", count=1)
     simulation.user("tea")
     assert said(simulation) == ["One tea.", "All we have.\n\nDrinks: https://cafe.example/drinks"]
-    assert simulation.dead_letters() == []
+    assert simulation.stored.dead_letters() == []
 
 
 def test_a_question_that_is_refused_even_as_a_text_is_a_dead_letter_and_is_put_again(start: Start) -> None:
@@ -218,7 +218,7 @@ def test_a_question_that_is_refused_even_as_a_text_is_a_dead_letter_and_is_put_a
     simulation.emulator.faults.add("WHATSAPP_SEND_FAILED", count=2)
     simulation.user("hi")
     assert said(simulation) == []
-    (letter,) = simulation.dead_letters()
+    (letter,) = simulation.stored.dead_letters()
     assert "WHATSAPP_SEND_FAILED" in letter.reason
     simulation.user("hello?")
     assert said(simulation) == [IN_WORDS], "what was written is no wrong answer"
@@ -227,13 +227,13 @@ def test_a_question_that_is_refused_even_as_a_text_is_a_dead_letter_and_is_put_a
 def test_choices_that_fail_after_the_gateway_took_them_go_as_a_text_too(start: Start) -> None:
     simulation = start(flows=CHOICES)
     simulation.user("hi")
-    simulation.heard()
-    simulation.happen("message.failed", {})
+    simulation.phones.heard()
+    simulation.gateway.happen("message.failed", {})
     assert said(simulation) == [IN_WORDS]
-    assert simulation.dead_letters() == []
-    simulation.happen("message.failed", {})
+    assert simulation.stored.dead_letters() == []
+    simulation.gateway.happen("message.failed", {})
     assert said(simulation) == []
-    assert len(simulation.dead_letters()) == 1
+    assert len(simulation.stored.dead_letters()) == 1
 
 
 def test_a_template_with_replies_that_is_refused_takes_its_errors(start: Start) -> None:
@@ -268,8 +268,8 @@ steps: {w: {wait: 1d, signals: {paid: {say: "Paid by {{ event.by }}."}}, then: e
 """
     simulation = start(bot, flow)
     simulation.user("hi")
-    simulation.happen("conversation.assigned", {"agent": "Budi"})
-    simulation.signal("paid", {"by": "Ann"})
-    simulation.signal("paid", {"by": "Bea"})
-    simulation.happen("conversation.resolved", {})
+    simulation.gateway.happen("conversation.assigned", {"agent": "Budi"})
+    simulation.operator.signal("paid", {"by": "Ann"})
+    simulation.operator.signal("paid", {"by": "Bea"})
+    simulation.gateway.happen("conversation.resolved", {})
     assert said(simulation) == ["Paid by Ann.", "Paid by Bea."]

@@ -94,7 +94,7 @@ def simulation(tmp_path: Path) -> Iterator[Simulation]:
 
 
 def said(simulation: Simulation) -> list[str]:
-    return [message.text for message in simulation.heard()]
+    return [message.text for message in simulation.phones.heard()]
 
 
 def log(tmp_path: Path) -> list[str]:

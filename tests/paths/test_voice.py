@@ -53,7 +53,7 @@ def chatting(folder: Path, flows: str = FLOWS, bot: str = BY_HANDLER) -> Iterato
     program = load_program(read_folder(make_bot(folder, flows, HANDLERS, bot=bot)))
     with Simulation(program, MovableClock(START)) as simulation:
         simulation.user("hi")
-        simulation.heard()
+        simulation.phones.heard()
         yield simulation
 
 
@@ -64,11 +64,11 @@ def chat(tmp_path: Path) -> Iterator[Simulation]:
 
 
 def heard(chat: Simulation) -> list[str]:
-    return [message.text for message in chat.heard()]
+    return [message.text for message in chat.phones.heard()]
 
 
 def kept_files(chat: Simulation) -> list[Path]:
-    return [path for path in files_folder(chat._running._store).rglob("*") if path.is_file()]
+    return [path for path in files_folder(chat.running._store).rglob("*") if path.is_file()]
 
 
 def test_a_handler_reads_the_voice_note_which_is_deleted_then(chat: Simulation) -> None:
@@ -84,7 +84,7 @@ def test_what_is_no_audio_reaches_no_handler(chat: Simulation) -> None:
     chat.user("one")
     chat.send("audio", content=b"MZ\x90\0")
     assert heard(chat) == ["Second?", "Write it."]
-    assert any("NotFetched" in each or "audio is" in each for each in chat.complaints())
+    assert any("NotFetched" in each or "audio is" in each for each in chat.stored.complaints())
 
 
 def test_what_is_written_meanwhile_comes_after_it(chat: Simulation) -> None:
@@ -92,7 +92,7 @@ def test_what_is_written_meanwhile_comes_after_it(chat: Simulation) -> None:
         chat.write_meanwhile("two")
         chat.write_meanwhile("three")
 
-    chat.on_call = write_twice
+    chat.voice_notes.on_call = write_twice
     chat.speak("one")
     assert heard(chat) == ["Second?", "Third?", "one, two, three"]
 
@@ -104,20 +104,20 @@ def test_voice_notes_one_after_another_keep_their_order(chat: Simulation) -> Non
         name = next(later, None)
         if name is not None:
             url = f"{chat.emulator.url}/media/{int(START.timestamp())}/{name}"
-            chat._spoken[url] = name
+            chat.voice_notes._words[url] = name
             chat.emulator.receive(chat.contact, kind="audio", media_url=url, at=START)
             assert chat.emulator.wait_until(chat.emulator.idle, PATIENCE)
 
-    chat.on_call = speak_meanwhile
+    chat.voice_notes.on_call = speak_meanwhile
     chat.speak("one")
     assert heard(chat) == ["Second?", "Third?", "one, two, three"]
 
 
 def test_the_same_event_twice_is_one_voice_note(chat: Simulation) -> None:
     chat.speak("one")
-    chat.repeat()
+    chat.gateway.repeat()
     assert heard(chat) == ["Second?"]
-    assert chat.session().transcribed == 1
+    assert chat.stored.session().transcribed == 1
 
 
 def test_a_restart_forgets_nothing(chat: Simulation) -> None:
@@ -138,7 +138,7 @@ def test_a_defect_while_a_transcript_is_taken_leaves_no_contact_stuck(
     monkeypatch.setattr("bot.engine.advance.begin_turn", fail)
     chat.speak("one")
     assert heard(chat) == []
-    assert chat.session().voice_note is None and len(chat.dead_letters()) == 1
+    assert chat.stored.session().voice_note is None and len(chat.stored.dead_letters()) == 1
     chat.user("hello?")
     assert heard(chat) == ["First?"]
 
@@ -149,7 +149,7 @@ GATHERING = FLOWS.replace("save: a", "save: a, gather: 3s, words: {menu: {say: M
 def test_what_is_gathered_keeps_its_order_around_a_voice_note(tmp_path: Path) -> None:
     with chatting(tmp_path, GATHERING) as chat:
         chat.user("one")
-        chat.on_call = lambda: chat.write_meanwhile("three")
+        chat.voice_notes.on_call = lambda: chat.write_meanwhile("three")
         chat.speak("two")
         chat.wait(timedelta(seconds=5))
         chat.user("b")
@@ -160,16 +160,16 @@ def test_what_is_gathered_keeps_its_order_around_a_voice_note(tmp_path: Path) ->
 def test_a_word_after_a_voice_note_is_heard_as_one_and_drops_what_was_gathered(tmp_path: Path) -> None:
     with chatting(tmp_path, GATHERING) as chat:
         chat.user("one")
-        chat.on_call = lambda: chat.write_meanwhile("menu")
+        chat.voice_notes.on_call = lambda: chat.write_meanwhile("menu")
         chat.speak("two")
         assert heard(chat) == ["Menu.", "Second?"]
-        assert [turn.rule for turn in chat.trace()].count("dropped") == 2
+        assert [turn.rule for turn in chat.stored.trace()].count("dropped") == 2
 
 
 def test_a_word_that_is_spoken_drops_what_was_gathered_before_it_and_nothing_after_it(tmp_path: Path) -> None:
     with chatting(tmp_path, GATHERING) as chat:
         chat.user("one")
-        chat.on_call = lambda: chat.write_meanwhile("two")
+        chat.voice_notes.on_call = lambda: chat.write_meanwhile("two")
         chat.speak("menu")
         assert heard(chat) == ["Menu.", "Second?", "Third?"]
 

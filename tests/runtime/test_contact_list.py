@@ -63,11 +63,11 @@ def test_name_and_tags_that_only_the_gateway_knows_survive_the_first_tag(
     describe(simulation)
     simulation.user("hi")
     assert kept(simulation) == ("Ann", {"gold", "berlin", "vip", "handoff:sales"})
-    session = simulation.session()
+    session = simulation.stored.session()
     assert (session.name, session.email) == ("Ann", "ann@mail.example")
     assert {*session.tags} == {"gold", "berlin", "vip", "handoff:sales"}
     assert "answered 422" not in simulation.emulator.counts
-    assert simulation.dead_letters() == []
+    assert simulation.stored.dead_letters() == []
 
 
 def test_a_contact_that_an_event_has_described_is_not_read(simulation: Simulation) -> None:
@@ -81,7 +81,7 @@ def test_a_contact_that_an_event_has_described_is_not_read(simulation: Simulatio
 def test_a_contact_that_the_list_does_not_have_is_made_with_its_number_as_its_name(simulation: Simulation) -> None:
     have(simulation, 120)
     simulation.become(EVE)
-    simulation.start("main", {}, None)
+    simulation.operator.start("main", {}, None)
     assert kept(simulation, EVE) == (EVE, {"vip", "handoff:sales"})
     assert "answered 422" not in simulation.emulator.counts
 
@@ -111,15 +111,15 @@ def test_a_list_that_was_read_today_is_not_read_whole_again_for_a_contact_that_i
     assert kept(simulation) == ("Eve", {"gold", "vip", "handoff:sales"})
     assert pages_read(simulation) == 16, "both ends of the list"
     simulation.become("6281230000010")
-    simulation.start("main", {}, None)
+    simulation.operator.start("main", {}, None)
     assert pages_read(simulation) == 16 + 11, "and only once"
-    *_, letter = simulation.dead_letters()
+    *_, letter = simulation.stored.dead_letters()
     assert letter.reason.startswith(
         "the list did not have the contact, and is read again a day after 2030-05-06 10:00 UTC: nothing was sent"
     )
     simulation.wait(timedelta(days=1))
     simulation.become("6281230000011")
-    simulation.start("main", {}, None)
+    simulation.operator.start("main", {}, None)
     assert kept(simulation, "6281230000011") == ("6281230000011", {"vip", "handoff:sales"})
 
 
@@ -142,7 +142,7 @@ def test_the_list_goes_on_where_it_was_after_a_failure_and_a_restart(simulation:
     simulation.restart()
     simulation.wait(timedelta(minutes=5))
     assert kept(simulation) == ("Ann", {"gold", "berlin", "vip", "handoff:sales"})
-    assert simulation.dead_letters() == []
+    assert simulation.stored.dead_letters() == []
 
 
 @pytest.mark.parametrize("name", ["required", "optional"])
@@ -153,13 +153,13 @@ def test_nothing_is_sent_if_the_list_cannot_be_read_and_an_operator_decides(simu
     simulation.emulator.faults.add("send_failed", when=lambda request: request.endpoint == "contacts")
     simulation.user("hi")
     assert kept(simulation) == ("Ann", {"gold", "berlin"})
-    *_, letter = simulation.dead_letters()
+    *_, letter = simulation.stored.dead_letters()
     assert "nothing was sent: name and tags that the contact has at the gateway are not known" in letter.reason
     assert "`bot queue retry` sends it all the same, without a name" in letter.reason
-    simulation._running.engine.operate({"do": "retry", "ids": [letter.id]})
+    simulation.running.engine.operate({"do": "retry", "ids": [letter.id]})
     simulation.settle()
     if name == "optional":
         assert kept(simulation) == ("Ann", {"gold", "berlin", "vip", "handoff:sales"})
     else:
-        assert any("name is required" in letter.reason for letter in simulation.dead_letters())
+        assert any("name is required" in letter.reason for letter in simulation.stored.dead_letters())
         assert kept(simulation) == ("Ann", {"gold", "berlin"})

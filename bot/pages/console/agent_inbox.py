@@ -11,11 +11,11 @@ from bot.pages.console.template_choice import message_of
 from bot.pages.console.users import AGENT, VIEWER, User
 
 MOST = 500
-"""How many conversations are listed: those that have waited the longest."""
+"""The most conversations that are listed: those that have waited the longest."""
 
 
 def inbox(console: Console, user: User) -> str:
-    """The conversations that persons are to take, and those that they have, the longest first."""
+    """The conversations that wait for a person, and those that a person has, the longest wait first."""
     found = console.reader.handed_over(MOST)
     team = request.args.get("team", "").strip()[:100]
     shown = [each for each in found if team in ("", each.team)]
@@ -37,14 +37,14 @@ def take(console: Console, user: User, who: str) -> Response:
 
 
 def give_back(console: Console, user: User, who: str) -> Response:
-    """Let the bot have the conversation again."""
+    """Give the conversation back to the bot."""
     contact = number_at(who)
     console.tried({"do": "give_back", "contact": contact})
     return redirect(address_of(contact))
 
 
 def answer(console: Console, user: User, who: str) -> Response:
-    """Send what the form has, once if it comes twice. A text that is refused stays in the form."""
+    """Send the form's message, once if the form comes twice. A text that is refused stays in the form."""
     contact, login, message = number_at(who), current_login(), _message()
     form = contact, request.form.get("after", ""), repr(message)
     if login.is_new(form):

@@ -1,4 +1,4 @@
-"""The views of broadcasts: their list, and what became of one, which an operator stops and resumes."""
+"""The views of broadcasts: their list, and the results of one, which an operator can stop and resume."""
 
 from collections.abc import Mapping
 
@@ -25,7 +25,7 @@ from bot.store.broadcast_rows import (
 
 PAGE = 20
 SHOWN = 50
-"""How many of those who did not get it are listed."""
+"""The most contacts that are listed of those who did not get it."""
 
 
 def broadcasts(console: Console, user: User) -> str:
@@ -44,7 +44,10 @@ def broadcasts(console: Console, user: User) -> str:
 
 
 def broadcast(console: Console, user: User) -> str:
-    """One broadcast. Those who did not get it, and how far messages have got, are not looked up again while the page is open."""
+    """One broadcast.
+
+    Those who did not get it, and how far messages have got, are not looked up again while the page is open.
+    """
     name = unsealed(request.args.get("name", "")) or ""
     found = console.reader.broadcast(name)
     if found is None:
@@ -88,10 +91,10 @@ def stop_broadcast(console: Console, user: User) -> Response:
 
 
 def resume_broadcast(console: Console, user: User) -> Response:
-    """Go on with a broadcast: its next message goes alone, then the others."""
+    """Resume a broadcast: its next message is sent alone, then the others."""
     name = request.form.get("name", "")
     answer = console.act({"do": "resume", "name": name})
-    say(f"It goes on. Contacts who will get it now: {answer['resumed']}.")
+    say(f"It is resumed. Contacts who will get it now: {answer['resumed']}.")
     if answer["to_come"]:
         say(f"Contacts who will get it at their time: {answer['to_come']}.")
     return redirect(_address(name))
@@ -102,12 +105,12 @@ def _outcomes(console: Console, name: str) -> dict[str, int]:
 
 
 def _in_words(counts: Mapping[str, int]) -> dict[str, int]:
-    """A broadcast's outcomes as people read them."""
+    """A broadcast's outcomes in words, with their counts."""
     return {outcome_for_people(outcome): count for outcome, count in sorted(counts.items())}
 
 
 def _advice(words: str) -> str:
-    """What to do about an outcome: ``failed (132000)`` has a code."""
+    """The advice for an outcome with a code, such as ``failed (132000)``; else an empty text."""
     known = BY_CODE.get(words.partition(" (")[2].removesuffix(")"))
     return "" if known is None else known.advice
 

@@ -46,7 +46,8 @@ def bars_by_day(
 
 
 def bar(counts: Mapping[str, int], parts: Sequence[str], most: int, whole: str = "") -> list[BarPart]:
-    """The bar of some counts beside others, of which the longest counts ``most``: ``parts`` behind each other, over ``whole``.
+    """The bar of some counts beside others, of which the longest counts ``most``: ``parts`` behind each other, over
+    ``whole``.
 
     >>> bar({"entered": 4, "answered": 2}, ["answered", "left"], 8, "entered")
     [BarPart(what='entered', count=4, start=0, length=50.0), BarPart(what='answered', count=2, start=0, length=25.0)]
@@ -61,5 +62,5 @@ def bar(counts: Mapping[str, int], parts: Sequence[str], most: int, whole: str =
 
 
 def longest(counts: Iterable[Mapping[str, int]], parts: Sequence[str], whole: str = "") -> int:
-    """What the longest of some bars counts. Its parts can be more than its whole, where that began on an earlier day."""
+    """The count of the longest bar. Its parts can be more than its whole if that began on an earlier day."""
     return max((max(each.get(whole, 0), sum(each.get(part, 0) for part in parts)) for each in counts), default=0)

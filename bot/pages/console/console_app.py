@@ -1,4 +1,4 @@
-"""The console's application: its views, and what each request must get past before it reaches one."""
+"""The console's application: its views, and the checks before each request."""
 
 import logging
 import threading
@@ -52,15 +52,18 @@ VIEWS = (
 )
 """The files of the views, in the order of the navigation."""
 OPEN = ("log_in", "static", "pages.static")
-"""What can be reached without a login."""
+"""The routes that need no login."""
 BY_ITSELF = (*OPEN, "changes")
-"""What a page asks for by itself, while its user may be far away."""
+"""The routes that a page requests by itself, while its user may be away."""
 COOKIE, BROWSER_COOKIE = "bot_console", "bot_console_browser"
 BROWSER_KNOWN = timedelta(days=180)
-"""How long a browser is known in which a user has logged in."""
+"""The time for which a browser is known in which a user has logged in."""
 MOST_FORM = 1 << 20  # bytes
 MOST_STREAMS = 64
-"""How many pages hear of changes at once. With one more the oldest stream ends: its page begins another when it is looked at."""
+"""How many pages get changes at once.
+
+With one more, the oldest stream ends: its page begins another when somebody looks at it.
+"""
 LOOK_SECONDS, MINUTE = 0.5, 60.0  # between two looks at whether something has changed; until times are shown anew
 log = logging.getLogger("bot.pages.console")
 
@@ -68,7 +71,7 @@ log = logging.getLogger("bot.pages.console")
 def console_app(console: Console, users: Mapping[str, User], address: str, stopping: threading.Event) -> Flask:
     """The console at an address in browsers, which may have a path. Streams end once ``stopping`` is set.
 
-    What asks for another host, or sends a form from another page, is refused; nothing that a proxy adds is believed.
+    Requests for another host and forms of another page are refused; headers that a proxy adds are ignored.
     """
     app = page_app(__name__, forms=True)
     app.config["MAX_CONTENT_LENGTH"] = MOST_FORM
@@ -115,7 +118,7 @@ def _below(prefix: str, app: Callable[..., Any]) -> Callable[..., Any]:
 
 
 class _Gate:
-    """Who gets in."""
+    """Checks each request: its host, its login, the role of its user, its form. Has the pages to log in and out."""
 
     def __init__(self, console: Console, users: Mapping[str, User], address: str, stopping: threading.Event) -> None:
         self._console = console
@@ -138,7 +141,7 @@ class _Gate:
             abort(403, "this form comes from another page")
 
     def require_login(self, routes: Mapping[str, Route]) -> AnyResponse | None:
-        """Let through who is logged in and has the role; a form must have the login's token."""
+        """Refuse a user who is not logged in or lacks the role, and a form without the login's token."""
         endpoint = request.endpoint
         acts = endpoint not in BY_ITSELF and REFRESH not in request.headers
         g.login = login = self._logins.find(request.cookies.get(COOKIE, ""), seen=acts)
@@ -196,7 +199,8 @@ class _Gate:
         return redirect(url_for("log_in"))
 
     def changes(self, console: Console, user: User) -> AnyResponse:
-        """A line whenever the store has changed since a page was made, and ``every`` so many seconds, else each minute, as server-sent events.
+        """A line whenever the store has changed since a page was made, and ``every`` so many seconds, else each minute,
+        as server-sent events.
 
         A last line says that the login has ended: the page then leads to its form.
         """
@@ -231,10 +235,10 @@ class _Gate:
 
 
 def _client_address() -> str:
-    """Whose tries to log in are counted together: an IPv4 address, or the network of an IPv6 one.
+    """The address whose tries to log in are counted together: an IPv4 address, or the network of an IPv6 one.
 
-    For a connection from this machine it is the last address in ``X-Forwarded-For``, which a proxy here has written; `UNKNOWN` without
-    this header. Local callers can forge it; for them only the limit per user name works.
+    For a connection from this machine it is the last address in ``X-Forwarded-For``, which a proxy here has written;
+    `UNKNOWN` without this header. Local callers can forge it; for them only the limit per user name works.
     """
     try:
         address = ip_address(request.remote_addr or "")

@@ -1,4 +1,7 @@
-"""The console's process: shows the store to those who log in. What it needs is imported here, and nowhere else of the server."""
+"""The console's process: shows the store to those who log in.
+
+Only this file of the server imports what the console needs.
+"""
 
 import os
 import signal

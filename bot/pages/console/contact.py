@@ -1,4 +1,4 @@
-"""The view of one contact: the phone, the turns with their inside, the values; and what an operator does with it."""
+"""The view of one contact: the phone, the turns with their details, the values; and what an operator does with it."""
 
 from itertools import count
 from operator import itemgetter
@@ -43,7 +43,7 @@ from bot.testing.simulation.phone import message_from_request
 from bot.testing.simulation.turn_words import event_in_words
 
 MOST = 1000
-"""How many turns and messages are shown where all are asked for."""
+"""The most turns and messages on a page that shows all."""
 
 
 def contact(console: Console, user: User, who: str) -> str:
@@ -114,7 +114,7 @@ def recorded_phone(reader: StoreReader, session: Session, limit: int) -> PhoneVi
 
 
 def _came(turn: TurnTraced, number: int) -> ShownBubble | None:
-    """What the contact did, or what happened besides; None for what is not seen at a phone."""
+    """The bubble of the event that began a turn; None if a phone does not show it."""
     match turn.event:
         case MessageReceived(kind=kind, text=text, media=media, location=place):
             where = "" if place is None else f"{place.latitude}, {place.longitude}"

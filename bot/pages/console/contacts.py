@@ -12,7 +12,7 @@ from bot.store.store_reader import CONTACT_STATES, ContactSearch
 
 PAGE = 50
 _LONG_NUMBER = 7
-"""A number of so many digits may be a whole one, also of a contact without a session."""
+"""From so many digits on, a searched number may be complete, also that of a contact without a session."""
 
 
 def contacts(console: Console, user: User) -> str | Response:

@@ -1,4 +1,6 @@
-"""The view of dead letters: messages, events and turns that were given up, to retry or drop: those that are ticked, or all that are found."""
+"""The view of dead letters: messages, events and turns that were given up, to retry or drop: those that are ticked, or
+all that are found.
+"""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime, time, timedelta
@@ -20,7 +22,7 @@ from bot.testing.simulation.turn_words import effect_in_words
 
 PAGE = 50
 KINDS = {"send": "message", "event_out": "event out", "turn": "turn", "event": "unreadable event"}
-"""What dead letters are of, in words."""
+"""The kinds of dead letters, in words."""
 
 
 def dead_letters(console: Console, user: User) -> str:
@@ -48,7 +50,7 @@ def dead_letters(console: Console, user: User) -> str:
 
 
 def _asked(given: Mapping[str, str]) -> dict[str, str]:
-    """What is looked for. A viewer looks for no number and no text: digit by digit a search would tell them."""
+    """The search of a request. Viewers cannot search for numbers and texts: they could guess these digit by digit."""
     asked = {name: given.get(name, "").strip()[:200] for name in ("contact", "what", "reason", "since", "until")}
     return asked if reads() else asked | {"contact": "", "reason": ""}
 
@@ -79,25 +81,29 @@ def _day(console: Console, text: str) -> datetime | None:
 
 
 def _words(letter: DeadLetter) -> str:
-    """What was given up, in words; an empty text where the reason says all."""
+    """The effect that was given up, in words; an empty text if the reason says all."""
     return effect_in_words(letter.body["effect"]) if isinstance(letter.body, dict) else ""
 
 
 @immutable
 class _Chosen:
-    """Dead letters of a form: those that are ticked, or all that are found up to the one that was the newest when the user was asked."""
+    """The dead letters of a form: the ticked ones, or all that the search finds up to the newest one of when the user
+    was asked.
+    """
 
     ids: Sequence[int]
     newest: int = 0
 
 
 def end_dead_letters(console: Console, user: User) -> str | Response:
-    """Retry the dead letters of a form, or drop them; of all that are found, and before anything is dropped, the user is asked first."""
+    """Retry the dead letters of a form, or drop them; of all that are found, and before anything is dropped, the user
+    is asked first.
+    """
     form, retries = request.form, request.form.get("do") == "retry"
     asked, everything = _asked(form), "all" in request.values
     chosen = _chosen(console, asked, retries=retries) if everything else _Chosen(_ticked())
     if not chosen.ids:
-        say("There is none of them any more." if everything else "Choose dead letters first.")
+        say("These dead letters are gone." if everything else "Choose dead letters first.")
     elif "sure" not in form and (everything or not retries):
         return render_template(
             "end_dead_letters.html", chosen=chosen, asked=_given(asked), all=everything, retries=retries, kinds=KINDS
@@ -126,7 +132,10 @@ def _chosen(console: Console, asked: Mapping[str, str], *, retries: bool) -> _Ch
 
 
 def _end(console: Console, ids: Sequence[int], *, retries: bool, sure: bool) -> list[int]:
-    """Ask the engine, in pieces, and say what was done. Returns those that may have been sent, and stay unless the user is ``sure``."""
+    """Ask the engine, in pieces, and say what was done.
+
+    Returns those that may have been sent, and stay unless the user is ``sure``.
+    """
     total = end_letters(console.act, "retry" if retries else "drop", ids, sure=sure)
     say(f"{'To be sent again' if retries else 'Dropped'}: {len(total['done'])}.")
     if retries and total["missing"]:

@@ -1,4 +1,4 @@
-"""The view of what an edit would do: the files on the disk beside the conversations under way."""
+"""The view of an edit's effect: the files on the disk, and the conversations under way."""
 
 from flask import redirect, render_template, url_for
 from werkzeug.wrappers import Response
@@ -8,9 +8,9 @@ from bot.pages.console.routes import Console, Route
 from bot.pages.console.users import OPERATOR, User
 
 WORDS = {kind.name.lower(): kind.value for kind in MigrationKind}
-"""What becomes of a conversation, for people."""
+"""The outcomes for a conversation, in words."""
 PATIENCE = 30.0
-"""How many seconds a form waits for the report, before the page says that it is still being made."""
+"""The seconds that a form waits for the report before the page says that it is still being made."""
 
 
 def edits(console: Console, user: User) -> str:
@@ -20,7 +20,7 @@ def edits(console: Console, user: User) -> str:
 
 
 def check_edits(console: Console, user: User) -> Response:
-    """Look now."""
+    """Begin a check."""
     console.live_check.begin()
     console.live_check.wait(PATIENCE)
     return redirect(url_for("edits"))

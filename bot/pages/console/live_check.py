@@ -1,6 +1,8 @@
-"""What the files on the disk, or a published version, would do to the conversations under way: `bot check --live`, in a process of its own.
+"""The effect of the files on the disk, or of a published version, on the conversations under way: `bot check --live`,
+in a process of its own.
 
-That process imports the bot's Python and reads every session; this one neither waits for it nor shares its memory with it.
+That process imports the bot's Python and reads every session; this one neither waits for it nor shares its memory with
+it.
 """
 
 import json
@@ -30,8 +32,9 @@ main()
 
 @immutable
 class LiveReport:
-    """What was found, and when it was looked for. ``found`` is what `bot check --live --json` prints, or else ``trouble`` says why there is
-    nothing: the problems in the files, a line each.
+    """The result of a check, and when it was made. ``found`` is the JSON of `bot check --live --json`.
+
+    If there is none, ``trouble`` says why: the problems in the files, a line each.
     """
 
     at: datetime
@@ -40,7 +43,10 @@ class LiveReport:
 
 
 class LiveCheck:
-    """Looks when it is asked to, at one thing at a time. ``reports`` are the last ones by the number of the version, None for the files."""
+    """Runs checks on request, one at a time.
+
+    ``reports`` are the last reports by the number of the version; None stands for the files.
+    """
 
     def __init__(self, folder: Path, store: StoreAddress, clock: Clock) -> None:
         # it looks from there, so paths are shown from there, and -P keeps the folder's files from hiding this program's
@@ -55,11 +61,11 @@ class LiveCheck:
         self.reports: dict[int | None, LiveReport] = {}
 
     def looks(self, version: int | None = None) -> bool:
-        """True if it looks just now, or is about to."""
+        """True if a check is running or about to begin."""
         return version in self._threads and self._threads[version].is_alive()
 
     def begin(self, version: int | None = None) -> None:
-        """Begin to look, unless it does already."""
+        """Begin a check, unless one is running."""
         with self._lock:
             if not self.looks(version):
                 thread = threading.Thread(
@@ -69,7 +75,7 @@ class LiveCheck:
                 thread.start()
 
     def wait(self, seconds: float, version: int | None = None) -> None:
-        """Wait until it has ended, so long at most."""
+        """Wait until the check has ended, so long at most."""
         if version in self._threads:
             self._threads[version].join(seconds)
 

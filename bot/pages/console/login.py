@@ -1,4 +1,4 @@
-"""Logging in: who is logged in, in the memory of this process, and how often a password may be tried."""
+"""Logins, in the memory of this process, and the limits on tries of passwords."""
 
 import secrets
 import threading
@@ -18,7 +18,7 @@ _MOST_COUNTED = 1000  # before those are forgotten that have all their tries aga
 
 @immutable
 class TryLimit:
-    """So many tries at once, and then one each ``seconds``."""
+    """A limit: so many tries at once, then one each ``seconds``."""
 
     tries: int
     seconds: float
@@ -29,7 +29,10 @@ TRIES, TRIES_FROM_ADDRESS, TRIES_FOR_NAME = TryLimit(5, 12.0), TryLimit(20, 3.0)
 
 @mutable
 class Login:
-    """A user who is logged in. ``token`` is in each form that the pages send back, ``said`` what the next page says."""
+    """A user who is logged in.
+
+    ``token`` is in each form that the pages send back; ``said`` are notes for the next page.
+    """
 
     user: User
     began: float
@@ -42,7 +45,7 @@ class Login:
     _seal: Seal = field(default_factory=lambda: Seal(secrets.token_bytes(32)))
 
     def take_said(self) -> list[str]:
-        """What the next page says, once."""
+        """Return the notes for the next page, and forget them."""
         said, self.said = self.said, []
         return said
 
@@ -57,7 +60,10 @@ class Login:
             return True
 
     def sealed(self, text: str) -> str:
-        """What stands in addresses for a number, a name or a place in a list that the user may not see. It ends with the login."""
+        """The code in addresses for a number, a name or a place in a list that the user may not see.
+
+        It ends with the login.
+        """
         return self._seal.sealed(b"address", text.encode()).hex()
 
     def unsealed(self, sealed: str) -> str | None:
@@ -70,7 +76,10 @@ class Login:
 
 
 class Logins:
-    """All that are logged in, by the secret of their cookie. A login ends by itself after `IDLE_SECONDS` or `LONGEST_SECONDS`."""
+    """All logins, by the secret of their cookie.
+
+    A login ends by itself after `IDLE_SECONDS` or `LONGEST_SECONDS`.
+    """
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -86,7 +95,7 @@ class Logins:
         return secret
 
     def find(self, secret: str, *, seen: bool = True) -> Login | None:
-        """The login of a cookie, if there is one. ``seen``: its user has done something, so that it goes on."""
+        """The login of a cookie, if there is one. ``seen``: its user has done something, so the login is prolonged."""
         with self._lock:
             login = self._logins.get(secret)
             if login is None or self._is_over(login):
@@ -108,9 +117,10 @@ class Logins:
 class LoginTries:
     """Limits how often a password can be tried: for one name from one address, from one address, and for one name.
 
-    So somebody who keeps trying a name holds up nobody elsewhere; and many who do so hold up none who has logged in from the same
-    address before. A browser in which the user has logged in before (`known_browser`) has tries of its own, so that it is held up by
-    nobody, even where all come from one address. A name that nobody has is treated like any other, so that nobody learns which names there are.
+    So one attacker on a name delays nobody at other addresses; and many attackers on a name delay no user who has
+    logged in from the same address before. A browser in which the user has logged in before (`known_browser`) has tries
+    of its own, so nobody delays it, even if all come from one address. An unknown name is treated like any other, so
+    that nobody learns which names exist.
     """
 
     def __init__(self, clock: Clock) -> None:
@@ -124,7 +134,10 @@ class LoginTries:
         return (address, name) in self._known
 
     def wait(self, name: str, address: str, browser: str | None = None) -> float:
-        """Use up one try. ``browser`` is a `known_browser` of the user's. Returns the seconds until the next try; 0 if there is one now."""
+        """Use up one try. ``browser`` is a `known_browser` of the user's.
+
+        Returns the seconds until the next try; 0 if there is one now.
+        """
         now = self._clock.elapsed()
         limits = {(address, name): TRIES, (address, ""): TRIES_FROM_ADDRESS}
         if not self.knows(name, address):
@@ -152,12 +165,15 @@ class LoginTries:
 
 
 def new_browser(user: User) -> str:
-    """What a browser keeps in which a user has logged in, so that it is a `known_browser`. A new password makes it worthless."""
+    """The cookie of a browser in which a user has logged in, by which it is a `known_browser`.
+
+    A new password makes it invalid.
+    """
     return Seal(user.hash.encode()).sealed(user.name.encode(), secrets.token_bytes(16)).hex()
 
 
 def known_browser(user: User | None, kept: str) -> str | None:
-    """What names a browser that has what `new_browser` gave it for this user; None for any other."""
+    """The name of the browser with a cookie from `new_browser` for this user; None for any other cookie."""
     try:
         known = None if user is None else Seal(user.hash.encode()).opened(user.name.encode(), bytes.fromhex(kept))
     except ValueError:

@@ -1,4 +1,4 @@
-"""What viewers do not see: numbers but for the last three digits, names, values, and what was said."""
+"""Hides from viewers: numbers but for the last three digits, names, values, and texts of messages."""
 
 from dataclasses import replace
 
@@ -49,12 +49,14 @@ def masked_number(contact: str) -> str:
 
 
 def masked_words(words: str) -> str:
-    """Words of the operator's or the bot's, without who they are about: ``sale: vip +62 812-3456-7890`` -> ``sale: vip •••890``"""
+    """Words of the operator's or the bot's, without who they are about: ``sale: vip +62 812-3456-7890`` -> ``sale: vip
+    •••890``
+    """
     return mask_emails(mask_numbers(words, HIDDEN, 3), HIDDEN)
 
 
 def masked_phone(phone: PhoneView) -> PhoneView:
-    """Who has written when, and how far the bot's messages have got."""
+    """A phone without its texts: only who wrote when, and how far the bot's messages have got."""
     bubbles = tuple(ShownBubble(_masked_bubble(shown.bubble), shown.status) for shown in phone.bubbles)
     unsent = tuple(replace(each, text=HIDDEN, detail="") for each in phone.unsent)
     return replace(phone, bubbles=bubbles, unsent=unsent)
@@ -76,7 +78,7 @@ def _masked_message(message: ShownMessage) -> ShownMessage:
 
 
 def masked_turn(turn: ShownTurn) -> ShownTurn:
-    """Which rule took what kind of event, and which steps it led through."""
+    """A turn without its texts: only the kind of event, the rule that took it, and the steps."""
     steps = tuple(TakenStep(step.place, (), "", step.target) for step in turn.steps)
     effects = tuple(DecidedEffect(effect.words.partition(" ")[0], effect.status) for effect in turn.effects)
     rule = masked_words(mask_answers(turn.rule, HIDDEN))
@@ -88,7 +90,7 @@ def _happened(words: str) -> str:
 
 
 def masked_session(session: SessionView) -> SessionView:
-    """Where the contact is, and which values there are."""
+    """A session without its values: only the contact's place, and which values there are."""
     flows = tuple(OpenFlow(flow.place, flow.since, flow.waits, _masked(flow.values)) for flow in session.flows)
     facts = tuple((name, masked_words(value) if name in _SHOWN_FACTS else HIDDEN) for name, value in session.facts)
     plans = tuple((what.partition(" (")[0], at) for what, at in session.plans)

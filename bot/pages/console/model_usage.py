@@ -12,12 +12,12 @@ from bot.pages.console.users import VIEWER, User
 from bot.store.engine_tables import USAGE_BY
 
 MOST = 100
-"""How many rows are shown."""
+"""The most rows that are shown."""
 PARTS = PROMPT, COMPLETION = "prompt", "completion"
 
 
 def usage(console: Console, user: User) -> str:
-    """What `bot usage` shows."""
+    """The page with the numbers of `bot usage`."""
     days = chosen_days(console.clock.now())
     by = request.args.get("by", "day")
     by = by if by in USAGE_BY else "day"

@@ -1,4 +1,4 @@
-"""How the templates of the console write times, numbers, contacts and texts: as the reader's browser and role have it."""
+"""The formats of times, numbers, contacts and texts on the console's pages, by the reader's browser and role."""
 
 import re
 from datetime import date, datetime, timedelta
@@ -29,7 +29,9 @@ def number(contact: str) -> str:
 
 
 def called(words: str) -> str:
-    """Words of the operator's or the bot's, such as a broadcast's name, as this user sees them: they may say whom they are about."""
+    """Words of the operator's or the bot's, such as a broadcast's name, as this user sees them: they may say whom they
+    are about.
+    """
     return words if reads() else masked_words(words)
 
 
@@ -44,17 +46,17 @@ def address_of(contact: str) -> str:
 
 
 def sealed(text: str) -> str:
-    """What stands for a number, a name or a place in a list in this user's addresses."""
+    """The code for a number, a name or a place in a list in this user's addresses."""
     return text if reads() else current_login().sealed(text)
 
 
 def unsealed(text: str) -> str | None:
-    """What was `sealed`; None for what this user was not given."""
+    """The text that was `sealed`; None for a code that this user was not given."""
     return text if reads() else current_login().unsealed(text)
 
 
 def number_at(who: str) -> str:
-    """The number of the contact whose page has this address; without one the page says so."""
+    """The number of the contact whose page has this address; 404 if there is no such contact."""
     contact = unsealed(who)
     if contact is None or not is_contact(contact):
         abort(404, "there is no such contact")
@@ -67,14 +69,17 @@ def code(words: str) -> Markup:
 
 
 def sentence(words: str) -> Markup:
-    """Words of the bot's as a sentence, with what stands between `` as code. A name of a file or an address keeps its first letter."""
+    """Words of the bot's as a sentence, with what stands between `` as code.
+
+    A name of a file or an address keeps its first letter.
+    """
     if not _NAME.match(words):
         words = words[:1].upper() + words[1:]
     return code(words + ("" if words.endswith((".", "!", "?")) else "."))
 
 
 def page_asked() -> int:
-    """Which page of a list the request asks for; the first is 1."""
+    """The number of the page of a list that the request asks for; the first is 1."""
     return min(max(request.args.get("page", 1, int), 1), 1_000_000)
 
 
@@ -89,8 +94,10 @@ def reader_locale() -> Locale:
 
 
 def add_formats(app: Flask, console: Console) -> None:
-    """Let the templates use ``contact | number``, ``words | called``, ``text | private``, ``words | code``, ``words | sentence``, ``at | clock``, ``date``, ``day`` and ``ago``, ``day | plain_day``, ``count | decimal``,
-    ``share | percent``."""
+    """Give the templates their filters: ``contact | number``, ``words | called``, ``text | private``, ``words | code``,
+    ``words | sentence``, ``at | clock``, ``date``, ``day`` and ``ago``, ``day | plain_day``, ``count | decimal``,
+    ``share | percent``.
+    """
 
     def plain_day(day: date | str) -> str:
         return format_date(date.fromisoformat(day) if isinstance(day, str) else day, "medium", locale=reader_locale())

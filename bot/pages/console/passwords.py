@@ -17,7 +17,7 @@ PATIENCE = 20.0  # seconds: as many callers as there are connections have a turn
 
 
 class TooManyLogins(BotError):
-    """So many passwords are being compared that this one has not had its turn."""
+    """Too many passwords are being compared; this one was not."""
 
 
 class BadPassword(BotError):
@@ -44,7 +44,8 @@ def _nobodys_hash() -> str:
 class Passwords:
     """Compares passwords with hashes, one at a time: a comparison takes 64 MB and some hundredths of a second.
 
-    Callers take turns, so that many tries of one hold up nobody else; and those who are known come before all strangers.
+    Callers take turns, so that many tries of one hold up nobody else; and those who are known come before all
+    strangers.
     """
 
     def __init__(self) -> None:
@@ -56,7 +57,10 @@ class Passwords:
         self._strangers: dict[str, deque[object]] = {}
 
     def fits(self, password: str, hash: str | None, caller: str = "", *, known: bool = False) -> bool:
-        """True if a password has this hash. None, of a user who is not known, takes as long. Raises `TooManyLogins`."""
+        """True if a password has this hash. Without a hash, for an unknown user, it takes as long.
+
+        Raises `TooManyLogins`.
+        """
         with self._turn(caller, self._known if known else self._strangers):
             try:
                 return self._hasher.verify(hash or self._nobodys, password[: LONGEST + 1]) and hash is not None

@@ -1,4 +1,4 @@
-"""What a view is made of: routes, each with the role that it needs, and the live bot that they show."""
+"""The parts of a view: routes, each with the role that it needs, and the running bot that they show."""
 
 import logging
 from collections.abc import Callable
@@ -37,7 +37,7 @@ log = logging.getLogger("bot.pages.console")
 
 
 class ActionRefused(BotError):
-    """What a user asked for was not done; the text says why."""
+    """The user's request was not carried out; the text says why."""
 
 
 class Console:
@@ -80,7 +80,9 @@ class Console:
         return (files.name, files.timezone) if files.is_named else self._bot
 
     def cached(self, what: object, read: Callable[[], T], seconds: Callable[[T], float] = lambda found: 0.0) -> T:
-        """What ``read`` returns, kept for all users: for ``seconds``, and if reading takes long, for fifty times as long as it took."""
+        """Return the result of ``read``, cached for all users: for ``seconds``, or fifty times as long as a slow
+        reading took.
+        """
         begun = monotonic()
         if what in self._kept and begun < self._kept[what][0]:
             found: T = self._kept[what][1]
@@ -94,14 +96,19 @@ class Console:
         return found
 
     def ask(self, request: Answer) -> Answer:
-        """Ask the engine something that changes nothing. Raises `ActionRefused` in its words, and `bot.server.local_socket.NotRunning`."""
+        """Ask the engine something that changes nothing.
+
+        Raises `ActionRefused` in its words, and `bot.server.local_socket.NotRunning`.
+        """
         answer = local_socket.ask_engine(self.store, request, ENGINE_SECONDS)
         if "error" in answer:
             raise ActionRefused(str(answer["error"]))
         return answer
 
     def act(self, request: Answer) -> Answer:
-        """Have an operator's request done in the user's name, and note it in the log: who, what, and what about (of a contact's number the last digits).
+        """Carry out an operator's request in the user's name.
+
+        The log says who did what, and to what (a contact's number only with its last digits).
 
         Raises as `ask` does.
         """
@@ -113,7 +120,7 @@ class Console:
         return answer
 
     def tried(self, request: Answer) -> bool:
-        """Have something done as `act` does. What is refused is said on the user's next page."""
+        """Carry out a request as `act` does; False if it is refused, and the user's next page says why."""
         try:
             self.act(request)
         except (ActionRefused, local_socket.NotRunning) as error:
@@ -141,7 +148,7 @@ class Route:
 
     @property
     def name(self) -> str:
-        """What ``url_for`` calls it."""
+        """The name for ``url_for``."""
         return self.view.__name__
 
 
@@ -158,5 +165,5 @@ def note_action(what: str, about: object) -> None:
 
 
 def say(sentence: str) -> None:
-    """Let the user's next page say something."""
+    """Show a note on the user's next page."""
     current_login().said.append(sentence)

@@ -24,7 +24,7 @@ QUEUES = {
 
 
 def state(console: Console, user: User) -> str:
-    """What is not sent or not taken now, and why."""
+    """The page of what is not sent or not accepted now, and why."""
     pending = console.reader.pending_sends(SHOWN)
     status: dict[str, Any] = {"waits": {}}
     trouble = ""
@@ -54,7 +54,7 @@ def _shown(alarm: dict[str, str]) -> dict[str, Any]:
 
 
 def _why(store: StoreAddress, send: PendingSend, status: dict[str, Any]) -> tuple[str, datetime | None]:
-    """Why a message waits, and until when, if that is known."""
+    """The reason why a message waits, and until when, if that is known."""
     wait = status["waits"].get(str(send.id))
     if wait is None:
         return why_it_waits(store, send.contact, status.get("silent", ())) or "it waits for earlier messages", None

@@ -1,4 +1,6 @@
-"""The view of results: how contacts have gone through a flow's steps, by day, and the ways of each split beside each other."""
+"""The view of results: how contacts have gone through a flow's steps, by day, and the ways of each split beside each
+other.
+"""
 
 from datetime import date, timedelta
 from functools import partial
@@ -15,7 +17,7 @@ from bot.store.engine_tables import ResultCount
 from bot.store.results import CountedAs, answered_share, results_by_flow, results_csv, splits_of
 
 PARTS = ANSWERED, TIMED_OUT, LEFT, FAILED
-"""What a bar shows of the entries, from the left or from below; what is left over waits, or began on an earlier day."""
+"""The parts of a bar, from the left or from below. The rest of the entries still waits, or began on an earlier day."""
 
 
 def results(console: Console, user: User) -> str:
@@ -59,7 +61,9 @@ def _asked(console: Console) -> tuple[list[date], list[ResultCount]]:
 
 
 def _names(console: Console) -> CountedAs:
-    """The served flows with their steps in order; none while no engine answers: then the steps come as they were counted."""
+    """The served flows with their steps in order; none while no engine answers: then the steps come as they were
+    counted.
+    """
     try:
         found: dict[str, Any] = console.ask({"do": "flows"})["flows"]
     except (ActionRefused, NotRunning):

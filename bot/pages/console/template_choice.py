@@ -11,14 +11,21 @@ from bot.runtime.template_check import APPROVED
 from bot.server.local_socket import NotRunning
 
 KEPT_SECONDS, TROUBLE_SECONDS = 600.0, 60.0
-"""How long the gateway's list is used: each one is a request of its limits. And how long it is not asked again after it could not be had."""
+"""The time for which the gateway's list is used: each list costs a request of the limits.
+
+And how long it is not asked again after it could not be had.
+"""
 FILES = ("image", "video", "document")
 """The kinds of headers that are filled with a file's address."""
 
 
 @immutable
 class SendableTemplate:
-    """A template. ``body`` is how many texts fill it, None where nobody knows; ``header`` is the kind of what fills its header, if anything does."""
+    """A template.
+
+    ``body`` is how many texts fill it, None where nobody knows; ``header`` is the kind of what fills its header, if
+    anything does.
+    """
 
     name: str
     language: str
@@ -29,14 +36,17 @@ class SendableTemplate:
 
 @immutable
 class TemplateList:
-    """The templates that can be sent. Where the list is not to be had, ``trouble`` says why."""
+    """The templates that can be sent. If there is no list, ``trouble`` says why."""
 
     templates: tuple[SendableTemplate, ...]
     trouble: str = ""
 
 
 def template_list(console: Console) -> TemplateList:
-    """The approved templates of the gateway's list. It does not say how many texts fill one: the flows that send it do."""
+    """The approved templates of the gateway's list.
+
+    It does not say how many texts fill one: the flows that send it do.
+    """
     return console.cached(
         "templates", lambda: _listed(console), lambda found: TROUBLE_SECONDS if found.trouble else KEPT_SECONDS
     )

@@ -6,8 +6,11 @@ from bot.core.immutable import immutable
 from bot.settings.setting_values import CONSOLE_ROLES
 
 VIEWER, AGENT, OPERATOR = CONSOLE_ROLES
-"""A viewer sees where conversations are, how many and why something waits, and neither numbers nor texts. An agent also reads
-conversations and answers in the bot's place. An operator also changes what the bot does: retries, drops, stops, resets, exports, erases."""
+"""A viewer sees where conversations are, how many and why something waits, and neither numbers nor texts.
+
+An agent also reads conversations and answers in the bot's place. An operator also changes what the bot does: retries,
+drops, stops, resets, exports, erases.
+"""
 
 
 @immutable

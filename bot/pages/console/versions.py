@@ -19,7 +19,7 @@ def versions(console: Console, user: User) -> str:
 
 
 def version(console: Console, user: User, number: str) -> str:
-    """What differs in a version from what is served, and what it would do to the conversations under way."""
+    """The page of a version: its differences from the served version, and its effect on the conversations under way."""
     database, check, shown = console.reader.database, console.live_check, _number(number)
     files, newest, served = (
         files_of(database, shown, console.folder.path),

@@ -104,7 +104,9 @@ class FlowMap:
             self.tested.set()
 
     def _find_reaching(self) -> Reaching | None:
-        """The tests by the steps that they reach; None where they have problems, or another map has taken this one's place."""
+        """The tests by the steps that they reach; None where they have problems, or another map has taken this one's
+        place.
+        """
         from bot.testing.conversations.transcript_reader import (
             load_with_tests,  # which most who look at a map need not wait for
         )
@@ -120,7 +122,7 @@ class FlowMap:
             stubs, by = test.stub_definitions, (loaded.program, self._folder, test.now)
             with isolated_simulation(*by, stubs, test.contact) as (simulation, player):
                 play(test, simulation, player)
-                turns = simulation.turns_of_all()
+                turns = simulation.stored.turns_of_all()
             for place in {(step["flow"], step["step"]) for turn in turns for step in turn.steps}:
                 reaching[place].append(ReachingTest(test.name, test.mark.path, test.mark.line))
         return reaching
@@ -131,7 +133,10 @@ class FlowMap:
         return list(self.program.library.flows)
 
     def drawing(self, flow: str = OVERVIEW) -> str:
-        """The drawing of a flow, or of all, as SVG without a style of its own. Raises `KeyError` for an unknown flow."""
+        """The drawing of a flow, or of all, as SVG without a style of its own.
+
+        Raises `KeyError` for an unknown flow.
+        """
         with self._lock:
             if flow not in self._drawn:
                 drawing = draw_flow(self._graph, flow, self._flags) if flow else draw_bot(self._graph, self._flags)
@@ -139,11 +144,11 @@ class FlowMap:
             return self._drawn[flow]
 
     def findings(self, flow: str, step: str) -> tuple[BoxFinding, ...]:
-        """What the checks found at a step."""
+        """The findings of the checks at a step."""
         return self._flags.at_step(flow, step)
 
     def written(self, flow: str, step: str) -> Written:
-        """Where a step is written, and how. Raises `KeyError` for an unknown one."""
+        """The place and the lines of a step. Raises `KeyError` for an unknown one."""
         mark = self.program.library.flows[flow].steps[step].mark
         lines = self._lines.get(mark.path, [])
         return Written(mark.path, mark.line, "\n".join(_block(lines, mark)))

@@ -10,22 +10,23 @@ from bot.core.effects import Effect, Transcribe
 from bot.core.events import CallEnded, CallProgressed, SendEnded, StatusReported, TimeReached
 from bot.core.session import Session
 from bot.language.source.wall_clock import UNITS, duration_words
-from bot.pages.playground.playground import Playground, Refused
+from bot.pages.playground.playground import Playground
+from bot.pages.playground.refused import Refused
 from bot.pages.shared.contact_view import Bubble
 from bot.store.trace_rows import TurnTraced
 from bot.testing.conversations.comparison import asked_in
 from bot.testing.conversations.recorded_chat import answers_in, parts_of
-from bot.testing.simulation.simulation import EVERY_TURN
+from bot.testing.simulation.store_view import EVERY_TURN
 
 Line = Mapping[str, Any]
 
 
 def kept_test(playground: Playground, contact: str) -> str:
     """A test, as YAML, in which a contact's conversation is held as it was. Raises `Refused` where there is none."""
-    bubbles = playground.bubbles(contact)
+    bubbles = playground.chats.bubbles(contact)
     if not any(bubble.message is None for bubble in bubbles):
         raise Refused("nothing has happened that a test could do again")
-    reader, zone = playground.simulation.reader, playground.simulation.bot.timezone
+    reader, zone = playground.simulation.stored.reader, playground.simulation.running.program.library.bot.timezone
     began = bubbles[0].at.astimezone(zone)
     head = {"test": f"kept on {began:%Y-%m-%d at %H.%M}", "now": f"{began:%Y-%m-%dT%H:%M:%S}", "contact": contact}
     frame = (reader.session(contact) or Session(contact)).frame
@@ -38,16 +39,16 @@ def kept_test(playground: Playground, contact: str) -> str:
             said[refs.get(bubble.id, "").rpartition("#")[0]].append(bubble)
     # what models answered is in the turns
     acts = [bubble for bubble in bubbles if bubble.message is None and bubble.kind != "model"]
-    lines = _lines(acts, turns, playground.acts, said)
+    lines = _lines(acts, turns, playground.chats.acts, said)
     return document(head, (*lines, {"expect": place}))
 
 
 def _lines(
     acts: list[Bubble], turns: list[TurnTraced], events: Mapping[str, int], said: Mapping[str, list[Bubble]]
 ) -> Iterator[Line]:
-    """What happened, each act followed by the answers of services and models, and by what the bot said.
+    """The lines of the test: each act, then the answers of services and models, then the bot's messages.
 
-    The turns say what followed from which act: a person may write faster than the bot answers.
+    The turns tell which messages belong to which act, because a person may write faster than the bot answers.
     """
     effects = {name: asked.by if isinstance(asked, Transcribe) else asked for name, asked in asked_in(turns).items()}
     followed = _followed(acts, turns, events)
@@ -92,7 +93,7 @@ OF_THE_BOT = (CallEnded, CallProgressed, SendEnded, StatusReported)
 
 
 def _line_of(act: Bubble) -> Line:
-    """What a contact, a program or the clock has done, as a line of a test."""
+    """An act of a contact, a program or the clock, as a line of a test."""
     match act.kind:
         case "text":
             return {"user": act.text}

@@ -1,4 +1,6 @@
-"""The pages of the playground: what there is to see as HTML, changes as server-sent events, and what a person does as JSON."""
+"""The pages of the playground: what there is to see as HTML, changes as server-sent events, and what a person does as
+JSON.
+"""
 
 import json
 import threading
@@ -20,8 +22,10 @@ from bot.core.session import Session
 from bot.language.source import wall_clock
 from bot.pages.playground.flow_map import OVERVIEW, FlowMap, UnreadableTests
 from bot.pages.playground.kept_test import kept_test
-from bot.pages.playground.playground import MOST_FILE, Playground, Refused, values_in
+from bot.pages.playground.playground import MOST_FILE, Playground, values_in
 from bot.pages.playground.questions import acts_at
+from bot.pages.playground.refused import Refused
+from bot.pages.playground.replaying import replay
 from bot.pages.playground.service_faults import SERVICE_FAULTS
 from bot.pages.playground.written_values import declared_in, read_value, written_value
 from bot.pages.shared import contact_view
@@ -30,23 +34,25 @@ from bot.pages.shared.page_server import ALIVE, ALIVE_SECONDS, page_app
 from bot.store.store_reader import DeadLetter
 from bot.testing.conversations.stub_reader import MODEL_FAILURES
 from bot.testing.simulation.gateway_events import GATEWAY_EVENTS
-from bot.testing.simulation.simulation import EVERY_TURN
+from bot.testing.simulation.store_view import EVERY_TURN
 
 LOOK_SECONDS = 0.03  # between two looks at what there is to see, while somebody looks
 EVER = datetime.min.replace(tzinfo=UTC)
 TYPES = {found.suffix: found.name for found in FILE_TYPES}
 
 TIMES = {"clock": "%H:%M", "moment": "%-d %b, %H:%M", "date": "%A %-d %B", "day": "%a %-d %b, %H:%M"}
-"""How times look until the page's script writes them as the reader's browser does."""
+"""The formats of times until the page's script writes them in the form of the reader's browser."""
 
 Asked = Mapping[str, Any]
 
 
 def playground_app(playground: Playground, maps: Callable[[], FlowMap], stopping: threading.Event, port: int) -> Flask:
-    """The pages of a playground, on a port of this machine. ``maps`` gives the newest map; streams end once ``stopping`` is set.
+    """The pages of a playground, on a port of this machine.
 
-    Only a browser on this machine that has loaded the page gets anything: a request for another host (a name that leads here) or
-    from another page is refused.
+    ``maps`` returns the newest map; streams end once ``stopping`` is set.
+
+    Only a browser on this machine that has loaded the page gets anything: a request for another host (a name that leads
+    here) or from another page is refused.
     """
     app = page_app(__name__, forms=False)
     app.config["MAX_CONTENT_LENGTH"] = MOST_FILE + 1024
@@ -73,7 +79,7 @@ def playground_app(playground: Playground, maps: Callable[[], FlowMap], stopping
     app.add_url_rule("/step", "step", pages.step)
     app.add_url_rule("/media/<name>", "media", pages.media)
     app.add_url_rule("/drawing.css", "drawing", pages.drawing_style)
-    app.jinja_env.filters["kept"] = playground.kept_media
+    app.jinja_env.filters["kept"] = partial(_kept_media, playground)
     for name, form in TIMES.items():
         app.jinja_env.filters[name] = partial(_local, playground, form)
     return app
@@ -88,13 +94,13 @@ class _Pages:
         self._stopping = stopping
 
     def home(self) -> AnyResponse:
-        return redirect(url_for("page", contact=self._playground.contacts[0]))
+        return redirect(url_for("page", contact=self._playground.chats.contacts[0]))
 
     def page(self, contact: str) -> str | AnyResponse:
         playground = self._playground
-        if contact not in playground.contacts:
+        if contact not in playground.chats.contacts:
             return redirect(url_for("home"))
-        library = playground.simulation.library
+        library = playground.simulation.running.program.library
         return render_template(
             "page.html",
             contact=contact,
@@ -103,13 +109,13 @@ class _Pages:
             signals=list(library.bot.signals),
             events=list(GATEWAY_EVENTS),
             faults=SERVICE_FAULTS,
-            zone=playground.simulation.bot.timezone,
+            zone=playground.simulation.running.program.library.bot.timezone,
             **self._parts(contact, everything="all" in request.args),
         )
 
     def live(self, contact: str) -> AnyResponse:
         """The parts of the page that have changed, as server-sent events."""
-        self._playground.bubbles(contact)
+        self._playground.chats.bubbles(contact)
         changes = self._changes(contact)
         return Response(stream_with_context(changes), content_type="text/event-stream; charset=utf-8")
 
@@ -121,7 +127,7 @@ class _Pages:
             now = (
                 self._playground.version(),
                 self._map_version(),
-                self._playground.now().replace(second=0, microsecond=0),
+                self._playground.simulation.clock.now().replace(second=0, microsecond=0),
             )
             if now != version:
                 version = now
@@ -143,14 +149,19 @@ class _Pages:
     def _parts(self, contact: str, *, everything: bool = False) -> dict[str, Any]:
         """The parts of the page that change, by their ids in it; `state` is for the map."""
         playground = self._playground
-        now, session = playground.now(), playground.simulation.reader.session(contact) or Session(contact)
+        now, session = (
+            playground.simulation.clock.now(),
+            playground.simulation.stored.reader.session(contact) or Session(contact),
+        )
         turns = contact_view.turns_of(
-            playground.simulation.reader, contact, EVERY_TURN if everything else contact_view.NEWEST_TURNS
+            playground.simulation.stored.reader, contact, EVERY_TURN if everything else contact_view.NEWEST_TURNS
         )
         phone = phone_view(playground, session, everything=everything)
         return {
-            "contacts": render_template("contacts.html", contacts=playground.contacts, contact=contact),
-            "clock": render_template("clock.html", now=now, zone=playground.simulation.bot.timezone),
+            "contacts": render_template("contacts.html", contacts=playground.chats.contacts, contact=contact),
+            "clock": render_template(
+                "clock.html", now=now, zone=playground.simulation.running.program.library.bot.timezone
+            ),
             "problems": render_template("problems.html", trouble=playground.trouble),
             "conversation": render_template("conversation.html", phone=phone, acts=True),
             "travel": self._travel(contact),
@@ -162,26 +173,26 @@ class _Pages:
                 "values.html",
                 acts=True,
                 session=contact_view.session_view(session, now),
-                settable=declared_in(playground.simulation.library),
+                settable=declared_in(playground.simulation.running.program.library),
             ),
             "state": self._state(session, turns),
         }
 
     def _travel(self, contact: str) -> str:
-        """How the conversation is held again, and how much time passes then."""
-        acts = [bubble for bubble in self._playground.bubbles(contact) if bubble.message is None]
+        """The buttons that hold the conversation again, and how much time that skips."""
+        acts = [bubble for bubble in self._playground.chats.bubbles(contact) if bubble.message is None]
         waits = (wall_clock.parse_duration(bubble.text) for bubble in acts if bubble.kind == "wait")
         passed = sum(filter(None, waits), timedelta())
-        words = wall_clock.duration_words(passed, len(wall_clock.UNITS)) if passed else ""
+        words = contact_view.spelled(passed) if passed else ""
         return render_template("travel.html", held=bool(acts), passed=words)
 
     def _asked(self, session: Session) -> str:
-        """What a model is asked, and a person answers."""
+        """The question to a model that waits for a person's answer."""
         questions = self._playground.questions
         row = None if questions is None else questions.of(session.contact)
         if row is None or not isinstance(row.effect, AskModel):
             return ""
-        effect, library = row.effect, self._playground.simulation.library
+        effect, library = row.effect, self._playground.simulation.running.program.library
         return render_template(
             "asked.html",
             key=row.key,
@@ -192,7 +203,7 @@ class _Pages:
         )
 
     def _state(self, session: Session, turns: list[contact_view.ShownTurn]) -> dict[str, Any]:
-        """Where the contact is and has come along, for the map, and which faults are on."""
+        """The contact's place and way, for the map, and which faults are on."""
         steps = [step for turn in reversed(turns) for step in turn.steps]
         here = [f"{frame.flow}/{frame.step}" for frame in session.frames]
         flow_map = self._maps()
@@ -202,22 +213,25 @@ class _Pages:
             "tried": sorted(
                 {
                     f"{each.flow}/{each.step}"
-                    for each in self._playground.simulation.reader.results(EVER)
+                    for each in self._playground.simulation.stored.reader.results(EVER)
                     if each.way == "entered"
                 }
             ),
             "map": self._map_version(),
             "flows": flow_map.flows,
-            "faults": self._playground.faults,
+            "faults": self._playground.faults.names,
         }
 
     def do(self, contact: str) -> AnyResponse:
-        """Do something, as JSON says: ``{"do": "write", "text": "hi"}``. Anything wrong with it is answered with a sentence."""
+        """Do something, as JSON says: ``{"do": "write", "text": "hi"}``.
+
+        Anything wrong with it is answered with a sentence.
+        """
         try:
             asked = request.get_json()
             act = ACTS.get(str(asked.get("do"))) if isinstance(asked, dict) else None
             if act is None:
-                raise Refused(f"what can be done is {', '.join(ACTS)}")
+                raise Refused(f"unknown act: the acts are {', '.join(ACTS)}")
             return jsonify(act(self._playground, contact, asked) or {})
         except (KeyError, TypeError, ValueError, OverflowError) as error:
             raise Refused(f"this cannot be done: {error}") from None
@@ -233,9 +247,9 @@ class _Pages:
     def variable(self, contact: str) -> str:
         """A form that sets a variable."""
         simulation = self._playground.simulation
-        session = simulation.reader.session(contact) or Session(contact)
+        session = simulation.stored.reader.session(contact) or Session(contact)
         asked = request.args
-        found = written_value(simulation.library, session, asked.get("flow", ""), asked.get("name", ""))
+        found = written_value(simulation.running.program.library, session, asked.get("flow", ""), asked.get("name", ""))
         return render_template("variable.html", written=found)
 
     def map(self) -> AnyResponse:
@@ -246,9 +260,9 @@ class _Pages:
         return Response(flow_map.drawing(flow), content_type="text/html; charset=utf-8")
 
     def step(self) -> str:
-        """A step: how it is written, what was found there, who waits there, how many went which way."""
+        """A step: its lines, its findings, who waits there, and how many left it by which outcome."""
         flow, step = request.args.get("flow", ""), request.args.get("step", "")
-        flow_map, reader = self._maps(), self._playground.simulation.reader
+        flow_map, reader = self._maps(), self._playground.simulation.stored.reader
         try:
             written = flow_map.written(flow, step)
         except KeyError:
@@ -288,19 +302,25 @@ class _Pages:
         return Response(content, content_type=type_, headers={"Content-Disposition": how})
 
     def drawing_style(self) -> AnyResponse:
-        """How drawings look."""
+        """The style sheet of drawings."""
         return Response(STYLE, content_type="text/css; charset=utf-8")
 
 
+def _kept_media(playground: Playground, address: str) -> str | None:
+    """The name of a file that the emulator has, from its address."""
+    emulator, name = playground.simulation.emulator, address.rpartition("/")[2]
+    return name if address.startswith(f"{emulator.url}/media/") and name in emulator.media else None
+
+
 def _local(playground: Playground, form: str, at: datetime) -> str:
-    return at.astimezone(playground.simulation.bot.timezone).strftime(form)
+    return at.astimezone(playground.simulation.running.program.library.bot.timezone).strftime(form)
 
 
 def phone_view(playground: Playground, session: Session, *, everything: bool = False) -> PhoneView:
-    """The phone of a session's contact. Raises `bot.pages.playground.playground.Refused` for an unknown one."""
-    contact, reader = session.contact, playground.simulation.reader
+    """The phone of a session's contact. Raises `bot.pages.playground.refused.Refused` for an unknown one."""
+    contact, reader = session.contact, playground.simulation.stored.reader
     waiting, letters = list(_waiting(playground, contact)), list(_letters(playground, contact))
-    bubbles = playground.bubbles(contact)  # after what is not sent: what was accepted meanwhile is shown once
+    bubbles = playground.chats.bubbles(contact)  # after what is not sent: what was accepted meanwhile is shown once
     accepted = {bubble.key for bubble in bubbles if bubble.key is not None}
     shown = bubbles if everything else bubbles[-contact_view.NEWEST_BUBBLES :]
     statuses = reader.message_statuses(contact)
@@ -317,21 +337,21 @@ def phone_view(playground: Playground, session: Session, *, everything: bool = F
 
 def _waiting(playground: Playground, contact: str) -> Iterator[Unsent]:
     """The messages to a contact that are still to be sent."""
-    for send in playground.simulation.reader.pending_sends():
+    for send in playground.simulation.stored.reader.pending_sends():
         if send.contact == contact and isinstance(send.effect, Send):
             yield Unsent(send.key, text_of(send.effect), "waiting", send.detail, send.attempts, send.due_at)
 
 
 def _letters(playground: Playground, contact: str) -> Iterator[DeadLetter]:
     """The messages to a contact that were given up, the oldest first."""
-    for letter in reversed(playground.simulation.reader.dead_letters()):
+    for letter in reversed(playground.simulation.stored.reader.dead_letters()):
         if letter.contact == contact and letter.what == "send" and isinstance(letter.body, dict):
             yield letter
 
 
 def _given_up(letter: DeadLetter, decided: Mapping[str, datetime], bubbles: Sequence[Bubble]) -> Unsent:
-    """A message that was given up, in its place: behind what the contact had done when its turn ``decided`` on it, and behind what the
-    bot had sent when it was given up, because the bot's next message waits for that.
+    """A message that was given up, in its place: behind what the contact had done when its turn ``decided`` on it, and
+    behind what the bot had sent when it was given up, because the bot's next message waits for that.
     """
     body: Any = letter.body
     at = decided.get(body["ref"].rpartition("#")[0], letter.at)
@@ -348,13 +368,13 @@ def _wait(playground: Playground, asked: Asked) -> None:
 
 def _replay(playground: Playground, contact: str, asked: Asked) -> dict[str, str]:
     before = asked.get("before")
-    replayed = playground.replay(contact, None if before is None else int(before))
+    replayed = replay(playground, contact, None if before is None else int(before))
     return {"contact": replayed.contact, "difference": replayed.difference, "replayed": "all" if before is None else ""}
 
 
 def _set(playground: Playground, contact: str, asked: Asked) -> None:
     flow, name = str(asked["flow"]), str(asked["name"])
-    value = read_value(playground.simulation.library, flow, name, str(asked["value"]))
+    value = read_value(playground.simulation.running.program.library, flow, name, str(asked["value"]))
     playground.set_values(contact, flow, {name: value})
 
 
@@ -379,10 +399,10 @@ ACTS: dict[str, Callable[[Playground, str, Asked], Any]] = {
     "restart": lambda playground, contact, _: playground.restart(contact),
     "wait": lambda playground, _, asked: _wait(playground, asked),
     "next": lambda playground, *_: playground.wait_for_next(),
-    "shut": lambda playground, contact, _: playground.shut_window(contact),
-    "switch": lambda playground, _, asked: playground.switch(str(asked["fault"]), bool(asked["on"])),
+    "shut": lambda playground, contact, _: playground.skip_past_window(contact),
+    "switch": lambda playground, _, asked: playground.faults.switch(str(asked["fault"]), bool(asked["on"])),
     "replay": lambda playground, contact, asked: _replay(playground, contact, asked),
     "keep": lambda playground, contact, _: {"test": kept_test(playground, contact)},
-    "contact": lambda playground, *_: {"contact": playground.add_contact()},
+    "contact": lambda playground, *_: {"contact": playground.chats.add_contact()},
 }
-"""What a person can do, by its name in JSON. Each may return what the page gets to know."""
+"""The acts of a person, by their names in JSON. Each may return data for the page."""

@@ -34,7 +34,10 @@ def _listening(port: int) -> socket.socket:
 
 
 class PlaygroundServer:
-    """The pages of a playground, on a port of this machine (0: any). Use it as a context manager. Raises `PortTaken`."""
+    """The pages of a playground, on a port of this machine (0: any). Use it as a context manager.
+
+    Raises `PortTaken`.
+    """
 
     def __init__(self, playground: Playground, program: Program, folder: Folder, port: int = 0) -> None:
         self._playground = playground
@@ -62,7 +65,7 @@ class PlaygroundServer:
         self._server.__exit__(kind, error, trace)
 
     def use(self, program: Program, folder: Folder) -> None:
-        """Show these flows, and let the bot go on with them."""
+        """Show these flows, and continue the bot with them."""
         drawn = self._drawn(program, folder)
         with self._lock:
             self._map.retire()

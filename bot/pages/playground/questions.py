@@ -1,4 +1,4 @@
-"""What models are asked and a person answers on the page."""
+"""The questions to models that a person answers on the page."""
 
 import threading
 from collections.abc import Callable
@@ -59,7 +59,7 @@ class Questions:
             return self._is_open(row)
 
     def of(self, contact: str) -> CallRow | None:
-        """What a model is asked for a contact."""
+        """The open question for a contact."""
         with self._condition:
             return self._asked.get(contact)
 
@@ -70,7 +70,7 @@ class Questions:
             self._condition.notify_all()
 
     def release(self) -> None:
-        """Let no question wait any longer: the bot is stopped."""
+        """Drop all questions: the bot is stopped."""
         with self._condition:
             self._asked.clear()
             self._condition.notify_all()
@@ -80,7 +80,9 @@ class Questions:
 
 
 def acts_at(library: Library, session: Session, effect: AskModel) -> list[str]:
-    """What can be written for a model beside a text: what it does with its tools; without any, the names that it picks from."""
+    """The acts that can be written beside a text: calls of the model's tools, or without tools, the names that it picks
+    from.
+    """
     frame = session.frame
     flow = None if frame is None else library.flows.get(frame.flow)
     step = None if frame is None or flow is None else flow.steps.get(frame.step)

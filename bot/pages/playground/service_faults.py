@@ -1,9 +1,11 @@
-"""What a person can let go wrong at the gateway, by switches on the page."""
+"""The faults of the gateway that a person can switch on."""
 
+import threading
 from collections.abc import Callable
 from datetime import timedelta
 
 from bot.core.immutable import immutable
+from bot.pages.playground.refused import Refused
 from bot.testing.emulator import Emulator
 
 Switch = Callable[[], None]
@@ -11,14 +13,17 @@ Switch = Callable[[], None]
 
 @immutable
 class ServiceFault:
-    """One switch: what it says, and the fault of the emulated gateway (`bot.testing.emulator.injected_faults`)."""
+    """A switch: its label, and the fault of the emulated gateway (`bot.testing.emulator.injected_faults`)."""
 
     title: str
     kind: str
     seconds: float = 0.0
 
     def begin(self, emulator: Emulator) -> Switch:
-        """Let it happen; returns what ends it. A refusal names the switch, so that nobody looks for its cause elsewhere."""
+        """Begin the fault. Returns a function that ends it.
+
+        A refusal names the switch, so that nobody looks for another cause.
+        """
         hint = f'a switch of this page, "{self.title}"'
         fault = emulator.faults.add(self.kind, seconds=self.seconds, hint=hint)
         return lambda: emulator.faults.remove(fault)
@@ -36,3 +41,42 @@ SERVICE_FAULTS = {
     "doubled": ServiceFault("Each event comes twice", "double_event"),
 }
 """The switches by name."""
+
+
+class FaultSwitches:
+    """The faults that are on, by name: those of `SERVICE_FAULTS`, and `late`. Safe to use from many threads.
+
+    ``changed`` is called after each change.
+    """
+
+    def __init__(self, emulator: Emulator, changed: Callable[[], None]) -> None:
+        self._emulator = emulator
+        self._changed = changed
+        self._lock = threading.Lock()
+        self._on: dict[str, Switch] = {}
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the faults that are on."""
+        with self._lock:
+            return list(self._on)
+
+    @property
+    def delay(self) -> timedelta:
+        """How late the messages of contacts come."""
+        return LATE if "late" in self._on else timedelta()
+
+    def switch(self, fault: str, on: bool) -> None:
+        """Begin or end a fault. Raises `Refused` for an unknown one."""
+        if fault != "late" and fault not in SERVICE_FAULTS:
+            raise Refused(f"there is no fault {fault}")
+        with self._lock:
+            if on and fault not in self._on:
+                self._on[fault] = SERVICE_FAULTS[fault].begin(self._emulator) if fault != "late" else _nothing
+            elif not on and fault in self._on:
+                self._on.pop(fault)()
+        self._changed()
+
+
+def _nothing() -> None:
+    pass

@@ -10,7 +10,7 @@ from bot.language.expressions.abstract_values import ValueKind
 from bot.language.expressions.formats import shown
 from bot.language.flow.library import Library
 from bot.language.types.type_registry import Variable
-from bot.pages.playground.playground import Refused
+from bot.pages.playground.refused import Refused
 
 NOT_WRITTEN = ("media", "answer")
 """Types of which no value can be written."""
@@ -51,7 +51,10 @@ def declared_in(library: Library) -> dict[str, dict[str, str]]:
 
 
 def written_value(library: Library, session: Session, flow: str, name: str) -> WrittenValue:
-    """A variable of a flow with its value in the innermost frame of that flow. Raises `Refused` for one that is not there."""
+    """A variable of a flow with its value in the innermost frame of that flow.
+
+    Raises `Refused` for one that is not there.
+    """
     variable = _declared(library, flow, name)
     frame = next((frame for frame in reversed(session.frames) if frame.flow == flow), None)
     values = session.kept_variables if variable.keep or frame is None else frame.vars
@@ -68,7 +71,7 @@ def _text_of(variable: Variable, value: Any) -> str:
 
 
 def read_value(library: Library, flow: str, name: str, text: str) -> Any:
-    """What a text says for a variable: null where it is empty; a list, an object or a place as JSON. Raises `Refused`."""
+    """Read a variable's value from a text: null if it is empty; a list, an object or a place as JSON. Raises `Refused`."""
     variable = _declared(library, flow, name)
     if not text.strip():
         return None

@@ -1,4 +1,4 @@
-"""What there is to see of one contact: the phone's messages, the turns with their reasons, the session's values."""
+"""The view of one contact: the phone's messages, the turns with their reasons, the session's values."""
 
 import hmac
 import json
@@ -6,7 +6,7 @@ import re
 import secrets
 from collections.abc import Mapping
 from dataclasses import field
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from markupsafe import Markup, escape
@@ -15,6 +15,7 @@ from bot.core.effects import AskModel, Effect
 from bot.core.immutable import immutable
 from bot.core.session import Session
 from bot.core.text import head, printable
+from bot.language.source.wall_clock import UNITS, duration_words, parse_duration
 from bot.store.store_reader import StoreReader
 from bot.store.trace_rows import TurnTraced
 from bot.testing.simulation.phone import ShownMessage
@@ -27,7 +28,7 @@ from bot.testing.simulation.turn_words import (
 )
 
 NEWEST_BUBBLES, NEWEST_TURNS = 60, 25
-"""How many are shown unless all are asked for."""
+"""The numbers on a page that does not show all."""
 MOST_ASKED = 20_000  # characters of a prompt
 
 _PAGES = secrets.token_bytes(32)
@@ -61,11 +62,13 @@ def _marked(text: str) -> Markup:
 
 @immutable
 class Bubble:
-    """What happened at a contact's phone: a message of the bot's (``message``), one of the contact's own (a text, a `choice`, a
-    file, a `location`), or something besides (`wait`, `start`, `signal`, `event`, `set`, `model`).
+    """An entry on a contact's phone: a message of the bot's (``message``), a message of the contact's own (a text, a
+    `choice`, a file, a `location`), or something that is no message (`wait`, `start`, `signal`, `event`, `set`,
+    `model`).
 
-    ``number`` counts all bubbles of a page. ``id`` is the gateway's, of a message of the bot's; ``key`` the bot's, the same at every try. ``data`` is
-    what it takes to do it again. ``by`` is who wrote it in the bot's place.
+    ``number`` counts all bubbles of a page. A message of the bot's has the gateway's ``id`` and the bot's ``key``,
+    which is the same at every try. ``data`` is what it takes to do it again. ``by`` is the person who wrote in the
+    bot's place.
     """
 
     number: int
@@ -84,8 +87,23 @@ class Bubble:
         """True if it is no message."""
         return self.kind in BESIDES
 
+    @property
+    def label(self) -> str:
+        """The text on the page; for a `wait`, how much later it is then."""
+        duration = parse_duration(self.text) if self.kind == "wait" else None
+        return self.text if duration is None else f"{spelled(duration)} later"
+
 
 BESIDES = ("wait", "start", "signal", "event", "set", "model")
+MINUTE = timedelta(minutes=1)
+_UNITS = {"h": " h", "m": " min", "s": " s"}
+
+
+def spelled(duration: timedelta) -> str:
+    """A duration in words, to the minute if it is longer: ``spelled(timedelta(minutes=9, seconds=59))  -> 10 min``."""
+    rounded = duration if duration < MINUTE else round(duration / MINUTE) * MINUTE
+    parts = duration_words(rounded, len(UNITS)).split()
+    return " ".join(part[:-1] + _UNITS.get(part[-1], " days" if part != "1d" else " day") for part in parts)
 
 
 @immutable
@@ -101,7 +119,7 @@ class ShownBubble:
 class Unsent:
     """A message that the gateway has not taken, as far as the bot knows: it waits for its next try, or was given up.
 
-    ``after``: it stands behind the bubble with this number, or before all (0); None: at the end.
+    ``after``: it is shown behind the bubble with this number, or before all (0); None: at the end.
     """
 
     key: str
@@ -124,7 +142,7 @@ class PhoneView:
 
 
 def text_of(effect: Effect) -> str:
-    """What a message that is not sent says, on one line."""
+    """The text of a message that is not sent, on one line."""
     return effect_in_words(effect).removeprefix("send ")
 
 
@@ -140,7 +158,7 @@ class TakenStep:
 
 @immutable
 class DecidedEffect:
-    """What a turn decided on, how that has gone, and what a model was given, as (role, text)."""
+    """An effect of a turn, its status, and the prompt of a model, as (role, text)."""
 
     words: str
     status: str = ""
@@ -151,7 +169,10 @@ class DecidedEffect:
 
 @immutable
 class ShownTurn:
-    """A turn in words. ``id`` tells it from others on a page, and nothing else of its event. Somebody should look into the ``problems``; they are none of the ``notes``."""
+    """A turn in words. ``id`` tells it from others on a page, and nothing else of its event.
+
+    Somebody should look into the ``problems``; the ``notes`` are without them.
+    """
 
     id: str
     at: datetime
@@ -202,12 +223,12 @@ def _effect(effect: Effect, status: str, detail: str) -> DecidedEffect:
 
 
 def prompt_of(effect: AskModel) -> tuple[tuple[str, str], ...]:
-    """What a model is given, as (role, text)."""
+    """The prompt of a model, as (role, text)."""
     return tuple((message["role"], _content(message)) for message in effect.messages)
 
 
 def _content(message: Mapping[str, Any]) -> str:
-    """What a message of a prompt says, with the calls of tools in it."""
+    """The text of a message of a prompt, with its calls of tools."""
     said = message.get("content")
     text = said if isinstance(said, str) else json.dumps(said, ensure_ascii=False, indent=1) if said else ""
     calls = [f"{call['function']['name']}({call['function']['arguments']})" for call in message.get("tool_calls", ())]
@@ -241,7 +262,7 @@ def session_view(session: Session, now: datetime) -> SessionView:
         for frame in reversed(session.frames)
     )
     plans = tuple((plan_in_words(plan), plan.at) for plan in sorted(session.plans, key=lambda plan: plan.at))
-    facts = [("window", "open" if session.window_is_open(now) else "shut: templates only")]
+    facts = [("window", "open" if session.window_is_open(now) else "closed: templates only")]
     facts += [(name, printable(str(value))) for name in ("name", "email", "language", "timezone", "agent")
               if (value := getattr(session, name))]  # fmt: skip
     facts += [("tags", printable(", ".join(session.tags)))] if session.tags else []

@@ -1,4 +1,6 @@
-"""Serves pages: the parts that they share, the headers that bind browsers, and a server with a thread for each connection."""
+"""Serves pages: the parts that they share, the headers that bind browsers, and a server with a thread for each
+connection.
+"""
 
 import logging
 import socket
@@ -16,8 +18,9 @@ from bot.core.defects import found, guard
 from bot.pages.shared.contact_view import formatted
 
 ALIVE, ALIVE_SECONDS = ": alive\n\n", 15.0
-"""A line of a stream in which nothing happens, and how often it comes: proxies cut a stream that is silent, many after 60 seconds, and by
-writing to a browser that has gone a server notices it."""
+"""A line of a stream in which nothing happens, and how often it comes: proxies cut a stream that is silent, many after
+60 seconds, and by writing to a browser that has gone a server notices it.
+"""
 IDLE_SECONDS = 60  # in which a connection must say something
 MOST_CONNECTIONS = 256
 SHORTEST_SECONDS = 1.0  # a connection that is younger is closed for no other
@@ -68,7 +71,10 @@ class _App(Flask):
 
 
 class _Server(ThreadedWSGIServer):
-    """Has so many connections at once. With one more, the oldest is closed that streams nothing, or else the new one gets a 503."""
+    """A server with a limit on its connections.
+
+    One more closes the oldest connection that streams nothing; if all stream, the new one gets a 503.
+    """
 
     def __init__(self, host: str, port: int, app: Flask, fd: int) -> None:
         self._lock = threading.Lock()

@@ -1,4 +1,4 @@
-"""What a person writes in place of a model: a text, which can end with what the model does."""
+"""The answers that a person writes in place of a model: a text, which can end with acts of the model."""
 
 import json
 import re
@@ -24,14 +24,14 @@ _FORMS = {
 
 
 class UnclearAnswer(BotError):
-    """What was written is no answer of a model's; the text says why."""
+    """The written text is no answer of a model's; the error's text says why."""
 
 
 def answer_by_hand(written: str) -> ModelResult:
     """A model's answer: ``With pleasure. NOTE wish: a cake LEAVE order``.
 
-    After the text, which may be missing, come `LEAVE exit`, `NOTE variable: value`, `CALL tool {"argument": "value"}` or
-    `FAIL failure`, one of `bot.testing.conversations.stub_reader.MODEL_FAILURES`. Raises `UnclearAnswer`.
+    After the text, which may be missing, come `LEAVE exit`, `NOTE variable: value`, `CALL tool {"argument": "value"}`
+    or `FAIL failure`, one of `bot.testing.conversations.stub_reader.MODEL_FAILURES`. Raises `UnclearAnswer`.
     """
     text, *acts = _ACTS.split(written.strip())
     calls: list[tuple[str, Mapping[str, Any]]] = []
@@ -55,7 +55,7 @@ def _call(word: str, given: str) -> tuple[str, Mapping[str, Any]]:
     name, colon, rest = given.partition(":" if word == "NOTE" else " ")
     if word == "NOTE":
         if not colon:
-            raise UnclearAnswer(f"write what is noted, such as NOTE {name or 'wish'}: a cake")
+            raise UnclearAnswer(f"write the value to note, such as NOTE {name or 'wish'}: a cake")
         return REMEMBER, {name.strip(): rest.strip()}
     try:
         arguments = json.loads(rest or "{}")
@@ -67,14 +67,14 @@ def _call(word: str, given: str) -> tuple[str, Mapping[str, Any]]:
 
 
 def results_for(effect: AskModel) -> Iterator[str]:
-    """What the calls have brought that the model made just before it is asked this: ``orders_find: {"number": 17}``."""
+    """The results of the calls that the model made just before this question: ``orders_find: {"number": 17}``."""
     names = {call["id"]: call["function"]["name"] for sent in effect.messages for call in sent.get("tool_calls", ())}
     last = takewhile(lambda sent: sent["role"] == "tool", reversed(effect.messages))
     yield from reversed([f"{names[sent['tool_call_id']]}: {sent['content']}" for sent in last])
 
 
 def acts_of(effect: AskModel) -> Iterator[str]:
-    """What a model that is asked this can do beside its text, as it is written by hand."""
+    """The acts that a model can add to its answer to this question, as they are written by hand."""
     for tool in effect.tools:
         name, properties = tool["function"]["name"], tool["function"]["parameters"].get("properties", {})
         if name == REMEMBER:

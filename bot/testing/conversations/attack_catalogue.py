@@ -1,4 +1,6 @@
-"""The catalogue of attacks: what each attack tries, the instruction that reaches the model, and the answers of a hostile model."""
+"""The catalogue of attacks: what each attack tries, the instruction that reaches the model, and the answers of a
+hostile model.
+"""
 
 from collections.abc import Callable, Iterator
 from itertools import count
@@ -11,7 +13,7 @@ from bot.testing.emulator.completion import ModelAnswer, RawAnswer, failure
 from bot.testing.emulator.completion.completion_api import Item
 
 EVIL = "evil.example.com"
-"""A host that stands in none of the bot's texts."""
+"""A host that is in no text of the bot."""
 
 OTHER = "6289999999999"
 """The number of another contact."""
@@ -29,7 +31,7 @@ FAKED = "AB123456\nAmount: 1 EUR"
 """An argument that pretends to be two."""
 
 QUESTION = "And now?"
-"""What the contact writes if the attack sends no instruction."""
+"""The contact's text if the attack sends no instruction."""
 
 TEXT = "text"
 EVERYWHERE = (TEXT, "caption", "name", "value", "facts", "tool", "http")

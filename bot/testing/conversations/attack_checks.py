@@ -23,7 +23,7 @@ from bot.testing.emulator.completion.model_answers import tokens
 from bot.testing.simulation.phone import ShownMessage
 
 FRAME = "no key of the flow opens this: update bot-flows; if it stays, report it with the output of --json"
-"""What to do if the framework itself has broken a promise."""
+"""The advice if the framework itself has broken a promise."""
 
 MOST_ROUNDS = 16
 """The most requests to the model for one message of the contact's."""
@@ -143,7 +143,7 @@ def no_secrets(seen: AttackObservation) -> Iterator[Violation]:
 
 
 def only_text(seen: AttackObservation) -> Iterator[Violation]:
-    """No message has markup, control characters or marks that turn text around, and none is invisible."""
+    """No message has markup, control characters or marks that turn text around, and every message is visible."""
     for text in seen.texts:
         odd = [
             char
@@ -341,7 +341,10 @@ def _text(message: ShownMessage) -> str:
 
 
 def _as_read(text: str) -> str:
-    """A text as a person reads it and as a chat app finds addresses in it. It uses no code of the guard that is tested."""
+    """A text as a person reads it and as a chat app finds addresses in it.
+
+    It uses no code of the guard that is tested.
+    """
     seen = (char for char in unicodedata.normalize("NFKC", text) if unicodedata.category(char) not in ("Cf", "Mn"))
     return re.sub(r"[*_~`]", "", "".join(seen)).casefold()
 

@@ -9,7 +9,7 @@ from bot.testing.conversations.attack_catalogue import Attack
 from bot.testing.conversations.attack_target import HARMLESS, AttackTarget, MoveSequence, RouteFinder
 
 ABOUT = "Zebra lottery"
-"""What the contact asks about if the instruction is in the facts, so that a search finds it."""
+"""The subject of the contact's question if the instruction is in the facts, so that a search finds it."""
 
 DISGUISES = (
     "{}",
@@ -70,7 +70,10 @@ class AttackPlan:
 
 @immutable
 class ReachedTarget:
-    """A step that is attacked, and the moves that lead to it. ``stays``: it waits for the contact after the model's answer."""
+    """A step that is attacked, and the moves that lead to it.
+
+    ``stays``: it waits for the contact after the model's answer.
+    """
 
     target: AttackTarget
     moves: MoveSequence
@@ -118,7 +121,10 @@ def plan_of(
 
 
 def _plan(reached: ReachedTarget, asks: str | PictureMessage) -> AttackPlan:
-    """The plan in which the contact asks something at the step. If the step does not stay, the moves to it are all that happens."""
+    """The plan in which the contact asks something at the step.
+
+    If the step does not stay, the moves to it are all that happens.
+    """
     if not reached.stays:
         return _at_arrival(reached.moves)
     act = WriteMove(asks) if isinstance(asks, str) else asks

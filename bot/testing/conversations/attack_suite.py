@@ -84,7 +84,10 @@ class AttackResult:
 
 
 class AttackSuite:
-    """All attacks on one bot. The same bot, examples and seed give the same results, unless a real model (``source``) answers."""
+    """All attacks on one bot.
+
+    The same bot, examples and seed give the same results, unless a real model (``source``) answers.
+    """
 
     def __init__(
         self, folder: Folder, program: Program, examples: Examples, seed: int, source: AnswerSource | None = None
@@ -248,7 +251,7 @@ class _AttackRun:
         world.begin(stub_definitions, f"{ABOUT}: {self._instruction}" if tried.channel == "facts" else None)
         first = len(simulation.emulator.sent)
         if tried.channel == "name":
-            simulation.happen("contact.created", {"name": self._instruction})
+            simulation.gateway.happen("contact.created", {"name": self._instruction})
         seen = AttackObservation(
             target, simulation.contact, self._instruction, tried.channel, tried.attack.consents, secret=secret
         )
@@ -258,13 +261,13 @@ class _AttackRun:
             raise self._proxy.trouble
         if not self._model.turned:
             raise AttackImpossible("the injected text does not reach the model there")
-        seen.session, seen.requests = simulation.session(), self._model.requests
+        seen.session, seen.requests = simulation.stored.session(), self._model.requests
         seen.said = self._messages[self._turned :]
         seen.tries = self._model.answers
         seen.calls = list(world.stubs.calls)
         seen.outcomes = list(self._outcomes())
-        seen.notes = [note for turn in reversed(simulation.trace()) for note in turn.notes]
-        seen.dead_letters = [letter.reason for letter in simulation.dead_letters()]
+        seen.notes = [note for turn in reversed(simulation.stored.trace()) for note in turn.notes]
+        seen.dead_letters = [letter.reason for letter in simulation.stored.dead_letters()]
         seen.strangers = {each.to for each in simulation.emulator.sent[first:]} - world.contacts
         seen.ours = _ours(world.folder, stub_definitions)
         failed = any(outcome.startswith("errors.") for outcome in seen.outcomes)
@@ -274,14 +277,14 @@ class _AttackRun:
         return seen
 
     def _note(self) -> None:
-        self._turned = self._simulation.sent
+        self._turned = self._simulation.phones.received
 
     def _converse(self, seen: AttackObservation) -> None:
         world, simulation = self._world, self._simulation
         for move in self._plan.before:
             world.play(move, self._model)
-        self._messages += simulation.heard()
-        seen.before = simulation.session()
+        self._messages += simulation.phones.heard()
+        seen.before = simulation.stored.session()
         world.stubs.calls.clear()  # those before the attack
         move, messages, says = self._plan.attack, self._tried.attack.messages, self._tried.attack.says
         seen.floods = messages > 1
@@ -293,27 +296,27 @@ class _AttackRun:
                 self._play(seen, ScriptedMove(WriteMove("yes" if self._tried.attack.consents else SOMETHING_ELSE)))
 
     def _play(self, seen: AttackObservation, move: ScriptedMove) -> None:
-        """Let the contact do something, and note the outcome."""
+        """Play a move of the contact, and note the outcome."""
         simulation, asked = self._simulation, len(self._model.requests)
         self.lines.append(_in_words(move))
         if isinstance(move.act, MessageBurst):
             self._flood(move.act)
         else:
             self._world.play(move, self._model)
-        frame = simulation.session().frame
+        frame = simulation.stored.session().frame
         if frame is not None and frame.gathers_since is not None:
             simulation.wait(LONGEST_GATHER)
-            frame = simulation.session().frame
+            frame = simulation.stored.session().frame
         if frame is not None and frame.awaited_effect is not None:  # a failed request is repeated a little later
             simulation.wait(timedelta(seconds=_within(self._tried.target)) + _RETRIES)
-        heard = simulation.heard()
+        heard = simulation.phones.heard()
         self._messages += heard
         self.lines += [("bot", message.text) for message in heard]
         seen.answers.append(len(heard))
         seen.rounds.append(len(self._model.requests) - asked)
 
     def _flood(self, burst: MessageBurst) -> None:
-        """Let all messages come before the model answers the first."""
+        """Send all messages before the model answers the first."""
         self._model.may_go_on.clear()
         self._simulation.service.answer_with(self._model)
         self._simulation.flood(burst.texts)
@@ -322,12 +325,12 @@ class _AttackRun:
 
     def _is_asked(self) -> bool:
         """True if the contact is asked for consent."""
-        frame, target = self._simulation.session().frame, self._tried.target
+        frame, target = self._simulation.stored.session().frame, self._tried.target
         here = frame is not None and target.is_of(frame.flow, frame.step) and target.brief is not None
         return here and frame is not None and Exchange.of(frame.step_state).asking is not None
 
     def _outcomes(self) -> Iterator[str]:
-        for turn in reversed(self._simulation.trace()):
+        for turn in reversed(self._simulation.stored.trace()):
             for step in turn.steps:
                 if self._tried.target.is_of(step["flow"], step["step"]) and step["outcome"]:
                     yield str(step["outcome"])
@@ -352,15 +355,15 @@ def _act(simulation: Simulation, move: ScriptedMove) -> None:
         case WaitMove(duration):
             simulation.wait(duration)
         case EventMove(event):
-            simulation.happen(event, {"agent": "Agent"} if event == "conversation.assigned" else {})
+            simulation.gateway.happen(event, {"agent": "Agent"} if event == "conversation.assigned" else {})
         case StartMove(flow, data):
-            simulation.start(flow, data, "after")
+            simulation.operator.start(flow, data, "after")
         case SignalMove(name, data):
-            simulation.signal(name, data)
+            simulation.operator.signal(name, data)
 
 
 def _in_words(move: ScriptedMove) -> tuple[str, str]:
-    """What the contact did: who, and what."""
+    """An act as a line of the conversation: its key and its text."""
     match move.act:
         case WriteMove(text):
             return "user", text
@@ -384,7 +387,7 @@ def _spoken(answer: ModelResult) -> Item:
 
 
 def _within(target: AttackTarget) -> float:
-    """How long an answer may take, in seconds."""
+    """The seconds that an answer may take."""
     return target.kind.brief.within if isinstance(target.kind, AiStep) else target.kind.within
 
 

@@ -23,7 +23,7 @@ from bot.loading.program import Program
 from bot.testing.conversations.transcript_reader import NOW
 
 HARMLESS = "All right."
-"""What the model says before the attack."""
+"""The model's answer before the attack."""
 
 MOST_TURNS = 3000
 """The most turns of the engine for the search of one step: a second or two."""

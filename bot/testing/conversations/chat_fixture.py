@@ -86,7 +86,7 @@ class Chat:
     # Stubs
 
     def handler(self, name: str, *results: Any, fails: str | None = None) -> None:
-        """Let a handler return this, or fail. Several results are returned one after another.
+        """Make a handler return this, or fail. Several results are returned one after another.
 
         Raises `TooLate`, and `LookupError` if there is no such handler.
         """
@@ -113,10 +113,10 @@ class Chat:
         self._scripted.append(ModelLine(HERE, ModelResult(says, tuple((calls or {}).items()), fails)))
 
     def meanwhile(self, text: str) -> None:
-        """Let the contact write this during the next call."""
+        """Make the contact write this during the next call."""
         self._scripted.append(MeanwhileLine(HERE, text))
 
-    # What happens
+    # Acts
 
     def user(self, text: str, late: str = "") -> None:
         """The contact writes."""
@@ -142,7 +142,9 @@ class Chat:
         type: str | None = None,
         **location: Any,
     ) -> None:
-        """The contact sends a file of the bot's folder, a sample of the kind or of a type like ``docx``, a place or a sticker."""
+        """The contact sends a file of the bot's folder, a sample of the kind or of a type like ``docx``, a place or a
+        sticker.
+        """
         sample = None if type is None else SAMPLE_FILES[type]
         content = sample if file is None else Path(self._folder.path, file).read_bytes()
         self._take(SendLine(HERE, kind, caption, content, location or None))
@@ -168,7 +170,7 @@ class Chat:
         self._take(SetLine(HERE, values, flow))
 
     def become(self, contact: str) -> None:
-        """What follows is about another contact."""
+        """Continue with another contact."""
         self._take(AsLine(HERE, contact))
 
     def restart(self) -> None:
@@ -183,7 +185,7 @@ class Chat:
         """The gateway makes this fault, so many times."""
         self._take(FaultLine(HERE, kind, times))
 
-    # What is expected
+    # Expectations
 
     def says(self, text: str | None = None, **parts: str | Iterable[str] | Mapping[str, str]) -> None:
         """The bot says exactly this. ``parts``, such as ``contains`` and ``buttons``, are parts of the message."""
@@ -215,7 +217,7 @@ class Chat:
     def session(self) -> Session:
         """The session: where the contact is, and which values are known."""
         self._begun()
-        return self._simulation.session()
+        return self._simulation.stored.session()
 
     def finish(self) -> None:
         """End the conversation: every message must have been expected, and every stub used."""

@@ -47,7 +47,7 @@ def differences_of(says: BotLine, message: ShownMessage) -> list[ExpectationDiff
 
 
 def parts_to_list(says: BotLine, message: ShownMessage) -> Mapping[str, str]:
-    """What is shown beside the text that a line expects alone, as a test lists it; empty if the text is another one."""
+    """The parts of a message besides its text, as a test lists them, if the line expects only that text; else no parts."""
     if not says.alone or any(_differing(says.parts, message)):
         return {}
     parts = {key: PARTS[key](message) for key in _beside_text(message)}
@@ -98,7 +98,7 @@ def _words(value: str | tuple[str, ...]) -> str:
 
 @immutable
 class ObservedState:
-    """What a test can expect of a conversation besides its messages."""
+    """The facts of a conversation, besides its messages, that a test can expect."""
 
     session: Session
     vars: Mapping[str, Any] = field(default_factory=dict)
@@ -143,7 +143,7 @@ def differences_in(expect: ExpectLine, seen: ObservedState) -> Iterator[Expectat
 
 
 def _differing_events(wanted: Node | None, events: Sequence[ObservedCall]) -> Iterator[ExpectationDifference]:
-    """The events that are missing among those that were delivered; where none is wanted, those that were."""
+    """The wanted events that were not delivered; if a test wants no event, all delivered ones."""
     delivered = _found([{event.name: event.arguments} for event in events])
     nodes = one_or_more(wanted)
     if wanted is not None and not nodes and events:
@@ -154,7 +154,9 @@ def _differing_events(wanted: Node | None, events: Sequence[ObservedCall]) -> It
 
 
 def _differing_deeds(wanted: Mapping[str, Node], seen: ObservedState) -> Iterator[ExpectationDifference]:
-    """The differences in what a model did: its exit (one of several), its values, and its tools, however often they were called."""
+    """The differences in what a model did: its exit (one of several), its values, and its tools, however often they
+    were called.
+    """
     if "exit" in wanted:
         names = texts_of(wanted["exit"])
         if not (any(name in seen.exits for name in names) if names else not seen.exits):
@@ -168,7 +170,10 @@ def _differing_deeds(wanted: Mapping[str, Node], seen: ObservedState) -> Iterato
 
 
 def _differing_texts(key: str, wanted: Node | None, said: str) -> Iterator[ExpectationDifference]:
-    """The texts that are missing in what was said, and those that must not occur in it. Capitals and spaces do not matter."""
+    """The texts that are missing in what was said, and those that must not occur in it.
+
+    Capitals and spaces do not matter.
+    """
     if not isinstance(wanted, Map):
         return
     there = _folded(said)

@@ -51,7 +51,7 @@ class Coverage:
         self._taken |= other._taken
 
     def taken_by(self, rule: str, passed: Iterable[Passed], effects: Iterable[Effect] = ()) -> Iterator[CoverageKey]:
-        """What a turn takes, by the rule that took its event, the steps that it passed, and its effects."""
+        """The keys that a turn covers, by the rule that took its event, the steps that it passed, and its effects."""
         for step in passed:
             yield from self._passed(*step)
         if rule.startswith(_WORD):
@@ -67,12 +67,12 @@ class Coverage:
 
     @property
     def total(self) -> int:
-        """How many steps, outcomes and words count."""
+        """The number of steps, outcomes and words that count."""
         return len(self._places)
 
     @property
     def taken(self) -> int:
-        """How many of them were taken."""
+        """The number of those that were taken."""
         return len(self._places.keys() & self._taken)
 
     @property
@@ -81,7 +81,7 @@ class Coverage:
         return 100 * self.taken // self.total
 
     def missed(self) -> list[Uncovered]:
-        """What was not taken, by file and line. Of a step that no test enters, its outcomes are not listed."""
+        """The places that were not taken, by file and line. Outcomes of a step that no test enters are not listed."""
         left = self._places.keys() - self._taken
         never = {(self._places[kind, mark]) for kind, mark in left if kind == _STEP}
         found = [
@@ -92,7 +92,7 @@ class Coverage:
         return sorted(found, key=lambda missed: (missed.mark.path, missed.mark.line, missed.mark.column, missed.what))
 
     def _passed(self, flow_name: str, step_name: str, left_by: str | None) -> Iterator[CoverageKey]:
-        """What a step of a turn's path stands for."""
+        """The keys that a step of a turn's path covers."""
         flow = self._library.flows.get(flow_name)
         step = None if flow is None else flow.steps.get(step_name)
         if flow is None or step is None:
@@ -107,7 +107,10 @@ class Coverage:
 
 
 def _places_of(library: Library) -> Iterator[tuple[CoverageKey, str]]:
-    """Everything that counts, with its name. If several share a transition, the first that is not inherited names it."""
+    """Everything that counts, with its name.
+
+    If several share a transition, the first that is not inherited names it.
+    """
     yield from _of_words(library.bot.words, "bot")
     if library.bot.events_to is not None:
         yield from (((_EVENT, mark), f"events_to: {name}") for name, mark in library.bot.events_to.on.items())

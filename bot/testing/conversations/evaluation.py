@@ -1,4 +1,6 @@
-"""Evaluations: a conversation is run several times with a model, or with recorded answers, and the passed tries are counted."""
+"""Evaluations: a conversation is run several times with a model, or with recorded answers, and the passed tries are
+counted.
+"""
 
 import json
 import re
@@ -47,7 +49,7 @@ class EvaluationTry:
 
     @property
     def seconds(self) -> float:
-        """How long its answers took together."""
+        """The time of its answers together."""
         return sum(answer.seconds for answer in self.answers)
 
 
@@ -63,13 +65,13 @@ class EvaluationResult:
 
     @property
     def wanted(self) -> Tries:
-        """How many tries there are, and how many of them must pass."""
+        """The number of tries, and the number that must pass."""
         assert self.transcript.tries is not None
         return self.transcript.tries
 
     @property
     def passed(self) -> int:
-        """How many tries passed."""
+        """The number of tries that passed."""
         return sum(each.failure is None for each in self.tries)
 
     @property

@@ -69,7 +69,7 @@ def _response(request: str, answer: HttpStub) -> HttpResult:
 
 
 def _once(values: Iterable[T]) -> list[T]:
-    """Each value once. Of values that look the same, the first."""
+    """Each value once: of values with the same representation, only the first."""
     found: dict[str, T] = {}
     for value in values:
         found.setdefault(repr(value), value)

@@ -37,7 +37,7 @@ MESSAGE = KeySet(
     KeySpec("body", STRINGS, "The template's parameters."),
     KeySpec("payloads", STRINGS, "What the template's quick replies carry, in order."),
 )
-"""What can be said of a message, under `bot`."""
+"""The keys under `bot`: the parts of a message."""
 
 
 def message_parts(written: Mapping[str, Any]) -> dict[str, Any]:
@@ -149,13 +149,13 @@ EXPECTED = KeySet(
     _REFUSED,
     _ASKED,
 )
-"""What can be expected of the conversation, under `expect`."""
+"""The keys under `expect`: facts of the conversation."""
 _UNJUDGED = schemas.record({**_SAID.schemas, _JUDGE.name: schemas.NEVER})
 _WITHOUT_MODEL = schemas.record({**EXPECTED.schemas, _SAYS.name: schemas.takes(_UNJUDGED, _SAYS.about)})
 
 
 def expectation(known: KnownNames) -> Form[ExpectLine | None]:
-    """What stands behind `expect` where these names are known."""
+    """The form of `expect` where these names are known."""
     keys = nested(EXPECTED, lambda fields: _read_expect(fields, known))
 
     def read(node: Node, problems: Problems, what: str) -> ExpectLine | None:
@@ -173,7 +173,7 @@ def _read_expect(fields: Fields, known: KnownNames) -> ExpectLine:
         fields.problems.add("E601", fields.mark, "nothing is expected here", fix)
     said = values.get(_SAYS.name)
     if said is not None and _JUDGE.read(said) and not known.evaluates:
-        what = "a judging question needs a model, which a test has none of"
+        what = "a judging question needs a model, and a test has no model"
         fix = "begin the document with evaluate:, or leave it out"
         fields.problems.add("E601", said.mark_of(_JUDGE.name), what, fix)
     if known.complete:

@@ -32,7 +32,7 @@ BEGINS = (
     (datetime(2030, 5, 7, 15, 0), "15555550102"),
     (datetime(2030, 5, 8, 8, 0), "15555550103"),
 )
-"""When conversations begin, and with which contact: opening hours and shares differ."""
+"""The times and contacts with which conversations begin: opening hours and shares differ."""
 WALKS, OF_BOT = "test-walks.yml", "test-bot.yml"
 """The files of tests that belong to no flow: no flow has such a name."""
 _MOST_MOVES = 12  # of a walk
@@ -56,7 +56,7 @@ class ConversationPath:
 
     @property
     def length(self) -> int:
-        """In moves."""
+        """The number of moves."""
         return len(self.state.path())
 
 
@@ -165,7 +165,9 @@ class PathFinder:
                     heappush(heap, (0 if new else 8 * alike[sort] + after.length, next(numbers), after))
 
     def aim(self) -> None:
-        """Search a path to each step and outcome that was not taken yet, by the graph, from a state that was met before."""
+        """Search a path to each step and outcome that was not taken yet, by the graph, from a state that was met
+        before.
+        """
         graph = Graph(self._explorer.library)
         reachability = graph.analysis(Reachability)
         search = MoveSearch(self._explorer, self._proposals)
@@ -181,7 +183,7 @@ class PathFinder:
                         self._note(each)
 
     def _left(self, graph: Graph, reachability: Reachability) -> dict[CoverageKey, list[Edge]]:
-        """What was not taken yet, and the edges that take it."""
+        """The keys that were not covered yet, each with the edges that cover it."""
         found: dict[CoverageKey, list[Edge]] = {}
         for edge in (edge for edges in graph.edges.values() for edge in edges if edge.source in reachability.reached):
             outcome = edge.outcome if edge.word is None else f'word "{edge.outcome.removeprefix("word ")}"'
@@ -233,7 +235,7 @@ class PathFinder:
 
 
 def _rounds(graph: Graph, edge: Edge) -> int:
-    """How often a step has to be entered again before an edge is taken."""
+    """The number of times that a step has to be entered again before an edge is taken."""
     visits = graph.steps[edge.source].options.visits
     return visits.most if visits is not None and edge.outcome == VISITS_OVER else 0
 
@@ -243,7 +245,7 @@ def _rests(state: ExploredState) -> bool:
 
 
 def _sort(state: ExploredState) -> str:
-    """Where a conversation is, and which variables have a value; states with the same text are much alike."""
+    """A text of a conversation's place and the variables that have a value; states with the same text are much alike."""
     frames = [_sort_of(frame) for frame in state.session.frames]
     session = state.session
     kept = [(name, _kind(value)) for name, value in session.kept_variables.items()]

@@ -22,7 +22,7 @@ RequestBody = Mapping[str, Any]
 
 
 class Prompt:
-    """What the model gets: the newest request, and the step that sent it."""
+    """The newest request to the model, and the step that sent it."""
 
     def __init__(self, target: AttackTarget, body: RequestBody) -> None:
         self.target = target
@@ -47,7 +47,7 @@ class Prompt:
 
     @property
     def heard(self) -> str:
-        """What came last: the contact's message, or the result of a tool."""
+        """The text of the newest message: the contact's message, or the result of a tool."""
         return str(self.body["messages"][-1].get("content") or "")
 
     def arguments(self, tool: Tool, text: str) -> dict[str, Any]:

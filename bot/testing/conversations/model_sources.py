@@ -50,7 +50,10 @@ class EvaluationStopped(BotError):
 
 
 class ModelUnavailable(BotError):
-    """The service could not answer just now, so the try does not count. ``seconds``: when it will answer again, if it says so."""
+    """The service could not answer just now, so the try does not count.
+
+    ``seconds``: when it will answer again, if it says so.
+    """
 
     def __init__(self, error: CompletionError) -> None:
         super().__init__(str(error))
@@ -100,7 +103,10 @@ class AnswerSource(Protocol):
     """Answers the requests of one try, from several threads."""
 
     def ask(self, body: Mapping[str, Any], *, judges: bool = False) -> AnsweredQuestion:
-        """The answer to a request as it is sent. Raises `EvaluationStopped`, `ModelUnavailable` and `StaleRecording`."""
+        """The answer to a request as it is sent.
+
+        Raises `EvaluationStopped`, `ModelUnavailable` and `StaleRecording`.
+        """
         ...
 
 
@@ -233,7 +239,7 @@ def _short(value: Any) -> str:
 
 
 def _changed(then: ModelQuestion, now: ModelQuestion) -> str:
-    """What differs between a request and the recorded one."""
+    """The difference between a request and the recorded one, in words."""
     if then.instructions != now.instructions:
         return "the text for the model has changed: its instructions, the facts or the known values"
     if then.tools != now.tools:
@@ -255,12 +261,15 @@ class ModelProxy:
         self._lock = threading.Lock()
 
     def speak(self, body: dict[str, Any]) -> ModelAnswer | ErrorAnswer:
-        """Answer the bot: a `bot.testing.emulator.completion.completion_api.Speaker`. After a trouble no model is asked any more."""
+        """Answer the bot: a `bot.testing.emulator.completion.completion_api.Speaker`.
+
+        After a trouble no model is asked any more.
+        """
         answered = self._ask(body)
         return failure("server_error") if answered is None else answered.item()
 
     def judge(self, messages: Sequence[Mapping[str, str]]) -> str:
-        """What the judging model answers. Empty where there is none."""
+        """Ask the judging model. Returns an empty text if there is no answer."""
         answered = self._ask({"messages": list(messages), "temperature": 0}, judges=True)
         return "" if answered is None else answered.text
 

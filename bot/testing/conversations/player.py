@@ -100,7 +100,7 @@ class Player:
         self.conversation: list[SpokenLine] = []
         self._simulation = simulation
         self._stubs = stubs
-        simulation.on_call = stubs.interrupt
+        simulation.voice_notes.on_call = stubs.interrupt
         self._judge = judge
         self._unheard: defaultdict[str, deque[ShownMessage]] = defaultdict(deque)  # by contact
         self._texts: dict[str, list[str]] = {}  # that were said since the last thing happened, by contact
@@ -148,11 +148,11 @@ class Player:
         self._script(_until_next_act(following))
         self._stubs.calls.clear()
         self._asked_before = len(self._simulation.service.requests())
-        self._known = {turn.event_id for turn in self._simulation.turns_of_all()}
+        self._known = {turn.event_id for turn in self._simulation.stored.turns_of_all()}
         self.conversation.append(SpokenLine(*_in_words(act)))
         self._happen(act)
-        heard = self._simulation.heard()
-        said = {self._simulation.contact: heard, **self._simulation.heard_by_others()}
+        heard = self._simulation.phones.heard()
+        said = {self._simulation.contact: heard, **self._simulation.phones.heard_by_others()}
         self._texts = {contact: [message.text for message in messages] for contact, messages in said.items()}
         self._unheard = defaultdict(deque, {contact: deque(messages) for contact, messages in said.items()})
         if self._judge is not None:
@@ -168,7 +168,7 @@ class Player:
 
     @property
     def _here(self) -> deque[ShownMessage]:
-        """What the bot has said to the contact of the lines, and no line has expected yet."""
+        """The messages to the contact of the lines that no line has expected yet."""
         return self._unheard[self._simulation.contact]
 
     def _not_refused(self) -> None:
@@ -191,20 +191,20 @@ class Player:
             case WaitLine(duration=duration):
                 simulation.wait(duration)
             case EventLine(event=event, data=data):
-                simulation.happen(event, data)
+                simulation.gateway.happen(event, data)
             case StartLine(flow=flow, data=data, busy=busy):
-                self._refusal = simulation.start(flow, data, busy)
+                self._refusal = simulation.operator.start(flow, data, busy)
             case SignalLine(name=name, data=data):
-                self._refusal = simulation.signal(name, data)
+                self._refusal = simulation.operator.signal(name, data)
             case SetLine(values=values, flow=flow):
-                self._refusal = simulation.set_values(values, flow)
+                self._refusal = simulation.operator.set_values(values, flow)
             case RestartLine():
                 simulation.restart()
             case AgainLine():
-                simulation.repeat()
+                simulation.gateway.repeat()
 
     def _asked(self) -> list[str]:
-        """What models were asked since the last thing happened."""
+        """The requests to models since the last act."""
         requests = self._simulation.service.requests()[self._asked_before :]
         return [json.dumps(asked.body, ensure_ascii=False) for asked in requests]
 
@@ -257,7 +257,7 @@ class Player:
             return
         what = "the bot says something else"
         if message is None:
-            turns = self._simulation.all_turns()
+            turns = self._simulation.stored.all_turns()
             early = dict.fromkeys(turn.rule.partition(":")[0] for turn in turns if turn.rule.endswith(UNHEARD))
             what = "the bot says nothing here" + "".join(f"; no step waited for {each} when it came" for each in early)
         if message is not None and (beside := parts_to_list(line, message)):
@@ -296,19 +296,19 @@ class Player:
 
     def _seen(self, line: ExpectLine) -> ObservedState:
         simulation, calls = self._simulation, self._stubs.calls
-        session, turns = simulation.session(), simulation.all_turns()
-        language = session.language or next(iter(simulation.bot.languages), None)
+        session, turns = simulation.stored.session(), simulation.stored.all_turns()
+        language = session.language or next(iter(simulation.running.program.library.bot.languages), None)
         new = [turn for turn in turns if turn.event_id not in self._known]
-        filled = filled_in(turns, session, simulation.library) if "filled" in line.wanted else {}
-        known = {} if session.frame is None else simulation.library.values_of(session.frame, session)
+        filled = filled_in(turns, session, simulation.running.program.library) if "filled" in line.wanted else {}
+        known = {} if session.frame is None else simulation.running.program.library.values_of(session.frame, session)
         return ObservedState(
             session,
             known,
             language,
             calls,
-            simulation.sent,
+            simulation.phones.received,
             exits_in(new),
-            reached_in(new, simulation.library),
+            reached_in(new, simulation.running.program.library),
             events_in(new),
             filled,
             self._said,
@@ -323,7 +323,7 @@ def _until_next_act(lines: Sequence[TranscriptLine]) -> list[TranscriptLine]:
 
 
 def _in_words(act: InputLine) -> tuple[str, str]:
-    """What happens: who, and what."""
+    """An act as a line of the conversation: its key and its text."""
     match act:
         case UserLine(text=text, voice=voice):
             return "user", f"(a voice note) {text}" if voice else text

@@ -49,7 +49,7 @@ def chat(request: pytest.FixtureRequest) -> "Iterator[Chat]":
 
 @pytest.hookimpl(wrapper=True)
 def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, object, object]:
-    """Let a test fail that has passed, if the bot has said something that was not expected."""
+    """Fail a test that has passed if the bot has said something that was not expected."""
     __tracebackhide__ = True
     result = yield
     conversation = pyfuncitem.stash.get(_TALK, None)

@@ -19,7 +19,7 @@ from bot.testing.conversations.comparison import PARTS, asked_in
 from bot.testing.conversations.expectation_reader import written_parts
 from bot.testing.conversations.stub_reader import BROKEN_OFF, EMPTY, HTTP_FAILURES, TIMEOUT
 from bot.testing.simulation.phone import NotOnScreen, ShownMessage
-from bot.testing.simulation.simulation import FIRST_CONTACT, Simulation
+from bot.testing.simulation.simulation import FIRST_CONTACT, Operator, Simulation
 
 
 class RecordedSimulation(Simulation):
@@ -29,16 +29,17 @@ class RecordedSimulation(Simulation):
         self._documents: list[str] = []
         self._draws: list[float] = []
         super().__init__(self._with_draws(program), *arguments, **more)
+        self.operator = _RecordedOperator(self)
         self._begin()
 
     def user(self, text: str, late: timedelta = timedelta()) -> None:
         """The contact writes."""
-        with self._recorded({"user": text}):
+        with self.recorded({"user": text}):
             super().user(text, late)
 
     def speak(self, words: str, late: timedelta = timedelta()) -> None:
         """The contact sends a voice note."""
-        with self._recorded({"user": {"voice": words}}):
+        with self.recorded({"user": {"voice": words}}):
             super().speak(words, late)
 
     def send(
@@ -49,41 +50,27 @@ class RecordedSimulation(Simulation):
         location: Mapping[str, Any] | None = None,
         late: timedelta = timedelta(),
     ) -> None:
-        """The contact sends a file or a place. A file's content is not recorded: the test sends a small one of the same kind."""
+        """The contact sends a file or a place.
+
+        A file's content is not recorded: the test sends a small one of the same kind.
+        """
         sent: Any = {kind: None, "caption": caption} if caption else kind
-        with self._recorded({"send": sent if location is None else {"location": dict(location)}}):
+        with self.recorded({"send": sent if location is None else {"location": dict(location)}}):
             super().send(kind, caption, content, location, late)
-
-    def start(self, flow: str, data: Mapping[str, Any], busy: str | None) -> str:
-        """A program starts a flow."""
-        more = ({"data": dict(data)} if data else {}) | ({"busy": busy} if busy else {})
-        with self._recorded({"start": {"flow": flow, **more} if more else flow}):
-            refusal = super().start(flow, data, busy)
-        self._note_refusal(refusal)
-        return refusal
-
-    def signal(self, name: str, data: Mapping[str, Any]) -> str:
-        """A program reports a signal for the contact. One that the bot does not know cannot stand in a test."""
-        if name not in self.bot.signals:
-            return super().signal(name, data)
-        with self._recorded({"signal": {"name": name, "data": dict(data)} if data else name}):
-            refusal = super().signal(name, data)
-        self._note_refusal(refusal)
-        return refusal
 
     def tap(self, title: str, late: timedelta = timedelta(), of: str = "") -> None:
         """The contact taps a button."""
-        with self._recorded({"tap": {"title": title, "of": of} if of else title}):
+        with self.recorded({"tap": {"title": title, "of": of} if of else title}):
             super().tap(title, late, of)
 
     def pick(self, title: str, late: timedelta = timedelta(), of: str = "") -> None:
         """The contact picks a row of a list."""
-        with self._recorded({"pick": {"title": title, "of": of} if of else title}):
+        with self.recorded({"pick": {"title": title, "of": of} if of else title}):
             super().pick(title, late, of)
 
     def wait(self, duration: timedelta) -> None:
         """Time passes."""
-        with self._recorded({"wait": duration_words(duration, len(UNITS))}):
+        with self.recorded({"wait": duration_words(duration, len(UNITS))}):
             super().wait(duration)
 
     def become_new_contact(self) -> None:
@@ -112,21 +99,22 @@ class RecordedSimulation(Simulation):
         if not self._lines:
             return
         self._catch_up()
-        frame = self.session().frame
+        frame = self.stored.session().frame
         place = {"flow": None} if frame is None else {"flow": frame.flow, "step": frame.step}
-        began = self._began.astimezone(self.bot.timezone)
+        began = self._began.astimezone(self.running.program.library.bot.timezone)
         head: dict[str, Any] = {"test": f"recorded on {began:%Y-%m-%d at %H.%M}", "now": f"{began:%Y-%m-%dT%H:%M:%S}"}
         head |= {"contact": self.contact} if self.contact != FIRST_CONTACT else {}
         head |= {"random": self._draws.copy()} if self._draws else {}
         self._documents.append(document(head, (*self._lines, {"expect": place})))
         self._lines = []
 
-    def _note_refusal(self, refusal: str) -> None:
+    def note_refusal(self, refusal: str) -> None:
+        """Record that the bot has refused the last act, if it gave a reason."""
         if refusal:
             self._lines.append({"expect": "refused"})
 
     @contextmanager
-    def _recorded(self, act: Mapping[str, Any]) -> Iterator[None]:
+    def recorded(self, act: Mapping[str, Any]) -> Iterator[None]:
         """Record what happens and what follows from it."""
         self._catch_up()
         self._lines.append(act)
@@ -146,27 +134,30 @@ class RecordedSimulation(Simulation):
             self._lines.insert(at, {"wait": duration_words(passed + timedelta(seconds=1), len(UNITS))})
 
     def _note_what_came(self) -> bool:
-        """Record what services, models and the bot have said since the last call. Returns whether there was anything."""
+        """Record what services, models and the bot have said since the last call.
+
+        Returns whether there was anything.
+        """
         known = len(self._lines)
-        turns = self.all_turns()
+        turns = self.stored.all_turns()
         new = [turn for turn in turns if turn.event_id not in self._seen]
         self._seen.update(turn.event_id for turn in new)
         asked = self._outside_in(turns)
         self._lines.extend(answers_in(new, asked, self._asked_again))
-        waiting = {frame.awaited_effect for frame in self.session().frames} - self._asked_again
+        waiting = {frame.awaited_effect for frame in self.stored.session().frames} - self._asked_again
         again = {name for name in waiting if name is not None and isinstance(asked.get(name), AskModel)}
         self._asked_again |= again
         self._lines.extend([_ASKED_AGAIN] * len(again))
-        self._lines.extend({"bot": parts_of(message)} for message in self.heard())
+        self._lines.extend({"bot": parts_of(message)} for message in self.phones.heard())
         return len(self._lines) > known
 
     def _outside_in(self, turns: list[TurnTraced]) -> dict[str, Effect]:
-        """What services and models were asked, by its names; a voice note whose words the chat knows needs nobody."""
+        """The requests to services and models, by their names; a voice note whose words are known needs no request."""
         found: dict[str, Effect] = {}
         for name, effect in asked_in(turns).items():
             if not isinstance(effect, Transcribe):
                 found[name] = effect
-            elif effect.media.url not in self._spoken:
+            elif effect.media.url not in self.voice_notes:
                 found[name] = effect.by
         return found
 
@@ -178,6 +169,31 @@ class RecordedSimulation(Simulation):
             return self._draws[-1]
 
         return replace(program, library=program.library.with_draw(draw))
+
+
+class _RecordedOperator(Operator):
+    """The requests of programs, recorded."""
+
+    def __init__(self, recording: RecordedSimulation) -> None:
+        super().__init__(recording)
+        self._recording = recording
+
+    def start(self, flow: str, data: Mapping[str, Any], busy: str | None) -> str:
+        """A program starts a flow."""
+        more = ({"data": dict(data)} if data else {}) | ({"busy": busy} if busy else {})
+        with self._recording.recorded({"start": {"flow": flow, **more} if more else flow}):
+            refusal = super().start(flow, data, busy)
+        self._recording.note_refusal(refusal)
+        return refusal
+
+    def signal(self, name: str, data: Mapping[str, Any]) -> str:
+        """A program reports a signal for the contact. One that the bot does not know cannot stand in a test."""
+        if name not in self._recording.running.program.library.bot.signals:
+            return super().signal(name, data)
+        with self._recording.recorded({"signal": {"name": name, "data": dict(data)} if data else name}):
+            refusal = super().signal(name, data)
+        self._recording.note_refusal(refusal)
+        return refusal
 
 
 _ASKED_AGAIN: Mapping[str, Any] = {"model": {"fails": "provider_error"}}
@@ -212,7 +228,10 @@ _MODEL_FAILS = {
     "unsafe": "content_filter",
     "empty": EMPTY,
 }
-"""How a model fails in a test, by the outcome of the call. Without a request (`over_budget`) none has failed."""
+"""A model's failures in a test, by the outcome of the call.
+
+A call without a request (`over_budget`) is no failure of it.
+"""
 
 
 def _model(event: CallEnded, said: list[str]) -> Mapping[str, Any]:

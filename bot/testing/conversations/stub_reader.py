@@ -37,7 +37,7 @@ HTTP_FAILURES: dict[str, type[RequestFailed]] = {
 TIMEOUT, EMPTY, BROKEN_OFF = "timeout", "empty", "broken_off"
 REFUSED_BY_KEY = "unauthorized"
 MODEL_FAILURES = (*BY_CODE, REFUSED_BY_KEY, TIMEOUT, EMPTY, BROKEN_OFF)
-"""How a model can fail: the service's own names, and what has none."""
+"""The failures of a model: the service's own names, and those without a name there."""
 _REQUEST = re.compile(r"[A-Z]+ \S+")
 
 # -- what models answer -------------------------------------------------------------------------------
@@ -74,7 +74,7 @@ _CALLS = KeySpec("calls", CALLS, "The tools that it asks for, and the exit that 
 _MODEL_FAILS = KeySpec("fails", one_of(*MODEL_FAILURES), "How it fails.")
 _TEXT_ALONE = Form(STRING.schema, lambda *at: ModelResult(text_of(*at) or ""))
 MODEL = shared("model-answer", either(_TEXT_ALONE, nested(KeySet(_SAYS, _CALLS, _MODEL_FAILS), _read_model)))
-"""What a model answers: a text, or more."""
+"""The answer of a model: a text, or a map with more."""
 
 # -- what services answer -----------------------------------------------------------------------------
 

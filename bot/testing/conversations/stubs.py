@@ -69,12 +69,12 @@ class Stubs:
         self._results = Results(Extensions())
 
     def script_model(self, answer: ModelResult) -> None:
-        """Let a model answer this when it is asked next, after the earlier ones."""
+        """Make a model answer this when it is asked next, after the earlier answers."""
         with self._lock:
             self._next_models.append(answer)
 
     def script_meanwhile(self, happen: Callable[[], None]) -> None:
-        """Let this happen during the next call, before it is answered."""
+        """Call ``happen`` during the next call of the bot, before that is answered."""
         with self._lock:
             self._meanwhile.append(happen)
 
@@ -85,7 +85,7 @@ class Stubs:
 
     @property
     def unasked(self) -> str | None:
-        """What was set and what the bot has not asked for, in words."""
+        """The stub that the test has set and the bot has not asked for, in words."""
         with self._lock:
             if self._next_models:
                 return "the test has more `model` lines than the bot asks the model"
@@ -130,7 +130,7 @@ class Stubs:
         return ModelAnswer(echo(request)) if answer is None else spoken(answer, self.pass_time)
 
     def interrupt(self) -> None:
-        """Let happen what the test says for the next call."""
+        """Do the act that the test has for the next call."""
         with self._lock:
             happen = self._meanwhile.popleft() if self._meanwhile else None
         if happen is not None:
@@ -195,14 +195,14 @@ class _AnswerQueue:
         self._left = deque(standing.answers)
 
     def take(self) -> Any | None:
-        """The next answer; None if none is left."""
+        """The next answer; None if there is no other."""
         if not self._standing.turns:
             return self._left[0]
         return self._left.popleft() if self._left else None
 
 
 def spoken(answer: ModelResult, pass_time: Callable[[], None]) -> ModelAnswer | ErrorAnswer:
-    """What the emulated service says for a stub. ``pass_time`` lets as much time pass as a model has to answer."""
+    """The emulated service's answer for a stub. ``pass_time`` skips as much time as a model has to answer."""
     match answer.fails:
         case None:
             return ModelAnswer(answer.text, calls=calls_of(answer))

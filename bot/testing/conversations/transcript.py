@@ -19,7 +19,7 @@ from bot.language.source.yaml_tree import Node
 
 @immutable
 class HttpStub:
-    """What a service answers: a status with JSON or a text, or a failure."""
+    """The answer of a service: a status with JSON or a text, or a failure."""
 
     status: int = 200
     body: bytes = b""
@@ -30,7 +30,7 @@ class HttpStub:
 
 @immutable
 class HandlerStub:
-    """What a handler's stub returns, or the error that it fails with, and its text."""
+    """The value that a handler's stub returns, or the error that it fails with, and its text."""
 
     value: Any = None
     fails: str | None = None
@@ -39,7 +39,7 @@ class HandlerStub:
 
 @immutable
 class StubAnswers:
-    """What is answered wherever it is asked for. ``turns``: the answers are given one after another, once each."""
+    """The answers of a stub. ``turns``: they are given one after another, once each."""
 
     answers: tuple[Any, ...]
     turns: bool = False
@@ -58,7 +58,7 @@ class StubDefinitions:
     random: StubAnswers | None = None
 
 
-# What happens
+# Acts
 
 
 @immutable
@@ -73,7 +73,9 @@ class UserLine:
 
 @immutable
 class TapLine:
-    """The contact taps a button: of the newest message, of one with ``of`` in its text, or with a ``payload`` of a broadcast's."""
+    """The contact taps a button: of the newest message, of one with ``of`` in its text, or with a ``payload`` of a
+    broadcast's.
+    """
 
     mark: Mark
     title: str
@@ -142,7 +144,7 @@ class SignalLine:
 
 @immutable
 class SetLine:
-    """An operator sets variables of a flow that the contact is in: of the active one, if none is named."""
+    """An operator sets variables of a flow that the contact is in; without a name, of the active flow."""
 
     mark: Mark
     values: Mapping[str, Any]
@@ -179,7 +181,7 @@ InputLine = (
 """A line on which something happens; the bot may answer it."""
 
 
-# What goes wrong, what is answered, what is expected
+# Faults, answers, expectations
 
 
 @immutable
@@ -201,7 +203,7 @@ class AsLine:
 
 @immutable
 class ModelLine:
-    """What the model answers when it is asked next."""
+    """The model's answer when it is asked next."""
 
     mark: Mark
     answer: ModelResult
@@ -217,7 +219,7 @@ class MeanwhileLine:
 
 @immutable
 class HttpLine:
-    """What a service answers to the next request of this form."""
+    """The answer of a service to the next request of this form."""
 
     mark: Mark
     request: str
@@ -258,7 +260,7 @@ TranscriptLine = (
 
 @immutable
 class Tries:
-    """How often an evaluation is tried with a model, and how many per cent of that have to pass."""
+    """The number of tries of an evaluation with a model, and the percentage that must pass."""
 
     times: int
     least: int
@@ -266,7 +268,10 @@ class Tries:
 
 @immutable
 class Transcript:
-    """One test. ``now`` is when it begins, on the clock of the bot's time zone where it has none of its own; ``contact`` is the contact's number.
+    """One test.
+
+    ``now`` is when it begins, on the clock of the bot's time zone where it has none of its own; ``contact`` is the
+    contact's number.
 
     With ``tries`` it is an evaluation: a model answers.
     """
@@ -298,7 +303,7 @@ class KnownNames:
 
 
 def is_meant(written: str, request: str) -> bool:
-    """True if what is written stands for a request. ``*`` is anything; where it has no query, any query fits."""
+    """True if a written form fits a request. ``*`` fits anything; a form without a query fits any query."""
     if "?" not in written:
         request = request.partition("?")[0]
     return re.fullmatch(re.escape(written).replace(r"\*", ".*"), request) is not None

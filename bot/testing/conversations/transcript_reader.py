@@ -122,7 +122,7 @@ def _check_names(transcripts: Iterable[Transcript], problems: Problems) -> None:
 
 
 class TranscriptReader:
-    """Reads the tests and evaluations of a bot whose names are known. What is wrong with one becomes a problem."""
+    """Reads the tests and evaluations of a bot whose names are known. Each mistake in them becomes a problem."""
 
     def __init__(self, known: KnownNames) -> None:
         tests, evaluations = replace(known, evaluates=False), replace(known, evaluates=True)

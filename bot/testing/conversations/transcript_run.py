@@ -60,7 +60,7 @@ def _wrapped(text: str, width: int) -> list[str]:
 
 
 Evaluating = tuple[Speaker, Judge]
-"""Who speaks for the models in an evaluation, and who judges what the bot says."""
+"""The function that answers for the models in an evaluation, and the one that judges the bot's messages."""
 
 
 @contextmanager
@@ -80,14 +80,14 @@ def isolated_simulation(
     speak, judge = by or (stubs.speak, None)
     asks = by is not None
     with Simulation(program, clock, requester=stubs.request, contact=contact, asks_models=asks) as simulation:
-        stubs.pass_time = lambda: clock.move(timedelta(seconds=simulation.model_seconds()))
+        stubs.pass_time = lambda: clock.move(timedelta(seconds=simulation.stored.model_seconds()))
         simulation.service.answer_with(speak)
         yield simulation, Player(simulation, stubs, judge)
 
 
 @immutable
 class FailedTest:
-    """Why a test failed, and where. ``conversation`` is what was said until then.
+    """The reason why a test failed, and where. ``conversation`` is what was said until then.
 
     ``expected`` are the messages that the test lists at that place, ``found`` those that came instead. ``complaints``
     are what else went wrong, such as a message that the gateway refused.
@@ -115,7 +115,7 @@ def run(
     ):
         failure = play(transcript, simulation, player)
         if coverage is not None:
-            coverage.note(simulation.turns_of_all())
+            coverage.note(simulation.stored.turns_of_all())
         return failure
 
 
@@ -134,7 +134,7 @@ def play(transcript: Transcript, simulation: Simulation, player: Player) -> Fail
 
 def failure_of(error: BotError, mark: Mark, simulation: Simulation, player: Player) -> FailedTest:
     """The failed test for an error."""
-    conversation, complaints = tuple(player.conversation), tuple(simulation.complaints())
+    conversation, complaints = tuple(player.conversation), tuple(simulation.stored.complaints())
     if not isinstance(error, ConversationFailed):
         return FailedTest(mark, str(error), conversation=conversation, complaints=complaints)
     return FailedTest(mark, str(error), error.differences, conversation, error.expected, error.found, complaints)

@@ -82,7 +82,7 @@ class EmulatedAccount:
         self._run = secrets.token_hex(4)
         self._serial = 0
 
-    # What the API does
+    # The API
 
     def channel(self, channel_id: Any) -> str:
         """The channel of a send. Raises `Refusal`."""
@@ -175,14 +175,14 @@ class EmulatedAccount:
         """The contact of a number; it is created if necessary."""
         return self.find(phone) or self.contacts.create(phone.removeprefix("+"), self.clock.now())
 
-    # What contacts and agents do
+    # Contacts and agents
 
     def receive(
         self, phone: str, what: Inbound, at: datetime | None, channel_id: str | None, event_id: str | None
     ) -> str:
         """A contact writes."""
         if what.kind not in INBOUND_KINDS:
-            raise ValueError(f"{what.kind!r} is none of {', '.join(INBOUND_KINDS)}")
+            raise ValueError(f"{what.kind!r} must be one of {', '.join(INBOUND_KINDS)}")
         if (what.media_url is not None) != (what.kind in WITH_MEDIA):
             raise ValueError(f"a media_url belongs to {', '.join(WITH_MEDIA)}, and to nothing else")
         with self.lock:
@@ -216,7 +216,7 @@ class EmulatedAccount:
     ) -> str:
         """Deliver an event with any payload. Returns its id."""
         if name not in EVENTS:
-            raise ValueError(f"{name!r} is none of {', '.join(EVENTS)}")
+            raise ValueError(f"{name!r} must be one of {', '.join(EVENTS)}")
         with self.lock:
             event_id = event_id or self._id("evt")
             at = at or self.clock.now()

@@ -54,7 +54,7 @@ SHAPES: dict[str, Callable[[Any], bool]] = {
     "document": _is_media,
     "location": _is_location,
 }
-"""For each type of parameter, whether a value is valid."""
+"""A function for each type of parameter that returns whether a value is valid."""
 
 
 MESSAGES = {

@@ -111,7 +111,9 @@ class Emulator:
 
     @cached_property
     def _control(self) -> Flask:
-        """The control API. It is made for the first request: Python does not need it, and making it took half of the start."""
+        """The control API. It is made for the first request: Python does not need it, and making it took half of the
+        start.
+        """
         return control_app(self)
 
     def stop(self) -> None:
@@ -135,7 +137,7 @@ class Emulator:
             raise RuntimeError("the emulator has not been started")
         return f"http://127.0.0.1:{self._server.port}"
 
-    # What it has seen
+    # Reading: messages, requests, counts, contacts
 
     @property
     def sent(self) -> list[AcceptedMessage]:
@@ -145,12 +147,12 @@ class Emulator:
 
     @property
     def requests(self) -> int:
-        """How many requests came in, whatever their answer."""
+        """The number of requests that came in, whatever their answer."""
         return self._api.counts["requests"]
 
     @property
     def counts(self) -> dict[str, int]:
-        """Everything that is counted, by name: requests, answers, refusals, messages, events, tries, faults."""
+        """All counts by name: requests, answers, refusals, messages, events, tries, faults."""
         with self._lock:
             faults = {f"fault {kind}": hits for kind, hits in self.faults.hits.items()}
             return {**self._api.counts, **self._account.counts, **self.webhooks.counts, **faults}
@@ -188,7 +190,7 @@ class Emulator:
         return self._account.inactive
 
     def contact(self, contact: str) -> dict[str, Any]:
-        """A contact as the gateway has it. Raises `LookupError` for an unknown one."""
+        """The gateway's record of a contact. Raises `LookupError` for an unknown one."""
         with self._lock:
             known = self._account.find(contact)
             if known is None:
@@ -196,7 +198,7 @@ class Emulator:
             return known.record()
 
     def shown(self, contact: str) -> list[InteractiveChoice]:
-        """What a contact can tap, oldest first."""
+        """The choices that a contact can tap, oldest first."""
         with self._lock:
             known = self._account.find(contact)
             return list(known.shown.values()) if known is not None else []
@@ -215,12 +217,12 @@ class Emulator:
         with self._changed:
             return self._changed.wait_for(condition, timeout)
 
-    # What a test sets
+    # Acting: webhooks, contacts, agents, events
 
     def subscribe(self, url: str, *, secret: str | None = None, events: Iterable[str] = EVENTS) -> Subscription:
         """Register a webhook without the API's rule of HTTPS. Raises `ValueError` for one that is not on this machine."""
         if self.webhooks.target(url) is None:
-            raise ValueError(f"{url} is no http address on this machine, where alone the emulator delivers to")
+            raise ValueError(f"{url} is no http address on this machine: the emulator delivers only to those")
         return self.webhooks.register("emulator", url, events, secret or self.secret)
 
     def unsubscribe(self, webhook: Subscription) -> None:
@@ -267,7 +269,7 @@ class Emulator:
         return self._account.tap(contact, reply_id, title, kind, at)
 
     def show(self, contact: str, choice: InteractiveChoice) -> None:
-        """Let a contact see something to tap that was sent in another way than over this gateway's endpoints."""
+        """Show a contact a choice that was not sent over this gateway's endpoints."""
         with self._lock:
             self._account.known(contact).show([choice])
 
@@ -315,7 +317,10 @@ class Emulator:
             return "" if silent else self._account.emit_contact(known, new=new)
 
     def status(self, message_id: str, status: Literal["sent", "delivered", "read", "failed"]) -> str:
-        """The status of a message changes. Returns the event's id. Raises `LookupError` for a message that was never accepted."""
+        """The status of a message changes. Returns the event's id.
+
+        Raises `LookupError` for a message that was never accepted.
+        """
         with self._lock:
             for sent in self._account.sent:
                 if message_id in (sent.message_id, sent.chat_message_id):

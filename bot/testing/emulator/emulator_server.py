@@ -17,9 +17,9 @@ from urllib.parse import unquote_to_bytes
 from bot.core.defects import guard
 
 GONE = "emulator.gone"
-"""In the environment of a request: a function that says whether its client has closed the connection."""
+"""The key in a request's environment of a function that returns whether its client has closed the connection."""
 CONNECTION = "emulator.connection"
-"""In the environment of a request: its socket."""
+"""The key in a request's environment of its socket."""
 _STATUS = {status.value: f"{status.value} {status.phrase}" for status in HTTPStatus}
 _STOP_SECONDS = 1.0
 _LINE = 1000  # bytes of the line with the length of a chunk
@@ -30,7 +30,10 @@ class CutOff(Exception):
 
 
 class EmulatorServer:
-    """Serves a WSGI application on the loopback; the port is taken at once. ``threads`` requests are answered at a time."""
+    """Serves a WSGI application on the loopback; the port is taken at once.
+
+    ``threads`` requests are answered at a time.
+    """
 
     def __init__(self, app: Callable[..., Iterable[bytes]], port: int, threads: int) -> None:
         self._server = _Server(app, port, threads)
@@ -74,7 +77,7 @@ class _Server(ThreadingHTTPServer):
         self.close_request(request)  # a shutdown would come before the reset that a fault may want
 
     def end_connections(self) -> None:
-        """Let no connection bring another request, and then take no more of the answers that nobody reads."""
+        """Read no more requests from the connections; after a moment, also drop answers that nobody reads."""
         self._shut(socket.SHUT_RD)
         until = monotonic() + _STOP_SECONDS
         while self._connections and monotonic() < until:

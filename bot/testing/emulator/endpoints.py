@@ -88,7 +88,10 @@ CHECKS: dict[str, Callable[[Mapping[str, Any], Files], None]] = {
 
 
 Shape = None | Mapping[str, Any] | list[Any]
-"""The shape of a value. None: a plain value; a mapping: an object by its fields; a list of one: an array of such values."""
+"""The shape of a value.
+
+None: a plain value; a mapping: an object by its fields; a list of one: an array of such values.
+"""
 
 _PARAMETER = {
     "type": None,

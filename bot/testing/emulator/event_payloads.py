@@ -12,7 +12,7 @@ from bot.testing.emulator.interactive import InteractiveChoice
 from bot.testing.emulator.request_rules import encode
 
 GATEWAY_WINDOW = timedelta(hours=24)
-"""How long after a contact's newest message the gateway takes messages that are no templates."""
+"""The time after a contact's newest message in which the gateway accepts messages that are no templates."""
 _SHOWN_KEPT = 100
 
 
@@ -153,7 +153,7 @@ def envelope(event_id: str, name: str, contact: str | None, at: datetime, data: 
 
 @dataclass(frozen=True, slots=True)
 class Inbound:
-    """What a contact writes. ``location`` has ``latitude`` and ``longitude``, perhaps ``name`` and ``address``."""
+    """A message of a contact. ``location`` has ``latitude`` and ``longitude``, perhaps ``name`` and ``address``."""
 
     kind: str = "text"
     body: str | None = None

@@ -1,4 +1,4 @@
-"""How each request is answered: authorisation, limits, body, faults, idempotency, endpoint, envelope, and HTTP."""
+"""The answer to each request: authorisation, limits, body, faults, idempotency, endpoint, envelope, and HTTP."""
 
 import hmac
 import socket
@@ -262,7 +262,9 @@ _POLL = 0.05
 
 
 class GatewayWire:
-    """Sends replies over HTTP. ``stopping`` ends every wait; ``before`` and ``after`` are called around an accepted message."""
+    """Sends replies over HTTP. ``stopping`` ends every wait; ``before`` and ``after`` are called around an accepted
+    message.
+    """
 
     def __init__(
         self,

@@ -8,7 +8,7 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 @dataclass
 class Behaviour:
-    """How the emulated gateway behaves where the specification does not say; any of it may be changed at any time.
+    """The switches for every point on which the specification is silent. Each may be changed at any time.
 
     Sending:
 

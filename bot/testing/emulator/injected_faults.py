@@ -77,12 +77,12 @@ class Faults:
 
     On requests: ``slow`` (``seconds`` late), ``timeout`` (accepted, then no answer for ``seconds``), ``reset_before``
     and ``reset_after`` (accepting), ``rate_limited`` (429, ``Retry-After`` of ``seconds``), ``error_before`` and
-    ``error_after`` (accepting: a bare ``status``, or an envelope with it and a ``code``), ``send_failed`` (502 ``WHATSAPP_SEND_FAILED``), ``refused_type``
-    (``VALIDATION_INVALID_TYPE``), ``unauthorized``, ``truncated`` and ``garbage`` (accepted, but the answer is cut
-    short or no JSON), ``headers`` (as it would be, but for its headers), and any of `REFUSALS`: a message that the code can be about (an interactive one, a template, or
-    any) is refused with it. ``headers`` go in place of the emulator's own, whatever the kind is, and ``hint``
-    into the details of a refusal. On events: ``double_delivery`` (twice under one delivery id) and ``double_event`` (twice under
-    two).
+    ``error_after`` (accepting: a bare ``status``, or an envelope with it and a ``code``), ``send_failed`` (502
+    ``WHATSAPP_SEND_FAILED``), ``refused_type`` (``VALIDATION_INVALID_TYPE``), ``unauthorized``, ``truncated`` and
+    ``garbage`` (accepted, but the answer is cut short or no JSON), ``headers`` (as it would be, but for its headers),
+    and any of `REFUSALS`: a message that the code can be about (an interactive one, a template, or any) is refused with
+    it. ``headers`` go in place of the emulator's own, whatever the kind is, and ``hint`` into the details of a refusal.
+    On events: ``double_delivery`` (twice under one delivery id) and ``double_event`` (twice under two).
     """
 
     def __init__(self, seed: int, lock: threading.RLock) -> None:
@@ -106,8 +106,8 @@ class Faults:
     ) -> InjectedFault:
         """Switch a fault on: with a probability, at most ``count`` times, when ``when`` is true.
 
-        ``when`` gets the `Request`, or the `bot.testing.emulator.event_payloads.Event` that is delivered. Raises `ValueError`
-        for an unknown kind.
+        ``when`` gets the `Request`, or the `bot.testing.emulator.event_payloads.Event` that is delivered. Raises
+        `ValueError` for an unknown kind.
         """
         if kind not in REQUEST_FAULTS + DELIVERY_FAULTS:
             raise ValueError(f"there is no fault {kind!r}, but these: {', '.join(REQUEST_FAULTS + DELIVERY_FAULTS)}")
@@ -128,7 +128,7 @@ class Faults:
 
     @property
     def hits(self) -> dict[str, int]:
-        """How often each kind happened."""
+        """The number of times that each kind happened."""
         with self._lock:
             return dict(self._hits)
 

@@ -56,7 +56,7 @@ class RequestLimits:
         }
 
     def take(self, now: datetime) -> None:
-        """Count a request. Raises `Refusal` with ``RATE_LIMIT_EXCEEDED`` when none is left."""
+        """Count a request. Raises `Refusal` with ``RATE_LIMIT_EXCEEDED`` if the limit is used up."""
         seconds = now.timestamp()
         window, remaining, fixed = self._tightest(seconds)
         if remaining <= 0:

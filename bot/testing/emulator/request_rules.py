@@ -77,7 +77,7 @@ class GatewayAnswer:
 
 @dataclass(frozen=True, slots=True)
 class EndpointResult:
-    """What an endpoint returns if it refuses nothing."""
+    """The result of an endpoint that refuses nothing."""
 
     data: Any
     message: str | None = None

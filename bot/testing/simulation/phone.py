@@ -43,16 +43,19 @@ class ShownFile:
 
     @property
     def name(self) -> str:
-        """What to call it: its name, or else the last part of its address."""
+        """The file's name, or else the last part of its address."""
         return self.filename or PurePosixPath(urlsplit(self.link).path).name or self.link
 
 
 @immutable
 class ShownMessage:
-    """One message. ``body`` and ``header`` of a template are its parameters, but a file or a place in its header is ``file`` or
+    """One message.
+
+    ``body`` and ``header`` of a template are its parameters, but a file or a place in its header is ``file`` or
     ``place``; ``opens`` is the title of a list's button.
 
-    ``buttons`` can be tapped, ``rows`` picked; ``ids`` are what the gateway calls them, in their order. ``place`` is a location's name, or its coordinates.
+    ``buttons`` can be tapped, ``rows`` picked; ``ids`` are what the gateway calls them, in their order. ``place`` is a
+    location's name, or its coordinates.
     """
 
     text: str = ""
@@ -140,11 +143,14 @@ def _parameter(parameter: Json) -> str:
 
 
 class NotOnScreen(BotError):
-    """The contact was never shown what a line taps."""
+    """The contact was never shown the button or row that a line taps."""
 
 
 def newest_choice(shown: "Sequence[InteractiveChoice]", title: str, *, picks: bool) -> "InteractiveChoice":
-    """The newest button with a title, of a message or a template; or, if the contact ``picks``, the newest row. Raises `NotOnScreen`."""
+    """The newest button with a title, of a message or a template; or, if the contact ``picks``, the newest row.
+
+    Raises `NotOnScreen`.
+    """
     what, else_it_is = ("row", "a button: `tap` it") if picks else ("button", "a row of a list: `pick` it")
     called = [choice for choice in shown if choice.title == title]
     meant = [choice for choice in called if (choice.kind == "list") is picks]
@@ -156,7 +162,10 @@ def newest_choice(shown: "Sequence[InteractiveChoice]", title: str, *, picks: bo
 
 
 def choice_of(messages: Sequence[ShownMessage], title: str, of: str) -> str:
-    """The id of a button or row of the newest message that has ``of`` in its text, or is or shows that as a template. Raises `NotOnScreen`."""
+    """The id of a button or row of the newest message that has ``of`` in its text, or is or shows that as a template.
+
+    Raises `NotOnScreen`.
+    """
     found = next((each for each in reversed(messages) if of in each.text or of in (each.template, *each.body)), None)
     if found is None:
         raise NotOnScreen(f'there is no message with "{of}"')

@@ -1,4 +1,4 @@
-"""A small file of each type that contacts can send: its beginning, by which the type is told."""
+"""A small file of each type that contacts can send: its beginning, from which the type is recognised."""
 
 from collections.abc import Mapping
 from io import BytesIO
@@ -30,4 +30,4 @@ SAMPLE_FILES: Mapping[str, bytes] = {
     "xlsx": _zipped("[Content_Types].xml", "xl/workbook.xml"),
     "txt": b"Hello\n",
 }
-"""By the suffix of the type's name."""
+"""A small file of each type, by the suffix of its name."""

@@ -1,4 +1,4 @@
-"""What happened in a turn, in words: events, effects, messages and values, each on one line."""
+"""The events, effects, messages and values of a turn in words, each on one line."""
 
 from collections.abc import Mapping
 from datetime import timedelta
@@ -56,7 +56,7 @@ SEND_ENDS = {
     "failed": "the message was given up",
     "unknown": "the message may have been sent, or not",
 }
-"""What the outcomes of `SendEnded` mean."""
+"""The outcomes of `SendEnded` in words."""
 
 
 def event_in_words(event: Event | Mapping[str, Any]) -> str:
@@ -116,7 +116,7 @@ def event_in_words(event: Event | Mapping[str, Any]) -> str:
 
 
 def _act_in_words(act: str, asked: Mapping[str, Any]) -> str:
-    """What an operator has done: ``{"do": "drop", "id": 5, "by": "olga"}`` -> ``olga dropped dead letter 5``"""
+    """An act of an operator in words: ``{"do": "drop", "id": 5, "by": "olga"}`` -> ``olga dropped dead letter 5``"""
     by = line_of(str(asked.get("by", "operator")))
     who = "an operator" if by == "operator" else by
     name, id = f'"{line_of(str(asked.get("name", "")))}"', asked.get("id")
@@ -196,14 +196,16 @@ def message_in_words(message: Message) -> str:
 
 
 def state_in_words(frame: Frame) -> str:
-    """What a frame's step waits for."""
+    """The thing that a frame's step waits for, in words."""
     if frame.gathers_since is not None:
         return "waits for more of the contact's messages"
     return "waits for a call or a message to end" if frame.awaited_effect else "waits"
 
 
 def plan_in_words(plan: Plan) -> str:
-    """What is to happen later: ``signal paid``, or a flow, with the name that its author has given the plan: ``survey (evening)``"""
+    """A plan in words: ``signal paid``, or a flow, with the name that its author has given the plan: ``survey
+    (evening)``
+    """
     if plan.signal is not None:
         return f"signal {plan.signal}"
     named = plan.name != plan.flow and plan.after != timedelta()  # else a program's request, whose id is the name

@@ -62,7 +62,7 @@ def test_it_is_not_the_answer(tmp_path: Path, place: Any, lines: list[str], thin
         chat.service.say(answer, think=think)
         for line in lines:
             chat.user(line)
-        assert chat.heard()[-1].text == last
-        frame = chat.session().frame
+        assert chat.phones.heard()[-1].text == last
+        frame = chat.stored.session().frame
         assert frame is None or frame.vars["guests"] == 12
         assert chat.service.requests()[-1].body["reasoning_split"] is True

@@ -6,7 +6,7 @@ import pytest
 
 from bot.services.gateway.gateway_client import Gateway, content
 from bot.testing.emulator import Emulator
-from bot.testing.simulation.simulation import approved_templates
+from bot.testing.simulation.approved_templates import approved_templates
 from tests.talk import CONTACT, Talk, library_of, problems_of
 
 START = "flow: a\nstart: {words: [hi]}\nvars: {total: {type: number, value: 12.5}}\nsteps:\n  a:\n    template:\n"

@@ -79,8 +79,8 @@ def served(tmp_path: Path, flows: str, monkeypatch: pytest.MonkeyPatch) -> Itera
     stopping = threading.Event()
     with ExitStack() as parts:
         simulation = parts.enter_context(Simulation(program, MovableClock(NOON), secrets={}))
-        store = simulation.reader.database.place
-        engine = LocalServer(store, lambda request: simulation._running.engine.operate(request))
+        store = simulation.stored.reader.database.place
+        engine = LocalServer(store, lambda request: simulation.running.engine.operate(request))
         engine.start()
         parts.callback(engine.stop)
         for name, value in bot_store(store).items():

@@ -142,7 +142,7 @@ def test_outside_of_the_window_only_a_template_can_be_sent(live: Live) -> None:
     expect(page.get_by_label("Your answer")).to_have_count(0)
     expect(page.locator("#template .choices a")).to_have_text(["hello_again", "photo", "still_there"])
     page.get_by_role("link", name="hello_again").click()
-    page.get_by_label("one line each").fill("Ann\nmilk")
+    page.get_by_label("one per line").fill("Ann\nmilk")
     page.get_by_role("button", name="Send the template").click()
     bubble = page.locator(".bubble.bot").last
     expect(bubble).to_contain_text("template hello_again (en)")
@@ -169,13 +169,13 @@ def test_a_template_that_is_refused_keeps_what_fills_it_and_without_the_list_its
         )
         show_nothing_new(page)
         page.get_by_label("Name").fill("hello_again")
-        page.get_by_label("one line each").fill("Ann\nmilk")
+        page.get_by_label("one per line").fill("Ann\nmilk")
         live.console.ask({"do": "take", "contact": ANN, "by": "olga", "from": "abel"})
         page.get_by_role("button", name="Send the template").click()
         expect(page.locator(".said")).to_contain_text("olga has had the conversation")
         page.get_by_role("button", name="Take over from olga").click()
         expect(page.get_by_label("Name")).to_have_value("hello_again")
-        expect(page.get_by_label("one line each")).to_have_value("Ann\nmilk")
+        expect(page.get_by_label("one per line")).to_have_value("Ann\nmilk")
 
 
 def test_a_chosen_template_that_is_refused_keeps_its_header_and_what_fills_it(live: Live) -> None:
@@ -198,7 +198,7 @@ def test_a_chosen_template_that_is_refused_keeps_its_header_and_what_fills_it(li
 def no_list(live: Live, request: dict[str, Any]) -> dict[str, Any]:
     if request["do"] == "gateway":
         return {"error": "the gateway is down"}
-    return live.simulation._running.engine.operate(request)
+    return live.simulation.running.engine.operate(request)
 
 
 def test_a_text_that_is_refused_stays_in_the_form_and_a_form_that_comes_twice_is_sent_once(live: Live) -> None:
@@ -226,7 +226,7 @@ def test_of_two_people_who_take_a_contact_at_once_one_wins_and_the_other_is_told
     pages = {name: live.log_in(name, f"/contact/{ANN}") for name in ("abel", "olga")}
     for page in pages.values():
         page.get_by_role("button", name="Take over").click(no_wait_after=True)
-    session = live.simulation.reader.session
+    session = live.simulation.stored.reader.session
     expect(pages["abel"].locator("#person")).not_to_contain_text("Waits for a person")
     expect(pages["olga"].locator("#person")).not_to_contain_text("Waits for a person")
     found = session(ANN)

@@ -60,7 +60,7 @@ def test_an_operator_stops_one_that_is_refused_and_resumes_it_when_its_template_
     live.simulation.emulator.templates.add(FITS)
     live.simulation.wait(timedelta(minutes=1))
     page.get_by_role("button", name="Resume").click()
-    expect(page.get_by_role("status")).to_have_text("It goes on. Contacts who will get it now: 4.")
+    expect(page.get_by_role("status")).to_have_text("It is resumed. Contacts who will get it now: 4.")
     live.simulation.settle()
     expect(state).to_contain_text("finished")
     asked = rows(live.console.store, "SELECT event FROM turns WHERE rule = 'operator' ORDER BY id")

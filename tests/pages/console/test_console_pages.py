@@ -91,7 +91,7 @@ def test_an_operator_retries_a_dead_letter_and_drops_another_when_sure(live: Liv
     expect(page.get_by_role("status")).to_have_text("Dropped: 1.")
     expect(letters).to_have_count(before - 2)
     live.simulation.become(NUMBERS[0])
-    assert any("Hello" in message.text for message in live.simulation.heard())
+    assert any("Hello" in message.text for message in live.simulation.phones.heard())
 
 
 def test_what_is_ticked_stays_so_when_another_dead_letter_comes(live: Live) -> None:
@@ -181,14 +181,14 @@ def test_nothing_that_somebody_has_written_is_markup(live: Live) -> None:
     texts += [f'https://a.example/"onmouseover=alert({n})//<i>' for n in range(120)]
     texts += [f"{{{{ {n} * 7 }}}} ${{{n}}} {{% raw %}} &lt;{n}&gt; &#60;u>" for n in range(140)]
     live.simulation.user("hi")
-    live.simulation.happen("conversation.assigned", {})  # the bot answers none of them
+    live.simulation.gateway.happen("conversation.assigned", {})  # the bot answers none of them
     live.simulation.flood(texts)
     live.simulation.settle()
     page = live.log_in("olga", f"/contact/{live.simulation.contact}?all=1")
     expect(page.locator(".bubble.mine")).to_have_count(501)
     assert (
         page.locator(
-            ".bubble img, .bubble script, .bubble b, .bubble i, .bubble u, #inside img, #inside script"
+            ".bubble img, .bubble script, .bubble b, .bubble i, .bubble u, #details img, #details script"
         ).count()
         == 0
     )

@@ -82,7 +82,7 @@ def test_a_search_that_takes_long_ends_early_says_so_and_goes_on(live: Live, mon
     monkeypatch.setattr(store_reader, "_SEARCHED_AT_ONCE", 1)
     page = live.log_in("olga", "/?find=7801")
     for _ in range(2):  # two turns are left
-        expect(page.locator("#contacts")).to_contain_text("only a part was looked through")
+        expect(page.locator("#contacts")).to_contain_text("Only a part of the")
         page.get_by_role("link", name="Further").click()
     page.get_by_role("link", name="Further").click()
     page.get_by_role("link", name="Further").click()
@@ -158,7 +158,7 @@ def test_a_whole_number_leads_to_what_is_kept_of_a_contact_who_has_never_written
         {"do": "broadcast", "name": "sale", "template": {"name": "sale", "language": "en"}, "recipients": recipients}
     )
     live.simulation.settle()
-    assert live.simulation.reader.session(NUMBERS[0]) is None
+    assert live.simulation.stored.reader.session(NUMBERS[0]) is None
     page = live.log_in("olga", f"/?find=%2B{NUMBERS[0]}")
     expect(page.get_by_role("heading", level=1)).to_have_text(NUMBERS[0])
     expect(page.locator(".bubble.bot")).to_contain_text("template sale (en)")

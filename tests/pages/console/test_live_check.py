@@ -78,7 +78,7 @@ def test_problems_in_the_files_are_said_instead(folder: Path) -> None:
 def test_an_operator_sees_whom_an_edit_would_drop(live: Live) -> None:
     live.simulation.user("hi")
     page = live.log_in("olga", "/edits")
-    expect(page.locator("main")).to_contain_text("Nobody has looked yet.")
+    expect(page.locator("main")).to_contain_text("No check has run yet.")
     page.get_by_role("button", name="Look now").click()
     expect(page.locator("main")).to_contain_text("1 conversation under way: 1 goes on unchanged, 0 would be dropped")
     path = live.console.folder.path / "flows" / "main.yml"

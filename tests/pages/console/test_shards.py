@@ -51,7 +51,7 @@ def test_the_state_names_a_shard_without_an_engine_and_what_waits_for_it(
     assert "The engine of shard 1 does not answer" in shown
     assert shown.count("It waits until the engine of shard 1 runs") == 1
     with divided.engines(0, 1, 2):
-        assert "No alarms: everything is taken and sent." in client.ask("/state").text
+        assert "No alarms: everything is received and sent." in client.ask("/state").text
 
 
 def test_a_contact_is_shown_and_reset_in_its_shard(divided: Divided, client: Client) -> None:

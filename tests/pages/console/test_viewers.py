@@ -58,7 +58,7 @@ def planted(served: Served) -> Served:
     """A bot whose every view has something of a contact that a viewer may not learn."""
     bot, emulator = served.simulation, served.simulation.emulator
     bot.become(NUMBER)
-    bot.happen("contact.updated", {"name": NAME, "email": EMAIL, "tags": [WORDS]})
+    bot.gateway.happen("contact.updated", {"name": NAME, "email": EMAIL, "tags": [WORDS]})
     for text in ("hi", f"my address is {EMAIL}", "2", NAME, WORDS):
         bot.user(text)
     bot.user(f"{WORDS} for {SPELLINGS[1]}")
@@ -77,9 +77,9 @@ def planted(served: Served) -> Served:
     served.console.ask(start | {"id": "start:1", "by": f"broadcast {SPELLINGS[2]}"})
     bot.settle()
     bot.become(OTHER)
-    bot.happen("contact.updated", {"name": NAME})
+    bot.gateway.happen("contact.updated", {"name": NAME})
     bot.user("help")
-    bot.happen("conversation.assigned", {"agent": AGENT})
+    bot.gateway.happen("conversation.assigned", {"agent": AGENT})
     emulator.faults.add("VALIDATION_MISSING_FIELD", count=1)
     bot.become(NUMBER)
     bot.user(WORDS)
@@ -142,7 +142,7 @@ def test_no_answer_whatever_has_a_number_a_name_an_address_or_words_of_a_contact
 def test_the_rule_of_a_turn_quotes_nobody(planted: Served) -> None:
     found = everything(logged_in(planted, "vera"))
     assert any("<code>answers •••</code>" in text for text in found.values())
-    turns = planted.simulation.reader.trace(NUMBER, 100)
+    turns = planted.simulation.stored.reader.trace(NUMBER, 100)
     assert any("answers email" in turn.rule for turn in turns) and any("broadcast:" in turn.event_id for turn in turns)
 
 

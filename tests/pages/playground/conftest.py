@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from bot.cli.flow_reloader import BotFiles, FlowReloader
+from bot.cli.shared.flow_reloader import BotFiles, FlowReloader
 from bot.core.clock import MovableClock
 from bot.pages.playground.playground import Playground
 from bot.pages.playground.playground_server import PlaygroundServer

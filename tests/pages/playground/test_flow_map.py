@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.cli.flow_reloader import BotFiles
+from bot.cli.shared.flow_reloader import BotFiles
 from bot.pages.playground.flow_map import FlowMap, UnreadableTests
 from tests.cli.terminal import make_bot
 from tests.patience import PATIENCE

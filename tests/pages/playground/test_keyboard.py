@@ -154,7 +154,7 @@ def test_a_success_is_a_status_and_an_error_an_alert(shown: Shown) -> None:
     ink = page.locator("body").evaluate("each => getComputedStyle(each).color")
     expect(done).to_have_css("color", ink)
     page.fill("#wait-for", "soon")
-    page.get_by_role("button", name="Let pass").click()
+    page.get_by_role("button", name="Skip", exact=True).click()
     wrong = page.get_by_role("alert").filter(has_text="Write how long, such as 30m, 2h or 1d.")
     expect(wrong).to_be_visible()
     expect(done).to_have_count(0)
@@ -166,13 +166,11 @@ def test_the_page_says_that_time_moves_for_all_contacts_also_in_a_replay(shown: 
     clock = page.get_by_role("form", name="Clock")
     expect(clock).to_have_accessible_description("moves for all contacts:")
     replay = page.get_by_role("button", name="Replay")
-    expect(replay).to_have_accessible_description(
-        "Hold this conversation again as a new contact, with the flows of now"
-    )
+    expect(replay).to_have_accessible_description("Repeat this conversation as a new contact, with the current flows")
     page.fill("#wait-for", "90m")
-    clock.get_by_role("button", name="Let pass").click()
-    expect(page.get_by_text("A replay lets 1h 30m pass, for all contacts.")).to_be_visible()
-    expect(replay).to_have_accessible_description("A replay lets 1h 30m pass, for all contacts.")
+    clock.get_by_role("button", name="Skip", exact=True).click()
+    expect(page.get_by_text("A replay skips 1 h 30 min, for all contacts.")).to_be_visible()
+    expect(replay).to_have_accessible_description("A replay skips 1 h 30 min, for all contacts.")
 
 
 @pytest.mark.parametrize(
@@ -204,9 +202,9 @@ def test_without_a_script_times_are_the_servers(shown: Shown, opens_page: Opens)
 def test_nothing_is_wider_than_the_screen(shown: Shown, opens: Opens, width: int) -> None:
     asked_for_cups(shown)
     for _ in range(5):
-        shown.playground.add_contact()
+        shown.playground.chats.add_contact()
     page = opens(shown.page.url, width)
-    for pane in ("phone", "map", "inside"):
+    for pane in ("phone", "map", "details"):
         page.evaluate("pane => { location.hash = pane }", pane)
         expect(page.locator(f"#{pane}")).to_be_visible()
         assert page.evaluate("document.documentElement.scrollWidth") == width

@@ -101,19 +101,19 @@ def test_time_stands_still_while_a_model_is_asked_and_it_times_out_when_time_is_
     shown = shows(TALK)
     shown.write("question")
     expect(shown.page.locator("#asked form")).to_be_visible()
-    before = shown.playground.now()
+    before = shown.playground.simulation.clock.now()
     expect(shown.page.locator("#asked form")).to_be_visible()
-    assert shown.playground.now() == before
+    assert shown.playground.simulation.clock.now() == before
     shown.page.fill("#wait-for", "10m")
-    shown.page.get_by_role("button", name="Let pass").click()
+    shown.page.get_by_role("button", name="Skip", exact=True).click()
     shown.hears("I cannot think just now.")
     expect(shown.page.locator("#asked form")).to_have_count(0)
 
 
 def test_each_contact_has_a_question_of_its_own_also_where_they_are_the_same(shows: Shows) -> None:
     shown = shows(TALK)
-    playground, first = shown.playground, shown.playground.contacts[0]
-    second = playground.add_contact()
+    playground, first = shown.playground, shown.playground.chats.contacts[0]
+    second = playground.chats.add_contact()
     playground.write(first, "question")
     playground.simulation.settle()
     playground.write(second, "question")
@@ -123,7 +123,7 @@ def test_each_contact_has_a_question_of_its_own_also_where_they_are_the_same(sho
     playground.answer(first, "Hello, first.")
     playground.simulation.settle()
     said = {
-        contact: [bubble.message.text for bubble in playground.bubbles(contact) if bubble.message is not None]
+        contact: [bubble.message.text for bubble in playground.chats.bubbles(contact) if bubble.message is not None]
         for contact in (first, second)
     }
     assert said == {first: ["Hello, first."], second: ["Hello, second."]}
@@ -133,7 +133,7 @@ def test_a_question_is_asked_again_after_a_restart(shows: Shows) -> None:
     shown = shows(TALK)
     shown.write("question")
     expect(shown.page.locator("#asked form")).to_be_visible()
-    contact, questions = shown.playground.contacts[0], shown.playground.questions
+    contact, questions = shown.playground.chats.contacts[0], shown.playground.questions
     shown.playground.restart(contact)
     wait_for(lambda: questions is not None and questions.of(contact) is not None)
     shown.page.reload()  # else what it showed before may still be there

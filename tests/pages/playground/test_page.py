@@ -122,11 +122,11 @@ def test_a_way_out_of_the_flow_is_lit_and_no_line_between_a_conversations_end_an
     shown.write("hi")
     expect(page.locator(".bubble.bot")).to_have_count(2)
     page.fill("#wait-for", "61m")
-    page.get_by_role("button", name="Let pass").click()
+    page.get_by_role("button", name="Skip", exact=True).click()
     shown.hears("How large?")
     expect(page.locator("#drawing .label .gone")).to_have_text(["Water", "timeout"])
     expect(page.locator("#drawing .line.gone.dashed")).to_have_count(1)
-    page.get_by_role("button", name="Let pass").click()
+    page.get_by_role("button", name="Skip", exact=True).click()
     shown.hears("Anything else?")
     expect(page.locator("#flow")).to_have_value("more")
     shown.tap("Yes")
@@ -242,21 +242,21 @@ def test_values_are_shown_while_a_flow_is_open(shown: Shown) -> None:
     expect(shown.page.locator("#values tr", has_text="drink")).to_contain_text("Tea")
 
 
-def test_time_passes_to_a_reminder_by_hours_or_to_the_next_event_and_shuts_the_window(shown: Shown) -> None:
+def test_time_is_skipped_by_hours_to_the_next_event_and_past_the_24_hours(shown: Shown) -> None:
     page = shown.page
     for text in ("hi", "tea", "small"):
         shown.write(text)
     shown.hears("How many cups?")
     page.fill("#wait-for", "2h")
-    page.get_by_role("button", name="Let pass").click()
+    page.get_by_role("button", name="Skip", exact=True).click()
     shown.hears("Still there?")
     expect(page.locator("#clock")).to_contain_text("14:0")
     page.get_by_role("button", name="Next event").click()
     expect(page.locator("#values")).to_contain_text("The contact is in no flow.")
-    page.get_by_role("button", name="Shut window").click()
-    expect(page.locator("#values")).to_contain_text("shut: templates only")
+    page.get_by_role("button", name="Skip past 24 h").click()
+    expect(page.locator("#values")).to_contain_text("closed: templates only")
     page.fill("#wait-for", "soon")
-    page.get_by_role("button", name="Let pass").click()
+    page.get_by_role("button", name="Skip", exact=True).click()
     expect(page.locator("body > .wrong")).to_have_text("Write how long, such as 30m, 2h or 1d.")
 
 
@@ -289,7 +289,7 @@ def test_a_picture_a_voice_note_a_file_and_a_place_are_sent(shown: Shown, tmp_pa
 def paid(shown: Shown) -> Locator:
     """A program starts the offer, and reports that it was paid; the form that starts flows."""
     page = shown.page
-    shown.open("Let something happen")
+    shown.open("Simulate an event")
     start = page.get_by_role("form", name="Start", exact=True)
     start.locator("select").select_option("offer")
     start.locator("textarea").fill("price=9")
@@ -313,7 +313,7 @@ def test_a_program_starts_a_flow_and_reports_a_signal_and_the_gateway_an_event(s
 def test_a_restarted_bot_goes_on_where_the_contact_was(shown: Shown) -> None:
     shown.write("hi")
     shown.hears("What would you like?")
-    shown.open("Let something happen")
+    shown.open("Simulate an event")
     shown.page.get_by_role("button", name="Restart the bot").click()
     shown.tap("Tea")
     shown.hears("How large?")
@@ -333,7 +333,7 @@ def test_a_message_that_a_fault_holds_back_is_shown_and_comes_once_the_fault_is_
     switch.uncheck()
     expect(switch).not_to_be_checked()
     for _ in range(3):
-        page.get_by_role("button", name="Let pass").click()
+        page.get_by_role("button", name="Skip", exact=True).click()
     shown.hears("What would you like?")
     expect(page.locator(".bubble.bot", has_text="Hello")).to_have_count(1)
 
@@ -421,9 +421,9 @@ def test_a_conversation_is_kept_as_a_test_that_passes(shown: Shown) -> None:
     page.locator(".row", has_text="Large").last.click()
     shown.hears("How many cups?")
     page.fill("#wait-for", "90m")
-    page.get_by_role("button", name="Let pass").click()
+    page.get_by_role("button", name="Skip", exact=True).click()
     shown.hears("Still there?")
-    expect(page.locator(".besides", has_text="1h 30m pass")).to_be_visible()
+    expect(page.locator(".besides", has_text="1 h 30 min later")).to_be_visible()
     test = shown.keep_test()
     assert "pick: Large" in test and "wait: 1h 30m" in test and "signal: paid" in test
 
@@ -477,7 +477,7 @@ def test_what_has_the_focus_and_what_is_open_stays_so_when_the_page_changes(show
     shown.write("hi")
     shown.hears("What would you like?")
     page.get_by_role("button", name="Coffee").focus()
-    shown.playground.write(shown.playground.contacts[0], "what?")
+    shown.playground.write(shown.playground.chats.contacts[0], "what?")
     expect(page.locator(".bubble.mine")).to_have_count(2)
     assert page.evaluate("document.activeElement.textContent") == "Coffee"
 
@@ -487,9 +487,9 @@ def test_text_is_never_markup_whoever_has_written_it(shown: Shown) -> None:
     texts += [f"*<b>{n}</b>* _\"'><script>alert({n})</script>_" for n in range(120)]
     texts += [f'https://a.example/"onmouseover=alert({n})//<i>' for n in range(120)]
     texts += [f"{{{{ {n} * 7 }}}} ${{{n}}} {{% raw %}} &lt;{n}&gt; &#60;u>" for n in range(140)]
-    playground, contact = shown.playground, shown.playground.contacts[0]
+    playground, contact = shown.playground, shown.playground.chats.contacts[0]
     for text in texts:
-        playground._add(contact, text=text)
+        playground.chats.add(contact, text=text)
     page = shown.page
     page.get_by_role("button", name=re.compile("earlier messages")).click()
     expect(page.locator(".bubble.mine")).to_have_count(500)
@@ -500,9 +500,9 @@ def test_text_is_never_markup_whoever_has_written_it(shown: Shown) -> None:
 
 
 def test_all_messages_have_an_address_and_stay_when_something_new_comes(shown: Shown) -> None:
-    page, contact = shown.page, shown.playground.contacts[0]
+    page, contact = shown.page, shown.playground.chats.contacts[0]
     for number in range(100):
-        shown.playground._add(contact, text=f"message {number}")
+        shown.playground.chats.add(contact, text=f"message {number}")
     page.get_by_role("button", name="40 earlier messages").click()
     expect(page.locator(".bubble.mine")).to_have_count(100)
     assert page.url.endswith("?all=1")
@@ -515,7 +515,7 @@ def test_all_messages_have_an_address_and_stay_when_something_new_comes(shown: S
         "document.hidden || (Object.defineProperty(document, 'hidden', { get: () => globalThis.away }), globalThis.away = true, document.dispatchEvent(new Event('visibilitychange')))"
     )
     for number in range(100, 200):
-        shown.playground._add(contact, text=f"message {number}")
+        shown.playground.chats.add(contact, text=f"message {number}")
     page.evaluate("globalThis.away = false, document.dispatchEvent(new Event('visibilitychange'))")
     expect(page.locator(".bubble.mine")).to_have_count(201)  # more than the stream tells of at once
     page.reload()
@@ -529,7 +529,7 @@ def test_axe_finds_nothing(shown: Shown, opens: Opens, width: int, dark: bool) -
         shown.write(text)
     shown.hears("A picture please")
     page = opens(shown.page.url, width, 900, dark) if (width, dark) != (1400, False) else shown.page
-    for pane in ("phone", "map", "inside"):
+    for pane in ("phone", "map", "details"):
         page.evaluate("pane => { location.hash = pane }", pane)
         if width < 900:
             expect(page.locator(f"#{pane}")).to_be_visible()

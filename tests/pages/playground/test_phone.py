@@ -40,7 +40,7 @@ def phone(shows: Callable[[str], Shown]) -> Shown:
 
 def fill(shown: Shown) -> None:
     for number in range(30):
-        shown.playground._add(shown.playground.contacts[0], text=f"before {number}")
+        shown.playground.chats.add(shown.playground.chats.contacts[0], text=f"before {number}")
     expect(shown.page.locator(".bubble.mine")).to_have_count(30)
 
 
@@ -111,8 +111,8 @@ def test_a_picture_that_comes_keeps_the_newest_message_in_sight(phone: Shown) ->
 def test_a_person_who_reads_earlier_messages_stays_there_and_is_led_back(phone: Shown) -> None:
     page, at = phone.page, scroll_up(phone.page)
     expect(newest(page)).to_have_text("↓ Newest")
-    phone.playground.write(phone.playground.contacts[0], "1")
-    phone.playground.write(phone.playground.contacts[0], "2")
+    phone.playground.write(phone.playground.chats.contacts[0], "1")
+    phone.playground.write(phone.playground.chats.contacts[0], "2")
     expect(page.locator(".bubble.bot", has_text="Thank you for 2")).to_have_count(1)
     assert log_of(page).evaluate("log => log.scrollTop") == at
     expect(newest(page)).to_have_text("↓ New messages")
@@ -122,7 +122,7 @@ def test_a_person_who_reads_earlier_messages_stays_there_and_is_led_back(phone: 
     expect_end(page)
     expect(newest(page)).to_be_hidden()
     assert page.evaluate("document.activeElement.id") == "conversation"
-    phone.playground.write(phone.playground.contacts[0], "again")
+    phone.playground.write(phone.playground.chats.contacts[0], "again")
     expect(page.locator(".bubble.bot", has_text="Hello")).to_have_count(2)
     expect_end(page)
 
@@ -132,7 +132,7 @@ def test_a_person_who_scrolls_back_to_the_end_is_followed_again(phone: Shown) ->
     phone.page.mouse.wheel(0, 5000)
     expect_end(phone.page)
     expect(newest(phone.page)).to_be_hidden()
-    phone.playground.write(phone.playground.contacts[0], "1")
+    phone.playground.write(phone.playground.chats.contacts[0], "1")
     phone.hears("How many?")
     expect_end(phone.page)
 
@@ -147,7 +147,7 @@ def test_what_a_person_sends_leads_to_the_newest_message_as_on_a_phone(phone: Sh
 def test_earlier_messages_are_put_above_the_one_that_is_read(phone: Shown) -> None:
     page = phone.page
     for number in range(60):
-        phone.playground._add(phone.playground.contacts[0], text=f"later {number}")
+        phone.playground.chats.add(phone.playground.chats.contacts[0], text=f"later {number}")
     expect(page.locator(".bubble", has_text="later 59")).to_have_count(1)
     log_of(page).evaluate("log => { log.scrollTop = 0 }")
     first = page.locator(".bubble").first
@@ -200,7 +200,7 @@ def test_messages_that_come_while_another_pane_is_shown_are_in_sight_afterwards(
     expect_end(page)
     page.get_by_role("link", name="Map").click()
     expect(page.locator("#phone")).to_be_hidden()
-    phone.playground.write(phone.playground.contacts[0], "1")
+    phone.playground.write(phone.playground.chats.contacts[0], "1")
     expect(page.locator(".bubble.bot", has_text="How many?")).to_have_count(1)
     page.get_by_role("link", name="Phone").click()
     expect_end(page)
@@ -208,7 +208,7 @@ def test_messages_that_come_while_another_pane_is_shown_are_in_sight_afterwards(
 
 
 def refuse(shown: Shown, on: bool) -> None:
-    shown.playground.switch("refused", on)
+    shown.playground.faults.switch("refused", on)
 
 
 def test_a_message_that_was_given_up_stands_where_it_was_sent(shows: Callable[[str], Shown]) -> None:
@@ -242,12 +242,12 @@ def test_a_message_that_was_tried_in_vain_for_long_stands_where_it_was_sent(show
     expect(page.locator(".bubble.waiting")).to_have_count(2)
     shown.write("are you there?")
     page.fill("#wait-for", "1h")
-    page.get_by_role("button", name="Let pass").click()
+    page.get_by_role("button", name="Skip", exact=True).click()
     expect(page.locator(".bubble.failed").first).to_be_visible()
     expect(page.locator(".bubble.waiting")).to_have_count(0)
     shown.playground.simulation.emulator.faults.remove(down)
     said = [words(each) for each in page.locator(".bubble, .besides:not(.day)").all()]
-    assert "Hello" in said[1] and "are you there?" in said[3] and said[-1].endswith("1h pass"), said
+    assert "Hello" in said[1] and "are you there?" in said[3] and said[-1].endswith("1 h later"), said
 
 
 @pytest.mark.parametrize(
@@ -262,7 +262,7 @@ def test_a_message_that_was_tried_in_vain_for_long_stands_where_it_was_sent(show
 )
 def test_a_fault_of_the_pages_own_switch_is_called_that(shows: Callable[[str], Shown], fault: str, title: str) -> None:
     shown = shows(FLOWS)
-    shown.playground.switch(fault, True)
+    shown.playground.faults.switch(fault, True)
     shown.write("hi")
     unsent = shown.page.locator(".bubble.unsent").first
     expect(unsent).to_contain_text(title)

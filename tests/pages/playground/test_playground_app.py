@@ -43,7 +43,7 @@ def test_only_this_machines_own_page_gets_an_answer(served: Served) -> None:
     assert ask(served, f"/contact/{CONTACT}/do", {"do": "write", "text": "a"}, own)[0] == 200
     for origin in ("https://evil.example", "null"):
         assert ask(served, f"/contact/{CONTACT}/do", {"do": "write", "text": "b"}, {"Origin": origin})[0] == 403
-    assert [bubble.text for bubble in served[0].bubbles(CONTACT)][:1] == ["a"]
+    assert [bubble.text for bubble in served[0].chats.bubbles(CONTACT)][:1] == ["a"]
 
 
 def test_a_form_of_another_page_cannot_act_because_only_json_is_read(served: Served) -> None:
@@ -74,7 +74,7 @@ def test_no_json_whatever_is_a_failure_of_the_server(served: Served, body: str) 
 
 
 def test_what_cannot_be_done_is_answered_with_a_sentence(served: Served) -> None:
-    assert do(served, do="dance") == (409, "what can be done is write, speak, answer, choose, place, start, signal, happen, set, "
+    assert do(served, do="dance") == (409, "unknown act: the acts are write, speak, answer, choose, place, start, signal, happen, set, "
                                            "restart, wait, next, shut, switch, replay, keep, contact")  # fmt: skip
     assert do(served, do="write", text="  ") == (409, "the message is empty")
     assert do(served, do="write", text="a" * 5000) == (409, "a message has at most 4096 characters")
@@ -85,25 +85,26 @@ def test_what_cannot_be_done_is_answered_with_a_sentence(served: Served) -> None
     assert do(served, do="switch", fault="flood", on=True) == (409, "there is no fault flood")
     assert do(served, do="start", flow="nowhere")[0] == 409
     assert (
-        do(served, do="start", flow="offer", values="price")[1] == '"price" is no value: write name=value, one a line'
+        do(served, do="start", flow="offer", values="price")[1]
+        == '"price" is no value: write name=value, each on its own line'
     )
     assert do(served, do="wait", **{"for": "900d"})[0] == 409
     assert do(served, do="next") == (
         409,
-        "nothing happens by itself: no reminder, time-out, schedule or retry is waiting",
+        "there is no next event: no reminder, time-out, schedule or retry is waiting",
     )
 
 
 def test_what_is_refused_takes_nothing_else_off_the_phone(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
-    playground, contact = served[0], served[0].contacts[0]
+    playground, contact = served[0], served[0].chats.contacts[0]
 
     def starts(*_: object) -> str:
         playground.write(contact, "meanwhile")
         return "there is no such flow"
 
-    monkeypatch.setattr(playground.simulation, "start", starts)
+    monkeypatch.setattr(playground.simulation.operator, "start", starts)
     assert do(served, do="start", flow="offer")[0] == 409
-    assert [bubble.text for bubble in playground.bubbles(contact) if bubble.message is None] == ["meanwhile"]
+    assert [bubble.text for bubble in playground.chats.bubbles(contact) if bubble.message is None] == ["meanwhile"]
 
 
 def test_broken_requests_are_refused(served: Served) -> None:
@@ -119,7 +120,7 @@ def test_broken_requests_are_refused(served: Served) -> None:
 
 def test_a_file_comes_back_with_the_type_of_its_content(served: Served) -> None:
     assert ask(served, f"/contact/{CONTACT}/file?name=a.html", b"%PDF-1.4\n%%EOF\n")[0] == 200
-    bubble = served[0].bubbles(CONTACT)[0]  # the bot may have answered by now
+    bubble = served[0].chats.bubbles(CONTACT)[0]  # the bot may have answered by now
     _, headers, _ = ask(served, f"/media/{bubble.file.split()[0]}")
     assert headers["Content-Type"] == "application/pdf" and headers["Content-Disposition"] == "attachment"
 
@@ -133,18 +134,18 @@ def test_there_are_fifty_contacts_at_most(served: Served) -> None:
 def test_a_port_that_is_taken_is_named(served: Served) -> None:
     playground, server = served
     port = urlsplit(server.url).port or 0
-    program = playground.simulation.program
+    program = playground.simulation.running.program
     with pytest.raises(PortTaken, match=f"port {port} is taken: name another one with --port"):
         PlaygroundServer(playground, program, server._newest_map()._folder, port)
 
 
 def test_a_message_that_the_gateway_has_taken_is_shown_once_also_while_the_bot_does_not_know(served: Served) -> None:
     """The answer is lost after the message was accepted: it is on the phone, and waits for its next try."""
-    playground, contact = served[0], served[0].contacts[0]
-    playground.switch("lost", True)
+    playground, contact = served[0], served[0].chats.contacts[0]
+    playground.faults.switch("lost", True)
     playground.write(contact, "hi")
     playground.simulation.settle()
-    assert [send.attempts for send in playground.simulation.reader.pending_sends()][:1] == [1]
-    view = phone_view(playground, playground.simulation.reader.session(contact) or Session(contact))
+    assert [send.attempts for send in playground.simulation.stored.reader.pending_sends()][:1] == [1]
+    view = phone_view(playground, playground.simulation.stored.reader.session(contact) or Session(contact))
     assert [shown.bubble.message.text for shown in view.bubbles if shown.bubble.message] == ["Hello *you*"]
     assert [unsent.text for unsent in view.unsent] == ['interactive "What would you like?" [Tea] [Coffee]']

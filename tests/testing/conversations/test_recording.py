@@ -178,9 +178,9 @@ def test_voice_notes_are_said_again_and_their_service_answers_again(tmp_path: Pa
 def test_signals_and_starts_that_cut_in_come_again(tmp_path: Path) -> None:
     with recorded(tmp_path) as chat:
         chat.user("pay")
-        assert chat.start("news", {"what": "Cake"}, "interrupt") == ""
-        chat.start("news", {"what": "Pie"}, "after")
-        assert chat.signal("paid", {"amount": 12}) == ""
+        assert chat.operator.start("news", {"what": "Cake"}, "interrupt") == ""
+        chat.operator.start("news", {"what": "Pie"}, "after")
+        assert chat.operator.signal("paid", {"amount": 12}) == ""
         tests = chat.written()
     assert "  - start: {flow: news, data: {what: Cake}, busy: interrupt}\n" in tests
     assert "  - signal: {name: paid, data: {amount: 12}}\n" in tests
@@ -197,8 +197,8 @@ def test_signals_and_starts_that_cut_in_come_again(tmp_path: Path) -> None:
 def test_a_signal_that_the_bot_refuses_is_refused_again(tmp_path: Path) -> None:
     with recorded(tmp_path) as chat:
         chat.user("pay")
-        assert chat.signal("paid", {"amount": "much"})
-        assert chat.signal("nobody", {})
+        assert chat.operator.signal("paid", {"amount": "much"})
+        assert chat.operator.signal("nobody", {})
         tests = chat.written()
     assert tests.count("signal") == 1
     assert "  - signal: {name: paid, data: {amount: much}}\n  - expect: refused\n" in tests

@@ -265,7 +265,7 @@ def test_a_test_without_a_time_has_a_fixed_one() -> None:
         ("expect: {called: [GET crm:/orders, shop.fin]}", '3:40: E501 no handler "shop.fin" (did you mean'),
         ("expect: {says: {}}", "3:20: E601 nothing is expected of what is said (write contains, any, without"),
         ("expect: {says: {contain: a}}", '3:21: E104 expect: says: unknown key "contain" (did you mean "contains"?)'),
-        ("expect: {says: {judge: Is it?}}", "3:28: E601 a judging question needs a model, which a test has none of"),
+        ("expect: {says: {judge: Is it?}}", "3:28: E601 a judging question needs a model, and a test has no model"),
         ("expect: {flow: [a]}", "3:20: E106 expect: flow: a text is expected, YAML reads a list here"),
     ],
 )

@@ -1,7 +1,7 @@
 """The templates that flows name, as the emulated gateway has them."""
 
 from bot.testing.emulator import MessageTemplate, TemplateButton
-from bot.testing.simulation.simulation import approved_templates
+from bot.testing.simulation.approved_templates import approved_templates
 from tests.talk import library_of
 
 FLOWS = """

@@ -49,17 +49,17 @@ def texts(bubbles: list[ShownMessage]) -> list[str]:
 
 def test_what_the_bot_says_is_heard_once(simulation: Simulation) -> None:
     simulation.user("hi")
-    assert texts(simulation.heard()) == ["Your name?"]
-    assert simulation.heard() == []
+    assert texts(simulation.phones.heard()) == ["Your name?"]
+    assert simulation.phones.heard() == []
 
 
 def test_buttons_and_a_templates_replies_are_tapped_by_title(simulation: Simulation) -> None:
     simulation.user("hi")
     simulation.user("Ann")
     simulation.tap("Yes")
-    assert texts(simulation.heard()) == ["Your name?", "Hello Ann, tea?", "tea"]
+    assert texts(simulation.phones.heard()) == ["Your name?", "Hello Ann, tea?", "tea"]
     simulation.tap("Thanks")
-    assert simulation.session().frames == ()
+    assert simulation.stored.session().frames == ()
 
 
 def test_nothing_can_be_tapped_that_was_not_shown(simulation: Simulation) -> None:
@@ -71,18 +71,18 @@ def test_nothing_can_be_tapped_that_was_not_shown(simulation: Simulation) -> Non
 def test_time_passes_from_one_thing_that_falls_due_to_the_next(simulation: Simulation) -> None:
     simulation.user("hi")
     simulation.wait(timedelta(hours=1, minutes=59))
-    assert texts(simulation.heard()) == ["Your name?"]
+    assert texts(simulation.phones.heard()) == ["Your name?"]
     simulation.wait(timedelta(minutes=1))
-    assert texts(simulation.heard()) == ["Still there?"]
+    assert texts(simulation.phones.heard()) == ["Still there?"]
     assert simulation.clock.now() == START + timedelta(hours=2)
-    assert [turn.at for turn in simulation.trace()] == [START, START + timedelta(hours=2)]
+    assert [turn.at for turn in simulation.stored.trace()] == [START, START + timedelta(hours=2)]
 
 
 def test_a_message_outside_the_window_is_given_up_in_words(simulation: Simulation) -> None:
     simulation.user("hi")
     simulation.wait(timedelta(days=3))
-    assert texts(simulation.heard()) == ["Your name?", "Still there?"]
-    (letter,) = simulation.dead_letters()
+    assert texts(simulation.phones.heard()) == ["Your name?", "Still there?"]
+    (letter,) = simulation.stored.dead_letters()
     assert "window" in letter.reason
 
 
@@ -90,17 +90,17 @@ def test_templates_of_the_flows_count_as_approved(tmp_path: Path) -> None:
     with Simulation(program_of(tmp_path, bot=WITH_TEMPLATE), MovableClock(START)) as talk:
         talk.user("hi")
         talk.wait(timedelta(days=3))
-        assert texts(talk.heard()) == ["Your name?", "Still there?", "come_back"]
+        assert texts(talk.phones.heard()) == ["Your name?", "Still there?", "come_back"]
 
 
 def test_the_contact_can_become_new_contact(simulation: Simulation) -> None:
     simulation.user("hi")
     simulation.become_new_contact()
-    assert simulation.session().frames == ()
+    assert simulation.stored.session().frames == ()
     simulation.wait(timedelta(hours=2))
-    assert simulation.heard() == []
+    assert simulation.phones.heard() == []
     simulation.user("hi")
-    assert texts(simulation.heard()) == ["Your name?"]
+    assert texts(simulation.phones.heard()) == ["Your name?"]
 
 
 def test_what_happened_is_known_longer_than_the_store_keeps_it(simulation: Simulation) -> None:
@@ -108,60 +108,60 @@ def test_what_happened_is_known_longer_than_the_store_keeps_it(simulation: Simul
     simulation.wait(timedelta(days=30))
     simulation.user("hi")
     start = "start of main: otherwise"
-    assert [turn.rule for turn in simulation.trace(100)].count(start) == 1
-    assert [turn.rule for turn in simulation.all_turns()].count(start) == 2
+    assert [turn.rule for turn in simulation.stored.trace(100)].count(start) == 1
+    assert [turn.rule for turn in simulation.stored.all_turns()].count(start) == 2
 
 
 def test_a_restart_is_noticed_by_nobody(simulation: Simulation) -> None:
     simulation.user("hi")
     simulation.restart()
-    assert texts(simulation.heard()) == ["Your name?"]
+    assert texts(simulation.phones.heard()) == ["Your name?"]
     simulation.user("Ann")
     simulation.tap("Yes")
-    assert texts(simulation.heard()) == ["Hello Ann, tea?", "tea"]
-    assert simulation.complaints() == []
+    assert texts(simulation.phones.heard()) == ["Hello Ann, tea?", "tea"]
+    assert simulation.stored.complaints() == []
 
 
 def test_an_event_that_is_delivered_again_is_taken_once(simulation: Simulation) -> None:
     with pytest.raises(NothingYet):
-        simulation.repeat()
+        simulation.gateway.repeat()
     simulation.user("hi")
-    simulation.repeat()
-    assert texts(simulation.heard()) == ["Your name?"]
-    assert len(simulation.trace()) == 1
+    simulation.gateway.repeat()
+    assert texts(simulation.phones.heard()) == ["Your name?"]
+    assert len(simulation.stored.trace()) == 1
 
 
 @pytest.mark.parametrize("event", [event for event in GATEWAY_EVENTS if not event.startswith("message")])
 def test_what_the_gateway_tells_of_a_contact_reaches_the_bot(simulation: Simulation, event: str) -> None:
     simulation.user("hi")
-    simulation.happen(event, {})
-    told = simulation.trace()[-1].event
+    simulation.gateway.happen(event, {})
+    told = simulation.stored.trace()[-1].event
     assert not isinstance(told, dict) and name_of_event(told) == event
 
 
 @pytest.mark.parametrize("event", [event for event in GATEWAY_EVENTS if event.startswith("message")])
 def test_what_becomes_of_the_newest_message_reaches_the_bot(simulation: Simulation, event: str) -> None:
     with pytest.raises(NothingYet, match="no message has been sent"):
-        simulation.happen(event, {})
+        simulation.gateway.happen(event, {})
     simulation.user("hi")
-    simulation.happen(event, {})
-    (status,) = simulation.trace()[0].statuses
+    simulation.gateway.happen(event, {})
+    (status,) = simulation.stored.trace()[0].statuses
     assert status is not None and f"message.{status.name}" == event
 
 
 def test_what_a_contact_sends_has_its_content(simulation: Simulation) -> None:
     simulation.send("image", "Me", b"a photo")
-    event = simulation.trace()[-1].event
+    event = simulation.stored.trace()[-1].event
     assert isinstance(event, MessageReceived) and event.media is not None and event.media.caption == "Me"
     assert simulation.emulator.media[event.media.url.rsplit("/", 1)[-1]] == b"a photo"
     simulation.send("location", location={"latitude": 1.5, "longitude": 2.5})
-    event = simulation.trace()[-1].event
+    event = simulation.stored.trace()[-1].event
     assert isinstance(event, MessageReceived) and event.location == Location(1.5, 2.5)
 
 
 def test_what_is_late_keeps_the_time_when_it_was_sent(simulation: Simulation) -> None:
     simulation.user("hi", late=timedelta(minutes=2))
-    event = simulation.trace()[-1].event
+    event = simulation.stored.trace()[-1].event
     assert isinstance(event, MessageReceived)
     assert (event.sent_at, event.at) == (START - timedelta(minutes=2), START)
 
@@ -173,7 +173,7 @@ def test_a_swap_serves_the_next_event_by_the_new_flows_and_their_templates(
     simulation.swap(program_of(tmp_path, FLOWS.replace("name: tea,", "name: chai,")))
     simulation.user("Ann")
     simulation.tap("Yes")
-    assert texts(simulation.heard())[-1] == "chai"
+    assert texts(simulation.phones.heard())[-1] == "chai"
 
 
 def test_the_store_is_thrown_away(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -45,7 +45,7 @@ from bot.testing.emulator.emulated_account import NotShown
 from bot.testing.emulator.emulated_templates import MessageTemplate
 from bot.testing.emulator.event_payloads import EVENTS
 from bot.testing.emulator.gateway_api import RawRequest
-from bot.testing.simulation.simulation import approved_templates
+from bot.testing.simulation.approved_templates import approved_templates
 from tests.postgres import Postgres, new_database, postgres_server
 from tests.testing.simulation import bots
 from tests.testing.simulation.machine import (

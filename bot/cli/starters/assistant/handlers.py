@@ -1,4 +1,7 @@
-"""What the model can call: plain functions. Their arguments are checked by their types, their docstrings explain them to the model."""
+"""What the model can call: plain functions.
+
+Their arguments are checked by their types, their docstrings explain them to the model.
+"""
 
 from datetime import date
 

@@ -230,7 +230,7 @@ async function photo() {
 
 function pane() {
   const name = location.hash.slice(1) || "phone";
-  document.body.dataset.pane = ["phone", "map", "inside"].includes(name) ? name : "phone";
+  document.body.dataset.pane = ["phone", "map", "details"].includes(name) ? name : "phone";
   for (const link of document.querySelectorAll(".panes a")) {
     link.toggleAttribute("aria-current", link.hash === `#${document.body.dataset.pane}`);
   }

@@ -79,7 +79,10 @@ class Throttle:
 
 
 class Quotas:
-    """Quotas of tokens by kind of window (``5h``, ``weekly``, ``monthly_exhausted``). A window opens with its first use."""
+    """Quotas of tokens by kind of window (``5h``, ``weekly``, ``monthly_exhausted``).
+
+    A window opens with its first use.
+    """
 
     def __init__(self, tokens: Mapping[str, int]) -> None:
         if strange := tokens.keys() - WINDOWS.keys():
@@ -167,7 +170,7 @@ class CompletionAccount:
             self.throttle.take(now)
 
     def check_model(self, slug: str, *, with_tools: bool) -> None:
-        """Whether a model may be used, and with tools. Raises `CompletionRefusal`."""
+        """Check that a model may be used, and with tools. Raises `CompletionRefusal`."""
         if self._opens_all:
             return
         model = self.models.get(slug)

@@ -1,4 +1,4 @@
-"""How each request is answered: key, limits, body, model, quota, queued answer (spec: "Endpoints", "Authentication")."""
+"""The answer to each request: key, limits, body, model, quota, queued answer (spec: "Endpoints", "Authentication")."""
 
 import threading
 from collections import Counter, defaultdict, deque
@@ -31,7 +31,7 @@ Ending = Literal["whole", "closed", "stalled"]
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """How fast a model speaks: one piece in so many seconds of a clock, since a point in time."""
+    """The speed of a model: one piece in so many seconds of a clock, since a point in time."""
 
     clock: Clock
     seconds: float
@@ -62,7 +62,7 @@ def data(body: Any) -> CompletionReply:
 
 
 def no_answer(item: ErrorAnswer | RawAnswer | NoAnswer, behaviour: CompletionBehaviour) -> CompletionReply:
-    """An answer that is none of a chat: an error, any bytes, or nothing at all."""
+    """An answer that is no chat completion: an error, any bytes, or nothing at all."""
     if isinstance(item, NoAnswer):
         return CompletionReply(0, ending="stalled")
     if isinstance(item, RawAnswer):
@@ -119,7 +119,7 @@ def echo(request: dict[str, Any]) -> str:
 
 
 class Script:
-    """The queued answers. Safe for threads. ``speaker`` answers a chat for which none is queued."""
+    """The queued answers. Safe for threads. ``speaker`` answers a chat if no answer is queued."""
 
     def __init__(self) -> None:
         self.speaker: Speaker = echo
@@ -130,12 +130,14 @@ class Script:
         """Add an answer at the end. Raises `ValueError` if an endpoint has no such answer."""
         allowed = CHATS if isinstance(item, ModelAnswer) else tuple(FIELDS)
         if endpoint not in allowed:
-            raise ValueError(f"{endpoint!r} is none of {', '.join(allowed)}")
+            raise ValueError(f"{endpoint!r} must be one of {', '.join(allowed)}")
         with self._lock:
             self._queued[endpoint].append(item)
 
     def next(self, endpoint: str, request: dict[str, Any]) -> Item | None:
-        """The answer that was queued first, else the speaker's answer to a chat, on the thread that answers it; else None."""
+        """The answer that was queued first, else the speaker's answer to a chat, on the thread that answers it; else
+        None.
+        """
         with self._lock:
             if self._queued[endpoint]:
                 return self._queued[endpoint].popleft()
@@ -146,7 +148,7 @@ class Script:
 
     @property
     def left(self) -> int:
-        """How many answers are still queued."""
+        """The number of answers that are still queued."""
         with self._lock:
             return sum(map(len, self._queued.values()))
 

@@ -64,7 +64,7 @@ def read_json(raw: bytes) -> dict[str, Any]:
 
 
 def find_key(incoming: RawCompletionRequest, body: Mapping[str, Any]) -> tuple[str | None, Any]:
-    """Where a request has its key, and the key (spec: "Authentication")."""
+    """The place of a request's key, and the key (spec: "Authentication")."""
     if "authorization" in incoming.headers:
         scheme, _, key = incoming.headers["authorization"].partition(" ")
         return "authorization", key if scheme.lower() == "bearer" else ""

@@ -160,7 +160,7 @@ class CompletionService:
             raise RuntimeError("the service is not running")
         return f"http://127.0.0.1:{self._server.port}{BASE}"
 
-    # What it has seen
+    # Reading
 
     def requests(self, endpoint: str | None = None) -> list[Received]:
         """Every request, or those to one endpoint, in the order in which they were answered."""
@@ -182,7 +182,7 @@ class CompletionService:
 
     @property
     def unsaid(self) -> int:
-        """How many queued answers are left."""
+        """The number of queued answers that are left."""
         return self._api.script.left
 
     def wait_until(self, condition: Callable[[], bool], timeout: float = 10.0) -> bool:
@@ -190,7 +190,7 @@ class CompletionService:
         with self._api.changed:
             return self._api.changed.wait_for(condition, timeout)
 
-    # What a test sets
+    # Setting
 
     def say(self, text: str = "", *, on: str = CHAT, **how: Any) -> None:
         """Queue one answer; ``how`` are the fields of `ModelAnswer`. ``on``: the endpoint, also ``plugin/chat``."""
@@ -205,7 +205,9 @@ class CompletionService:
         self._api.script.queue(CHAT, NoAnswer())
 
     def drip(self, text: str = "drip ", *, delay: float = 0.01) -> None:
-        """Queue an endless answer: the text again and again, every ``delay`` real seconds; only comments if it is empty."""
+        """Queue an endless answer: the text again and again, every ``delay`` real seconds; only comments if it is
+        empty.
+        """
         self._api.script.queue(CHAT, ModelAnswer(endless=text, delay=delay))
 
     def send(self, status: int, body: bytes, content_type: str = "text/html", *, on: str = CHAT) -> None:
@@ -213,7 +215,10 @@ class CompletionService:
         self._api.script.queue(on, RawAnswer(status, body, content_type))
 
     def answer_with(self, speaker: Speaker) -> None:
-        """Let a function answer every chat for which nothing is queued. It gets the request and returns an item or a text."""
+        """Make a function answer every chat for which nothing is queued.
+
+        It gets the request and returns an item or a text.
+        """
         self._api.script.speaker = speaker
 
     def close_key(self, why: str = "the API key has been revoked") -> None:
@@ -227,7 +232,7 @@ class CompletionService:
 
     @property
     def pieces_per_second(self) -> float | None:
-        """How fast the models speak, by the given clock; None: at once."""
+        """Set the speed of the models, by the given clock; None: at once."""
         return self._api.pieces_per_second
 
     @pieces_per_second.setter

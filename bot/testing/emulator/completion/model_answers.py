@@ -10,7 +10,7 @@ from typing import Any, Literal, NoReturn
 
 @dataclass(slots=True)
 class CompletionBehaviour:
-    """How the emulated service behaves where the specification does not say; any of it may be changed at any time.
+    """The switches for every point on which the specification is silent. Each may be changed at any time.
 
     Requests:
 
@@ -30,7 +30,7 @@ class CompletionBehaviour:
 
     Errors:
 
-    * ``named_by``: the error's name stands in ``type`` (and the kind of a used up quota in ``code``), or in ``code``.
+    * ``named_by``: the error's name is in ``type`` (and the kind of a used up quota in ``code``), or in ``code``.
     * ``reset_in``: a number of ``seconds`` or a ``text`` such as ``2h 15m``; ``reset_in_place``: in the ``error``
       object or beside it in the ``body``.
     """
@@ -68,17 +68,18 @@ QUOTAS = ("5h", "weekly", "monthly_exhausted")
 
 @dataclass(frozen=True, slots=True)
 class ModelAnswer:
-    """What the model says, and how it comes.
+    """A model's answer, and how it is sent.
 
     ``calls`` are tool calls: a name, and the arguments as an object or as any text. ``finish`` is ``stop`` or
-    ``tool_calls`` unless it is given: then the text is not cut at the request's ``max_tokens``. ``think`` is a reasoning block in front of the text, which the service removes.
-    ``usage``: given or left out, instead of as the service behaves.
+    ``tool_calls`` unless it is given: then the text is not cut at the request's ``max_tokens``. ``think`` is a
+    reasoning block in front of the text, which the service removes. ``usage``: given or left out, instead of as the
+    service behaves.
 
     ``chunks`` says how a stream cuts the text: None by words, a number by so many characters, or the pieces
     themselves, of which the text then is made. ``delay`` is in real seconds for each piece; an answer that is not
     streamed is late by all of them. ``comments`` puts one before each event, ``crlf`` ends lines with it.
 
-    What goes wrong: after ``cut_after`` bytes of the body the connection is closed, or the body ends as if that were
+    Failures: after ``cut_after`` bytes of the body the connection is closed, or the body ends as if that were
     all (``cut_cleanly``); after ``stall_after`` bytes nothing more comes; instead of its end a stream has an
     ``error``; with ``endless`` a stream is that text again and again (comments only, if it is empty).
     """
@@ -162,7 +163,10 @@ def failure(
     kind: str | None = None,
     reset_in: float | str | None = None,
 ) -> ErrorAnswer:
-    """A failure by its name. Raises `ValueError` for a name that the specification does not have, unless ``http`` is given."""
+    """A failure by its name.
+
+    Raises `ValueError` for a name that the specification does not have, unless ``http`` is given.
+    """
     if http is None and name not in ERRORS:
         raise ValueError(f"there is no error {name!r}, but these: {', '.join(ERRORS)}; or give an http status")
     if kind is None and name == "quota_exceeded":
@@ -240,7 +244,7 @@ class EmulatedCompletion:
 
     @property
     def steps(self) -> int:
-        """How many pieces of output the model needs for it."""
+        """The number of pieces of output that the model needs for it."""
         return len(self._deltas())
 
     def body(self) -> dict[str, Any]:

@@ -22,7 +22,7 @@ from bot.checker.analysis.loads import flow_loads, model_loads
 from bot.checker.findings import Finding
 from bot.checker.rules.gateway_limits import PER_MINUTE
 from bot.checker.run_rules import run_rules, run_rules_on_sound_steps
-from bot.cli.output import counted, path_from_here, styled
+from bot.cli.shared.output import counted, path_from_here, styled
 from bot.core.immutable import immutable
 from bot.core.text import head, printable
 from bot.core.values import LEAST_COUNTED
@@ -33,13 +33,13 @@ from bot.loading.folder import Folder
 from bot.testing.conversations.transcript_reader import LoadedTests, load_with_tests
 
 if TYPE_CHECKING:
-    from bot.cli.counterexamples import Counterexamples
+    from bot.cli.shared.counterexamples import Counterexamples
 
 
 TITLES = CODES | rules.TITLES
 """The title of each code, in a few words."""
-_PACKAGED = Path(__file__).with_name("checks")  # setup.py puts the pages of docs/checks there in a wheel
-_PAGES = _PACKAGED if _PACKAGED.exists() else Path(__file__).parents[2] / "docs" / "checks"
+_PACKAGED = Path(__file__).parent.with_name("checks")  # setup.py puts the pages of docs/checks there in a wheel
+_PAGES = _PACKAGED if _PACKAGED.exists() else Path(__file__).parents[3] / "docs" / "checks"
 
 
 def page(code: str) -> str:
@@ -51,7 +51,7 @@ def page(code: str) -> str:
 
 
 def meaning(code: str) -> str:
-    """What a code means: the text about it up to the example."""
+    """The meaning of a code: the text of its page up to the example."""
     return re.split(r"^(?:```|(?:## )?Wrong\b)", page(code), maxsplit=1, flags=re.MULTILINE)[0].strip()
 
 
@@ -77,14 +77,14 @@ class ReportEntry:
 
     @property
     def width(self) -> int:
-        """How many characters of the line are meant."""
+        """The number of characters of the line that the entry is about."""
         meant = _MEANT.match(self.text, self.column - 1)
         return 1 if meant is None else len(meant[0])
 
 
 @dataclass(frozen=True)
 class Report:
-    """All that was found in a bot. Where it does not load, the findings are those of the steps without problems."""
+    """The problems and findings of a bot. If it does not load, the findings are those of the steps without problems."""
 
     folder: Folder
     loaded: LoadedTests
@@ -98,7 +98,7 @@ class Report:
 
     @property
     def summary(self) -> str:
-        """How much was found."""
+        """The numbers of problems and findings, in words."""
         found = {"problem": len(self.loaded.problems), "finding": len(self.findings)}
         return " and ".join(counted(number, what) for what, number in found.items() if number)
 
@@ -110,7 +110,7 @@ class Report:
     @cached_property
     def counterexamples(self) -> "Counterexamples":
         """The counterexamples of the findings."""
-        from bot.cli.counterexamples import Counterexamples  # of which a clean bot needs none
+        from bot.cli.shared.counterexamples import Counterexamples  # of which a clean bot needs none
 
         return Counterexamples(self.loaded)
 
@@ -127,7 +127,7 @@ class Report:
 
 
 def report_on(folder: Folder) -> Report:
-    """Check a bot. What its own Python prints goes to standard error, because it is no part of the report."""
+    """Check a bot. Prints of the bot's own Python go to standard error, because they are no part of the report."""
     with contextlib.redirect_stdout(sys.stderr), _uncollected():
         loaded = load_with_tests(folder)
         findings = _findings(folder, loaded)
@@ -146,7 +146,10 @@ def _findings(folder: Folder, loaded: LoadedTests) -> list[Finding]:
 
 @contextlib.contextmanager
 def _uncollected() -> Iterator[None]:
-    """Switch off the garbage collector. Everything that is read and proved stays, and collecting took two fifths of the time."""
+    """Switch off the garbage collector.
+
+    Everything that is read and proved stays, and collecting took two fifths of the time.
+    """
     gc.disable()
     try:
         yield
@@ -159,7 +162,7 @@ _LATER = "More may be found once the bot loads: correct what is wrong, and check
 
 
 def text(report: Report) -> Iterator[str]:
-    """Each problem and finding with its line, its fix, and the conversation that leads there; then how many there are."""
+    """Each problem and finding with its line, its fix, and the conversation that leads there; then the totals."""
     for entry in report.entries:
         yield f"{_place(entry)} {entry.what}"
         yield from _excerpt(entry)
@@ -171,8 +174,8 @@ def text(report: Report) -> Iterator[str]:
 
 
 def explained(report: Report, code: str) -> Iterator[str]:
-    """What a code means, and each place of a bot that has it: its line, what is wrong there, how a conversation gets
-    there, and the fix.
+    """The meaning of a code, and each place of a bot that has it: its line, what is wrong there, how a conversation
+    gets there, and the fix.
     """
     entries = [entry for entry in report.entries if entry.code == code]
     yield from (meaning(code) if entries else page(code)).splitlines()
@@ -235,7 +238,9 @@ def _shown(text: str) -> str:
 
 
 def _cut(line: str, start: int, width: int) -> tuple[str, str, str]:
-    """As much of a line as fits around the marked part, and what stands below it: spaces, and the mark."""
+    """The part of a line that fits around the marked part, and the two parts of the line below it: spaces, and the
+    mark.
+    """
     room = (shutil.get_terminal_size().columns if sys.stdout.isatty() else _PIPED) - 10
     first = 0 if len(line) <= room else max(0, min(start - room // 3, len(line) - room))
     shown, end = head(line, room), first + room
@@ -249,7 +254,7 @@ def _cut(line: str, start: int, width: int) -> tuple[str, str, str]:
 
 
 def _columns(text: str) -> int:
-    """How many columns a text takes: wide characters two, marks on others none."""
+    """The number of columns that a text takes: two for a wide character, none for a mark on another character."""
     wide = sum(unicodedata.east_asian_width(character) in "WF" for character in text)
     return len(text) + wide - sum(unicodedata.combining(character) > 0 for character in text)
 
@@ -346,7 +351,7 @@ def _fingerprint(entry: ReportEntry) -> str:
 
 PER_DAY = 10_000
 CONTACTS = 1_000
-"""To whom a flow is started at once, for example."""
+"""The number of contacts in the example of a flow that is started for many at once."""
 
 
 def lines(library: Library) -> Iterator[str]:
@@ -390,14 +395,14 @@ def _most(messages: int | None) -> str:
 
 
 def _started(messages: int | None) -> str:
-    """What starting a flow costs if its first turn sends so many messages."""
+    """The cost of starting a flow for many contacts if its first turn sends so many messages to each."""
     if messages is None:
         return "its first turn has no end"
     return f"{CONTACTS:,} contacts x {counted(messages, 'message')}: {_duration(CONTACTS * messages)}"
 
 
 def _duration(messages: int) -> str:
-    """How long the gateway takes to be sent so many messages, for people."""
+    """The time that the gateway's limits need for so many messages, in words."""
     if messages > PER_DAY:
         return f"{ceil(messages / PER_DAY):,} days"
     return f"{ceil(messages / PER_MINUTE)} min"

@@ -11,8 +11,8 @@ from typing import Any
 import click
 
 from bot.cli.ai import check_models
-from bot.cli.operate import load_env
-from bot.cli.output import (
+from bot.cli.shared.operate import load_env
+from bot.cli.shared.output import (
     INDENT,
     counted,
     echo_json,
@@ -46,7 +46,10 @@ class Wanted:
 
 
 class Evaluations:
-    """Runs evaluations, and prints the result of each at once. ``stopped`` says why evaluations were not run with a model."""
+    """Runs evaluations, and prints the result of each at once.
+
+    ``stopped`` says why evaluations were not run with a model.
+    """
 
     def __init__(self, bot: Folder, program: Program, *, quiet: bool) -> None:
         self.results: list[EvaluationResult] = []
@@ -60,7 +63,7 @@ class Evaluations:
 
     @property
     def failed(self) -> int:
-        """How many failed."""
+        """The number of evaluations that failed."""
         return sum(not each.ok for each in self.results)
 
     def ask(self, evaluations: Sequence[Transcript], names: Sequence[str], wanted: Wanted) -> None:
@@ -71,7 +74,10 @@ class Evaluations:
                     break
 
     def _ask(self, source: LiveModel, evaluations: Sequence[Transcript], names: Sequence[str] | None) -> bool:
-        """Run evaluations with one model, and record them if there are ``names``. Returns False if no other model is to be asked."""
+        """Run evaluations with one model, and record them if there are ``names``.
+
+        Returns False if no other model is to be asked.
+        """
         before, why, goes_on = len(self.results), "", True
         try:
             for transcript in evaluations:
@@ -181,8 +187,9 @@ def run_with_models(
     wanted: Wanted,
     as_json: bool,
 ) -> bool:
-    """Run those evaluations that have ``name`` in their name with real models, and print the results. Returns whether all
-    passed. ``names`` are those of all evaluations.
+    """Run those evaluations that have ``name`` in their name with real models, and print the results.
+
+    Returns whether all passed. ``names`` are those of all evaluations.
     """
     if not evaluations:
         why = f'{bot.name} has no evaluation: a document that begins with "evaluate:" is one.'

@@ -1,4 +1,4 @@
-"""How a command finds a bot and its store, reads a contact's number, and asks the running server or the gateway."""
+"""Functions for all commands: find a bot and its store, read a contact's number, ask the running server or the gateway."""
 
 import contextlib
 import getpass
@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 from click.shell_completion import CompletionItem
 
-from bot.cli.output import counted, problem_lines, styled
+from bot.cli.shared.output import counted, problem_lines, styled
 from bot.core.errors import BotError
 from bot.core.text import head, is_phone
 from bot.language.flow.documents import BOT_FILE
@@ -56,7 +56,7 @@ SHOWN_BY = {
     **dict.fromkeys(("send", "start", "signal"), "`bot trace {contact}` shows it"),
     "register_webhook": "the gateway lists the webhook",
 }
-"""How to find out whether one of these requests was carried out. The others do no harm if they are made twice."""
+"""The way to find out whether one of these requests was carried out. The others do no harm if they are made twice."""
 
 
 class CommandRefused(BotError):
@@ -111,7 +111,9 @@ def env_file(folder: Path) -> Path | None:
 
 
 def load_env(folder: Path) -> None:
-    """Read ``.env``. Variables that the environment has already do not change; relative paths are relative to the folder of the file, so
+    """Read ``.env``.
+
+    Variables that the environment has already do not change; relative paths are relative to the folder of the file, so
     that they are the same wherever a command runs. Raises `bot.settings.BadSettings`.
     """
     if (file := env_file(folder)) is not None:
@@ -136,8 +138,9 @@ def store_of(folder: Path | None) -> tuple[Folder, StoreAddress]:
 
 
 def store_at(folder: Path | None, name: str, text: str) -> StoreAddress:
-    """A store of a bot that is not the one of its settings. The argument ``name`` is ``text``, which BOT_STORE could be. Raises as
-    `store_of`.
+    """A store of a bot that is not the one of its settings.
+
+    The argument ``name`` is ``text``, which BOT_STORE could be. Raises as `store_of`.
     """
     bot = read_folder(find_bot(folder))
     load_env(bot.path)
@@ -151,8 +154,10 @@ def store_at(folder: Path | None, name: str, text: str) -> StoreAddress:
 
 
 def served_bot(bot: Folder, store: StoreAddress) -> tuple[Folder, str]:
-    """A bot with the files that its servers serve: those of the version that was published, if there is one. And a sentence if the files in
-    its folder differ from these; else an empty text. Raises as `open_store`, but not where there is no store yet.
+    """A bot with the files that its servers serve: those of the version that was published, if there is one.
+
+    And a sentence if the files in its folder differ from these; else an empty text. Raises as `open_store`, but not
+    where there is no store yet.
     """
     from bot.store.files import StoreMissing
     from bot.store.opening import engine_reader
@@ -177,7 +182,9 @@ def bot_as_served(bot: Folder) -> Folder:
 
 
 def used_bot(folder: Path | None) -> Folder:
-    """The bot that is served, for a command that acts on it; where the files in its folder differ, it says which it uses. Raises as `open_store`."""
+    """The bot that is served, for a command that acts on it; where the files in its folder differ, it says which it
+    uses. Raises as `open_store`.
+    """
     bot, differ = served_bot(*store_of(folder))
     if differ:
         click.echo(f"{differ}: this command uses what is served", err=True)
@@ -192,17 +199,22 @@ def open_store(folder: Path | None) -> "closing[StoreReader]":
 
 
 def operate(folder: Path | None, request: dict[str, Any]) -> Answer:
-    """Have an operator's request done by the server that runs on the store, or do it here if none runs.
+    """Make an operator's request to the server that runs on the store, or carry it out here if none runs.
 
-    Raises `CommandRefused` in the server's words, `InDoubt` where nobody knows whether it is done, and
-    `bot.store.files.StoreLocked` where a server runs and takes no requests.
+    Raises `CommandRefused` in the server's words, `InDoubt` if nobody knows whether it is done, and
+    `bot.store.files.StoreLocked` if a server runs and accepts no requests.
     """
     bot, store = store_of(folder)
     return ask_or_do(store, request, partial(_operate_here, bot))
 
 
 def ask_or_do(store: StoreAddress, request: dict[str, Any], do: AskShard) -> Answer:
-    """The same with ``do``, which does it here: of a store that is divided, in those shards that have no engine. Raises as `operate`."""
+    """Make a request to the server, or carry it out here with ``do``.
+
+    With shards, each shard without an engine is done here.
+
+    Raises as `operate`.
+    """
     from bot.server.local_socket import NotRunning
 
     def ask(shard: StoreAddress, part: dict[str, Any]) -> Answer:
@@ -216,7 +228,7 @@ def ask_or_do(store: StoreAddress, request: dict[str, Any], do: AskShard) -> Ans
 
 
 def ask_server(store: StoreAddress, request: dict[str, Any], seconds: float = 10.0) -> Answer:
-    """Have a request done by the server that runs on the store, in ``seconds`` at most.
+    """Make a request to the server that runs on the store, and wait ``seconds`` at most.
 
     Raises `CommandRefused` in the server's words, `InDoubt`, and `bot.server.local_socket.NotRunning`.
     """
@@ -242,8 +254,9 @@ def _accepted(request: dict[str, Any], answer: Answer) -> Answer:
 def reach_gateway(folder: Path | None, *, patient: bool = True) -> Iterator[Ask]:
     """Run gateway commands (`bot.runtime.gateway_commands`) in the server that runs on the store, or here if none runs.
 
-    So one set of limits counts every request. What it hands out waits while these leave no room, and says so; ``patient`` is False
-    for a command that has no time. Raises `bot.settings.BadSettings` and `CommandRefused`; what it hands out raises, in words, a `BotError`.
+    So one set of limits counts every request. The yielded function waits while these leave no room, and says so;
+    ``patient`` is False for a command that has no time. Raises `bot.settings.BadSettings` and `CommandRefused`; the
+    function raises `BotError`, in words.
     """
     from bot.server.local_socket import NotRunning
 
@@ -286,7 +299,10 @@ def gateway(folder: Path | None, request: dict[str, Any]) -> Answer:
 
 
 def pages(ask: Ask, call: str) -> Iterator[dict[str, Any]]:
-    """The items of all pages of one of the gateway's lists. Raises `bot.services.gateway.gateway_answers.EndlessList`, and as ``ask``."""
+    """The items of all pages of one of the gateway's lists.
+
+    Raises `bot.services.gateway.gateway_answers.EndlessList`, and as ``ask``.
+    """
     from bot.services.gateway import gateway_account
     from bot.services.gateway.gateway_answers import Rate
 

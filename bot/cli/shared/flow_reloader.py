@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from bot.cli.operate import load_env
-from bot.cli.output import problem_lines, quiet_log, styled
+from bot.cli.shared.operate import load_env
+from bot.cli.shared.output import problem_lines, quiet_log, styled
 from bot.core.defects import guard
 from bot.language.source.problems import Problem
 from bot.loading.folder import Folder, NoBot, find_bot, fingerprint, read_folder
@@ -44,7 +44,10 @@ class BotFiles:
 
 
 def loaded_to_run(ctx: click.Context, given: Path | None) -> "tuple[Program, BotFiles]":
-    """The bot in a folder, to run it here: its `.env` is read, and its log is quiet. Ends the command with the problems of a faulty one."""
+    """The bot in a folder, to run it here: its `.env` is read, and its log is quiet.
+
+    Ends the command with the problems of a faulty one.
+    """
     from bot.loading.program import FaultyBot
 
     quiet_log()
@@ -60,15 +63,15 @@ def loaded_to_run(ctx: click.Context, given: Path | None) -> "tuple[Program, Bot
 
 
 def trouble_lines(files: BotFiles, problems: Sequence[Problem], trouble: str) -> list[str]:
-    """What `FlowReloader` complains of, in lines for a terminal."""
+    """The complaints of `FlowReloader`, in lines for a terminal."""
     return [*problem_lines(files.path, problems), *([styled(trouble, fg="red")] if trouble else [])]
 
 
 class FlowReloader:
     """Loads the flows again when a file is saved: it looks every half second, and when it is told to.
 
-    ``use`` gets the new program. ``complain`` gets the problems of files that cannot run, or the reason why they could not be
-    read at all; then the old flows stay. Use it as a context manager.
+    ``use`` gets the new program. ``complain`` gets the problems of files that cannot run, or the reason why they could
+    not be read at all; then the old flows stay. Use it as a context manager.
     """
 
     def __init__(

@@ -7,8 +7,8 @@ from typing import Any
 
 import click
 
-from bot.cli.evaluating import Wanted, live_models
-from bot.cli.output import INDENT, counted, echo_json, place_object, styled, where
+from bot.cli.shared.evaluating import Wanted, live_models
+from bot.cli.shared.output import INDENT, counted, echo_json, place_object, styled, where
 from bot.loading.folder import Folder
 from bot.loading.program import Program
 from bot.testing.conversations.attack_checks import visible
@@ -36,7 +36,7 @@ class Attacks:
         self._stopped: list[str] = []  # why the run with a model has
 
     def run(self, wanted: Wanted | None) -> bool:
-        """Try them, with the models that are wanted, or with the scripted one; whether all was withstood.
+        """Try the attacks with the wanted models, or with the scripted one. Returns True if the bot withstood all.
 
         Raises `bot.settings.BadSettings` and `click.UsageError`.
         """

@@ -4,9 +4,9 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta, tzinfo
 
-from bot.cli.csv_rows import Recipient
-from bot.cli.operate import CommandRefused, loaded, open_store
-from bot.cli.output import counted
+from bot.cli.shared.csv_rows import Recipient
+from bot.cli.shared.operate import CommandRefused, loaded, open_store
+from bot.cli.shared.output import counted
 from bot.core.immutable import immutable
 from bot.core.session import Session, UnreadableSession
 from bot.language.source.wall_clock import A_DAY, ISO_MOMENT, duration_words, minutes_in, on_the_clock, read_iso
@@ -18,8 +18,8 @@ _A_DAY_LATER = timedelta(days=1)
 
 @immutable
 class ContactsTime:
-    """What clocks show when a message is due: a time of day, in ``minutes`` after midnight, perhaps on a ``day``; or one
-    ``moment`` for all. ``text`` is that as it can be read again.
+    """The time at which a message is due: by the contact's clock, in ``minutes`` after midnight and perhaps on a
+    ``day``; or one ``moment`` for all. ``text`` is the same in a form that can be read again.
     """
 
     text: str
@@ -28,9 +28,9 @@ class ContactsTime:
     moment: datetime | None = None
 
     def on(self, zone: tzinfo, now: datetime) -> datetime:
-        """The moment, in UTC, for contacts of a zone: a time of day is the next one.
+        """The moment, in UTC, for contacts of a zone. A time of day means the next one.
 
-        A time that clocks skip is as much later; one that they show twice is the first of both.
+        A time that clocks skip is as much later; a time that they show twice is the first of both.
         """
         if self.moment is not None:
             return self.moment
@@ -60,8 +60,9 @@ def read_contacts_time(text: str) -> ContactsTime:
 
 
 def with_times(bot: Folder, at: ContactsTime, recipients: Sequence[Recipient], now: datetime) -> list[Recipient]:
-    """The recipients, each with the moment at which the contact's clock shows the time. Raises `CommandRefused` if it is over
-    for all.
+    """The recipients, each with the moment at which the contact's clock shows the time.
+
+    Raises `CommandRefused` if it is over for all.
     """
     library = loaded(bot).library
     timed = []
@@ -79,12 +80,12 @@ def with_times(bot: Folder, at: ContactsTime, recipients: Sequence[Recipient], n
 
 
 def moments(recipients: Iterable[Recipient]) -> Mapping[datetime, int]:
-    """How many recipients have each moment."""
+    """The number of recipients at each moment."""
     return Counter(datetime.fromisoformat(each["at"]) for each in recipients)
 
 
 def moments_in_words(times: Mapping[datetime, int], zone: tzinfo) -> str:
-    """So many contacts at each moment, by the clocks of a zone."""
+    """The numbers of contacts at each moment in words, by the clocks of a zone."""
     first = sorted(times.items())
     shown = [f"{counted(count, 'contact')} at {_in_words(at, zone)}" for at, count in first[:_SHOWN]]
     if later := first[_SHOWN:]:
@@ -93,7 +94,7 @@ def moments_in_words(times: Mapping[datetime, int], zone: tzinfo) -> str:
 
 
 def over_in_words(times: Mapping[datetime, int], now: datetime, late: timedelta) -> list[str]:
-    """A line about the contacts whose time is over already, if there are such: they get it at once, or not at all."""
+    """A line about the contacts whose time is over already, if there are any: they get it at once, or not at all."""
     missed = sum(count for at, count in times.items() if at < now - late)
     at_once = sum(count for at, count in times.items() if at <= now) - missed
     lines = [f"For {counted(at_once, 'contact')} that time has just passed: they get it at once."] if at_once else []

@@ -4,8 +4,8 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from bot.cli.csv_rows import BodyTexts, FlowValues, Recipient
-from bot.cli.operate import CommandRefused, loaded, open_store
+from bot.cli.shared.csv_rows import BodyTexts, FlowValues, Recipient
+from bot.cli.shared.operate import CommandRefused, loaded, open_store
 from bot.core.events import TimeReached
 from bot.core.immutable import mutable
 from bot.core.session import Session
@@ -44,7 +44,10 @@ def select(bot: Folder, where: str, own: BodyTexts | FlowValues) -> Selected:
 
 
 def select_from(bot: Folder, where: str, recipients: Sequence[Recipient]) -> Selected:
-    """Those of the recipients for whom ``where`` holds. A contact who has never written is not among them. Raises as `select`."""
+    """The recipients for whom ``where`` holds. A contact who has never written is not among them.
+
+    Raises as `select`.
+    """
     return _Selection(bot, where, BodyTexts(())).of({each["contact"]: each for each in recipients})
 
 
@@ -68,7 +71,7 @@ class _Selection:
             raise CommandRefused("\n".join(f"{each.path}: {each.what} ({each.fix})" for each in problems.sorted()))
 
     def of(self, listed: Mapping[str, Recipient] | None) -> Selected:
-        """Those of the store, or of these recipients by their contacts, for whom the expression holds."""
+        """Select from the contacts of the store, or from the ``listed`` recipients by contact."""
         selected = Selected([])
         for session in self._sessions(listed):
             selected.asked += 1
@@ -91,7 +94,7 @@ class _Selection:
                     yield session
 
     def _names(self, session: Session) -> Mapping[str, Any]:
-        """What the expression can name: the contact, its kept variables, and what is true for all."""
+        """The names in the expression: the contact, its kept variables, and what is the same for all contacts."""
         library: Library = self._library.in_language(session.language)
         now = self._now.astimezone(library.zone_of(session))
         kept: dict[str, Any] = {}

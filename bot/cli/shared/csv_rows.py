@@ -8,7 +8,7 @@ from itertools import count, takewhile
 from pathlib import Path
 from typing import Any, ClassVar
 
-from bot.cli.operate import CommandRefused, number
+from bot.cli.shared.operate import CommandRefused, number
 from bot.core.immutable import immutable
 from bot.core.messages import MEDIA_SUFFIXES, is_link
 from bot.core.text import head, is_phone, unguarded_cell
@@ -83,7 +83,7 @@ def _problems_of_row(cells: Mapping[str, str], lines: Mapping[str, int]) -> Iter
     if not is_phone(phone):
         yield f'"{head(written, 40)}" is no phone number (digits with the country code; format the column as text)'
     elif phone in lines:
-        yield f"{phone} stands in line {lines[phone]} already"
+        yield f"{phone} is in line {lines[phone]} already"
 
 
 _COLUMN = re.compile(r"\{\{\s*([^{}]*?)\s*\}\}")
@@ -103,17 +103,18 @@ class BodyTexts:
         return {"contact": contact, "body": list(filled)}
 
     def problems_of(self, recipient: Recipient) -> Iterator[str]:
-        """Why it cannot get them."""
+        """The problems of a recipient's texts."""
         for position, text in enumerate(recipient["body"], 1):
             if not text.strip():
-                yield f"parameter {position} is empty, and the gateway takes no empty one"
+                yield f"parameter {position} is empty, and the gateway accepts no empty parameter"
 
 
 @immutable
 class FlowValues:
-    """The values that a flow is started with, by the names of its variables; texts may have ``{{column}}`` where a cell goes.
+    """The values that a flow is started with, by the names of its variables; texts may have ``{{column}}`` where a cell
+    goes.
 
-    ``judge`` says what is wrong with the values of one recipient; an empty text if nothing is.
+    ``judge`` returns the mistake in the values of one recipient; an empty text if there is none.
     """
 
     written: Mapping[str, Any]
@@ -122,17 +123,17 @@ class FlowValues:
 
     @property
     def texts(self) -> tuple[str, ...]:
-        """Those that differ by recipient."""
+        """The values that differ by recipient."""
         return tuple(value for value in self.written.values() if _differs(value))
 
     def recipient(self, contact: str, filled: Sequence[str]) -> Recipient:
-        """The recipient with these texts in place of those that differ; an empty one is no value."""
+        """The recipient with these texts in place of those that differ; an empty text is no value."""
         texts = iter(filled)
         data = {name: next(texts).strip() if _differs(value) else value for name, value in self.written.items()}
         return {"contact": contact, "data": {name: value for name, value in data.items() if value != ""}}
 
     def problems_of(self, recipient: Recipient) -> Iterator[str]:
-        """Why the flow cannot be started with them."""
+        """The reason why the flow cannot be started with a recipient's values, if there is one."""
         if wrong := self.judge(recipient["data"]):
             yield wrong
 
@@ -178,7 +179,7 @@ def filled_in(text: str, cells: Mapping[str, str]) -> str:
 
 
 def header(text: str) -> dict[str, Any]:
-    """A header's parameter: a file by its address where the text is that of one, else the text itself."""
+    """A header's parameter: a file if the text is a file's address, else the text itself."""
     suffix = text.rpartition(".")[2].lower()
     kind = next((kind for kind in _LINKED if suffix in MEDIA_SUFFIXES[kind]), "")
     if kind and is_link(text):

@@ -6,8 +6,8 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from bot.cli.contact_times import moments_in_words, over_in_words, read_contacts_time, with_times
-from bot.cli.operate import CommandRefused, user_name
+from bot.cli.shared.contact_times import moments_in_words, over_in_words, read_contacts_time, with_times
+from bot.cli.shared.operate import CommandRefused, user_name
 from bot.core.session import Session
 from bot.loading.folder import read_folder
 from bot.store.commit import Commit
@@ -105,7 +105,7 @@ def test_the_command_says_when_contacts_get_it_as_the_docs_show_it(folder: Path)
     (folder / "contacts.csv").write_text(f"phone\n{JAKARTA}\n{ROME}\n{LONDON}\n")
     arguments = (folder / "contacts.csv", "--body", "20 %", "--at", "2030-12-24 9:00", "--bot", folder)
     lines = call("broadcast", "sale", *arguments, "--yes").lines
-    docs = (Path(__file__).parents[2] / "docs" / "commands.md").read_text()
+    docs = (Path(__file__).parents[3] / "docs" / "commands.md").read_text()
     assert "    " + "\n    ".join(lines[:4]) + "\n" in docs
     assert lines[-1] == "No server runs: start `bot serve` before its time."
     shown = call("broadcast", "sale: contacts", "--bot", folder).lines

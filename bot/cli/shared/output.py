@@ -80,7 +80,10 @@ def message_lines(message: ShownMessage) -> Iterator[str]:
 
 
 def explain(folder: Path, failure: "FailedTest", more: str = "") -> None:
-    """Print why a test failed: the place, what is wrong, the conversation, and both sides. ``more`` follows what is wrong."""
+    """Print why a test failed: the place, what is wrong, the conversation, and both sides.
+
+    ``more`` follows what is wrong.
+    """
     from bot.testing.conversations.transcript_run import explained
 
     click.echo(f"{INDENT}{styled(where(folder, failure.mark), bold=True)}: {failure.what}{more}")

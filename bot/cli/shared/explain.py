@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from datetime import tzinfo
 from typing import Any
 
-from bot.cli.output import local_time, styled
+from bot.cli.shared.output import local_time, styled
 from bot.core.session import HAS_OPTED_OUT, Session
 from bot.core.text import printable
 from bot.store.rows import MessageStatus
@@ -71,6 +71,6 @@ def _value_lines(values: Mapping[str, Any]) -> Iterator[str]:
 
 
 def status_in_words(status: MessageStatus) -> str:
-    """How far a message has got."""
+    """The status of a message, in words."""
     colour = "red" if status.name == "failed" else "green"
     return styled(f"{status.name}: {line_of(status.detail)}" if status.detail else status.name, fg=colour)

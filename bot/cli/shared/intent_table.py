@@ -6,8 +6,8 @@ from dataclasses import asdict, replace
 
 import click
 
-from bot.cli.evaluating import Wanted, live_models
-from bot.cli.output import counted, echo_json, styled, where
+from bot.cli.shared.evaluating import Wanted, live_models
+from bot.cli.shared.output import counted, echo_json, styled, where
 from bot.core.immutable import immutable
 from bot.language.source.problems import Mark
 from bot.language.steps.classify_step import NONE
@@ -22,7 +22,10 @@ ASKS = "asks"
 
 @immutable
 class TriedExample:
-    """What a model made of an example of a flow: ``found`` is a flow, "none", or "asks": the contact is asked, also for this flow."""
+    """A model's result for an example of a flow.
+
+    ``found`` is a flow, "none", or "asks": the contact is asked, and may choose this flow.
+    """
 
     model: str
     flow: str
@@ -38,7 +41,9 @@ class TriedExample:
 
 
 def run_intents(bot: Folder, program: Program, name: str, wanted: Wanted, as_json: bool) -> bool:
-    """Ask models about the examples of the flows with ``name`` in their name, and print the results. Returns whether all are right.
+    """Ask models about the examples of the flows with ``name`` in their name, and print the results.
+
+    Returns whether all are right.
 
     Raises `bot.settings.BadSettings` and `click.UsageError`.
     """
@@ -75,7 +80,10 @@ def run_intents(bot: Folder, program: Program, name: str, wanted: Wanted, as_jso
 
 
 def _ask(model: LiveModel, kind: IntentStep, intent: Intent, example: str) -> TriedExample:
-    """Ask about an example as about a message. It is left out of the question: otherwise the model would only read it off."""
+    """Ask about an example as about a message.
+
+    It is left out of the question: otherwise the model would only read it off.
+    """
     others = tuple(each for each in intent.examples if each != example)
     intents = tuple(replace(each, examples=others) if each is intent else each for each in kind.intents)
     complete = kind.question(example, intents)

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import click
 
-from bot.cli.operate import CommandRefused
-from bot.cli.output import counted, styled, where
+from bot.cli.shared.operate import CommandRefused
+from bot.cli.shared.output import counted, styled, where
 from bot.core.immutable import immutable
 from bot.language.source.problems import Problems
 from bot.language.source.yaml_tree import Map, read
@@ -21,7 +21,7 @@ from bot.testing.conversations.transcript_reader import LoadedTests, TranscriptR
 from bot.testing.conversations.transcript_run import run
 
 GENERATED = "tests/generated/"
-"""Where they lie, in the bot's folder."""
+"""The folder of generated tests, in the bot's folder."""
 
 HEAD = "# Written by `bot test --generate`: what the bot says now. `--force` overwrites it.\n"
 

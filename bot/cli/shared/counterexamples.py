@@ -12,11 +12,14 @@ from bot.testing.conversations.examples_from_tests import examples_from
 from bot.testing.conversations.transcript_reader import LoadedTests
 
 MOST_TURNS_OF_BOT = 10_000
-"""That are spent on all findings of a bot: a few seconds at most."""
+"""The limit for all findings of a bot: a few seconds at most."""
 
 
 class Counterexamples:
-    """The counterexamples of a bot's findings. Each is searched once. What the bot's own Python prints goes to standard error."""
+    """The counterexamples of a bot's findings. Each is searched once.
+
+    Prints of the bot's own Python go to standard error.
+    """
 
     def __init__(self, loaded: LoadedTests) -> None:
         self._loaded = loaded

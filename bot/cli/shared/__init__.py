@@ -1,0 +1,1 @@
+"""The parts of commands that are no command themselves."""

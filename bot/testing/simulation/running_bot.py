@@ -1,0 +1,84 @@
+"""A started bot behind an emulated gateway."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Self
+
+from bot.core.clock import Clock
+from bot.loading.program import Program
+from bot.runtime.performers import Prompter
+from bot.runtime.transcriptions import Known
+from bot.server.app import Bot, Engine
+from bot.services.outgoing import Requester
+from bot.settings import ModelService
+from bot.testing.emulator import Emulator
+
+LIMIT = 1_000_000  # requests: no message waits for the gateway's limits
+
+
+class RunningBot:
+    """A started bot behind an emulated gateway. Use it as a context manager."""
+
+    def __init__(
+        self,
+        program: Program,
+        store: Path,
+        clock: Clock,
+        emulator: Emulator,
+        models: ModelService,
+        requester: Requester | None,
+        secrets: Mapping[str, str] | None,
+        spoken: Known = lambda url: None,
+        prompter: Prompter | None = None,
+    ) -> None:
+        self.program = program
+        self._store = store
+        self._clock = clock
+        self._emulator = emulator
+        self._models = models
+        self._requester = requester
+        self._secrets = secrets
+        self._spoken = spoken
+        self._prompter = prompter
+
+    def __enter__(self) -> Self:
+        self._start()
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self._stop()
+
+    def restart(self) -> None:
+        """Stop the bot and start it again, with its store."""
+        self._stop()
+        self._start()
+
+    def swap(self, program: Program) -> None:
+        """Use these flows and handlers from the next event on."""
+        self.program = program
+        self.engine.swap(program)
+
+    def _start(self) -> None:
+        self.engine = Engine(
+            self.program,
+            self._store,
+            self._clock,
+            gateway_url=self._emulator.url,
+            gateway_key=self._emulator.api_key,
+            per_minute=LIMIT,
+            per_day=LIMIT,
+            models=self._models,
+            requester=self._requester,
+            secrets=self._secrets,
+            spoken=self._spoken,
+            prompter=self._prompter,
+            delivers_events=False,
+            gathering=0.0,  # there is one contact, so no other events come together with its own
+        )
+        self._bot = Bot(self.engine, self._store, self._clock, self._emulator.secret)
+        self._bot.start()
+        self._webhook = self._emulator.subscribe(self._bot.url)
+
+    def _stop(self) -> None:
+        self._emulator.unsubscribe(self._webhook)
+        self._bot.stop()

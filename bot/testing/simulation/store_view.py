@@ -1,0 +1,70 @@
+"""What the store of a simulation says about the contact: the session, the turns, the dead letters."""
+
+from collections import defaultdict
+from collections.abc import Callable
+
+from bot.core.effects import AskModel
+from bot.core.session import Session
+from bot.store.store_reader import DeadLetter, StoreReader
+from bot.store.trace_rows import TurnTraced
+from bot.testing.simulation.phones import Phones
+
+TURNS_LOOKED_AT = 100
+EVERY_TURN = 1_000_000
+
+
+class StoreView:
+    """The store, read for the contact whose number ``contact`` returns.
+
+    Turns are remembered: the store deletes them after a while.
+    """
+
+    def __init__(self, reader: StoreReader, contact: Callable[[], str], phones: Phones) -> None:
+        self.reader = reader
+        self._contact = contact
+        self._phones = phones
+        self._turns = defaultdict[str, dict[str, TurnTraced]](dict)  # by contact, then by event
+
+    def session(self) -> Session:
+        """The session: where the contact is, and which values are known."""
+        return self.reader.session(self._contact()) or Session(self._contact())
+
+    def trace(self, limit: int = 20) -> list[TurnTraced]:
+        """The contact's last turns."""
+        return self.reader.trace(self._contact(), limit)
+
+    def all_turns(self) -> list[TurnTraced]:
+        """All turns since the contact began."""
+        return self._turns_of(self._contact(), EVERY_TURN)
+
+    def turns_of_all(self, newest: int = EVERY_TURN) -> list[TurnTraced]:
+        """All turns of all contacts.
+
+        ``newest`` is the largest number that a contact may have had since the last call.
+        """
+        contacts = {self._contact(), *self._phones.contacts, *self._turns}
+        return [turn for contact in contacts for turn in self._turns_of(contact, newest)]
+
+    def _turns_of(self, contact: str, newest: int) -> list[TurnTraced]:
+        turns = self._turns[contact]
+        turns.update((turn.event_id, turn) for turn in self.reader.trace(contact, newest))
+        return list(turns.values())
+
+    def dead_letters(self) -> list[DeadLetter]:
+        """The messages and events of the contact that the bot has given up, the oldest first."""
+        return [letter for letter in reversed(self.reader.dead_letters()) if letter.contact == self._contact()]
+
+    def complaints(self) -> list[str]:
+        """The recent problems of the contact, in words: those of its turns, and its dead letters."""
+        found = [problem for turn in self.trace(TURNS_LOOKED_AT) for problem in turn.problems]
+        reasons = [letter.reason for letter in self.dead_letters()]
+        return found + [reason for reason in reasons if not any(reason in problem for problem in found)]
+
+    def model_seconds(self) -> float:
+        """The seconds that the model that is asked now has to answer."""
+        effects = [effect for turn in self.trace() for effect in turn.effects]
+        return max(effect.within for effect in effects if isinstance(effect, AskModel))
+
+    def forget_turns(self) -> None:
+        """Forget the turns of all contacts."""
+        self._turns.clear()
