@@ -20,6 +20,7 @@ from urllib.parse import urlencode, urlsplit
 
 from bot.core.defects import guard
 from bot.core.effects import HttpRequest
+from bot.core.engine_requests import AskStatus
 from bot.core.errors import BotError
 from bot.core.filetypes import END, type_of
 from bot.core.immutable import immutable
@@ -510,7 +511,7 @@ def served(store: StoreAddress, folder: Path) -> Iterator[CheckResult]:
 def server(store: StoreAddress, settings: Path | None = None) -> Iterator[CheckResult]:
     """Whether a server runs, its alarms, and whether it was started after ``settings`` changed."""
     try:
-        status = local_socket.ask(store, {"do": "status"})
+        status = local_socket.ask(store, AskStatus())
     except local_socket.NotRunning:
         yield warn("server", f"none answers on this machine for {store}", "`bot serve`")
         return

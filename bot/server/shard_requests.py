@@ -1,35 +1,48 @@
 """Requests to a store that is divided into shards: whose engines are asked, and how their answers become one.
 
-A request about one contact goes to the engine of its shard, and each recipient of a broadcast to that of theirs. What concerns the whole
-store all engines are asked (`_JOINED`), and what each of them knows, the first that answers (`_ANY`).
+`bot.core.engine_requests.Shards` says which engines a request concerns. `_JOINED` has the function that joins the answers of several.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from operator import itemgetter
 from typing import Any
 
+from bot.core.engine_requests import (
+    AddRecipients,
+    Answer,
+    AskMetrics,
+    AskStatus,
+    BeginCorrection,
+    CheckSignal,
+    CheckStart,
+    ContactAct,
+    CorrectRecipients,
+    DropDeadLetters,
+    EndCorrection,
+    EngineRequest,
+    EraseContact,
+    Reload,
+    ResumeBroadcast,
+    RetryDeadLetters,
+    Shards,
+    StopBroadcast,
+)
 from bot.core.errors import BotError
 from bot.store.database import StoreAddress, shard_number, shards_of
 
-Request = dict[str, Any]
-Answer = dict[str, Any]
-Ask = Callable[[StoreAddress, Request], Answer]
+Ask = Callable[[StoreAddress, EngineRequest], Answer]
 
 SILENT = "engine-silent"
 """The name of the alarm of a shard whose engine does not answer."""
-
-ONLY_TELL = "status", "metrics"
-"""Requests that change nothing: how engines are, and what they count."""
-
-_ANY = "gateway", "flows", "judge"
 
 
 class _Refused(BotError):
     """An engine has answered with an error."""
 
 
-def ask_shards(store: StoreAddress, request: Request, ask: Ask) -> Answer:
+def ask_shards(store: StoreAddress, request: EngineRequest, ask: Ask) -> Answer:
     """Have a request answered by the engines that it concerns, of one shard each by ``ask``; by this alone if a store is not divided.
 
     ``status`` and ``metrics`` tell of the engines that answer, and ``silent`` has the numbers of the others' shards. Any other
@@ -39,10 +52,11 @@ def ask_shards(store: StoreAddress, request: Request, ask: Ask) -> Answer:
     shards = shards_of(store)
     if len(shards) == 1:
         return ask(store, request)
-    do = request.get("do")
-    if do in _ANY and "contact" not in request:
+    if request.concerns is Shards.ANY:
         return ask(_one_that_answers(shards, ask), request)
-    if do == "edit" and (silent := _silent(shards, ask)):  # else these would later go on with what is to be corrected
+    if isinstance(request, BeginCorrection) and (
+        silent := _silent(shards, ask)
+    ):  # else these would later go on with what is to be corrected
         return {"error": f"{silent_in_words(silent)}: nothing is done"}
     parts = _parts(request, len(shards))
     if len(parts) == 1:
@@ -65,32 +79,34 @@ def why_it_waits(store: StoreAddress, contact: str, silent: Collection[int]) -> 
     return f"it waits until the engine of shard {number} runs" if number in silent else None
 
 
-def _parts(request: Request, shards: int) -> dict[int, Request]:
-    """What is asked in each shard that a request concerns."""
+def _parts(request: EngineRequest, shards: int) -> dict[int, EngineRequest]:
+    """The requests to the shards, by number."""
     match request:
-        case {"do": "broadcast" | "correct", "recipients": list(recipients)}:
+        case AddRecipients() | CorrectRecipients():
             divided: dict[int, list[Any]] = {}
-            for each in recipients:
+            for each in request.recipients:
                 divided.setdefault(_shard_of(each, shards), []).append(each)
-            parts = {number: {**request, "recipients": divided[number]} for number in sorted(divided)}
+            parts = {number: replace(request, recipients=divided[number]) for number in sorted(divided)}
             return {number: _of_edit(part, number) for number, part in (parts or {0: request}).items()}
-        case {"do": str(do)} if do in _JOINED:
+        case EngineRequest(concerns=Shards.ALL):
             return {number: _of_edit(request, number) for number in range(shards)}
-    return {_shard_of(request, shards): request}
+        case ContactAct(contact=contact) | CheckStart(contact=contact) | CheckSignal(contact=contact):
+            return {shard_number(contact, shards): request}
+    return {0: request}
 
 
-def _shard_of(about: object, shards: int) -> int:
-    match about:
+def _shard_of(recipient: object, shards: int) -> int:
+    match recipient:
         case {"contact": str(contact)}:
             return shard_number(contact, shards)
     return 0
 
 
-def _of_edit(request: Request, shard: int) -> Request:
-    """The request with the number of a broadcast's correction in a shard, which is another one in each (`_edits`)."""
+def _of_edit(request: EngineRequest, shard: int) -> EngineRequest:
+    """The request with the number that a broadcast's correction has in this shard: each shard has its own (`_edits`)."""
     match request:
-        case {"edit": list(edits)}:
-            return {**request, "edit": edits[shard]}
+        case CorrectRecipients(edit=[*edits]) | EndCorrection(edit=[*edits]):
+            return replace(request, edit=edits[shard])
     return request
 
 
@@ -98,7 +114,7 @@ def _one_that_answers(shards: Iterable[StoreAddress], ask: Ask) -> StoreAddress:
     """The first shard whose engine answers. It is asked how it is, so that nothing can be done twice. Raises as ``ask`` if none does."""
     failures = list[BotError]()
     for shard in shards:
-        found = _answer_of(shard, {"do": "status"}, ask)
+        found = _answer_of(shard, AskStatus(), ask)
         if not isinstance(found, BotError):
             return shard
         failures.append(found)
@@ -107,11 +123,13 @@ def _one_that_answers(shards: Iterable[StoreAddress], ask: Ask) -> StoreAddress:
 
 def _silent(shards: Sequence[StoreAddress], ask: Ask) -> list[int]:
     """The numbers of the shards whose engines do not answer."""
-    found = _asked(shards, _parts({"do": "status"}, len(shards)), ask)
+    found = _asked(shards, _parts(AskStatus(), len(shards)), ask)
     return [number for number, each in found.items() if isinstance(each, BotError)]
 
 
-def _asked(shards: Sequence[StoreAddress], parts: Mapping[int, Request], ask: Ask) -> dict[int, Answer | BotError]:
+def _asked(
+    shards: Sequence[StoreAddress], parts: Mapping[int, EngineRequest], ask: Ask
+) -> dict[int, Answer | BotError]:
     """What engines answer who are asked at once, so that one that is silent holds up no other; or why one has not."""
     from concurrent.futures import ThreadPoolExecutor  # most stores are not divided
 
@@ -120,7 +138,7 @@ def _asked(shards: Sequence[StoreAddress], parts: Mapping[int, Request], ask: As
         return {number: each.result() for number, each in waiting.items()}
 
 
-def _answer_of(shard: StoreAddress, request: Request, ask: Ask) -> Answer | BotError:
+def _answer_of(shard: StoreAddress, request: EngineRequest, ask: Ask) -> Answer | BotError:
     try:
         answer = ask(shard, request)
     except BotError as error:
@@ -128,7 +146,7 @@ def _answer_of(shard: StoreAddress, request: Request, ask: Ask) -> Answer | BotE
     return _Refused(str(answer["error"])) if "error" in answer else answer
 
 
-def _joined(request: Request, found: Mapping[int, Answer | BotError]) -> Answer:
+def _joined(request: EngineRequest, found: Mapping[int, Answer | BotError]) -> Answer:
     done = {number: each for number, each in found.items() if not isinstance(each, BotError)}
     failed = {number: each for number, each in found.items() if isinstance(each, BotError)}
     why = "; ".join(dict.fromkeys(map(str, failed.values())))
@@ -136,8 +154,8 @@ def _joined(request: Request, found: Mapping[int, Answer | BotError]) -> Answer:
         if any(isinstance(each, _Refused) for each in failed.values()):
             return {"error": why}
         raise next(iter(failed.values()))
-    answer = _JOINED.get(request["do"], _sums)(request, [*done.values()])
-    if request["do"] in ONLY_TELL:
+    answer = _JOINED.get(type(request), _sums)(request, [*done.values()])
+    if request.only_tells:
         if "alarms" in answer:
             answer["alarms"] += [_alarm(number, error) for number, error in failed.items()]
         return {**answer, "silent": [*failed]}
@@ -157,16 +175,16 @@ def _alarm(shard: int, error: BotError) -> dict[str, str]:
 # How the answers of several engines become one
 
 
-def _sums(request: Request, answers: Sequence[Answer]) -> Answer:
+def _sums(request: EngineRequest, answers: Sequence[Answer]) -> Answer:
     return {key: sum(answer[key] for answer in answers) for key in answers[0]}
 
 
-def _edits(request: Request, answers: Sequence[Answer]) -> Answer:
+def _edits(request: EngineRequest, answers: Sequence[Answer]) -> Answer:
     """A correction has a number in each shard: what is asked about it has all of them."""
     return {**_sums(request, answers), "edit": [answer["edit"] for answer in answers]}
 
 
-def _status(request: Request, answers: Sequence[Answer]) -> Answer:
+def _status(request: AskStatus, answers: Sequence[Answer]) -> Answer:
     """All engines together keep the gateway's limits, so each one knows what is left. Of an alarm that several have, one is shown."""
     left = {window: min(answer["left"][window] for answer in answers) for window in answers[0]["left"]}
     alarms = dict[tuple[str, ...], dict[str, str]]()
@@ -174,38 +192,40 @@ def _status(request: Request, answers: Sequence[Answer]) -> Answer:
         alarms.setdefault((alarm["name"], alarm["about"], alarm["what"]), alarm)
     counts = {key: sum(answer[key] for answer in answers) for key in ("waiting", "in_flight")}
     waits = (
-        {"waits": {id: wait for answer in answers for id, wait in answer["waits"].items()}} if "ids" in request else {}
+        {"waits": {id: wait for answer in answers for id, wait in answer["waits"].items()}}
+        if request.ids is not None
+        else {}
     )
     return {**counts, "left": left, "alarms": [*alarms.values()], **waits}
 
 
-def _metrics(request: Request, answers: Sequence[Answer]) -> Answer:
+def _metrics(request: EngineRequest, answers: Sequence[Answer]) -> Answer:
     from bot.runtime.metrics import joined_text
 
     return {"text": joined_text([answer["text"] for answer in answers])}
 
 
-def _letters(request: Request, answers: Sequence[Answer]) -> Answer:
+def _letters(request: RetryDeadLetters | DropDeadLetters, answers: Sequence[Answer]) -> Answer:
     """Each engine was asked for all dead letters, and knows its own."""
     found = {key: {name for answer in answers for name in answer[key]} for key in answers[0]}
     known = {id for key, ids in found.items() if key not in ("missing", "held") for id in ids}
-    missing = [id for id in request["ids"] if id not in known]
+    missing = [id for id in request.ids if id not in known]
     return {**{key: sorted(names) for key, names in found.items()}, "missing": missing}
 
 
-def _reloaded(request: Request, answers: Sequence[Answer]) -> Answer:
+def _reloaded(request: EngineRequest, answers: Sequence[Answer]) -> Answer:
     return {"reloaded": all(answer["reloaded"] for answer in answers)}
 
 
-_JOINED: Mapping[str, Callable[[Request, Sequence[Answer]], Answer]] = {
-    "status": _status,
-    "metrics": _metrics,
-    "retry": _letters,
-    "drop": _letters,
-    "erase": _sums,
-    "stop": _sums,
-    "resume": _sums,
-    "edit": _edits,
-    "end_edit": _sums,
-    "reload": _reloaded,
+_JOINED: Mapping[type[EngineRequest], Callable[[Any, Sequence[Answer]], Answer]] = {
+    AskStatus: _status,
+    AskMetrics: _metrics,
+    RetryDeadLetters: _letters,
+    DropDeadLetters: _letters,
+    EraseContact: _sums,
+    StopBroadcast: _sums,
+    ResumeBroadcast: _sums,
+    BeginCorrection: _edits,
+    EndCorrection: _sums,
+    Reload: _reloaded,
 }

@@ -10,9 +10,9 @@ from contextlib import ExitStack, closing, suppress
 from functools import partial
 from pathlib import Path
 from time import monotonic
-from typing import Any
 
 from bot.core.clock import SystemClock
+from bot.core.engine_requests import Answer, EngineRequest, PublishVersion, Reload
 from bot.core.signal_addresses import SignalAddresses
 from bot.loading.program import Program
 from bot.loading.watchdog import WATCHDOG, end_when_deaf
@@ -145,8 +145,8 @@ def _composed_in_turn(
 
 
 def _answer_in_wait(
-    store: StoreAddress, loader: ProgramLoader, others_run: Callable[[], bool], request: dict[str, Any]
-) -> dict[str, Any]:
+    store: StoreAddress, loader: ProgramLoader, others_run: Callable[[], bool], request: EngineRequest
+) -> Answer:
     """What a local client is answered while this engine waits. Where no other one runs, another version can be published."""
     if loader.refusal is None:
         return ask_elsewhere(store, request)
@@ -155,7 +155,7 @@ def _answer_in_wait(
         if "alarms" in answer:
             answer["alarms"].append(loader.refusal.alarm.as_json())
         return answer
-    if request.get("do") != "publish":
+    if not isinstance(request, PublishVersion):
         raise loader.refusal
     with closing(engine_writer(store)) as database:
         return loader.publish(request, database, lambda program: None)
@@ -204,16 +204,16 @@ def _signals() -> int:
     return read
 
 
-def _answer(engine: Engine, loader: ProgramLoader, request: dict[str, Any]) -> dict[str, Any]:
+def _answer(engine: Engine, loader: ProgramLoader, request: EngineRequest) -> Answer:
     """What a client asks: ``reload`` and ``publish`` are for the loader, all else for the engine."""
-    if request.get("do") == "reload":
+    if isinstance(request, Reload):
         return {"reloaded": _reload(engine, loader)}
-    if request.get("do") == "publish":
+    if isinstance(request, PublishVersion):
         return loader.publish(request, engine.database, engine.swap)
     return engine.operate(request)
 
 
-def _answer_others(engine: Engine, loader: ProgramLoader, request: dict[str, Any]) -> dict[str, Any] | None:
+def _answer_others(engine: Engine, loader: ProgramLoader, request: EngineRequest) -> Answer | None:
     """What is asked on another machine; None if this engine ends before it is done: the next one does it."""
     with suppress(EngineStopped, ConnectionLost):
         return _answer(engine, loader, request)

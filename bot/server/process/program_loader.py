@@ -7,14 +7,15 @@ import pickle
 import sys
 import threading
 from base64 import b64decode
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from socket import gethostname
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 from bot.core import telemetry
 from bot.core.alarms import Alarm, Alarms
+from bot.core.engine_requests import Answer, PublishVersion
 from bot.core.errors import BotError
 from bot.language.source.problems import Mark, Problem, Problems
 from bot.loading.folder import Folder, NoBot, Watch, read_folder, unpacked
@@ -125,26 +126,29 @@ class ProgramLoader:
         """True if files that are followed were saved since they were looked at last."""
         return self._follows_files and self._watch.changed()
 
-    def publish(
-        self, request: Mapping[str, Any], database: Database, swap: Callable[[Program], None]
-    ) -> dict[str, Any]:
+    def publish(self, request: PublishVersion, database: Database, swap: Callable[[Program], None]) -> Answer:
         """Publish what ``content`` of a request has (see `bot.loading.folder.Folder.packed`), or without it the files here, which are followed then.
 
         It is loaded, added to the store by the engine's connection, and only then served (``swap``). Raises `FaultyBot`, `NoBot`,
         `SettingMissing` and `bot.store.published_versions.PublishRefused`; nothing has changed then.
         """
-        content = request.get("content")
-        packed = None if content is None else unpacked(self._path, b64decode(content))
-        by, note = str(request.get("by", "operator")), str(request.get("note", ""))
+        packed = None if request.content is None else unpacked(self._path, b64decode(request.content))
         with self._lock:
             files = self._read_folder() if packed is None else packed
             program = self._load(files)
-            now, after, asked_as = datetime.now(UTC), int(request.get("after", 0)), request.get("asked_as")
-            added = add_version(database, packed, after=after, by=by, note=note, now=now, asked_as=asked_as)
+            added = add_version(
+                database,
+                packed,
+                after=request.after,
+                by=request.by,
+                note=request.note,
+                now=datetime.now(UTC),
+                asked_as=request.asked_as,
+            )
             self._note(added)
             self._serve(files, program)
             swap(program)
-        log.warning("%s has published version %d", by, added.number)
+        log.warning("%s has published version %d", request.by, added.number)
         return published(added)
 
     def _knows(self, newest: PublishedVersion | None) -> bool:

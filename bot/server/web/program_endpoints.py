@@ -15,6 +15,7 @@ from flask import Flask, Response, request
 from werkzeug.exceptions import RequestEntityTooLarge
 
 from bot.core.clock import Clock
+from bot.core.engine_requests import CheckSignal, CheckStart
 from bot.core.errors import BotError
 from bot.core.events import SIGNALS, STARTS, SignalReceived, StartRequested
 from bot.core.session import BUSY
@@ -32,7 +33,7 @@ MOST_BYTES = 32 * 1024  # of a request: a hundred starts may wait in a contact's
 MOST_A_MINUTE = 60  # signals to one address
 _LONGEST_ID = 200  # characters
 
-Judge = Callable[[Mapping[str, Any]], Mapping[str, Any]]
+Check = Callable[[CheckStart | CheckSignal], Mapping[str, Any]]
 """What is wrong with ``{"flow", "data", "contact"}`` or ``{"signal", "data", "contact"}``, in words, under `WRONG`; of a signal also the
 ``fields`` that it declares. Nothing while nobody can tell."""
 WRONG = {"flow": 404, "signal": 404, "data": 400, "contact": 409}
@@ -57,14 +58,14 @@ class ProgramEndpoints:
         inbox: InboxWriter,
         key: str | None,
         clock: Clock,
-        judge: Judge,
+        check: Check,
         metrics: WebMetrics,
         addresses: SignalAddresses | None = None,
     ) -> None:
         self._inbox = inbox
         self._key = key
         self._clock = clock
-        self._judge = judge
+        self._ask = check
         self._metrics = metrics
         self._addresses = addresses
         self._counting = threading.Lock()
@@ -118,7 +119,7 @@ class ProgramEndpoints:
         contact, busy, data = _contact(fields), fields.get("busy"), _data(fields)
         if busy is not None and busy not in BUSY:
             raise BadRequest(f"busy: write one of {', '.join(BUSY)}")
-        self._check({"flow": flow, "data": data, "contact": contact})
+        self._check(CheckStart(contact, flow, data))
         return StartRequested(_id(STARTS, fields, flow, contact), contact, self._clock.now(), flow, data, busy, "api")
 
     def _signal(self) -> SignalReceived:
@@ -127,7 +128,7 @@ class ProgramEndpoints:
         contact, name, data = _contact(fields), fields.get("signal"), _data(fields)
         if not isinstance(name, str):
             raise BadRequest("signal: write the signal's name")
-        self._check({"signal": name, "data": data, "contact": contact})
+        self._check(CheckSignal(contact, name, data))
         return SignalReceived(_id(SIGNALS, fields, name, contact), contact, self._clock.now(), name, data, "api")
 
     def _signal_by_address(self, name: str, token: str) -> SignalReceived:
@@ -141,9 +142,9 @@ class ProgramEndpoints:
         data = request.form.to_dict() if request.form else _object()
         said = json.dumps([name, token, data], sort_keys=True)  # a service may send several, and each again
         id = f"{SIGNALS}{hashlib.sha256(said.encode()).hexdigest()[:40]}"
-        judged = self._check({"signal": name, "data": data, "contact": contact, "by_address": True})
-        if "fields" in judged:
-            data = {field: data[field] for field in judged["fields"] if field in data}
+        checked = self._check(CheckSignal(contact, name, data, by_address=True))
+        if "fields" in checked:
+            data = {field: data[field] for field in checked["fields"] if field in data}
         return SignalReceived(id, contact, self._clock.now(), name, data, "its address", first_visit)
 
     def _has_room(self, token: str) -> bool:
@@ -163,9 +164,9 @@ class ProgramEndpoints:
         if not hmac.compare_digest(given.encode("utf-8", "replace"), self._key.encode()):
             raise BadRequest("the API key is missing or wrong: send Authorization: Bearer KEY", 401)
 
-    def _check(self, asked: Mapping[str, Any]) -> Mapping[str, Any]:
+    def _check(self, request: CheckStart | CheckSignal) -> Mapping[str, Any]:
         """Refuse what the engine finds wrong. If the engine does not answer, the trace or a dead letter says it later."""
-        found = self._judge(asked)
+        found = self._ask(request)
         for what, status in WRONG.items():
             if what in found:
                 raise BadRequest(found[what], status)

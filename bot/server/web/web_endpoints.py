@@ -13,6 +13,7 @@ from werkzeug.exceptions import HTTPException
 
 from bot.core.alarms import Alarms
 from bot.core.clock import Clock
+from bot.core.engine_requests import Answer, AskMetrics, AskStatus, EngineRequest
 from bot.core.errors import BotError
 from bot.runtime.metrics import WebMetrics, content_type
 from bot.server.shard_requests import silent_in_words
@@ -142,7 +143,7 @@ class WebhookEndpoint:
         )
 
 
-Ask = Callable[[dict[str, Any]], dict[str, Any]]
+Ask = Callable[[EngineRequest], Answer]
 """Asks the engine what an operator may ask. Raises a `BotError` where it does not answer."""
 
 
@@ -170,7 +171,7 @@ class MonitoringEndpoints:
         inbox = self.inbox()
         if inbox.status_code != 200:
             return inbox
-        status = self._answer({"do": "status"})
+        status = self._answer(AskStatus())
         if status is None:
             return json_answer(503, "the engine does not answer: events are kept until it does", RETRY_AFTER)
         if silent := status.get("silent"):
@@ -189,11 +190,11 @@ class MonitoringEndpoints:
 
     def metrics(self) -> Response:
         """What all processes count, in Prometheus' text format; not that of engines which are silent."""
-        engine = self._answer({"do": "metrics"})
+        engine = self._answer(AskMetrics())
         own = self._metrics.text(self._alarms.current(), engine is not None and not engine.get("silent"))
         return Response(own + (engine["text"] if engine else ""), 200, content_type=content_type())
 
-    def _answer(self, request: dict[str, Any]) -> dict[str, Any] | None:
+    def _answer(self, request: EngineRequest) -> Answer | None:
         try:
             answer = self._ask(request)
         except BotError:

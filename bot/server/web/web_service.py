@@ -2,16 +2,16 @@
 
 import socket
 import threading
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import ExitStack, closing
 from datetime import timedelta
 from functools import partial
 from time import monotonic
-from typing import Any
 
 from bot.core.alarms import Alarms
 from bot.core.clock import Clock
 from bot.core.defects import guard
+from bot.core.engine_requests import Answer, CheckSignal, CheckStart
 from bot.core.errors import BotError
 from bot.core.signal_addresses import SignalAddresses
 from bot.runtime.metrics import WebMetrics
@@ -68,7 +68,7 @@ class WebService:
         webhook = WebhookEndpoint(
             self._inbox, CommitBarrier(self._inbox), secrets, tolerance, clock, metrics, answer_ids
         )
-        programs = ProgramEndpoints(self._inbox, api_key, clock, partial(_judge, ask), metrics, addresses)
+        programs = ProgramEndpoints(self._inbox, api_key, clock, partial(_check, ask), metrics, addresses)
         health = MonitoringEndpoints(self._inbox, ask, self.alarms, metrics)
         self._app = create_app(webhook, programs, health, begun, path)
         self._server = WebServer(self._app, listener, threads, in_loop={"/webhook", path})
@@ -135,9 +135,9 @@ class WebService:
                     self._inbox.erase(log.of_contact(contact, upto), shard=number)
 
 
-def _judge(ask: Ask, asked: Mapping[str, Any]) -> Mapping[str, Any]:
-    """What the engine says of what a program asks for (see `bot.server.app.Engine.operate`); nothing where it does not answer."""
+def _check(ask: Ask, request: CheckStart | CheckSignal) -> Answer:
+    """Return what the engine says of a program's request (see `bot.core.engine_requests`); nothing if it does not answer."""
     try:
-        return ask({"do": "judge", **asked})
+        return ask(request)
     except BotError:
         return {}

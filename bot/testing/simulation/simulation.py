@@ -19,6 +19,7 @@ from typing import Any, Literal, Protocol, Self, cast
 
 from bot.core.clock import Clock, MovableClock
 from bot.core.effects import AskModel
+from bot.core.engine_requests import Answer, CheckSignal, CheckStart, EngineRequest, ReportSignal, SetValues, StartFlow
 from bot.core.errors import BotError
 from bot.core.session import Session
 from bot.language.flow.definition import BotDefinition
@@ -26,7 +27,6 @@ from bot.language.flow.library import Library, TemplateUse, template_uses
 from bot.language.steps.template_message import FIXED
 from bot.loading.program import Program
 from bot.runtime.batch import RequestRefused
-from bot.runtime.operator_requests import Answer
 from bot.runtime.performers import CallAttempt, Perform, Prompter, Say
 from bot.runtime.transcriptions import Known
 from bot.server.app import Bot, Engine
@@ -247,14 +247,16 @@ class Simulation:
 
     def start(self, flow: str, data: Mapping[str, Any], busy: str | None) -> str:
         """A program starts a flow. Returns why the bot refuses that; empty if it does not."""
-        return self._ask({"do": "start", "contact": self.contact, "flow": flow, "data": dict(data), "busy": busy})
+        refusals = self._running.engine.check_start(CheckStart(self.contact, flow, dict(data)))
+        return self._ask(StartFlow(self.contact, flow, dict(data), busy), refusals)
 
     def signal(self, name: str, data: Mapping[str, Any]) -> str:
         """A program reports a signal for the contact. Returns why the bot refuses that; empty if it does not."""
-        return self._ask({"do": "signal", "contact": self.contact, "name": name, "data": dict(data)}, signal=name)
+        refusals = self._running.engine.check_signal(CheckSignal(self.contact, name, dict(data)))
+        return self._ask(ReportSignal(self.contact, name, dict(data)), refusals)
 
-    def _ask(self, request: dict[str, Any], **judged: str) -> str:
-        if refusals := self._running.engine.judge(request | judged):
+    def _ask(self, request: EngineRequest, refusals: Mapping[str, str]) -> str:
+        if refusals:
             return "; ".join(refusals.values())
         self.answer = self._running.engine.operate(request)
         self.settle()
@@ -262,9 +264,8 @@ class Simulation:
 
     def set_values(self, values: Mapping[str, Any], flow: str | None = None) -> str:
         """An operator sets variables of an open flow, or of the active one. Returns why the bot refuses that; empty if it does not."""
-        asked = {"do": "set", "contact": self.contact, "values": dict(values), "flow": flow}
         try:
-            self._running.engine.operate(asked)
+            self._running.engine.operate(SetValues(self.contact, dict(values), flow))
         except RequestRefused as refusal:
             return str(refusal)
         self.settle()

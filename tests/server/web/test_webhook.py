@@ -16,6 +16,7 @@ from werkzeug.test import TestResponse
 import bot.server.web.web_endpoints
 from bot.core.alarms import Alarms
 from bot.core.clock import MovableClock
+from bot.core.engine_requests import Answer, EngineRequest
 from bot.core.events import MessageReceived
 from bot.runtime.metrics import WebMetrics
 from bot.server.local_socket import NotRunning
@@ -62,7 +63,7 @@ class Web:
         self.app = create_app(self.webhook, programs, health, lambda: self.begun, "/hooks/gateway")
         self.client = self.app.test_client()
 
-    def ask(self, request: dict[str, Any]) -> dict[str, Any]:
+    def ask(self, request: EngineRequest) -> dict[str, Any]:
         if self.engine is None:
             raise NotRunning("no server answers")
         return self.engine
@@ -309,7 +310,7 @@ def test_those_who_look_while_somebody_does_get_what_was_seen_last_and_take_no_t
     asked, answers = threading.Event(), threading.Event()
     before = web.client.get(address).data
 
-    def hang(request: dict[str, Any]) -> dict[str, Any]:
+    def hang(request: EngineRequest) -> Answer:
         asked.set()
         answers.wait(PATIENCE)
         raise NotRunning("no server answers")
