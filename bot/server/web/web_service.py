@@ -69,7 +69,7 @@ class WebService:
             self._inbox, CommitBarrier(self._inbox), secrets, tolerance, clock, metrics, answer_ids
         )
         programs = ProgramEndpoints(self._inbox, api_key, clock, partial(_check, ask), metrics, addresses)
-        health = MonitoringEndpoints(self._inbox, ask, self.alarms, metrics)
+        health = MonitoringEndpoints(self._inbox, ask, self.alarms, metrics, clock)
         self._app = create_app(webhook, programs, health, begun, path)
         self._server = WebServer(self._app, listener, threads, in_loop={"/webhook", path})
         self._ending = threading.Event()

@@ -63,7 +63,7 @@ class Door:
         barrier = CommitBarrier(self.inbox)
         webhook = WebhookEndpoint(self.inbox, barrier, ["secret"], timedelta(minutes=5), self.clock, metrics)
         programs = ProgramEndpoints(self.inbox, key, self.clock, self.check, metrics, ADDRESSES)
-        health = MonitoringEndpoints(self.inbox, lambda request: {}, Alarms(self.clock), metrics)
+        health = MonitoringEndpoints(self.inbox, lambda request: {}, Alarms(self.clock), metrics, self.clock)
         self.client = create_app(webhook, programs, health, lambda: True).test_client()
 
     def wake(self) -> None:
