@@ -1,4 +1,6 @@
-"""Masks what tells who a contact is in a text that others read: in the log, and on pages for those who may not know it."""
+"""Masks what tells who a contact is in a text that others read: in the log, and on pages for those who may
+not know it.
+"""
 
 import re
 

@@ -5,8 +5,8 @@ requests (`bot.store.postgres_requests`)::
 
     as_json(StopBroadcast("spring"))  ->  {"do": "stop", "by": "operator", "name": "spring"}
 
-To add a request: a class here, a case in `bot.runtime.operator_requests.operate` or `bot.server.app.Engine.operate`, and if it concerns
-`Shards.ALL`, how the answers are joined in `bot.server.shard_requests`.
+To add a request: a class here, a case in `bot.runtime.operator_requests.operate` or `bot.server.app.Engine.operate`,
+and if it concerns `Shards.ALL`, how the answers are joined in `bot.server.shard_requests`.
 """
 
 import dataclasses
@@ -52,8 +52,8 @@ class RequestMalformed(BotError):
 
 @immutable(kw_only=True)
 class EngineRequest:
-    """A request to an engine. ``asked_as`` is its name in the table of requests, and ``again`` is true if an engine that has ended had begun
-    it: only that table sets them, and they are not part of its JSON.
+    """A request to an engine. ``asked_as`` is its name in the table of requests, and ``again`` is true if an engine
+    that has ended had begun it: only that table sets them, and they are not part of its JSON.
     """
 
     do: ClassVar[str]
@@ -130,7 +130,9 @@ class CheckStart(EngineRequest):
 
 @immutable
 class CheckSignal(EngineRequest):
-    """The mistakes in a signal that a program reports, by field; and ``fields``, the names that a declared signal has."""
+    """The mistakes in a signal that a program reports, by field; and ``fields``, the names that a declared
+    signal has.
+    """
 
     do = "check_signal"
     concerns = Shards.OF_CONTACT
@@ -240,7 +242,9 @@ class GiveBack(ContactAct):
 
 @immutable
 class RetryDeadLetters(Act):
-    """Send the messages of dead letters again, and deliver their events again; if ``sure``, also messages that may have been sent."""
+    """Send the messages of dead letters again, and deliver their events again; if ``sure``, also messages that may have
+    been sent.
+    """
 
     do = "retry"
     concerns = Shards.ALL
@@ -346,7 +350,9 @@ class EndCorrection(Act):
 
 @immutable
 class Reload(EngineRequest):
-    """Load the bot's files again. Answers ``reloaded``: false if they have problems, so that those from before go on."""
+    """Load the bot's files again. Answers ``reloaded``: false if they have problems, so that those from
+    before go on.
+    """
 
     do = "reload"
     concerns = Shards.ALL
@@ -354,7 +360,8 @@ class Reload(EngineRequest):
 
 @immutable
 class PublishVersion(Act):
-    """Publish files (``content``, packed and in base64) as the version after ``after``; or without it, follow each server's own files.
+    """Publish files (``content``, packed and in base64) as the version after ``after``; or without it, follow each
+    server's own files.
 
     ``name`` is what the console's log calls them. Answers ``version``, its number.
     """
@@ -410,7 +417,9 @@ class ListGatewayContacts(GatewayCommand):
 
 @immutable
 class UpsertContact(GatewayCommand):
-    """Create or change a contact at the gateway. Answers ``id``, or ``refused`` with the reason if the contact is at fault."""
+    """Create or change a contact at the gateway. Answers ``id``, or ``refused`` with the reason if the contact is at
+    fault.
+    """
 
     do = "put_contact"
 
@@ -435,7 +444,9 @@ class RegisterWebhook(GatewayCommand):
 
 @immutable
 class NoteCommand(EngineRequest):
-    """Note that a request of a command is about to go to the gateway: it counts against the limits, also after a restart."""
+    """Note that a request of a command is about to go to the gateway: it counts against the limits, also after a
+    restart.
+    """
 
     do = "note_command"
     concerns = Shards.FIRST
@@ -499,7 +510,9 @@ def _fields(do: str) -> Mapping[str, tuple[Any, bool]]:
 
 
 def _fits(value: object, annotation: Any) -> bool:
-    """True if a value read from JSON has the type of a field. The items of lists and objects are read by who uses them."""
+    """True if a value read from JSON has the type of a field. The items of lists and objects are read by
+    who uses them.
+    """
     origin = get_origin(annotation)
     if origin is Annotated:
         kind, check = get_args(annotation)

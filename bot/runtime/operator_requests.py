@@ -118,8 +118,8 @@ def operate(batch: Batch, request: EngineRequest, take_back: TakeBack = set) -> 
 
 
 def refuse_mistakes(library: Library, request: EngineRequest) -> None:
-    """Raise `RequestRefused` for a start or a signal with a mistake (an unknown name, data that do not fit), so that it leaves no dead
-    letter.
+    """Raise `RequestRefused` for a start or a signal with a mistake (an unknown name, data that do not fit), so that it
+    leaves no dead letter.
     """
     wrong: Mapping[str, str] = {}
     match request:
@@ -143,8 +143,9 @@ def _reset(batch: Batch, request: ResetContact) -> Answer:
 def _start(batch: Batch, request: StartFlow) -> Answer:
     """Start a flow for a contact, with ``data``; ``busy`` is as in a flow's `start`.
 
-    Answers with the outcome: ``started``, ``waits`` until the contact is free, ``skipped``, ``opted_out`` or ``failed``.
-    ``detail`` says why it failed; or that what it says cannot be sent, since the contact's window is closed.
+    Answers with the outcome: ``started``, ``waits`` until the contact is free, ``skipped``, ``opted_out`` or
+    ``failed``. ``detail`` says why it failed; or that what it says cannot be sent, since the contact's window is
+    closed.
     """
     contact, flow, busy = request.contact, request.flow, request.busy
     if busy is not None and busy not in BUSY:
@@ -165,7 +166,8 @@ def _start(batch: Batch, request: StartFlow) -> Answer:
 def _signal(batch: Batch, request: ReportSignal) -> Answer:
     """Let the step that waits for a signal have it, with ``data``.
 
-    Answers with the outcome: ``heard``, ``waits`` until the step can hear it, ``unheard`` or ``failed``; ``detail`` says why.
+    Answers with the outcome: ``heard``, ``waits`` until the step can hear it, ``unheard`` or ``failed``; ``detail``
+    says why.
     """
     event = SignalReceived(_event_id(), request.contact, batch.now, request.name, request.data, request.by)
     turn = batch.take(event)
@@ -202,8 +204,9 @@ def _shut_out(turn: Turn, now: datetime) -> str:
 def _take_over(batch: Batch, request: TakeOver) -> Answer:
     """A person takes a conversation: what follows is the same as after the gateway's ``conversation.assigned``.
 
-    A person who has it already keeps it, without another event. If another person has it, the request is refused and names that
-    person; a request with ``taken_from``, that person's name, takes it from them. So of two requests at once the second is refused.
+    A person who has it already keeps it, without another event. If another person has it, the request is refused and
+    names that person; a request with ``taken_from``, that person's name, takes it from them. So of two requests at once
+    the second is refused.
     """
     contact, by = request.contact, request.by
     session = batch.session(contact)
@@ -222,7 +225,9 @@ def _take_over(batch: Batch, request: TakeOver) -> Answer:
 
 
 def _answer_contact(batch: Batch, request: AnswerContact) -> Answer:
-    """A person answers in the conversation that they have taken: a text while the contact's window is open, else a template."""
+    """A person answers in the conversation that they have taken: a text while the contact's window is open, else a
+    template.
+    """
     contact = request.contact
     session = batch.session(contact)
     if session.agent is None:
@@ -282,15 +287,15 @@ def _event_id() -> str:
 
 
 MOST_DEAD_LETTERS = 500
-"""How many dead letters one request names at most."""
+"""The most dead letters that one request may name."""
 
 
 EndDeadLetters = RetryDeadLetters | DropDeadLetters
 
 
 def end_dead_letters(ask: Callable[[EndDeadLetters], Answer], request: EndDeadLetters) -> dict[str, list[Any]]:
-    """Have an engine retry or drop any number of dead letters, by several requests. Returns the answer to all of them: see
-    `retry_dead_letters`.
+    """Have an engine retry or drop any number of dead letters, by several requests. Returns the answer to all of them:
+    see `retry_dead_letters`.
     """
     total: dict[str, list[Any]] = {name: [] for name in ("done", "missing", "opted_out", *UNCLEAR, "held")}
     for start in range(0, len(request.ids), MOST_DEAD_LETTERS):
@@ -300,20 +305,25 @@ def end_dead_letters(ask: Callable[[EndDeadLetters], Answer], request: EndDeadLe
 
 
 UNCLEAR = ("same_key", "may_double")
-"""Messages that may have been sent: the gateway may recognise them by their key, or nothing tells it that they are the same."""
+"""Messages that may have been sent: the gateway may recognise them by their key, or nothing tells it that they are the
+same.
+"""
 
 
 def retry_dead_letters(
     batch: Batch, ids: Sequence[int], event_id: str, by: str, *, sure: bool = False
 ) -> dict[str, list[Any]]:
-    """Send the messages of dead letters again, behind all other messages to their contacts, and deliver their events again.
+    """Send the messages of dead letters again, behind all other messages to their contacts, and deliver their events
+    again.
 
-    When several messages are retried, new replies are sent first. Answers which are ``done``, and which are ``missing``: they are no
-    dead letters of messages or events out, or not any more; which stay since their contacts have ``opted_out``; and which broadcasts
-    are stopped or paused, so that their messages are ``held`` until these are resumed.
+    When several messages are retried, new replies are sent first. Answers which are ``done``, and which are
+    ``missing``: they are no dead letters of messages or events out, or not any more; which stay since their contacts
+    have ``opted_out``; and which broadcasts are stopped or paused, so that their messages are ``held`` until these are
+    resumed.
 
-    Unless the operator is ``sure``, messages that may have been sent stay, too: those which the gateway may recognise by the ``same_key``,
-    and those which ``may_double``, since they go under a new key, or without one. Raises `RequestRefused`.
+    Unless the operator is ``sure``, messages that may have been sent stay, too: those which the gateway may recognise
+    by the ``same_key``, and those which ``may_double``, since they go under a new key, or without one. Raises
+    `RequestRefused`.
     """
     there = [id for id in _read(ids) if _is_there(batch, id)]
     found = {id: dead for id in there if (dead := batch.store.dead_send(id)) is not None}
@@ -350,7 +360,9 @@ def retry_dead_letters(
 
 
 def drop_dead_letters(batch: Batch, ids: Sequence[int], event_id: str, by: str) -> dict[str, list[int]]:
-    """Forget dead letters for good. Answers which are ``done`` and ``missing``, as `retry` does. Raises `RequestRefused`."""
+    """Forget dead letters for good. Answers which are ``done`` and ``missing``, as `retry` does. Raises
+    `RequestRefused`.
+    """
     found = {
         id: letter for id in _read(ids) if _is_there(batch, id) and (letter := batch.store.dead_letter(id)) is not None
     }
@@ -363,7 +375,7 @@ def drop_dead_letters(batch: Batch, ids: Sequence[int], event_id: str, by: str) 
 
 
 def _send_again(batch: Batch, dead: DeadSend, ref: str, *, alone: bool) -> str:
-    """Returns in words what was done."""
+    """Send the message of a dead letter again. Returns in words what was done."""
     priority = REPLY if alone and isinstance(dead.effect, Send) else SYNC
     is_first = dead.send_id is not None and batch.store.place_in_broadcast(dead.send_id) is not None
     row = batch.send_row(ref, dead.effect, batch.session(dead.contact), CAMPAIGN if is_first else priority)

@@ -81,8 +81,9 @@ class Engine:
     """The engine half of a bot: it takes the events of a store's inbox, sends, calls handlers and asks models.
 
     ``models`` says which service is asked for AI turns, ``requester`` stands in for the sending of HTTP requests, and
-    ``secrets`` holds those that `bot.yml` names; ``spoken`` says what is known of voice notes; ``prompter`` asks a person before a model is asked; ``gathering`` and ``wakes`` are those of
-    `bot.runtime.engine_loop.EngineLoop`. ``database`` is the connection that writes the store. Without ``delivers_events`` nobody gets the bot's events.
+    ``secrets`` holds those that `bot.yml` names; ``spoken`` says what is known of voice notes; ``prompter`` asks a
+    person before a model is asked; ``gathering`` and ``wakes`` are those of `bot.runtime.engine_loop.EngineLoop`.
+    ``database`` is the connection that writes the store. Without ``delivers_events`` nobody gets the bot's events.
     Raises `StoreLocked` and `StoreMissing` of `bot.store.files`.
     """
 
@@ -215,7 +216,7 @@ class Engine:
         )
 
     def _near(self, perform: Perform) -> Perform:
-        """What performs a row with kept files that are on this machine."""
+        """The performer of rows whose kept files have to be on this machine."""
         return LocalFiles(self._kept_files, perform) if isinstance(self._kept_files, ObjectFiles) else perform
 
     def _receiver(self) -> EventReceiver | None:
@@ -232,7 +233,7 @@ class Engine:
     def stop(self, timeout: float = STOP_SECONDS) -> None:
         """Finish what is being done, within ``timeout`` seconds; the rest is durable and waits for the next start.
 
-        What was sent and called by then is taken still, in `TAKING_SECONDS` more at most.
+        Results of messages and calls that ended by then are still taken, within `TAKING_SECONDS` more.
         """
         until = monotonic() + timeout
         self._performers.end()  # while delivery waits for its last answers, no new call begins
@@ -256,12 +257,16 @@ class Engine:
         self._loop.use(partial(advance, self._served(program.library)), self._python_calls.dead_letter_hooks)
 
     def _served(self, library: Library) -> Library:
-        """The library as turns use it: with addresses, and without what needs a model where there is none."""
+        """The library as turns use it: with addresses, and if no model is set up, without the parts that
+        need a model.
+        """
         served = library if self._model_calls is not None else library.without_model()
         return served.with_addresses(self._addresses)
 
     def operate(self, request: EngineRequest) -> Answer:
-        """Do what an operator or a program asks: see `bot.core.engine_requests`. Raises `bot.runtime.batch.RequestRefused`."""
+        """Do what an operator or a program asks: see `bot.core.engine_requests`. Raises
+        `bot.runtime.batch.RequestRefused`.
+        """
         match request:
             case CheckStart():
                 return {**self.check_start(request)}
@@ -328,15 +333,15 @@ class Engine:
         return self._loop.wait_settled(timeout)
 
     def next_due(self) -> datetime | None:
-        """When something happens by itself: a wake-up, or the next try of a message or a call."""
+        """The time at which something happens by itself: a wake-up, or the next try of a message or a call."""
         deadlines = (self._delivery.next_due(), self._performers.next_due())
         times = [time_of(self._clock, deadline) for deadline in deadlines if deadline is not None]
         wake = self._loop.next_wake()
         return min(times if wake is None else [*times, wake], default=None)
 
     def check(self) -> None:
-        """Raise what has ended the loop if it was not `stop`, and `bot.store.files.ConnectionLost` if another engine may write the
-        store now.
+        """Raise what has ended the loop if it was not `stop`, and `bot.store.files.ConnectionLost` if another engine
+        may write the store now.
         """
         if isinstance(self._loop.failure, BotError):
             raise self._loop.failure

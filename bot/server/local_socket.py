@@ -1,6 +1,6 @@
 """The local socket: how a command on the same machine asks a running server. One line of JSON there, one back.
 
-It lies beside the store with mode 0600: who may read the store may ask.
+It lies beside the store with mode 0600: a user who may read the store may ask.
 """
 
 import json
@@ -36,15 +36,16 @@ class NotAnswered(NotRunning, OutcomeLost):
 
 
 def socket_of(store: StoreAddress) -> Path:
-    """Where the server of a store listens on this machine."""
+    """The path at which the server of a store listens on this machine."""
     return beside(store).with_name(beside(store).name + ".sock")
 
 
 def ask(store: StoreAddress, request: EngineRequest, timeout: float = 10.0) -> Answer:
-    """Ask the server of this machine that runs on ``store``, and wait ``timeout`` seconds for its answer. Of a store that is divided those
-    engines are asked that the request concerns (`bot.server.shard_requests`).
+    """Ask the server of this machine that runs on ``store``, and wait ``timeout`` seconds for its answer. With shards,
+    only the engines concerned are asked (`bot.server.shard_requests`).
 
-    An answer with ``error`` is for the caller to read; with ``may_be_done``, too, the error is not about what was asked. Raises `NotRunning`, and `NotAnswered` once it is connected.
+    The answer has ``error`` if the request was not done, and ``may_be_done`` as well if it may be done all the same.
+    Raises `NotRunning`, and `NotAnswered` once it is connected.
     """
     return ask_shards(store, request, partial(_ask, timeout=timeout))
 
@@ -69,8 +70,8 @@ def _ask(store: StoreAddress, request: EngineRequest, timeout: float) -> Answer:
 
 
 def ask_engine(store: StoreAddress, request: EngineRequest, timeout: float = 10.0) -> Answer:
-    """Ask as `ask` does, or the engine of another machine if no server listens on this one. Raises `NotRunning`, `NotAnswered`, and
-    `bot.store.files.StoreUnavailable` if the store is one that machines share.
+    """Ask as `ask` does; if no server listens on this machine, ask the engine of another one. Raises `NotRunning` and
+    `NotAnswered`, and for a store that machines share `bot.store.files.StoreUnavailable`.
     """
     return ask_shards(store, request, partial(_ask_engine, timeout=timeout))
 
@@ -85,7 +86,9 @@ def _ask_engine(store: StoreAddress, request: EngineRequest, timeout: float) -> 
 
 
 def answers(store: StoreAddress, timeout: float = 1.0) -> bool:
-    """True if a server runs on ``store``, on whichever machine, and answers within ``timeout`` seconds. Raises as `ask_engine`."""
+    """True if a server runs on ``store``, on whichever machine, and answers within ``timeout`` seconds. Raises as
+    `ask_engine`.
+    """
     try:
         return "error" not in ask_engine(store, AskStatus(), timeout)
     except NotRunning:

@@ -1,6 +1,7 @@
 """Requests to a store that is divided into shards: whose engines are asked, and how their answers become one.
 
-`bot.core.engine_requests.Shards` says which engines a request concerns. `_JOINED` has the function that joins the answers of several.
+`bot.core.engine_requests.Shards` says which engines a request concerns. `_JOINED` has the function that joins the
+answers of several.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -43,11 +44,12 @@ class _Refused(BotError):
 
 
 def ask_shards(store: StoreAddress, request: EngineRequest, ask: Ask) -> Answer:
-    """Have a request answered by the engines that it concerns, of one shard each by ``ask``; by this alone if a store is not divided.
+    """Have a request answered by the engines that it concerns, of one shard each by ``ask``; by this alone if a store
+    is not divided.
 
-    ``status`` and ``metrics`` tell of the engines that answer, and ``silent`` has the numbers of the others' shards. Any other
-    request that is not done in each shard that it concerns is answered with ``error``, which says where it is done. Raises as ``ask`` where
-    no engine answers.
+    ``status`` and ``metrics`` tell of the engines that answer, and ``silent`` has the numbers of the others' shards.
+    Any other request that is not done in each shard that it concerns is answered with ``error``, which says where it is
+    done. Raises as ``ask`` where no engine answers.
     """
     shards = shards_of(store)
     if len(shards) == 1:
@@ -66,7 +68,7 @@ def ask_shards(store: StoreAddress, request: EngineRequest, ask: Ask) -> Answer:
 
 
 def silent_in_words(shards: Collection[int]) -> str:
-    """Says of shards that their engines do not answer."""
+    """A sentence: the engines of these shards do not answer."""
     numbers = ", ".join(map(str, shards))
     if len(shards) == 1:
         return f"the engine of shard {numbers} does not answer"
@@ -74,7 +76,7 @@ def silent_in_words(shards: Collection[int]) -> str:
 
 
 def why_it_waits(store: StoreAddress, contact: str, silent: Collection[int]) -> str | None:
-    """Says of what is to be sent to a contact that it waits for an engine, if that of its shard is one of the ``silent``; else None."""
+    """A sentence if messages to a contact wait because the engine of its shard is ``silent``; else None."""
     number = shard_number(contact, len(shards_of(store)))
     return f"it waits until the engine of shard {number} runs" if number in silent else None
 
@@ -103,7 +105,9 @@ def _shard_of(recipient: object, shards: int) -> int:
 
 
 def _of_edit(request: EngineRequest, shard: int) -> EngineRequest:
-    """The request with the number that a broadcast's correction has in this shard: each shard has its own (`_edits`)."""
+    """The request with the number that a broadcast's correction has in this shard: each shard has its own
+    (`_edits`).
+    """
     match request:
         case CorrectRecipients(edit=[*edits]) | EndCorrection(edit=[*edits]):
             return replace(request, edit=edits[shard])
@@ -111,7 +115,9 @@ def _of_edit(request: EngineRequest, shard: int) -> EngineRequest:
 
 
 def _one_that_answers(shards: Iterable[StoreAddress], ask: Ask) -> StoreAddress:
-    """The first shard whose engine answers. It is asked how it is, so that nothing can be done twice. Raises as ``ask`` if none does."""
+    """The first shard whose engine answers. It is asked how it is, so that nothing can be done twice. Raises as ``ask``
+    if none does.
+    """
     failures = list[BotError]()
     for shard in shards:
         found = _answer_of(shard, AskStatus(), ask)
@@ -130,7 +136,9 @@ def _silent(shards: Sequence[StoreAddress], ask: Ask) -> list[int]:
 def _asked(
     shards: Sequence[StoreAddress], parts: Mapping[int, EngineRequest], ask: Ask
 ) -> dict[int, Answer | BotError]:
-    """What engines answer who are asked at once, so that one that is silent holds up no other; or why one has not."""
+    """The answers of engines, or the reasons why there is none. All are asked at once, so that a silent engine holds up
+    no other.
+    """
     from concurrent.futures import ThreadPoolExecutor  # most stores are not divided
 
     with ThreadPoolExecutor(len(parts)) as threads:
@@ -166,7 +174,7 @@ def _joined(request: EngineRequest, found: Mapping[int, Answer | BotError]) -> A
 
 
 def _alarm(shard: int, error: BotError) -> dict[str, str]:
-    """The alarm of a shard whose engine does not answer, which nobody else can report: since now, as far as is known."""
+    """The alarm of a shard whose engine does not answer and so cannot report it. It begins now, as far as is known."""
     from bot.core.alarms import Alarm  # not above: each command would load it, and its clock
 
     return Alarm(SILENT, str(shard), silent_in_words([shard]), str(error), datetime.now(UTC)).as_json()
@@ -185,7 +193,9 @@ def _edits(request: EngineRequest, answers: Sequence[Answer]) -> Answer:
 
 
 def _status(request: AskStatus, answers: Sequence[Answer]) -> Answer:
-    """All engines together keep the gateway's limits, so each one knows what is left. Of an alarm that several have, one is shown."""
+    """All engines together keep the gateway's limits, so each one knows what is left. If several engines report an
+    alarm, it is shown once.
+    """
     left = {window: min(answer["left"][window] for answer in answers) for window in answers[0]["left"]}
     alarms = dict[tuple[str, ...], dict[str, str]]()
     for alarm in sorted((each for answer in answers for each in answer["alarms"]), key=itemgetter("since")):

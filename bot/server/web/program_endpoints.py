@@ -1,5 +1,5 @@
-"""What programs ask for: ``POST /api/flows/<flow>/start`` starts a flow, ``POST /api/signals`` reports what has happened,
-and ``POST /signals/<name>/<token>`` does so for services that have no key.
+"""The endpoints for programs: ``POST /api/flows/<flow>/start`` starts a flow, ``POST /api/signals`` reports what has
+happened, and ``POST /signals/<name>/<token>`` does so for services that have no key.
 """
 
 import hashlib
@@ -34,8 +34,9 @@ MOST_A_MINUTE = 60  # signals to one address
 _LONGEST_ID = 200  # characters
 
 Check = Callable[[CheckStart | CheckSignal], Mapping[str, Any]]
-"""What is wrong with ``{"flow", "data", "contact"}`` or ``{"signal", "data", "contact"}``, in words, under `WRONG`; of a signal also the
-``fields`` that it declares. Nothing while nobody can tell."""
+"""Returns the mistakes in a start or a signal, in words, by the names of `WRONG`; for a signal also the ``fields`` that
+it declares. Empty while the engine does not answer.
+"""
 WRONG = {"flow": 404, "signal": 404, "data": 400, "contact": 409}
 
 
@@ -50,7 +51,8 @@ class BadRequest(BotError):
 class ProgramEndpoints:
     """Takes what programs ask for: checked, appended to the inbox, committed, and only then acknowledged.
 
-    ``key`` is what a program must know; None: no program may ask for anything. ``addresses`` know which tokens are ours.
+    ``key`` is what a program must know; None: no program may ask for anything. ``addresses`` know which tokens are
+    ours.
     """
 
     def __init__(
@@ -148,7 +150,9 @@ class ProgramEndpoints:
         return SignalReceived(id, contact, self._clock.now(), name, data, "its address", first_visit)
 
     def _has_room(self, token: str) -> bool:
-        """True if an address may take another signal now: contacts may know theirs, and nobody is to fill the inbox by it."""
+        """True if an address may take another signal now: contacts may know theirs, and nobody is to fill the inbox by
+        it.
+        """
         minute = int(self._clock.elapsed() // 60)
         with self._counting:
             if minute != self._minute:
@@ -165,7 +169,9 @@ class ProgramEndpoints:
             raise BadRequest("the API key is missing or wrong: send Authorization: Bearer KEY", 401)
 
     def _check(self, request: CheckStart | CheckSignal) -> Mapping[str, Any]:
-        """Refuse what the engine finds wrong. If the engine does not answer, the trace or a dead letter says it later."""
+        """Refuse what the engine finds wrong. If the engine does not answer, the trace or a dead letter
+        says it later.
+        """
         found = self._ask(request)
         for what, status in WRONG.items():
             if what in found:
@@ -222,7 +228,9 @@ def _refuse(constant: str) -> NoReturn:
 
 
 def _id(kind: str, fields: Mapping[str, Any], what: str, contact: str) -> str:
-    """The name of a start or a signal: the same for the same key, flow or signal, and contact, so that it happens once."""
+    """The name of a start or a signal: the same for the same key, flow or signal, and contact, so that it
+    happens once.
+    """
     key = request.headers.get("Idempotency-Key", fields.get("id"))
     if key is None:
         return f"{kind}{uuid4().hex}"

@@ -1,4 +1,6 @@
-"""The webhook, and ``/healthz``, ``/readyz`` and ``/metrics`` for monitors. Every answer is JSON or Prometheus' text."""
+"""The webhook, and ``/healthz``, ``/readyz`` and ``/metrics`` for monitors. Every answer is JSON or
+Prometheus' text.
+"""
 
 import json
 import logging
@@ -121,7 +123,7 @@ class WebhookEndpoint:
             )
 
     def _stale(self, write: PendingStatement, event: Envelope) -> Response:
-        """A rightly signed event that nobody has seen is lost if its sender does not stamp each try anew."""
+        """Reject a correctly signed event. A new one is lost if its sender does not stamp each try anew."""
         try:
             is_lost = self._inbox.is_lost(write)
         except InboxBusy:
@@ -133,8 +135,8 @@ class WebhookEndpoint:
     def _warn_of(self, event: Envelope) -> None:
         self.refused_as_stale += 1
         log.warning(
-            "refused event %s (%s): it is rightly signed and new, but its timestamp is more than %d seconds off; "
-            "%d such since the start. If the gateway's retries carry the first try's timestamp, or a clock is wrong, "
+            "refused event %s (%s): it is correctly signed and new, but its timestamp is more than %d seconds off; "
+            "so far since the start: %d. If the gateway's retries carry the first try's timestamp, or a clock is wrong, "
             "events are being lost: set this machine's clock, or raise BOT_WEBHOOK_TOLERANCE (up to 10800 seconds)",
             event.id,
             event.event or "unreadable",
@@ -151,7 +153,9 @@ INBOX = "/readyz/inbox"
 
 
 class MonitoringEndpoints:
-    """How the bot is. ``ask`` asks the engine, whose alarms and metrics are shown beside the web process's own."""
+    """The endpoints for monitors. ``ask`` asks the engine, whose alarms and metrics are shown beside the web process's
+    own.
+    """
 
     def __init__(self, inbox: InboxWriter, ask: Ask, alarms: Alarms, metrics: WebMetrics, clock: Clock) -> None:
         self._inbox = inbox
@@ -168,7 +172,9 @@ class MonitoringEndpoints:
         app.add_url_rule("/metrics", "metrics", OneAtATime(self.metrics, self._clock))
 
     def ready(self) -> Response:
-        """200 while an event can be kept and the engine of each shard answers; with the kinds of all alarms, whatever they are about."""
+        """200 while an event can be kept and the engine of each shard answers; with the kinds of all alarms, whatever
+        they are about.
+        """
         inbox = self.inbox()
         if inbox.status_code != 200:
             return inbox
@@ -190,7 +196,7 @@ class MonitoringEndpoints:
         return json_answer(200, "events are kept")
 
     def metrics(self) -> Response:
-        """What all processes count, in Prometheus' text format; not that of engines which are silent."""
+        """The counts of all processes, in Prometheus' text format, except those of silent engines."""
         engine = self._answer(AskMetrics())
         own = self._metrics.text(self._alarms.current(), engine is not None and not engine.get("silent"))
         return Response(own + (engine["text"] if engine else ""), 200, content_type=content_type())
@@ -213,8 +219,8 @@ WAIT_SECONDS = 3.0
 class OneAtATime:
     """A view that runs once at a time, so that no number of requests takes all threads.
 
-    A request that comes while it runs gets the last answer. If that is older than `FRESH_SECONDS`, the request waits for the new answer,
-    and gets a 503 if that takes longer than `WAIT_SECONDS`.
+    A request that comes while it runs gets the last answer. If that is older than `FRESH_SECONDS`, the request waits
+    for the new answer, and gets a 503 if that takes longer than `WAIT_SECONDS`.
     """
 
     def __init__(self, view: Callable[[], Response], clock: Clock) -> None:
@@ -260,7 +266,9 @@ RETRY_AFTER = "5"  # seconds
 
 
 class _Whole(Response):
-    """A response that is sent as it is. Flask's own derives headers from the request, which takes longer than the view."""
+    """A response that is sent as it is. Flask's own derives headers from the request, which takes longer
+    than the view.
+    """
 
     def __call__(self, environ: Environ, start_response: Callable[..., Any]) -> Iterable[bytes]:
         start_response(self.status, list(self.headers))

@@ -34,9 +34,10 @@ class WebService:
     """Serves the webhook of a store, and starts by programs, on a listening socket, until `stop`.
 
     ``begun`` says whether the engine has ever begun on these files: before, nothing is accepted. ``wake`` tells the
-    engines of these shards that there is something to read; ``ask`` asks it what an operator may ask, and raises a `BotError` where it
-    does not answer. Programs start flows and report signals with ``api_key``, or by ``addresses``. ``alarms`` are the web process's. Raises
-    `bot.store.files.StoreLocked`, and what `bot.store.integrity.check_pair` raises.
+    engines of these shards that there is something to read; ``ask`` asks it what an operator may ask, and raises a
+    `BotError` where it does not answer. Programs start flows and report signals with ``api_key``, or by ``addresses``.
+    ``alarms`` are the web process's. Raises `bot.store.files.StoreLocked`, and what `bot.store.integrity.check_pair`
+    raises.
     """
 
     def __init__(
@@ -76,8 +77,8 @@ class WebService:
         self._too_new: StoreTooNew | None = None
 
     def run(self) -> None:
-        """Serve until `stop`; requests that have arrived by then are answered. Raises `bot.store.files.StoreTooNew` when a
-        newer program has changed the tables so that this one cannot go on.
+        """Serve until `stop`; requests that have arrived by then are answered. Raises `bot.store.files.StoreTooNew`
+        when a newer program has changed the tables so that this one cannot go on.
         """
         keeper = threading.Thread(target=guard(self._keep_house), name="house")
         keeper.start()
@@ -91,7 +92,7 @@ class WebService:
 
     @property
     def database(self) -> Database:
-        """What events are written to."""
+        """The database to which events are written."""
         return self._inbox.database
 
     def stop(self) -> None:
@@ -136,7 +137,9 @@ class WebService:
 
 
 def _check(ask: Ask, request: CheckStart | CheckSignal) -> Answer:
-    """Return what the engine says of a program's request (see `bot.core.engine_requests`); nothing if it does not answer."""
+    """Return what the engine says of a program's request (see `bot.core.engine_requests`); nothing if it does not
+    answer.
+    """
     try:
         return ask(request)
     except BotError:
