@@ -1,7 +1,7 @@
-"""The requests to a running engine: what each is called, which fields it has, and which shards it concerns.
+"""All requests to a running engine: their fields, what they do, and which shards they concern.
 
-A request is a value. `as_json` and `read_request` write and read it for the local socket (`bot.server.local_socket`) and the table of
-requests (`bot.store.postgres_requests`)::
+A request is a value. `as_json` and `read_request` write and read it for the local socket (`bot.server.local_socket`)
+and the table of requests (`bot.store.postgres_requests`)::
 
     as_json(StopBroadcast("spring"))  ->  {"do": "stop", "by": "operator", "name": "spring"}
 
@@ -87,7 +87,7 @@ class ContactAct(Act):
 
 @immutable
 class AskStatus(EngineRequest):
-    """How many messages wait, what the limits leave, and the alarms; with ``ids``, also why these messages wait.
+    """The state of delivery, and the alarms; with ``ids``, also why these messages wait.
 
     Answers ``waiting``, ``in_flight``, ``left``, ``alarms``, and ``waits``: by id, with ``why``, and ``until`` when.
     """
@@ -101,7 +101,7 @@ class AskStatus(EngineRequest):
 
 @immutable
 class AskMetrics(EngineRequest):
-    """What the engine counts, as ``text`` in Prometheus' format."""
+    """The engine's metrics, as ``text`` in Prometheus' format."""
 
     do = "metrics"
     concerns = Shards.ALL
@@ -510,8 +510,8 @@ def _fields(do: str) -> Mapping[str, tuple[Any, bool]]:
 
 
 def _fits(value: object, annotation: Any) -> bool:
-    """True if a value read from JSON has the type of a field. The items of lists and objects are read by
-    who uses them.
+    """True if a value read from JSON has the type of a field. The items of lists and objects are checked where they are
+    used.
     """
     origin = get_origin(annotation)
     if origin is Annotated:

@@ -210,7 +210,7 @@ def violations(message: Message) -> list[str]:
 
 
 def fits(message: Message) -> bool:
-    """True if it is one of most messages: a text, or plain buttons, within all limits."""
+    """True for most messages: a text, or plain buttons, within all limits."""
     if isinstance(message, TextMessage):
         return len(message.body) <= TEXT_BODY and not message.body.isspace() and message.body != ""
     if not isinstance(message, Buttons) or message.header is not None or not 1 <= len(message.buttons) <= BUTTONS:

@@ -28,7 +28,7 @@ def is_this_machine(host: str) -> bool:
 
 
 def is_public(address: str) -> bool:
-    """True if an IP address is one of the Internet, and neither of a private network nor kept for special uses."""
+    """True if an IP address is on the Internet: neither in a private network nor reserved for special uses."""
     match ip_address(address):
         case IPv4Address() as ip:
             return not any(ip in network for network in _SPECIAL_4)

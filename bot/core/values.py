@@ -389,7 +389,7 @@ def _finite(number: float) -> float:
 
 
 def _encode_other(value: Any) -> Any:
-    """A subclass, such as Markup, is written as what it is one of."""
+    """Encode a value of a subclass, such as Markup, as its base class is encoded."""
     for kind in (tuple, datetime, date, time, timedelta, Decimal, Record, str):
         if isinstance(value, kind):
             return _ENCODE[kind](value)

@@ -53,9 +53,7 @@ class Folder:
 
     @property
     def is_named(self) -> bool:
-        """True if `bot.yml` can be read and its time zone is one; else `name` and `timezone` are what nobody has
-        written.
-        """
+        """True if `bot.yml` can be read and its time zone exists; else `name` and `timezone` are defaults."""
         zone = self.written("timezone")
         return self._bot_file is not None and (not isinstance(zone, Scalar) or zone.text == self.timezone.key)
 

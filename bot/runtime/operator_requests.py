@@ -70,7 +70,7 @@ from bot.store.trace_rows import OPERATOR
 def operate(batch: Batch, request: EngineRequest, take_back: TakeBack = set) -> Answer:
     """Do a request within a batch. Raises `RequestRefused`; nothing has been added then.
 
-    ``take_back`` keeps messages from those who send.
+    ``take_back`` takes messages back from delivery, before they are sent.
     """
     match request:
         case AskStatus() | AskMetrics():

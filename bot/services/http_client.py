@@ -297,7 +297,7 @@ class HttpClient:
         return self._reported(error)
 
     def _no_proxy(self) -> HttpError:
-        why = "the proxy that the environment names for it is none that is understood"
+        why = "the address of the proxy in the environment cannot be read"
         return self._reported(NotSent(f"no connection to {self._peer}: {why}", _HOW_TO_NAME_A_PROXY))
 
     def _reported(self, error: HttpError) -> HttpError:

@@ -281,7 +281,7 @@ def test_a_proxy_that_is_not_there_or_is_none_says_so(monkeypatch: pytest.Monkey
     for none in ("ftp://127.0.0.1:1080", "http://", "http://[", "http://x:99999"):
         monkeypatch.setenv("HTTPS_PROXY", none)
         what, advice = fault(f"https://{HOST}")
-        assert "is none that is understood" in what and "http://proxy.example:3128" in advice
+        assert "the proxy in the environment cannot be read" in what and "http://proxy.example:3128" in advice
 
 
 # What a contact can bend

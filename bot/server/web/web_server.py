@@ -5,7 +5,7 @@ asyncio reads sockets, httptools (the parser of Node.js) reads requests. The vie
 the loop itself: it must not wait for anything, but its answer may be sent later (`DEFERRED`). All other views run on a
 few threads. An answer is sent when it is whole: nothing is streamed.
 
-What a sender can do is limited. A request that does not arrive in time ends with its connection, and so does the
+Senders are limited. A request that does not arrive in time ends with its connection, and so does the
 slowest one when all places are taken. An oversized body is read to its end and thrown away, so that its sender gets the
 413 and not a reset. Where the length of a request can be read in two ways it is refused, and nothing after it is read,
 so that no second request hides in it. A stop answers what has arrived before it closes.
@@ -44,7 +44,7 @@ QUIET_SECONDS = 0.2  # how long a connection that is kept alive may use for a re
 DEFERRED = "bot.later"
 """A key in the environment of a view that runs in the loop. Its value is a function, ``send(app)``. A view that takes
 it out of the environment is answered later: by the WSGI app with which the function is called, once and in the loop's
-thread. What the view itself returns has to be a response as well, and is not sent.
+thread. The view itself has to return a response as well, which is not sent.
 """
 
 Environ = dict[str, Any]
