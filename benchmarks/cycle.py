@@ -25,6 +25,7 @@ from typing import Any
 
 from bot.core.alarms import Alarms
 from bot.core.clock import Clock, SystemClock
+from bot.core.engine_requests import EngineRequest
 from bot.core.values import time_text
 from bot.engine.advance import advance
 from bot.loading.folder import read_folder
@@ -34,7 +35,6 @@ from bot.runtime.batch import Batch, RequestRefused
 from bot.runtime.engine_input import EngineInput
 from bot.runtime.engine_loop import EngineCycle
 from bot.runtime.metrics import EngineMetrics
-from bot.runtime.operator_requests import Request
 from bot.runtime.sending import SendResult
 from bot.services.gateway import webhook_events
 from bot.store.commit import Commit
@@ -156,7 +156,7 @@ class EngineOn:
         )
         self.cycle.begin(self.delivery, Performers())
 
-    def take(self, request: Request | None = None) -> None:
+    def take(self, request: EngineRequest | None = None) -> None:
         """One cycle: the results of the messages of the last, a request, and all that is new in the inbox."""
         worked, answers = self.cycle.take(
             EngineInput(sent=self.delivery.results(), requests=[] if request is None else [request])

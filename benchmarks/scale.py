@@ -27,6 +27,7 @@ from benchmarks.charts import Chart, svg
 from benchmarks.checker import sources
 from benchmarks.cycle import Engine, Floor, append_bodies, conversation, written
 from bot.core.clock import MovableClock
+from bot.core.engine_requests import AddRecipients, AskStatus, StopBroadcast
 from bot.core.events import MessageReceived
 from bot.core.session import Session
 from bot.engine.advance import advance
@@ -193,9 +194,9 @@ def _reminding(folder: Path) -> Path:
     return bot
 
 
-def _adding(first: int, many: int) -> dict[str, object]:
+def _adding(first: int, many: int) -> AddRecipients:
     recipients = [{"contact": str(FIRST + number), "body": ["Ann"]} for number in range(first, first + many)]
-    return {"do": "broadcast", "name": "sale", "template": SALE, "recipients": recipients}
+    return AddRecipients("sale", recipients, SALE)
 
 
 def close(engine: Engine) -> None:
@@ -239,7 +240,7 @@ def measure_events(folder: Path, contacts: int, bot: Path | None = None, events:
             floors.append(_cpu(floor.take))
     found["CPU us"], found["floors"] = _micros(ours), _micros(ours) / _micros(floors)
     found["KB written"] = sum(sizes[WARM:]) / len(sizes[WARM:]) / AT_ONCE / 1024
-    found["status ms"] = min(_cpu(lambda: engine.cycle.question({"do": "status"})) for _ in range(3)) / 1e6
+    found["status ms"] = min(_cpu(lambda: engine.cycle.question(AskStatus())) for _ in range(3)) / 1e6
     found["MB"] = memory()
     found["MB of files"] = sum(file.stat().st_size for file in folder.glob("*.db*")) / 1e6
     close(engine)
@@ -332,7 +333,7 @@ def measure_broadcast(folder: Path, recipients: int) -> Figures:
     added = (_cpu(partial(engine.take, _adding(recipients + number, 1000))) for number in range(0, 5000, 1000))
     found["adding us"] = median(added) / 1000 / 1000
     begun = perf_counter()
-    engine.take({"do": "stop", "name": "sale"})
+    engine.take(StopBroadcast("sale"))
     found["stop s"] = perf_counter() - begun
     found["MB"] = memory()
     close(engine)

@@ -15,6 +15,7 @@ import pytest
 
 from bot.core.clock import MovableClock
 from bot.core.effects import AskModel
+from bot.core.engine_requests import EraseContact
 from bot.core.messages import Buttons, Choice, TemplateMessage, TextMessage
 from bot.core.session import Session
 from bot.loading.folder import read_folder
@@ -353,6 +354,6 @@ def test_a_sender_who_is_no_number_is_answered_where_that_is_wanted(tmp_path: Pa
         bot.settle()
         (refused, unknown) = sorted(bot.reader.dead_letters(), key=lambda letter: letter.what, reverse=True)
         assert "VALIDATION_INVALID_PHONE" in refused.reason and unknown.what == "event"
-        bot.engine.operate({"do": "erase", "contact": US})
+        bot.engine.operate(EraseContact(US))
         bot.settle()
         assert bot.reader.session(US) is None

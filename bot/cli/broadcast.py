@@ -4,7 +4,7 @@ import json
 import os
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from datetime import UTC, datetime, timedelta, tzinfo
 from pathlib import Path
 from time import sleep
@@ -29,6 +29,15 @@ from bot.cli.shared.operate import (
 )
 from bot.cli.shared.output import counted, echo_json
 from bot.cli.start import values_of
+from bot.core.engine_requests import (
+    AddRecipients,
+    AskStatus,
+    BeginCorrection,
+    CorrectRecipients,
+    EndCorrection,
+    ResumeBroadcast,
+    StopBroadcast,
+)
 from bot.core.errors import BotError
 from bot.core.text import parameter_line, printable
 from bot.language.source.wall_clock import duration_words
@@ -160,7 +169,7 @@ def command(
         _stop(folder, stopped)
         return
     if resumed is not None:
-        answer = operate(folder, {"do": "resume", "name": resumed, "by": user_name()})
+        answer = operate(folder, ResumeBroadcast(resumed, by=user_name()))
         then = f", {counted(answer['to_come'], 'contact')} at their time" if answer["to_come"] else ""
         click.echo(f"{counted(answer['resumed'], 'contact')} will get it now{then}.")
         follow(ctx, folder, resumed, wait)
@@ -281,7 +290,7 @@ def _begin(folder: Path | None, name: str, what: Mapping[str, Any], recipients: 
         click.echo(f"The broadcast already has {known}; nobody gets it twice.")
     if not yes:
         click.confirm("Send it?", abort=True)
-    request = {"do": "broadcast", "name": name, "by": user_name(), **what}
+    request = AddRecipients(name, (), by=user_name(), **what)
     total = _in_chunks(folder, request, recipients, {"added": 0, "known": 0, "differ": 0, "opted_out": 0})
     click.echo(f"{total['added']:,} added, {total['known']:,} known, {total['opted_out']:,} opted out.")
     if total["differ"]:
@@ -307,11 +316,11 @@ def _edit(
         click.echo(f"{counted(len(gone), 'contact')} who did not get it and are not in the file will not get it.")
     if not yes:
         click.confirm("Correct it?", abort=True)
-    begun = operate(folder, {"do": "edit", "name": name, **what})
-    request = {"do": "correct", "name": name, "edit": begun["edit"], "moved": moved}
+    begun = operate(folder, BeginCorrection(name, **what))
+    request = CorrectRecipients(name, begun["edit"], (), moved)
     kinds = ("corrected", "added", "had_it", "unknown", "opted_out")
     total = _in_chunks(folder, request, recipients, dict.fromkeys(kinds, 0))
-    total |= operate(folder, {"do": "end_edit", "name": name, "edit": begun["edit"]})
+    total |= operate(folder, EndCorrection(name, begun["edit"]))
     click.echo(", ".join(f"{number:,} {kind.replace('_', ' ')}" for kind, number in total.items()) + ".")
     if begun["in_flight"]:
         click.echo(
@@ -321,7 +330,7 @@ def _edit(
 
 
 def _stop(folder: Path | None, name: str) -> None:
-    answer = operate(folder, {"do": "stop", "name": name, "by": user_name()})
+    answer = operate(folder, StopBroadcast(name, by=user_name()))
     click.echo(f"{counted(answer['stopped'], 'contact')} will not get it.")
     if answer["in_flight"]:
         click.echo(f"{counted(answer['in_flight'], 'message')} may have been sent and cannot be withdrawn.")
@@ -400,11 +409,14 @@ def _in_words(duration: timedelta) -> str:
 
 
 def _in_chunks(
-    folder: Path | None, request: Mapping[str, Any], recipients: Sequence[Recipient], total: dict[str, int]
+    folder: Path | None,
+    request: AddRecipients | CorrectRecipients,
+    recipients: Sequence[Recipient],
+    total: dict[str, int],
 ) -> dict[str, int]:
     """Make a request for all recipients, in pieces that the server accepts. Returns the sum of its answers."""
     for chunk in _chunks(recipients):
-        answer = operate(folder, {**request, "recipients": chunk})
+        answer = operate(folder, replace(request, recipients=chunk))
         total = {key: number + int(answer[key]) for key, number in total.items()}
     return total
 
@@ -547,7 +559,7 @@ def _server(folder: Path | None) -> dict[str, Any] | None:
     from bot.server.local_socket import NotRunning, ask_engine
 
     try:
-        return ask_engine(store_of(folder)[1], {"do": "status"})
+        return ask_engine(store_of(folder)[1], AskStatus())
     except NotRunning:
         return None
 

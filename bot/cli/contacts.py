@@ -24,6 +24,7 @@ from bot.cli.shared.operate import (
     write_whole,
 )
 from bot.cli.shared.output import counted, echo_json
+from bot.core.engine_requests import EngineRequest, EraseContact, ListGatewayContacts, UpsertContact
 from bot.core.errors import BotError
 from bot.core.immutable import immutable
 from bot.core.text import guarded_cell, sender_id
@@ -179,7 +180,7 @@ def erase(contact: str, folder: Path | None, yes: bool) -> None:
     what = f"{counted(sum(map(len, rows.values())), 'row')} and {sent}"
     if not yes:
         click.confirm(f"Erase {what} of {contact} for good?", abort=True)
-    ask_or_do(store, {"do": "erase", "contact": contact}, _erase_here)
+    ask_or_do(store, EraseContact(contact), _erase_here)
     _wait_until_gone(store, contact)
     click.echo(f"{what} of {contact} are erased. The gateway's own contact and your backups are not touched.")
 
@@ -224,7 +225,7 @@ def _entry(row: CsvRow) -> ContactRow:
 
 def _all(ask: Ask) -> list[Contact]:
     """All contacts, each once. One that is added between two requests moves another to the next page."""
-    contacts: dict[str, Contact] = {contact["phone"]: contact for contact in pages(ask, "contacts")}
+    contacts: dict[str, Contact] = {contact["phone"]: contact for contact in pages(ask, ListGatewayContacts)}
     return list(contacts.values())
 
 
@@ -250,7 +251,7 @@ def _put(ask: Ask, changes: list[tuple[ContactRow, dict[str, Any]]]) -> list[tup
     with click.progressbar(changes, file=sys.stderr, show_pos=True) if on_screen else nullcontext(changes) as bar:
         try:
             for entry, contact in bar:
-                answer = ask({"call": "put_contact", **contact})
+                answer = ask(UpsertContact(**contact))
                 if "refused" in answer:
                     refused.append((entry, str(answer["refused"])))
                 done += 1
@@ -287,16 +288,14 @@ def _wait_until_gone(store: StoreAddress, contact: str) -> None:
             sleep(LOOK_SECONDS)
 
 
-def _erase_here(store: StoreAddress, request: dict[str, Any]) -> dict[str, Any]:
-    """Erase a contact from both parts of a store or a shard, the log first.
-
-    If this is interrupted, the command can be run again.
-    """
+def _erase_here(store: StoreAddress, request: EngineRequest) -> dict[str, Any]:
+    """Erase a contact from both parts of a store or a shard, the log first. If this is interrupted, the command can be run again."""
     from bot.core.clock import SystemClock
     from bot.store.engine_store import EngineStore
     from bot.store.inbox import InboxReader, InboxWriter
 
-    clock, contact = SystemClock(), request["contact"]
+    assert isinstance(request, EraseContact)
+    clock, contact = SystemClock(), request.contact
     with (
         closing(EngineStore(store)) as engine,
         closing(InboxWriter(store, clock)) as inbox,

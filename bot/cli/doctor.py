@@ -17,6 +17,7 @@ import click
 
 from bot.cli.shared.operate import bot_argument, bot_as_served, env_file, load_env, reach_gateway, refuse_together
 from bot.cli.shared.output import counted, echo_json, path_from_here, styled
+from bot.core.engine_requests import AskStatus
 from bot.loading.folder import Folder, find_bot, read_folder
 from bot.settings import BadSettings, ModelService, Settings, missing_secrets, read_settings, read_store, short_secrets
 from bot.settings.setting_values import OBJECTS
@@ -83,7 +84,7 @@ def _server(bot: Folder) -> Iterator["CheckResult"]:
     from bot.server.shard_requests import silent_in_words
 
     try:
-        status = local_socket.ask(read_store(bot.path, os.environ, bot.settings()), {"do": "status"}, SECONDS)
+        status = local_socket.ask(read_store(bot.path, os.environ, bot.settings()), AskStatus(), SECONDS)
     except local_socket.NotRunning as error:
         yield fail("server", str(error), "`bot serve`")
     else:

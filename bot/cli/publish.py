@@ -115,7 +115,7 @@ def publish(store: StoreAddress, files: Folder | None, newest: "PublishedVersion
     from bot.store.published_versions import add_version, publish_request
 
     after, by = 0 if newest is None else newest.number, user_name()
-    request = publish_request(files, note, after=after) | {"by": by}
+    request = publish_request(files, note, after=after, by=by)
     try:
         number = ask_server(store, request, COMMAND_SECONDS)["version"]
         at = "served now" if files is not None else "served now: each server follows the files of its own folder"

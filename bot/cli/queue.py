@@ -10,6 +10,7 @@ import click
 
 from bot.cli.shared.operate import NUMBER, ask_server, bot_option, open_store, operate, store_of
 from bot.cli.shared.output import counted, echo_json, local_time, styled
+from bot.core.engine_requests import AskStatus, DropDeadLetters, RetryDeadLetters
 from bot.core.errors import BotError
 from bot.core.text import printable
 from bot.server.shard_requests import why_it_waits
@@ -88,10 +89,10 @@ def command(
             )
     if letters and not yes and (every or action == "drop"):
         click.confirm(QUESTIONS[action].format(counted(len(letters), THINGS[action])), abort=True, err=True)
-    end = partial(end_dead_letters, partial(operate, folder), action)
-    answer = end(letters)
+    end = partial(end_dead_letters, partial(operate, folder))
+    answer = end(RetryDeadLetters(letters) if action == "retry" else DropDeadLetters(letters))
     if (unclear := [*answer["same_key"], *answer["may_double"]]) and _is_to_be_repeated(answer, yes=yes):
-        again = end(unclear, sure=True)
+        again = end(RetryDeadLetters(unclear, sure=True))
         answer = {key: again[key] if key in UNCLEAR else found + again[key] for key, found in answer.items()}
     missing = [] if every else answer["missing"]  # of all dead letters, some may have been handled by another command
     if as_json:
@@ -175,7 +176,7 @@ class _Server(NamedTuple):
 def _ask_server(folder: Path | None, ids: list[int]) -> _Server:
     store = store_of(folder)[1]
     try:
-        status = ask_server(store, {"do": "status", "ids": ids})
+        status = ask_server(store, AskStatus(ids))
         return _Server(store, True, status["alarms"], status["waits"], status.get("silent", ()))
     except BotError:  # none runs, or it is just starting or stopping
         return _Server(store, False)

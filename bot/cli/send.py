@@ -8,6 +8,7 @@ import click
 from bot.cli.shared.csv_rows import header
 from bot.cli.shared.operate import bot_option, open_store, operate, phone, store_of
 from bot.cli.shared.output import echo_json
+from bot.core.engine_requests import SendMessage
 from bot.store.database import shard_of
 
 PATIENCE = 20.0  # seconds
@@ -63,12 +64,17 @@ def command(
         raise click.UsageError(
             "--body and --header are parameters of a template: add --template NAME in place of the text"
         )
-    request = {"do": "send", "contact": phone(contact), "by": "bot send"}
     if template is None:
-        answer = operate(folder, {**request, "text": text})
+        request = SendMessage(phone(contact), text, by="bot send")
     else:
-        filled = {"name": template, "language": language, "body": list(body)}
-        answer = operate(folder, {**request, "template": filled | ({"header": header(head)} if head else {})})
+        filled = {
+            "name": template,
+            "language": language,
+            "body": list(body),
+            **({"header": header(head)} if head else {}),
+        }
+        request = SendMessage(phone(contact), template=filled, by="bot send")
+    answer = operate(folder, request)
     outcome, detail = _outcome(folder, answer["contact"], answer["id"])
     lost = outcome in ("failed", "unknown")
     if as_json:

@@ -6,6 +6,7 @@ import click
 
 from bot.cli.shared.operate import NUMBER, CommandRefused, bot_option, number, open_store, operate
 from bot.cli.shared.output import counted, echo_json, local_time
+from bot.core.engine_requests import ResetContact
 
 RESET = "reset"
 
@@ -33,7 +34,7 @@ def command(words: tuple[str, ...], folder: Path | None, limit: int, after: str,
         case ():
             _list(folder, after, limit, as_json)
         case ("reset", contact):
-            answer = operate(folder, {"do": RESET, "contact": number(contact), "by": "bot sessions"})
+            answer = operate(folder, ResetContact(number(contact), by="bot sessions"))
             if as_json:
                 echo_json(answer)
             else:

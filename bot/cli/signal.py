@@ -7,6 +7,7 @@ import click
 from bot.cli.shared.operate import CommandRefused, bot_option, open_store, operate, phone
 from bot.cli.shared.output import echo_json
 from bot.cli.start import data_option, values_of
+from bot.core.engine_requests import ReportSignal
 
 OUTCOMES = {  # those of `bot.runtime.operator_requests`
     "heard": "The conversation of {contact} has received {signal}.",
@@ -37,8 +38,7 @@ def command(
     with open_store(folder) as store:
         if not store.keeps(contact):
             raise CommandRefused(f"{contact} is not known to this bot (`bot sessions` lists who is)")
-    request = {"do": "signal", "name": name, "contact": contact, "data": values_of(data), "by": "bot signal"}
-    answer = operate(folder, request)
+    answer = operate(folder, ReportSignal(contact, name, values_of(data), by="bot signal"))
     done = answer["outcome"] in ("heard", "waits")
     if as_json:
         echo_json(answer)

@@ -8,6 +8,7 @@ import click
 
 from bot.cli.shared.operate import bot_option, operate, phone
 from bot.cli.shared.output import echo_json
+from bot.core.engine_requests import StartFlow
 from bot.core.session import BUSY
 from bot.core.text import head
 
@@ -61,8 +62,7 @@ def command(
 
     Exit code 0: it was started, waits, or was skipped (also because of an opt-out). 1: it could not be started.
     """
-    request = {"do": "start", "flow": flow.removeprefix("/"), "contact": phone(contact), "data": values_of(data)}
-    answer = operate(folder, {**request, "busy": busy, "by": "bot start"})
+    answer = operate(folder, StartFlow(phone(contact), flow.removeprefix("/"), values_of(data), busy, by="bot start"))
     failed = answer["outcome"] == "failed"
     if as_json:
         echo_json(answer)

@@ -8,6 +8,7 @@ import click
 
 from bot.cli.shared.operate import Ask, bot_option, pages, reach_gateway, served_bot, store_of
 from bot.cli.shared.output import counted, echo_json, path_from_here, styled
+from bot.core.engine_requests import ListChatTemplates, ListTemplates
 
 if TYPE_CHECKING:
     from bot.runtime.template_check import TemplateMisfit
@@ -54,7 +55,7 @@ def command(ctx: click.Context, check: bool, folder: Path | None, as_json: bool)
 def both_lists(ask: Ask) -> list[Item]:
     """The channel's templates, then those that only the paged list contains, which shows no status."""
     listed: dict[tuple[str, str], Item] = {}
-    for item in (*ask({"call": "templates"})["items"], *pages(ask, "chat_templates")):
+    for item in (*ask(ListTemplates())["items"], *pages(ask, ListChatTemplates)):
         listed.setdefault((item["name"], item["language"]), item)
     return list(listed.values())
 

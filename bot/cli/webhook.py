@@ -13,8 +13,9 @@ from urllib.parse import urlsplit
 import click
 from dotenv import dotenv_values, set_key
 
-from bot.cli.shared.operate import Answer, CommandRefused, bot_option, env_file, gateway, store_of, write_whole
+from bot.cli.shared.operate import CommandRefused, bot_option, env_file, gateway, store_of, write_whole
 from bot.cli.shared.output import counted, echo_json, local_time, styled
+from bot.core.engine_requests import Answer, RegisterWebhook
 from bot.core.errors import BotError
 from bot.core.events import EVENTS
 from bot.services.gateway.gateway_account import SECRET
@@ -79,8 +80,7 @@ def register(
         write_setting(file, VARIABLE, _in_front(secret, known))
     parts = urlsplit(url)
     address = url if parts.path not in ("", "/") else f"https://{parts.netloc}{known.path}"
-    request = {"call": "register_webhook", "name": name or bot.name, "url": address, "events": events}
-    registered = _registered(folder, request if secret is None else {**request, "secret": secret}, file)
+    registered = _registered(folder, RegisterWebhook(name or bot.name, address, events, secret), file)
     if as_json:
         echo_json(registered)
     else:
@@ -95,9 +95,9 @@ def register(
         click.echo(line, err=True)
 
 
-def _registered(folder: Path | None, request: dict[str, Any], file: Path | None) -> Answer:
+def _registered(folder: Path | None, command: RegisterWebhook, file: Path | None) -> Answer:
     try:
-        return gateway(folder, request)
+        return gateway(folder, command)
     except BotError as error:
         kept = f"\n{file} contains the new secret, which does no harm" if file is not None else ""
         raise CommandRefused(f"{error}{kept}") from error

@@ -1,4 +1,5 @@
-"""The one clock, and what waits for it. Every part that needs the time is given one; tests and `bot chat` give one that they move.
+"""The one clock, and what waits for it. Every part that needs the time is given one; tests and `bot chat` give one that
+they move.
 
 It tells two things: what time it is, which may be set back or forward while the bot runs, and how long something takes,
 which is never measured by the time of day (see docs/architecture.md, "Time").
@@ -100,7 +101,9 @@ class MovableClock:
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """Let the clock stand still meanwhile, also a running one; it can be moved. May be nested, and used from many threads."""
+        """Let the clock stand still meanwhile, also a running one; it can be moved. May be nested, and used from many
+        threads.
+        """
         with self._lock:
             self._holds += 1
             self._passed, runs = self._all_passed(), self._running_since is not None
@@ -176,8 +179,9 @@ class ClockJumps:
 class ExpiryTime:
     """The time by which things are too late. Safe to use from many threads.
 
-    It follows a clock that is set back at once, and one that is set forward after a day: a mistake must not let everything
-    expire that waits. What expires too late costs a request that the gateway refuses; too early, a message.
+    If the clock is set back, it follows at once; if the clock is set forward, after a day: a mistake must not let
+    everything expire that waits. Something that expires too late costs a request that the gateway refuses; too early, a
+    message.
     """
 
     def __init__(self, clock: Clock) -> None:
@@ -202,7 +206,7 @@ class ExpiryTime:
 
 
 def deadline_of(clock: Clock, time: datetime) -> float:
-    """When `Clock.elapsed` will be at that time, unless the clock is set."""
+    """The value of `Clock.elapsed` at that time, unless the clock is set."""
     return clock.elapsed() + (time - clock.now()).total_seconds()
 
 
@@ -218,10 +222,11 @@ def to_microseconds(deadline: float) -> float:
 
 
 class Timekeeper:
-    """A thread that calls ``look`` when its time comes. ``look`` returns when that is next; None: only when `look_at` says so.
+    """A thread that calls ``look`` when its time comes. ``look`` returns when that is next; None: only when `look_at`
+    says so.
 
-    It is started when the first time is named. ``lock`` is its owner's, and free while ``look`` is called. Times are those of
-    `Clock.elapsed`.
+    It is started when the first time is named. ``lock`` is its owner's, and free while ``look`` is called. Times are
+    those of `Clock.elapsed`.
     """
 
     def __init__(self, clock: Clock, lock: threading.Lock, look: Callable[[], float | None], name: str) -> None:
@@ -262,7 +267,9 @@ class Timekeeper:
 
 
 class DelayQueue(Generic[T]):
-    """Items that are ready, in the order in which they became so, and items that are ready later. Times are `Clock.elapsed`'s."""
+    """Items that are ready, in the order in which they became so, and items that are ready later. Times are
+    `Clock.elapsed`'s.
+    """
 
     def __init__(self) -> None:
         self.ready: deque[T] = deque()
@@ -288,12 +295,14 @@ class DelayQueue(Generic[T]):
             self.ready.append(heapq.heappop(self._later)[2])
 
     def next_due(self) -> float | None:
-        """When the first of the later items is due."""
+        """The time at which the first of the later items is due; None if there is none."""
         return self._later[0][0] if self._later else None
 
 
 def backoff(attempts: int, random: Random) -> float:
-    """The seconds to wait after so many attempts: 1, 2, 4 ... `LONGEST_BACKOFF`, spread, so that not all come back at once."""
+    """The seconds to wait after so many attempts: 1, 2, 4 ... `LONGEST_BACKOFF`, spread, so that not all come back at
+    once.
+    """
     seconds = min(2.0 ** min(max(attempts - 1, 0), 10), LONGEST_BACKOFF)
     return to_microseconds(seconds * random.uniform(1.0, _SPREAD))
 

@@ -1,4 +1,6 @@
-"""Masks what tells who a contact is in a text that others read: in the log, and on pages for those who may not know it."""
+"""Masks phone numbers, e-mail addresses and quoted words of contacts: in the log, and on pages for users who may not
+read them.
+"""
 
 import re
 

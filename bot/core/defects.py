@@ -1,8 +1,9 @@
 """Defects: exceptions that nobody foresaw, in a thread or a callback of ours.
 
-A process that has lost one of its threads goes on half alive: it answers, and keeps or sends nothing. So all that a thread does goes
-through `guard`: what it raises is logged, is noted for the alarms of all processes, and ends the process. The supervisor starts it again,
-with all that is durable. In a process that is not the supervisor's (`bot chat`, a test), nothing is ended, and Python prints the exception.
+A process that has lost one of its threads goes on half alive: it answers, and keeps or sends nothing. So all that a
+thread does goes through `guard`: what it raises is logged, is noted for the alarms of all processes, and ends the
+process. The supervisor starts it again, with all that is durable. In a process that is not the supervisor's (`bot
+chat`, a test), nothing is ended, and Python prints the exception.
 
 The words of an exception may be a contact's, so the log has its kind and its place alone.
 """
@@ -31,8 +32,8 @@ log = logging.getLogger("bot.core.defects")
 
 @immutable
 class Defect:
-    """The last defect: the process and the thread that it was in, its kind and place, when it was, and how many there were in a row,
-    less than an hour apart.
+    """The last defect: the process and the thread that it was in, its kind and place, when it was, and how many there
+    were in a row, less than an hour apart.
     """
 
     process: str
@@ -43,7 +44,7 @@ class Defect:
 
 
 class _Handler:
-    """What this process does about a defect: Python prints it, until the process is to `serve`."""
+    """The reaction of this process to a defect: Python prints it, until the process is to `serve`."""
 
     def __init__(self) -> None:
         self._process = "bot"
@@ -85,7 +86,8 @@ HANDLER = _Handler()
 def guard(run: Callable[Given, object], *, ends_process: bool = True) -> Callable[Given, None]:
     """The same function, for a thread of its own: a defect in it ends the process.
 
-    Without ``ends_process`` it ends only the thread. This is for a thread that serves one request, whose end concerns no other.
+    Without ``ends_process`` it ends only the thread. This is for a thread that serves one request, whose end concerns
+    no other.
     """
 
     @functools.wraps(run)
@@ -99,7 +101,9 @@ def guard(run: Callable[Given, object], *, ends_process: bool = True) -> Callabl
 
 
 def found(defect: BaseException, thread: str, *, ends_process: bool = True) -> None:
-    """Log and note a defect that was caught in a thread, and end the process, unless it costs no more than what was being done."""
+    """Log and note a defect that was caught in a thread, and end the process, unless it costs no more than what was
+    being done.
+    """
     place = place_of(defect)
     log.critical('a defect in "%s", %s: please report this line', thread, place)
     HANDLER.note(thread, place)

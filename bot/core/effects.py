@@ -32,7 +32,7 @@ class Send:
 class Call:
     """Call a Python handler. ``within`` is in seconds; ``tries`` is how often an undeclared error is retried.
 
-    Of a result that is longer than ``most`` characters as a text, only the beginning of that text is kept; None: all of it.
+    A result that is longer than ``most`` characters as a text is cut there; None: it is kept whole.
     """
 
     handler: str
@@ -45,7 +45,9 @@ class Call:
 @stored
 @immutable
 class PutContact:
-    """Change the contact at the gateway. ``tags`` are all that it is to have there; a name or email that is None stays as it is."""
+    """Change the contact at the gateway. ``tags`` are all that it is to have there; a name or email that is None stays
+    as it is.
+    """
 
     name: str | None
     email: str | None
@@ -65,8 +67,9 @@ class ReadContact:
 class ListContacts:
     """Read a page of the gateway's list of contacts, for all who wait for that (`bot.runtime.contact_list`).
 
-    ``step`` counts the pages that were read, ``last`` is the number of the last one, if the gateway says how many there are.
-    ``began_by`` is the event that first needed the list, ``first`` the gateway's id of the first contact of the page before.
+    ``step`` counts the pages that were read, ``last`` is the number of the last one, if the gateway says how many there
+    are. ``began_by`` is the event that first needed the list, ``first`` the gateway's id of the first contact of the
+    page before.
     """
 
     began_by: str
@@ -76,7 +79,9 @@ class ListContacts:
 
     @property
     def page(self) -> int:
-        """The page to read: the first one, the last one, then all from the second one on. Somebody new is on one of these ends."""
+        """The page to read: the first one, the last one, then all from the second one on. Somebody new is on one of
+        these ends.
+        """
         if self.skips:
             assert self.last is not None
             return self.last
@@ -110,8 +115,8 @@ class Fetch:
 @stored
 @immutable
 class TokenBudget:
-    """How many tokens may be used up: by the contact in this turn, which began at ``since``; and since midnight (UTC) by
-    the contact, and by all together. None: no bound.
+    """How many tokens may be used up: by the contact in this turn, which began at ``since``; and since midnight (UTC)
+    by the contact, and by all together. None: no bound.
     """
 
     contact: int | None = None
@@ -125,11 +130,11 @@ class TokenBudget:
 class AskModel:
     """Ask a model to go on with a conversation (spec: Chat request).
 
-    ``messages`` and ``tools`` are in the wire form; ``history`` of the messages, behind the first, are of earlier turns,
-    and are left out where the whole is too long for the model. Passages of the documents ``facts`` that match ``query`` are
-    added to the first message. ``paragraphs`` is how many are reported as each is complete, before the end.
-    ``heard`` names the handler that judges the messages ``fresh`` before the model gets any of them, ``said`` the one that
-    judges each text of the model's and what it gives to tools.
+    ``messages`` and ``tools`` are in the wire form; ``history`` of the messages, behind the first, are of earlier
+    turns, and are left out where the whole is too long for the model. Passages of the documents ``facts`` that match
+    ``query`` are added to the first message. ``paragraphs`` is how many are reported as each is complete, before the
+    end. ``heard`` names the handler that judges the messages ``fresh`` before the model gets any of them, ``said`` the
+    one that judges each text of the model's and what it gives to tools.
     """
 
     messages: tuple[dict[str, Any], ...]
@@ -156,11 +161,12 @@ class AskModel:
 class HttpRequest:
     """Send an HTTP request. ``address`` is ``https://...``, or ``crm:/orders/17``: a path of a service of `bot.yml`.
 
-    What the service adds, its base address and its secrets, is known only to those who send it. ``seconds`` is the
-    time for one try; ``within`` is how long it is waited for. An answer may be ``cache`` seconds old. With ``files``, by
-    their names in the form that is the body, it is sent as ``multipart/form-data``.
-    It ends as ``done``, as a status (``404``) or as ``timeout``, ``unreachable``, ``too_large`` or ``mismatch``; where
-    there is an answer, the value is ``{"status": 200, "answer": ...}``.
+    Only the sender knows what the service adds: its base address and its secrets. ``seconds`` is the time for one try;
+    ``within`` is how long it is waited for. An answer may be ``cache`` seconds old. With ``files``, by their names in
+    the form that is the body, it is sent as ``multipart/form-data``.
+    It ends as ``done``, as a status (``404``) or as
+    ``timeout``, ``unreachable``, ``too_large`` or ``mismatch``; where there is an answer, the value is ``{"status":
+    200, "answer": ...}``.
     """
 
     method: str
@@ -177,7 +183,8 @@ class HttpRequest:
 @stored
 @immutable
 class Transcribe:
-    """Have a voice note written down: it is fetched, and ``by`` gets the file where it has a `Media` whose ``file`` is empty.
+    """Have a voice note written down: it is fetched, and ``by`` gets the file where it has a `Media` whose ``file`` is
+    empty.
 
     The file is deleted afterwards. It ends as ``by`` does, or as ``TooLarge``, ``WrongType`` or ``NotFetched``.
     ``within`` is in seconds, for all of one try.
@@ -211,7 +218,9 @@ class RunHook:
 @stored
 @immutable
 class Publish:
-    """Deliver an event to the address under ``events_to`` of `bot.yml`. No step waits for it. ``at`` is when it happened."""
+    """Deliver an event to the address under ``events_to`` of `bot.yml`. No step waits for it. ``at`` is when it
+    happened.
+    """
 
     within: ClassVar[float] = 20.0
     tries: ClassVar[int] = 1  # a failed delivery is a row that is due later
@@ -225,6 +234,6 @@ Performed = Call | Fetch | AskModel | HttpRequest | Transcribe | RunHook | Publi
 """The effects that performers carry out, outside of turns."""
 
 ToSend = Send | PutContact | ListContacts
-"""What goes to the gateway: the effects of the outbox's rows."""
+"""The effects that go to the gateway: those of the outbox's rows."""
 
 Effect = Send | PutContact | ReadContact | Performed | EmitEvent

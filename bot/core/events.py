@@ -28,7 +28,7 @@ MESSAGE_KINDS = ("text", "image", "audio", "video", "document", "location", "sti
 
 @immutable
 class ContactEvent:
-    """What every event has: ``id`` is unique for ever and names the turn; ``at`` is the turn's time (aware, UTC)."""
+    """The base of all events: ``id`` is unique for ever and names the turn; ``at`` is the turn's time (aware, UTC)."""
 
     id: str
     contact: str
@@ -103,11 +103,11 @@ UNSENT = ("refused", "failed", "unknown")
 class SendEnded(ContactEvent):
     """A message that somebody waits for, or that did not go as planned.
 
-    ``outcome``: ``sent``; ``replaced`` (the window was closed, its template went instead); ``covered`` (the
-    window was closed, and a template went since the contact's newest message); ``over_share`` (it was not sent, like one
-    before it that has failed: too much has been sent to the contact); ``refused`` (by the gateway, or by the platform
-    after the gateway took it); ``failed`` (it was given up for another reason); ``unknown`` (nobody can tell whether it
-    was sent). ``message`` is the one that was refused.
+    ``outcome``: ``sent``; ``replaced`` (the window was closed, its template went instead); ``covered`` (the window was
+    closed, and a template went since the contact's newest message); ``over_share`` (it was not sent, like one before it
+    that has failed: too much has been sent to the contact); ``refused`` (by the gateway, or by the platform after the
+    gateway took it); ``failed`` (it was given up for another reason); ``unknown`` (nobody can tell whether it was
+    sent). ``message`` is the one that was refused.
     """
 
     effect: str
@@ -149,11 +149,12 @@ LISTED = "contact.listed"
 @stored
 @immutable
 class ContactChanged(ContactEvent):
-    """The gateway made or changed the contact (``contact.created``, ``contact.updated``), or its list was read (`LISTED`).
+    """The gateway made or changed the contact (``contact.created``, ``contact.updated``), or its list was read
+    (`LISTED`).
 
-    A field is None if the event does not have it, or the contact has no such value. ``described``: the event has the tags, and the name or
-    that the contact has no name.
-    ``alias`` is the contact by the gateway's own id (`by_id`), under which a later event may name it.
+    A field is None if the event does not have it, or the contact has no such value. ``described``: the event has the
+    tags, and the name or that the contact has no name. ``alias`` is the contact by the gateway's own id (`by_id`),
+    under which a later event may name it.
     """
 
     event: str
@@ -176,8 +177,8 @@ class ConversationOpened(ContactEvent):
 @stored
 @immutable
 class ConversationAssigned(ContactEvent):
-    """An agent has taken the conversation, at the gateway (``conversation.assigned``) or here. The bot is silent until it is
-    resolved. ``occurred_at`` is when, as the gateway says.
+    """An agent has taken the conversation, at the gateway (``conversation.assigned``) or here. The bot is silent until
+    it is resolved. ``occurred_at`` is when, as the gateway says.
     """
 
     conversation: str | None = None
@@ -189,7 +190,7 @@ class ConversationAssigned(ContactEvent):
 @stored
 @immutable
 class StatusReported(ContactEvent):
-    """What became of a message: ``message.sent``, ``.delivered``, ``.read``, ``.failed``.
+    """The status of a message: ``message.sent``, ``.delivered``, ``.read``, ``.failed``.
 
     ``messages`` are the names that the gateway gave; ``contact`` is ``""`` where only the message is named.
     """
@@ -200,8 +201,8 @@ class StatusReported(ContactEvent):
 
 
 STARTS, SIGNALS, MOVED = WRITTEN_HERE = "start:", "signal:", "moved:"
-"""How the ids of events begin in the inbox that the bot writes itself: what programs ask for, and what another shard has forwarded. No
-event of the gateway's does.
+"""The prefixes of ids of events that the bot itself writes to the inbox: requests of programs, and events that another
+shard has forwarded. No id of the gateway's begins with them.
 """
 
 
@@ -238,7 +239,9 @@ class SignalReceived(ContactEvent):
 @stored
 @immutable
 class ValuesSet(ContactEvent):
-    """An operator sets variables of a flow that the contact is in, or those with `keep`. ``flow`` None: the active flow."""
+    """An operator sets variables of a flow that the contact is in, or those with `keep`. ``flow`` None: the active
+    flow.
+    """
 
     values: dict[str, Any]
     flow: str | None = None
@@ -275,8 +278,8 @@ Event = (
 @stored
 @immutable
 class Forwarded:
-    """An event in the log of a shard that another shard has found to be this one's. Its contact is ``""`` where only the message or the
-    conversation is named.
+    """An event in the log of a shard that another shard has found to be this one's. Its contact is ``""`` where only
+    the message or the conversation is named.
 
     ``hops`` and ``caused`` count the starts and signals that led to it, and those that followed the first event of all.
     """

@@ -1,13 +1,14 @@
-"""The type of a file by its content: the types that the gateway takes (spec: "POST send-message"), and what phones record.
+"""The type of a file by its content: the types that the gateway takes (spec: "POST send-message"), and what phones
+record.
 
-Of ten types, ours are the magic numbers: of two kept libraries one knew neither wide-band AMR nor half of MP4's brands,
-the other did not tell DOCX from XLSX, and neither recognises plain text or a large DOCX.
+The magic numbers of ten types are written here. Of the two libraries that are maintained, one knew neither wide-band
+AMR nor half of MP4's brands, the other did not tell DOCX from XLSX, and neither recognises plain text or a large DOCX.
 """
 
 from bot.core.immutable import immutable
 
 END = 64 << 10
-"""How many bytes of a file's beginning and of its end tell its type."""
+"""The number of bytes at the beginning and at the end of a file that tell its type."""
 
 _OFFICE = b"[Content_Types].xml"
 _WHITESPACE = b"\t\n\f\r"
@@ -63,7 +64,7 @@ _BEGINNINGS = (
 
 
 def type_of(start: bytes, end: bytes, kind: str = "") -> FileType | None:
-    """The type of a file whose first and last `END` bytes these are; None where it is none of `FILE_TYPES`.
+    """The type of a file whose first and last `END` bytes these are; None if `FILE_TYPES` has no such type.
 
     ``kind`` is what its sender says that it is: a recording in MPEG-4 may have the brand of a video.
     """

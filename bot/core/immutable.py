@@ -23,8 +23,8 @@ def immutable(
     """Make a dataclass with slots whose fields are never assigned: mypy sees to that, as with ``frozen=True``.
 
     At run time nothing does, because an object of a frozen dataclass takes six times as long to make. The standard
-    library's decorator would also look at each field and compile nine functions for each class as it is imported, which was
-    a seventh of the start: here that is done for a class when its first object is made or its fields are asked for.
+    library's decorator would also look at each field and compile nine functions for each class as it is imported, which
+    was a seventh of the start: here that is done for a class when its first object is made or its fields are asked for.
     """
 
     methods = _METHODS | (_EQUALITY | {"__hash__": _hash} if eq else {}) | (_ORDER if order else {})
@@ -155,7 +155,7 @@ def _repr(cls: type) -> Method:
 
 
 def _values(cls: type) -> Callable[[Any], Any]:
-    """What the objects of a class are compared by."""
+    """The function that gets from an object what it is compared by."""
     names = [field.name for field in dataclasses.fields(cls) if field.compare]
     return attrgetter(*names) if len(names) > 1 else lambda self: tuple(getattr(self, name) for name in names)
 

@@ -131,8 +131,8 @@ class ListMessage:
 class TemplateMessage:
     """An approved template with its parameters.
 
-    ``header`` and each of ``body`` and ``url_buttons`` are parameter objects as the gateway's
-    specification has them (``{"type": "text", "text": ...}``; ``{}`` for a header without any); ``replies`` are the payloads of its quick
+    ``header`` and each of ``body`` and ``url_buttons`` are parameter objects as the gateway's specification has them
+    (``{"type": "text", "text": ...}``; ``{}`` for a header without any); ``replies`` are the payloads of its quick
     reply buttons, in order, at the places that ``url_buttons`` leave.
     """
 
@@ -148,7 +148,7 @@ Message = TextMessage | MediaMessage | LocationMessage | Buttons | LinkButton | 
 
 
 def in_plain_text(message: Message | None) -> str:
-    """What a message with buttons, a list or a link says, without them; empty for any other message.
+    """The text of a message with buttons, a list or a link, with these as lines; empty for any other message.
 
     ``Buttons("Go on?", (yes, no))  -> "Go on?\\n\\n• Yes\\n• No"``
     """
@@ -164,7 +164,7 @@ def in_plain_text(message: Message | None) -> str:
 
 
 def in_words(message: Message) -> str:
-    """What a message says, without its choices; what is no text stands in brackets.
+    """The text of a message without its choices; a part that is no text stands in brackets.
 
     ``MediaMessage("image", "https://cafe.example/a.jpg", "Our cake")  -> "(an image) Our cake"``
     """
@@ -189,9 +189,9 @@ def _lines(header: str | None, body: str, lines: list[str], footer: str | None) 
 
 
 def wrong_suffix(kind: str, link: str) -> str | None:
-    """What a media address ends in, where that is a type that the gateway does not take for this kind.
+    """The ending of a media address if it is a type that the gateway does not take for this kind; else None.
 
-    An address without an ending, or with one that says nothing, may be right: None.
+    An address without an ending, or with one that says nothing, may be right.
     """
     path = link.partition("#")[0].partition("?")[0].partition("://")[2].partition("/")[2]
     name = path.rpartition("/")[2]
@@ -210,7 +210,7 @@ def violations(message: Message) -> list[str]:
 
 
 def fits(message: Message) -> bool:
-    """True if it is one of most messages: a text, or plain buttons, within all limits."""
+    """True for most messages: a text, or plain buttons, within all limits."""
     if isinstance(message, TextMessage):
         return len(message.body) <= TEXT_BODY and not message.body.isspace() and message.body != ""
     if not isinstance(message, Buttons) or message.header is not None or not 1 <= len(message.buttons) <= BUTTONS:

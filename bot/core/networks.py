@@ -28,7 +28,7 @@ def is_this_machine(host: str) -> bool:
 
 
 def is_public(address: str) -> bool:
-    """True if an IP address is one of the Internet, and neither of a private network nor kept for special uses."""
+    """True if an IP address is on the Internet: neither in a private network nor reserved for special uses."""
     match ip_address(address):
         case IPv4Address() as ip:
             return not any(ip in network for network in _SPECIAL_4)
@@ -37,7 +37,9 @@ def is_public(address: str) -> bool:
 
 
 def private_host(url: str) -> str | None:
-    """The host of an address if it is written as one of a private network, like ``127.0.0.1``; what a name stands for is not known."""
+    """The host of an address if it is written as one of a private network, like ``127.0.0.1``; what a name stands for
+    is not known.
+    """
     with suppress(ValueError):
         host = urlsplit(url).hostname or ""
         if is_this_machine(host) or (is_address(host) and not is_public(host)):

@@ -54,7 +54,9 @@ def redact(text: str, secrets: Iterable[str] = ()) -> str:
 
 
 def log_turns(turns: Sequence[tuple[Event, Turn, int]], store_id: str) -> None:
-    """Log turns with the microseconds that each took. ``store_id`` makes the names of contacts there, which are no numbers."""
+    """Log turns with the microseconds that each took. ``store_id`` makes the names of contacts there, which are no
+    numbers.
+    """
     for event, turn, micros in turns:
         name = in_letters(hashlib.sha256(f"{store_id} {event.contact}".encode()).hexdigest())
         fields = _turn_fields(event, turn, name) | {"microseconds": micros}

@@ -38,8 +38,9 @@ _CLUSTER = regex.compile(r"\X")
 
 
 def head(text: str, limit: int) -> str:
-    """The beginning of a text: at most so many characters, and no part of what a reader sees as one character: a flag, a family, a letter
-    with its accents (an extended grapheme cluster of Unicode). One that is longer than that alone is cut.
+    """The beginning of a text: at most so many characters, and no part of what a reader sees as one character: a flag,
+    a family, a letter with its accents (an extended grapheme cluster of Unicode). One that is longer than that alone is
+    cut.
 
     ``head("Ciao 👨‍👩‍👧!", 7)  -> "Ciao "``
     """
@@ -86,7 +87,9 @@ def without_controls(text: str) -> str:
 
 
 def printable(text: str) -> str:
-    """A text from outside, without characters that move a terminal's cursor or colour it. What joins letters or emoji stays."""
+    """A text from outside, without characters that move a terminal's cursor or colour it. Characters that join letters
+    or emoji stay.
+    """
     return "".join(char for char in text if char.isprintable() or char in "\n\t\u200c\u200d")
 
 
@@ -101,9 +104,11 @@ def is_blank(text: str) -> bool:
 
 
 def visible(text: str) -> str:
-    """A text in one line in which nothing hides: ``⏎`` for a line break, ``\ufffd`` for what cannot be seen or turns the writing.
+    """A text in one line in which nothing hides: ``⏎`` for a line break, ``\ufffd`` for what cannot be seen or turns
+    the writing.
 
-    What joins letters or emoji is left out, and of a heap of accents two are kept: it would cover the lines around it.
+    Characters that join letters or emoji are left out, and at most two accents on a letter are kept: more would cover
+    the lines around it.
     """
     text = " ".join(_BREAK.sub(" ⏎ ", text).split())
     if text.isascii() and text.isprintable():
@@ -166,7 +171,9 @@ def digits(value: Any) -> str | None:
 
 
 def in_letters(digest: str) -> str:
-    """The beginning of a hexadecimal digest, as twelve letters: with digits, the log could take it for a phone number."""
+    """The beginning of a hexadecimal digest, as twelve letters: with digits, the log could take it for a
+    phone number.
+    """
     return digest[:12].translate(_LETTERS)
 
 
@@ -196,7 +203,9 @@ def _of_message(message: Mapping[str, Any]) -> int:
 
 
 def most_tokens(prompt_tokens: int, max_tokens: int) -> int:
-    """The most that a request is counted for: a letter is four tokens at worst, and a service may add a text of its own."""
+    """The most that a request is counted for: a letter is four tokens at worst, and a service may add a text of its
+    own.
+    """
     return 4 * prompt_tokens + _ADDED + max_tokens
 
 

@@ -56,7 +56,9 @@ LEAST_COUNTED = 200
 
 @immutable
 class Usage:
-    """The tokens that a model's answer used up (spec: usage). ``estimated``: the service did not say, or said something impossible."""
+    """The tokens that a model's answer used up (spec: usage). ``estimated``: the service did not say, or said something
+    impossible.
+    """
 
     model: str
     prompt_tokens: int
@@ -225,7 +227,7 @@ _WRITTEN: dict[Any, str] = {
     dict: "encode_dict(item) if type(item) is dict else encode_any(item)",
     None: "item if type(item) in as_they_are else encode_any(item)",  # any other
 }
-"""How a field of a dataclass is written, by its declared type: without asking each value for its own."""
+"""The function that writes a field of a dataclass, by its declared type: without asking each value for its own."""
 _ROUNDED = 2.0**63
 _DECODE: dict[str, Callable[[Any], Any]] = {
     "$datetime": datetime.fromisoformat,
@@ -252,9 +254,10 @@ def stored(cls: T) -> T:
 
 
 def _encoder_of(cls: type) -> Callable[[Any], Any]:
-    """How such a dataclass is written: those of its fields that do not have their defaults.
+    """The function that writes such a dataclass: its fields that do not have their defaults.
 
-    The function is generated, as `dataclasses` does it with ``__init__``: going over the fields takes three times as long.
+    The function is generated, as `dataclasses` does it with ``__init__``: going over the fields takes three times as
+    long.
     """
     lines, known = (
         ["def encode(value):", " found = {}"],
@@ -286,7 +289,7 @@ def dumps(value: Any) -> str:
 
 
 def keepable(result: Any) -> Any:
-    """A value of Python code or another program as one that can be stored. Raises `UnstorableValue`."""
+    """Convert a value of Python code or another program to one that can be stored. Raises `UnstorableValue`."""
     try:
         value = plain(result)
         dumps(value).encode()
@@ -323,7 +326,9 @@ def json_text(value: Any) -> str:
 
 
 def plain_json_text(value: Any) -> str:
-    """The same of a value that is JSON as it is: texts, numbers, lists, and dicts without keys that begin with ``$``."""
+    """The same of a value that is JSON as it is: texts, numbers, lists, and dicts without keys that begin
+    with ``$``.
+    """
     try:
         return orjson.dumps(value).decode()
     except TypeError:  # as in `dumps`
@@ -384,7 +389,7 @@ def _finite(number: float) -> float:
 
 
 def _encode_other(value: Any) -> Any:
-    """A subclass, such as Markup, is written as what it is one of."""
+    """Encode a value of a subclass, such as Markup, as its base class is encoded."""
     for kind in (tuple, datetime, date, time, timedelta, Decimal, Record, str):
         if isinstance(value, kind):
             return _ENCODE[kind](value)

@@ -27,7 +27,9 @@ class NoBot(BotError):
 
 @immutable
 class Folder:
-    """A bot's files as they were at one moment. The checked files are the ones that run, whatever happens on the disk later."""
+    """A bot's files as they were at one moment. The checked files are the ones that run, whatever happens on the disk
+    later.
+    """
 
     path: Path
     sources: tuple[Source, ...]  # YAML files
@@ -42,7 +44,7 @@ class Folder:
 
     @property
     def timezone(self) -> ZoneInfo:
-        """The bot's time zone: UTC where it has none. The check reports one that there is not."""
+        """The bot's time zone: UTC where it has none. The check reports an unknown one."""
         zone = self.written("timezone")
         try:
             return ZoneInfo(zone.text if isinstance(zone, Scalar) else "UTC")
@@ -51,7 +53,7 @@ class Folder:
 
     @property
     def is_named(self) -> bool:
-        """True if `bot.yml` can be read and its time zone is one; else `name` and `timezone` are what nobody has written."""
+        """True if `bot.yml` can be read and its time zone exists; else `name` and `timezone` are defaults."""
         zone = self.written("timezone")
         return self._bot_file is not None and (not isinstance(zone, Scalar) or zone.text == self.timezone.key)
 
@@ -112,7 +114,7 @@ class FileChanges:
 
 
 def file_changes(before: Folder | None, after: Folder) -> FileChanges:
-    """What differs in the files of a bot; without a state before, all are new."""
+    """The differences in the files of a bot; without a state before, all are new."""
     old = {} if before is None else {source.path: source.text for source in before.files}
     texts = {source.path: source.text for source in after.files}
     return FileChanges(
@@ -151,7 +153,7 @@ def _why_no_bot(folder: Path) -> str:
 
 
 def read_folder(path: Path) -> Folder:
-    """Read all files of a bot. Raises `NoBot` for one that cannot be read."""
+    """Read all files of a bot. Raises `NoBot` if a file cannot be read."""
     return _folder(path, (Source(file.relative_to(path).as_posix(), _bytes(file)) for file in _files(path)))
 
 
@@ -172,7 +174,9 @@ def _folder(path: Path, sources: Iterable[Source]) -> Folder:
 
 
 def links_out(path: Path) -> list[tuple[str, Path]]:
-    """The bot's files that are links out of its folder, or to a hidden file such as ``.env``, each with what it leads to: that is no part of the bot."""
+    """The bot's files that are links out of its folder, or to a hidden file such as ``.env``, each with what it leads
+    to: that is no part of the bot.
+    """
     folder = path.resolve()
     files = ((file.relative_to(path).as_posix(), file.resolve()) for file in _files(path))
     return [(name, to) for name, to in files if not to.is_relative_to(folder) or to.name.startswith(".")]

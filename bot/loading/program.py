@@ -1,4 +1,6 @@
-"""Loading a bot's files as one thing to run: its flows, its own Python (`handlers.py` or ``handlers/``), and its tests."""
+"""Loading a bot's files as one thing to run: its flows, its own Python (`handlers.py` or ``handlers/``),
+and its tests.
+"""
 
 import importlib
 import importlib.util
@@ -32,8 +34,8 @@ NOT_IN_PYTHON = ("E107", "E204", "E501")  # verbs, functions and handlers that t
 
 
 class FaultyBot(BotError):
-    """A bot whose files have problems: ``problems`` are all of them, sorted. ``sound`` is the rest of it, if that can be
-    checked further.
+    """A bot whose files have problems: ``problems`` are all of them, sorted. ``sound`` is the rest of it, if that can
+    be checked further.
     """
 
     def __init__(self, problems: list[Problem], sound: Library | None = None) -> None:

@@ -1,8 +1,9 @@
-"""A watch over the bot's own Python that runs in threads of ours: what takes too long there is stopped.
+"""A watch over the bot's own Python that runs in threads of ours: code that takes too long there is stopped.
 
-It is stopped as soon as it is at Python code again: by an exception in its thread. What sits in one call of C code (a
-sleep, a read), or takes every exception for its own, cannot be stopped. Then the process that runs it decides what happens.
-C code that keeps the interpreter to itself (a regular expression, a sum) stops the watch too: see `end_when_deaf`.
+It is stopped by an exception in its thread, as soon as it is at Python code again. Code that stays in one call of C
+code (a sleep, a read), or that catches every exception, cannot be stopped. Then the process that runs it decides what
+happens. C code that keeps the interpreter to itself (a regular expression, a sum) stops the watch too: see
+`end_when_deaf`.
 """
 
 import faulthandler

@@ -8,12 +8,13 @@ once the gateway has taken it. A broadcast that is refused is paused.
 
 import logging
 import re
-from collections.abc import Callable, Iterable, Sequence, Set
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from bot.core.effects import Send
+from bot.core.engine_requests import AddRecipients, BeginCorrection
 from bot.core.events import STARTS, StartRequested
 from bot.core.messages import TemplateMessage, violations
 from bot.core.session import effect_ref
@@ -85,7 +86,7 @@ def add_recipients(
     batch: Batch,
     name: str,
     content: Content,
-    recipients: list[Any],
+    recipients: Sequence[Any],
     by: str,
     at: str = "",
     late: timedelta = timedelta(),
@@ -203,7 +204,7 @@ def begin_edit(
     return {"edit": edited.edit, "in_flight": in_flight}
 
 
-def correct(batch: Batch, name: str, edit: int, recipients: list[Any], moved: bool = False) -> dict[str, int]:
+def correct(batch: Batch, name: str, edit: int, recipients: Sequence[Any], moved: bool = False) -> dict[str, int]:
     """Set the parameters of recipients, as `add_recipients` takes them, and their times where the broadcast was ``moved``;
     other contacts become recipients.
 
@@ -607,7 +608,7 @@ def _to_outbox(batch: Batch, recipient: Recipient) -> int:
 # -- Requests
 
 
-def read_template(fields: dict[str, Any]) -> TemplateMessage:
+def read_template(fields: Mapping[str, Any]) -> TemplateMessage:
     """The template of a request: ``name``, ``language``, ``header`` (a parameter), ``body`` (texts).
 
     Raises `RequestRefused`.
@@ -625,14 +626,12 @@ def read_template(fields: dict[str, Any]) -> TemplateMessage:
     raise RequestRefused("a template has a name, a language, and perhaps a header and texts for its body")
 
 
-def read_time_to_begin(request: dict[str, Any]) -> tuple[str, timedelta]:
+def read_time_to_begin(request: AddRecipients | BeginCorrection) -> tuple[str, timedelta]:
     """The ``at`` of a request, an empty text for now, and how ``late`` it may be, in seconds. Raises `RequestRefused`."""
-    match request.get("at", ""), request.get("late", LATE.total_seconds()):
-        case str(at), int(late) | float(late) if LEAST_LATE.total_seconds() <= late <= LONGEST.total_seconds():
-            return at, timedelta(seconds=int(late))
-    raise RequestRefused(
-        f"at is a text, and late a number of seconds, from {LEAST_LATE.total_seconds():.0f} to {LONGEST.days} days"
-    )
+    late = LATE.total_seconds() if request.late is None else request.late
+    if LEAST_LATE.total_seconds() <= late <= LONGEST.total_seconds():
+        return request.at, timedelta(seconds=int(late))
+    raise RequestRefused(f"late is a number of seconds, from {LEAST_LATE.total_seconds():.0f} to {LONGEST.days} days")
 
 
 def _due_at(recipient: dict[str, Any]) -> datetime | None:
@@ -655,13 +654,12 @@ def _is_parameter(value: Any) -> bool:
     return False
 
 
-def read_content(request: dict[str, Any]) -> Content:
+def read_content(request: AddRecipients | BeginCorrection) -> Content:
     """The template of a request, or its ``flow``, without what differs by recipient. Raises `RequestRefused`."""
-    match request:
-        case {"flow": str(flow)} if flow:
-            return FlowToStart(flow)
-        case {"template": dict(template)}:
-            return read_template(template)
+    if request.flow:
+        return FlowToStart(request.flow)
+    if request.template is not None:
+        return read_template(request.template)
     raise RequestRefused("a broadcast has a template, or a flow to start")
 
 

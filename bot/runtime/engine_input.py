@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 from typing import Generic, Protocol, TypeVar
 
 from bot.core.effects import AskModel, ListContacts, RunHook, Send
+from bot.core.engine_requests import EngineRequest
 from bot.core.events import (
     AliasLearned,
     CallEnded,
@@ -29,7 +30,6 @@ from bot.runtime.batch import Batch, effect_key
 from bot.runtime.broadcasting import handle_campaign_failure, handle_campaign_result, is_of_flow
 from bot.runtime.contact_list import forget, handle_page
 from bot.runtime.metrics import EngineMetrics
-from bot.runtime.operator_requests import Request
 from bot.runtime.performers import NO_RECEIVER, CallResult, Peer, name_of, peer_of
 from bot.runtime.sending import REFUSED, SendResult
 from bot.store.rows import CAMPAIGN, REPLY, SYNC, CallRow, EventRow, MessageStatus, OutboxRow, SentRow
@@ -219,7 +219,7 @@ class EngineInput:
 
     sent: list[SendResult] = field(default_factory=list)
     called: list[CallResult] = field(default_factory=list)
-    requests: list[Request | OutboxRow | CallRow] = field(default_factory=list)
+    requests: list[EngineRequest | OutboxRow | CallRow] = field(default_factory=list)
 
     def __len__(self) -> int:
         return len(self.sent) + len(self.called) + len(self.requests)

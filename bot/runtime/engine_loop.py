@@ -22,10 +22,10 @@ from bot.core.alarms import Alarms
 from bot.core.clock import SMALLEST_STEP, Clock, ClockJumps, ExpiryTime, deadline_of
 from bot.core.defects import guard, place_of
 from bot.core.effects import Fetch, Transcribe
+from bot.core.engine_requests import Answer, EngineRequest, EraseContact
 from bot.core.errors import BotError, OutcomeLost
 from bot.core.events import WRITTEN_HERE, AliasLearned, Event, Forwarded
 from bot.core.telemetry import log_turns, turn_log
-from bot.core.text import is_contact
 from bot.runtime.batch import Advance, Batch, EngineShare, RequestRefused
 from bot.runtime.broadcasting import ALARM, begin_due, cancel, fill_outbox, finish_done, take_back_paused, why_paused
 from bot.runtime.contact_list import read_contacts
@@ -46,7 +46,7 @@ from bot.runtime.engine_input import (
     take_forwarded,
 )
 from bot.runtime.metrics import EngineMetrics
-from bot.runtime.operator_requests import QUESTIONS, Answer, Request, operate
+from bot.runtime.operator_requests import operate
 from bot.runtime.performers import CallResult
 from bot.runtime.sending import REFUSED, SHUT, UNCLEAR, SendResult
 from bot.runtime.unreadable_events import UnreadableEvents
@@ -202,7 +202,7 @@ class EngineLoop:
             self._incoming.called.append(result)
             self._take_now()
 
-    def operate(self, request: Request | CallRow) -> Answer:
+    def operate(self, request: EngineRequest | CallRow) -> Answer:
         """Do what an operator asks (see `bot.runtime.operator_requests.operate`), and return when it is durable.
 
         Raises `bot.runtime.batch.RequestRefused` and `EngineStopped`.
@@ -275,7 +275,7 @@ class EngineLoop:
             if not self._wait_for_cycle(cycles, deadline - monotonic()) or not self._thread.is_alive():
                 return False
 
-    def _begin_ask(self, request: Request | OutboxRow | CallRow) -> Future[Answer]:
+    def _begin_ask(self, request: EngineRequest | OutboxRow | CallRow) -> Future[Answer]:
         answer: Future[Answer] = Future()
         with self._changed:
             if not self._thread.is_alive() or self._stopping:
@@ -375,10 +375,10 @@ class EngineLoop:
             except BotError as error:
                 future.set_exception(error)
 
-    def _next_question(self) -> tuple[int, Request] | None:
+    def _next_question(self) -> tuple[int, EngineRequest] | None:
         """The first question among the requests, and its place there."""
         asked = enumerate(self._incoming.requests)
-        return next(((n, r) for n, r in asked if isinstance(r, dict) and r.get("do") in QUESTIONS), None)
+        return next(((n, r) for n, r in asked if isinstance(r, EngineRequest) and r.only_tells), None)
 
     def _refuse_requests(self) -> None:
         with self._changed:
@@ -595,8 +595,8 @@ class EngineCycle:
                 log_turns(batch.commit.turns, self._store.store_id)
         return worked, answers
 
-    def question(self, request: Request) -> Answer:
-        """Answer one of `bot.runtime.operator_requests.QUESTIONS`, and write nothing."""
+    def question(self, request: EngineRequest) -> Answer:
+        """Answer a request that only tells, and write nothing."""
         return operate(Batch(self._store, self.advance, self.run, self._clock.now()), request)
 
     def rest(self) -> bool:
@@ -733,7 +733,7 @@ class EngineCycle:
         self._events.update(row.id for row in rows)
         self._performers.offer(rows)
 
-    def _answer(self, batch: Batch, request: Request | OutboxRow | CallRow) -> Answer | RequestRefused:
+    def _answer(self, batch: Batch, request: EngineRequest | OutboxRow | CallRow) -> Answer | RequestRefused:
         try:
             if isinstance(request, OutboxRow):
                 batch.commit.claim(request)
@@ -742,8 +742,8 @@ class EngineCycle:
                 batch.commit.claim_call(request)
                 return {}
             answer = operate(batch, request, self._take_back)
-            if request.get("do") not in QUESTIONS and (asked_as := request.get("asked_as")) is not None:
-                batch.commit.answer(asked_as, answer)
+            if not request.only_tells and request.asked_as is not None:
+                batch.commit.answer(request.asked_as, answer)
             return answer
         except RequestRefused as refusal:
             return refusal
@@ -797,6 +797,5 @@ class EngineCycle:
 
 def _to_erase(incoming: EngineInput) -> Iterator[tuple[str, str]]:
     for request in incoming.requests:
-        match request:
-            case {"do": "erase", "contact": str(contact), **more} if is_contact(contact):
-                yield contact, str(more.get("by", OPERATOR))
+        if isinstance(request, EraseContact):
+            yield request.contact, request.by

@@ -16,6 +16,15 @@ from uuid import uuid4
 
 from bot.core.alarms import Alarms
 from bot.core.clock import Clock
+from bot.core.engine_requests import (
+    Answer,
+    GatewayCommand,
+    ListChatTemplates,
+    ListGatewayContacts,
+    ListTemplates,
+    RegisterWebhook,
+    UpsertContact,
+)
 from bot.core.errors import BotError
 from bot.core.immutable import mutable
 from bot.core.values import json_text
@@ -48,13 +57,7 @@ PATIENCE = 60.0
 
 _SOON = MINUTE + 1.0  # the limiter counts a minute in slots
 
-Request = dict[str, Any]
-Answer = dict[str, Any]
 T = TypeVar("T", bound=Page[Any] | ContactPut | RegisteredWebhook)
-
-
-class UnknownCommand(BotError):
-    """The request has an unknown form."""
 
 
 class NotRepeated(BotError):
@@ -94,46 +97,42 @@ class GatewayCommands:
         self._note = note
         self._clock = clock
 
-    def run(self, request: Request) -> Answer:
-        """Run a command. Raises `UnknownCommand`, `NotRepeated`, `NoPermit` and the errors of `bot.services.gateway.gateway_answers`.
+    def run(self, command: GatewayCommand) -> Answer:
+        """Run a command. Raises `NotRepeated`, `NoPermit` and the errors of `bot.services.gateway.gateway_answers`.
 
-        ``{"call": "templates"}``, ``{"call": "chat_templates", "page": 1}`` and ``{"call": "contacts", "page": 1}``
-        return ``items`` and ``has_more``. ``put_contact`` (phone, name, email, tags) returns ``id``, or ``refused``
-        with the reason if the contact is at fault. ``register_webhook`` (name, url, events, secret) returns the whole
-        registration. With ``again``, an engine that has ended may have made this request: all but the last one are harmless then.
-        With ``can_wait``, the answer may be ``wait``: the limits leave no room for so many seconds, and nothing was done.
+        A command that comes ``again`` may have been made by an engine that has ended: all but a webhook's registration are harmless then.
         """
         try:
-            return self._run(request)
+            return self._run(command)
         except NoPermit as error:
-            if error.wait is None or request.get("can_wait") is not True:
+            if error.wait is None or not command.can_wait:
                 raise
             return {"wait": error.wait}
 
-    def _run(self, request: Request) -> Answer:
-        gateway = self._gateway
-        match request:
-            case {"call": "templates"}:
-                return _items(self._ask("templates", gateway.templates))
-            case {"call": "chat_templates", "page": int(page)}:
-                return _items(self._ask("chat_templates", lambda: gateway.chat_templates_page(page)))
-            case {"call": "contacts", "page": int(page)}:
-                return _items(self._ask("contacts", lambda: gateway.contacts_page(page)))
-            case {"call": "put_contact", "phone": str(phone), "tags": list(tags)}:
-                return self._put(phone, request.get("name"), request.get("email"), tags)
-            case {"call": "register_webhook", "again": True}:
+    def _run(self, command: GatewayCommand) -> Answer:
+        gateway, name = self._gateway, command.do
+        match command:
+            case ListTemplates():
+                return _items(self._ask(name, gateway.templates))
+            case ListChatTemplates(page=page):
+                return _items(self._ask(name, lambda: gateway.chat_templates_page(page)))
+            case ListGatewayContacts(page=page):
+                return _items(self._ask(name, lambda: gateway.contacts_page(page)))
+            case UpsertContact():
+                return self._put(command)
+            case RegisterWebhook(again=True):
                 raise NotRepeated(
                     "the engine ended while it registered this: see in the gateway's inbox whether it did, and delete one of two"
                 )
-            case {"call": "register_webhook", "name": str(name), "url": str(url), "events": list(events)}:
-                secret = request.get("secret")
-                registered = self._ask("register_webhook", lambda: gateway.register_webhook(name, url, events, secret))
+            case RegisterWebhook(name=webhook, url=url, events=events, secret=secret):
+                registered = self._ask(name, lambda: gateway.register_webhook(webhook, url, [*events], secret))
                 return {key: value for key, value in asdict(registered).items() if key != "rate"}
-        raise UnknownCommand(f'the gateway is never asked for "{request.get("call")}" in this form')
+        raise AssertionError(command)
 
-    def _put(self, phone: str, name: str | None, email: str | None, tags: list[str]) -> Answer:
+    def _put(self, command: UpsertContact) -> Answer:
+        put = partial(self._gateway.put_contact, command.phone, command.name, command.email, [*command.tags])
         try:
-            return {"id": self._ask("put_contact", lambda: self._gateway.put_contact(phone, name, email, tags)).id}
+            return {"id": self._ask(command.do, put).id}
         except (GatewayUnauthorized, EndpointUnavailable):
             raise
         except GatewayRefused as error:

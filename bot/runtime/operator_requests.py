@@ -7,6 +7,30 @@ from typing import Any
 from uuid import uuid4
 
 from bot.core.effects import Send
+from bot.core.engine_requests import (
+    AddRecipients,
+    Answer,
+    AnswerContact,
+    AskMetrics,
+    AskStatus,
+    BeginCorrection,
+    CorrectRecipients,
+    DropDeadLetters,
+    EndCorrection,
+    EngineRequest,
+    EraseContact,
+    GiveBack,
+    NoteCommand,
+    ReportSignal,
+    ResetContact,
+    ResumeBroadcast,
+    RetryDeadLetters,
+    SendMessage,
+    SetValues,
+    StartFlow,
+    StopBroadcast,
+    TakeOver,
+)
 from bot.core.events import (
     ConversationAssigned,
     HandoffClosed,
@@ -17,7 +41,6 @@ from bot.core.events import (
 )
 from bot.core.messages import Message, TemplateMessage, TextMessage, violations
 from bot.core.session import BUSY, Session, effect_ref
-from bot.core.text import is_contact
 from bot.core.turn import SKIPPED, STARTED, WAITS, Turn
 from bot.core.values import json_text
 from bot.engine.scheduled_flows import objections, signal_objections
@@ -43,95 +66,91 @@ from bot.store.engine_tables import DeadSend
 from bot.store.rows import CAMPAIGN, LAST_ID, REPLY, SYNC, NewEvent
 from bot.store.trace_rows import OPERATOR
 
-QUESTIONS = ("status", "metrics")
-"""Requests that change nothing: they are answered also while nothing can be written."""
 
-Request = dict[str, Any]
-Answer = dict[str, Any]
-
-
-def operate(batch: Batch, request: Request, take_back: TakeBack = set) -> Answer:
+def operate(batch: Batch, request: EngineRequest, take_back: TakeBack = set) -> Answer:
     """Do a request within a batch. Raises `RequestRefused`; nothing has been added then.
 
-    Each case below is one form of a request; what it does, and its other fields, are explained where it leads. ``by`` is who
-    asks, in the line of the trace and of the broadcast: by default ``operator``. ``take_back`` keeps messages from those who send.
+    ``take_back`` takes messages back from delivery, before they are sent.
     """
-    by = str(request.get("by", OPERATOR))
     match request:
-        case {"do": "reset", "contact": str(contact)}:
-            return _reset(batch, contact, by)
-        case {"do": "start", "contact": str(contact), "flow": str(flow)} if is_contact(contact):
-            return _start(batch, contact, flow, request, by)
-        case {"do": "signal", "contact": str(contact), "name": str(name)} if is_contact(contact):
-            return _signal(batch, contact, name, request, by)
-        case {"do": "set", "contact": str(contact), "values": dict(values)} if is_contact(contact):
-            return _set(batch, contact, values, request.get("flow"), by)
-        case {"do": "retry", "ids": list(ids)}:
-            return retry_dead_letters(batch, ids, _event_id(), by, sure=request.get("sure") is True)
-        case {"do": "drop", "ids": list(ids)}:
-            return drop_dead_letters(batch, ids, _event_id(), by)
-        case {"do": "erase", "contact": str(contact)} if is_contact(contact):
-            return {}  # the cycle has deleted all that is kept of the contact, before anything else
-        case {"do": "send", "contact": str(contact)} if is_contact(contact):
-            return _send(batch, contact, request, by)
-        case {"do": "take", "contact": str(contact), "by": str()} if is_contact(contact) and by:
-            return _take_over(batch, contact, by, request.get("from"))
-        case {"do": "answer", "contact": str(contact), "by": str()} if is_contact(contact) and by:
-            return _answer_contact(batch, contact, by, request)
-        case {"do": "give_back", "contact": str(contact), "by": str()} if is_contact(contact) and by:
-            return _give_back(batch, contact, by)
-        case {"do": "broadcast", "name": str(name), "recipients": list(recipients)}:
-            return add_recipients(batch, name, read_content(request), recipients, by, *read_time_to_begin(request))
-        case {"do": "stop", "name": str(name)}:
-            return stop(batch, name, _event_id(), take_back, by)
-        case {"do": "resume", "name": str(name)}:
-            return resume(batch, name, _event_id(), by)
-        case {"do": "edit", "name": str(name)}:
-            return begin_edit(batch, name, read_content(request), _event_id(), take_back, *read_time_to_begin(request))
-        case {"do": "correct", "name": str(name), "edit": int(edit), "recipients": list(recipients)}:
-            return correct(batch, name, edit, recipients, bool(request.get("moved")))
-        case {"do": "end_edit", "name": str(name), "edit": int(edit)}:
-            return end_edit(batch, name, edit, _event_id())
-        case {"do": "note_command", "call": str(call)}:
-            note_command(batch.commit, call)
-            return {}
-        case {"do": do} if do in QUESTIONS:
+        case AskStatus() | AskMetrics():
             return {"cursor": batch.commit.cursor}  # the place in the log up to which events were taken
-    raise RequestRefused(f'the engine knows no request "{request.get("do")}" of this form')
+        case ResetContact():
+            return _reset(batch, request)
+        case StartFlow():
+            return _start(batch, request)
+        case ReportSignal():
+            return _signal(batch, request)
+        case SetValues():
+            return _set(batch, request)
+        case EraseContact():
+            return {}  # the cycle has deleted all that is kept of the contact, before anything else
+        case SendMessage():
+            return _send(batch, request)
+        case TakeOver():
+            return _take_over(batch, request)
+        case AnswerContact():
+            return _answer_contact(batch, request)
+        case GiveBack():
+            return _give_back(batch, request)
+        case RetryDeadLetters():
+            return retry_dead_letters(batch, request.ids, _event_id(), request.by, sure=request.sure)
+        case DropDeadLetters():
+            return drop_dead_letters(batch, request.ids, _event_id(), request.by)
+        case AddRecipients():
+            content, time = read_content(request), read_time_to_begin(request)
+            return add_recipients(batch, request.name, content, request.recipients, request.by, *time)
+        case StopBroadcast():
+            return stop(batch, request.name, _event_id(), take_back, request.by)
+        case ResumeBroadcast():
+            return resume(batch, request.name, _event_id(), request.by)
+        case BeginCorrection():
+            content, time = read_content(request), read_time_to_begin(request)
+            return begin_edit(batch, request.name, content, _event_id(), take_back, *time)
+        case CorrectRecipients(edit=int(edit)):
+            return correct(batch, request.name, edit, request.recipients, request.moved)
+        case EndCorrection(edit=int(edit)):
+            return end_edit(batch, request.name, edit, _event_id())
+        case NoteCommand():
+            note_command(batch.commit, request.command)
+            return {}
+    raise RequestRefused(f'this part of the engine does not do the request "{request.do}"')
 
 
-def refuse_mistakes(library: Library, request: Request) -> None:
-    """Raise `RequestRefused` for a start or a signal with a mistake (a name that there is not, data that do not fit), so that it leaves no
-    dead letter.
+def refuse_mistakes(library: Library, request: EngineRequest) -> None:
+    """Raise `RequestRefused` for a start or a signal with a mistake (an unknown name, data that do not fit), so that it
+    leaves no dead letter.
     """
     wrong: Mapping[str, str] = {}
-    match {"data": {}, **request}:
-        case {"do": "start", "flow": str(flow), "data": dict(data)}:
-            wrong = objections(library, flow, data)
-        case {"do": "signal", "name": str(name), "data": dict(data)}:
-            wrong = signal_objections(library, name, data, by_address=False)
+    match request:
+        case StartFlow():
+            wrong = objections(library, request.flow, request.data)
+        case ReportSignal():
+            wrong = signal_objections(library, request.name, request.data, by_address=False)
     if wrong:
         raise RequestRefused("; ".join(wrong.values()))
 
 
-def _reset(batch: Batch, contact: str, by: str) -> Answer:
+def _reset(batch: Batch, request: ResetContact) -> Answer:
     """End everything that a contact is in."""
+    contact = request.contact
     if not batch.session(contact).frames:
         raise RequestRefused(f"{contact} is in no conversation")
-    batch.take(ResetRequested(_event_id(), contact, batch.now, by))
+    batch.take(ResetRequested(_event_id(), contact, batch.now, request.by))
     return {"contact": contact}
 
 
-def _start(batch: Batch, contact: str, flow: str, request: Request, by: str) -> Answer:
+def _start(batch: Batch, request: StartFlow) -> Answer:
     """Start a flow for a contact, with ``data``; ``busy`` is as in a flow's `start`.
 
-    Answers with the outcome: ``started``, ``waits`` until the contact is free, ``skipped``, ``opted_out`` or ``failed``.
-    ``detail`` says why it failed; or that what it says cannot be sent, since the contact's window is closed.
+    Answers with the outcome: ``started``, ``waits`` until the contact is free, ``skipped``, ``opted_out`` or
+    ``failed``. ``detail`` says why it failed; or that what it says cannot be sent, since the contact's window is
+    closed.
     """
-    data, busy = request.get("data", {}), request.get("busy")
-    if not isinstance(data, dict) or (busy is not None and busy not in BUSY):
-        raise RequestRefused(f"data is an object, and busy one of {', '.join(BUSY)}")
-    event = StartRequested(_event_id(), contact, batch.now, flow, data, busy, by)
+    contact, flow, busy = request.contact, request.flow, request.busy
+    if busy is not None and busy not in BUSY:
+        raise RequestRefused(f"busy is one of {', '.join(BUSY)}")
+    event = StartRequested(_event_id(), contact, batch.now, flow, request.data, busy, request.by)
     before = batch.session(contact)
     turn = batch.take(event)
     answer = {"contact": contact, "flow": flow, "detail": ""}
@@ -144,17 +163,15 @@ def _start(batch: Batch, contact: str, flow: str, request: Request, by: str) -> 
     return answer | {"outcome": STARTED, "detail": _shut_out(turn, batch.now)}
 
 
-def _signal(batch: Batch, contact: str, name: str, request: Request, by: str) -> Answer:
+def _signal(batch: Batch, request: ReportSignal) -> Answer:
     """Let the step that waits for a signal have it, with ``data``.
 
-    Answers with the outcome: ``heard``, ``waits`` until the step can hear it, ``unheard`` or ``failed``; ``detail`` says why.
+    Answers with the outcome: ``heard``, ``waits`` until the step can hear it, ``unheard`` or ``failed``; ``detail``
+    says why.
     """
-    data = request.get("data", {})
-    if not isinstance(data, dict):
-        raise RequestRefused("data is an object")
-    event = SignalReceived(_event_id(), contact, batch.now, name, data, by)
+    event = SignalReceived(_event_id(), request.contact, batch.now, request.name, request.data, request.by)
     turn = batch.take(event)
-    answer = {"contact": contact, "signal": name, "detail": ""}
+    answer = {"contact": request.contact, "signal": request.name, "detail": ""}
     if turn is None or turn.failure is not None:
         return answer | {"outcome": "failed", "detail": "see `bot queue`" if turn is None else turn.failure}
     if any(plan.name == event.id for plan in turn.session.plans):
@@ -162,15 +179,13 @@ def _signal(batch: Batch, contact: str, name: str, request: Request, by: str) ->
     return answer | {"outcome": "heard" if turn.trace.steps else "unheard"}
 
 
-def _set(batch: Batch, contact: str, values: dict[str, Any], flow: object, by: str) -> Answer:
-    """Set variables of an open flow: of the active one, where none is named."""
-    if flow is not None and not isinstance(flow, str):
-        raise RequestRefused("flow is the name of a flow")
-    event = ValuesSet(_event_id(), contact, batch.now, values, flow, by)
+def _set(batch: Batch, request: SetValues) -> Answer:
+    """Set variables of an open flow: of the active one, unless the request names another."""
+    event = ValuesSet(_event_id(), request.contact, batch.now, request.values, request.flow, request.by)
     if (failure := batch.failure_of(event)) is not None:
         raise RequestRefused(failure)
     batch.take(event)
-    return {"contact": contact}
+    return {"contact": request.contact}
 
 
 def _shut_out(turn: Turn, now: datetime) -> str:
@@ -186,16 +201,18 @@ def _shut_out(turn: Turn, now: datetime) -> str:
     )
 
 
-def _take_over(batch: Batch, contact: str, by: str, other: object) -> Answer:
+def _take_over(batch: Batch, request: TakeOver) -> Answer:
     """A person takes a conversation: what follows is the same as after the gateway's ``conversation.assigned``.
 
-    A person who has it already keeps it, without another event. If another person has it, the request is refused and names that
-    person; a request with ``other``, that person's name, takes it from them. So of two requests at once the second is refused.
+    A person who has it already keeps it, without another event. If another person has it, the request is refused and
+    names that person; a request with ``taken_from``, that person's name, takes it from them. So of two requests at once
+    the second is refused.
     """
+    contact, by = request.contact, request.by
     session = batch.session(contact)
     if session.agent == by:
         return {"contact": contact, "agent": by}
-    if session.agent is not None and session.agent != other:
+    if session.agent is not None and session.agent != request.taken_from:
         raise RequestRefused(_has_it(batch, session))
     if not batch.knows(contact):
         raise RequestRefused(f"nothing is known of {contact}: there is no conversation to take over")
@@ -207,23 +224,27 @@ def _take_over(batch: Batch, contact: str, by: str, other: object) -> Answer:
     return {"contact": contact, "agent": by}
 
 
-def _answer_contact(batch: Batch, contact: str, by: str, request: Request) -> Answer:
-    """A person answers in the conversation that they have taken: a text while the contact's window is open, else a template."""
+def _answer_contact(batch: Batch, request: AnswerContact) -> Answer:
+    """A person answers in the conversation that they have taken: a text while the contact's window is open, else a
+    template.
+    """
+    contact = request.contact
     session = batch.session(contact)
     if session.agent is None:
         raise RequestRefused(f"nobody has the conversation with {contact}: take it over before you answer")
-    if session.agent != by:
+    if session.agent != request.by:
         raise RequestRefused(_has_it(batch, session))
-    if "text" in request and not session.window_is_open(batch.now):
+    if request.text is not None and not session.window_is_open(batch.now):
         raise RequestRefused(f"{contact} has not written in the last 24 hours: only a template can be sent")
-    return _send(batch, contact, request, by)
+    return _send(batch, request)
 
 
-def _give_back(batch: Batch, contact: str, by: str) -> Answer:
+def _give_back(batch: Batch, request: GiveBack) -> Answer:
     """A person has finished: what follows is the same as after the gateway's ``conversation.resolved``.
 
     Nothing happens where nobody has the conversation: it was given back before.
     """
+    contact, by = request.contact, request.by
     session = batch.session(contact)
     if session.agent not in (None, by):
         raise RequestRefused(_has_it(batch, session))
@@ -237,15 +258,15 @@ def _has_it(batch: Batch, session: Session) -> str:
     return f"{session.agent} has had the conversation with {session.contact}{taken}: it can be taken over from them"
 
 
-def _send(batch: Batch, contact: str, request: Request, by: str) -> Answer:
+def _send(batch: Batch, request: SendMessage | AnswerContact) -> Answer:
     """Send a ``text``, which goes only while the contact's window is open, or a ``template``."""
-    match request:
-        case {"text": str(text)}:
-            message: Message = TextMessage(text)
-        case {"template": dict(template)}:
-            message = read_template(template)
-        case _:
-            raise RequestRefused("a message is a text or a template")
+    contact = request.contact
+    if request.text is not None:
+        message: Message = TextMessage(request.text)
+    elif request.template is not None:
+        message = read_template(request.template)
+    else:
+        raise RequestRefused("a message is a text or a template")
     if broken := violations(message):
         raise RequestRefused("; ".join(broken))
     session = batch.session(contact)
@@ -256,7 +277,7 @@ def _send(batch: Batch, contact: str, request: Request, by: str) -> Answer:
     event_id = _event_id()
     row = batch.send_row(effect_ref(event_id, 0), Send(message), session)
     batch.commit.add_send(row)
-    asked = json_text({"do": "send", "by": by})
+    asked = json_text({"do": "send", "by": request.by})
     batch.commit.add_note(contact, event_id, asked, OPERATOR, f"message {row.id}", json_text([row.effect]))
     return {"id": row.id, "contact": contact}
 
@@ -266,37 +287,43 @@ def _event_id() -> str:
 
 
 MOST_DEAD_LETTERS = 500
-"""How many dead letters one request names at most."""
+"""The most dead letters that one request may name."""
 
 
-def end_dead_letters(
-    ask: Callable[[Request], Answer], action: str, ids: Sequence[int], *, sure: bool = False
-) -> dict[str, list[Any]]:
-    """Have an engine ``retry`` or ``drop`` any number of dead letters, by several requests. Returns the answer to all of them: see
-    `retry_dead_letters`.
+EndDeadLetters = RetryDeadLetters | DropDeadLetters
+
+
+def end_dead_letters(ask: Callable[[EndDeadLetters], Answer], request: EndDeadLetters) -> dict[str, list[Any]]:
+    """Have an engine retry or drop any number of dead letters, by several requests. Returns the answer to all of them:
+    see `retry_dead_letters`.
     """
     total: dict[str, list[Any]] = {name: [] for name in ("done", "missing", "opted_out", *UNCLEAR, "held")}
-    for start in range(0, len(ids), MOST_DEAD_LETTERS):
-        answer = ask({"do": action, "ids": list(ids[start : start + MOST_DEAD_LETTERS]), "sure": sure})
+    for start in range(0, len(request.ids), MOST_DEAD_LETTERS):
+        answer = ask(replace(request, ids=[*request.ids[start : start + MOST_DEAD_LETTERS]]))
         total = {name: found + answer.get(name, []) for name, found in total.items()}
     return total | {"held": sorted({*total["held"]})}
 
 
 UNCLEAR = ("same_key", "may_double")
-"""Messages that may have been sent: the gateway may recognise them by their key, or nothing tells it that they are the same."""
+"""Messages that may have been sent: the gateway may recognise them by their key, or nothing tells it that they are the
+same.
+"""
 
 
 def retry_dead_letters(
-    batch: Batch, ids: list[Any], event_id: str, by: str, *, sure: bool = False
+    batch: Batch, ids: Sequence[int], event_id: str, by: str, *, sure: bool = False
 ) -> dict[str, list[Any]]:
-    """Send the messages of dead letters again, behind all other messages to their contacts, and deliver their events again.
+    """Send the messages of dead letters again, behind all other messages to their contacts, and deliver their events
+    again.
 
-    When several messages are retried, new replies are sent first. Answers which are ``done``, and which are ``missing``: they are no
-    dead letters of messages or events out, or not any more; which stay since their contacts have ``opted_out``; and which broadcasts
-    are stopped or paused, so that their messages are ``held`` until these are resumed.
+    When several messages are retried, new replies are sent first. Answers which are ``done``, and which are
+    ``missing``: they are no dead letters of messages or events out, or not any more; which stay since their contacts
+    have ``opted_out``; and which broadcasts are stopped or paused, so that their messages are ``held`` until these are
+    resumed.
 
-    Unless the operator is ``sure``, messages that may have been sent stay, too: those which the gateway may recognise by the ``same_key``,
-    and those which ``may_double``, since they go under a new key, or without one. Raises `RequestRefused`.
+    Unless the operator is ``sure``, messages that may have been sent stay, too: those which the gateway may recognise
+    by the ``same_key``, and those which ``may_double``, since they go under a new key, or without one. Raises
+    `RequestRefused`.
     """
     there = [id for id in _read(ids) if _is_there(batch, id)]
     found = {id: dead for id in there if (dead := batch.store.dead_send(id)) is not None}
@@ -332,8 +359,10 @@ def retry_dead_letters(
     return answer | stay | {"held": sorted(held)}
 
 
-def drop_dead_letters(batch: Batch, ids: list[Any], event_id: str, by: str) -> dict[str, list[int]]:
-    """Forget dead letters for good. Answers which are ``done`` and ``missing``, as `retry` does. Raises `RequestRefused`."""
+def drop_dead_letters(batch: Batch, ids: Sequence[int], event_id: str, by: str) -> dict[str, list[int]]:
+    """Forget dead letters for good. Answers which are ``done`` and ``missing``, as `retry` does. Raises
+    `RequestRefused`.
+    """
     found = {
         id: letter for id in _read(ids) if _is_there(batch, id) and (letter := batch.store.dead_letter(id)) is not None
     }
@@ -346,7 +375,7 @@ def drop_dead_letters(batch: Batch, ids: list[Any], event_id: str, by: str) -> d
 
 
 def _send_again(batch: Batch, dead: DeadSend, ref: str, *, alone: bool) -> str:
-    """Returns in words what was done."""
+    """Send the message of a dead letter again. Returns in words what was done."""
     priority = REPLY if alone and isinstance(dead.effect, Send) else SYNC
     is_first = dead.send_id is not None and batch.store.place_in_broadcast(dead.send_id) is not None
     row = batch.send_row(ref, dead.effect, batch.session(dead.contact), CAMPAIGN if is_first else priority)
@@ -361,11 +390,11 @@ def _is_there(batch: Batch, id: int) -> bool:
     return 0 < id <= LAST_ID and id not in batch.commit.dead_letters_ended
 
 
-def _read(ids: list[Any]) -> list[int]:
+def _read(ids: Sequence[int]) -> Sequence[int]:
     if len(ids) > MOST_DEAD_LETTERS or not all(type(id) is int for id in ids):
         raise RequestRefused(f"dead letters are named by a list of {MOST_DEAD_LETTERS} numbers at most")
     return ids
 
 
-def _answer(ids: list[int], done: Collection[int]) -> dict[str, list[int]]:
+def _answer(ids: Sequence[int], done: Collection[int]) -> dict[str, list[int]]:
     return {"done": list(done), "missing": [id for id in ids if id not in done]}

@@ -9,12 +9,23 @@ from dataclasses import asdict, replace
 from datetime import datetime, timedelta
 from functools import partial
 from time import monotonic
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from bot.core.alarms import Alarms
 from bot.core.clock import Clock, time_of
 from bot.core.defects import guard
 from bot.core.effects import AskModel, Call, Fetch, HttpRequest, Publish, RunHook, Transcribe
+from bot.core.engine_requests import (
+    Answer,
+    AskFlows,
+    AskMetrics,
+    AskStatus,
+    CheckSignal,
+    CheckStart,
+    EngineRequest,
+    GatewayCommand,
+    NoteCommand,
+)
 from bot.core.errors import BotError
 from bot.core.session import HAS_OPTED_OUT
 from bot.core.signal_addresses import EXAMPLE, SignalAddresses
@@ -30,7 +41,7 @@ from bot.runtime.file_calls import Downloads, FileCalls, LocalFiles
 from bot.runtime.gateway_commands import GatewayCommands
 from bot.runtime.http_calls import HttpCalls
 from bot.runtime.metrics import EngineMetrics
-from bot.runtime.operator_requests import Answer, Request, refuse_mistakes
+from bot.runtime.operator_requests import refuse_mistakes
 from bot.runtime.performers import CallAttempt, CrashQuarantine, Perform, Performers, PerformersByEffect, Prompter, Say
 from bot.runtime.python_calls import PythonCalls
 from bot.runtime.rate_limiter import ContactLimiter
@@ -70,8 +81,9 @@ class Engine:
     """The engine half of a bot: it takes the events of a store's inbox, sends, calls handlers and asks models.
 
     ``models`` says which service is asked for AI turns, ``requester`` stands in for the sending of HTTP requests, and
-    ``secrets`` holds those that `bot.yml` names; ``spoken`` says what is known of voice notes; ``prompter`` asks a person before a model is asked; ``gathering`` and ``wakes`` are those of
-    `bot.runtime.engine_loop.EngineLoop`. ``database`` is the connection that writes the store. Without ``delivers_events`` nobody gets the bot's events.
+    ``secrets`` holds those that `bot.yml` names; ``spoken`` says what is known of voice notes; ``prompter`` asks a
+    person before a model is asked; ``gathering`` and ``wakes`` are those of `bot.runtime.engine_loop.EngineLoop`.
+    ``database`` is the connection that writes the store. Without ``delivers_events`` nobody gets the bot's events.
     Raises `StoreLocked` and `StoreMissing` of `bot.store.files`.
     """
 
@@ -204,7 +216,7 @@ class Engine:
         )
 
     def _near(self, perform: Perform) -> Perform:
-        """What performs a row with kept files that are on this machine."""
+        """The performer of rows whose kept files have to be on this machine."""
         return LocalFiles(self._kept_files, perform) if isinstance(self._kept_files, ObjectFiles) else perform
 
     def _receiver(self) -> EventReceiver | None:
@@ -221,7 +233,7 @@ class Engine:
     def stop(self, timeout: float = STOP_SECONDS) -> None:
         """Finish what is being done, within ``timeout`` seconds; the rest is durable and waits for the next start.
 
-        What was sent and called by then is taken still, in `TAKING_SECONDS` more at most.
+        Results of messages and calls that ended by then are still taken, within `TAKING_SECONDS` more.
         """
         until = monotonic() + timeout
         self._performers.end()  # while delivery waits for its last answers, no new call begins
@@ -245,34 +257,38 @@ class Engine:
         self._loop.use(partial(advance, self._served(program.library)), self._python_calls.dead_letter_hooks)
 
     def _served(self, library: Library) -> Library:
-        """The library as turns use it: with addresses, and without what needs a model where there is none."""
+        """The library as turns use it: with addresses, and if no model is set up, without the parts that
+        need a model.
+        """
         served = library if self._model_calls is not None else library.without_model()
         return served.with_addresses(self._addresses)
 
-    def operate(self, request: Request) -> Answer:
-        """Do what an operator asks: see `bot.runtime.operator_requests.operate`; for ``{"do": "gateway"}``, `bot.runtime.gateway_commands`.
-
-        ``{"do": "judge", "flow" or "signal", "data", "contact"}`` answers with what is wrong with a start or a signal, and the ``fields``
-        of a signal, ``{"do": "flows"}`` with ``flows``, the names under which their steps are counted (`bot.store.results.CountedAs`), and
-        ``templates``, how these fill them (`bot.runtime.template_check.places_filled`). The status tells of delivery's and of the alarms, too; with ``ids`` also why these
-        messages wait: ``waits``, by id, with ``why``, and ``until`` when.
+    def operate(self, request: EngineRequest) -> Answer:
+        """Do what an operator or a program asks: see `bot.core.engine_requests`. Raises
+        `bot.runtime.batch.RequestRefused`.
         """
-        if request.get("do") == "judge":
-            declared = self._program.library.bot.signals.get(str(request.get("signal")))
-            return {**self.judge(request), **({} if declared is None else {"fields": [*declared]})}
-        if request.get("do") == "gateway":
-            return self._commands.run(request)
-        if request.get("do") == "flows":
-            return {"flows": counted_as(self._program.library), "templates": places_filled(self._program.library)}
+        match request:
+            case CheckStart():
+                return {**self.check_start(request)}
+            case CheckSignal():
+                declared = self._program.library.bot.signals.get(request.name)
+                return {**self.check_signal(request), **({} if declared is None else {"fields": [*declared]})}
+            case GatewayCommand():
+                return self._commands.run(request)
+            case AskFlows():
+                return {"flows": counted_as(self._program.library), "templates": places_filled(self._program.library)}
         refuse_mistakes(self._program.library, request)
         answer = self._loop.operate(request)
-        if request.get("do") == "metrics":
-            return {"text": self._metrics_text(answer["cursor"])}
-        if request.get("do") == "status":
-            answer |= asdict(self._delivery.status()) | {"alarms": [alarm.as_json() for alarm in self.alarms.current()]}
-            if "ids" in request:
-                waits = self._delivery.waits({id for id in request["ids"] if isinstance(id, int)})
-                answer["waits"] = {str(id): _wait_as_json(wait) for id, wait in waits.items()}
+        match request:
+            case AskMetrics():
+                return {"text": self._metrics_text(answer["cursor"])}
+            case AskStatus(ids=ids):
+                answer |= asdict(self._delivery.status()) | {
+                    "alarms": [alarm.as_json() for alarm in self.alarms.current()]
+                }
+                if ids is not None:
+                    waits = self._delivery.waits({id for id in ids if isinstance(id, int)})
+                    answer["waits"] = {str(id): _wait_as_json(wait) for id, wait in waits.items()}
         return answer
 
     def _metrics_text(self, cursor: int) -> str:
@@ -283,21 +299,21 @@ class Engine:
         ages = {queue: max(0.0, (now - since[queue]).total_seconds()) if queue in since else 0.0 for queue in queues}
         return self._metrics.text(rows, ages, self._delivery.status().left, self.alarms.current())
 
-    def judge(self, asked: Mapping[str, Any]) -> dict[str, str]:
-        """What is wrong with a start or a signal (see `bot.engine.scheduled_flows`), or for a contact."""
-        data, library = dict(asked.get("data", {})), self._program.library
-        if "signal" in asked:
-            return signal_objections(library, str(asked["signal"]), data, asked.get("by_address", False))
-        opted_out = self._opted_out(str(asked.get("contact", "")))
-        out = {"contact": f"{HAS_OPTED_OUT}: no flow is started for it"} if opted_out else {}
-        return objections(library, str(asked.get("flow")), data) | out
+    def check_start(self, request: CheckStart) -> dict[str, str]:
+        """The mistakes in a start (see `bot.engine.scheduled_flows`), by field."""
+        out = {"contact": f"{HAS_OPTED_OUT}: no flow is started for it"} if self._opted_out(request.contact) else {}
+        return objections(self._program.library, request.flow, request.data) | out
 
-    def _note_command(self, call: str) -> None:
-        self._loop.operate({"do": "note_command", "call": call})
+    def check_signal(self, request: CheckSignal) -> dict[str, str]:
+        """The mistakes in a signal (see `bot.engine.scheduled_flows`), by field."""
+        return signal_objections(self._program.library, request.name, request.data, by_address=request.by_address)
+
+    def _note_command(self, command: str) -> None:
+        self._loop.operate(NoteCommand(command))
 
     def has_taken_all(self) -> bool:
         """True if every event that has come was taken, and perhaps parked."""
-        return not self._inbox.has_after(self._loop.operate({"do": "status"})["cursor"])
+        return not self._inbox.has_after(self._loop.operate(AskStatus())["cursor"])
 
     @property
     def run_number(self) -> int:
@@ -317,15 +333,15 @@ class Engine:
         return self._loop.wait_settled(timeout)
 
     def next_due(self) -> datetime | None:
-        """When something happens by itself: a wake-up, or the next try of a message or a call."""
+        """The time at which something happens by itself: a wake-up, or the next try of a message or a call."""
         deadlines = (self._delivery.next_due(), self._performers.next_due())
         times = [time_of(self._clock, deadline) for deadline in deadlines if deadline is not None]
         wake = self._loop.next_wake()
         return min(times if wake is None else [*times, wake], default=None)
 
     def check(self) -> None:
-        """Raise what has ended the loop if it was not `stop`, and `bot.store.files.ConnectionLost` if another engine may write the
-        store now.
+        """Raise what has ended the loop if it was not `stop`, and `bot.store.files.ConnectionLost` if another engine
+        may write the store now.
         """
         if isinstance(self._loop.failure, BotError):
             raise self._loop.failure

@@ -1,5 +1,5 @@
-"""The checks of `bot doctor`: the services, the files that flows send and the public address, over the network; the machine and
-its settings. All run at once, within one deadline.
+"""The checks of `bot doctor`: the services, the files that flows send and the public address, over the network; the
+machine and its settings. All run at once, within one deadline.
 """
 
 import json
@@ -20,6 +20,7 @@ from urllib.parse import urlencode, urlsplit
 
 from bot.core.defects import guard
 from bot.core.effects import HttpRequest
+from bot.core.engine_requests import AskStatus
 from bot.core.errors import BotError
 from bot.core.filetypes import END, type_of
 from bot.core.immutable import immutable
@@ -138,9 +139,10 @@ def reach(
     path: str = "/",
     headers: Mapping[str, str] = MappingProxyType({}),
 ) -> Generator[CheckResult, None, bool]:
-    """Whether it is the service that answers, which is returned, and how far its clock is from ours.
+    """Check that the service itself answers, and how far its clock is from ours. Returns whether it answers.
 
-    ``path`` and ``headers`` are those of an ordinary request, with the key: what stands before a service may let nothing else through.
+    ``path`` and ``headers`` are those of an ordinary request, with the key: a proxy before the service may let nothing
+    else through.
     """
     parts = urlsplit(url)
     if parts.scheme != "https" and parts.hostname not in _LOOPBACK:
@@ -163,7 +165,9 @@ _GZIP = b"\x1f\x8b"
 
 
 def _not_the_service(answer: Response, variable: str, url: str, path: str) -> tuple[str, str] | None:
-    """Why an answer is not the service's, and what to do; None if it may be: then the service says itself what is wrong."""
+    """The reason why an answer is not the service's, and what to do; None if it may be, because then the service says
+    what is wrong.
+    """
     where, base = f"{url}{path.partition('?')[0]}", urlsplit(url).path
     if answer.body.startswith(_GZIP):
         what = f"{where} answers with gzip and does not say so (Content-Encoding)"
@@ -189,7 +193,7 @@ def _not_the_service(answer: Response, variable: str, url: str, path: str) -> tu
         what = f"{where} answers {answer.status} with a page for people, perhaps for a login"
         return what, f"let requests with the key pass without a login, or set {variable} to the service itself"
     if is_page:
-        return f"{where} is not there (404), a page says so", f"check {variable}: another server has this address"
+        return f"{where} answers 404 with a page for people", f"check {variable}: another server has this address"
     return None
 
 
@@ -203,7 +207,7 @@ def _is_json(answer: Response) -> bool:
 def gateway_key(
     listed: Callable[[], Sequence[TemplateInfo]], flows: Callable[[], Library | None]
 ) -> Iterator[CheckResult]:
-    """Whether the gateway takes the key, and has what the flows name. ``listed`` gets its templates."""
+    """Check that the gateway takes the key, and has the templates that flows name. ``listed`` gets its templates."""
     try:
         templates = listed()
     except BotError as error:
@@ -225,7 +229,7 @@ def models_request(service: ModelService) -> tuple[str, Mapping[str, str]]:
 
 
 def models(service: ModelService) -> Iterator[CheckResult]:
-    """Whether the chat-completion service takes the key, and has the models that are set."""
+    """Check that the chat-completion service takes the key, and has the models that are set."""
     try:
         with closing(Completions(service.url, service.key, key_in=service.key_in, seconds=PATIENCE)) as asked:
             there = {model.id for model in asked.models()}
@@ -240,7 +244,9 @@ def models(service: ModelService) -> Iterator[CheckResult]:
 
 
 def events_receiver(receiver: EventReceiver, secrets: Mapping[str, str]) -> Iterator[CheckResult]:
-    """Whether something answers at the address for events, and the secret is there that signs them. None is sent."""
+    """Check that something answers at the address for events, and that their signing secret is set. No
+    event is sent.
+    """
     if not secrets.get(receiver.secret):
         yield fail(RECEIVER, f"{receiver.secret} is not set", "set it, in the environment or in .env")
     try:
@@ -253,7 +259,7 @@ def events_receiver(receiver: EventReceiver, secrets: Mapping[str, str]) -> Iter
 
 
 def kept(store: StoreAddress) -> Iterator[CheckResult]:
-    """Whether the S3-like store takes files that flows keep, lists, gives and deletes them."""
+    """Check that the S3-like store for files that flows keep can write, list, read and delete them."""
     try:
         kept_files(store).check()
     except FilesUnavailable as error:
@@ -292,7 +298,9 @@ AT_ONCE = 16
 
 
 def reachable(library: Library, gateway_url: str, seconds: float) -> Iterator[CheckResult]:
-    """Whether each can be got, within ``seconds`` in all, and is small enough. One is got once, however often it is sent."""
+    """Check that the files that flows send can be fetched, within ``seconds`` in all, and are small enough. Each is
+    fetched once.
+    """
     downloads, turns = Downloads(gateway_url), threading.BoundedSemaphore(AT_ONCE)
     found = {(file.link.source, file.kind): file for file in reversed(list(_sent_files(library)))}
     yield from together([_check(file, downloads, turns, seconds) for file in found.values()], seconds)
@@ -305,8 +313,8 @@ def _check(file: SentFile, downloads: Downloads, turns: threading.BoundedSemapho
         with turns:
             yield _looked_at(file, place, downloads, seconds)
 
-    late = f"{place}: it was not there in time"
-    return Check(look, fail("files", late, "see whether the gateway gets it from there in a few seconds"))
+    late = f"{place}: it did not arrive in time"
+    return Check(look, fail("files", late, "make sure that the gateway can fetch it within a few seconds"))
 
 
 def _looked_at(file: SentFile, place: str, downloads: Downloads, seconds: float) -> CheckResult:
@@ -317,7 +325,7 @@ def _looked_at(file: SentFile, place: str, downloads: Downloads, seconds: float)
     except DownloadTooLarge:
         return fail("files", f"{place} is too large", f"{most >> 20} MB are allowed for {file.kind}")
     except NotFetched as error:
-        return fail("files", f"{place}: {error}", "the gateway must be able to get it from there")
+        return fail("files", f"{place}: {error}", "the gateway must be able to fetch it from there")
 
 
 def _sent_files(library: Library) -> Iterator[SentFile]:
@@ -335,8 +343,8 @@ def _judged(file: SentFile, place: str, start: bytes) -> CheckResult:
     if is_one or (found is None and file.kind == "document"):  # of some documents only the end tells
         return ok("files", place)
     what = "" if found is None else f": by its content it is {found.name}"
-    advice = "see what the address really leads to"
-    return fail("files", f"{place} is no {file.kind} that the gateway takes{what}", advice)
+    advice = "open the address, and see what is there"
+    return fail("files", f"{place} is not of a type that the gateway takes as {file.kind}{what}", advice)
 
 
 RENEWED_BEFORE = timedelta(days=14)
@@ -367,17 +375,17 @@ def public_address(url: str, path: str, now: datetime) -> Iterator[CheckResult]:
 
 
 def certificate(ends: datetime, now: datetime) -> CheckResult:
-    """How long the accepted certificate is still valid."""
+    """Check that the accepted certificate is valid for some weeks more."""
     left = ends - now
     what = f"its certificate holds for {left.days} more days"
     return ok(ABOUT, what) if left > RENEWED_BEFORE else warn(ABOUT, what, "check why it is not renewed")
 
 
 def _webhook(url: str, answer: Response) -> CheckResult:
-    """Whether the bot itself rejects an unsigned request."""
+    """Check that the bot itself rejects an unsigned request."""
     if answer.status == 401 and "X-Service-Timestamp" in _message(answer):
         return ok(ABOUT, f"{url} is the bot")
-    what = f"{url} answers {answer.status} to what should be a 401 of the bot's"
+    what = f"{url} answers {answer.status}, and the bot would answer 401"
     return fail(ABOUT, what, "check where the proxy leads, and BOT_WEBHOOK_PATH")
 
 
@@ -405,7 +413,7 @@ _FIXED = (3, 51, 3)
 
 
 def sqlite() -> CheckResult:
-    """Which SQLite there is."""
+    """Name the version of SQLite."""
     version = sqlite_version()
     if tuple(map(int, version.split("."))) >= _FIXED:
         return ok("sqlite", version)
@@ -419,7 +427,7 @@ CLOCKS_APART = timedelta(seconds=5)
 
 
 def database(address: PostgresAddress, now: datetime) -> Iterator[CheckResult]:
-    """Which PostgreSQL there is, and whether it keeps what it has committed. (What it keeps, `store_state` says.)"""
+    """Check the version of PostgreSQL, and that it keeps what it has committed. (`store_state` checks the contents.)"""
     from bot.store.postgres_database import database_server
 
     try:
@@ -448,7 +456,7 @@ def database(address: PostgresAddress, now: datetime) -> Iterator[CheckResult]:
 
 
 def disk(store: StoreAddress) -> CheckResult:
-    """Whether the store's folder can be written, and for how long."""
+    """Check that the store's folder can be written, and has room."""
     folder = beside(store).parent
     if not os.access(folder, os.W_OK):
         return fail("disk", f"{folder} cannot be written", "give this user the right to, or set BOT_STORE")
@@ -461,7 +469,7 @@ def disk(store: StoreAddress) -> CheckResult:
 
 
 def env_file(folder: Path) -> Iterator[CheckResult]:
-    """Whether others can read the secrets."""
+    """Check that no other user can read the secrets."""
     for file in env_files(folder):
         if file.stat().st_mode & 0o077:
             yield warn("secrets", f"others on this machine can read {file}", f"chmod 600 {file}")
@@ -494,7 +502,7 @@ def store_state(store: StoreAddress, now: datetime) -> Iterator[CheckResult]:
 
 
 def served(store: StoreAddress, folder: Path) -> Iterator[CheckResult]:
-    """Which version is served, and on which machines. Without a store that can be read, others say why."""
+    """Name the version that is served, and the machines. If the store cannot be read, other checks report it."""
     try:
         with closing(engine_reader(store)) as database:
             version, machines = served_version(database), database.machines()
@@ -508,11 +516,11 @@ def served(store: StoreAddress, folder: Path) -> Iterator[CheckResult]:
 
 
 def server(store: StoreAddress, settings: Path | None = None) -> Iterator[CheckResult]:
-    """Whether a server runs, its alarms, and whether it was started after ``settings`` changed."""
+    """Check that a server runs, has no alarms, and was started after ``settings`` changed."""
     try:
-        status = local_socket.ask(store, {"do": "status"})
+        status = local_socket.ask(store, AskStatus())
     except local_socket.NotRunning:
-        yield warn("server", f"none answers on this machine for {store}", "`bot serve`")
+        yield warn("server", f"no server answers on this machine for {store}", "`bot serve`")
         return
     if "error" in status:
         yield fail("server", f"it runs and is in trouble: {status['error']}", "see its log")
@@ -530,7 +538,9 @@ def server(store: StoreAddress, settings: Path | None = None) -> Iterator[CheckR
 
 
 def web(host: str, port: int) -> Iterator[CheckResult]:
-    """Whether the web process of this machine answers. Nothing is said if nothing listens: other checks report a server that does not run."""
+    """Check that the web process of this machine answers. If nothing listens, other checks report that no
+    server runs.
+    """
     with closing(HTTPConnection(host, port, timeout=PATIENCE)) as connection:
         try:
             connection.request("GET", "/healthz")
@@ -543,7 +553,7 @@ def web(host: str, port: int) -> Iterator[CheckResult]:
 
 
 def _started_at(store: StoreAddress) -> float:
-    """When the servers of this machine began to listen, the first of them."""
+    """The time at which the first server of this machine began to listen."""
     sockets = [socket for shard in shards_of(store) if (socket := local_socket.socket_of(shard)).exists()]
     return min(socket.stat().st_mtime for socket in sockets)
 
@@ -552,7 +562,7 @@ def _files(found: StoreHealth) -> Iterator[CheckResult]:
     for file in found.exposed:
         yield warn("store", f"others on this machine can read {file}", f"chmod 600 {file}")
     if found.erasures:
-        what = f"contacts that are being erased, the log or the files still have something of them: {found.erasures}"
+        what = f"contacts whose erasure from the log or the files is not finished: {found.erasures}"
         yield warn("store", what, "`bot serve` finishes it")
     if found.dead_letters:
         yield warn("store", f"messages and turns that were given up: {found.dead_letters}", "`bot queue` says why")
@@ -562,27 +572,29 @@ def _files(found: StoreHealth) -> Iterator[CheckResult]:
 
 def _events(found: StoreHealth, now: datetime) -> Iterator[CheckResult]:
     if found.last_received is None:
-        yield warn("events", "none has come yet", "`bot webhook register`, then write to the bot's number")
+        yield warn("events", "no event has come yet", "`bot webhook register`, then write to the bot's number")
     elif now - found.last_received > SILENCE:
         days = (now - found.last_received).days
         advice = (
-            "if people write: the gateway disables a webhook that fails for 7 days, `bot webhook register` makes anew"
+            "if people write: the gateway disables a webhook that fails for 7 days, "
+            "`bot webhook register` makes a new one"
         )
-        yield warn("events", f"the last came {days} days ago", advice)
+        yield warn("events", f"the last event came {days} days ago", advice)
     else:
-        yield ok("events", f"the last came at {found.last_received.astimezone():%Y-%m-%d %H:%M}")
+        yield ok("events", f"the last event came at {found.last_received.astimezone():%Y-%m-%d %H:%M}")
     if found.last_stale is not None and now - found.last_stale <= SILENCE:
-        what = f"correctly signed events that were rejected because their timestamps are too far off: {found.stale}, the last at "
+        what = "correctly signed events that were rejected because their timestamps are too far off: "
+        last = f"{found.stale}, the last at {found.last_stale.astimezone():%Y-%m-%d %H:%M}"
         advice = "set this machine's clock; else raise BOT_WEBHOOK_TOLERANCE, up to 10800 seconds"
-        yield fail("events", f"{what}{found.last_stale.astimezone():%Y-%m-%d %H:%M}", advice)
+        yield fail("events", what + last, advice)
 
 
 def past_dates(library: Library, now: datetime) -> Iterator[CheckResult]:
-    """Schedules and waits for a time that has passed: they happen at once, or never."""
+    """Find schedules and waits for a time that has passed: they happen at once, or never."""
     here = now.astimezone(library.bot.timezone)
     for point in _points(library):
         if point.constant and end_of(point, {}, here) <= now:
-            yield warn("flows", f"{point.mark}: {point.source} is past", "write a later time, or take it out")
+            yield warn("flows", f"{point.mark}: {point.source} is past", "write a later time, or delete it")
 
 
 def _points(library: Library) -> Iterator[Template]:

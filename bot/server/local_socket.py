@@ -1,6 +1,6 @@
 """The local socket: how a command on the same machine asks a running server. One line of JSON there, one back.
 
-It lies beside the store with mode 0600: who may read the store may ask.
+It lies beside the store with mode 0600: a user who may read the store may ask.
 """
 
 import json
@@ -11,11 +11,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from bot.core.defects import found, guard
+from bot.core.engine_requests import Answer, AskStatus, EngineRequest, as_json, read_request
 from bot.core.errors import BotError, OutcomeLost
-from bot.server.shard_requests import ONLY_TELL, ask_shards
+from bot.server.shard_requests import ask_shards
 from bot.store.database import REQUEST_BYTES, StoreAddress
 from bot.store.files import beside
 from bot.store.opening import ask_elsewhere, works_elsewhere
@@ -25,8 +25,6 @@ FULL_SECONDS = 0.1  # until it is tried again whether a file can be opened
 PATIENCE = 5.0  # seconds for a client to say what it wants
 TELL_SECONDS = 10.0  # in which a server says how it is, also to who would wait longer for something to be done
 _ADDRESS_BYTES = 100  # the system's limit for a socket's path is 104 to 108
-
-Answer = Callable[[dict[str, Any]], dict[str, Any]]
 
 
 class NotRunning(BotError):
@@ -38,29 +36,30 @@ class NotAnswered(NotRunning, OutcomeLost):
 
 
 def socket_of(store: StoreAddress) -> Path:
-    """Where the server of a store listens on this machine."""
+    """The path at which the server of a store listens on this machine."""
     return beside(store).with_name(beside(store).name + ".sock")
 
 
-def ask(store: StoreAddress, request: dict[str, Any], timeout: float = 10.0) -> dict[str, Any]:
-    """Ask the server of this machine that runs on ``store``, and wait ``timeout`` seconds for its answer. Of a store that is divided those
-    engines are asked that the request concerns (`bot.server.shard_requests`).
+def ask(store: StoreAddress, request: EngineRequest, timeout: float = 10.0) -> Answer:
+    """Ask the server of this machine that runs on ``store``, and wait ``timeout`` seconds for its answer. With shards,
+    only the engines concerned are asked (`bot.server.shard_requests`).
 
-    An answer with ``error`` is for the caller to read; with ``may_be_done``, too, the error is not about what was asked. Raises `NotRunning`, and `NotAnswered` once it is connected.
+    The answer has ``error`` if the request was not done, and ``may_be_done`` as well if it may be done all the same.
+    Raises `NotRunning`, and `NotAnswered` once it is connected.
     """
     return ask_shards(store, request, partial(_ask, timeout=timeout))
 
 
-def _ask(store: StoreAddress, request: dict[str, Any], timeout: float) -> dict[str, Any]:
-    connected, only_tells = False, request.get("do") in ONLY_TELL
+def _ask(store: StoreAddress, request: EngineRequest, timeout: float) -> Answer:
+    connected, only_tells = False, request.only_tells
     try:
         with socket.socket(socket.AF_UNIX) as client, _address(socket_of(store)) as address:
             client.settimeout(min(timeout, TELL_SECONDS) if only_tells else timeout)
             client.connect(address)
             connected = True
-            client.sendall(json.dumps(request).encode() + b"\n")
+            client.sendall(json.dumps(as_json(request)).encode() + b"\n")
             with client.makefile("rb") as answer:
-                reply: dict[str, Any] = json.loads(answer.readline())
+                reply: Answer = json.loads(answer.readline())
                 return reply
     except (OSError, ValueError) as error:
         name = store.name if isinstance(store, Path) else store
@@ -70,14 +69,14 @@ def _ask(store: StoreAddress, request: dict[str, Any], timeout: float) -> dict[s
         raise NotRunning(f"no server answers for {name}: is `bot serve` running?") from error
 
 
-def ask_engine(store: StoreAddress, request: dict[str, Any], timeout: float = 10.0) -> dict[str, Any]:
-    """Ask as `ask` does, or the engine of another machine if no server listens on this one. Raises `NotRunning`, `NotAnswered`, and
-    `bot.store.files.StoreUnavailable` if the store is one that machines share.
+def ask_engine(store: StoreAddress, request: EngineRequest, timeout: float = 10.0) -> Answer:
+    """Ask as `ask` does; if no server listens on this machine, ask the engine of another one. Raises `NotRunning` and
+    `NotAnswered`, and for a store that machines share `bot.store.files.StoreUnavailable`.
     """
     return ask_shards(store, request, partial(_ask_engine, timeout=timeout))
 
 
-def _ask_engine(store: StoreAddress, request: dict[str, Any], timeout: float) -> dict[str, Any]:
+def _ask_engine(store: StoreAddress, request: EngineRequest, timeout: float) -> Answer:
     try:
         return _ask(store, request, timeout)
     except NotRunning as silence:
@@ -87,9 +86,11 @@ def _ask_engine(store: StoreAddress, request: dict[str, Any], timeout: float) ->
 
 
 def answers(store: StoreAddress, timeout: float = 1.0) -> bool:
-    """True if a server runs on ``store``, on whichever machine, and answers within ``timeout`` seconds. Raises as `ask_engine`."""
+    """True if a server runs on ``store``, on whichever machine, and answers within ``timeout`` seconds. Raises as
+    `ask_engine`.
+    """
     try:
-        return "error" not in ask_engine(store, {"do": "status"}, timeout)
+        return "error" not in ask_engine(store, AskStatus(), timeout)
     except NotRunning:
         return False
 
@@ -97,7 +98,7 @@ def answers(store: StoreAddress, timeout: float = 1.0) -> bool:
 class LocalServer:
     """Answers local requests, each client on a thread of its own, so that one that hangs keeps nobody waiting."""
 
-    def __init__(self, store: StoreAddress, answer: Answer) -> None:
+    def __init__(self, store: StoreAddress, answer: Callable[[EngineRequest], Answer]) -> None:
         self._path = socket_of(store)
         self._answer = answer
         self._listener = socket.socket(socket.AF_UNIX)
@@ -150,16 +151,15 @@ class LocalServer:
         finally:
             self._free.release()
 
-    def _reply(self, line: bytes) -> dict[str, Any]:
+    def _reply(self, line: bytes) -> Answer:
         try:
-            request = json.loads(line)
+            read = json.loads(line)
         except (ValueError, RecursionError):
-            request = None
-        if not isinstance(request, dict):
+            read = None
+        if not isinstance(read, dict):
             return {"error": "a request is one line of JSON, an object"}
-        request.pop("asked_as", None)  # which only the table of requests gives
         try:
-            return self._answer(request)
+            return self._answer(read_request(read))
         except OutcomeLost as error:
             return {"error": str(error), "may_be_done": True}
         except BotError as error:

@@ -1,48 +1,64 @@
 """Requests to a store that is divided into shards: whose engines are asked, and how their answers become one.
 
-A request about one contact goes to the engine of its shard, and each recipient of a broadcast to that of theirs. What concerns the whole
-store all engines are asked (`_JOINED`), and what each of them knows, the first that answers (`_ANY`).
+`bot.core.engine_requests.Shards` says which engines a request concerns. `_JOINED` has the function that joins the
+answers of several.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from operator import itemgetter
 from typing import Any
 
+from bot.core.engine_requests import (
+    AddRecipients,
+    Answer,
+    AskMetrics,
+    AskStatus,
+    BeginCorrection,
+    CheckSignal,
+    CheckStart,
+    ContactAct,
+    CorrectRecipients,
+    DropDeadLetters,
+    EndCorrection,
+    EngineRequest,
+    EraseContact,
+    Reload,
+    ResumeBroadcast,
+    RetryDeadLetters,
+    Shards,
+    StopBroadcast,
+)
 from bot.core.errors import BotError
 from bot.store.database import StoreAddress, shard_number, shards_of
 
-Request = dict[str, Any]
-Answer = dict[str, Any]
-Ask = Callable[[StoreAddress, Request], Answer]
+Ask = Callable[[StoreAddress, EngineRequest], Answer]
 
 SILENT = "engine-silent"
 """The name of the alarm of a shard whose engine does not answer."""
-
-ONLY_TELL = "status", "metrics"
-"""Requests that change nothing: how engines are, and what they count."""
-
-_ANY = "gateway", "flows", "judge"
 
 
 class _Refused(BotError):
     """An engine has answered with an error."""
 
 
-def ask_shards(store: StoreAddress, request: Request, ask: Ask) -> Answer:
-    """Have a request answered by the engines that it concerns, of one shard each by ``ask``; by this alone if a store is not divided.
+def ask_shards(store: StoreAddress, request: EngineRequest, ask: Ask) -> Answer:
+    """Have a request answered by the engines that it concerns, of one shard each by ``ask``; by this alone if a store
+    is not divided.
 
-    ``status`` and ``metrics`` tell of the engines that answer, and ``silent`` has the numbers of the others' shards. Any other
-    request that is not done in each shard that it concerns is answered with ``error``, which says where it is done. Raises as ``ask`` where
-    no engine answers.
+    ``status`` and ``metrics`` tell of the engines that answer, and ``silent`` has the numbers of the others' shards.
+    Any other request that is not done in each shard that it concerns is answered with ``error``, which says where it is
+    done. Raises as ``ask`` where no engine answers.
     """
     shards = shards_of(store)
     if len(shards) == 1:
         return ask(store, request)
-    do = request.get("do")
-    if do in _ANY and "contact" not in request:
+    if request.concerns is Shards.ANY:
         return ask(_one_that_answers(shards, ask), request)
-    if do == "edit" and (silent := _silent(shards, ask)):  # else these would later go on with what is to be corrected
+    if isinstance(request, BeginCorrection) and (
+        silent := _silent(shards, ask)
+    ):  # else these would later go on with what is to be corrected
         return {"error": f"{silent_in_words(silent)}: nothing is done"}
     parts = _parts(request, len(shards))
     if len(parts) == 1:
@@ -52,7 +68,7 @@ def ask_shards(store: StoreAddress, request: Request, ask: Ask) -> Answer:
 
 
 def silent_in_words(shards: Collection[int]) -> str:
-    """Says of shards that their engines do not answer."""
+    """A sentence: the engines of these shards do not answer."""
     numbers = ", ".join(map(str, shards))
     if len(shards) == 1:
         return f"the engine of shard {numbers} does not answer"
@@ -60,45 +76,51 @@ def silent_in_words(shards: Collection[int]) -> str:
 
 
 def why_it_waits(store: StoreAddress, contact: str, silent: Collection[int]) -> str | None:
-    """Says of what is to be sent to a contact that it waits for an engine, if that of its shard is one of the ``silent``; else None."""
+    """A sentence if messages to a contact wait because the engine of its shard is ``silent``; else None."""
     number = shard_number(contact, len(shards_of(store)))
     return f"it waits until the engine of shard {number} runs" if number in silent else None
 
 
-def _parts(request: Request, shards: int) -> dict[int, Request]:
-    """What is asked in each shard that a request concerns."""
+def _parts(request: EngineRequest, shards: int) -> dict[int, EngineRequest]:
+    """The requests to the shards, by number."""
     match request:
-        case {"do": "broadcast" | "correct", "recipients": list(recipients)}:
+        case AddRecipients() | CorrectRecipients():
             divided: dict[int, list[Any]] = {}
-            for each in recipients:
+            for each in request.recipients:
                 divided.setdefault(_shard_of(each, shards), []).append(each)
-            parts = {number: {**request, "recipients": divided[number]} for number in sorted(divided)}
+            parts = {number: replace(request, recipients=divided[number]) for number in sorted(divided)}
             return {number: _of_edit(part, number) for number, part in (parts or {0: request}).items()}
-        case {"do": str(do)} if do in _JOINED:
+        case EngineRequest(concerns=Shards.ALL):
             return {number: _of_edit(request, number) for number in range(shards)}
-    return {_shard_of(request, shards): request}
+        case ContactAct(contact=contact) | CheckStart(contact=contact) | CheckSignal(contact=contact):
+            return {shard_number(contact, shards): request}
+    return {0: request}
 
 
-def _shard_of(about: object, shards: int) -> int:
-    match about:
+def _shard_of(recipient: object, shards: int) -> int:
+    match recipient:
         case {"contact": str(contact)}:
             return shard_number(contact, shards)
     return 0
 
 
-def _of_edit(request: Request, shard: int) -> Request:
-    """The request with the number of a broadcast's correction in a shard, which is another one in each (`_edits`)."""
+def _of_edit(request: EngineRequest, shard: int) -> EngineRequest:
+    """The request with the number that a broadcast's correction has in this shard: each shard has its own
+    (`_edits`).
+    """
     match request:
-        case {"edit": list(edits)}:
-            return {**request, "edit": edits[shard]}
+        case CorrectRecipients(edit=[*edits]) | EndCorrection(edit=[*edits]):
+            return replace(request, edit=edits[shard])
     return request
 
 
 def _one_that_answers(shards: Iterable[StoreAddress], ask: Ask) -> StoreAddress:
-    """The first shard whose engine answers. It is asked how it is, so that nothing can be done twice. Raises as ``ask`` if none does."""
+    """The first shard whose engine answers. It is asked how it is, so that nothing can be done twice. Raises as ``ask``
+    if none does.
+    """
     failures = list[BotError]()
     for shard in shards:
-        found = _answer_of(shard, {"do": "status"}, ask)
+        found = _answer_of(shard, AskStatus(), ask)
         if not isinstance(found, BotError):
             return shard
         failures.append(found)
@@ -107,12 +129,16 @@ def _one_that_answers(shards: Iterable[StoreAddress], ask: Ask) -> StoreAddress:
 
 def _silent(shards: Sequence[StoreAddress], ask: Ask) -> list[int]:
     """The numbers of the shards whose engines do not answer."""
-    found = _asked(shards, _parts({"do": "status"}, len(shards)), ask)
+    found = _asked(shards, _parts(AskStatus(), len(shards)), ask)
     return [number for number, each in found.items() if isinstance(each, BotError)]
 
 
-def _asked(shards: Sequence[StoreAddress], parts: Mapping[int, Request], ask: Ask) -> dict[int, Answer | BotError]:
-    """What engines answer who are asked at once, so that one that is silent holds up no other; or why one has not."""
+def _asked(
+    shards: Sequence[StoreAddress], parts: Mapping[int, EngineRequest], ask: Ask
+) -> dict[int, Answer | BotError]:
+    """The answers of engines, or the reasons why there is none. All are asked at once, so that a silent engine holds up
+    no other.
+    """
     from concurrent.futures import ThreadPoolExecutor  # most stores are not divided
 
     with ThreadPoolExecutor(len(parts)) as threads:
@@ -120,7 +146,7 @@ def _asked(shards: Sequence[StoreAddress], parts: Mapping[int, Request], ask: As
         return {number: each.result() for number, each in waiting.items()}
 
 
-def _answer_of(shard: StoreAddress, request: Request, ask: Ask) -> Answer | BotError:
+def _answer_of(shard: StoreAddress, request: EngineRequest, ask: Ask) -> Answer | BotError:
     try:
         answer = ask(shard, request)
     except BotError as error:
@@ -128,7 +154,7 @@ def _answer_of(shard: StoreAddress, request: Request, ask: Ask) -> Answer | BotE
     return _Refused(str(answer["error"])) if "error" in answer else answer
 
 
-def _joined(request: Request, found: Mapping[int, Answer | BotError]) -> Answer:
+def _joined(request: EngineRequest, found: Mapping[int, Answer | BotError]) -> Answer:
     done = {number: each for number, each in found.items() if not isinstance(each, BotError)}
     failed = {number: each for number, each in found.items() if isinstance(each, BotError)}
     why = "; ".join(dict.fromkeys(map(str, failed.values())))
@@ -136,8 +162,8 @@ def _joined(request: Request, found: Mapping[int, Answer | BotError]) -> Answer:
         if any(isinstance(each, _Refused) for each in failed.values()):
             return {"error": why}
         raise next(iter(failed.values()))
-    answer = _JOINED.get(request["do"], _sums)(request, [*done.values()])
-    if request["do"] in ONLY_TELL:
+    answer = _JOINED.get(type(request), _sums)(request, [*done.values()])
+    if request.only_tells:
         if "alarms" in answer:
             answer["alarms"] += [_alarm(number, error) for number, error in failed.items()]
         return {**answer, "silent": [*failed]}
@@ -148,7 +174,7 @@ def _joined(request: Request, found: Mapping[int, Answer | BotError]) -> Answer:
 
 
 def _alarm(shard: int, error: BotError) -> dict[str, str]:
-    """The alarm of a shard whose engine does not answer, which nobody else can report: since now, as far as is known."""
+    """The alarm of a shard whose engine does not answer and so cannot report it. It begins now, as far as is known."""
     from bot.core.alarms import Alarm  # not above: each command would load it, and its clock
 
     return Alarm(SILENT, str(shard), silent_in_words([shard]), str(error), datetime.now(UTC)).as_json()
@@ -157,55 +183,59 @@ def _alarm(shard: int, error: BotError) -> dict[str, str]:
 # How the answers of several engines become one
 
 
-def _sums(request: Request, answers: Sequence[Answer]) -> Answer:
+def _sums(request: EngineRequest, answers: Sequence[Answer]) -> Answer:
     return {key: sum(answer[key] for answer in answers) for key in answers[0]}
 
 
-def _edits(request: Request, answers: Sequence[Answer]) -> Answer:
+def _edits(request: EngineRequest, answers: Sequence[Answer]) -> Answer:
     """A correction has a number in each shard: what is asked about it has all of them."""
     return {**_sums(request, answers), "edit": [answer["edit"] for answer in answers]}
 
 
-def _status(request: Request, answers: Sequence[Answer]) -> Answer:
-    """All engines together keep the gateway's limits, so each one knows what is left. Of an alarm that several have, one is shown."""
+def _status(request: AskStatus, answers: Sequence[Answer]) -> Answer:
+    """All engines together keep the gateway's limits, so each one knows what is left. If several engines report an
+    alarm, it is shown once.
+    """
     left = {window: min(answer["left"][window] for answer in answers) for window in answers[0]["left"]}
     alarms = dict[tuple[str, ...], dict[str, str]]()
     for alarm in sorted((each for answer in answers for each in answer["alarms"]), key=itemgetter("since")):
         alarms.setdefault((alarm["name"], alarm["about"], alarm["what"]), alarm)
     counts = {key: sum(answer[key] for answer in answers) for key in ("waiting", "in_flight")}
     waits = (
-        {"waits": {id: wait for answer in answers for id, wait in answer["waits"].items()}} if "ids" in request else {}
+        {"waits": {id: wait for answer in answers for id, wait in answer["waits"].items()}}
+        if request.ids is not None
+        else {}
     )
     return {**counts, "left": left, "alarms": [*alarms.values()], **waits}
 
 
-def _metrics(request: Request, answers: Sequence[Answer]) -> Answer:
+def _metrics(request: EngineRequest, answers: Sequence[Answer]) -> Answer:
     from bot.runtime.metrics import joined_text
 
     return {"text": joined_text([answer["text"] for answer in answers])}
 
 
-def _letters(request: Request, answers: Sequence[Answer]) -> Answer:
+def _letters(request: RetryDeadLetters | DropDeadLetters, answers: Sequence[Answer]) -> Answer:
     """Each engine was asked for all dead letters, and knows its own."""
     found = {key: {name for answer in answers for name in answer[key]} for key in answers[0]}
     known = {id for key, ids in found.items() if key not in ("missing", "held") for id in ids}
-    missing = [id for id in request["ids"] if id not in known]
+    missing = [id for id in request.ids if id not in known]
     return {**{key: sorted(names) for key, names in found.items()}, "missing": missing}
 
 
-def _reloaded(request: Request, answers: Sequence[Answer]) -> Answer:
+def _reloaded(request: EngineRequest, answers: Sequence[Answer]) -> Answer:
     return {"reloaded": all(answer["reloaded"] for answer in answers)}
 
 
-_JOINED: Mapping[str, Callable[[Request, Sequence[Answer]], Answer]] = {
-    "status": _status,
-    "metrics": _metrics,
-    "retry": _letters,
-    "drop": _letters,
-    "erase": _sums,
-    "stop": _sums,
-    "resume": _sums,
-    "edit": _edits,
-    "end_edit": _sums,
-    "reload": _reloaded,
+_JOINED: Mapping[type[EngineRequest], Callable[[Any, Sequence[Answer]], Answer]] = {
+    AskStatus: _status,
+    AskMetrics: _metrics,
+    RetryDeadLetters: _letters,
+    DropDeadLetters: _letters,
+    EraseContact: _sums,
+    StopBroadcast: _sums,
+    ResumeBroadcast: _sums,
+    BeginCorrection: _edits,
+    EndCorrection: _sums,
+    Reload: _reloaded,
 }

@@ -3,8 +3,9 @@
 All requests of a process are under way on one thread, in libcurl, however many there are: a thread for each costs
 more than the request. `HttpClient.begin` returns at once, and calls back; the other methods wait.
 
-libcurl sends a request again by itself where a connection that was kept breaks before an answer. Nobody else could know,
-so it may not: a body is handed to it in a way that it cannot rewind, and what has none but acts gets a new connection.
+libcurl sends a request again by itself where a connection that was kept breaks before an answer. Nobody else could
+know, so it may not: a body is handed to it in a way that it cannot rewind, and what has none but acts gets a new
+connection.
 """
 
 import math
@@ -49,7 +50,9 @@ PASSING = (408, 425, 429)
 
 
 class HttpError(BotError):
-    """A request without a usable answer. ``advice``: what the operator can do; empty where only the address may be wrong."""
+    """A request without a usable answer. ``advice``: what the operator can do; empty where only the address may be
+    wrong.
+    """
 
     advice: str = ""
 
@@ -119,10 +122,10 @@ class Streamed:
 
 
 class ReachabilityAlarm:
-    """Whether a service answers: an alarm when it has not for longer than a minute, until it does.
+    """An alarm when a service has not answered for longer than a minute, until it does.
 
-    Safe to use from many threads. ``service`` is what it is called in the alarm, ``trouble`` what it does then; ``advice``
-    is for causes that have none of their own.
+    Safe to use from many threads. ``service`` is what it is called in the alarm, ``trouble`` what it does then;
+    ``advice`` is for causes that have none of their own.
     """
 
     def __init__(
@@ -168,10 +171,10 @@ class HttpClient:
     """Sends requests to one peer. No redirects, no cookies, no retries: those are the caller's decisions.
 
     ``seconds`` is the time for a whole exchange, from looking up the host's name to the last byte; ``body_limit`` is in
-    bytes, of an answer that comes compressed (gzip, which is asked for) in those that it is unpacked to. With ``address``
-    nothing is looked up: that IP address is connected to, as the host that the URL names.
-    ``own`` says that the operator has named the host, and nobody else can bend it: then the certificates and the proxies
-    of the environment are used (docs/going-live.md). ``reach`` is called when the peer gives no answer, and when it does.
+    bytes, of an answer that comes compressed (gzip, which is asked for) in those that it is unpacked to. With
+    ``address`` nothing is looked up: that IP address is connected to, as the host that the URL names. ``own`` says that
+    the operator has named the host, and nobody else can bend it: then the certificates and the proxies of the
+    environment are used (docs/going-live.md). ``reach`` is called when the peer gives no answer, and when it does.
     """
 
     def __init__(
@@ -212,7 +215,8 @@ class HttpClient:
         headers: Mapping[str, str],
         done: Callable[[Response | HttpError], None],
     ) -> None:
-        """Begin a request, and return. ``done`` gets the whole answer, whatever its status, or a `NotSent` or `Ambiguous`.
+        """Begin a request, and return. ``done`` gets the whole answer, whatever its status, or a `NotSent` or
+        `Ambiguous`.
 
         ``done`` is called on the thread that all requests share: it must not wait for anything.
         """
@@ -229,7 +233,9 @@ class HttpClient:
         loop.run(partial(loop.begin, exchange))
 
     def after_answers(self, call: Callable[[], object]) -> None:
-        """Have something done on the thread that all requests share, once it has called back with the answers that are there."""
+        """Have something done on the thread that all requests share, once it has called back with the answers that are
+        there.
+        """
         _loop().run(call)
 
     def get(self, path: str, headers: Mapping[str, str]) -> Response:
@@ -279,7 +285,7 @@ class HttpClient:
             self._unused.pop().curl.close()
 
     def _failed(self, exchange: "_Exchange", code: int, text: str) -> HttpError:
-        """What libcurl's error means: `NotSent` as long as it has not taken the request's body."""
+        """The exception for an error of libcurl: `NotSent` as long as it has not taken the request's body."""
         if exchange.size > self._body_limit:
             error: HttpError = Oversized(f"no whole answer from {self._peer}: more than {self._body_limit} bytes")
         elif exchange.left():
@@ -291,7 +297,7 @@ class HttpClient:
         return self._reported(error)
 
     def _no_proxy(self) -> HttpError:
-        why = "the proxy that the environment names for it is none that is understood"
+        why = "the address of the proxy in the environment cannot be read"
         return self._reported(NotSent(f"no connection to {self._peer}: {why}", _HOW_TO_NAME_A_PROXY))
 
     def _reported(self, error: HttpError) -> HttpError:
@@ -357,7 +363,7 @@ class _Exchange:
         raise NotImplementedError
 
     def failure(self, code: int, text: str) -> HttpError | None:
-        """What went wrong, if something did."""
+        """The exception for a request that failed; None if it did not."""
         if not code and (b"\r\n" not in self.lines or (self._unpacked and self._unpacked.is_cut)):
             code = pycurl.E_PARTIAL_FILE
         if self._unpacked and self._unpacked.is_broken:
@@ -492,7 +498,7 @@ class _Stream(_Exchange):
             wait = idle
 
     def certificate_ends(self) -> datetime | None:
-        """How long the peer's certificate is valid."""
+        """The time at which the peer's certificate ends; None if it has none."""
         fields: dict[str, str] = wait_for(lambda done: _loop().run(lambda: done(self._certificate())))
         until = fields.get("Expire date")
         return None if until is None else datetime.strptime(until, "%b %d %H:%M:%S %Y %Z").replace(tzinfo=UTC)
@@ -573,7 +579,9 @@ class _Loop:
             self._wake.send(b"w")
 
     def begin(self, exchange: _Exchange) -> None:
-        """Hand a request to libcurl, on this thread. Where one of the client's connections was just closed, it gets a new one."""
+        """Hand a request to libcurl, on this thread. Where one of the client's connections was just closed, it gets a
+        new one.
+        """
         fresh = exchange.unrepeatable or monotonic() < exchange.client.hung_up_at + _UNNOTICED_SECONDS
         if fresh != exchange.fresh:
             exchange.curl.setopt(pycurl.FRESH_CONNECT, fresh)
@@ -601,7 +609,9 @@ class _Loop:
                 _guarded(self._calls.popleft())
 
     def _wait(self) -> list[tuple[int, int]]:
-        """The sockets at which something happened, once something has; or none, where a call waits or a time-out is due."""
+        """The sockets at which something happened, once something has; or none, where a call waits or a time-out is
+        due.
+        """
         self._asleep = True  # from here on, who adds a call wakes us; who did before is seen here
         ready = self._poll.poll(0 if self._calls else self._multi.timeout())  # for ever, where that is -1
         self._asleep = False
@@ -645,7 +655,7 @@ class _Loop:
 
 
 def _guarded(call: Callable[..., object], *given: object) -> None:
-    """Call what others gave. After a defect in it somebody may wait for ever: the process ends, or all other requests go on."""
+    """Call a callback. If it raises, somebody may wait for ever: then the process ends, or all other requests go on."""
     try:
         call(*given)
     except Exception as defect:
@@ -761,7 +771,7 @@ _CERTIFICATE_FAULTS = {
     62: _OTHER_NAME,
     64: _OTHER_NAME,
 }
-"""Why a certificate is refused, and what to do, by OpenSSL's number for it (X509_V_ERR_...)."""
+"""The reasons why a certificate is refused, and what to do, by OpenSSL's number for it (X509_V_ERR_...)."""
 
 _WORDS = {
     pycurl.E_OPERATION_TIMEDOUT: "timed out",
@@ -776,7 +786,7 @@ _NOT_TLS = ("wrong version number", "http request", "unknown protocol", "packet 
 
 
 def in_words(curl: Any, code: int) -> str:
-    """What happened, in words of our own: libcurl's texts quote addresses."""
+    """An error of libcurl in words of our own, because its texts quote addresses."""
     number = curl.getinfo(pycurl.OS_ERRNO)
     if code in _WORDS:
         return _WORDS[code]
@@ -784,7 +794,9 @@ def in_words(curl: Any, code: int) -> str:
 
 
 def _why_no_connection(curl: Any, code: int, text: str, peer: str, proxy: str | None) -> tuple[str, str]:
-    """Why there was no connection, and what the operator can do; empty where that depends on the address alone."""
+    """The reason why there was no connection, and what the operator can do; empty where that depends on the address
+    alone.
+    """
     refused = curl.getinfo(pycurl.HTTP_CONNECTCODE)
     if proxy is not None:
         place = urlsplit(proxy).netloc.rpartition("@")[2]

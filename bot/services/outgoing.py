@@ -1,4 +1,6 @@
-"""The requests of ``http`` steps: the address and secrets of a service are filled in, and no request reaches our own network."""
+"""The requests of ``http`` steps: the address and secrets of a service are filled in, and no request reaches our own
+network.
+"""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
@@ -175,7 +177,9 @@ def _headers(request: HttpRequest, service_headers: Mapping[str, str], key: str)
 
 
 def _body_of(request: HttpRequest, key: str) -> tuple[bytes | None, dict[str, str]]:
-    """The body as it is sent, and its own headers where it carries files. Raises `NotAllowed` if one of them is gone."""
+    """The body as it is sent, and its own headers where it carries files. Raises `NotAllowed` if one of
+    them is gone.
+    """
     body = None if request.body is None else request.body.encode()
     if not request.files:
         return body, {}

@@ -23,7 +23,7 @@ _HOST = re.compile(r"[a-z0-9._-]+|[0-9a-f:.]+(%[a-z0-9]+)?")
 
 
 class BadAddress(BotError):
-    """An invalid address, or one that must not be connected to."""
+    """The address is invalid, or must not be connected to."""
 
 
 class NotPublic(BadAddress):

@@ -41,7 +41,7 @@ class BadSettings(BotError):
 class SettingSpec:
     """One setting: its name in `bot.yml`, how it is read, what editors say of it, and its value by default.
 
-    ``needed``: what to set it to where it is missing; empty where it may be.
+    ``needed`` says what to set it to if it is missing; empty if it may be missing.
     """
 
     name: str
@@ -53,7 +53,7 @@ class SettingSpec:
 
     @property
     def variable(self) -> str:
-        """What it is called in the environment."""
+        """Its name in the environment."""
         return PREFIX + self.name.upper()
 
 
@@ -95,7 +95,7 @@ class ModelService:
     )
     key: str = _setting(
         values.secret,
-        "The chat-completion service's API key: it belongs into .env.",
+        "The chat-completion service's API key: it belongs in .env.",
         name="ai_key",
         needed="the chat-completion service's API key",
         secret=True,
@@ -116,7 +116,7 @@ class ModelService:
 
 @immutable
 class AccountSettings:
-    """What calling the gateway takes: enough for commands that need no webhook."""
+    """The settings of the gateway's account: enough for commands that need no webhook."""
 
     gateway_url: str = _setting(
         values.gateway_url,
@@ -124,7 +124,7 @@ class AccountSettings:
         needed="the gateway's base address, such as https://gateway.example",
     )
     gateway_key: str = _setting(
-        values.secret, "The gateway's API key: it belongs into .env.", needed="the gateway's API key", secret=True
+        values.secret, "The gateway's API key: it belongs in .env.", needed="the gateway's API key", secret=True
     )
     channel_id: str | None = _setting(str, "The channel to send by, where the account has several.")
     gateway_per_minute: int = _setting(
@@ -141,7 +141,7 @@ class Settings(AccountSettings):
 
     webhook_secrets: tuple[str, ...] = _setting(  # several while one replaces another
         values.signing_secrets,
-        "What the gateway signs events with: it belongs into .env.",
+        "The secret with which the gateway signs events: it belongs in .env.",
         name="webhook_secret",
         needed="the signing secret of the gateway's webhook (`bot webhook register URL --write-env` makes one)",
         secret=True,
@@ -170,7 +170,7 @@ class Settings(AccountSettings):
     )
     shards: int = _setting(
         values.number(1, 64),
-        "Into how many shards a new store is divided that is a database, each with an engine of its own; {} by default.",
+        "The number of shards of a new store that is a database, each with an engine of its own; {} by default.",
         default=1,
     )
     host: str = _setting(values.host, "The address that bot serve listens at; {} by default.", default="127.0.0.1")
@@ -181,9 +181,9 @@ class Settings(AccountSettings):
         "How many seconds an event's timestamp may be off; {} by default.",
         default=timedelta(minutes=5),
     )
-    public_url: str | None = _setting(values.url, "The bot's public base address: what bot doctor looks at.")
+    public_url: str | None = _setting(values.url, "The bot's public base address, at which bot doctor looks.")
     api_key: str | None = _setting(
-        values.api_key, "What programs must know that start flows: it belongs into .env.", secret=True
+        values.api_key, "The key with which programs start flows: it belongs in .env.", secret=True
     )
     results_days: int = _setting(
         values.number(1, 36_500),
@@ -192,7 +192,7 @@ class Settings(AccountSettings):
     )
     console_users: tuple[str, ...] = _setting(
         values.console_users,
-        "The users of the console, as bot console password prints them: they belong into .env.",
+        "The users of the console, as bot console password prints them: they belong in .env.",
         default=(),
         secret=True,
     )
@@ -205,7 +205,7 @@ class Settings(AccountSettings):
     console_port: int = _setting(
         values.number(0, 65535), "The port that the console listens at; {} by default.", default=8001
     )
-    log: str | None = _setting(values.log, "What bot serve logs beside trouble: turns, a line for each; else nothing.")
+    log: str | None = _setting(values.log, "Write turns to have bot serve log a line for each turn, beside trouble.")
     log_format: str = _setting(
         values.word("text", "json"), "How bot serve writes its log: text or json; {} by default.", default="text"
     )
@@ -237,7 +237,7 @@ SETTINGS = {spec.name: spec for group in (Settings, ModelService) for spec in _s
 
 @immutable
 class WebhookSettings:
-    """Where the webhook is answered, and its secrets: none before it is registered."""
+    """The webhook's path, and its secrets: empty before it is registered."""
 
     path: str
     secrets: tuple[str, ...] = field(repr=False)
@@ -261,8 +261,8 @@ def read_settings(
 
 
 def share_authorities(environment: MutableMapping[str, str]) -> None:
-    """Let the variables for trusted certificates say the same, where only some are set: other clients in this process (of an S3-like store,
-    of the bot's own Python) know one of them only.
+    """Give all variables for trusted certificates the same value if only some are set, because other clients in this
+    process (of an S3-like store, of the bot's own Python) read only one of them.
     """
     bundle, file, folder = (environment.get(name) for name in ("REQUESTS_CA_BUNDLE", "SSL_CERT_FILE", "SSL_CERT_DIR"))
     if bundle and not (file or folder):
@@ -278,7 +278,9 @@ def missing_secrets(environ: Mapping[str, str], named: Iterable[str]) -> list[st
 
 
 def read_webhook(environ: Mapping[str, str], written: Mapping[str, str]) -> WebhookSettings:
-    """Read the webhook's settings, whatever else is set or missing, and however short its secrets are. Raises `BadSettings`."""
+    """Read the webhook's settings, whatever else is set or missing, and however short its secrets are. Raises
+    `BadSettings`.
+    """
     read = _Reader(environ, written)
     spec = replace(SETTINGS["webhook_secret"], parse=values.secrets, needed="", default=())
     path, secrets = read(SETTINGS["webhook_path"]), read(spec)
@@ -304,7 +306,7 @@ def read_limits(environ: Mapping[str, str], written: Mapping[str, str]) -> tuple
 
 
 def read_store(folder: Path, environ: Mapping[str, str], written: Mapping[str, str]) -> StoreAddress:
-    """Where the store of the bot in ``folder`` lies, whatever else is set or missing. Raises `BadSettings`."""
+    """Read where the store of the bot in ``folder`` is, whatever else is set or missing. Raises `BadSettings`."""
     read = _Reader(environ, written, folder)
     return read.complete(read.store(folder))
 
@@ -342,7 +344,7 @@ class _Reader:
         return (self.environ.get(SETTINGS[name].variable) or self.written.get(name) or "").strip()
 
     def store(self, folder: Path) -> StoreAddress:
-        """Where the store of the bot in ``folder`` is."""
+        """Read where the store of the bot in ``folder`` is."""
         spec = SETTINGS["store"]
         files = self.text("files")
         if files and not self.text("store").startswith(values.DATABASES):
@@ -360,20 +362,20 @@ class _Reader:
         return address
 
     def refuse_unknown(self) -> None:
-        """`bot.yml` is to have no settings but those that there are."""
+        """Report settings of `bot.yml` that do not exist."""
         for name in sorted(self.written.keys() - SETTINGS.keys()):
             fix = did_you_mean(name, SETTINGS, _LIST)
             self.problems.append(f'bot.yml: settings: there is no setting "{name}" ({fix})')
 
     def complete(self, value: T) -> T:
-        """What has been made of the settings, if nothing was wrong with them. Raises `BadSettings`."""
+        """Return the value that was made of the settings, if they have no problems. Raises `BadSettings`."""
         if self.problems:
             raise BadSettings(self.problems)
         return value
 
 
 def unknown_variables(environ: Iterable[str]) -> list[str]:
-    """A line for each variable of the environment that looks like a setting and is none."""
+    """A line for each variable of the environment that looks like a setting but is unknown."""
     known = {*(spec.variable for spec in SETTINGS.values()), *OF_DEPLOYMENT}
     unknown = sorted(name for name in environ if name.startswith(PREFIX) and name not in known)
     return [f"there is no setting {name} ({_setting_meant(name)})" for name in unknown]
@@ -384,8 +386,8 @@ def short_secrets(settings: Settings) -> list[str]:
     if all(len(secret) >= values.LONG_KEY for secret in settings.webhook_secrets):
         return []
     return [
-        f"BOT_WEBHOOK_SECRET has a secret of less than {values.LONG_KEY} characters, which somebody with a signed event may find by trying: "
-        "`bot webhook register URL --write-env` makes a longer one"
+        f"BOT_WEBHOOK_SECRET has a secret of less than {values.LONG_KEY} characters, "
+        "which somebody could guess from one signed event: `bot webhook register URL --write-env` makes a longer one"
     ]
 
 
@@ -395,7 +397,7 @@ def _setting_meant(name: str) -> str:
 
 
 def problems_in(settings: Node) -> Problems:
-    """What is wrong with the `settings` of ``bot.yml``, as far as that does not depend on where the bot runs."""
+    """The problems of the `settings` of ``bot.yml``, as far as they do not depend on the machine."""
     problems = Problems()
     settings_form().read(settings, problems, "bot: settings")
     return problems

@@ -14,12 +14,14 @@ API = "/api/"
 CONSOLE_ROLES = ("viewer", "agent", "operator")
 """The roles of the console's users; each may do what those before it may (docs/console.md)."""
 _SHORTEST_KEY, LONG_KEY = 16, 32  # characters
-"""A shorter one is refused; one from the second on is long enough also against somebody who can try without end, on machines of their own."""
+"""A secret that is shorter than the first is refused. One of the second length withstands somebody who tries secrets
+without end, on machines of their own.
+"""
 _USER = re.compile(rf"([\w.@-]{{1,40}}):({'|'.join(CONSOLE_ROLES)}):(\$argon2id\$[\w$=,+/]+)")
 DATABASES = ("postgresql://", "postgres://")
-"""How the address of a database begins."""
+"""The beginnings of a database's address."""
 OBJECTS = "s3://"
-"""How the address of an S3-like store begins."""
+"""The beginning of an S3-like store's address."""
 _BUCKET = re.compile(r"s3://[a-z0-9][a-z0-9.-]{1,61}[a-z0-9](/[\w.-]+)*/?", re.ASCII)
 _DATABASE = re.compile(r"postgres(ql)?://([^:/@?#%]*(:([^/@%]|%[0-9A-Fa-f]{2})*)?@)?([^@%]|%[0-9A-Fa-f]{2})*")
 _KEYWORDS = re.compile(r"(host|hostaddr|port|dbname|user|password|passfile|service|sslmode)\s*=")  # libpq's other form
@@ -43,7 +45,9 @@ def url(text: str) -> str:
     except ValueError:
         usable = False
     if not usable or parts.scheme not in ("http", "https") or parts.username or parts.query:
-        raise ValueError("is no base address: write one such as https://gateway.example, with no name, key or query")
+        raise ValueError(
+            "is not a base address: write one such as https://gateway.example, without a user name, key or query"
+        )
     return text.rstrip("/")
 
 
@@ -67,17 +71,17 @@ def secrets(text: str) -> tuple[str, ...]:
     """Signing secrets, with commas between them."""
     found = tuple(secret(part.strip()) for part in text.split(",") if part.strip())
     if not found:
-        raise ValueError("holds no secret: write one, or several with commas between them")
+        raise ValueError("has no secret: write one, or several with commas between them")
     return found
 
 
 def signing_secrets(text: str) -> tuple[str, ...]:
-    """Signing secrets that nobody finds who has one signed event, and tries secrets with it."""
+    """Signing secrets that are too long to be guessed from one signed event."""
     found = secrets(text)
     if any(len(each) < _SHORTEST_KEY for each in found):
         raise ValueError(
             f"has a secret of less than {_SHORTEST_KEY} characters, which could be guessed from one signed event: "
-            "take it out; `bot webhook register URL --write-env` makes a longer one"
+            "delete it; `bot webhook register URL --write-env` makes a longer one"
         )
     return found
 
@@ -86,12 +90,14 @@ def models(text: str) -> tuple[str, ...]:
     """Models' slugs, with commas between them; each counts once."""
     found = tuple(dict.fromkeys(part.strip() for part in text.split(",") if part.strip()))
     if not found or not all(model.isprintable() and " " not in model for model in found):
-        raise ValueError("is no list of models: write one such as provider/model, or several with commas between them")
+        raise ValueError(
+            "is not a list of models: write a model such as provider/model, or several with commas between them"
+        )
     return found
 
 
 def log(text: str) -> str:
-    """What is logged beside what happens seldom."""
+    """The part of the log that can be added: ``turns``."""
     if text != "turns":
         raise ValueError(f'is "{text[:40]}": write turns, or leave it out')
     return text
@@ -126,7 +132,7 @@ def yes_or_no(text: str) -> bool:
 
 
 def tolerance(text: str) -> timedelta:
-    """How far off a webhook's timestamp may be: seconds, five minutes at least."""
+    """The most that a webhook's timestamp may be off: seconds, five minutes at least."""
     return timedelta(seconds=number(300, int(MAX_TOLERANCE.total_seconds()))(text))
 
 
@@ -161,7 +167,7 @@ def store(text: str, folder: Path, files: str, shards: int) -> StoreAddress:
     if "://" in text or _KEYWORDS.match(text):
         if _DATABASE.fullmatch(text) is None:  # the driver's own words would quote the password
             raise ValueError(
-                "is no address of a database: write postgresql://user:password@host/database, "
+                "is not the address of a database: write postgresql://user:password@host/database, "
                 "and in the password %40 for @, %2F for / and %25 for %"
             )
         own = folder.resolve() / "bot"
@@ -182,11 +188,12 @@ def files(text: str) -> str:
     if text.startswith(OBJECTS):
         if _BUCKET.fullmatch(text) is None:
             raise ValueError(
-                "is no address of a bucket: write s3://bucket/prefix, and keys in AWS_ACCESS_KEY_ID and so on"
+                "is not the address of a bucket: write s3://bucket/prefix, and set its keys as AWS_ACCESS_KEY_ID and "
+                "AWS_SECRET_ACCESS_KEY"
             )
     elif not Path(text).is_dir():
         raise ValueError(
-            f"is {text}, which is no folder: make that folder first, where all machines can reach it, "
+            f"is {text}, which is not a folder: make that folder first, where all machines can reach it, "
             "or write s3://bucket/prefix for an S3-like store"
         )
     return text
@@ -203,7 +210,7 @@ def console_users(text: str) -> tuple[str, ...]:
                 "between single quotes, so that nothing replaces what begins with $"
             )
         if name in names:
-            raise ValueError(f'has two users called "{name}": take one of them out')
+            raise ValueError(f'has two users called "{name}": delete one of them')
         names.add(name)
     return entries
 
@@ -213,6 +220,7 @@ def console_url(text: str) -> str:
     parts = urlsplit(url(text))
     if parts.scheme != "https" and parts.hostname not in _HERE:
         raise ValueError(
-            "is not https: passwords would be readable on the way; write https://..., and let a proxy do it"
+            "is not https: others could read passwords on the way; "
+            "write https://..., and put a proxy with a certificate before it"
         )
     return text.rstrip("/")

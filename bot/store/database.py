@@ -8,6 +8,7 @@ from dataclasses import field, replace
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
+from bot.core.engine_requests import Answer, EngineRequest
 from bot.core.immutable import immutable, mutable
 
 Part = Literal["engine", "inbox"]
@@ -140,7 +141,7 @@ class ServingMachine:
         return f"{self.name} {'accepts events' if self.engine == 'none' else self.engine}{self.on_shards}"
 
 
-Answer = Callable[[dict[str, Any]], dict[str, Any] | None]
+AnswerOthers = Callable[[EngineRequest], Answer | None]
 """Answers what an operator asks on another machine; None where that is for the next engine."""
 
 

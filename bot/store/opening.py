@@ -5,10 +5,10 @@ from contextlib import closing, contextmanager, suppress
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
 
+from bot.core.engine_requests import Answer, EngineRequest
 from bot.core.errors import BotError
-from bot.store.database import Answer, Budget, Database, Part, PostgresAddress, StoreAddress, role_name
+from bot.store.database import AnswerOthers, Budget, Database, Part, PostgresAddress, StoreAddress, role_name
 from bot.store.files import StoreMissing, StoreUnavailable, inbox_path
 from bot.store.sqlite_database import SqliteDatabase
 
@@ -75,7 +75,7 @@ def is_shared(store: StoreAddress) -> bool:
 
 
 @contextmanager
-def serves_others(store: StoreAddress, wake: Callable[[], None], answer: Answer) -> Iterator[None]:
+def serves_others(store: StoreAddress, wake: Callable[[], None], answer: AnswerOthers) -> Iterator[None]:
     """Be the engine for other machines, too: ``wake`` is called when they have new events, ``answer`` for what is asked there (None: the
     next engine answers).
     """
@@ -125,7 +125,7 @@ def works_elsewhere(store: StoreAddress) -> bool:
     return False
 
 
-def ask_elsewhere(store: StoreAddress, request: dict[str, Any]) -> dict[str, Any]:
+def ask_elsewhere(store: StoreAddress, request: EngineRequest) -> Answer:
     """Have a request answered by the engine of another machine; ``error`` in the answer says why it was not."""
     assert not isinstance(store, Path)  # a file has no other machine
     from bot.store import postgres_requests

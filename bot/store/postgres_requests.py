@@ -3,13 +3,13 @@
 import json
 import logging
 from time import monotonic, sleep
-from typing import Any
 from uuid import uuid4
 
 import psycopg
 
+from bot.core.engine_requests import Answer, EngineRequest, as_json, read_request
 from bot.core.errors import BotError
-from bot.store.database import Answer, PostgresAddress
+from bot.store.database import AnswerOthers, PostgresAddress
 from bot.store.files import StoreUnavailable
 from bot.store.postgres_database import Connection, connect
 
@@ -33,7 +33,7 @@ def requests_channel(shard: int | None) -> str:
     return f"bot_requests_{shard or 0}"
 
 
-def ask_elsewhere(address: PostgresAddress, request: dict[str, Any]) -> dict[str, Any]:
+def ask_elsewhere(address: PostgresAddress, request: EngineRequest) -> Answer:
     """Have a request done by the engine that writes the store, wherever it runs, or by the next one if that one ends; ``error``
     in the answer says why it was not, or with ``may_be_done`` that nobody knows.
     """
@@ -43,7 +43,7 @@ def ask_elsewhere(address: PostgresAddress, request: dict[str, Any]) -> dict[str
             with connect(address, "engine") as connection:
                 asked = True
                 connection.execute(f"LISTEN {_ANSWERS}")
-                connection.execute(_ASK, [id, json.dumps(request)])
+                connection.execute(_ASK, [id, json.dumps(as_json(request))])
                 connection.execute(f"NOTIFY {requests_channel(address.shard)}")
                 _wait_for(connection, id, until)
                 forgotten = True
@@ -56,7 +56,7 @@ def ask_elsewhere(address: PostgresAddress, request: dict[str, Any]) -> dict[str
                 return {"error": f"{str(error).strip()}: nobody knows whether this is done", "may_be_done": True}
             sleep(_LOOK_SECONDS)
     if answer is not None:
-        found: dict[str, Any] = json.loads(answer)
+        found: Answer = json.loads(answer)
         return found
     begun = {"may_be_done": True} if tries else {}
     done = "it may be done" if begun else "nothing is done"
@@ -74,7 +74,7 @@ def _wait_for(connection: Connection, id: str, until: float) -> None:
                 return
 
 
-def answer_requests(connection: Connection, answer: Answer) -> None:
+def answer_requests(connection: Connection, answer: AnswerOthers) -> None:
     """Answer what is asked on other machines, one request after the other, and what an engine that has ended left unanswered.
 
     ``answer`` gets the request with ``asked_as``, its name in the table, and ``again``: an engine that has ended had begun it. An
@@ -83,7 +83,7 @@ def answer_requests(connection: Connection, answer: Answer) -> None:
     connection.execute(_FORGET_OLD, [2 * ANSWERED_SECONDS])
     for id, body, tries in connection.execute(_TAKE, [ANSWERED_SECONDS]).fetchall():
         try:
-            found = answer({**json.loads(body), "asked_as": id, "again": tries > 1})
+            found = answer(read_request(json.loads(body), asked_as=id, again=tries > 1))
         except BotError as error:
             found = {"error": str(error)}
         except Exception:

@@ -6,8 +6,8 @@ A version whose ``content`` is NULL says that engines follow the files of their 
 from base64 import b64encode
 from datetime import datetime
 from pathlib import Path
-from typing import Any
 
+from bot.core.engine_requests import PublishVersion
 from bot.core.errors import BotError
 from bot.core.immutable import immutable
 from bot.core.values import json_text, storable, time_text
@@ -93,12 +93,12 @@ def served_files(database: Database, files: Folder) -> Folder:
     return files if served is None else files_of(database, served.number, files.path)
 
 
-def publish_request(files: Folder | None, note: str, *, after: int) -> dict[str, Any]:
-    """What an engine is asked, to publish files: the arguments are those of `add_version`. Raises `PublishRefused` if they are too many."""
+def publish_request(files: Folder | None, note: str, *, after: int, by: str, name: str = "") -> PublishVersion:
+    """The request to publish files: the arguments are those of `add_version`. Raises `PublishRefused` if the files are too many."""
     content = None if files is None else b64encode(files.packed()).decode()
     if content is not None and len(content) > REQUEST_BYTES - 10_000:
         raise PublishRefused(f"nothing is published: the bot has {len(content) >> 20} MB packed, 31 are possible")
-    return {"do": "publish", "content": content, "after": after, "note": note}
+    return PublishVersion(after, content, note, name, by=by)
 
 
 def add_version(

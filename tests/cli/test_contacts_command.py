@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from bot.cli.shared import operate
+from bot.core.engine_requests import Answer, EngineRequest
 from bot.core.errors import BotError
 from bot.server.local_socket import LocalServer
 from bot.services.gateway.gateway_client import Gateway
@@ -206,7 +207,7 @@ def test_a_server_that_does_not_answer_keeps_its_budget_to_itself(bot: Path, gat
 
 
 def test_what_a_server_in_trouble_says_is_said(bot: Path, gateway: Emulator) -> None:
-    def trouble(request: dict[str, object]) -> dict[str, object]:
+    def trouble(request: EngineRequest) -> Answer:
         raise BotError("the database is away")
 
     server = LocalServer(store_at(bot / "bot.db"), trouble)

@@ -207,7 +207,7 @@ def test_what_the_store_tells_is_named(tmp_path: Path) -> None:
     assert code == 1
     store, events = about(found, "store"), about(found, "events")
     assert "warn: messages and turns that were given up: 1" in store
-    assert "warn: the last came 9 days ago" in events
+    assert "warn: the last event came 9 days ago" in events
     assert events[-1].startswith(
         "fail: correctly signed events that were rejected because their timestamps are too far off: 3"
     )

@@ -3,11 +3,11 @@
 import json
 import os
 from contextlib import closing
-from typing import Any
 
 import pytest
 
 from bot.core.clock import SystemClock
+from bot.core.engine_requests import Answer, EngineRequest
 from bot.server import doctor
 from bot.server.local_socket import LocalServer, socket_of
 from bot.store.commit import Commit
@@ -189,8 +189,8 @@ def test_what_commands_ask_of_the_gateway_counts_against_the_limits(divided: Div
 def test_for_requests_to_the_gateway_engines_are_asked_once_how_they_are(divided: Divided) -> None:
     asked = list[str]()
 
-    def answer(request: dict[str, Any]) -> dict[str, Any]:
-        asked.append(request["do"])
+    def answer(request: EngineRequest) -> Answer:
+        asked.append(request.do)
         return {"waiting": 0, "in_flight": 0, "left": {}, "alarms": [], "items": [], "has_more": False}
 
     servers = [LocalServer(shard, answer) for shard in shards_of(divided.store)[1:]]
@@ -199,7 +199,7 @@ def test_for_requests_to_the_gateway_engines_are_asked_once_how_they_are(divided
     assert divided.call("contacts", "list") == (0, "The gateway has no contacts.\n")
     for server in servers:
         server.stop()
-    assert asked == ["status", "status", "gateway"]
+    assert asked == ["status", "status", "contacts"]
 
 
 def test_a_version_is_published_for_all_shards(divided: Divided) -> None:

@@ -113,5 +113,5 @@ def test_a_refusal_is_in_words(tmp_path: Path) -> None:
     refused = call("store", "copy", tmp_path / "bot.db", tmp_path / "bot.db", "--bot", tmp_path)
     assert refused.code == 1 and "is the same store twice" in refused.err
     refused = call("store", "copy", tmp_path / "bot.db", "host=db password=secret", "--bot", tmp_path)
-    assert refused.code == 1 and refused.err.startswith("TO is no address of a database: write postgresql://")
+    assert refused.code == 1 and refused.err.startswith("TO is not the address of a database: write postgresql://")
     assert "secret" not in refused.err

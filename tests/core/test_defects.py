@@ -19,6 +19,7 @@ from bot.core import defects
 from bot.core.alarms import Alarms
 from bot.core.clock import MovableClock, Timekeeper
 from bot.core.defects import guard
+from bot.core.engine_requests import AskStatus, as_json
 from bot.loading import watchdog
 from bot.loading.watchdog import Watchdog
 from bot.pages.console.live_check import LiveCheck
@@ -107,11 +108,11 @@ def worker_pool(folder: Path, parts: ExitStack) -> None:
 
 
 def local_server(folder: Path, parts: ExitStack) -> None:
-    server = local_socket.LocalServer(folder / "bot.db", lambda request: request)
+    server = local_socket.LocalServer(folder / "bot.db", as_json)
     server.start()
     parts.callback(server.stop)
     with suppress(local_socket.NotRunning):
-        local_socket.ask(folder / "bot.db", {"do": "status"}, 0.1)
+        local_socket.ask(folder / "bot.db", AskStatus(), 0.1)
 
 
 def page_server(folder: Path, parts: ExitStack) -> None:

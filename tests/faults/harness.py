@@ -21,6 +21,7 @@ from time import monotonic, sleep
 from typing import Any
 
 from bot.core.clock import MovableClock, SystemClock
+from bot.core.engine_requests import AskStatus
 from bot.core.errors import BotError
 from bot.loading.folder import read_folder
 from bot.loading.program import load_program
@@ -307,7 +308,7 @@ class Trial:
     def status(self) -> dict[str, Any]:
         """The engine's answer to a command; nothing where it gives none."""
         try:
-            return local_socket.ask(self.store, {"do": "status"}, LOOK)
+            return local_socket.ask(self.store, AskStatus(), LOOK)
         except BotError:
             return {}
 

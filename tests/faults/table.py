@@ -12,6 +12,7 @@ from datetime import timedelta
 from pathlib import Path
 from time import sleep
 
+from bot.core.engine_requests import Reload
 from bot.server import local_socket
 from bot.store.files import inbox_path
 from bot.store.sqlite_schema import migrate
@@ -564,9 +565,9 @@ handler(
 def broken_edit(trial: Trial) -> None:
     trial.up()
     (trial.folder / "main.yml").write_text("flow: main\nsteps: [")
-    local_socket.ask(trial.store, {"do": "reload"})
+    local_socket.ask(trial.store, Reload())
     trial.shows_alarm("reload-refused")
     trial.serves(times=3)
     (trial.folder / "main.yml").write_text(FLOW)
-    local_socket.ask(trial.store, {"do": "reload"})
+    local_socket.ask(trial.store, Reload())
     trial.heals("the flows from before go on")

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from bot.core.clock import MovableClock
+from bot.core.engine_requests import AskMetrics, AskStatus, EraseContact
 from bot.loading.folder import read_folder
 from bot.loading.program import load_program
 from bot.server.app import Bot, Engine
@@ -220,14 +221,14 @@ def test_after_three_days_an_event_is_given_up_and_bot_queue_delivers_it_again(w
     with world.running(server=True):
         world.user("hi", "M")
         world.wait(timedelta(minutes=2))
-        alarms = world.engine.operate({"do": "status"})["alarms"]
+        alarms = world.engine.operate(AskStatus())["alarms"]
         assert [alarm["name"] for alarm in alarms] == ["events-undelivered"]
         assert alarms[0]["what"] == "the receiver of events takes none: it answered 503"
         shown = call("queue", "--bot", world.folder)
         assert "  event tags: {added: [customer], removed: [], tags: [customer]}" in shown.lines
         assert "  3 tries: it answered 503; it is tried again: 2030-05-06" in shown.out
         assert shown.lines[-1] == "2 events wait to be delivered."
-        metrics = world.engine.operate({"do": "metrics"})["text"]
+        metrics = world.engine.operate(AskMetrics())["text"]
         assert 'bot_queue_rows{queue="events_out"} 2.0' in metrics
         world.wait(timedelta(days=3, hours=3))
         assert world.counts() == (0, 2)
@@ -241,7 +242,7 @@ def test_after_three_days_an_event_is_given_up_and_bot_queue_delivers_it_again(w
         assert world.got()[tries:] == ["tags", "end"]
         assert world.receiver.requests[0].body == world.receiver.requests[tries].body
         assert world.counts() == (0, 0)
-        assert world.engine.operate({"do": "status"})["alarms"] == []
+        assert world.engine.operate(AskStatus())["alarms"] == []
 
 
 def test_a_dead_letter_of_an_event_can_be_dropped(world: World) -> None:
@@ -258,7 +259,7 @@ def test_an_erased_contact_has_no_waiting_events_and_its_next_ones_are_delivered
     with world.running():
         world.user("hi", "M")
         assert export_contact(world.store, ANN)["events_out"][0]["effect"].name == "tags"
-        world.engine.operate({"do": "erase", "contact": ANN})
+        world.engine.operate(EraseContact(ANN))
         world.settle()
         assert world.counts() == (0, 0)
         world.wait(timedelta(hours=1))

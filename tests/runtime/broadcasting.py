@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from bot.core.engine_requests import AddRecipients, ResumeBroadcast, StopBroadcast
 from bot.core.messages import TemplateMessage
 from bot.store.broadcast_rows import RUNNING, Broadcast
 from bot.store.commit import Commit
@@ -32,7 +33,7 @@ def begun(store: EngineStore, *names: str) -> None:
 
 def ask(world: World, *contacts: str, name: str = "spring", template: dict[str, Any] = SALE) -> dict[str, Any]:
     recipients = [{"contact": contact, "body": [f"for {contact}"]} for contact in contacts]
-    answer = world.turns.operate({"do": "broadcast", "name": name, "template": template, "recipients": recipients})
+    answer = world.turns.operate(AddRecipients(name, recipients, template))
     world.settle()
     return answer
 
@@ -49,13 +50,13 @@ def done(world: World, rows: list[OutboxRow]) -> None:
 
 
 def stop(world: World, name: str = "spring") -> dict[str, Any]:
-    answer = world.turns.operate({"do": "stop", "name": name})
+    answer = world.turns.operate(StopBroadcast(name))
     world.settle()
     return answer
 
 
 def resume(world: World, name: str = "spring") -> dict[str, Any]:
-    answer = world.turns.operate({"do": "resume", "name": name})
+    answer = world.turns.operate(ResumeBroadcast(name))
     world.settle()
     return {key: count for key, count in answer.items() if key != "to_come" or count}
 

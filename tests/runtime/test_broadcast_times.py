@@ -8,6 +8,14 @@ from typing import Any
 
 import pytest
 
+from bot.core.engine_requests import (
+    AddRecipients,
+    BeginCorrection,
+    CorrectRecipients,
+    EndCorrection,
+    as_json,
+    read_request,
+)
 from bot.runtime import engine_loop
 from bot.runtime.batch import RequestRefused
 from bot.store.broadcast_rows import FINISHED, RUNNING, SCHEDULED
@@ -29,8 +37,8 @@ def world(tmp_path: Path) -> Iterator[World]:
 
 def ask(world: World, times: dict[str, int], **more: Any) -> dict[str, Any]:
     """Contacts whose clocks show the time in so many minutes."""
-    request = {"do": "broadcast", "name": "spring", "template": SALE, "at": "10:00", "late": 3600}
-    answer = world.turns.operate({**request, "recipients": recipients(world, times), **more})
+    request = AddRecipients("spring", recipients(world, times), SALE, at="10:00", late=3600)
+    answer = world.turns.operate(read_request({**as_json(request), **more}))
     world.settle()
     return answer
 
@@ -169,10 +177,10 @@ def test_a_correction_moves_the_time_or_leaves_it_and_has_those_who_missed_it_ge
 
 
 def correct(world: World, times: dict[str, int], moved: bool, **more: Any) -> None:
-    edit = world.turns.operate({"do": "edit", "name": "spring", "template": SALE, **more})["edit"]
-    request = {"do": "correct", "name": "spring", "edit": edit, "moved": moved, "recipients": recipients(world, times)}
+    edit = world.turns.operate(BeginCorrection("spring", SALE, **more))["edit"]
+    request = CorrectRecipients("spring", edit, recipients(world, times), moved)
     world.turns.operate(request)
-    world.turns.operate({"do": "end_edit", "name": "spring", "edit": edit})
+    world.turns.operate(EndCorrection("spring", edit))
     world.settle()
 
 
@@ -190,9 +198,7 @@ def test_a_clock_that_is_set_back_sends_it_once(world: World) -> None:
 @pytest.mark.parametrize(
     "wrong",
     [
-        {"at": 10},
         {"late": 59},
-        {"late": "1h"},
         {"late": 10**30},
         {"late": float("inf")},
         {"recipients": [{"contact": ANN, "at": "10:00"}]},

@@ -15,6 +15,13 @@ from typing import Any
 import pytest
 
 from bot.core.effects import Send
+from bot.core.engine_requests import (
+    AddRecipients,
+    RetryDeadLetters,
+    SendMessage,
+    StopBroadcast,
+    read_request,
+)
 from bot.core.messages import TemplateMessage
 from bot.core.session import OPTED_OUT, Session
 from bot.runtime.batch import Batch, RequestRefused
@@ -114,7 +121,7 @@ def test_after_a_kill_it_goes_on_with_the_keys_it_had(world: World, tmp_path: Pa
 
 
 def test_the_same_request_twice_in_one_commit_adds_once(world: World) -> None:
-    request = {"do": "broadcast", "name": "n", "template": SALE, "recipients": [{"contact": "628111111"}] * 2}
+    request = AddRecipients("n", [{"contact": "628111111"}] * 2, SALE)
     assert world.turns.operate(request) == {"added": 1, "known": 1, "differ": 0, "opted_out": 0}
 
 
@@ -144,7 +151,7 @@ def test_another_template_under_the_same_name_is_refused(world: World) -> None:
 )
 def test_a_request_that_makes_no_sense_is_refused_whole(world: World, request_: dict[str, Any]) -> None:
     with pytest.raises(RequestRefused):
-        world.turns.operate({"do": "broadcast", "name": "n", **request_})
+        world.turns.operate(AddRecipients("n", **request_))
     assert world.reader.outcomes("n") == {}
 
 
@@ -288,8 +295,7 @@ def test_an_answer_that_is_on_its_way_when_the_broadcast_stops_is_kept(world: Wo
 
 def test_who_started_a_broadcast_stays_so_whoever_goes_on_with_it(world: World) -> None:
     for by, contact in (("ann", "6281234567890"), ("bo", "6281234567891")):
-        asked = {"name": "autumn", "template": SALE, "recipients": [{"contact": contact, "body": ["x"]}]}
-        world.turns.operate({"do": "broadcast", "by": by, **asked})
+        world.turns.operate(AddRecipients("autumn", [{"contact": contact, "body": ["x"]}], SALE, by=by))
     stop(world, "autumn")
     found = world.reader.broadcast("autumn")
     assert found is not None and found.started_by == "ann"
@@ -330,7 +336,7 @@ def test_a_stop_that_cannot_be_written_yet_is_written_later_and_sends_nothing_me
     connection = sqlite(world.store)
     connection.execute("PRAGMA query_only = on")
     with ThreadPoolExecutor(1) as operator:
-        asked = operator.submit(world.turns.operate, {"do": "stop", "name": "spring"})
+        asked = operator.submit(world.turns.operate, StopBroadcast("spring"))
         assert world.delivery.wait_until_empty()
         connection.execute("PRAGMA query_only = off")
         assert asked.result(PATIENCE) == {"stopped": 150, "in_flight": 0}
@@ -345,7 +351,7 @@ def test_what_an_earlier_run_left_unknown_is_not_taken_back(world: World, tmp_pa
     killed = shutil.copytree(tmp_path, tmp_path / "killed")
     with closing(EngineStore(killed / "bot.db")) as store:  # as a command does where no server runs
         batch = Batch(store, advance, ORDINARY, START)
-        assert operate(batch, {"do": "stop", "name": "spring"}) == {"stopped": 1, "in_flight": 1}
+        assert operate(batch, StopBroadcast("spring")) == {"stopped": 1, "in_flight": 1}
         store.write(batch.commit)
     with continued(killed, world) as restarted:
         restarted.settle()
@@ -357,9 +363,9 @@ def test_stop_and_others_in_one_commit_end_as_they_were_asked(world: World) -> N
     with closing(EngineStore(copied(world) / "bot.db")) as store:
         batch = Batch(store, advance, ORDINARY, START)
         recipients = [{"contact": contact} for contact in people(3)]
-        add = {"do": "broadcast", "name": "spring", "template": SALE, "recipients": recipients}
+        add = AddRecipients("spring", recipients, SALE)
         assert operate(batch, add)["added"] == 3
-        assert operate(batch, {"do": "stop", "name": "spring"}) == {"stopped": 3, "in_flight": 0}
+        assert operate(batch, StopBroadcast("spring")) == {"stopped": 3, "in_flight": 0}
         with pytest.raises(RequestRefused, match="was stopped"):
             operate(batch, add)
         fill_outbox(batch, set)
@@ -375,7 +381,7 @@ def test_a_stop_and_its_end_write_as_much_for_many_contacts_as_for_one(world: Wo
         stop(world, "autumn")
     with closing(EngineStore(copied(world) / "bot.db")) as store:
         batch = Batch(store, advance, ORDINARY, START)
-        operate(batch, {"do": do, "name": "autumn"}, lambda ids: set())
+        operate(batch, read_request({"do": do, "name": "autumn"}), lambda ids: set())
         written = [
             (sql, len(rows))
             for sql, rows in batch.commit.statements({}, range(batch.commit.new_turns))
@@ -438,7 +444,7 @@ def test_a_retry_of_a_broadcasts_message_waits_with_the_others_under_a_new_key(w
     assert world.reader.broadcast("autumn") is None
     assert world.reader.dead_letter_ids(LetterSearch(broadcast="autumn", retried=True)) == []
     ids = world.reader.dead_letter_ids(LetterSearch(broadcast="spring", retried=True))
-    answer = world.turns.operate({"do": "retry", "ids": ids, "sure": True})
+    answer = world.turns.operate(RetryDeadLetters(ids, True))
     assert {key: found for key, found in answer.items() if found} == {"done": ids}
     world.settle()
     again = {row.contact: row for row in world.delivery.rows}
@@ -456,7 +462,7 @@ def test_many_messages_that_are_sent_again_let_replies_go_first(world: World) ->
         world.report(row, "failed", "132012: Template does not exist")
     world.delivery.rows.clear()
     ids = world.reader.dead_letter_ids(LetterSearch(code="132012", retried=True))
-    world.turns.operate({"do": "retry", "ids": ids})
+    world.turns.operate(RetryDeadLetters(ids))
     assert [(row.effect.message.body, row.priority) for row in world.delivery.rows] == [
         ("1: hi", SYNC),
         ("2: hi", SYNC),
@@ -472,8 +478,8 @@ def test_of_two_requests_for_one_letter_in_one_commit_the_first_is_done(
     ids = letters(world)
     with closing(EngineStore(copied(world) / "bot.db")) as store:
         batch = Batch(store, advance, ORDINARY, START)
-        assert operate(batch, {"do": first, "ids": ids})["done"] == ids
-        assert operate(batch, {"do": second, "ids": ids})["missing"] == ids
+        assert operate(batch, read_request({"do": first, "ids": ids}))["done"] == ids
+        assert operate(batch, read_request({"do": second, "ids": ids}))["missing"] == ids
         store.write(batch.commit)
         with closing(StoreReader(store.address)) as reader:
             counts = reader.counts()
@@ -485,7 +491,7 @@ def test_drop_and_retry_of_one_letter_at_once_do_one_of_them(world: World) -> No
     world.report(world.delivery.pop(), "failed", "no")
     ids = letters(world)
     with ThreadPoolExecutor(8) as operators:
-        asked = [{"do": do, "ids": ids} for do in ("drop", "retry") * 4]
+        asked = [read_request({"do": do, "ids": ids}) for do in ("drop", "retry") * 4]
         answers = list(operators.map(world.turns.operate, asked))
     world.settle()
     assert sorted(len(answer["done"]) for answer in answers) == [0] * 7 + [1]
@@ -497,18 +503,18 @@ def test_drop_and_retry_of_one_letter_at_once_do_one_of_them(world: World) -> No
 @pytest.mark.parametrize("do", ["retry", "drop"])
 def test_letters_are_named_by_numbers(world: World, do: str, ids: list[Any]) -> None:
     with pytest.raises(RequestRefused, match="list of 500 numbers"):
-        world.turns.operate({"do": do, "ids": ids})
+        world.turns.operate(read_request({"do": do, "ids": ids}))
 
 
 @pytest.mark.parametrize("do", ["retry", "drop"])
 def test_numbers_of_no_letter_are_missing(world: World, do: str) -> None:
     ids = [0, -1, 7, 2**63, 10**30]
-    answer = world.turns.operate({"do": do, "ids": ids})
+    answer = world.turns.operate(read_request({"do": do, "ids": ids}))
     assert (answer["done"], answer["missing"]) == ([], ids)
 
 
 def test_two_messages_to_one_contact_each_have_an_outcome_of_their_own(world: World) -> None:
-    answers = [world.turns.operate({"do": "send", "contact": "62811", "text": text}) for text in ("a", "b", "c")]
+    answers = [world.turns.operate(SendMessage("62811", text)) for text in ("a", "b", "c")]
     first, _, third = world.delivery.wait_for(3)
     world.report(third, "unknown", "timed out")
     world.report(first, "failed", "no such number")
@@ -520,7 +526,7 @@ def test_two_messages_to_one_contact_each_have_an_outcome_of_their_own(world: Wo
 
 
 def test_an_operator_sends_one_message(world: World) -> None:
-    answer = world.turns.operate({"do": "send", "contact": "62811", "text": "Your parcel is here"})
+    answer = world.turns.operate(SendMessage("62811", "Your parcel is here"))
     (row,) = world.delivery.wait_for(1)
     assert (row.id, row.priority, row.effect.message.body) == (answer["id"], REPLY, "Your parcel is here")
     assert world.reader.send_outcome(row.id) is None
@@ -531,7 +537,7 @@ def test_an_operator_sends_one_message(world: World) -> None:
 @pytest.mark.parametrize("message", [{}, {"text": ""}, {"text": "x" * 5000}, {"template": {"name": "t"}}])
 def test_a_message_that_cannot_be_sent_is_refused(world: World, message: dict[str, Any]) -> None:
     with pytest.raises(RequestRefused):
-        world.turns.operate({"do": "send", "contact": "62811", **message})
+        world.turns.operate(SendMessage("62811", **message))
 
 
 @pytest.mark.parametrize("header", [{}, {"type": "image"}, {"type": "image", "image": "x"}, {"text": "x"}, "x", [], 7])
@@ -547,12 +553,12 @@ def test_a_header_by_the_gateways_own_id_is_taken() -> None:
 
 @pytest.mark.parametrize("do", ["retry", "drop"])
 def test_the_requests_of_a_dead_letter_count_against_the_limits_when_it_is_gone(world: World, do: str) -> None:
-    world.turns.operate({"do": "send", "contact": "6281234567890", "text": "Hello"})
+    world.turns.operate(SendMessage("6281234567890", "Hello"))
     world.settle()
     row = world.delivery.rows.pop()
     world.turns.sent(replace(sent(row), state="failed", attempts=5, detail="no"))
     world.settle()
-    world.turns.operate({"do": do, "ids": letters(world)})
+    world.turns.operate(read_request({"do": do, "ids": letters(world)}))
     world.settle()
     assert letters(world) == []
     assert sum(count for _, count in world.reader.requests(world.clock.now())) == 5

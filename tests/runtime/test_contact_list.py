@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from bot.core.clock import MovableClock
+from bot.core.engine_requests import RetryDeadLetters
 from bot.loading.folder import read_folder
 from bot.loading.program import load_program
 from bot.testing.simulation.simulation import Simulation
@@ -156,7 +157,7 @@ def test_nothing_is_sent_if_the_list_cannot_be_read_and_an_operator_decides(simu
     *_, letter = simulation.stored.dead_letters()
     assert "nothing was sent: name and tags that the contact has at the gateway are not known" in letter.reason
     assert "`bot queue retry` sends it all the same, without a name" in letter.reason
-    simulation.running.engine.operate({"do": "retry", "ids": [letter.id]})
+    simulation.running.engine.operate(RetryDeadLetters([letter.id]))
     simulation.settle()
     if name == "optional":
         assert kept(simulation) == ("Ann", {"gold", "berlin", "vip", "handoff:sales"})

@@ -17,6 +17,7 @@ import pytest
 from bot.core.alarms import Alarms
 from bot.core.clock import MovableClock
 from bot.core.effects import Call, Send
+from bot.core.engine_requests import AskStatus, EngineRequest, ResetContact, RetryDeadLetters, SendMessage
 from bot.core.events import Event, MessageReceived, Tapped
 from bot.core.messages import TextMessage
 from bot.core.session import Session
@@ -436,7 +437,7 @@ def test_new_messages_wait_in_the_store_while_there_is_no_room_and_follow_in_ord
 def test_a_reset_ends_what_a_contact_is_in_and_frees_what_was_parked(world: World) -> None:
     world.say(ANN, "call")
     parked = world.say(ANN, "hi")
-    assert world.turns.operate({"do": "reset", "contact": ANN}) == {"contact": ANN}
+    assert world.turns.operate(ResetContact(ANN)) == {"contact": ANN}
     assert world.taken(ANN) == [parked]
     assert world.rules(ANN) == ["MessageReceived", "reset", "MessageReceived"]
 
@@ -449,7 +450,7 @@ def test_a_failed_message_is_sent_after_all_behind_the_others_and_under_a_new_ke
     failed, waiting = world.delivery.rows
     world.report(failed, "failed", "no")
     (letter,) = world.reader.dead_letters()
-    assert world.turns.operate({"do": "retry", "ids": [letter.id]}) == {
+    assert world.turns.operate(RetryDeadLetters([letter.id])) == {
         "done": [letter.id],
         "missing": [],
         "held": [],
@@ -460,7 +461,7 @@ def test_a_failed_message_is_sent_after_all_behind_the_others_and_under_a_new_ke
     assert row.id > waiting.id
     assert row.key != failed.key  # under the old one the gateway may only repeat its refusal
     assert world.reader.dead_letters() == []
-    assert world.turns.operate({"do": "retry", "ids": [letter.id]}) == {
+    assert world.turns.operate(RetryDeadLetters([letter.id])) == {
         "done": [],
         "missing": [letter.id],
         "held": [],
@@ -476,11 +477,16 @@ def test_a_message_that_may_have_been_sent_is_retried_by_a_person_who_is_sure_un
     first = world.delivery.rows[0]
     world.report(first, "unknown", "timed out", key_helps=key_helps)
     (letter,) = world.reader.dead_letters()
-    retry = {"do": "retry", "ids": [letter.id]}
+    retry = RetryDeadLetters([letter.id])
     stays = {"same_key" if key_helps else "may_double": [letter.id]}
     assert world.turns.operate(retry) == {"done": [], "missing": [], "held": [], **NONE_STAYS, **stays}
     assert world.reader.dead_letters() == [letter]
-    assert world.turns.operate(retry | {"sure": True}) == {"done": [letter.id], "missing": [], "held": [], **NONE_STAYS}
+    assert world.turns.operate(replace(retry, sure=True)) == {
+        "done": [letter.id],
+        "missing": [],
+        "held": [],
+        **NONE_STAYS,
+    }
     again = world.delivery.rows[-1]
     assert (again.key == first.key, again.repeated) == (key_helps, key_helps)
     assert again.ref != first.ref
@@ -505,7 +511,7 @@ def test_what_waits_when_the_engine_crashes_may_be_repeated(world: World) -> Non
 
 def test_the_status_says_how_far_the_log_was_taken(world: World) -> None:
     world.say(ANN, "hi")
-    assert world.turns.operate({"do": "status"}) == {"cursor": 1}
+    assert world.turns.operate(AskStatus()) == {"cursor": 1}
 
 
 LINK_THAT_IS_NONE = {"type": "image", "image": {"link": 5}}
@@ -514,16 +520,13 @@ LINK_THAT_IS_NONE = {"type": "image", "image": {"link": 5}}
 @pytest.mark.parametrize(
     "request_",
     [
-        {},
-        {"do": "dance"},
-        {"do": "retry", "ids": ["1"]},
-        {"do": "reset"},
-        {"do": "reset", "contact": BOB},
-        {"do": "send", "contact": ANN, "template": {"name": "t", "language": "en", "header": LINK_THAT_IS_NONE}},
+        RetryDeadLetters([1] * 501),
+        ResetContact(BOB),
+        SendMessage(ANN, template={"name": "t", "language": "en", "header": LINK_THAT_IS_NONE}),
     ],
 )
 def test_a_request_that_cannot_be_done_is_refused_in_words_and_the_engine_goes_on(
-    world: World, request_: dict[str, object]
+    world: World, request_: EngineRequest
 ) -> None:
     with pytest.raises(RequestRefused):
         world.turns.operate(request_)
@@ -534,7 +537,7 @@ def test_a_request_that_cannot_be_done_is_refused_in_words_and_the_engine_goes_o
 def test_a_request_to_an_engine_that_has_stopped_is_refused(world: World) -> None:
     assert world.turns.stop(PATIENCE)
     with pytest.raises(EngineStopped):
-        world.turns.operate({"do": "status"})
+        world.turns.operate(AskStatus())
 
 
 # The engine itself
@@ -620,7 +623,7 @@ def test_a_full_disk_loses_nothing_and_hands_nothing_on_that_is_not_committed(wo
         "dead_letters": 0,
     }
     assert len(world.delivery.rows) == 1
-    assert world.turns.operate({"do": "status"}) == {"cursor": 1}, "who asks how it is gets an answer"
+    assert world.turns.operate(AskStatus()) == {"cursor": 1}, "who asks how it is gets an answer"
     (alarm,) = world.alarms.current()
     assert (alarm.name, alarm.advice) == ("store-unavailable", "make room on its disk")
     connection.execute("PRAGMA max_page_count = 1000000")

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from bot.core.effects import Fetch
+from bot.core.engine_requests import EraseContact
 from bot.core.values import Media
 from bot.language.python.decorators import handler
 from bot.store.contact_data import export_contact
@@ -36,7 +37,7 @@ def server() -> Iterator[Peer]:
 
 
 def erase(world: World, contact: str) -> None:
-    world.turns.operate({"do": "erase", "contact": contact})
+    world.turns.operate(EraseContact(contact))
 
 
 def test_what_comes_back_for_an_erased_contact_leaves_no_trace(world: World) -> None:

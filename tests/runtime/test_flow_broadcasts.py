@@ -12,6 +12,7 @@ import pytest
 from bot.core.alarms import Alarms
 from bot.core.clock import MovableClock
 from bot.core.effects import Send
+from bot.core.engine_requests import AddRecipients, BeginCorrection, CorrectRecipients, EndCorrection, RetryDeadLetters
 from bot.core.messages import TemplateMessage
 from bot.engine.advance import advance
 from bot.language.flow.library import Library
@@ -91,7 +92,7 @@ def opened(folder: Path, busy: str = "skip") -> World:
 def ask(world: World, *contacts: str, flow: str = "course", name: str = "spring", **data: Any) -> dict[str, Any]:
     data = data or {"day": 3} if flow == "course" else data
     recipients = [{"contact": contact, "data": data} for contact in contacts]
-    answer = world.turns.operate({"do": "broadcast", "name": name, "flow": flow, "recipients": recipients})
+    answer = world.turns.operate(AddRecipients(name, recipients, flow=flow))
     world.settle()
     return answer
 
@@ -120,7 +121,7 @@ def test_the_flow_starts_for_each_contact_with_its_values_the_first_one_alone(wo
 def test_a_flow_starts_at_each_contacts_own_time(world: World) -> None:
     times = {ANN: START + timedelta(hours=1), BO: START + timedelta(hours=7)}
     recipients = [{"contact": each, "at": at.isoformat()} for each, at in times.items()]
-    request = {"do": "broadcast", "name": "spring", "flow": "news", "at": "10:00", "recipients": recipients}
+    request = AddRecipients("spring", recipients, flow="news", at="10:00")
     world.turns.operate(request)
     for contact, at in times.items():
         world.settle()
@@ -303,15 +304,15 @@ def test_a_first_message_that_waits_for_long_holds_up_nobody(world: World) -> No
 
 def test_a_correction_has_those_who_were_not_started_begin_with_other_values(world: World) -> None:
     ask(world, *people(10), day="x")
-    world.turns.operate({"do": "edit", "name": "spring", "flow": "course"})
+    world.turns.operate(BeginCorrection("spring", flow="course"))
     recipients = [{"contact": contact, "data": {"day": 4}} for contact in people(10)]
-    corrected = world.turns.operate({"do": "correct", "name": "spring", "edit": 1, "recipients": recipients})
+    corrected = world.turns.operate(CorrectRecipients("spring", 1, recipients))
     assert corrected["corrected"] == 10
-    world.turns.operate({"do": "end_edit", "name": "spring", "edit": 1})
+    world.turns.operate(EndCorrection("spring", 1))
     assert resume(world) == {"resumed": 10}
     assert world.texts() == ["Day 4", "Done?"]
     with pytest.raises(RequestRefused, match='the broadcast "spring" starts a flow, and a correction does so too'):
-        world.turns.operate({"do": "edit", "name": "spring", "template": {"name": "sale", "language": "en"}})
+        world.turns.operate(BeginCorrection("spring", {"name": "sale", "language": "en"}))
 
 
 def test_a_dead_letter_of_its_message_is_sent_again_and_the_flow_is_not_started_again(world: World) -> None:
@@ -321,7 +322,7 @@ def test_a_dead_letter_of_its_message_is_sent_again_and_the_flow_is_not_started_
     world.report(first, "failed", "no", code="WHATSAPP_SEND_FAILED")
     world.report(second)
     assert world.reader.outcomes("spring") == {"failed (WHATSAPP_SEND_FAILED)": 1}
-    world.turns.operate({"do": "retry", "ids": letters(world)})
+    world.turns.operate(RetryDeadLetters(letters(world)))
     world.settle()
     (again,) = rows(world)
     assert again.effect == first.effect
@@ -366,4 +367,4 @@ def test_the_same_name_with_another_flow_or_a_template_is_refused(world: World) 
     with pytest.raises(RequestRefused, match="starts another flow"):
         ask(world, BO, flow="news")
     with pytest.raises(RequestRefused, match="data is an object"):
-        world.turns.operate({"do": "broadcast", "name": "n", "flow": "x", "recipients": [{"contact": ANN, "data": []}]})
+        world.turns.operate(AddRecipients("n", [{"contact": ANN, "data": []}], flow="x"))

@@ -14,6 +14,7 @@ import pytest
 
 from bot.core.clock import MovableClock
 from bot.core.effects import EmitEvent
+from bot.core.engine_requests import AskStatus, StartFlow
 from bot.core.events import Event, Forwarded, StartRequested
 from bot.core.session import Session
 from bot.core.turn import Trace, Turn
@@ -81,7 +82,7 @@ class Machine:
         """Let time pass, and each engine make its pass."""
         self.clock.move(timedelta(seconds=seconds))
         for world in self.worlds:
-            world.turns.operate({"do": "status"})
+            world.turns.operate(AskStatus())
         self.settle()
 
     def say(self, contact: str, text: str, settle: bool = True) -> str:
@@ -335,8 +336,8 @@ def test_flows_start_for_contacts_of_other_shards_and_signals_come_back(bot: Mac
         assert {shard_number(contact, SHARDS) for (contact,) in named} <= {number}
 
 
-def starts(contact: str, flow: str = "round_and_round", **data: Any) -> dict[str, Any]:
-    return {"do": "start", "contact": contact, "flow": flow, "data": data}
+def starts(contact: str, flow: str = "round_and_round", **data: Any) -> StartFlow:
+    return StartFlow(contact, flow, data)
 
 
 ROUND = "more than 10 starts and signals led here"
@@ -404,7 +405,7 @@ def test_the_other_engine_is_woken(machine: Machine) -> None:
         patch(f"{loop}._POLL_IDLE", long),
     ):
         wait_for(lambda: bool(woken))  # it listens, and has looked whether it missed anything
-        other.turns.operate({"do": "status"})
+        other.turns.operate(AskStatus())
         written = machine.say(ANNS_OTHER, "hello", settle=False)
         machine.worlds[1].turns.wake()
         wait_for(lambda: machine.taken(ANN)[-1:] == [written])

@@ -11,6 +11,7 @@ from unittest.mock import patch
 import psycopg
 import pytest
 
+from bot.core.engine_requests import StartFlow
 from bot.core.events import Event, Forwarded, StartRequested
 from bot.engine.advance import advance
 from bot.runtime import batch as batches
@@ -152,7 +153,7 @@ def what_goes_round_ends(shared: Shared) -> None:
         for world, shard in zip(machine.worlds, shards_of(shared.address), strict=True):
             listening.enter_context(serves_others(shard, world.turns.wake, lambda request: None))
         data = {"here": ANN, "there": BOB}
-        machine.worlds[0].turns.operate({"do": "start", "contact": ANN, "flow": "round_and_round", "data": data})
+        machine.worlds[0].turns.operate(StartFlow(ANN, "round_and_round", data))
         shared.comes(lambda: machine.letters() or len(machine.turns(ANN)) > 12)
         assert machine.letters()
 

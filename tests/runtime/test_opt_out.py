@@ -12,6 +12,7 @@ import pytest
 from bot.core.alarms import Alarms
 from bot.core.clock import MovableClock
 from bot.core.effects import Send
+from bot.core.engine_requests import AddRecipients, RetryDeadLetters, SendMessage, StartFlow
 from bot.core.messages import TextMessage
 from bot.engine.advance import advance
 from bot.runtime.batch import RequestRefused
@@ -79,7 +80,7 @@ def test_a_broadcast_that_waits_for_it_is_cancelled(world: World, contact: str, 
 
 def test_who_opts_out_before_its_time_has_come_gets_nothing(world: World) -> None:
     recipients = [{"contact": contact, "at": (START + timedelta(hours=1)).isoformat()} for contact in CONTACTS[:2]]
-    request = {"do": "broadcast", "name": "autumn", "template": SALE, "at": "10:00", "recipients": recipients}
+    request = AddRecipients("autumn", recipients, SALE, at="10:00")
     world.turns.operate(request)
     world.say(ANN, "stop")
     world.say(CONTACTS[1], "stop")
@@ -138,19 +139,19 @@ def test_the_first_message_goes_to_another_where_the_first_contact_has_opted_out
 
 def test_a_program_hears_that_nothing_was_started(world: World) -> None:
     world.say(ANN, "stop")
-    answer = world.turns.operate({"do": "start", "contact": ANN, "flow": "news", "by": "bot start"})
+    answer = world.turns.operate(StartFlow(ANN, "news", by="bot start"))
     assert answer == {"contact": ANN, "flow": "news", "outcome": "opted_out", "detail": ""}
     assert world.rules(ANN)[-1] == "no start of news by bot start: the contact has opted out"
     (row,) = (row for row in world.delivery.rows if isinstance(row.effect, Send))
     assert row.effect.message == TextMessage("Bye.")
     world.say(ANN, "start")
-    assert world.turns.operate({"do": "start", "contact": ANN, "flow": "news"})["outcome"] == "started"
+    assert world.turns.operate(StartFlow(ANN, "news"))["outcome"] == "started"
 
 
 def test_an_operator_sends_it_nothing(world: World) -> None:
     world.say(ANN, "stop")
     with pytest.raises(RequestRefused, match="has opted out"):
-        world.turns.operate({"do": "send", "contact": ANN, "text": "Hello again"})
+        world.turns.operate(SendMessage(ANN, "Hello again"))
 
 
 @pytest.mark.parametrize("others", [[], [LAST]])
@@ -161,7 +162,7 @@ def test_what_was_given_up_stays_given_up(world: World, others: list[str]) -> No
     world.say(ANN, "stop")
     world.delivery.rows.clear()
     ann, *rest = letters(world)
-    answer = world.turns.operate({"do": "retry", "ids": [ann, *rest]})
+    answer = world.turns.operate(RetryDeadLetters([ann, *rest]))
     assert {key: ids for key, ids in answer.items() if ids or key == "done"} == {"done": rest, "opted_out": [ann]}
     world.settle()
     assert [row.contact for row in world.delivery.rows] == others
@@ -185,7 +186,7 @@ def test_it_holds_also_where_the_session_cannot_be_read(world: World) -> None:
     with closing(sqlite3.connect(world.path)) as file, file:
         file.execute("UPDATE sessions SET state = '{\"$Session\": 1}'")
     again = begin(world.path, world.clock, world.inbox)
-    assert again.turns.operate({"do": "start", "contact": ANN, "flow": "news"})["outcome"] == "opted_out"
+    assert again.turns.operate(StartFlow(ANN, "news"))["outcome"] == "opted_out"
     again.say(ANN, "hello")
     assert again.reader.opted_out(ANN)
     again.stop()

@@ -8,6 +8,14 @@ from typing import Any
 
 import pytest
 
+from bot.core.engine_requests import (
+    AddRecipients,
+    BeginCorrection,
+    CorrectRecipients,
+    EndCorrection,
+    EraseContact,
+    RetryDeadLetters,
+)
 from bot.runtime.batch import RequestRefused
 from bot.runtime.broadcasting import ALARM, is_about_text, is_enough
 from bot.store.rows import OutboxRow
@@ -48,16 +56,16 @@ def edit(world: World, *contacts: str, template: dict[str, Any] = OTHER, name: s
 
 
 def begin_edit(world: World, template: dict[str, Any] = OTHER, name: str = "spring") -> dict[str, Any]:
-    return world.turns.operate({"do": "edit", "name": name, "template": template})
+    return world.turns.operate(BeginCorrection(name, template))
 
 
 def correct(world: World, number: int, *contacts: str, name: str = "spring") -> dict[str, Any]:
     recipients = [{"contact": contact, "body": [f"better for {contact}"]} for contact in contacts]
-    return world.turns.operate({"do": "correct", "name": name, "edit": number, "recipients": recipients})
+    return world.turns.operate(CorrectRecipients(name, number, recipients))
 
 
 def end_edit(world: World, number: int, name: str = "spring") -> dict[str, Any]:
-    answer = world.turns.operate({"do": "end_edit", "name": name, "edit": number})
+    answer = world.turns.operate(EndCorrection(name, number))
     world.settle()
     return answer
 
@@ -114,7 +122,7 @@ def test_a_first_message_to_somebody_who_cannot_be_reached_is_followed_by_the_ne
 
 def test_a_first_message_whose_contact_is_erased_is_followed_by_the_next_one(world: World) -> None:
     ask(world, *people(3))
-    world.turns.operate({"do": "erase", "contact": world.delivery.wait_for(1)[0].contact})
+    world.turns.operate(EraseContact(world.delivery.wait_for(1)[0].contact))
     world.settle()
     assert send_all(world) == people(2, 1)
 
@@ -472,7 +480,7 @@ def test_a_retry_uses_the_corrected_parameters(world: World) -> None:
     for row in rows:
         refuse(world, row, "VALIDATION_INVALID_PHONE")
     edit(world, *people(3))
-    answer = world.turns.operate({"do": "retry", "ids": letters(world)})
+    answer = world.turns.operate(RetryDeadLetters(letters(world)))
     assert answer["held"] == ["spring"]
     world.settle()
     assert world.delivery.rows == []
@@ -487,7 +495,7 @@ def test_a_retry_of_what_may_have_been_sent_is_the_same_message_under_the_same_k
     world.report(row, "unknown", "timed out", key_helps=True)
     edit(world, *people(2))
     resume(world)
-    world.turns.operate({"do": "retry", "ids": letters(world), "sure": True})
+    world.turns.operate(RetryDeadLetters(letters(world), True))
     world.settle()
     stop(world)
     resume(world)
@@ -504,7 +512,7 @@ def test_a_retry_to_somebody_whom_a_correction_left_out_is_the_message_that_was_
     edit(world, *people(1))
     resume(world)
     assert world.delivery.rows == []
-    world.turns.operate({"do": "retry", "ids": letters(world)})
+    world.turns.operate(RetryDeadLetters(letters(world)))
     world.settle()
     (again,) = world.delivery.wait_for(1)
     assert again.effect == row.effect and again.key != row.key
@@ -513,7 +521,7 @@ def test_a_retry_to_somebody_whom_a_correction_left_out_is_the_message_that_was_
 def test_other_parameters_under_the_same_name_are_counted(world: World) -> None:
     ask(world, *people(2))
     recipients = [{"contact": contact, "body": ["other"]} for contact in people(2)]
-    again = {"do": "broadcast", "name": "spring", "template": SALE, "recipients": recipients}
+    again = AddRecipients("spring", recipients, SALE)
     assert world.turns.operate(again) == {"added": 0, "known": 2, "differ": 2, "opted_out": 0}
 
 
@@ -523,7 +531,7 @@ def test_other_parameters_under_the_same_name_are_counted(world: World) -> None:
 def later(world: World, **by: int) -> None:
     at = (world.clock.now() + timedelta(**by)).isoformat()
     recipients = [{"contact": contact, "body": [f"for {contact}"], "at": at} for contact in people(3)]
-    request = {"do": "broadcast", "name": "spring", "template": SALE, "recipients": recipients, "at": "10:00"}
+    request = AddRecipients("spring", recipients, SALE, at="10:00")
     world.turns.operate(request)
     world.settle()
 

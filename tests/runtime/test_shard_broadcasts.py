@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from bot.core.engine_requests import AskStatus, EngineRequest, read_request
 from bot.runtime.batch import Batch, RequestRefused
 from bot.runtime.broadcasting import finish_done
 from bot.runtime.operator_requests import operate
@@ -30,7 +31,7 @@ def store(postgres: Postgres, tmp_path: Path) -> Iterator[PostgresAddress]:
         yield divided
 
 
-def done(shard: StoreAddress, request: dict[str, Any]) -> dict[str, Any]:
+def done(shard: StoreAddress, request: EngineRequest) -> dict[str, Any]:
     """What the engine of a shard does with a request, and after it."""
     with closing(EngineStore(shard)) as own:
         batch = Batch(own, advance, ORDINARY, START)
@@ -50,7 +51,11 @@ def ask(store: StoreAddress, do: str, contacts: list[str] | None = None, **more:
     if contacts is not None:
         request["recipients"] = [{"contact": contact, "body": []} for contact in contacts]
     with_status = {"waiting": 0, "in_flight": 0, "left": {}, "alarms": []}
-    return ask_shards(store, request, lambda shard, part: with_status if part["do"] == "status" else done(shard, part))
+    return ask_shards(
+        store,
+        read_request(request),
+        lambda shard, part: with_status if isinstance(part, AskStatus) else done(shard, part),
+    )
 
 
 def states(store: StoreAddress) -> list[str | None]:

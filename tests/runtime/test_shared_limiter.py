@@ -12,6 +12,7 @@ from unittest.mock import patch
 import pytest
 
 from bot.core.clock import MovableClock, SystemClock
+from bot.core.engine_requests import AskStatus, ListTemplates
 from bot.core.values import time_text
 from bot.runtime import scheduler, shared_limiter
 from bot.runtime.gateway_commands import commands_without_server
@@ -460,7 +461,7 @@ def test_a_commands_requests_count_for_the_engines_too(store: PostgresAddress) -
     with peer() as server, closing(shared_budget(store) or pytest.fail()) as budget:
         account = AccountSettings(server.url, "k3y", None, PER_MINUTE, 10_000)
         with commands_without_server(account, store, SystemClock()) as commands:
-            commands.run({"call": "templates"})
+            commands.run(ListTemplates())
         with budget.turn() as turn:
             assert sum(requests for _, requests in turn.recent()) == 1
 
@@ -538,8 +539,8 @@ def test_what_one_shard_is_refused_for_keeps_the_others_from_trying(store: Postg
 def test_what_one_engine_requests_is_missing_from_what_another_says_is_left(divided: Divided) -> None:
     with divided.engines(0, 1) as gateway:
         first, second, _ = shards_of(divided.store)
-        assert ask_engine(first, {"do": "gateway", "call": "templates"})["has_more"] is False
-        wait_for(lambda: ask_engine(second, {"do": "status"})["left"] == {"minute": 59, "day": 9_999})
+        assert ask_engine(first, ListTemplates())["has_more"] is False
+        wait_for(lambda: ask_engine(second, AskStatus())["left"] == {"minute": 59, "day": 9_999})
         assert gateway.requests == 1
     with divided.engines(2):
-        assert ask_engine(shards_of(divided.store)[2], {"do": "status"})["left"]["minute"] == 59, "they have begun anew"
+        assert ask_engine(shards_of(divided.store)[2], AskStatus())["left"]["minute"] == 59, "they have begun anew"

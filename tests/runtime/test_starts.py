@@ -10,6 +10,7 @@ import pytest
 
 from bot.core.alarms import Alarms
 from bot.core.clock import MovableClock
+from bot.core.engine_requests import RequestMalformed, StartFlow, read_request
 from bot.core.events import Event, StartRequested, TimeReached
 from bot.core.session import Session
 from bot.core.turn import Turn
@@ -66,7 +67,7 @@ def open_with(tmp_path: Path) -> Iterator[Callable[..., World]]:
 
 
 def ask(world: World, flow: str = "later", **more: Any) -> dict[str, Any]:
-    return world.turns.operate({"do": "start", "contact": CONTACT, "flow": flow, **more})
+    return world.turns.operate(StartFlow(CONTACT, flow, **more))
 
 
 def plans(world: World, contact: str = CONTACT) -> list[str]:
@@ -102,8 +103,8 @@ def test_a_request_of_another_form_is_refused(open_with: Callable[..., World]) -
     world = open_with()
     forms: list[dict[str, Any]] = [{"data": []}, {"busy": "wait"}, {"contact": "Ann Lee"}]
     for wrong in forms:
-        with pytest.raises(RequestRefused):
-            world.turns.operate({"do": "start", "contact": CONTACT, "flow": "later", **wrong})
+        with pytest.raises((RequestRefused, RequestMalformed)):
+            world.turns.operate(read_request({"do": "start", "contact": CONTACT, "flow": "later", **wrong}))
     assert world.reader.session(CONTACT) is None
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from bot.core.engine_requests import RetryDeadLetters
 from bot.core.events import ConversationAssigned, HandoffClosed, SendEnded, StatusReported, Tapped
 from bot.core.values import time_text
 from bot.store.engine_store import EngineStore
@@ -202,7 +203,7 @@ def test_a_message_that_failed_can_be_sent_again_under_a_new_key(world: World) -
     world.tell("message.failed", message_id="m1")
     (letter,) = world.reader.dead_letters()
     requests = world.reader.requests(START)
-    world.turns.operate({"do": "retry", "ids": [letter.id]})
+    world.turns.operate(RetryDeadLetters([letter.id]))
     assert world.reader.requests(START) == requests, "what was sent counts against the limits once"
     again = world.delivery.rows[-1]
     assert (again.contact, again.effect) == (row.contact, row.effect)

@@ -11,6 +11,7 @@ import pytest
 from bot.core.alarms import Alarms
 from bot.core.clock import MovableClock
 from bot.core.effects import Send
+from bot.core.engine_requests import RequestMalformed, read_request
 from bot.core.events import ConversationAssigned, HandoffClosed
 from bot.core.messages import TemplateMessage, TextMessage
 from bot.engine.advance import advance
@@ -56,13 +57,13 @@ def world(tmp_path: Path) -> Iterator[World]:
 
 
 def ask(world: World, do: str, contact: str = ANN, by: str = "anna", **more: Any) -> dict[str, Any]:
-    answer = world.turns.operate({"do": do, "contact": contact, "by": by, **more})
+    answer = world.turns.operate(read_request({"do": do, "contact": contact, "by": by, **more}))
     world.settle()
     return answer
 
 
 def refused(world: World, do: str, contact: str = ANN, by: str = "anna", **more: Any) -> str:
-    with pytest.raises(RequestRefused) as error:
+    with pytest.raises((RequestRefused, RequestMalformed)) as error:
         ask(world, do, contact, by, **more)
     return str(error.value)
 
@@ -127,8 +128,8 @@ def test_of_two_persons_the_second_is_told_of_the_first_and_can_take_it_from_the
     world.clock.move(timedelta(minutes=5))
     why = refused(world, "take", by="ben")
     assert why == f"anna has had the conversation with {ANN} for 5m: it can be taken over from them"
-    assert refused(world, "take", by="ben", **{"from": "carl"}) == why
-    assert ask(world, "take", by="ben", **{"from": "anna"})["agent"] == "ben"
+    assert refused(world, "take", by="ben", taken_from="carl") == why
+    assert ask(world, "take", by="ben", taken_from="anna")["agent"] == "ben"
     for do in ("take", "give_back"):
         assert refused(world, do).startswith("ben has had the conversation")
     assert refused(world, "answer", text="Hello").startswith("ben has had the conversation")
@@ -152,7 +153,7 @@ def test_what_the_gateways_agent_does_counts_like_what_a_person_does_here(world:
     body: dict[str, Any] = {"conversation_id": "c1", "contact": {"phone": ANN}}
     world.tell("conversation.assigned", **body, agent={"name": "Bea"})
     assert refused(world, "answer", text="Hello").startswith("Bea has had the conversation")
-    ask(world, "take", **{"from": "Bea"})
+    ask(world, "take", taken_from="Bea")
     world.tell("conversation.resolved", **body)
     assert "take it over before you answer" in refused(world, "answer", text="Hello")
     assert texts(world) == ["One moment.", "Bye."]
@@ -162,7 +163,7 @@ def test_nobody_takes_over_a_stranger_or_a_contact_to_whom_they_could_not_write(
     assert "nothing is known" in refused(world, "take")
     world.say(ANN, "stop")
     assert "has opted out" in refused(world, "take")
-    assert refused(world, "take", by="") == 'the engine knows no request "take" of this form'
+    assert refused(world, "take", by="").startswith('the engine knows no request "take" of this form')
 
 
 def test_outside_of_the_window_a_person_sends_a_template(world: World) -> None:

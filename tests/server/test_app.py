@@ -20,6 +20,7 @@ import requests
 
 from bot.core.clock import MovableClock, SystemClock
 from bot.core.effects import RunHook
+from bot.core.engine_requests import AskStatus, CheckStart, CorrectRecipients, ResetContact
 from bot.core.errors import BotError
 from bot.core.session import OPTED_OUT, Session
 from bot.core.telemetry import TURNS
@@ -152,10 +153,10 @@ def test_without_a_model_no_message_is_asked_about_also_after_a_swap(talk: Calla
 def test_an_operator_asks_the_engine(talk: Callable[[], Talk]) -> None:
     bot = talk()
     bot.says("hi")
-    assert bot.engine.operate({"do": "status"})["cursor"] == 1
-    assert bot.engine.operate({"do": "reset", "contact": CONTACT}) == {"contact": CONTACT}
+    assert bot.engine.operate(AskStatus())["cursor"] == 1
+    assert bot.engine.operate(ResetContact(CONTACT)) == {"contact": CONTACT}
     with pytest.raises(BotError):
-        bot.engine.operate({"do": "dance"})
+        bot.engine.operate(CorrectRecipients("spring", 1, []))
 
 
 def test_a_program_is_told_who_has_opted_out_and_the_gateway_has_the_tag(
@@ -163,7 +164,7 @@ def test_a_program_is_told_who_has_opted_out_and_the_gateway_has_the_tag(
 ) -> None:
     (folder / "bot.yml").write_text(f"{BOT}opt_out: {{words: [stop], say: Bye., back: [start]}}\n")
     bot = talk()
-    asked = {"do": "judge", "flow": "main", "data": {}, "contact": CONTACT}
+    asked = CheckStart(CONTACT, "main", {})
     bot.says("hi")
     assert bot.engine.operate(asked) == {}
     bot.says("stop")
@@ -222,7 +223,7 @@ def test_nothing_is_counted_where_turns_wait_for_it(talk: Callable[[], Talk]) ->
     bot.says("hi")
     connection, read = sqlite(bot.engine), list[str]()
     connection.set_trace_callback(read.append)
-    assert bot.engine.operate({"do": "status"})["cursor"] == 1
+    assert bot.engine.operate(AskStatus())["cursor"] == 1
     assert metrics(bot)['bot_queue_rows{queue="dead_letters"}'] == 0
     connection.set_trace_callback(None)
     assert [sql for sql in read if "count(" in sql] == []
@@ -344,7 +345,7 @@ def test_an_engine_of_a_shard_knows_of_the_whole_store_what_all_contacts_share(
             program, second, MovableClock(noon), gateway_url="https://gateway.invalid", gateway_key="k", models=models
         )
         try:
-            assert "contact" in engine.judge({"flow": "main", "contact": of_first})
+            assert "contact" in engine.check_start(CheckStart(of_first, "main", {}))
             assert engine._model_calls is not None
             assert engine._model_calls._used(None, noon - timedelta(hours=1)) == 1000
         finally:

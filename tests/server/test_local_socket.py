@@ -8,21 +8,22 @@ from typing import Any
 
 import pytest
 
+from bot.core.engine_requests import Answer, AskStatus, EngineRequest, ListTemplates, Reload, StopBroadcast, as_json
 from bot.core.errors import BotError, OutcomeLost
 from bot.server import local_socket
-from bot.store.database import PostgresAddress, shards_of
+from bot.store.database import PostgresAddress, StoreAddress, shards_of
 from tests.patience import PATIENCE
 
 
-def answer(request: dict[str, Any]) -> dict[str, Any]:
-    match request["do"]:
-        case "refuse":
+def answer(request: EngineRequest) -> Answer:
+    match request:
+        case StopBroadcast(name="refuse"):
             raise BotError("not like this")
-        case "stop":
+        case StopBroadcast(name="lose"):
             raise OutcomeLost("it stopped")
-        case "fail":
+        case StopBroadcast(name="fail"):
             raise RuntimeError("a defect")
-    return {"heard": request}
+    return {"heard": as_json(request)}
 
 
 @pytest.fixture
@@ -33,7 +34,7 @@ def store(tmp_path: Path) -> Iterator[Path]:
     server.stop()
 
 
-def raw(store: Path, data: bytes) -> bytes:
+def raw(store: StoreAddress, data: bytes) -> bytes:
     with socket.socket(socket.AF_UNIX) as client:
         client.connect(str(local_socket.socket_of(store)))
         client.sendall(data)
@@ -42,14 +43,14 @@ def raw(store: Path, data: bytes) -> bytes:
 
 
 def test_a_request_is_answered(store: Path) -> None:
-    assert local_socket.ask(store, {"do": "status"}) == {"heard": {"do": "status"}}
+    assert local_socket.ask(store, AskStatus()) == {"heard": {"do": "status"}}
 
 
 def test_it_goes_on_when_files_can_be_opened_again(tmp_path: Path) -> None:
     server = local_socket.LocalServer(tmp_path / "bot.db", answer)
     server._listener = FullOnce(socket.AF_UNIX)
     server.start()
-    assert local_socket.ask(tmp_path / "bot.db", {"do": "status"}) == {"heard": {"do": "status"}}
+    assert local_socket.ask(tmp_path / "bot.db", AskStatus()) == {"heard": {"do": "status"}}
     assert server._listener.was_full
     server.stop()
 
@@ -72,13 +73,23 @@ def test_only_the_owner_may_ask(store: Path) -> None:
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
 def test_a_refusal_comes_back_in_words_and_a_defect_without_details(store: Path) -> None:
-    assert local_socket.ask(store, {"do": "refuse"}) == {"error": "not like this"}
-    assert local_socket.ask(store, {"do": "stop"}) == {"error": "it stopped", "may_be_done": True}
-    assert local_socket.ask(store, {"do": "fail"}) == {"error": "the server could not do this: its log says why"}
+    assert local_socket.ask(store, StopBroadcast("refuse")) == {"error": "not like this"}
+    assert local_socket.ask(store, StopBroadcast("lose")) == {"error": "it stopped", "may_be_done": True}
+    assert local_socket.ask(store, StopBroadcast("fail")) == {"error": "the server could not do this: its log says why"}
 
 
 @pytest.mark.parametrize(
-    "line", [b"\n", b"no json\n", b"[]\n", b"[" * 60_000 + b"\n", b'{"do": "status"' + b" " * 70_000]
+    "line",
+    [
+        b"\n",
+        b"no json\n",
+        b'{"do": "dance"}\n',
+        b'{"do": "reset"}\n',
+        b"{}\n",
+        b"[]\n",
+        b"[" * 60_000 + b"\n",
+        b'{"do": "status"' + b" " * 70_000,
+    ],
 )
 def test_a_malformed_request_is_answered_too(store: Path, line: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(local_socket, "REQUEST_BYTES", 65_536)  # one that is too long is cut off
@@ -97,19 +108,19 @@ def test_clients_that_hang_keep_nobody_waiting(store: Path) -> None:
 
 def test_no_server_is_said_in_words(tmp_path: Path) -> None:
     with pytest.raises(local_socket.NotRunning, match=r"no server answers for bot\.db: is `bot serve` running\?"):
-        local_socket.ask(tmp_path / "bot.db", {"do": "status"})
+        local_socket.ask(tmp_path / "bot.db", AskStatus())
     assert not local_socket.answers(tmp_path / "bot.db")
 
 
-@pytest.mark.parametrize(("do", "known"), [("reset", "it may have done this"), ("status", "see its log")])
+@pytest.mark.parametrize(("request_", "known"), [(Reload(), "it may have done this"), (AskStatus(), "see its log")])
 def test_of_a_server_that_ended_before_it_answered_only_what_it_may_have_done_is_said(
-    do: str, known: str, tmp_path: Path
+    request_: EngineRequest, known: str, tmp_path: Path
 ) -> None:
     with socket.socket(socket.AF_UNIX) as listener, ThreadPoolExecutor() as threads:
         listener.bind(str(local_socket.socket_of(tmp_path / "bot.db")))
         listener.listen()
         listener.settimeout(PATIENCE)
-        asked = threads.submit(local_socket.ask, tmp_path / "bot.db", {"do": do}, PATIENCE)
+        asked = threads.submit(local_socket.ask, tmp_path / "bot.db", request_, PATIENCE)
         listener.accept()[0].close()
         with pytest.raises(local_socket.NotAnswered, match=f"before it answered: {known}$"):
             asked.result(PATIENCE)
@@ -121,12 +132,12 @@ def test_an_engine_that_stands_still_holds_up_what_another_one_answers_for_as_lo
     monkeypatch.setattr(local_socket, "TELL_SECONDS", 0.01)
     address = PostgresAddress("postgresql://db/bot", tmp_path / "bot", tmp_path / "files", shards=2)
     silent, other = shards_of(address)
-    server = local_socket.LocalServer(other, lambda request: {"done": request["do"]})
+    server = local_socket.LocalServer(other, lambda request: {"done": request.do})
     server.start()
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind(str(local_socket.socket_of(silent)))
         listener.listen()
-        assert local_socket.ask(address, {"do": "gateway"}, 3600.0) == {"done": "gateway"}
+        assert local_socket.ask(address, ListTemplates(), 3600.0) == {"done": "templates"}
     server.stop()
 
 

@@ -1,7 +1,5 @@
 """Requests to a store that is divided: whose engines are asked, and how their answers become one."""
 
-import inspect
-import re
 import threading
 from collections.abc import Callable
 from dataclasses import replace
@@ -11,18 +9,34 @@ from typing import Any
 import pytest
 
 from bot.core.alarms import Alarm
+from bot.core.engine_requests import (
+    REQUESTS,
+    AddRecipients,
+    Answer,
+    AskFlows,
+    AskMetrics,
+    AskStatus,
+    BeginCorrection,
+    CorrectRecipients,
+    DropDeadLetters,
+    EndCorrection,
+    EngineRequest,
+    ListTemplates,
+    PublishVersion,
+    Reload,
+    RetryDeadLetters,
+    Shards,
+    StopBroadcast,
+    read_request,
+)
 from bot.core.errors import BotError
 from bot.runtime.metrics import EngineMetrics, joined_text
-from bot.runtime.operator_requests import operate
 from bot.server import shard_requests
-from bot.server.app import Engine
-from bot.server.process import engine_process
 from bot.server.shard_requests import ask_shards, why_it_waits
 from bot.store.database import PostgresAddress, StoreAddress, shard_number, shards_of
 from tests.runtime.engine_kit import START
 
-Request = dict[str, Any]
-Said = Callable[[Request], dict[str, Any]]
+Said = Callable[[Any], Answer]
 STORE = PostgresAddress("postgresql://db/bot", Path("/bot/bot"), Path("/files"), shards=3)
 ANN, BEN, EVE = (next(str(n) for n in range(6281, 9999) if shard_number(str(n), 3) == shard) for shard in range(3))
 
@@ -30,15 +44,15 @@ ANN, BEN, EVE = (next(str(n) for n in range(6281, 9999) if shard_number(str(n), 
 class Engines:
     """Stand where the engines of the shards are: each says something to a request, or is silent (None)."""
 
-    def __init__(self, *says: dict[str, Any] | Said | None) -> None:
+    def __init__(self, *says: Answer | Said | None) -> None:
         self.says = says
-        self.asked: list[tuple[int, Request]] = []
+        self.asked: list[tuple[int, EngineRequest]] = []
         self._lock = threading.Lock()
 
-    def ask(self, request: Request) -> dict[str, Any]:
+    def ask(self, request: EngineRequest) -> dict[str, Any]:
         return ask_shards(STORE, request, self._one)
 
-    def _one(self, shard: StoreAddress, request: Request) -> dict[str, Any]:
+    def _one(self, shard: StoreAddress, request: EngineRequest) -> dict[str, Any]:
         number = shards_of(STORE).index(shard)
         with self._lock:
             self.asked.append((number, request))
@@ -64,115 +78,108 @@ def alarm(name: str, what: str, minute: int) -> dict[str, str]:
 def test_one_engine_is_asked_of_a_store_that_is_not_divided_and_of_a_shard(store: StoreAddress) -> None:
     asked: list[StoreAddress] = []
 
-    def ask(shard: StoreAddress, request: Request) -> dict[str, Any]:
+    def ask(shard: StoreAddress, request: EngineRequest) -> dict[str, Any]:
         asked.append(shard)
         return {"stopped": 1, "thread": threading.current_thread()}
 
-    assert ask_shards(store, {"do": "stop"}, ask) == {"stopped": 1, "thread": threading.current_thread()}
+    assert ask_shards(store, StopBroadcast("spring"), ask) == {"stopped": 1, "thread": threading.current_thread()}
     assert asked == [store]
 
 
-@pytest.mark.parametrize("do", ["start", "signal", "set", "reset", "send", "take", "answer", "give_back", "judge"])
+@pytest.mark.parametrize(
+    "do", ["start", "signal", "set", "reset", "send", "take", "answer", "give_back", "check_start", "check_signal"]
+)
 def test_what_is_about_a_contact_goes_to_its_shard(do: str) -> None:
     engines = Engines({}, {"error": "not like this"}, {})
-    assert engines.ask({"do": do, "contact": BEN}) == {"error": "not like this"}
-    assert engines.asked == [(1, {"do": do, "contact": BEN})]
+    request = read_request(
+        {"do": do, "contact": BEN, "flow": "main", "name": "paid", "values": {}, "by": "ann", "data": {}}
+    )
+    assert engines.ask(request) == {"error": "not like this"}
+    assert engines.asked == [(1, request)]
 
 
-@pytest.mark.parametrize("do", ["publish", "nothing that there is"])
-def test_what_is_about_nobody_goes_to_the_first_shard(do: str) -> None:
+def test_what_is_about_nobody_goes_to_the_first_shard() -> None:
     engines = Engines({"version": 1}, {}, {})
-    assert engines.ask({"do": do}) == {"version": 1}
+    assert engines.ask(PublishVersion(0)) == {"version": 1}
     assert engines.shards == [0]
 
 
-def test_it_is_known_of_each_request_about_no_contact_who_is_asked() -> None:
-    answering = "".join(inspect.getsource(each) for each in (operate, Engine.operate, engine_process._answer))
-    requests = {do for do, rest in re.findall(r'"do"(?:: |\) == )"(\w+)"(.*)', answering) if '"contact"' not in rest}
-    assert len(requests) > 14
-    asked = {
-        *shard_requests._JOINED,
-        *shard_requests._ANY,
-        *shard_requests.ONLY_TELL,
-        "broadcast",
-        "correct",
-        "publish",
-    }
-    assert requests - {"note_command"} <= asked, "the engine asks itself that"
+def test_the_answers_to_each_request_that_concerns_all_shards_are_joined() -> None:
+    assert {kind for kind in REQUESTS.values() if kind.concerns is Shards.ALL} == {*shard_requests._JOINED}
 
 
-@pytest.mark.parametrize("do", ["gateway", "flows", "judge"])
-def test_what_each_engine_knows_the_first_one_is_asked_that_answers(do: str) -> None:
+@pytest.mark.parametrize("request_", [ListTemplates(), AskFlows()])
+def test_what_each_engine_knows_the_first_one_is_asked_that_answers(request_: EngineRequest) -> None:
     engines = Engines(None, {"error": "the database is away"}, {"flows": {}})
-    assert engines.ask({"do": do}) == {"flows": {}}
-    assert [request["do"] for _, request in engines.asked] == ["status", "status", "status", do]
+    assert engines.ask(request_) == {"flows": {}}
+    assert [request.do for _, request in engines.asked] == ["status", "status", "status", request_.do]
     with pytest.raises(BotError, match="no server answers for shard 0"):
-        Engines(None, None, None).ask({"do": do})
+        Engines(None, None, None).ask(request_)
 
 
 def test_recipients_are_divided_by_their_contacts_and_the_answers_are_summed() -> None:
     recipients = [{"contact": contact, "body": []} for contact in (ANN, EVE, ANN[::-1])]
 
-    def added(request: Request) -> dict[str, Any]:
-        return {"added": len(request["recipients"]), "known": 1}
+    def added(request: AddRecipients) -> Answer:
+        return {"added": len(request.recipients), "known": 1}
 
     engines = Engines(added, added, added)
-    whole = engines.ask({"do": "broadcast", "name": "spring", "recipients": recipients})
+    whole = engines.ask(AddRecipients("spring", recipients))
     assert whole == {"added": 3, "known": len(engines.asked)}
     for number, request in engines.asked:
-        assert all(shard_number(each["contact"], 3) == number for each in request["recipients"])
+        assert isinstance(request, AddRecipients)
+        assert all(shard_number(each["contact"], 3) == number for each in request.recipients)
     empty = Engines(added, added, added)
-    assert empty.ask({"do": "broadcast", "name": "spring", "recipients": []}) == {"added": 0, "known": 1}
+    assert empty.ask(AddRecipients("spring", [])) == {"added": 0, "known": 1}
     assert empty.shards == [0]
 
 
 def test_a_correction_has_a_number_of_its_own_in_each_shard() -> None:
     def begins(edit: int) -> Said:
-        return lambda request: status() if request["do"] == "status" else {"edit": edit, "in_flight": 1}
+        return lambda request: status() if isinstance(request, AskStatus) else {"edit": edit, "in_flight": 1}
 
     engines = Engines(*map(begins, (4, 1, 2)))
-    begun = engines.ask({"do": "edit", "name": "spring"})
+    begun = engines.ask(BeginCorrection("spring"))
     assert begun == {"edit": [4, 1, 2], "in_flight": 3}
     engines.asked.clear()
     engines.says = ({"corrected": 1},) * 3
     recipients = [{"contact": contact} for contact in (ANN, BEN, EVE)]
-    assert engines.ask({"do": "correct", "edit": begun["edit"], "recipients": recipients}) == {"corrected": 3}
-    assert engines.ask({"do": "end_edit", "edit": begun["edit"]}) == {"corrected": 3}
-    assert {(number, request["edit"]) for number, request in engines.asked} == {(0, 4), (1, 1), (2, 2)}
+    assert engines.ask(CorrectRecipients("spring", begun["edit"], recipients)) == {"corrected": 3}
+    assert engines.ask(EndCorrection("spring", begun["edit"])) == {"corrected": 3}
+    edits = {(n, each.edit) for n, each in engines.asked if isinstance(each, CorrectRecipients | EndCorrection)}
+    assert edits == {(0, 4), (1, 1), (2, 2)}
 
 
 def test_no_correction_begins_while_an_engine_is_silent() -> None:
     engines = Engines(status(), None, status())
-    assert engines.ask({"do": "edit", "name": "spring"}) == {
-        "error": "the engine of shard 1 does not answer: nothing is done"
-    }
-    assert {request["do"] for _, request in engines.asked} == {"status"}
+    assert engines.ask(BeginCorrection("spring")) == {"error": "the engine of shard 1 does not answer: nothing is done"}
+    assert {request.do for _, request in engines.asked} == {"status"}
 
 
 @pytest.mark.parametrize("do", ["stop", "resume", "end_edit", "erase"])
 def test_what_concerns_all_shards_all_are_asked(do: str) -> None:
     engines = Engines({"stopped": 1}, {"stopped": 0}, {"stopped": 2})
-    assert engines.ask({"do": do, "name": "spring", "contact": ANN}) == {"stopped": 3}
+    assert engines.ask(read_request({"do": do, "name": "spring", "contact": ANN, "edit": [1, 1, 1]})) == {"stopped": 3}
     assert engines.shards == [0, 1, 2]
 
 
 def test_what_all_refuse_is_refused_in_the_same_words() -> None:
-    assert Engines(*[{"error": "no broadcast"}] * 3).ask({"do": "stop"}) == {"error": "no broadcast"}
+    assert Engines(*[{"error": "no broadcast"}] * 3).ask(StopBroadcast("spring")) == {"error": "no broadcast"}
 
 
 def test_what_is_done_in_some_shards_says_in_which_and_why_not_in_the_others() -> None:
-    assert Engines({"stopped": 1}, None, {"stopped": 1}).ask({"do": "stop"}) == {
+    assert Engines({"stopped": 1}, None, {"stopped": 1}).ask(StopBroadcast("spring")) == {
         "error": "no server answers for shard 1 (it is done in shards 0, 2: do it again for the rest)"
     }
-    assert Engines({"error": "no disk"}, None, {"stopped": 1}).ask({"do": "stop"}) == {
+    assert Engines({"error": "no disk"}, None, {"stopped": 1}).ask(StopBroadcast("spring")) == {
         "error": "no disk; no server answers for shard 1 (it is done in shard 2: do it again for the rest)"
     }
 
 
 def test_where_no_engine_answers_that_is_raised() -> None:
     with pytest.raises(BotError, match="no server answers for shard 0"):
-        Engines(None, None, None).ask({"do": "status"})
-    assert "error" in Engines(None, {"error": "no disk"}, None).ask({"do": "status"})
+        Engines(None, None, None).ask(AskStatus())
+    assert "error" in Engines(None, {"error": "no disk"}, None).ask(AskStatus())
 
 
 def test_the_status_is_that_of_all_engines() -> None:
@@ -181,14 +188,14 @@ def test_the_status_is_that_of_all_engines() -> None:
     engines = Engines(
         status(alarms=[later]), status(alarms=[own, both]), status(waiting=5, left={"minute": 3, "day": 101})
     )
-    assert engines.ask({"do": "status"}) == {
+    assert engines.ask(AskStatus()) == {
         **{"waiting": 7, "in_flight": 6, "left": {"minute": 3, "day": 100}, "silent": []},
         "alarms": [both, own],
     }
 
 
 def test_a_silent_engine_is_an_alarm_of_the_status() -> None:
-    found = Engines(status(), None, {"error": "version 3 has problems"}).ask({"do": "status"})
+    found = Engines(status(), None, {"error": "version 3 has problems"}).ask(AskStatus())
     assert found["silent"] == [1, 2] and found["waiting"] == 1
     assert [(each["name"], each["about"], each["what"], each["advice"]) for each in found["alarms"]] == [
         ("engine-silent", "1", "the engine of shard 1 does not answer", "no server answers for shard 1"),
@@ -197,9 +204,7 @@ def test_a_silent_engine_is_an_alarm_of_the_status() -> None:
 
 
 def test_why_messages_wait_all_engines_are_asked_and_a_silent_one_is_a_reason() -> None:
-    found = Engines(status(waits={"1": {"why": "a"}}), status(waits={"7": {"why": "b"}}), None).ask(
-        {"do": "status", "ids": [1, 7]}
-    )
+    found = Engines(status(waits={"1": {"why": "a"}}), status(waits={"7": {"why": "b"}}), None).ask(AskStatus([1, 7]))
     assert found["waits"] == {"1": {"why": "a"}, "7": {"why": "b"}} and found["silent"] == [2]
     assert why_it_waits(STORE, EVE, found["silent"]) == "it waits until the engine of shard 2 runs"
     assert why_it_waits(STORE, ANN, found["silent"]) is None
@@ -207,11 +212,11 @@ def test_why_messages_wait_all_engines_are_asked_and_a_silent_one_is_a_reason() 
 
 def test_dead_letters_are_found_in_whichever_shards_they_are() -> None:
     def retry(*own: int) -> Said:
-        def answer(request: Request) -> dict[str, Any]:
-            assert request["ids"] == [9, 1, 4, 5], "so each knows whether several are retried"
+        def answer(request: RetryDeadLetters) -> Answer:
+            assert request.ids == [9, 1, 4, 5], "so each knows whether several are retried"
             return {
                 "done": [*own],
-                "missing": [id for id in request["ids"] if id not in own],
+                "missing": [id for id in request.ids if id not in own],
                 "opted_out": [],
                 "held": [],
             }
@@ -219,25 +224,23 @@ def test_dead_letters_are_found_in_whichever_shards_they_are() -> None:
         return answer
 
     opted_out = {"done": [], "missing": [1, 4, 9], "opted_out": [5], "held": ["spring"]}
-    request = {"do": "retry", "ids": [9, 1, 4, 5]}
+    request = RetryDeadLetters([9, 1, 4, 5])
     assert Engines(retry(9, 1), retry(), opted_out).ask(request) == {
         **{"done": [1, 9], "missing": [4], "opted_out": [5], "held": ["spring"]}
     }
     dropped = Engines({"done": [4], "missing": [6]}, {"done": [], "missing": [4, 6]}, {"done": [], "missing": [4, 6]})
-    assert dropped.ask({"do": "drop", "ids": [4, 6]}) == {"done": [4], "missing": [6]}
+    assert dropped.ask(DropDeadLetters([4, 6])) == {"done": [4], "missing": [6]}
 
 
 def test_a_silent_engine_matters_for_dead_letters_only_if_they_may_be_its_own() -> None:
     engines = Engines({"done": [4], "missing": [6]}, {"done": [6], "missing": [4]}, None)
-    assert engines.ask({"do": "drop", "ids": [4, 6]}) == {"done": [4, 6], "missing": []}
-    assert "shard 2 (it is done in shards 0, 1:" in engines.ask({"do": "drop", "ids": [4, 6, 8]})["error"]
+    assert engines.ask(DropDeadLetters([4, 6])) == {"done": [4, 6], "missing": []}
+    assert "shard 2 (it is done in shards 0, 1:" in engines.ask(DropDeadLetters([4, 6, 8]))["error"]
 
 
 def test_all_engines_load_the_bot_again() -> None:
-    assert Engines(*[{"reloaded": True}] * 3).ask({"do": "reload"}) == {"reloaded": True}
-    assert Engines({"reloaded": True}, {"reloaded": False}, {"reloaded": True}).ask({"do": "reload"}) == {
-        "reloaded": False
-    }
+    assert Engines(*[{"reloaded": True}] * 3).ask(Reload()) == {"reloaded": True}
+    assert Engines({"reloaded": True}, {"reloaded": False}, {"reloaded": True}).ask(Reload()) == {"reloaded": False}
 
 
 def test_the_metrics_of_all_engines_are_one_text() -> None:
@@ -249,7 +252,7 @@ def test_the_metrics_of_all_engines_are_one_text() -> None:
         return metrics.text({"outbox": rows}, {"outbox": age}, {"minute": left}, held)
 
     engines = Engines({"text": counted(1, 3, 2.5, 7)}, {"text": counted(2, 4, 9.5, 6)}, None)
-    both = engines.ask({"do": "metrics"})
+    both = engines.ask(AskMetrics())
     assert both["silent"] == [2]
     lines = both["text"].splitlines()
     assert 'bot_sends_total{outcome="sent",priority="reply"} 3.0' in lines

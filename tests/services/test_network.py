@@ -18,6 +18,7 @@ import trustme
 from bot.core.alarms import Alarms
 from bot.core.clock import MovableClock
 from bot.core.effects import HttpRequest
+from bot.core.engine_requests import AskStatus, ListGatewayContacts, StartFlow
 from bot.core.messages import TextMessage
 from bot.loading.folder import read_folder
 from bot.loading.program import load_program
@@ -280,7 +281,7 @@ def test_a_proxy_that_is_not_there_or_is_none_says_so(monkeypatch: pytest.Monkey
     for none in ("ftp://127.0.0.1:1080", "http://", "http://[", "http://x:99999"):
         monkeypatch.setenv("HTTPS_PROXY", none)
         what, advice = fault(f"https://{HOST}")
-        assert "is none that is understood" in what and "http://proxy.example:3128" in advice
+        assert "the proxy in the environment cannot be read" in what and "http://proxy.example:3128" in advice
 
 
 # What a contact can bend
@@ -451,8 +452,8 @@ def test_the_engine_tells_of_a_gateway_and_a_model_that_are_not_reached_and_why(
     program = load_program(read_folder(make_bot(tmp_path / "bot", ASKED)))
     engine = Engine(program, store, clock, gateway_url=secure.url, gateway_key="key", models=models)
     engine.start()
-    asks = {"do": "gateway", "call": "contacts", "page": 1}
-    complete = {"do": "start", "flow": "main", "contact": "6281234567890"}
+    asks = ListGatewayContacts(1)
+    complete = StartFlow("6281234567890", "main")
     try:
         for _ in range(2):
             with pytest.raises(GatewayNotReached):
@@ -461,7 +462,7 @@ def test_the_engine_tells_of_a_gateway_and_a_model_that_are_not_reached_and_why(
             assert engine.wait_settled(20)
             clock.move(timedelta(minutes=2))
             assert engine.wait_settled(20)
-        found = {alarm["name"]: alarm for alarm in engine.operate({"do": "status"})["alarms"]}
+        found = {alarm["name"]: alarm for alarm in engine.operate(AskStatus())["alarms"]}
         assert found.keys() == {"gateway-unreachable", "model-unreachable"}
         for alarm in found.values():
             assert "signed by an authority that is not known here" in alarm["what"]

@@ -197,8 +197,8 @@ def settings_of(text: str) -> Node:
         ("{port: 8080, store: bot.db, host: 0.0.0.0}", None),
         ("{prot: 1}", '1:12: E104 bot: settings: unknown key "prot" (did you mean "port"?)'),
         ("{port: many}", '1:18: E106 bot: settings: port is "many" (write a whole number from 0 to 65535)'),
-        ("{public_url: bot.example}", "1:24: E106 bot: settings: public_url is no base address (write one such as "
-                                      "https://gateway.example, with no name, key or query)"),
+        ("{public_url: bot.example}", "1:24: E106 bot: settings: public_url is not a base address (write one such as "
+                                      "https://gateway.example, without a user name, key or query)"),
         ("8080", "1:11: E106 bot: settings: a map of keys is expected (write settings: {port: 8080})"),
     ],
 )  # fmt: skip

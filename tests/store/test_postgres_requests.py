@@ -12,11 +12,12 @@ import pytest
 
 from bot.core.alarms import Alarms
 from bot.core.clock import MovableClock
+from bot.core.engine_requests import Answer, AskStatus, EngineRequest, SendMessage
 from bot.runtime.engine_loop import EngineLoop
 from bot.runtime.metrics import EngineMetrics
 from bot.store import postgres_requests
 from bot.store.commit import Commit
-from bot.store.database import Answer, PostgresAddress
+from bot.store.database import AnswerOthers, PostgresAddress
 from bot.store.engine_store import EngineStore
 from bot.store.inbox import InboxReader
 from bot.store.opening import ask_elsewhere, serves_others
@@ -26,6 +27,7 @@ from tests.postgres import Postgres, divided_database, new_database
 from tests.runtime.engine_kit import Hands, advance, read
 from tests.store.store_kit import START
 
+SEND = SendMessage("6281234567890", "hi")
 OF_ASKERS = "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE query LIKE '%$1 AND answer IS NOT NULL' AND pid <> pg_backend_pid()"
 
 
@@ -36,7 +38,7 @@ def address(postgres: Postgres, tmp_path: Path) -> Iterator[PostgresAddress]:
 
 
 @contextmanager
-def asked(address: PostgresAddress, **request: Any) -> Iterator["Future[dict[str, Any]]"]:
+def asked(address: PostgresAddress, request: EngineRequest) -> Iterator["Future[dict[str, Any]]"]:
     with ThreadPoolExecutor() as threads:
         yield threads.submit(ask_elsewhere, address, request)
 
@@ -46,28 +48,33 @@ def rows(address: PostgresAddress) -> list[tuple[Any, ...]]:
         return connection.execute("SELECT id, tries FROM requests").fetchall()
 
 
-def engine(address: PostgresAddress, answer: Answer) -> Any:
+def engine(address: PostgresAddress, answer: AnswerOthers) -> Any:
     return serves_others(address, lambda: None, answer)
 
 
+def halves(request: EngineRequest) -> Answer:
+    assert isinstance(request, AskStatus) and request.ids is not None
+    return {"half": 1 // len(request.ids)}
+
+
 def test_a_request_that_fails_is_answered_and_so_is_the_next(address: PostgresAddress) -> None:
-    with engine(address, lambda request: {"half": 1 // request["number"]}):
-        assert ask_elsewhere(address, {"number": 0}) == {
+    with engine(address, halves):
+        assert ask_elsewhere(address, AskStatus([])) == {
             "error": "the engine could not do this: the log of its machine says why"
         }
-        assert ask_elsewhere(address, {"number": 1}) == {"half": 1}
+        assert ask_elsewhere(address, AskStatus([1])) == {"half": 1}
 
 
 def test_what_an_engine_has_begun_that_ends_the_next_one_does_and_knows_that(address: PostgresAddress) -> None:
     begun: list[bool] = []
 
-    def ends(request: dict[str, Any]) -> None:
-        begun.append(request["again"])
+    def ends(request: EngineRequest) -> None:
+        begun.append(request.again)
 
-    with asked(address, do="status") as answer:
+    with asked(address, AskStatus()) as answer:
         with engine(address, ends):
             wait_for(lambda: bool(begun))
-        with engine(address, lambda request: {"again": request["again"]}):
+        with engine(address, lambda request: {"again": request.again}):
             assert answer.result(PATIENCE) == {"again": True} and not begun[0]
     assert rows(address) == []
 
@@ -76,17 +83,18 @@ def test_what_was_committed_with_its_answer_is_not_done_again(address: PostgresA
     """The engine ended between its commit and the notice of the answer."""
     dead = Event()
 
-    def dies(request: dict[str, Any]) -> None:
+    def dies(request: EngineRequest) -> None:
         with closing(EngineStore(address)) as store:
             commit = Commit(store.cursor(), START)
-            commit.answer(request["asked_as"], {"id": 7})
+            assert request.asked_as is not None
+            commit.answer(request.asked_as, {"id": 7})
             store.write(commit)
         dead.set()
 
-    def again(request: dict[str, Any]) -> dict[str, Any]:
+    def again(request: EngineRequest) -> Answer:
         raise AssertionError
 
-    with asked(address, do="send") as answer:
+    with asked(address, SEND) as answer:
         with engine(address, dies):
             assert dead.wait(PATIENCE)
         with engine(address, again):
@@ -103,21 +111,21 @@ def test_what_an_engine_does_is_committed_with_its_answer_and_a_question_has_non
         )
         loop.start(Hands(), Hands())
         template = {"name": "ride", "language": "en"}
-        answer = loop.operate({"do": "send", "contact": "6281234567890", "template": template, "asked_as": "a"})
-        loop.operate({"do": "status", "asked_as": "b"})
+        answer = loop.operate(SendMessage("6281234567890", asked_as="a", template=template))
+        loop.operate(AskStatus(asked_as="b"))
         loop.stop(PATIENCE)
         kept = connection.execute("SELECT id, answer FROM requests ORDER BY id").fetchall()
     assert [(id, text and json.loads(text)) for id, text in kept] == [("a", answer), ("b", None)]
 
 
 def test_who_loses_the_connection_while_waiting_asks_once_and_gets_the_answer(address: PostgresAddress) -> None:
-    done: list[str] = []
+    done: list[str | None] = []
 
-    def answer(request: dict[str, Any]) -> dict[str, Any]:
-        done.append(request["asked_as"])
+    def answer(request: EngineRequest) -> Answer:
+        done.append(request.asked_as)
         return {"done": len(done)}
 
-    with asked(address, do="send") as asker:
+    with asked(address, SEND) as asker:
         wait_for(lambda: bool(rows(address)))
         with connect(address, "engine") as connection:
             wait_for(lambda: connection.execute(OF_ASKERS, prepare=False).fetchone() == (1,))
@@ -132,10 +140,10 @@ def test_who_gets_no_answer_hears_whether_it_may_be_done(
     begun: list[object] = []
     passed = [0.0]
     monkeypatch.setattr(postgres_requests, "monotonic", lambda: passed[0])
-    with asked(address, do="send") as answer:
+    with asked(address, SEND) as answer:
         wait_for(lambda: bool(rows(address)))
         if begins:
-            with engine(address, begun.append):
+            with engine(address, lambda request: begun.append(request)):
                 wait_for(lambda: bool(begun))
         passed[0] += 9
         error = f"no engine answered within 8 s, {done}: see whether one runs on some machine"
@@ -150,8 +158,8 @@ def test_each_shard_has_requests_of_its_own_and_who_gets_no_answer_is_told_of_wh
     monkeypatch.setattr(postgres_requests, "monotonic", lambda: passed[0])
     with divided_database(postgres, tmp_path, 2) as divided:
         first, second = divided.divided()
-        with engine(first, lambda request: {"shard": 0}), asked(second, do="status") as unanswered:
-            assert ask_elsewhere(first, {"do": "status"}) == {"shard": 0}
+        with engine(first, lambda request: {"shard": 0}), asked(second, AskStatus()) as unanswered:
+            assert ask_elsewhere(first, AskStatus()) == {"shard": 0}
             wait_for(lambda: bool(rows(second)))
             passed[0] += 9
             assert unanswered.result(PATIENCE)["error"] == (
@@ -163,6 +171,6 @@ def test_what_nobody_waits_for_any_more_is_not_begun(address: PostgresAddress) -
     with connect(address, "engine") as connection:
         late = "INSERT INTO requests (id, body, asked_at) VALUES ('1', '{}', now() - make_interval(secs => 9))"
         connection.execute(late)
-    with engine(address, lambda request: {"body": request}):
-        assert ask_elsewhere(address, {"do": "status"})["body"]["do"] == "status"
+    with engine(address, lambda request: {"do": request.do}):
+        assert ask_elsewhere(address, AskStatus())["do"] == "status"
     assert rows(address) == [("1", 0)]

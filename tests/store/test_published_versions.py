@@ -89,4 +89,4 @@ def test_the_newest_fifty_are_kept(database: Database) -> None:
 def test_a_bot_that_no_request_could_hold_is_refused_before_it_is_sent() -> None:
     large = Folder(Path("bot"), (), (), (Source("menu.md", Random(1).randbytes(24 << 20)),))
     with pytest.raises(PublishRefused, match="the bot has 32 MB packed, 31 are possible"):
-        publish_request(large, "", after=0)
+        publish_request(large, "", after=0, by="ann")

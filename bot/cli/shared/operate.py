@@ -7,8 +7,9 @@ import re
 import socket
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager, suppress
+from dataclasses import replace
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
@@ -20,13 +21,24 @@ import click
 from click.shell_completion import CompletionItem
 
 from bot.cli.shared.output import counted, problem_lines, styled
+from bot.core.engine_requests import (
+    Answer,
+    AskStatus,
+    EngineRequest,
+    GatewayCommand,
+    RegisterWebhook,
+    ReportSignal,
+    SendMessage,
+    StartFlow,
+    as_json,
+)
 from bot.core.errors import BotError
 from bot.core.text import head, is_phone
 from bot.language.flow.documents import BOT_FILE
 from bot.language.source import wall_clock
 from bot.loading.folder import Folder, env_files, find_bot, read_folder
-from bot.server.shard_requests import ONLY_TELL, ask_shards
 from bot.server.shard_requests import Ask as AskShard
+from bot.server.shard_requests import ask_shards
 from bot.settings import SETTINGS, BadSettings, read_store, share_authorities
 from bot.settings.setting_values import DATABASES, PATHS, from_folder
 from bot.store.database import StoreAddress, shards_of
@@ -37,8 +49,7 @@ if TYPE_CHECKING:
 
 
 F = TypeVar("F", bound=Callable[..., Any])
-Answer = dict[str, Any]
-Ask = Callable[[dict[str, Any]], Answer]
+Ask = Callable[[GatewayCommand], Answer]
 
 NUMBER = click.IntRange(1, 1_000_000)  # of rows, or of a version
 STATUS_SECONDS = 1.0
@@ -52,11 +63,11 @@ PATH_VARIABLES = (
 _ONE_AT_A_TIME = threading.Lock()  # parts of a request that are done here, with the bot's own Python
 
 
-SHOWN_BY = {
-    **dict.fromkeys(("send", "start", "signal"), "`bot trace {contact}` shows it"),
-    "register_webhook": "the gateway lists the webhook",
+SHOWN_BY: Mapping[type[EngineRequest], str] = {
+    **dict.fromkeys((SendMessage, StartFlow, ReportSignal), "`bot trace {contact}` shows it"),
+    RegisterWebhook: "the gateway lists the webhook",
 }
-"""The way to find out whether one of these requests was carried out. The others do no harm if they are made twice."""
+"""How to find out whether one of these requests was carried out: they are not harmless twice."""
 
 
 class CommandRefused(BotError):
@@ -66,12 +77,12 @@ class CommandRefused(BotError):
 class InDoubt(BotError):
     """A request may have been carried out: how to find out, and whether it may be made again."""
 
-    def __init__(self, request: dict[str, Any], why: object) -> None:
-        shown = SHOWN_BY.get(request.get("call", request["do"]))
+    def __init__(self, request: EngineRequest, why: object) -> None:
+        shown = SHOWN_BY.get(type(request))
         if shown is None:
             then = "Give the command again: what is done already is not done twice"
         else:
-            then = f"Look whether {shown.format(**request)} before you give the command again"
+            then = f"Look whether {shown.format_map(as_json(request))} before you give the command again"
         super().__init__(f"{why}. {then}")
 
 
@@ -198,8 +209,8 @@ def open_store(folder: Path | None) -> "closing[StoreReader]":
     return closing(StoreReader(store_of(folder)[1]))
 
 
-def operate(folder: Path | None, request: dict[str, Any]) -> Answer:
-    """Make an operator's request to the server that runs on the store, or carry it out here if none runs.
+def operate(folder: Path | None, request: EngineRequest) -> Answer:
+    """Have an operator's request done by the server that runs on the store, or do it here if none runs.
 
     Raises `CommandRefused` in the server's words, `InDoubt` if nobody knows whether it is done, and
     `bot.store.files.StoreLocked` if a server runs and accepts no requests.
@@ -208,16 +219,11 @@ def operate(folder: Path | None, request: dict[str, Any]) -> Answer:
     return ask_or_do(store, request, partial(_operate_here, bot))
 
 
-def ask_or_do(store: StoreAddress, request: dict[str, Any], do: AskShard) -> Answer:
-    """Make a request to the server, or carry it out here with ``do``.
-
-    With shards, each shard without an engine is done here.
-
-    Raises as `operate`.
-    """
+def ask_or_do(store: StoreAddress, request: EngineRequest, do: AskShard) -> Answer:
+    """The same with ``do``, which does it here: of a store that is divided, in those shards that have no engine. Raises as `operate`."""
     from bot.server.local_socket import NotRunning
 
-    def ask(shard: StoreAddress, part: dict[str, Any]) -> Answer:
+    def ask(shard: StoreAddress, part: EngineRequest) -> Answer:
         try:
             return ask_server(shard, part)
         except NotRunning:
@@ -227,8 +233,8 @@ def ask_or_do(store: StoreAddress, request: dict[str, Any], do: AskShard) -> Ans
     return _accepted(request, ask_shards(store, request, ask))
 
 
-def ask_server(store: StoreAddress, request: dict[str, Any], seconds: float = 10.0) -> Answer:
-    """Make a request to the server that runs on the store, and wait ``seconds`` at most.
+def ask_server(store: StoreAddress, request: EngineRequest, seconds: float = 10.0) -> Answer:
+    """Have a request done by the server that runs on the store, in ``seconds`` at most.
 
     Raises `CommandRefused` in the server's words, `InDoubt`, and `bot.server.local_socket.NotRunning`.
     """
@@ -237,12 +243,12 @@ def ask_server(store: StoreAddress, request: dict[str, Any], seconds: float = 10
     try:
         return _accepted(request, ask_engine(store, request, seconds))
     except NotAnswered as error:
-        if request["do"] in ONLY_TELL:
+        if request.only_tells:
             raise
         raise InDoubt(request, error) from None
 
 
-def _accepted(request: dict[str, Any], answer: Answer) -> Answer:
+def _accepted(request: EngineRequest, answer: Answer) -> Answer:
     if answer.get("may_be_done"):
         raise InDoubt(request, answer["error"])
     if "error" in answer:
@@ -262,25 +268,23 @@ def reach_gateway(folder: Path | None, *, patient: bool = True) -> Iterator[Ask]
 
     bot, store = store_of(folder)
     try:
-        status = ask_server(store, {"do": "status"}, STATUS_SECONDS)
+        status = ask_server(store, AskStatus(), STATUS_SECONDS)
     except NotRunning:
         status = None
     if status is not None:
         silent = status.get("silent", ())
         any_engine = next(shard for number, shard in enumerate(shards_of(store)) if number not in silent)
-        ask: Ask = lambda request: ask_server(  # noqa: E731
-            store if "contact" in request else any_engine, {"do": "gateway", **request}, COMMAND_SECONDS
-        )
+        ask: Ask = partial(ask_server, any_engine, seconds=COMMAND_SECONDS)
         yield partial(_ask_patiently, ask) if patient else ask
     else:
         with _commands_here(bot, store) as run:
             yield partial(_ask_patiently, run) if patient else run
 
 
-def _ask_patiently(ask: Ask, request: dict[str, Any]) -> Answer:
+def _ask_patiently(ask: Ask, command: GatewayCommand) -> Answer:
     """Ask, and wait as long as the answer says that the gateway's limits leave no room."""
     waited = 0.0
-    while "wait" in (answer := ask({**request, "can_wait": True})):
+    while "wait" in (answer := ask(replace(command, can_wait=True))):
         wait = max(float(answer["wait"]), 1.0)
         waited += wait
         if waited > LONGEST_WAIT:
@@ -292,14 +296,14 @@ def _ask_patiently(ask: Ask, request: dict[str, Any]) -> Answer:
     return answer
 
 
-def gateway(folder: Path | None, request: dict[str, Any]) -> Answer:
+def gateway(folder: Path | None, command: GatewayCommand) -> Answer:
     """Run one gateway command: see `reach_gateway`."""
     with reach_gateway(folder) as ask:
-        return ask(request)
+        return ask(command)
 
 
-def pages(ask: Ask, call: str) -> Iterator[dict[str, Any]]:
-    """The items of all pages of one of the gateway's lists.
+def pages(ask: Ask, command: Callable[[int], GatewayCommand]) -> Iterator[dict[str, Any]]:
+    """Yield the items of all pages of one of the gateway's lists; ``command`` makes the request for a page.
 
     Raises `bot.services.gateway.gateway_answers.EndlessList`, and as ``ask``.
     """
@@ -307,7 +311,7 @@ def pages(ask: Ask, call: str) -> Iterator[dict[str, Any]]:
     from bot.services.gateway.gateway_answers import Rate
 
     def fetch(number: int) -> gateway_account.Page[dict[str, Any]]:
-        answer = ask({"call": call, "page": number})
+        answer = ask(command(number))
         return gateway_account.Page(tuple(answer["items"]), answer["has_more"], Rate())
 
     return gateway_account.pages(fetch)
@@ -332,7 +336,7 @@ def _commands_here(bot: Folder, store: StoreAddress) -> Iterator[Ask]:
         yield commands.run
 
 
-def _operate_here(bot: Folder, store: StoreAddress, request: dict[str, Any]) -> Answer:
+def _operate_here(bot: Folder, store: StoreAddress, request: EngineRequest) -> Answer:
     from bot.core.clock import SystemClock
     from bot.engine.advance import advance
     from bot.loading.program import load_program

@@ -5,6 +5,7 @@ from typing import Any
 from flask import redirect, render_template, request
 from werkzeug.wrappers import Response
 
+from bot.core.engine_requests import AnswerContact, GiveBack, TakeOver
 from bot.pages.console.page_formats import address_of, number_at
 from bot.pages.console.routes import Console, Route, current_login
 from bot.pages.console.template_choice import message_of
@@ -32,14 +33,14 @@ def inbox(console: Console, user: User) -> str:
 def take(console: Console, user: User, who: str) -> Response:
     """Take a conversation over: from the bot, or from the person whom the form names."""
     contact, other = number_at(who), request.form.get("from", "")
-    console.tried({"do": "take", "contact": contact, **({"from": other} if other else {})})
+    console.tried(TakeOver(contact, other or None, by=user.name))
     return redirect(address_of(contact))
 
 
 def give_back(console: Console, user: User, who: str) -> Response:
     """Give the conversation back to the bot."""
     contact = number_at(who)
-    console.tried({"do": "give_back", "contact": contact})
+    console.tried(GiveBack(contact, by=user.name))
     return redirect(address_of(contact))
 
 
@@ -48,7 +49,7 @@ def answer(console: Console, user: User, who: str) -> Response:
     contact, login, message = number_at(who), current_login(), _message()
     form = contact, request.form.get("after", ""), repr(message)
     if login.is_new(form):
-        if console.tried({"do": "answer", "contact": contact, **message}):
+        if console.tried(AnswerContact(contact, **message, by=user.name)):
             login.drafts.pop(contact, None)
         else:
             login.forms.discard(form)

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from flask import abort, redirect, render_template, request, url_for
 from werkzeug.wrappers import Response
 
+from bot.core.engine_requests import ResumeBroadcast, StopBroadcast
 from bot.pages.console.charts import bar
 from bot.pages.console.page_formats import called, page_asked, sealed, unsealed
 from bot.pages.console.routes import REFRESH, Console, Route, say
@@ -83,7 +84,7 @@ def broadcast(console: Console, user: User) -> str:
 def stop_broadcast(console: Console, user: User) -> Response:
     """Take back all messages of a broadcast that are not being sent."""
     name = request.form.get("name", "")
-    answer = console.act({"do": "stop", "name": name})
+    answer = console.act(StopBroadcast(name))
     say(f"It is stopped. Contacts who will not get it: {answer['stopped']}.")
     if answer["in_flight"]:
         say(f"Messages that may have been sent and cannot be withdrawn: {answer['in_flight']}.")
@@ -93,7 +94,7 @@ def stop_broadcast(console: Console, user: User) -> Response:
 def resume_broadcast(console: Console, user: User) -> Response:
     """Resume a broadcast: its next message is sent alone, then the others."""
     name = request.form.get("name", "")
-    answer = console.act({"do": "resume", "name": name})
+    answer = console.act(ResumeBroadcast(name))
     say(f"It is resumed. Contacts who will get it now: {answer['resumed']}.")
     if answer["to_come"]:
         say(f"Contacts who will get it at their time: {answer['to_come']}.")

@@ -7,6 +7,7 @@ from flask import Response, abort, redirect, render_template, request, url_for
 from werkzeug.wrappers import Response as AnyResponse
 
 from bot.core.effects import Send
+from bot.core.engine_requests import EraseContact, ResetContact
 from bot.core.events import (
     ConversationAssigned,
     HandoffClosed,
@@ -160,7 +161,7 @@ def erase_contact(console: Console, user: User, who: str) -> str | AnyResponse:
         return render_template(
             "erase.html", contact=contact, wrong="That is not the contact's number: nothing is erased."
         )
-    console.act({"do": "erase", "contact": contact})
+    console.act(EraseContact(contact))
     say(f"What the bot keeps of {contact} is erased; events that wait in the log follow within moments.")
     return redirect(url_for("contacts"))
 
@@ -168,7 +169,7 @@ def erase_contact(console: Console, user: User, who: str) -> str | AnyResponse:
 def reset_contact(console: Console, user: User, who: str) -> AnyResponse:
     """End the contact's flows: the next message begins anew."""
     contact = number_at(who)
-    if console.tried({"do": "reset", "contact": contact}):
+    if console.tried(ResetContact(contact)):
         say("The conversation is ended: the next message begins a new one.")
     return redirect(address_of(contact))
 

@@ -9,6 +9,7 @@ from typing import Any
 from flask import redirect, render_template, request, url_for
 from werkzeug.wrappers import Response
 
+from bot.core.engine_requests import DropDeadLetters, RetryDeadLetters
 from bot.core.immutable import immutable
 from bot.core.text import digits, printable
 from bot.pages.console.page_formats import reads
@@ -132,11 +133,8 @@ def _chosen(console: Console, asked: Mapping[str, str], *, retries: bool) -> _Ch
 
 
 def _end(console: Console, ids: Sequence[int], *, retries: bool, sure: bool) -> list[int]:
-    """Ask the engine, in pieces, and say what was done.
-
-    Returns those that may have been sent, and stay unless the user is ``sure``.
-    """
-    total = end_letters(console.act, "retry" if retries else "drop", ids, sure=sure)
+    """Ask the engine, in pieces, and say what was done. Returns those that may have been sent, and stay unless the user is ``sure``."""
+    total = end_letters(console.act, RetryDeadLetters(ids, sure) if retries else DropDeadLetters(ids))
     say(f"{'To be sent again' if retries else 'Dropped'}: {len(total['done'])}.")
     if retries and total["missing"]:
         say(f"Nothing that can be sent again, or gone already: {len(total['missing'])}.")

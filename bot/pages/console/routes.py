@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import replace
 from datetime import tzinfo
 from functools import partial
 from time import monotonic
@@ -13,6 +14,7 @@ from flask import g
 from werkzeug.wrappers import Response
 
 from bot.core.clock import Clock
+from bot.core.engine_requests import Act, Answer, EngineRequest, as_json
 from bot.core.errors import BotError
 from bot.core.immutable import immutable
 from bot.language.flow.documents import BOT_FILE
@@ -32,7 +34,6 @@ LONG = 0.05  # seconds
 THE_SAME_FILES_LAST = 3600.0  # seconds
 _MOST_KEPT = 100
 T = TypeVar("T")
-Answer = dict[str, Any]
 log = logging.getLogger("bot.pages.console")
 
 
@@ -95,32 +96,26 @@ class Console:
             self._kept[what] = monotonic() + keep, found
         return found
 
-    def ask(self, request: Answer) -> Answer:
-        """Ask the engine something that changes nothing.
-
-        Raises `ActionRefused` in its words, and `bot.server.local_socket.NotRunning`.
-        """
+    def ask(self, request: EngineRequest) -> Answer:
+        """Ask the engine something that changes nothing. Raises `ActionRefused` in its words, and `bot.server.local_socket.NotRunning`."""
         answer = local_socket.ask_engine(self.store, request, ENGINE_SECONDS)
         if "error" in answer:
             raise ActionRefused(str(answer["error"]))
         return answer
 
-    def act(self, request: Answer) -> Answer:
-        """Carry out an operator's request in the user's name.
-
-        The log says who did what, and to what (a contact's number only with its last digits).
+    def act(self, request: Act) -> Answer:
+        """Have an operator's request done in the user's name, and note it in the log: who, what, and what about (of a contact's number the last digits).
 
         Raises as `ask` does.
         """
-        answer = self.ask({**request, "by": current_login().user.name})
-        about = (
-            masked_number(request["contact"]) if "contact" in request else request.get("ids", request.get("name", ""))
-        )
-        note_action(request["do"], about)
+        answer = self.ask(replace(request, by=current_login().user.name))
+        fields = as_json(request)
+        about = masked_number(fields["contact"]) if "contact" in fields else fields.get("ids", fields.get("name", ""))
+        note_action(request.do, about)
         return answer
 
-    def tried(self, request: Answer) -> bool:
-        """Carry out a request as `act` does; False if it is refused, and the user's next page says why."""
+    def tried(self, request: Act) -> bool:
+        """Have something done as `act` does. What is refused is said on the user's next page."""
         try:
             self.act(request)
         except (ActionRefused, local_socket.NotRunning) as error:

@@ -5,6 +5,7 @@ from typing import Any
 
 from flask import render_template
 
+from bot.core.engine_requests import AskStatus
 from bot.pages.console.page_formats import called
 from bot.pages.console.routes import ActionRefused, Console, Route
 from bot.pages.console.users import VIEWER, User
@@ -29,7 +30,7 @@ def state(console: Console, user: User) -> str:
     status: dict[str, Any] = {"waits": {}}
     trouble = ""
     try:
-        status = console.ask({"do": "status", "ids": [send.id for send in pending]})
+        status = console.ask(AskStatus([send.id for send in pending]))
     except (ActionRefused, NotRunning) as error:
         trouble = str(error)
     counts, oldest = console.reader.queue_counts(), console.reader.oldest()

@@ -8,6 +8,7 @@ from typing import Any
 
 from flask import Response, render_template, request
 
+from bot.core.engine_requests import AskFlows
 from bot.core.turn import ANSWERED, ENTERED, FAILED, LEFT, TIMED_OUT, WAYS
 from bot.pages.console.charts import SPANS, bar, bars_by_day, chosen_days, longest
 from bot.pages.console.routes import ActionRefused, Console, Route
@@ -65,7 +66,7 @@ def _names(console: Console) -> CountedAs:
     counted.
     """
     try:
-        found: dict[str, Any] = console.ask({"do": "flows"})["flows"]
+        found: dict[str, Any] = console.ask(AskFlows())["flows"]
     except (ActionRefused, NotRunning):
         return {}
     return found

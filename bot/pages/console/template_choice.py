@@ -5,6 +5,7 @@ from typing import Any
 
 from flask import request
 
+from bot.core.engine_requests import AskFlows, ListTemplates
 from bot.core.immutable import immutable
 from bot.pages.console.routes import ActionRefused, Console
 from bot.runtime.template_check import APPROVED
@@ -73,8 +74,8 @@ def message_of(form: Any) -> dict[str, Any]:
 
 def _listed(console: Console) -> TemplateList:
     try:
-        items = console.ask({"do": "gateway", "call": "templates"})["items"]
-        filled = {(each["name"], each["language"]): each for each in console.ask({"do": "flows"})["templates"]}
+        items = console.ask(ListTemplates())["items"]
+        filled = {(each["name"], each["language"]): each for each in console.ask(AskFlows())["templates"]}
     except (ActionRefused, NotRunning) as error:
         return TemplateList((), str(error))
     return TemplateList(

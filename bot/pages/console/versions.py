@@ -53,8 +53,8 @@ def roll_back(console: Console, user: User, number: str) -> Response:
     if report is None or report.found is None:
         abort(409, "look first at what this version would do to the conversations under way")
     files, name = files_of(console.reader.database, _number(number), console.folder.path), f"version {number}"
-    asked = publish_request(files, f"{name} again", after=request.form.get("after", 0, int))
-    if console.tried(asked | {"name": name}):
+    after = request.form.get("after", 0, int)
+    if console.tried(publish_request(files, f"{name} again", after=after, by=user.name, name=name)):
         say(f"The files of version {number} are served now, as a new version.")
     return redirect(url_for("versions"))
 

@@ -1,4 +1,6 @@
-"""How machines share the shards of a store evenly. There is no coordinator: each engine computes the same result from the list of machines."""
+"""The even division of a store's shards among machines. There is no coordinator: each engine computes the same result
+from the list of machines.
+"""
 
 from collections.abc import Sequence
 
@@ -8,8 +10,8 @@ from bot.store.database import ServingMachine
 def shard_to_move(machines: Sequence[ServingMachine], shards: int) -> int | None:
     """The shard whose engine is to end now, so that another machine's takes over; None if nothing is to move.
 
-    The other machine waits for this shard, and works on at least two fewer. One shard moves at a time: none while no engine works on
-    another one, and none that has just moved.
+    The other machine waits for this shard, and works on at least two fewer. One shard moves at a time: none while no
+    engine works on another one, and none that has just moved.
     """
     if len({shard for machine in machines for shard in machine.shards}) < shards:
         return None
@@ -24,8 +26,8 @@ def shard_to_move(machines: Sequence[ServingMachine], shards: int) -> int | None
 
 
 def should_yield(machines: Sequence[ServingMachine], shard: int) -> bool:
-    """True if this machine leaves a shard on which no engine works to another one, which waits for it and works on fewer. Of machines that
-    work on as many, each has shards that it is the first to take.
+    """True if this machine leaves a shard without an engine to another machine, which waits for it and works on fewer
+    shards. Among machines that work on equally many, each comes first for some shards.
     """
     _, _, takes = min(
         (

@@ -1,4 +1,4 @@
-"""What the web and the engine process have in common."""
+"""The common part of the web and the engine process: how they start, and how they end with their server."""
 
 import gc
 import logging
@@ -25,7 +25,7 @@ _GC_THRESHOLDS = 20_000, 10, 20  # what an event makes is freed by counting refe
 log = logging.getLogger("bot")
 
 Half = Callable[[Settings, Path, Mapping[str, int]], None]
-"""What a process does until SIGTERM, with the settings, the bot's folder and the supervisor's descriptors by name."""
+"""The work of a process until SIGTERM, with the settings, the bot's folder and the supervisor's descriptors by name."""
 
 
 def main(name: str, half: Half, settings: Settings, folder: Path, files: Mapping[str, int]) -> None:

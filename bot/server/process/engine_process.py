@@ -1,4 +1,6 @@
-"""The engine process: takes the events of the inbox, sends messages, and makes calls. Of a store that is divided it has one shard."""
+"""The engine process: takes the events of the inbox, sends messages, and makes calls. With shards, each has its own
+engine process.
+"""
 
 import logging
 import math
@@ -10,9 +12,9 @@ from contextlib import ExitStack, closing, suppress
 from functools import partial
 from pathlib import Path
 from time import monotonic
-from typing import Any
 
 from bot.core.clock import SystemClock
+from bot.core.engine_requests import Answer, EngineRequest, PublishVersion, Reload
 from bot.core.signal_addresses import SignalAddresses
 from bot.loading.program import Program
 from bot.loading.watchdog import WATCHDOG, end_when_deaf
@@ -48,7 +50,9 @@ log = logging.getLogger("bot")
 
 
 def _check_files(settings: Settings) -> None:
-    """See whether files can be kept where they are to be. Raises `bot.store.kept_files.FilesUnavailable` for what somebody has to put right."""
+    """See whether files can be kept where they are to be. Raises `bot.store.kept_files.FilesUnavailable` for what
+    somebody has to put right.
+    """
     if settings.files is not None:
         try:
             kept_files(settings.store).check()
@@ -59,7 +63,9 @@ def _check_files(settings: Settings) -> None:
 
 
 def run(settings: Settings, folder: Path, files: Mapping[str, int]) -> None:
-    """Take events until SIGTERM, and load the bot again when a version is published, or files that it follows are saved."""
+    """Take events until SIGTERM, and load the bot again when a version is published, or files that it follows are
+    saved.
+    """
     WATCHDOG.on_stuck = lambda what: os._exit(STUCK)  # started again, the engine gives up the event that does it
     end_when_deaf()
     signals = _signals()
@@ -101,7 +107,9 @@ def note_lost_run(file: int, run: int) -> None:
 
 
 def _report_lost_run(file: int, store: StoreAddress) -> None:
-    """Note in the store that the run of the process before this one was no crash, if it ended because its connection was lost."""
+    """Note in the store that the run of the process before this one was no crash, if it ended because its connection
+    was lost.
+    """
     if run := os.pread(file, 20, 0):
         with closing(engine_reader(store)) as database, database.transaction() as execute:
             lost_connection(execute, int(run))
@@ -111,8 +119,8 @@ def _report_lost_run(file: int, store: StoreAddress) -> None:
 def _composed_in_turn(
     settings: Settings, loader: ProgramLoader, database: Database, files: Mapping[str, int], signals: int
 ) -> Engine | None:
-    """The engine, once no other machine's writes the store and the version that is published can be served; None if SIGTERM
-    comes first. Raises `bot.store.files.StoreLocked` if the store has only this machine.
+    """The engine, once no other machine's writes the store and the version that is published can be served; None if
+    SIGTERM comes first. Raises `bot.store.files.StoreLocked` if the store has only this machine.
     """
     try:
         if not _is_left(settings.store, database):
@@ -145,9 +153,9 @@ def _composed_in_turn(
 
 
 def _answer_in_wait(
-    store: StoreAddress, loader: ProgramLoader, others_run: Callable[[], bool], request: dict[str, Any]
-) -> dict[str, Any]:
-    """What a local client is answered while this engine waits. Where no other one runs, another version can be published."""
+    store: StoreAddress, loader: ProgramLoader, others_run: Callable[[], bool], request: EngineRequest
+) -> Answer:
+    """Answer a local client while this engine waits. If no other engine runs, another version can be published."""
     if loader.refusal is None:
         return ask_elsewhere(store, request)
     if others_run():
@@ -155,7 +163,7 @@ def _answer_in_wait(
         if "alarms" in answer:
             answer["alarms"].append(loader.refusal.alarm.as_json())
         return answer
-    if request.get("do") != "publish":
+    if not isinstance(request, PublishVersion):
         raise loader.refusal
     with closing(engine_writer(store)) as database:
         return loader.publish(request, database, lambda program: None)
@@ -204,17 +212,17 @@ def _signals() -> int:
     return read
 
 
-def _answer(engine: Engine, loader: ProgramLoader, request: dict[str, Any]) -> dict[str, Any]:
-    """What a client asks: ``reload`` and ``publish`` are for the loader, all else for the engine."""
-    if request.get("do") == "reload":
+def _answer(engine: Engine, loader: ProgramLoader, request: EngineRequest) -> Answer:
+    """Answer a client: the loader reloads and publishes, the engine does all else."""
+    if isinstance(request, Reload):
         return {"reloaded": _reload(engine, loader)}
-    if request.get("do") == "publish":
+    if isinstance(request, PublishVersion):
         return loader.publish(request, engine.database, engine.swap)
     return engine.operate(request)
 
 
-def _answer_others(engine: Engine, loader: ProgramLoader, request: dict[str, Any]) -> dict[str, Any] | None:
-    """What is asked on another machine; None if this engine ends before it is done: the next one does it."""
+def _answer_others(engine: Engine, loader: ProgramLoader, request: EngineRequest) -> Answer | None:
+    """Answer a request of another machine; None if this engine ends before it is done, because the next one does it."""
     with suppress(EngineStopped, ConnectionLost):
         return _answer(engine, loader, request)
     return None
@@ -233,7 +241,9 @@ def _is_left(store: StoreAddress, database: Database) -> bool:
 
 
 class ShardWatch:
-    """Looks whether the engine of a shard is to end. It serves meanwhile what the engine of the first shard has published."""
+    """Looks whether the engine of a shard is to end. It serves meanwhile what the engine of the first shard has
+    published.
+    """
 
     def __init__(self, store: StoreAddress, engine: Engine, loader: ProgramLoader, database: Database) -> None:
         self._shard = None if isinstance(store, Path) or store.shard is None else store
@@ -243,8 +253,9 @@ class ShardWatch:
         self._moves_by = math.inf
 
     def ends(self) -> bool:
-        """True if the version that was published last cannot be served here, or the shard is to move (`bot.server.process.balance.shard_to_move`):
-        then at a moment at which no call is under way, for which `Engine.stop` would wait, or after some seconds all the same.
+        """True if the version that was published last cannot be served here, or the shard is to move
+        (`bot.server.process.balance.shard_to_move`): then at a moment at which no call is under way, for which
+        `Engine.stop` would wait, or after some seconds all the same.
         """
         if self._shard is None:
             return False

@@ -1,4 +1,6 @@
-"""Loads the program of a running engine: at its start, when a version is published, and when files that it follows change."""
+"""Loads the program of a running engine: at its start, when a version is published, and when files that it follows
+change.
+"""
 
 import hashlib
 import logging
@@ -7,14 +9,15 @@ import pickle
 import sys
 import threading
 from base64 import b64decode
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from socket import gethostname
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 from bot.core import telemetry
 from bot.core.alarms import Alarm, Alarms
+from bot.core.engine_requests import Answer, PublishVersion
 from bot.core.errors import BotError
 from bot.language.source.problems import Mark, Problem, Problems
 from bot.loading.folder import Folder, NoBot, Watch, read_folder, unpacked
@@ -62,10 +65,10 @@ class VersionRefused(BotError):
 class ProgramLoader:
     """Loads a bot, and loads it again: the newest version in the store (``versions``), or else the files at ``path``.
 
-    Files with problems are listed and change nothing. ``last_good`` is an open file in which the last files without problems are
-    remembered: an engine that has to start again while somebody is in the middle of an edit, or that an edit ends, goes on with those.
-    In place of a version that cannot be loaded, nothing is served. ``refusal`` says so. ``shares_files`` says whether all machines
-    reach the files that flows keep, or there is one machine.
+    Files with problems are listed and change nothing. ``last_good`` is an open file in which the last files without
+    problems are remembered: an engine that has to start again while somebody is in the middle of an edit, or that an
+    edit ends, goes on with those. In place of a version that cannot be loaded, nothing is served. ``refusal`` says so.
+    ``shares_files`` says whether all machines reach the files that flows keep, or there is one machine.
     """
 
     def __init__(self, path: Path, last_good: BinaryIO, versions: Database, *, shares_files: bool = True) -> None:
@@ -91,8 +94,8 @@ class ProgramLoader:
             log.warning("%s%s", what, ": `bot publish` publishes them" if differ else "")
 
     def newest(self) -> Program:
-        """What is to be served now, which is loaded once. Raises `VersionRefused`, and `FaultyBot`, `NoBot` or `SettingMissing` where
-        there never were good files.
+        """The program to serve now, which is loaded once. Raises `VersionRefused`, and `FaultyBot`, `NoBot` or
+        `SettingMissing` if there never were good files.
         """
         with self._lock:
             newest = newest_version(self._versions)
@@ -125,26 +128,31 @@ class ProgramLoader:
         """True if files that are followed were saved since they were looked at last."""
         return self._follows_files and self._watch.changed()
 
-    def publish(
-        self, request: Mapping[str, Any], database: Database, swap: Callable[[Program], None]
-    ) -> dict[str, Any]:
-        """Publish what ``content`` of a request has (see `bot.loading.folder.Folder.packed`), or without it the files here, which are followed then.
+    def publish(self, request: PublishVersion, database: Database, swap: Callable[[Program], None]) -> Answer:
+        """Publish the files in a request's ``content`` (see `bot.loading.folder.Folder.packed`); without it, those
+        here, which are then followed.
 
-        It is loaded, added to the store by the engine's connection, and only then served (``swap``). Raises `FaultyBot`, `NoBot`,
-        `SettingMissing` and `bot.store.published_versions.PublishRefused`; nothing has changed then.
+        It is loaded, added to the store by the engine's connection, and only then served (``swap``). Raises
+        `FaultyBot`, `NoBot`, `SettingMissing` and `bot.store.published_versions.PublishRefused`; nothing has changed
+        then.
         """
-        content = request.get("content")
-        packed = None if content is None else unpacked(self._path, b64decode(content))
-        by, note = str(request.get("by", "operator")), str(request.get("note", ""))
+        packed = None if request.content is None else unpacked(self._path, b64decode(request.content))
         with self._lock:
             files = self._read_folder() if packed is None else packed
             program = self._load(files)
-            now, after, asked_as = datetime.now(UTC), int(request.get("after", 0)), request.get("asked_as")
-            added = add_version(database, packed, after=after, by=by, note=note, now=now, asked_as=asked_as)
+            added = add_version(
+                database,
+                packed,
+                after=request.after,
+                by=request.by,
+                note=request.note,
+                now=datetime.now(UTC),
+                asked_as=request.asked_as,
+            )
             self._note(added)
             self._serve(files, program)
             swap(program)
-        log.warning("%s has published version %d", by, added.number)
+        log.warning("%s has published version %d", request.by, added.number)
         return published(added)
 
     def _knows(self, newest: PublishedVersion | None) -> bool:
@@ -226,13 +234,15 @@ class ProgramLoader:
 
 
 def _program_of(files: Folder) -> Program:
-    """The program of a bot's files. From before its Python is imported, the log of this process does not show the secrets that they name."""
+    """The program of a bot's files. From before its Python is imported, the log of this process does not show the
+    secrets that they name.
+    """
     telemetry.hide(os.environ.get(name, "") for name in files.secrets())
     return load_program(files)
 
 
 def _deadly(folder: Folder) -> Problem:
-    """What is wrong with Python whose import ended the process at each try."""
+    """The problem of Python whose import ended the process at each try."""
     problems = Problems()
     what, fix = "importing it ends the process", "take out what exits, or crashes Python itself"
     problems.add("E505", Mark(folder.code[0].path, 1, 1), what, fix)
@@ -253,7 +263,9 @@ DEADLY = 3
 
 
 class LastGood:
-    """Remembers over the engine's death; the supervisor holds the file open, which has no buffer. On a full disk it remembers nothing."""
+    """Remembers over the engine's death; the supervisor holds the file open, which has no buffer. On a full disk it
+    remembers nothing.
+    """
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file

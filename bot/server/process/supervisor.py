@@ -1,5 +1,5 @@
-"""The supervisor: opens the ports, starts the web process, an engine process for each shard, and the console's, and starts again
-whichever dies.
+"""The supervisor: opens the ports, starts the web process, an engine process for each shard, and the console's, and
+starts again whichever dies.
 
 It runs nobody's flows or handlers, so nothing in them can take it down. It has one thread, imports what its children
 need, and forks them. They end when the pipe that it holds open closes, which also happens when it is killed.
@@ -33,8 +33,9 @@ _COMMAND_FOLDER = None if sys.flags.safe_path else sys.path[0]  # a bot's, maybe
 def fork(name: str, run: Callable[[], object], files: Collection[int]) -> int:
     """Start a process that calls ``run`` and ends; returns its id. This process may have only one thread.
 
-    ``run`` ends the process with an exit code of its own (`os._exit`), else it is 1. The process has a session of its own:
-    Ctrl-C in the terminal is for the parent. Of this process's descriptors it has the standard streams and ``files``.
+    ``run`` ends the process with an exit code of its own (`os._exit`), else it is 1. The process has a session of its
+    own: Ctrl-C in the terminal is for the parent. From this process it gets the standard streams and ``files``, and no
+    other descriptors.
     """
     gc.freeze()  # a collection would write to, and so copy, the memory that the processes share
     sys.stdout.flush()
@@ -56,7 +57,9 @@ def fork(name: str, run: Callable[[], object], files: Collection[int]) -> int:
 
 
 def _forget_parent(name: str, kept: set[int]) -> None:
-    """Leave the parent's signal handlers, descriptors, name, and the folder of its command in `sys.path`; ignore SIGINT."""
+    """Leave the parent's signal handlers, descriptors, name, and the folder of its command in `sys.path`; ignore
+    SIGINT.
+    """
     signal.set_wakeup_fd(-1)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     for number in signal.valid_signals():
@@ -71,7 +74,7 @@ def _forget_parent(name: str, kept: set[int]) -> None:
 
 
 ROLES = ("web", "engine")
-"""What a server does: it takes events, and it works on them and answers."""
+"""The two halves of a server: ``web`` accepts events, ``engine`` works on them and answers."""
 
 BACKLOG = 1024
 STOP_SECONDS = 25.0  # processes that still run after that are killed: everything is durable
@@ -87,9 +90,11 @@ class CannotServe(BotError):
 
 
 class Supervisor:
-    """Runs one bot, or one of its two ``roles``, until a signal stops it. ``console`` imports the console's half, if there is to be one.
+    """Runs one bot, or one of its two ``roles``, until a signal stops it. ``console`` imports the console's half, if
+    there is to be one.
 
-    ``announce`` gets the address at which the bot takes events, if it takes any, and the console's, once all children are up.
+    ``announce`` gets the address at which the bot takes events, if it takes any, and the console's, once all children
+    are up.
     """
 
     def __init__(
@@ -132,10 +137,11 @@ class Supervisor:
         return self._exit_code
 
     def _open_pipes(self, held: ExitStack) -> None:
-        """The pipes: the lifeline ends the children, a wake pipe wakes the engine of each shard, and by the news pipe they report
-        that they are up.
+        """The pipes: the lifeline ends the children, a wake pipe wakes the engine of each shard, and by the news pipe
+        they report that they are up.
 
-        By the begin pipe web may accept events once all engines are up, for ever: every accepted event will be taken.
+        Once all engines are up, a byte in the begin pipe lets web accept events from then on, because every one of them
+        will be taken.
         """
         lifeline, alive = _pipe(held)
         del alive  # only this process holds it open

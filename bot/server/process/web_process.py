@@ -1,4 +1,6 @@
-"""The web process: takes events, answers, and wakes the engines. Where none is beside it, it passes on what commands ask."""
+"""The web process: takes events, answers, and wakes the engines. Where none is beside it, it passes on what commands
+ask.
+"""
 
 import select
 import signal
@@ -57,13 +59,15 @@ def run(settings: Settings, _folder: Path, files: Mapping[str, int]) -> None:
 
 
 def _wake(wakes: Sequence[int], shards: Collection[int]) -> None:
-    """Wake the engines of these shards, if there are any here: those of other machines hear of events from the store."""
+    """Wake the engines of these shards, if there are any here: those of other machines hear of events from
+    the store.
+    """
     for shard in shards if wakes else ():
         tell(wakes[shard], b"x")
 
 
 class _Once:
-    """Whether anything was ever written to a pipe. Nobody reads it, so it is still true after a restart."""
+    """True once anything was written to a pipe. Nobody reads it, so it is still true after a restart."""
 
     def __init__(self, pipe: int) -> None:
         self._pipe = pipe

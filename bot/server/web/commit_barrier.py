@@ -15,9 +15,9 @@ from bot.store.inbox import InboxWriter
 class CommitBarrier:
     """Hands events over to the inbox, and holds their answers back until they are committed.
 
-    Events that come in one turn of the event loop, or during a commit, are collected for the next commit. So there is one
-    hand-over from the loop to the inbox's thread for each commit, and one back, and none for each event. An answer waits
-    no longer than the inbox's ``patience``.
+    Events that come in one turn of the event loop, or during a commit, are collected for the next commit. So there is
+    one hand-over from the loop to the inbox's thread for each commit, and one back, and none for each event. An answer
+    waits no longer than the inbox's ``patience``.
     """
 
     def __init__(self, inbox: InboxWriter) -> None:
@@ -86,7 +86,7 @@ class _Batch:
 
 
 class _Placeholder(Response):
-    """What a view returns whose answer is sent later. The server does not send it."""
+    """The response of a view whose answer is sent later. The server does not send it."""
 
     def __call__(self, environ: Environ, start_response: Callable[..., Any]) -> Iterable[bytes]:
         start_response("202 ACCEPTED", [])

@@ -1,5 +1,5 @@
-"""What programs ask for: ``POST /api/flows/<flow>/start`` starts a flow, ``POST /api/signals`` reports what has happened,
-and ``POST /signals/<name>/<token>`` does so for services that have no key.
+"""The endpoints for programs: ``POST /api/flows/<flow>/start`` starts a flow, ``POST /api/signals`` reports what has
+happened, and ``POST /signals/<name>/<token>`` does so for services that have no key.
 """
 
 import hashlib
@@ -15,6 +15,7 @@ from flask import Flask, Response, request
 from werkzeug.exceptions import RequestEntityTooLarge
 
 from bot.core.clock import Clock
+from bot.core.engine_requests import CheckSignal, CheckStart
 from bot.core.errors import BotError
 from bot.core.events import SIGNALS, STARTS, SignalReceived, StartRequested
 from bot.core.session import BUSY
@@ -32,9 +33,10 @@ MOST_BYTES = 32 * 1024  # of a request: a hundred starts may wait in a contact's
 MOST_A_MINUTE = 60  # signals to one address
 _LONGEST_ID = 200  # characters
 
-Judge = Callable[[Mapping[str, Any]], Mapping[str, Any]]
-"""What is wrong with ``{"flow", "data", "contact"}`` or ``{"signal", "data", "contact"}``, in words, under `WRONG`; of a signal also the
-``fields`` that it declares. Nothing while nobody can tell."""
+Check = Callable[[CheckStart | CheckSignal], Mapping[str, Any]]
+"""Returns the mistakes in a start or a signal, in words, by the names of `WRONG`; for a signal also the ``fields`` that
+it declares. Empty while the engine does not answer.
+"""
 WRONG = {"flow": 404, "signal": 404, "data": 400, "contact": 409}
 
 
@@ -49,7 +51,8 @@ class BadRequest(BotError):
 class ProgramEndpoints:
     """Takes what programs ask for: checked, appended to the inbox, committed, and only then acknowledged.
 
-    ``key`` is what a program must know; None: no program may ask for anything. ``addresses`` know which tokens are ours.
+    ``key`` is what a program must know; None: no program may ask for anything. ``addresses`` know which tokens are
+    ours.
     """
 
     def __init__(
@@ -57,14 +60,14 @@ class ProgramEndpoints:
         inbox: InboxWriter,
         key: str | None,
         clock: Clock,
-        judge: Judge,
+        check: Check,
         metrics: WebMetrics,
         addresses: SignalAddresses | None = None,
     ) -> None:
         self._inbox = inbox
         self._key = key
         self._clock = clock
-        self._judge = judge
+        self._ask = check
         self._metrics = metrics
         self._addresses = addresses
         self._counting = threading.Lock()
@@ -118,7 +121,7 @@ class ProgramEndpoints:
         contact, busy, data = _contact(fields), fields.get("busy"), _data(fields)
         if busy is not None and busy not in BUSY:
             raise BadRequest(f"busy: write one of {', '.join(BUSY)}")
-        self._check({"flow": flow, "data": data, "contact": contact})
+        self._check(CheckStart(contact, flow, data))
         return StartRequested(_id(STARTS, fields, flow, contact), contact, self._clock.now(), flow, data, busy, "api")
 
     def _signal(self) -> SignalReceived:
@@ -127,7 +130,7 @@ class ProgramEndpoints:
         contact, name, data = _contact(fields), fields.get("signal"), _data(fields)
         if not isinstance(name, str):
             raise BadRequest("signal: write the signal's name")
-        self._check({"signal": name, "data": data, "contact": contact})
+        self._check(CheckSignal(contact, name, data))
         return SignalReceived(_id(SIGNALS, fields, name, contact), contact, self._clock.now(), name, data, "api")
 
     def _signal_by_address(self, name: str, token: str) -> SignalReceived:
@@ -141,13 +144,15 @@ class ProgramEndpoints:
         data = request.form.to_dict() if request.form else _object()
         said = json.dumps([name, token, data], sort_keys=True)  # a service may send several, and each again
         id = f"{SIGNALS}{hashlib.sha256(said.encode()).hexdigest()[:40]}"
-        judged = self._check({"signal": name, "data": data, "contact": contact, "by_address": True})
-        if "fields" in judged:
-            data = {field: data[field] for field in judged["fields"] if field in data}
+        checked = self._check(CheckSignal(contact, name, data, by_address=True))
+        if "fields" in checked:
+            data = {field: data[field] for field in checked["fields"] if field in data}
         return SignalReceived(id, contact, self._clock.now(), name, data, "its address", first_visit)
 
     def _has_room(self, token: str) -> bool:
-        """True if an address may take another signal now: contacts may know theirs, and nobody is to fill the inbox by it."""
+        """True if an address may take another signal now: contacts may know theirs, and nobody is to fill the inbox by
+        it.
+        """
         minute = int(self._clock.elapsed() // 60)
         with self._counting:
             if minute != self._minute:
@@ -163,9 +168,11 @@ class ProgramEndpoints:
         if not hmac.compare_digest(given.encode("utf-8", "replace"), self._key.encode()):
             raise BadRequest("the API key is missing or wrong: send Authorization: Bearer KEY", 401)
 
-    def _check(self, asked: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Refuse what the engine finds wrong. If the engine does not answer, the trace or a dead letter says it later."""
-        found = self._judge(asked)
+    def _check(self, request: CheckStart | CheckSignal) -> Mapping[str, Any]:
+        """Refuse what the engine finds wrong. If the engine does not answer, the trace or a dead letter
+        says it later.
+        """
+        found = self._ask(request)
         for what, status in WRONG.items():
             if what in found:
                 raise BadRequest(found[what], status)
@@ -221,7 +228,9 @@ def _refuse(constant: str) -> NoReturn:
 
 
 def _id(kind: str, fields: Mapping[str, Any], what: str, contact: str) -> str:
-    """The name of a start or a signal: the same for the same key, flow or signal, and contact, so that it happens once."""
+    """The name of a start or a signal: the same for the same key, flow or signal, and contact, so that it
+    happens once.
+    """
     key = request.headers.get("Idempotency-Key", fields.get("id"))
     if key is None:
         return f"{kind}{uuid4().hex}"

@@ -51,7 +51,9 @@ class _App(Flask):
         """Do nothing."""
 
     def log_exception(self, exc_info: Any) -> None:
-        """Note a defect in a view, which costs its request alone. Flask would log the address, and in it perhaps a signal's."""
+        """Note a defect in a view, which costs its request alone. Flask would log the address, and in it perhaps a
+        signal's.
+        """
         found(exc_info[1], "web", ends_process=False)
 
     def ensure_sync(self, func: Callable[..., Any]) -> Callable[..., Any]:
@@ -98,7 +100,8 @@ def create_app(
     begun: Callable[[], bool],
     path: str = "/webhook",
 ) -> Flask:
-    """The Flask app of the web process. ``programs`` answers what programs ask for; ``path`` is a further address of the webhook.
+    """The Flask app of the web process. ``programs`` answers what programs ask for; ``path`` is a further address of
+    the webhook.
 
     ``begun``: the engine has begun on these files, at some time. Before, nothing that comes in is accepted: it might
     never be taken. A proxy that asks gets 503, too.

@@ -1,4 +1,6 @@
-"""The webhook, and ``/healthz``, ``/readyz`` and ``/metrics`` for monitors. Every answer is JSON or Prometheus' text."""
+"""The webhook, and ``/healthz``, ``/readyz`` and ``/metrics`` for monitors. Every answer is JSON or
+Prometheus' text.
+"""
 
 import json
 import logging
@@ -13,6 +15,7 @@ from werkzeug.exceptions import HTTPException
 
 from bot.core.alarms import Alarms
 from bot.core.clock import Clock
+from bot.core.engine_requests import Answer, AskMetrics, AskStatus, EngineRequest
 from bot.core.errors import BotError
 from bot.runtime.metrics import WebMetrics, content_type
 from bot.server.shard_requests import silent_in_words
@@ -120,7 +123,7 @@ class WebhookEndpoint:
             )
 
     def _stale(self, write: PendingStatement, event: Envelope) -> Response:
-        """A rightly signed event that nobody has seen is lost if its sender does not stamp each try anew."""
+        """Reject a correctly signed event. A new one is lost if its sender does not stamp each try anew."""
         try:
             is_lost = self._inbox.is_lost(write)
         except InboxBusy:
@@ -132,8 +135,8 @@ class WebhookEndpoint:
     def _warn_of(self, event: Envelope) -> None:
         self.refused_as_stale += 1
         log.warning(
-            "refused event %s (%s): it is rightly signed and new, but its timestamp is more than %d seconds off; "
-            "%d such since the start. If the gateway's retries carry the first try's timestamp, or a clock is wrong, "
+            "refused event %s (%s): it is correctly signed and new, but its timestamp is more than %d seconds off; "
+            "so far since the start: %d. If the gateway's retries carry the first try's timestamp, or a clock is wrong, "
             "events are being lost: set this machine's clock, or raise BOT_WEBHOOK_TOLERANCE (up to 10800 seconds)",
             event.id,
             event.event or "unreadable",
@@ -142,7 +145,7 @@ class WebhookEndpoint:
         )
 
 
-Ask = Callable[[dict[str, Any]], dict[str, Any]]
+Ask = Callable[[EngineRequest], Answer]
 """Asks the engine what an operator may ask. Raises a `BotError` where it does not answer."""
 
 
@@ -150,27 +153,32 @@ INBOX = "/readyz/inbox"
 
 
 class MonitoringEndpoints:
-    """How the bot is. ``ask`` asks the engine, whose alarms and metrics are shown beside the web process's own."""
+    """The endpoints for monitors. ``ask`` asks the engine, whose alarms and metrics are shown beside the web process's
+    own.
+    """
 
-    def __init__(self, inbox: InboxWriter, ask: Ask, alarms: Alarms, metrics: WebMetrics) -> None:
+    def __init__(self, inbox: InboxWriter, ask: Ask, alarms: Alarms, metrics: WebMetrics, clock: Clock) -> None:
         self._inbox = inbox
         self._ask = ask
         self._alarms = alarms
         self._metrics = metrics
+        self._clock = clock
 
     def add_to(self, app: Flask) -> None:
         """Answer at the four addresses."""
         app.add_url_rule("/healthz", "healthz", lambda: json_answer(200, "alive"))
-        app.add_url_rule("/readyz", "readyz", _OneAtATime(self.ready))
-        app.add_url_rule(INBOX, "inbox", _OneAtATime(self.inbox))
-        app.add_url_rule("/metrics", "metrics", _OneAtATime(self.metrics))
+        app.add_url_rule("/readyz", "readyz", OneAtATime(self.ready, self._clock))
+        app.add_url_rule(INBOX, "inbox", OneAtATime(self.inbox, self._clock))
+        app.add_url_rule("/metrics", "metrics", OneAtATime(self.metrics, self._clock))
 
     def ready(self) -> Response:
-        """200 while an event can be kept and the engine of each shard answers; with the kinds of all alarms, whatever they are about."""
+        """200 while an event can be kept and the engine of each shard answers; with the kinds of all alarms, whatever
+        they are about.
+        """
         inbox = self.inbox()
         if inbox.status_code != 200:
             return inbox
-        status = self._answer({"do": "status"})
+        status = self._answer(AskStatus())
         if status is None:
             return json_answer(503, "the engine does not answer: events are kept until it does", RETRY_AFTER)
         if silent := status.get("silent"):
@@ -188,12 +196,12 @@ class MonitoringEndpoints:
         return json_answer(200, "events are kept")
 
     def metrics(self) -> Response:
-        """What all processes count, in Prometheus' text format; not that of engines which are silent."""
-        engine = self._answer({"do": "metrics"})
+        """The counts of all processes, in Prometheus' text format, except those of silent engines."""
+        engine = self._answer(AskMetrics())
         own = self._metrics.text(self._alarms.current(), engine is not None and not engine.get("silent"))
         return Response(own + (engine["text"] if engine else ""), 200, content_type=content_type())
 
-    def _answer(self, request: dict[str, Any]) -> dict[str, Any] | None:
+    def _answer(self, request: EngineRequest) -> Answer | None:
         try:
             answer = self._ask(request)
         except BotError:
@@ -201,23 +209,56 @@ class MonitoringEndpoints:
         return None if "error" in answer else answer
 
 
-class _OneAtATime:
-    """A view that runs once at a time. Requests that come meanwhile get its last answer, so that no number of them takes all threads."""
+FRESH_SECONDS = 30.0
+"""The greatest age of an answer that several requests get."""
 
-    def __init__(self, view: Callable[[], Response]) -> None:
+WAIT_SECONDS = 3.0
+"""The longest time that a request waits for an answer that is being made."""
+
+
+class OneAtATime:
+    """A view that runs once at a time, so that no number of requests takes all threads.
+
+    A request that comes while it runs gets the last answer. If that is older than `FRESH_SECONDS`, the request waits
+    for the new answer, and gets a 503 if that takes longer than `WAIT_SECONDS`.
+    """
+
+    def __init__(self, view: Callable[[], Response], clock: Clock) -> None:
         self._view = view
-        self._running = threading.Lock()
-        self._last: Response | None = None
+        self._clock = clock
+        self._ended = threading.Condition()
+        self._runs = False
+        self._last: tuple[Response, float] | None = None  # with the time at which it began
 
     def __call__(self) -> Response:
-        if not self._running.acquire(blocking=self._last is None):
-            assert self._last is not None
-            return self._last
+        """Answer a request."""
+        with self._ended:
+            if self._runs:
+                return self._answer_of_another()
+            self._runs = True
+        began, answer = self._clock.elapsed(), None
         try:
-            self._last = self._view()
-            return self._last
+            answer = self._view()
+            return answer
         finally:
-            self._running.release()
+            with self._ended:
+                self._runs = False
+                self._last = self._last if answer is None else (answer, began)
+                self._ended.notify_all()
+
+    def _answer_of_another(self) -> Response:
+        """The answer to another request. With the lock held."""
+        until = self._clock.elapsed() + WAIT_SECONDS
+        while (answer := self._fresh()) is None and self._runs and self._clock.elapsed() < until:
+            self._clock.wait(self._ended, until, WAIT_SECONDS)
+        if answer is not None:
+            return answer
+        return json_answer(503, "this is being found out for another request: ask again", RETRY_AFTER)
+
+    def _fresh(self) -> Response | None:
+        if self._last is None or self._clock.elapsed() - self._last[1] > FRESH_SECONDS:
+            return None
+        return self._last[0]
 
 
 _REFUSED = {404: "there is nothing at this address", 405: "this method is not taken at this address"}
@@ -225,7 +266,9 @@ RETRY_AFTER = "5"  # seconds
 
 
 class _Whole(Response):
-    """A response that is sent as it is. Flask's own derives headers from the request, which takes longer than the view."""
+    """A response that is sent as it is. Flask's own derives headers from the request, which takes longer
+    than the view.
+    """
 
     def __call__(self, environ: Environ, start_response: Callable[..., Any]) -> Iterable[bytes]:
         start_response(self.status, list(self.headers))

@@ -1,13 +1,14 @@
-"""An HTTP server for the web app: an event loop on an inherited socket, within limits, with a stop that drops no request.
+"""An HTTP server for the web app: an event loop on an inherited socket, within limits, with a stop that drops no
+request.
 
-asyncio reads sockets, httptools (the parser of Node.js) reads requests. The view of an address in ``in_loop`` runs in the
-loop itself: it must not wait for anything, but its answer may be sent later (`DEFERRED`). All other views run on a few
-threads. An answer is sent when it is whole: nothing is streamed.
+asyncio reads sockets, httptools (the parser of Node.js) reads requests. The view of an address in ``in_loop`` runs in
+the loop itself: it must not wait for anything, but its answer may be sent later (`DEFERRED`). All other views run on a
+few threads. An answer is sent when it is whole: nothing is streamed.
 
-What a sender can do is limited. A request that does not arrive in time ends with its connection, and so does the slowest
-one when all places are taken. An oversized body is read to its end and thrown away, so that its sender gets the 413 and
-not a reset. Where the length of a request can be read in two ways it is refused, and nothing after it is read, so that no
-second request hides in it. A stop answers what has arrived before it closes.
+Senders are limited. A request that does not arrive in time ends with its connection, and so does the
+slowest one when all places are taken. An oversized body is read to its end and thrown away, so that its sender gets the
+413 and not a reset. Where the length of a request can be read in two ways it is refused, and nothing after it is read,
+so that no second request hides in it. A stop answers what has arrived before it closes.
 """
 
 import asyncio
@@ -41,9 +42,10 @@ REQUEST_SECONDS = 30.0  # for a whole request to arrive, from connecting or from
 DRAIN_SECONDS = 8.0  # a sender gives up after 5
 QUIET_SECONDS = 0.2  # how long a connection that is kept alive may use for a request that is on its way
 DEFERRED = "bot.later"
-"""A key in the environment of a view that runs in the loop. Its value is a function, ``send(app)``. A view that takes it
-out of the environment is answered later: by the WSGI app with which the function is called, once and in the loop's
-thread. What the view itself returns has to be a response as well, and is not sent."""
+"""A key in the environment of a view that runs in the loop. Its value is a function, ``send(app)``. A view that takes
+it out of the environment is answered later: by the WSGI app with which the function is called, once and in the loop's
+thread. The view itself has to return a response as well, which is not sent.
+"""
 
 Environ = dict[str, Any]
 App = Callable[[Environ, Callable[..., Any]], Iterable[bytes]]
@@ -142,14 +144,18 @@ class WebServer:
             await asyncio.sleep(0)
 
     def make_room(self, of_bodies: bool = False) -> None:
-        """Close the connection that has waited longest for its request; ``of_bodies``: of those with a part of a body."""
+        """Close the connection that has waited longest for its request; ``of_bodies``: only among those with a part of
+        a body.
+        """
         waiting = [each for each in self.connections if each.waits() and (each.body_bytes or not of_bodies)]
         if waiting:
             min(waiting, key=lambda connection: connection.waiting_since).abort()
 
 
 def _on_defect(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-    """A callback has raised something. If it has read a connection, asyncio closes that connection; any other callback concerns the whole server."""
+    """A callback has raised something. If it has read a connection, asyncio closes that connection; any other callback
+    concerns the whole server.
+    """
     defect = context.get("exception")
     if defect is None:
         loop.default_exception_handler(context)
@@ -432,7 +438,7 @@ class _Connection(asyncio.BufferedProtocol):
 
 
 def _environ(host: str, port: int) -> Environ:
-    """What is the same in the environment of all requests (PEP 3333)."""
+    """The part of the environment that is the same for all requests (PEP 3333)."""
     return {
         "SCRIPT_NAME": "",
         "SERVER_NAME": host,

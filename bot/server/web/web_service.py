@@ -2,16 +2,16 @@
 
 import socket
 import threading
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import ExitStack, closing
 from datetime import timedelta
 from functools import partial
 from time import monotonic
-from typing import Any
 
 from bot.core.alarms import Alarms
 from bot.core.clock import Clock
 from bot.core.defects import guard
+from bot.core.engine_requests import Answer, CheckSignal, CheckStart
 from bot.core.errors import BotError
 from bot.core.signal_addresses import SignalAddresses
 from bot.runtime.metrics import WebMetrics
@@ -34,9 +34,10 @@ class WebService:
     """Serves the webhook of a store, and starts by programs, on a listening socket, until `stop`.
 
     ``begun`` says whether the engine has ever begun on these files: before, nothing is accepted. ``wake`` tells the
-    engines of these shards that there is something to read; ``ask`` asks it what an operator may ask, and raises a `BotError` where it
-    does not answer. Programs start flows and report signals with ``api_key``, or by ``addresses``. ``alarms`` are the web process's. Raises
-    `bot.store.files.StoreLocked`, and what `bot.store.integrity.check_pair` raises.
+    engines of these shards that there is something to read; ``ask`` asks it what an operator may ask, and raises a
+    `BotError` where it does not answer. Programs start flows and report signals with ``api_key``, or by ``addresses``.
+    ``alarms`` are the web process's. Raises `bot.store.files.StoreLocked`, and what `bot.store.integrity.check_pair`
+    raises.
     """
 
     def __init__(
@@ -68,16 +69,16 @@ class WebService:
         webhook = WebhookEndpoint(
             self._inbox, CommitBarrier(self._inbox), secrets, tolerance, clock, metrics, answer_ids
         )
-        programs = ProgramEndpoints(self._inbox, api_key, clock, partial(_judge, ask), metrics, addresses)
-        health = MonitoringEndpoints(self._inbox, ask, self.alarms, metrics)
+        programs = ProgramEndpoints(self._inbox, api_key, clock, partial(_check, ask), metrics, addresses)
+        health = MonitoringEndpoints(self._inbox, ask, self.alarms, metrics, clock)
         self._app = create_app(webhook, programs, health, begun, path)
         self._server = WebServer(self._app, listener, threads, in_loop={"/webhook", path})
         self._ending = threading.Event()
         self._too_new: StoreTooNew | None = None
 
     def run(self) -> None:
-        """Serve until `stop`; requests that have arrived by then are answered. Raises `bot.store.files.StoreTooNew` when a
-        newer program has changed the tables so that this one cannot go on.
+        """Serve until `stop`; requests that have arrived by then are answered. Raises `bot.store.files.StoreTooNew`
+        when a newer program has changed the tables so that this one cannot go on.
         """
         keeper = threading.Thread(target=guard(self._keep_house), name="house")
         keeper.start()
@@ -91,7 +92,7 @@ class WebService:
 
     @property
     def database(self) -> Database:
-        """What events are written to."""
+        """The database to which events are written."""
         return self._inbox.database
 
     def stop(self) -> None:
@@ -135,9 +136,11 @@ class WebService:
                     self._inbox.erase(log.of_contact(contact, upto), shard=number)
 
 
-def _judge(ask: Ask, asked: Mapping[str, Any]) -> Mapping[str, Any]:
-    """What the engine says of what a program asks for (see `bot.server.app.Engine.operate`); nothing where it does not answer."""
+def _check(ask: Ask, request: CheckStart | CheckSignal) -> Answer:
+    """Return what the engine says of a program's request (see `bot.core.engine_requests`); nothing if it does not
+    answer.
+    """
     try:
-        return ask({"do": "judge", **asked})
+        return ask(request)
     except BotError:
         return {}

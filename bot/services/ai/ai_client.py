@@ -73,8 +73,9 @@ class Events:
 class Stream:
     """A model's answer while it comes. Iterating gives its text, piece by piece, and can be done once.
 
-    ``completion`` is there after the end; ``begun`` tells whether anything has come. An answer has ended with ``[DONE]`` or with a ``finish_reason``: whatever
-    fails after the latter matters to nobody. Iterating raises the tree of `bot.services.ai.ai_errors`.
+    ``completion`` is there after the end; ``begun`` tells whether anything has come. An answer has ended with
+    ``[DONE]`` or with a ``finish_reason``: whatever fails after the latter matters to nobody. Iterating raises the tree
+    of `bot.services.ai.ai_errors`.
     """
 
     completion: Completion
@@ -92,7 +93,9 @@ class Stream:
 
     @property
     def unopened(self) -> int:
-        """How often everything before the newest piece turned out to be thoughts: see `bot.services.ai.chat_completion.Thoughts`."""
+        """The number of times that everything before the newest piece turned out to be thoughts: see
+        `bot.services.ai.chat_completion.Thoughts`.
+        """
         return self._assembly.unopened
 
     def __iter__(self) -> Iterator[str]:
@@ -171,8 +174,8 @@ class PluginCheck:
 class Completions:
     """The chat-completion service, for one account. Safe to use from many threads. Nothing is retried in here.
 
-    ``seconds`` is the time for a whole answer (spec: at least 60); ``idle`` is how many seconds a stream may be
-    silent, before its first byte too unless one is patient. Every method raises the tree of `bot.services.ai.ai_errors`.
+    ``seconds`` is the time for a whole answer (spec: at least 60); ``idle`` is how many seconds a stream may be silent,
+    before its first byte too unless one is patient. Every method raises the tree of `bot.services.ai.ai_errors`.
     """
 
     def __init__(
@@ -216,9 +219,9 @@ class Completions:
     ) -> Iterator[Stream]:
         """Ask, and read the answer while it comes. Leaving before its end stops it.
 
-        ``seconds`` are those for all of it; without them it has as many as an answer that comes whole. ``patient``: its first byte may
-        take as long as an answer that comes whole, for a model that thinks before it speaks. ``first`` are the seconds that are
-        left for this byte, where they may be fewer.
+        ``seconds`` are those for all of it; without them it has as many as an answer that comes whole. ``patient``: its
+        first byte may take as long as an answer that comes whole, for a model that thinks before it speaks. ``first``
+        are the seconds that are left for this byte, where they may be fewer.
         """
         seconds = self._seconds if seconds is None else seconds
         silence = self._seconds if patient else self._idle

@@ -1,4 +1,6 @@
-"""Every error of a request to the chat-completion service, as one table, and how an answer is read as one (spec: Errors)."""
+"""Every error of a request to the chat-completion service, as one table, and how an answer is read as one (spec:
+Errors).
+"""
 
 import math
 import re

@@ -27,9 +27,10 @@ log = logging.getLogger(__name__)
 
 @immutable
 class ChatRequest:
-    """A question to a model. ``messages``, ``tools`` and ``tool_choice`` are in the wire form; a message may have a `PICTURE`.
+    """A question to a model. ``messages``, ``tools`` and ``tool_choice`` are in the wire form; a message may have a
+    `PICTURE`.
 
-    ``max_tokens`` is how long the answer may be. What is None is left to the service.
+    ``max_tokens`` is how long the answer may be. A field that is None is left to the service.
     """
 
     model: str
@@ -159,15 +160,15 @@ class Assembly:
 
     @property
     def unopened(self) -> int:
-        """How often what was shown so far turned out to be thoughts: see `Thoughts`."""
+        """The number of times that everything shown before turned out to be thoughts: see `Thoughts`."""
         return self._thoughts.unopened
 
     def end(self) -> str:
-        """No piece follows: give what was held back."""
+        """The text that was held back, when no piece follows."""
         return self._show(self._thoughts.end())
 
     def usage(self) -> Usage:
-        """What has been used up so far."""
+        """The tokens used so far."""
         if self._usage is not None:
             return self._usage
         called = [call.name + "".join(call.arguments) for call in self._calls.values()]
@@ -187,7 +188,7 @@ class Assembly:
         return Completion(self._id, self._model or self._request.model, text, calls, finish, self.usage())
 
     def _believed(self, said: Any) -> Usage | None:
-        """What the service says was used up; None where it says nothing, or what cannot be."""
+        """The tokens used, as the service says; None if it says nothing, or something impossible."""
         asked, answered = (_dict(said).get(name) for name in ("prompt_tokens", "completion_tokens"))
         if (
             not isinstance(asked, int)
@@ -265,7 +266,9 @@ _TEXT_TYPES = ("text", "output_text")
 
 
 def _text(content: Any) -> str:
-    """A content's text: all of it, or that of its parts. A part of another type, such as ``reasoning``, is no answer."""
+    """A content's text: all of it, or that of its parts. A part of another type, such as ``reasoning``, is
+    no answer.
+    """
     if isinstance(content, list):
         parts = (_dict(part) for part in content)
         return "".join(_text(part.get("text")) for part in parts if part.get("type", "text") in _TEXT_TYPES)
@@ -308,7 +311,9 @@ class Thoughts:
         self._begun = False
 
     def feed(self, piece: str) -> str:
-        """What there is to show after this piece; if it closes a block that was never opened, in place of all before."""
+        """Take a piece. Returns the text to show next; if the piece closes a block that was never opened, in place of
+        all before.
+        """
         text = self._held + piece
         shown = []
         at = 0
@@ -326,7 +331,7 @@ class Thoughts:
         return self._show("".join(shown))
 
     def end(self) -> str:
-        """What is left to show when no piece follows."""
+        """The text that is left to show when no piece follows."""
         held, self._held = self._held, ""
         return self._show(self._pass(held))
 

@@ -11,7 +11,7 @@ from bot.core.values import UnstorableValue, plain
 from bot.services.gateway.gateway_answers import EndlessList, GatewayResult, Rate
 
 PER_PAGE = 100
-"""How many items a page has: the most that the gateway gives."""
+"""The number of items on a page: the most that the gateway gives."""
 
 MOST_PAGES = 5000
 _NAME = 512  # characters of a template's or a webhook's name that are kept
@@ -29,7 +29,7 @@ T = TypeVar("T")
 class TemplateInfo:
     """A registered template. ``components`` are some of HEADER, BODY, FOOTER and BUTTONS.
 
-    ``status``: APPROVED, PENDING, REJECTED or PAUSED. What a list does not show is ``""``.
+    ``status``: APPROVED, PENDING, REJECTED or PAUSED. A field that a list does not show is ``""``.
     """
 
     name: str
@@ -159,7 +159,7 @@ def _custom(fields: Any) -> Mapping[str, Any]:
 
 
 def person(name: Any, phone: str) -> str | None:
-    """A contact's name. A name that is only the number is none, because contacts without a name are called so."""
+    """A contact's name. None if it is only the number, because the gateway calls contacts without a name so."""
     found = line(name, _PERSON)
     return None if found is None or digits(found) == phone else found
 

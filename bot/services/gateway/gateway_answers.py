@@ -22,8 +22,8 @@ _LONGEST_WAIT = timedelta(days=1)
 
 @immutable
 class Rate:
-    """How many requests are left until when, how long to wait (a span, or a time), and how many a minute may have (``limit``); None
-    where it is not said.
+    """The limits that an answer reports: requests left until ``resets_at``, how long to wait (a span, or a time), and
+    requests a minute (``limit``). None where it does not say.
     """
 
     remaining: int | None = None
@@ -32,19 +32,19 @@ class Rate:
     limit: int | None = None
 
     def wait(self, now: datetime) -> float | None:
-        """How many seconds ``Retry-After`` asks to wait, a day at most; None where it asks for no wait at all."""
+        """The seconds that ``Retry-After`` asks to wait, a day at most; None if it asks for no wait."""
         if self.retry_after is None:
             return None
         left = self.retry_after - now if isinstance(self.retry_after, datetime) else self.retry_after
         return min(left, _LONGEST_WAIT).total_seconds() if left > timedelta() else None
 
     def resets_in(self, now: datetime) -> float | None:
-        """In how many seconds there are requests again; below 0 where one of the two clocks is wrong."""
+        """The seconds until requests are allowed again; below 0 where one of the two clocks is wrong."""
         return None if self.resets_at is None else (self.resets_at - now).total_seconds()
 
 
 UNSAID = Rate()
-"""Of an answer that says nothing of limits."""
+"""The limits of an answer that says nothing of them."""
 
 
 def read_rate(headers: Mapping[str, str]) -> Rate:
@@ -100,13 +100,13 @@ class GatewayError(BotError):
     """A failed request to the gateway, or one whose outcome is unknown. `ERRORS` has a row for each kind.
 
     ``code`` is the gateway's, ``""`` where there was none; ``message`` is its text and ``details`` its
-    ``error.details``; ``rate`` are the limits that the answer reported. ``retry``: whether the same request can
-    succeed later. ``advice``: what the operator should do. ``asked`` is the request's method and address and the answer's
-    HTTP status, where the address may be at fault.
+    ``error.details``; ``rate`` are the limits that the answer reported. ``retry``: whether the same request can succeed
+    later. ``advice``: what the operator should do. ``asked`` is the request's method and address and the answer's HTTP
+    status, where the address may be at fault.
     """
 
     requested: ClassVar[bool] = True
-    """Whether a request reached the gateway, and so counts against its limits."""
+    """True if the request reached the gateway, and so counts against its limits."""
 
     def __init__(
         self,
@@ -170,7 +170,9 @@ class EndpointRefused(GatewayRefused):
 
 
 class EndpointUnavailable(GatewayRefused):
-    """The gateway has no such endpoint, or forbids it to the account: the address or the account is at fault, not the message."""
+    """The gateway has no such endpoint, or forbids it to the account: the address or the account is at fault, not the
+    message.
+    """
 
 
 class KeyUsed(GatewayRefused):
@@ -316,7 +318,7 @@ class Sent:
 
 
 class KeyState(Enum):
-    """What is known of the idempotency key of a send."""
+    """The idempotency key of a send, as far as earlier requests with it are known."""
 
     NONE = "none"
     """The endpoint takes none."""
@@ -327,7 +329,8 @@ class KeyState(Enum):
 
 
 def read_result(response: "Response", keyed: bool, asked: str = "") -> GatewayResult:
-    """What an answer means. ``keyed``: a request that is repeated does nothing twice. ``asked`` is its method and address.
+    """Read the result of an answer. ``keyed``: a request that is repeated does nothing twice. ``asked`` is its method
+    and address.
 
     Raises the classes of `bot.services.gateway.gateway_answers`.
     """
@@ -338,7 +341,7 @@ def read_result(response: "Response", keyed: bool, asked: str = "") -> GatewayRe
 
 
 def read_sent(response: "Response", key: KeyState, to: str, asked: str = "") -> Sent:
-    """What the answer to a send means. ``asked`` is the request's method and address.
+    """Read the answer to a send. ``asked`` is the request's method and address.
 
     Raises the classes of `bot.services.gateway.gateway_answers`.
     """
@@ -384,8 +387,8 @@ _KEY_NOT_USED = re.compile("progress|processing|pending|concurrent|lock|invalid|
 
 @immutable
 class FailedAnswer:
-    """An answer that reports no success. ``code``, ``message`` and ``details`` are the gateway's; ``enveloped``: it has the form
-    of the gateway's answers. ``message_ids`` are those of a message that it names all the same.
+    """An answer that reports no success. ``code``, ``message`` and ``details`` are the gateway's; ``enveloped``: it has
+    the form of the gateway's answers. ``message_ids`` are those of a message that it names all the same.
     """
 
     status: int
@@ -397,7 +400,8 @@ class FailedAnswer:
     message_ids: tuple[str, ...] = ()
 
     def meaning(self, key: KeyState) -> type[GatewayError] | type[Sent]:
-        """What it means for a request: the first line that fits. `bot.runtime.sending` says what follows from it.
+        """The meaning of the answer for a request: the first line that fits. `bot.runtime.sending` says what follows
+        from it.
 
         docs/decisions.md ("Sending") has this list with the reasons.
         """
@@ -451,7 +455,7 @@ def words_of(error: Any) -> tuple[str, str]:
 
 
 def _sent_data(data: Any) -> list[Mapping[str, Any]]:
-    """What may name a message: the send-message result, and the messages in a template-send result."""
+    """The parts that may name a message: the send-message result, and the messages in a template-send result."""
     if not isinstance(data, dict):
         return []
     messages = data.get("messages")

@@ -186,10 +186,10 @@ WEBHOOKS = "/external-api/v1/webhooks"
 class Gateway:
     """The gateway, for one account. Safe to use from many threads.
 
-    ``channel_id`` is the account's channel; ``channels`` are the channels by their numbers where it has several.
-    Which endpoint takes a type is learned from definite refusals and remembered for as long as this object lives.
-    Every method raises the tree of `bot.services.gateway.gateway_answers`; every answer has the limits in ``rate``. ``reach`` hears whether
-    it is the gateway that answers: a redirect, or another's page, is no answer of its own.
+    ``channel_id`` is the account's channel; ``channels`` are the channels by their numbers where it has several. Which
+    endpoint takes a type is learned from definite refusals and remembered for as long as this object lives. Every
+    method raises the tree of `bot.services.gateway.gateway_answers`; every answer has the limits in ``rate``. ``reach``
+    hears whether it is the gateway that answers: a redirect, or another's page, is no answer of its own.
     """
 
     def __init__(
@@ -237,12 +237,12 @@ class Gateway:
         *,
         repeated: bool = False,
     ) -> None:
-        """Begin to send a message, and return. ``channel`` is the number that the contact writes to: its channel id is the one used.
-        ``repeated``: an earlier request with this key may have been carried out.
+        """Begin to send a message, and return. ``channel`` is the number that the contact writes to: its channel id is
+        the one used. ``repeated``: an earlier request with this key may have been carried out.
 
-        ``done`` gets what was sent or why it was not, on a thread that it must not hold up. `EndpointRefused` says that another endpoint is
-        next: send again at once. It is not done in here because each request counts against the account's limits,
-        and those are the caller's to keep.
+        ``done`` gets what was sent or why it was not, on a thread that it must not hold up. `EndpointRefused` says that
+        another endpoint is next: send again at once. It is not done in here because each request counts against the
+        account's limits, and those are the caller's to keep.
         """
         if broken := violations(message):
             done(InvalidMessage("; ".join(broken)))
@@ -350,7 +350,9 @@ class Gateway:
         read: Callable[[Response], T],
         done: Callable[[T | GatewayError], None],
     ) -> None:
-        """Begin a request. ``keyed``: it may be made twice. ``read`` raises `GatewayError` for an answer that is a refusal."""
+        """Begin a request. ``keyed``: it may be made twice. ``read`` raises `GatewayError` for an answer that is a
+        refusal.
+        """
         self._http.begin(method, path, body, headers, partial(self._answered, keyed, read, done))
 
     def _answered(
@@ -400,8 +402,8 @@ class Gateway:
     def _refused(self, kind: str, endpoint: Endpoint, error: GatewayError) -> GatewayError:
         """The error of an endpoint that does not take a type, or is missing: the next endpoint is tried.
 
-        If the gateway says that the last endpoint is missing, it takes the type nowhere: its address is right, since it answered at
-        the first endpoint.
+        If the gateway says that the last endpoint is missing, it takes the type nowhere: its address is right, since it
+        answered at the first endpoint.
         """
         following = _endpoints(kind).index(endpoint) + 1
         if following == len(_endpoints(kind)):

@@ -65,7 +65,8 @@ class UnknownSender(UnreadableEvent):
 class WebhookDelivery:
     """An event on its way to its meaning. ``contact`` is whom it is about, where it says; ``at`` is when it came.
 
-    ``occurred_at`` is when it happened, by the gateway's clock, where that is believable; ``sent_at`` is no later than ``at``.
+    ``occurred_at`` is when it happened, by the gateway's clock, where that is believable; ``sent_at`` is no later than
+    ``at``.
     """
 
     id: str
@@ -145,7 +146,7 @@ def _message_ids(data: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _reason(data: Mapping[str, Any]) -> str:
-    """Why a message failed, in the gateway's words, and what to do if its code is known."""
+    """The reason why a message failed, in the gateway's words, and what to do if its code is known."""
     listed = data.get("errors")
     first = listed[0] if isinstance(listed, list) and listed else None
     code, message = words_of(data.get("error") or first or data.get("reason"))
@@ -233,7 +234,7 @@ def name_of(fields: Mapping[str, Any], data: Mapping[str, Any]) -> str:
 
 
 def contact_of(event: str, data: Mapping[str, Any], ids: bool = False) -> str | None:
-    """Whom an event is about. A status is about the one that was written to: ``from`` is then the channel.
+    """The contact that an event is about. A status is about the receiver of the message: its ``from`` is the channel.
 
     ``ids``: a sender who is no phone number is a contact, too, by the id as it came (`BOT_ANSWER_IDS`).
     """
@@ -315,7 +316,8 @@ def verify(
 ) -> Verdict:
     """Judge a delivery by its two headers. Any of the secrets will do, so that one can replace another.
 
-    White space around the timestamp says nothing. It may be signed with it or without it: servers on the way take it out.
+    White space around the timestamp says nothing. It may be signed with it or without it: servers on the way take it
+    out.
     """
     stamp = (timestamp or "").strip()
     if not signature or _TIMESTAMP.fullmatch(stamp) is None:
@@ -352,10 +354,11 @@ def _keyed(secret: str) -> hmac.HMAC:
 
 
 class Envelope(NamedTuple):
-    """What is known of a delivery before its meaning: its unique id, its event's name, and whom it concerns.
+    """The parts of a delivery that are read before its meaning: its unique id, its event's name, and the contact that
+    it concerns.
 
-    A body without a usable id has one made of its hash. ``readable`` is False for what is no event at all. ``message`` is the same
-    for all events of the same message; None for an event of no message.
+    A body without a usable id gets one made of its hash. ``readable`` is False if the body is no event. ``message`` is
+    the same for all events of one message; None for an event of no message.
     """
 
     id: str
@@ -375,8 +378,9 @@ def envelope(raw: bytes, ids: bool = False) -> Envelope:
 
 
 def _message_key(event: str, contact: str | None, data: Mapping[str, Any]) -> str | None:
-    """What all events of one message share: an id counts for a contact and a channel. A tap names no channel, and its id might be
-    that of the message that was tapped, so its choice and its time have to be the same, too (decisions: "Webhook").
+    """The key that all events of one message share: an id counts for a contact and a channel. A tap names no channel,
+    and its id might be that of the message that was tapped, so its choice and its time have to be the same, too
+    (decisions: "Webhook").
     """
     message = _optional_name(data.get("message_id"), _ID)
     if message is None or event not in (INBOUND, TAP):
@@ -388,10 +392,10 @@ def _message_key(event: str, contact: str | None, data: Mapping[str, Any]) -> st
 
 
 def read(body: bytes, received_at: datetime, ids: bool = False) -> Event | None:
-    """The event of a stored body; None for one that means nothing to a session.
+    """Read the event of a stored body; None if it means nothing to a session.
 
-    ``received_at`` is when the delivery came: a timestamp later than that does not count as later. ``ids`` is as in `contact_of`. Raises
-    `UnreadableEvent` for one that would mean something and does not say to whom, or what.
+    ``received_at`` is when the delivery came: a timestamp later than that does not count as later. ``ids`` is as in
+    `contact_of`. Raises `UnreadableEvent` if it would mean something, and does not say to which contact, or what.
     """
     fields = _object(body)
     data = child(fields, "data")

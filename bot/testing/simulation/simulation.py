@@ -16,10 +16,10 @@ from time import monotonic, sleep
 from typing import Any, Self
 
 from bot.core.clock import MovableClock
+from bot.core.engine_requests import Answer, CheckSignal, CheckStart, EngineRequest, ReportSignal, SetValues, StartFlow
 from bot.core.errors import BotError
 from bot.loading.program import Program
 from bot.runtime.batch import RequestRefused
-from bot.runtime.operator_requests import Answer
 from bot.services.outgoing import Requester
 from bot.settings import ModelService
 from bot.store.sqlite_schema import migrate
@@ -289,19 +289,20 @@ class Operator:
 
     def start(self, flow: str, data: Mapping[str, Any], busy: str | None) -> str:
         """Start a flow. Returns why the bot refuses that; empty if it does not."""
-        contact = self._simulation.contact
-        return self._ask({"do": "start", "contact": contact, "flow": flow, "data": dict(data), "busy": busy})
+        contact, engine = self._simulation.contact, self._simulation.running.engine
+        refusals = engine.check_start(CheckStart(contact, flow, dict(data)))
+        return self._ask(StartFlow(contact, flow, dict(data), busy), refusals)
 
     def signal(self, name: str, data: Mapping[str, Any]) -> str:
         """Report a signal for the contact. Returns why the bot refuses that; empty if it does not."""
-        contact = self._simulation.contact
-        return self._ask({"do": "signal", "contact": contact, "name": name, "data": dict(data)}, signal=name)
+        contact, engine = self._simulation.contact, self._simulation.running.engine
+        refusals = engine.check_signal(CheckSignal(contact, name, dict(data)))
+        return self._ask(ReportSignal(contact, name, dict(data)), refusals)
 
-    def _ask(self, request: dict[str, Any], **judged: str) -> str:
-        engine = self._simulation.running.engine
-        if refusals := engine.judge(request | judged):
+    def _ask(self, request: EngineRequest, refusals: Mapping[str, str]) -> str:
+        if refusals:
             return "; ".join(refusals.values())
-        self.answer = engine.operate(request)
+        self.answer = self._simulation.running.engine.operate(request)
         self._simulation.settle()
         return ""
 
@@ -310,9 +311,8 @@ class Operator:
 
         Returns why the bot refuses that; empty if it does not.
         """
-        asked = {"do": "set", "contact": self._simulation.contact, "values": dict(values), "flow": flow}
         try:
-            self._simulation.running.engine.operate(asked)
+            self._simulation.running.engine.operate(SetValues(self._simulation.contact, dict(values), flow))
         except RequestRefused as refusal:
             return str(refusal)
         self._simulation.settle()

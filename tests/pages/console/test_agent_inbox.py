@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, Route, expect
 
+from bot.core.engine_requests import EngineRequest, GatewayCommand, TakeOver
 from bot.testing.emulator.emulated_templates import MessageTemplate
 from tests.browsing import violations
 from tests.pages.console.client import rows
@@ -159,7 +160,7 @@ def test_outside_of_the_window_only_a_template_can_be_sent(live: Live) -> None:
 
 def test_a_template_that_is_refused_keeps_what_fills_it_and_without_the_list_its_name_is_typed(live: Live) -> None:
     say(live, ANN, "help")
-    live.console.ask({"do": "take", "contact": ANN, "by": "abel"})
+    live.console.ask(TakeOver(ANN, by="abel"))
     live.simulation.clock.move(timedelta(hours=25))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(live.engine, "_answer", lambda request: no_list(live, request))
@@ -170,7 +171,7 @@ def test_a_template_that_is_refused_keeps_what_fills_it_and_without_the_list_its
         show_nothing_new(page)
         page.get_by_label("Name").fill("hello_again")
         page.get_by_label("one per line").fill("Ann\nmilk")
-        live.console.ask({"do": "take", "contact": ANN, "by": "olga", "from": "abel"})
+        live.console.ask(TakeOver(ANN, "abel", by="olga"))
         page.get_by_role("button", name="Send the template").click()
         expect(page.locator(".said")).to_contain_text("olga has had the conversation")
         page.get_by_role("button", name="Take over from olga").click()
@@ -180,11 +181,11 @@ def test_a_template_that_is_refused_keeps_what_fills_it_and_without_the_list_its
 
 def test_a_chosen_template_that_is_refused_keeps_its_header_and_what_fills_it(live: Live) -> None:
     say(live, ANN, "help")
-    live.console.ask({"do": "take", "contact": ANN, "by": "abel"})
+    live.console.ask(TakeOver(ANN, by="abel"))
     page = live.log_in("abel", f"/contact/{ANN}?template=photo&language=en")
     cup = "https://cafe.example/cup.png"
     show_nothing_new(page)
-    live.console.ask({"do": "take", "contact": ANN, "by": "olga", "from": "abel"})
+    live.console.ask(TakeOver(ANN, "abel", by="olga"))
     page.get_by_label("Address of the image").fill(cup)
     page.get_by_label("{{1}}").fill("milk")
     page.get_by_role("button", name="Send the template").click()
@@ -195,8 +196,8 @@ def test_a_chosen_template_that_is_refused_keeps_its_header_and_what_fills_it(li
     expect(page.locator("#template .choices a")).to_contain_text(["photo"])
 
 
-def no_list(live: Live, request: dict[str, Any]) -> dict[str, Any]:
-    if request["do"] == "gateway":
+def no_list(live: Live, request: EngineRequest) -> dict[str, Any]:
+    if isinstance(request, GatewayCommand):
         return {"error": "the gateway is down"}
     return live.simulation.running.engine.operate(request)
 
@@ -212,7 +213,7 @@ def test_a_text_that_is_refused_stays_in_the_form_and_a_form_that_comes_twice_is
     }""")
     assert heard(live, ANN) == ["One moment.", "Twice?"]
     show_nothing_new(page)
-    live.console.ask({"do": "take", "contact": ANN, "by": "olga", "from": "abel"})
+    live.console.ask(TakeOver(ANN, "abel", by="olga"))
     page.get_by_label("Your answer").fill("One more word")
     page.get_by_role("button", name="Send", exact=True).click()
     expect(page.locator(".said")).to_contain_text("olga has had the conversation")

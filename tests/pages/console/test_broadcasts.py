@@ -6,6 +6,7 @@ from datetime import timedelta
 
 from playwright.sync_api import expect
 
+from bot.core.engine_requests import AddRecipients
 from bot.pages.console.masking import masked_turn
 from bot.pages.shared.contact_view import ShownTurn
 from bot.testing.emulator import MessageTemplate
@@ -24,7 +25,7 @@ def begin(bot: Live | Served, template: MessageTemplate) -> None:
     bot.simulation.emulator.templates.add(template)
     recipients = [{"contact": contact, "body": []} for contact in PEOPLE]
     sale = {"name": "sale", "language": "en"}
-    bot.console.ask({"do": "broadcast", "name": NAME, "template": sale, "recipients": recipients, "by": "ann@office"})
+    bot.console.ask(AddRecipients(NAME, recipients, sale, by="ann@office"))
     bot.simulation.settle()
 
 

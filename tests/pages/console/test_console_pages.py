@@ -7,6 +7,7 @@ from datetime import timedelta
 import pytest
 from playwright.sync_api import Page, expect
 
+from bot.core.engine_requests import AddRecipients
 from bot.pages.console import console_app
 from bot.store.store_reader import StoreReader
 from bot.testing.emulator import MessageTemplate
@@ -129,12 +130,12 @@ def test_results_broadcasts_and_usage_show_by_themselves_what_happens(live: Live
     live.simulation.emulator.templates.add(MessageTemplate("sale", "en", body="All of it!"))
     recipients = [{"contact": live.simulation.contact, "body": []}]
     sale = {"name": "sale", "language": "en"}
-    live.console.ask({"do": "broadcast", "name": "spring", "template": sale, "recipients": recipients})
+    live.console.ask(AddRecipients("spring", recipients, sale))
     expect(page.locator("#broadcasts tbody tr")).to_contain_text("1 sent")
     page.goto(f"{live.url}/broadcast?name=spring")
     expect(page.locator("#broadcast")).to_contain_text("finished")
     others = [{"contact": NUMBERS[0], "body": []}]
-    live.console.ask({"do": "broadcast", "name": "spring", "template": sale, "recipients": others})
+    live.console.ask(AddRecipients("spring", others, sale))
     expect(page.locator("#broadcast [data-name=contacts]")).to_have_text("2")
     page.goto(f"{live.url}/usage")
     expect(page.locator("#usage")).to_contain_text("No model has answered")

@@ -6,6 +6,7 @@ from datetime import timedelta
 import pytest
 from playwright.sync_api import expect
 
+from bot.core.engine_requests import AddRecipients
 from bot.core.values import time_text
 from bot.store import store_reader
 from bot.store.store_reader import ContactSearch
@@ -154,9 +155,7 @@ def test_what_is_looked_at_often_takes_no_longer_with_many_contacts_and_dead_let
 def test_a_whole_number_leads_to_what_is_kept_of_a_contact_who_has_never_written(live: Live) -> None:
     live.simulation.emulator.templates.add(MessageTemplate("sale", "en", body="All of it!"))
     recipients = [{"contact": NUMBERS[0], "body": []}]
-    live.console.ask(
-        {"do": "broadcast", "name": "sale", "template": {"name": "sale", "language": "en"}, "recipients": recipients}
-    )
+    live.console.ask(AddRecipients("sale", recipients, {"name": "sale", "language": "en"}))
     live.simulation.settle()
     assert live.simulation.stored.reader.session(NUMBERS[0]) is None
     page = live.log_in("olga", f"/?find=%2B{NUMBERS[0]}")
@@ -174,7 +173,7 @@ def test_a_broadcasts_turn_is_headed_by_words_and_its_note_is_no_warning(live: L
     header = {"type": "image", "image": {"link": "https://cafe.example/photos/cup.png"}}
     sale = {"name": "sale", "language": "en", "header": header}
     recipients = [{"contact": bot.contact, "body": []}]
-    live.console.ask({"do": "broadcast", "name": "Spring offer", "template": sale, "recipients": recipients})
+    live.console.ask(AddRecipients("Spring offer", recipients, sale))
     bot.settle()
     for user in ("olga", "vera"):
         page = live.log_in(user)

@@ -8,6 +8,7 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 
+from bot.core.engine_requests import AddRecipients, StartFlow
 from bot.core.values import time_text
 from bot.pages.console import contacts
 from bot.pages.console.console_app import VIEWS
@@ -66,15 +67,15 @@ def planted(served: Served) -> Served:
         emulator.templates.add(MessageTemplate("sale", "en", body="{{1}} off"))
         recipients = [{"contact": contact, "body": [WORDS]} for contact in (NUMBER, OTHER)]
         served.console.ask(
-            {"do": "broadcast", "name": name, "template": {"name": "sale", "language": "en"}, "recipients": recipients, "by": AGENT}
+            AddRecipients(name, recipients, {"name": "sale", "language": "en"}, by=AGENT)
         )  # fmt: skip
         bot.settle()
     emulator.templates.add(MessageTemplate("sale", "en", header_media="image", body="All of it!"))  # it is refused
     served.console.ask(
-        {"do": "broadcast", "name": f"again {SPELLINGS[1]}", "template": {"name": "sale", "language": "en"}, "recipients": recipients}
+        AddRecipients(f"again {SPELLINGS[1]}", recipients, {"name": "sale", "language": "en"})
     )  # fmt: skip
-    start = {"do": "start", "flow": "later", "contact": NUMBER, "data": {"text": WORDS}, "busy": "replace"}
-    served.console.ask(start | {"id": "start:1", "by": f"broadcast {SPELLINGS[2]}"})
+    start = StartFlow(NUMBER, "later", {"text": WORDS}, "replace", by=f"broadcast {SPELLINGS[2]}")
+    served.console.ask(start)
     bot.settle()
     bot.become(OTHER)
     bot.gateway.happen("contact.updated", {"name": NAME})

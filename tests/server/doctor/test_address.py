@@ -112,7 +112,7 @@ def test_a_proxy_that_does_not_reach_the_bot_is_said_once() -> None:
 
 def test_somebody_elses_server_is_not_the_bot() -> None:
     with Emulator() as emulator:
-        assert any("to what should be a 401 of the bot's" in state for state in states(emulator.url))
+        assert any("and the bot would answer 401" in state for state in states(emulator.url))
 
 
 def test_nobody_at_the_address_is_said_with_what_to_look_at() -> None:

@@ -99,8 +99,12 @@ def test_each_literal_address_is_got_once(tmp_path: Path, server: Peer) -> None:
     ("status", "body", "words"),
     [
         (404, b"", "127.0.0.1 answered 404"),
-        (200, b"%PDF-1.7 a menu", "is no image that the gateway takes: by its content it is application/pdf"),
-        (200, b"\0\0\0", "is no image that the gateway takes"),
+        (
+            200,
+            b"%PDF-1.7 a menu",
+            "is not of a type that the gateway takes as image: by its content it is application/pdf",
+        ),
+        (200, b"\0\0\0", "is not of a type that the gateway takes as image"),
         (200, PNG + b"\0" * (5 << 20), "is too large"),
     ],
 )
@@ -135,7 +139,7 @@ PAGE = b"<!DOCTYPE html><title>Sign in</title>"
         ("", answer(200, gzip.compress(b"{}")), "with gzip and does not say so", "Content-Encoding"),
         ("/external-api", answer(404, {"success": False}), "ends in the path /external-api", "take the path out"),
         ("/external-api", answer(404, PAGE), "ends in the path /external-api", "take the path out"),
-        ("", answer(404, PAGE), "is not there (404), a page says so", "check BOT_GATEWAY_URL"),
+        ("", answer(404, PAGE), "answers 404 with a page for people", "check BOT_GATEWAY_URL"),
     ],
 )
 def test_what_answers_in_place_of_a_service_is_named_with_its_cure(

@@ -17,6 +17,7 @@ from pathlib import Path
 from time import monotonic, sleep
 from typing import Any
 
+from bot.core.engine_requests import AskStatus, EngineRequest
 from bot.server import local_socket
 from bot.store.database import StoreAddress
 from bot.store.inbox import InboxReader
@@ -129,7 +130,7 @@ class Serving:
 
     def status(self) -> dict[str, Any]:
         """What the engine says, and how many rows each queue has."""
-        answer = local_socket.ask(self.store, {"do": "status"})
+        answer = local_socket.ask(self.store, AskStatus())
         with closing(StoreReader(self.store)) as reader:
             return answer | reader.counts()
 
@@ -197,7 +198,7 @@ def serves(folder: Path) -> Iterator[Serve]:
         assert not any(secret in line for line in serving.seen for secret in (SECRET, "key-of-the-gateway", CONTACT))
 
 
-def answer_of(store: StoreAddress, request: dict[str, Any]) -> dict[str, Any]:
+def answer_of(store: StoreAddress, request: EngineRequest) -> dict[str, Any]:
     """What a request is answered on a machine, once an engine is there that answers without an error."""
     until = monotonic() + PATIENCE
     while True:

@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 
+from bot.core.engine_requests import Reload
 from bot.server import local_socket
 from bot.store.store_reader import StoreReader
 from bot.testing.emulator.completion import CompletionService, ModelAnswer
@@ -380,7 +381,7 @@ def test_flows_and_facts_may_be_reloaded_while_the_model_works(
     until(lambda: serving.status()["calls"] == 1)
     (folder / "facts.md").write_text("Closed on Mondays.")
     (folder / "main.yml").write_text(FLOW.replace("of a shop", "of a bakery"))
-    assert "error" not in local_socket.ask(serving.store, {"do": "reload"})
+    assert "error" not in local_socket.ask(serving.store, Reload())
     free.set()
     wait_for(gateway, "Open.")
     gateway.receive(CONTACT, "really?")

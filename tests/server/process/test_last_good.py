@@ -13,6 +13,7 @@ import pytest
 
 from bot.core.alarms import Alarms
 from bot.core.clock import SystemClock
+from bot.core.engine_requests import PublishVersion
 from bot.language.flow.documents import Source
 from bot.loading.folder import Folder, read_folder
 from bot.server.process.program_loader import LastGood, ProgramLoader, SettingMissing, VersionRefused
@@ -149,7 +150,7 @@ def test_flows_that_keep_files_which_only_one_of_several_machines_would_have_are
         assert alarm.advice.endswith("or to s3://bucket/prefix, and restart the server")
         content = b64encode(read_folder(tmp_path).packed()).decode()
         with pytest.raises(SettingMissing, match="set BOT_FILES to a folder that all machines share"):
-            loader.publish({"content": content}, database, lambda program: None)
+            loader.publish(PublishVersion(0, content), database, lambda program: None)
         assert (newest_version(database), loader.newest()) == (None, served)
         files = read_folder(tmp_path)
         add_version(database, files, after=0, by="ann", note="", now=datetime(2030, 5, 6, tzinfo=UTC))  # from elsewhere
@@ -177,7 +178,7 @@ def test_flows_whose_secrets_are_missing_are_neither_published_nor_loaded_again(
         assert alarm.advice == missing
         content = b64encode(read_folder(tmp_path).packed()).decode()
         with pytest.raises(SettingMissing, match=missing):
-            loader.publish({"content": content}, database, lambda program: None)
+            loader.publish(PublishVersion(0, content), database, lambda program: None)
         assert (newest_version(database), loader.newest()) == (None, served)
         files = read_folder(tmp_path)
         add_version(database, files, after=0, by="ann", note="", now=datetime(2030, 5, 6, tzinfo=UTC))  # from elsewhere

@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from bot.server import local_socket
 from bot.store.store_reader import StoreReader
 from tests.cli.terminal import call
 from tests.patience import PATIENCE
 from tests.server.process.serving import BOT, CONTACT, SECRET, Serve, body_of, until
 from tests.server.process.test_publish import published
+from tests.server.test_local_socket import raw as ask_raw
 from tests.services.gateway.peer import Answer, Peer, answer, peer, refused
 
 KEYS = ("key-of-the-gateway", "sk-of-the-models", SECRET)
@@ -109,9 +109,9 @@ def test_no_output_holds_a_secret_and_no_log_a_number_or_a_text(
     serving.post_raw(body_of(f"stale {CONTACT}", TEXT), "d-stale", age=400)
     assert serving.get(f"/{CONTACT}?text={WORD}&key={KEYS[0]}") == 404
     for request in ({"do": TEXT}, {"do": "send", "contact": CONTACT, "text": [TEXT]}, {"do": ["x"]}, {"do": "erase"},
-                    {"do": "gateway", "call": "put_contact", "phone": CONTACT, "tags": [TEXT], "name": {"x": 1}},
+                    {"do": "put_contact", "phone": CONTACT, "tags": [TEXT], "name": {"x": 1}},
                     {"do": "broadcast", "name": TEXT, "recipients": TEXT}, {"do": "reset", "contact": {"x": TEXT}}):  # fmt: skip
-        local_socket.ask(serving.store, request)
+        assert "error" in json.loads(ask_raw(serving.store, json.dumps(request).encode() + b"\n"))
     serving.settle(13)
     reader = StoreReader(serving.store)
     until(lambda: reader.counts()["outbox"] == 0 or gateway.requests)

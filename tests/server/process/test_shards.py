@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from bot.core.engine_requests import AskFlows, AskStatus, EngineRequest, EraseContact, PublishVersion
 from bot.loading.folder import read_folder
 from bot.server import doctor, local_socket
 from bot.server.process.web_process import _wake
@@ -81,14 +82,14 @@ class Divided:
         """Wait until machines work on so many shards each, the fewest first."""
         wait_for(lambda: sorted(len(machine.shards) for machine in self.machines()) == [*shares])
 
-    def ask(self, server: Server, shard: int, **request: Any) -> dict[str, Any]:
+    def ask(self, server: Server, shard: int, request: EngineRequest) -> dict[str, Any]:
         """What the engine of a shard answers on a server's machine, once it is there."""
         return answer_of(self.shards_on(server)[shard], request)
 
     def publish(self, server: Server) -> None:
         """Publish the files of a server's folder."""
         content = b64encode(read_folder(server.folder).packed()).decode()
-        self.ask(server, 0, do="publish", content=content, after=0, by="ann")
+        self.ask(server, 0, PublishVersion(0, content, by="ann"))
 
 
 @pytest.fixture
@@ -169,9 +170,9 @@ def test_a_version_that_no_engine_can_load_is_taken_back_by_that_of_the_first_sh
     (server.folder / "licence").unlink()
     server.start()
     for shard in range(SHARDS):
-        assert "version 1" in local_socket.ask(divided.shards_on(server)[shard], {"do": "status"})["error"]
+        assert "version 1" in local_socket.ask(divided.shards_on(server)[shard], AskStatus())["error"]
     (server.folder / "handlers.py").write_text("")
-    assert divided.ask(server, 0, do="publish", content=None, after=1, by="ann") == {"version": 2}
+    assert divided.ask(server, 0, PublishVersion(1, by="ann")) == {"version": 2}
     divided.says("hi")
 
 
@@ -243,7 +244,7 @@ def test_all_shards_serve_what_was_published_on_every_machine(divided: Divided) 
     )
     divided.publish(first)
     for shard in range(SHARDS):
-        wait_for(lambda shard=shard: "later" in divided.ask(second, shard, do="flows")["flows"])  # type: ignore[misc]
+        wait_for(lambda shard=shard: "later" in divided.ask(second, shard, AskFlows())["flows"])  # type: ignore[misc]
     divided.says("one")
     divided.says("two")
     assert [divided.texts(contact)[1:] for contact in CONTACTS] == [["New:", "New: two"]] * 2
@@ -260,9 +261,9 @@ def test_an_engine_that_cannot_load_what_was_published_ends_and_waits_while_othe
     divided.publish(first)
     divided.wait_for_shares(0, 2)
     divided.says("again")
-    wait_for(lambda: "version-refused" in [alarm["name"] for alarm in divided.ask(second, 1, do="status")["alarms"]])
+    wait_for(lambda: "version-refused" in [alarm["name"] for alarm in divided.ask(second, 1, AskStatus())["alarms"]])
     assert "version 1, which ann has published, cannot be loaded" in second.log.read_text()
-    assert divided.ask(first, 1, do="status")["alarms"] == []
+    assert divided.ask(first, 1, AskStatus())["alarms"] == []
 
 
 def test_web_alone_answers_for_each_shard_and_engines_alone_work_on_all(divided: Divided) -> None:
@@ -271,14 +272,14 @@ def test_web_alone_answers_for_each_shard_and_engines_alone_work_on_all(divided:
     divided.says("hi")
     assert (set(web.children()), set(engines.children())) == ({"web"}, {"engine.0", "engine.1"})
     for shard in range(SHARDS):
-        assert divided.ask(web, shard, do="status")["waiting"] == 0
+        assert divided.ask(web, shard, AskStatus())["waiting"] == 0
 
 
 def test_a_contact_is_erased_from_the_log_of_its_shard(divided: Divided) -> None:
     server = divided.start("one")
     subscribe(divided, server)
     divided.says("hi")
-    divided.ask(server, 1, do="erase", contact=CONTACTS[1])
+    divided.ask(server, 1, EraseContact(CONTACTS[1]))
     first, second = shards_of(divided.store)
     with closing(InboxReader(first)) as ours, closing(InboxReader(second)) as theirs:
         wait_for(lambda: theirs.of_contact(CONTACTS[1], 10) == [])

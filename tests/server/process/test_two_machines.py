@@ -19,6 +19,7 @@ import pytest
 import requests
 
 from bot.core.clock import SystemClock
+from bot.core.engine_requests import AskStatus, EngineRequest, ResetContact
 from bot.loading.folder import read_folder
 from bot.pages.console.routes import Console
 from bot.server import doctor, local_socket
@@ -85,7 +86,7 @@ class Machines:
         """What the contact has been sent."""
         return [message.body["text"]["body"].rstrip() for message in self.gateway.sent]
 
-    def ask(self, server: Server, **request: Any) -> dict[str, Any]:
+    def ask(self, server: Server, request: EngineRequest) -> dict[str, Any]:
         """What a command on a server's machine is answered, once an engine is there."""
         return answer_of(self.store_of(server), request)
 
@@ -123,9 +124,9 @@ def test_an_event_that_comes_to_a_machine_without_the_engine_is_answered(machine
 def test_what_is_asked_on_either_machine_is_answered_by_the_one_engine(machines: Machines) -> None:
     machines.says("hi")
     for server in (machines.first, machines.second):
-        assert machines.ask(server, do="status")["waiting"] == 0
+        assert machines.ask(server, AskStatus())["waiting"] == 0
         assert requests.get(f"http://127.0.0.1:{server.port}/readyz", timeout=PATIENCE).status_code == 200
-    machines.ask(machines.second, do="reset", contact=ANN)
+    machines.ask(machines.second, ResetContact(ANN))
     assert StoreReader(machines.store).trace(ANN)[-1].rule == "reset"
 
 
@@ -151,7 +152,7 @@ def test_commands_and_the_console_of_a_machine_without_an_engine_ask_the_one_tha
     assert call("publish", tmp_path / "three").lines[-1] == "Version 1 is served now."
     store = PostgresAddress(machines.store.url, tmp_path / "three" / "bot", machines.store.files)
     console = Console(read_folder(tmp_path / "three"), store, SystemClock())
-    assert console.ask({"do": "status"})["alarms"] == []
+    assert console.ask(AskStatus())["alarms"] == []
     console.reader.close()
 
 
@@ -216,15 +217,15 @@ def test_a_machine_that_cannot_load_the_version_leaves_the_place_to_another(
     (machines.first.folder / "handlers.py").write_text(needs)
     assert call("publish", machines.first.folder).lines[-1] == "Version 2 is served now."
     wait_for(
-        lambda: "version-refused" in [alarm["name"] for alarm in machines.ask(machines.second, do="status")["alarms"]]
+        lambda: "version-refused" in [alarm["name"] for alarm in machines.ask(machines.second, AskStatus())["alarms"]]
     )
-    assert machines.ask(machines.first, do="status")["alarms"] == []
+    assert machines.ask(machines.first, AskStatus())["alarms"] == []
     os.kill(machines.first.children()["engine"], signal.SIGKILL)
     machines.says("one")
     with fails(machines.first):
         with psycopg.connect(machines.store.url, autocommit=True) as connection:
             wait_for(lambda: connection.execute(ENGINES).fetchone() is None)
-        asked = local_socket.ask(machines.store_of(machines.second), {"do": "status"})
+        asked = local_socket.ask(machines.store_of(machines.second), AskStatus())
         assert "version 2" in asked["error"] and f"cannot be loaded on {gethostname()} (E505" in asked["error"]
         assert call("rollback", "--bot", machines.second.folder).lines[-1] == "Version 3 is served now."
         machines.says("two")
@@ -238,7 +239,7 @@ def test_an_engine_that_loses_its_connection_begins_anew_and_loses_nothing(machi
         connection.execute("SELECT pg_terminate_backend(%s)", [engine])
         machines.says("again")
         assert connection.execute(ENGINES).fetchone() not in (None, (engine,))
-    machines.ask(machines.first, do="status")
+    machines.ask(machines.first, AskStatus())
     wait_for(lambda: "is lost: the engine begins anew" in machines.first.log.read_text())
     assert "a defect" not in machines.first.log.read_text(), "this is no defect"
     assert machines.texts() == ["You wrote:", "You wrote: again"]
@@ -279,7 +280,7 @@ def test_what_is_asked_of_an_engine_that_is_killed_meanwhile_is_done_by_the_next
         with fails(machines.first):
             holder.rollback()
             assert published.result(PATIENCE).lines[-1] == "Version 1 is served now."
-    assert machines.ask(machines.first, do="status")["alarms"] == []
+    assert machines.ask(machines.first, AskStatus())["alarms"] == []
 
 
 def test_a_newer_version_that_adds_to_the_tables_stops_no_machine_and_one_that_takes_away_ends_it_in_words(

@@ -15,6 +15,7 @@ from werkzeug.test import TestResponse
 from bot.core import values
 from bot.core.alarms import Alarms
 from bot.core.clock import MovableClock
+from bot.core.engine_requests import CheckSignal, CheckStart
 from bot.core.events import SignalReceived, StartRequested
 from bot.core.signal_addresses import SignalAddresses
 from bot.engine.scheduled_flows import objections, signal_objections
@@ -61,23 +62,23 @@ class Door:
         metrics = WebMetrics()
         barrier = CommitBarrier(self.inbox)
         webhook = WebhookEndpoint(self.inbox, barrier, ["secret"], timedelta(minutes=5), self.clock, metrics)
-        programs = ProgramEndpoints(self.inbox, key, self.clock, self.judge, metrics, ADDRESSES)
-        health = MonitoringEndpoints(self.inbox, lambda request: {}, Alarms(self.clock), metrics)
+        programs = ProgramEndpoints(self.inbox, key, self.clock, self.check, metrics, ADDRESSES)
+        health = MonitoringEndpoints(self.inbox, lambda request: {}, Alarms(self.clock), metrics, self.clock)
         self.client = create_app(webhook, programs, health, lambda: True).test_client()
 
     def wake(self) -> None:
         self.wakes += 1
 
-    def judge(self, asked: Mapping[str, Any]) -> Mapping[str, Any]:
+    def check(self, request: CheckStart | CheckSignal) -> Mapping[str, Any]:
         """What the engine answers."""
         if not self.engine_is_there:
             return {}
-        if "signal" in asked:
-            wrong = signal_objections(LIBRARY, asked["signal"], asked["data"], asked.get("by_address", False))
-            return {**wrong, "fields": [*LIBRARY.bot.signals.get(asked["signal"], ())]}
-        gone = asked["contact"] in self.opted_out
+        if isinstance(request, CheckSignal):
+            wrong = signal_objections(LIBRARY, request.name, request.data, by_address=request.by_address)
+            return {**wrong, "fields": [*LIBRARY.bot.signals.get(request.name, ())]}
+        gone = request.contact in self.opted_out
         out = {"contact": "the contact has opted out: no flow is started for it"} if gone else {}
-        return objections(LIBRARY, asked["flow"], asked["data"]) | out
+        return objections(LIBRARY, request.flow, request.data) | out
 
     def post(self, body: Any, flow: str = "order", **headers: str) -> TestResponse:
         raw = body if isinstance(body, bytes) else json.dumps(body).encode()

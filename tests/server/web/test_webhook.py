@@ -11,22 +11,30 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from flask import Response
 from werkzeug.test import TestResponse
 
 import bot.server.web.web_endpoints
 from bot.core.alarms import Alarms
 from bot.core.clock import MovableClock
+from bot.core.engine_requests import Answer, EngineRequest
 from bot.core.events import MessageReceived
 from bot.runtime.metrics import WebMetrics
 from bot.server.local_socket import NotRunning
 from bot.server.web.commit_barrier import CommitBarrier
 from bot.server.web.program_endpoints import ProgramEndpoints
 from bot.server.web.web_app import create_app
-from bot.server.web.web_endpoints import MonitoringEndpoints, WebhookEndpoint
+from bot.server.web.web_endpoints import (
+    FRESH_SECONDS,
+    WAIT_SECONDS,
+    MonitoringEndpoints,
+    OneAtATime,
+    WebhookEndpoint,
+)
 from bot.services.gateway.webhook_events import Envelope, read
 from bot.store.inbox import InboxBusy, InboxReader, InboxWriter
 from bot.store.sqlite_schema import migrate
-from tests.patience import PATIENCE
+from tests.patience import PATIENCE, wait_for
 from tests.postgres import store_at
 from tests.store.store_kit import log_locked, sqlite
 
@@ -58,11 +66,11 @@ class Web:
         barrier = CommitBarrier(self.inbox)
         self.webhook = WebhookEndpoint(self.inbox, barrier, secrets, timedelta(minutes=5), self.clock, metrics)
         programs = ProgramEndpoints(self.inbox, None, self.clock, lambda asked: {}, metrics)
-        health = MonitoringEndpoints(self.inbox, lambda request: self.ask(request), self.alarms, metrics)
+        health = MonitoringEndpoints(self.inbox, lambda request: self.ask(request), self.alarms, metrics, self.clock)
         self.app = create_app(self.webhook, programs, health, lambda: self.begun, "/hooks/gateway")
         self.client = self.app.test_client()
 
-    def ask(self, request: dict[str, Any]) -> dict[str, Any]:
+    def ask(self, request: EngineRequest) -> dict[str, Any]:
         if self.engine is None:
             raise NotRunning("no server answers")
         return self.engine
@@ -309,7 +317,7 @@ def test_those_who_look_while_somebody_does_get_what_was_seen_last_and_take_no_t
     asked, answers = threading.Event(), threading.Event()
     before = web.client.get(address).data
 
-    def hang(request: dict[str, Any]) -> dict[str, Any]:
+    def hang(request: EngineRequest) -> Answer:
         asked.set()
         answers.wait(PATIENCE)
         raise NotRunning("no server answers")
@@ -321,6 +329,35 @@ def test_those_who_look_while_somebody_does_get_what_was_seen_last_and_take_no_t
         assert [web.client.get(address).data for _ in range(20)] == [before] * 20
         answers.set()
         assert first.result().data != before
+
+
+def test_those_who_look_when_the_last_answer_is_old_get_the_next_one_or_none_after_a_few_seconds() -> None:
+    clock, begun, go_on = MovableClock(NOW), threading.Event(), threading.Event()
+    answers = iter(("old", "new"))
+
+    def look() -> Response:
+        answer = Response(next(answers))
+        if answer.data == b"new":
+            begun.set()
+            assert go_on.wait(PATIENCE)
+        return answer
+
+    view = OneAtATime(look, clock)
+    assert view().data == b"old"
+    with ThreadPoolExecutor() as threads:
+        clock.move(timedelta(seconds=FRESH_SECONDS))
+        running = threads.submit(view)
+        assert begun.wait(PATIENCE)
+        assert view().data == b"old"
+        clock.move(timedelta(seconds=1))
+        impatient = threads.submit(view)
+        wait_for(lambda: bool(clock._waiting))
+        clock.move(timedelta(seconds=WAIT_SECONDS))
+        assert (impatient.result(PATIENCE).status_code, impatient.result().headers["Retry-After"]) == (503, "5")
+        patient = threads.submit(view)
+        wait_for(lambda: bool(clock._waiting))
+        go_on.set()
+        assert running.result(PATIENCE).data == patient.result(PATIENCE).data == b"new"
 
 
 def test_the_metrics_count_each_delivery_by_its_answer(web: Web) -> None:

@@ -22,6 +22,18 @@ import psycopg
 
 from bot.core import values
 from bot.core.effects import HttpRequest, Publish, PutContact, Send
+from bot.core.engine_requests import (
+    AddRecipients,
+    AskStatus,
+    DropDeadLetters,
+    EngineRequest,
+    EraseContact,
+    ResetContact,
+    ResumeBroadcast,
+    RetryDeadLetters,
+    SendMessage,
+    StopBroadcast,
+)
 from bot.core.errors import BotError
 from bot.core.signal_addresses import ADDRESS, EXAMPLE
 from bot.server.app import Engine
@@ -315,7 +327,7 @@ class World:
             engine = self.engine
             self.machine.scheduler.begin(self._running["engine"], "wake", engine.wake)
 
-    def _ask(self, request: dict[str, Any]) -> Any:
+    def _ask(self, request: EngineRequest) -> Any:
         """What the web process asks of the engine. Raises `NotRunning`."""
         answers, done, engine = list[Any](), Event(), self.engine
         if self._up["engine"] and engine is not None:
@@ -531,38 +543,41 @@ class World:
 
     def broadcast(self, what: str, name: str, contacts: list[str], later: int) -> None:
         if what != "add":
-            self._operate({"do": what, "name": name})
+            self._operate(StopBroadcast(name) if what == "stop" else ResumeBroadcast(name))
             return
         sends = name.split()[0]
-        request: dict[str, Any] = {"do": "broadcast", "name": name, "recipients": []}
-        request |= {"template": {"name": "news", "language": "en"}} if sends == "news" else {"flow": sends}
+        what_it_sends: dict[str, Any] = (
+            {"template": {"name": "news", "language": "en"}} if sends == "news" else {"flow": sends}
+        )
         timed = name.endswith("3")  # those are on each contact's own clock
-        request |= {"at": "10:00"} if timed else {}
+        recipients = list[dict[str, Any]]()
         for place, contact in enumerate(contacts):
             text, due_at = f"{name} for {contact}", TrueClock().now() + timedelta(seconds=later + 600 * place)
             own = {"body": [text]} if sends == "news" else {"data": {"what": text} if sends == "told" else {}}
-            request["recipients"].append({"contact": contact, **own, **({"at": due_at.isoformat()} if timed else {})})
-        self._operate(request)
+            recipients.append({"contact": contact, **own, **({"at": due_at.isoformat()} if timed else {})})
+        at = "10:00" if timed else ""
+        self._operate(AddRecipients(name, recipients, at=at, **what_it_sends))
 
     def operator(self, what: str, contact: str, text: str) -> None:
         match what:
             case "erase":
                 self.erased.add(contact)
-                self._operate({"do": "erase", "contact": contact})
+                self._operate(EraseContact(contact))
             case "reset":
-                self._operate({"do": "reset", "contact": contact})
+                self._operate(ResetContact(contact))
             case "status":
-                self._operate({"do": "status"})
+                self._operate(AskStatus())
             case "send":
                 self.operated.append((contact, text))
-                self._operate({"do": "send", "contact": contact, "text": text})
+                self._operate(SendMessage(contact, text))
             case "retry" | "drop":
                 letters = self.reader.all("SELECT id, contact FROM dead_letters")
                 if letters:
                     self.retried.update(contact for _, contact in letters if contact)
-                    self._operate({"do": what, "ids": [id for id, _ in letters], "sure": True})
+                    ids = [id for id, _ in letters]
+                    self._operate(RetryDeadLetters(ids, sure=True) if what == "retry" else DropDeadLetters(ids))
 
-    def _operate(self, request: dict[str, Any]) -> None:
+    def _operate(self, request: EngineRequest) -> None:
         engine = self.engine
         if not self._up["engine"] or engine is None:
             self.machine.note("the engine does not run")

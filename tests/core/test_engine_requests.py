@@ -1,0 +1,115 @@
+"""Requests to an engine: all come through JSON as they were, and JSON of another form is refused in words."""
+
+import dataclasses
+import json
+from typing import Any
+
+import pytest
+
+from bot.cli.shared.operate import SHOWN_BY
+from bot.core.engine_requests import (
+    REQUESTS,
+    AskStatus,
+    EndCorrection,
+    EngineRequest,
+    RequestMalformed,
+    ResetContact,
+    SendMessage,
+    StartFlow,
+    StopBroadcast,
+    TakeOver,
+    as_json,
+    read_request,
+)
+
+ANN = "6281234567890"
+FIELDS: dict[str, Any] = {
+    "contact": ANN,
+    "by": "ann",
+    "name": "spring",
+    "flow": "main",
+    "data": {"n": 1},
+    "values": {"n": 1},
+    "text": "hi",
+    "ids": [1, 2],
+    "edit": [4, 1],
+    "recipients": [{"contact": ANN}],
+    "template": {"name": "sale", "language": "en"},
+    "late": 60.5,
+    "after": 3,
+    "page": 2,
+    "phone": ANN,
+    "email": None,
+    "tags": ["vip"],
+    "url": "https://bot.example",
+    "events": ["message.read"],
+    "command": "templates",
+}
+
+
+def example(kind: type[EngineRequest]) -> EngineRequest:
+    names = {field.name for field in dataclasses.fields(kind)}
+    return kind(**{name: value for name, value in FIELDS.items() if name in names})
+
+
+@pytest.mark.parametrize("kind", REQUESTS.values(), ids=REQUESTS)
+def test_a_request_comes_through_json_as_it_was(kind: type[EngineRequest]) -> None:
+    request = example(kind)
+    assert read_request(json.loads(json.dumps(as_json(request)))) == request
+
+
+def test_fields_that_are_left_out_have_their_defaults() -> None:
+    assert read_request({"do": "start", "contact": ANN, "flow": "main"}) == StartFlow(ANN, "main")
+    assert read_request({"do": "status"}) == AskStatus()
+    assert as_json(AskStatus()) == {"do": "status"}
+
+
+def test_only_the_table_of_requests_says_how_it_calls_them() -> None:
+    given = {"do": "stop", "name": "spring", "asked_as": "a", "again": True}
+    assert read_request(given) == StopBroadcast("spring")
+    request = read_request(given, asked_as="b", again=True)
+    assert (request.asked_as, request.again) == ("b", True)
+    assert as_json(request) == as_json(StopBroadcast("spring"))
+
+
+@pytest.mark.parametrize(
+    ("given", "why"),
+    [
+        ([], "a request is an object of JSON"),
+        ({}, 'no request "None"'),
+        ({"do": "dance"}, 'no request "dance"'),
+        ({"do": ["x"]}, "no request"),
+        ({"do": "reset"}, '"reset" of this form: "contact" is'),
+        ({"do": "send", "contact": "Ann Lee", "text": "hi"}, '"contact" is'),
+        ({"do": "send", "contact": ANN, "text": ["hi"]}, '"text" is'),
+        ({"do": "start", "contact": ANN, "flow": "main", "data": []}, '"data" is'),
+        ({"do": "take", "contact": ANN}, '"by" is'),
+        ({"do": "take", "contact": ANN, "by": ""}, '"by" is'),
+        ({"do": "retry", "ids": 1}, '"ids" is'),
+        ({"do": "retry", "ids": [1], "sure": 1}, '"sure" is'),
+        ({"do": "end_edit", "name": "spring", "edit": True}, '"edit" is'),
+        ({"do": "broadcast", "name": "spring", "recipients": [], "late": True}, '"late" is'),
+        ({"do": "broadcast", "name": "spring", "recipients": [], "late": "1h"}, '"late" is'),
+        ({"do": "broadcast", "name": "spring", "recipients": [], "at": 10}, '"at" is'),
+        ({"do": "broadcast", "name": "spring", "recipients": {}}, '"recipients" is'),
+        ({"do": "contacts", "page": "1"}, '"page" is'),
+    ],
+)
+def test_json_of_another_form_is_refused_in_words(given: object, why: str) -> None:
+    with pytest.raises(RequestMalformed) as refusal:
+        read_request(given)
+    assert why in str(refusal.value)
+
+
+def test_a_contact_may_be_of_any_form_where_the_answer_says_what_is_wrong_with_it() -> None:
+    assert read_request({"do": "reset", "contact": "Ann Lee"}) == ResetContact("Ann Lee")
+    assert read_request({"do": "end_edit", "name": "a", "edit": 1}) == EndCorrection("a", 1)
+
+
+def test_persons_give_their_names_and_other_requests_have_a_name_by_default() -> None:
+    assert TakeOver(ANN, by="olga").by == "olga"
+    assert SendMessage(ANN, "hi").by == "operator"
+
+
+def test_of_each_request_that_is_not_harmless_twice_a_command_knows_where_it_shows() -> None:
+    assert {kind for kind in REQUESTS.values() if not kind.harmless_twice} == {*SHOWN_BY}
