@@ -1,4 +1,4 @@
-"""The actions on the way out of a step: its options (`save`, `set`, `tag`), and the `say`, `set`, `ask` of its transition."""
+"""The actions when a step is left: its options (`save`, `set`, `tag`), then the transition's `say`, `set` and `ask`."""
 
 from collections.abc import Mapping
 from typing import Any
