@@ -12,7 +12,7 @@ from bot.core.immutable import immutable, mutable
 from bot.core.values import loads, stored
 
 HANDOFF_TAG = "handoff:"
-"""How the tag begins that a contact has while a step waits for a person; the team follows."""
+"""The beginning of the tag that a contact has while a step waits for a person; the team follows."""
 
 
 @stored
@@ -59,7 +59,7 @@ class Frame:
 
     @property
     def team(self) -> str | None:
-        """The team that the active step has handed the conversation over to, where it waits for a person."""
+        """The team to which the active step has handed the conversation over; None if it waits for no person."""
         tag = self.step_state.get("tag")
         return tag.removeprefix(HANDOFF_TAG) if isinstance(tag, str) and tag.startswith(HANDOFF_TAG) else None
 
@@ -70,18 +70,21 @@ class Frame:
 
 
 SENDING_WINDOW = timedelta(hours=24) - timedelta(minutes=5)
-"""How long after a contact's newest message the bot sends free messages: the gateway's 24 hours, less five minutes in which a
-message may still wait to be sent (decisions: "Window")."""
+"""The time after a contact's newest message in which the bot sends messages that are no templates.
+
+It is the gateway's 24 hours, less five minutes in which a message may still wait to be sent (decisions: "Window")."""
 
 OPTED_OUT = "opted_out"
 """The tag of a contact who has opted out, here and at the gateway. Such a contact only gets answers."""
 HAS_OPTED_OUT = "the contact has opted out"
 
 BUSY = ("skip", "after", "interrupt", "notice", "replace")
-"""What happens to a start while the contact is in a flow: it is skipped, it waits, it interrupts, it interrupts and the question
-is not asked again, or it ends all that the contact is in."""
+"""The policies for a start while the contact is in a flow.
+
+The start is skipped, it waits, it interrupts, it interrupts and the question is not asked again, or it ends all flows
+that the contact is in."""
 CUTS_IN = ("interrupt", "notice")
-"""Those after which the conversation returns."""
+"""The policies after which the interrupted conversation continues."""
 
 
 @stored
@@ -200,7 +203,7 @@ class Session:
 
     @property
     def handed_over_at(self) -> datetime | None:
-        """Since when a person has the conversation, or is to take it; None: it is the bot's."""
+        """The time since which a person has the conversation, or is to take it; None if the bot has it."""
         frame = self.frame
         return self.taken_at if frame is None or frame.team is None else frame.entered_at
 
@@ -210,9 +213,9 @@ class Session:
 
     @property
     def busy(self) -> bool:
-        """True while messages are parked unread: a voice note is being transcribed, or the active step waits for a call and
-        takes none.
+        """True while messages are parked unread.
 
+        A voice note is being transcribed, or the active step waits for a call and takes no messages.
         Messages to an agent are not parked: they are not for the bot, now or later.
         """
         return (self.voice_note is not None and self.agent is None) or self.step_is_busy
@@ -255,7 +258,7 @@ _fields_of_session = attrgetter(*(field.name for field in fields(Session)))
 
 
 def first_of_conversation(frames: Sequence[Frame]) -> int:
-    """Where on the stack the contact's conversation begins: the flows below it were interrupted."""
+    """The depth on the stack at which the contact's conversation begins: the flows below it were interrupted."""
     return max((depth for depth, frame in enumerate(frames) if frame.interrupts), default=0)
 
 

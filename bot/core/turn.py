@@ -11,16 +11,16 @@ from bot.core.immutable import immutable, mutable
 from bot.core.session import Session
 
 WAYS = ENTERED, ANSWERED, TIMED_OUT, LEFT, FAILED = "entered", "answered", "timed out", "left", "failed"
-"""What is counted of the visits of a step: how many began, and how they ended."""
+"""The ways in which visits of a step are counted: how many began, and how they ended."""
 
 Counted = tuple[str, str, str, str, str]
-"""One thing that is counted: the flow, the step or its `report`, the part of a split or an empty text, the way, the outcome."""
+"""One count: the flow, the step or its `report`, the part of a split or an empty text, the way, the outcome."""
 
 
 STARTED, WAITS, SKIPPED = "started", "waits", "skipped"
-"""What becomes of a flow that is to start for a contact who is in none, or whose flow is in the way; else it starts as `busy` says."""
+"""The results of a start. If the start interrupts or ends another flow, the result is its `busy` policy."""
 UNHEARD = "nobody waits for it"
-"""How the rule of a turn ends in which a signal was for nothing."""
+"""The end of the rule of a turn in which no step waited for a signal."""
 
 
 def shown_outcome(outcome: str) -> str:
@@ -70,12 +70,12 @@ class Trace:
 class Turn:
     """The decisions of one turn: nothing has been done yet.
 
-    ``wake_at`` is when the session wants a `TimeReached` event next. ``failure`` says what went wrong in
-    the flow itself (a dead letter for the operator), although the session has moved on as declared. ``in_plain_text``:
-    a plain text goes in place of the message that was refused, which is no dead letter then. ``parks_message``: the message waits,
-    with others, until the active step is done, and this event brings it back. ``drops_parked``: the contact has gone elsewhere,
-    and what waits so is not taken. ``results`` is what is counted for `bot report`. ``start`` is what became of a flow
-    that was to start: `STARTED`, `WAITS`, `SKIPPED`, or one of `bot.core.session.BUSY` by which it started.
+    ``wake_at`` is when the session wants a `TimeReached` event next. ``failure`` says what went wrong in the flow
+    itself (a dead letter for the operator), although the session has moved on as declared. ``in_plain_text``: a plain
+    text replaces the message that was refused, which is no dead letter then. ``parks_message``: the message waits, with
+    others, until the active step is done, and this event brings it back. ``drops_parked``: the contact has gone
+    elsewhere, and the messages that wait are dropped. ``results`` is counted for `bot report`. ``start`` is the result
+    of a start: `STARTED`, `WAITS`, `SKIPPED`, or the policy of `bot.core.session.BUSY` by which it started.
     """
 
     session: Session
@@ -128,8 +128,8 @@ class TurnBuilder:
 class RecordedTurn:
     """An event and what was decided for it. ``steps`` are dicts of flow, step, outcome, target, conditions and effects.
 
-    ``session`` is the one before the turn, where the contact was in no flow; ``wake_at`` is when the session wanted to be
-    woken after it.
+    ``session`` is the session before the turn, if the contact was in no flow then. ``wake_at`` is when the session
+    wanted to be woken after it.
     """
 
     event: Event

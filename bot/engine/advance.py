@@ -1,4 +1,6 @@
-"""`advance`, the pure function at the centre: it takes one event. `FIRST`, `OFFERS` and `OFFERS_OUTSIDE` say who gets a message.
+"""`advance`, the pure function at the centre: it takes one event.
+
+`FIRST`, `OFFERS` and `OFFERS_OUTSIDE` are the order in which a message is offered.
 
 It uses no I/O, no clock, no threads and no random numbers: time and ids come with the event. The rules are those of
 the language (docs/language).
@@ -40,7 +42,7 @@ from bot.engine.failures import ask
 from bot.engine.flow_ends import return_to_interrupted
 from bot.engine.flow_results import results_of
 from bot.engine.found_answers import look_ahead, look_by_model, take_found
-from bot.engine.frames import drop_flow, end_all, forget, go_back_to, remove_step_tags
+from bot.engine.frame_stack import drop_flow, end_all, forget, go_back_to, note_unanswered, remove_step_tags
 from bot.engine.migration import name_now
 from bot.engine.outside_events import (
     ask_for_words,
@@ -66,7 +68,7 @@ from bot.engine.starting_flows import (
 )
 from bot.engine.timers import clamp_to_now, take_time, wake_at
 from bot.engine.turn_context import FAILURES, FlowBroken, TurnContext
-from bot.engine.turn_effects import add_effect, call_error_hooks, call_hooks, publish, send
+from bot.engine.turn_effects import add_effect, call_error_hooks, call_hooks, publish, remember, send
 from bot.engine.valid_replies import replies_to, replies_with, return_to_conversation
 from bot.language.flow.definition import Flow
 from bot.language.flow.event_receiver import OPT_OUT, RESULT, TAGS
@@ -86,10 +88,10 @@ _SLOW_PATTERNS = "the patterns took too long for this text: it matches none of t
 def advance(library: Library, session: Session, event: Event) -> Turn:
     """Take one event: return a new session, the effects, and the time at which something is due next.
 
-    A message or tap must not come while ``session.busy``: the caller parks it. It also parks each ``Turn.parks_message``:
-    when the session no longer ``keeps_parked``, these come as one event (`merged`) if it ``has_parked_messages``, else one by
-    one, and before those that came later. A defect in this program may raise anything; a defect
-    in a flow never does.
+    A message or tap must not come while ``session.busy``: the caller parks it. The caller also parks each
+    ``Turn.parks_message``: when the session no longer ``keeps_parked``, these come as one event (`merged`) if it
+    ``has_parked_messages``, else one by one, and before those that came later. A defect in this program may raise
+    anything; a defect in a flow raises nothing.
     """
     with PatternTime() as patterns:
         turn = begin_turn(library, session, event)
@@ -125,7 +127,7 @@ def _take(executor: Executor, event: Event) -> None:
         _note_contact(turn, event)
         reply, history, note = reply_of(event), turn.session.history, turn.session.voice_note
         if turn.keeps_history and turn.session.agent is None:
-            turn.remember(CONTACT, event.title if isinstance(event, Tapped) else from_contact(reply))
+            remember(turn, CONTACT, event.title if isinstance(event, Tapped) else from_contact(reply))
         take_message(executor, reply)
         if turn.result.parks_message or turn.session.voice_note is not note:
             turn.session.history = history  # it is added when it is taken
@@ -234,12 +236,12 @@ def _to_agent(executor: Executor, reply: Reply) -> bool:
 
 
 def _edited_flow(executor: Executor, reply: Reply) -> bool:
-    """A flow that was edited while the contact waited. If that moves the contact, an event for the old step has no meaning."""
+    """A flow that was edited while the contact waited. If that moves the contact, the event is not for the new step."""
     return executor.migrate_session()
 
 
 def _voice_note(executor: Executor, reply: Reply) -> bool:
-    """A voice note, where `transcribe` says who writes down what it says: it is taken as a text afterwards."""
+    """A voice note that is transcribed first, as `transcribe` says: it is taken as a text afterwards."""
     return ask_for_words(executor.turn)
 
 
@@ -252,7 +254,7 @@ def _hand_over(executor: Executor, reply: Reply) -> bool:
 
 
 def _question_to_continue(executor: Executor, reply: Reply) -> bool:
-    """The question whether to continue an interrupted flow. Yes asks the flow's own question again, no ends the flow."""
+    """The question whether to continue an interrupted flow. Yes asks the flow's own question again; no ends it."""
     turn, frame = executor.turn, executor.turn.frame
     if not frame.asks_to_continue or frame.question_undelivered or not _is_current(turn, frame, reply):
         return False
@@ -284,7 +286,7 @@ def _own_buttons(executor: Executor, reply: Reply) -> bool:
 
 
 def _earlier_template(executor: Executor, reply: Reply) -> bool:
-    """A tap on a template whose replies are still valid. Its conversation goes on as it was when the template was sent."""
+    """A tap on a template whose replies are still valid. Its conversation continues as it was at that time."""
     turn, tap = executor.turn, reply.tap
     if tap is None or not turn.session.valid_replies:
         return False
@@ -298,7 +300,7 @@ def _earlier_template(executor: Executor, reply: Reply) -> bool:
 
 
 def _title_of_template(executor: Executor, reply: Reply) -> bool:
-    """The title of a reply that one template alone offered, of those whose replies are still valid."""
+    """The title of a reply to an earlier template, if only one template with valid replies has it."""
     turn = executor.turn
     if reply.text is None or not turn.session.valid_replies:
         return False
@@ -307,7 +309,7 @@ def _title_of_template(executor: Executor, reply: Reply) -> bool:
 
 
 def _go_back_to_template(executor: Executor, kept: ValidReplies, reply: Reply) -> bool:
-    """Continue the conversation that sent a template, by a reply to it; False if that is not heard, and nothing has changed then."""
+    """Continue the conversation that sent a template, by a reply to it. Returns False if nothing takes it."""
     turn, session = executor.turn, executor.turn.session
     before = session.frames, session.tags, turn.ended
     if return_to_conversation(turn, kept):
@@ -367,7 +369,7 @@ def _to_word(executor: Executor, reply: Reply) -> bool:
     if frame is not None:
         target = turn.flow.following[frame.step] if target == NEXT else target
         turn.note_step(turn.trace.rule, target)
-    turn.note_unanswered(target, digression=True)
+    note_unanswered(turn, target, digression=True)
     if not executor.run_actions(word.transition) or target is None:
         return True
     of_bot = turn.library.bot.words.get(normalise(word.text)) is word
@@ -394,7 +396,7 @@ def _undelivered_question(executor: Executor, reply: Reply) -> bool:
 
 
 def _gather(executor: Executor, reply: Reply) -> bool:
-    """A text at a step with `gather`: it is parked until no further one follows, and all of them come back as one message."""
+    """A text at a step with `gather`: it is parked until no more follow, and all of them come back as one message."""
     turn, event = executor.turn, executor.turn.event
     if not turn.defaults.gather or turn.session.waits_for_effect:
         return False
@@ -417,7 +419,7 @@ def _answer(executor: Executor, reply: Reply) -> bool:
 
 
 def _to_slots(executor: Executor, reply: Reply) -> bool:
-    """Answers to several questions of the flow, or another answer to an earlier one, in a message that answers nothing as a whole."""
+    """A message that is no answer as a whole, but holds answers to several questions, or corrects an earlier answer."""
     return bool(executor.turn.flow.slots and reply.text) and look_ahead(executor, reply.text or "")
 
 
@@ -490,8 +492,9 @@ def _start(executor: Executor, reply: Reply) -> bool:
 
 
 def _offer_again(executor: Executor, offered: Redirect) -> None:
-    """Offer a message that a model was asked about: to the flow that it is about, or with the answers in it; else to what comes
-    after `_to_intent`, or after `_slots_by_model`.
+    """Offer a message that a model was asked about: to the flow that it is about, or with the answers in it.
+
+    Otherwise to the handlers after `_to_intent`, or after `_slots_by_model`.
     """
     turn, reply = executor.turn, offered.message
     turn.offered = None
@@ -513,7 +516,7 @@ def _offer_again(executor: Executor, offered: Redirect) -> None:
 
 
 def _offer_found(executor: Executor, found: Mapping[str, str], reply: Reply) -> None:
-    """Take the answers that were found in a message; without any, it is like one in which no model has looked."""
+    """Take the answers that were found in a message. If there are none, offer it to the handlers that follow."""
     if executor.turn.session.frame is None:  # an edit has ended the conversation
         take_message(executor, reply)
     elif not take_found(executor, found, reply.text or "") and not _to_intent(executor, reply):
@@ -546,14 +549,14 @@ OFFERS: tuple[MessageHandler, ...] = (
     _to_intent,
     _other_or_retry,  # takes every other message
 )
-"""Who is offered the message of a contact who is in a flow."""
+"""The handlers to which the message of a contact is offered who is in a flow."""
 
 OFFERS_OUTSIDE: tuple[MessageHandler, ...] = (_earlier_template, _old_tap, _to_word, _title_of_template, _start)
-"""... who is in none."""
+"""The handlers to which the message of a contact is offered who is in no flow."""
 
 
 def _is_current(turn: TurnContext, frame: Frame, reply: Reply) -> bool:
-    """True if a reply may belong to the question that waits. Of taps only its own do, whatever name its step had then."""
+    """True if a reply may belong to the question that waits. A tap must be its own, under any name of its step."""
     tap = reply.tap
     if tap is None:
         return True
@@ -585,7 +588,7 @@ def _word_in(turn: TurnContext, texts: Iterable[str]) -> Word | None:
 
 
 def _go_from_no_flow(executor: Executor, word: Word, target: str, reply: Reply) -> None:
-    """Take a word's transition for a contact who is in no flow: what it sets and clears are variables of the flow that it opens."""
+    """Take a word's transition for a contact who is in no flow. It sets variables of the flow that it opens."""
     if target == ROUTE:
         executor.run(start_by_message(executor.turn, reply))
     elif target.startswith("/"):
@@ -597,7 +600,7 @@ def _go_from_no_flow(executor: Executor, word: Word, target: str, reply: Reply) 
 
 def _leave_unanswered(executor: Executor, outcome: str) -> None:
     executor.turn.trace.rule = outcome
-    executor.turn.note_unanswered(executor.turn.step.transitions[outcome].target)
+    note_unanswered(executor.turn, executor.turn.step.transitions[outcome].target)
     executor.follow(outcome)
 
 

@@ -1,4 +1,7 @@
-"""The values that a turn sets: variables, the contact's tags, language and time zone. They are set back if leaving a step fails."""
+"""The values that a turn sets: variables, and the contact's tags, language and time zone.
+
+`roll_back` undoes the changes if leaving a step fails.
+"""
 
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
@@ -21,7 +24,9 @@ Checkpoint = tuple[OfFrame, dict[str, Any], tuple[str, ...], tuple[Plan, ...], L
 
 
 def declare_variables(turn: TurnContext, kept: Mapping[str, Any] = _NO_VALUES) -> None:
-    """Give each declared variable of the active flow its first value, unless the conversation brought a value that fits.
+    """Give each declared variable of the active flow its first value.
+
+    A value that the conversation has for that name is kept if it fits.
 
     ``kept`` are the kept variables of the flow that was left, which the frame does not have.
     """

@@ -6,7 +6,7 @@ from typing import Any
 from bot.core.text import is_blank
 from bot.engine import slots
 from bot.engine.failures import ask, failure_outcome
-from bot.engine.frames import MOST_FRAMES, arrive, push_flow
+from bot.engine.frame_stack import MOST_FRAMES, arrive, push_flow
 from bot.engine.step_actions import visited
 from bot.engine.turn_context import FlowBroken, TurnContext
 from bot.language.flow.definition import Step
@@ -48,8 +48,8 @@ def put_again(turn: TurnContext) -> StepResult | None:
 
 def count_entry(turn: TurnContext, step: Step) -> None:
     """Count a step that the turn enters. Raises `FlowBroken` for more than `MOST_STEPS`."""
-    turn.entered += 1
-    if turn.entered > MOST_STEPS:
+    turn.counted.entered += 1
+    if turn.counted.entered > MOST_STEPS:
         raise FlowBroken(f"{turn.frame.flow}/{step.name}: more than {MOST_STEPS} steps without waiting")
 
 
@@ -65,7 +65,7 @@ def answer_ahead(turn: TurnContext, name: str) -> LeaveStep | None:
 
 
 def _read_before_asking(turn: TurnContext, name: str) -> StepResult | None:
-    """Let a model look for answers in the message that has started the flow, when its first slot is about to be asked."""
+    """Before the flow's first slot is asked, let a model look for answers in the message that started the flow."""
     frame, flow = turn.frame, turn.flow
     if frame.unread is None or name not in flow.slots:
         return None
@@ -78,7 +78,8 @@ def ask_model_for_slots(
 ) -> StepResult | None:
     """Ask a model for answers in a text to the slots that are open. Returns None if there are none, or no model.
 
-    ``found`` are the answers that are known. ``before_question``: the active question is asked after the model has looked.
+    ``found`` are the answers that are known. ``before_question``: the active question is not asked before the model has
+    looked.
     """
     flow = turn.flow
     if flow.model_slots is None or SLOT_FILLING not in turn.library.flows or is_blank(text):

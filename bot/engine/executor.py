@@ -6,15 +6,15 @@
 from bot.core.events import SendEnded
 from bot.core.messages import TextMessage
 from bot.core.turn import StepTaken
+from bot.engine.carrying_out import note_result, send_messages, wait
 from bot.engine.contact_values import assign_values, checkpoint, roll_back
 from bot.engine.entering import enter, open_flow, put_again
 from bot.engine.failures import ask, failure_outcome
 from bot.engine.flow_ends import end_flow, migrate, offer_again, return_to_question
-from bot.engine.frames import remove_step_tags, switch_flow, take_unanswered
+from bot.engine.frame_stack import note_unanswered, remove_step_tags, switch_flow, take_unanswered
 from bot.engine.migration import StepChange, name_now
 from bot.engine.starting_flows import reroute
 from bot.engine.step_actions import apply_options, carry_out
-from bot.engine.step_results import note_result, send_messages, wait
 from bot.engine.turn_context import FAILURES, Failure, TurnContext
 from bot.engine.turn_effects import send
 from bot.language.flow.definition import ResolvedTransition
@@ -33,7 +33,7 @@ class Executor:
     def run(self, result: StepResult | None, rule: str = "") -> None:
         """Carry out a result of the active step, and the results of the steps that follow, until one waits.
 
-        ``rule`` is the rule for the trace, if it has none yet. None as the result: there is nothing to do.
+        ``rule`` is the rule for the trace, if it has none yet. If the result is None, nothing happens.
         """
         turn = self.turn
         while result is not None:
@@ -117,14 +117,14 @@ class Executor:
         return self.go(target, expired=expired, failed=outcome.startswith("errors."), alone=resolved.of_bot)
 
     def _stay(self) -> StepResult | None:
-        """Keep waiting at the active step: the last answer counts as a wrong one. After too many, `retry.else` follows."""
+        """Keep waiting at the active step: the last answer counts as wrong. After too many, `retry.else` follows."""
         turn, frame, step = self.turn, self.turn.frame, self.turn.step
         frame.question_undelivered = frame.question_undelivered or "sent" not in frame.step_state
         retry, otherwise = step.defaults.retry, step.transitions.get("retry.else")
         if retry is None or retry.most is None or otherwise is None or frame.retries < retry.most:
             frame.retries += 1
             return None
-        turn.note_unanswered(otherwise.target)
+        note_unanswered(turn, otherwise.target)
         result = LeaveStep("retry.else")
         return self.leave(note_result(turn, result), result)
 
@@ -198,8 +198,8 @@ class Executor:
         return target
 
     def migrate_session(self) -> bool:
-        """Adapt the contact's step to an edit of its flow. True: that led the contact elsewhere, where the event means nothing.
-        While an agent has the conversation, nothing is adapted.
+        """Adapt the contact's step to an edit of its flow. Returns True if that moves the contact: the event is not for
+        the new step. While an agent has the conversation, nothing is adapted.
 
         Unchanged: it keeps waiting. Changed: its question is asked again when the contact writes. A step of another
         kind: it is entered. Removed: the target of `gone` follows; if the conversation ends by that, the event counts.

@@ -14,7 +14,7 @@ Given = TypeVarTuple("Given")
 def ask(
     turn: TurnContext, decide: Callable[[StepContext, *Given], StepResult | None], *given: *Given
 ) -> StepResult | None:
-    """The result of a function of the active step. A failure in its texts or values becomes the outcome for failures."""
+    """The result of a function of the active step. A failure in its texts or values becomes an error outcome."""
     try:
         return decide(turn.step_context(), *given)
     except FAILURES as failed:
@@ -50,6 +50,12 @@ def _note_failure(turn: TurnContext, failed: Failure) -> None:
     session = turn.session
     frames = [(each.flow, each.step, each.vars, each.step_state, each.visit_counts) for each in session.frames]
     state = frames, session.kept_variables, session.tags, session.language
-    if state in turn.failed:
+    if state in turn.counted.failed:
         raise FlowBroken(f"{turn.where}: {failed}: its errors lead back here, and it fails again")
-    turn.failed.append(state)
+    turn.counted.failed.append(state)
+
+
+def refuse(turn: TurnContext, failed: Failure) -> None:
+    """Report to the operator why something that was asked for does not happen."""
+    turn.result.failure = str(failed)
+    turn.trace.problem(turn.result.failure)

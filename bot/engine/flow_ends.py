@@ -1,8 +1,19 @@
-"""The end of a flow, and the flow below that continues. An edit may have changed or removed the step at which it waits."""
+"""The end of a flow, and the flow below that continues.
+
+An edit may have changed or removed the step at which that flow waits.
+"""
 
 from bot.engine.entering import count_entry, enter, put_again
 from bot.engine.failures import ask
-from bot.engine.frames import arrive, change_flow, end_all, note_former_name, pop_frame, remove_step_tags, switch_flow
+from bot.engine.frame_stack import (
+    arrive,
+    change_flow,
+    end_all,
+    note_former_name,
+    pop_frame,
+    remove_step_tags,
+    switch_flow,
+)
 from bot.engine.migration import StepChange, edited_step, name_now, target_when_gone
 from bot.engine.step_actions import carry_out
 from bot.engine.turn_context import TurnContext
@@ -109,8 +120,9 @@ def migrate(turn: TurnContext) -> tuple[StepChange, StepResult | None]:
 
 
 def _leave_gone(turn: TurnContext) -> StepResult | None:
-    """Go to the target of `gone`. If there is none, the flow has expired. If it was the bot's own, in which a model is asked about
-    a message, the message is offered as if no model had been asked.
+    """Go to the target of `gone`. Without a target, the flow has expired.
+
+    If the step asked a model about a message, the message is offered as if no model had been asked.
     """
     if turn.frame.awaited_effect is not None and turn.frame.form in _ASKS_ABOUT_MESSAGE:
         state = turn.frame.step_state

@@ -16,8 +16,8 @@ Visit = tuple[str, int]
 def results_of(turn: TurnContext, before: Session) -> tuple[Counted, ...]:
     """Every visit of a step that began in this turn, and every visit that ended, with its way and outcome.
 
-    ``before`` is the session before the turn. A visit goes on while its frame is open, also below other flows. If no outcome has
-    ended it, the contact left: they went elsewhere, or the conversation is over.
+    ``before`` is the session before the turn. A visit goes on while its frame is open, also below other flows. If no
+    outcome has ended it, the contact left: they went elsewhere, or the conversation is over.
     """
     flows = turn.library.flows
     visits: dict[Visit, Frame | StepTaken] = {}
@@ -56,7 +56,7 @@ def _count(
     way: str,
     outcome: str,
 ) -> None:
-    """Once for all contacts, and once for each split that the conversation has passed."""
+    """Count once for all contacts, and once for each split that the conversation has passed."""
     flow, name = at.flow, at.step
     if flow in flows:
         name = flows[flow].reported_as.get(name, name)

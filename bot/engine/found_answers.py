@@ -1,4 +1,7 @@
-"""A message that holds answers to several questions of the flow, or another answer to an earlier one (`bot.engine.slots`)."""
+"""A message that holds answers to several questions of the flow, or another answer to an earlier question.
+
+`bot.engine.slots` finds the answers.
+"""
 
 from collections.abc import Mapping
 
@@ -8,10 +11,11 @@ from bot.engine.executor import Executor
 
 
 def look_ahead(executor: Executor, text: str, *, with_others: bool = False) -> bool:
-    """Look in a message for answers to the active flow's slots. The active question goes on if it is among them, else the
-    first answer is corrected that was given before; other questions are answered when they come.
+    """Look in a message for answers to the active flow's slots. Returns False if there are none.
 
-    Returns False if there is none; ``with_others``: if it does not answer the active question and another.
+    If the active question is among them, it is answered; otherwise the first answer that was given before is corrected.
+    Other questions are answered when they come. ``with_others``: returns False unless the message answers the active
+    question and another one.
     """
     turn, frame = executor.turn, executor.turn.frame
     found, more = slots.found_ahead(turn, text)
@@ -24,8 +28,9 @@ def look_ahead(executor: Executor, text: str, *, with_others: bool = False) -> b
 
 
 def take_found(executor: Executor, found: Mapping[str, str], said: str) -> bool:
-    """Take answers in a message to slots of the active flow, as `look_ahead` does, after a model has looked for more. Its values count
-    if their questions take them. A question that was not asked yet is answered or asked. Returns False if none counts.
+    """Take answers that a model has found in a message, as `look_ahead` does. Returns False if none counts.
+
+    A value counts if its question takes it. A question that was not asked yet is answered or asked.
     """
     turn, frame = executor.turn, executor.turn.frame
     answers, undelivered = slots.taken(turn, found, said), frame.question_undelivered
@@ -39,8 +44,9 @@ def take_found(executor: Executor, found: Mapping[str, str], said: str) -> bool:
 
 
 def look_by_model(executor: Executor, text: str, found: Mapping[str, str]) -> bool:
-    """Let a model look in a message for answers to the slots that are open; ``found`` are those that are known. Returns False
-    if there is none, or no model.
+    """Let a model look in a message for answers to the slots that are open; ``found`` are the answers that are known.
+
+    Returns False if no slot is open, or there is no model.
     """
     asked = ask_model_for_slots(executor.turn, text, found) if executor.turn.step.facts.asks else None
     executor.run(asked)

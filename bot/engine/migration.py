@@ -11,7 +11,7 @@ from bot.language.steps.transition import END
 
 
 class StepChange(Enum):
-    """What an edit does to a step."""
+    """The effect of an edit on a step."""
 
     NONE = "none"
     EDITED = "edited"  # the contact keeps waiting, at the new form of the step
@@ -56,7 +56,7 @@ def name_now(flow: Flow, step: str, formerly: Mapping[str, str] = _NOT_RENAMED) 
 
 
 def edited_step(library: Library, frame: Frame) -> EditedStep:
-    """What an edit does to the step at which a frame waits."""
+    """The effect of an edit on the step at which a frame waits."""
     flow = library.flows.get(frame.flow)
     name = None if flow is None else name_now(flow, frame.step, frame.former_step_names)
     if flow is None or name is None:

@@ -25,8 +25,8 @@ _NO_VALUES: Mapping[str, Any] = {}
 class NameScope:
     """The names for a turn's templates and expressions. They are made again when one of them has changed.
 
-    ``now`` is the event's time in the bot's time zone, or the contact's. Values are replaced and never changed in place, so comparing
-    identities is enough.
+    ``now`` is the event's time in the bot's time zone, or the contact's. Values are replaced and never changed in
+    place, so comparing identities is enough.
     """
 
     def __init__(self, library: Library, event: Event, now: datetime) -> None:
@@ -123,7 +123,7 @@ class NameScope:
         return self._kept[2]
 
     def _message(self) -> Record:
-        """What the contact sent or tapped in this turn; its values are null for other events."""
+        """The contact's message or tap of this turn; its values are null for other events."""
         event = self._event
         text: str | None = None
         kind: str | None = None

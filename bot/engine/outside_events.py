@@ -1,5 +1,7 @@
-"""Events from outside: calls and messages end, agents come and go, the gateway's contact changes, programs start flows and
-report what has happened, operators set variables; and a voice note becomes a text, as soon as it is known what it says.
+"""Events from outside.
+
+They are ends of calls and messages, agents, the gateway's contact, starts and signals of programs, values that
+operators set, and the transcription of voice notes.
 """
 
 from collections.abc import Mapping
@@ -28,7 +30,7 @@ from bot.core.session import HAS_OPTED_OUT, Frame, Plan, Session, VoiceNote
 from bot.core.turn import WAITS
 from bot.core.values import Media
 from bot.engine.executor import Executor
-from bot.engine.failures import ask
+from bot.engine.failures import ask, refuse
 from bot.engine.scheduled_flows import is_decided, keep_plans, requested_inputs, signal_data
 from bot.engine.signals import deliver_signal
 from bot.engine.starting_flows import start_by_event, start_plan
@@ -103,7 +105,7 @@ def _is_lost(event: SendEnded, frame: Frame) -> bool:
 
 
 def _go_on(executor: Executor, event: CallEnded | SendEnded, rule: str) -> None:
-    """Resume the active step with the event that it waited for. While an agent has the conversation, the event is kept."""
+    """Resume the active step with the event that it waited for. While an agent has the conversation, keep the event."""
     turn, frame = executor.turn, executor.turn.frame
     if turn.session.agent is not None:
         frame.deferred_result = event
@@ -209,8 +211,10 @@ def take_close(executor: Executor, event: HandoffClosed) -> None:
 
 
 def _is_older(turn: TurnContext, event: ConversationAssigned | HandoffClosed) -> bool:
-    """True if the gateway has told something newer of who has the conversation. A delivery that failed comes again, up to hours
-    later: an agent who has resolved it long since would silence the bot for good.
+    """True if the gateway has already sent a newer event about who has the conversation.
+
+    A delivery that failed comes again, up to hours later: an agent who resolved the conversation long ago would
+    silence the bot for good.
     """
     session, occurred_at = turn.session, event.occurred_at
     if occurred_at is None:
@@ -223,8 +227,9 @@ def _is_older(turn: TurnContext, event: ConversationAssigned | HandoffClosed) ->
 
 
 def take_contact(executor: Executor, event: ContactChanged) -> None:
-    """The gateway's contact has changed, or was read: its name and email replace ours. Only the tags count that it added or
-    removed since it last spoke of them.
+    """The gateway's contact has changed, or was read: its name and email replace ours.
+
+    Only the tags count that the gateway added or removed since it last listed them.
     """
     session = executor.turn.session
     executor.turn.trace.rule = event.event
@@ -248,7 +253,7 @@ def take_contact(executor: Executor, event: ContactChanged) -> None:
 
 
 def take_start(executor: Executor, event: StartRequested) -> None:
-    """A program or an operator starts a flow: at once, or as `busy` says. A mistake in the request is a failure."""
+    """Start a flow for a program or an operator: at once, or as `busy` says. A mistake in the request is a failure."""
     turn, session = executor.turn, executor.turn.session
     if session.opted_out:
         turn.trace.rule = f"no start of {event.flow} by {event.by}: {HAS_OPTED_OUT}"
@@ -264,13 +269,13 @@ def take_start(executor: Executor, event: StartRequested) -> None:
             turn.trace.rule, turn.result.start = f"start of {event.flow} by {event.by}: waits", WAITS
             return
     except FAILURES as failed:
-        turn.refuse(failed)
+        refuse(turn, failed)
     else:
         executor.run(start_plan(turn, plan, inputs, f"by {event.by}"))
 
 
 def take_signal(executor: Executor, event: SignalReceived) -> None:
-    """Something has happened outside: the step that waits for it hears of it, now or when it can."""
+    """Deliver a signal to the step that waits for it: now, or when the step can hear it."""
     turn, session = executor.turn, executor.turn.session
     executor.migrate_session()
     try:
@@ -282,7 +287,7 @@ def take_signal(executor: Executor, event: SignalReceived) -> None:
             return
     except FAILURES as failed:
         turn.trace.rule = f"signal {event.name} by {event.by}"
-        turn.refuse(failed)
+        refuse(turn, failed)
     else:
         deliver_signal(executor, plan)
 
@@ -291,14 +296,14 @@ def take_signal(executor: Executor, event: SignalReceived) -> None:
 
 
 def take_values(executor: Executor, event: ValuesSet) -> None:
-    """An operator sets variables; nothing else happens. What does not fit any more is a failure, and changes nothing."""
+    """Set variables for an operator. Values that do not fit any more are a failure; then nothing is changed."""
     turn, session = executor.turn, executor.turn.session
     executor.migrate_session()
     turn.trace.rule = f"set by {event.by}"
     try:
         flow, values = values_to_set(turn.library, session, event.flow, event.values, turn.now)
     except FAILURES as failed:
-        turn.refuse(failed)
+        refuse(turn, failed)
         return
     kept = {name: values.pop(name) for name in turn.library.flows[flow].kept.keys() & values.keys()}
     session.kept_variables = {**session.kept_variables, **kept}
@@ -312,8 +317,8 @@ def values_to_set(
 ) -> tuple[str, dict[str, Any]]:
     """The flow whose variables an operator sets (``where``, else the active one), and the values as they declare them.
 
-    Raises a `Failure`: without that flow or variable, for a value that does not fit, and for a variable without `keep` of a flow that
-    is not open.
+    Raises a `Failure` if the flow or a variable does not exist, if a value does not fit, and for a variable without
+    `keep` of a flow that is not open.
     """
     name = where or ("" if session.frame is None else session.frame.flow)
     if not name:
@@ -338,7 +343,7 @@ def values_to_set(
 
 
 def ask_for_words(turn: TurnContext) -> bool:
-    """Have the contact's voice note transcribed. Returns False for what is none, and where its sound is the answer or ignored."""
+    """Have the contact's voice note transcribed. Returns False unless it is a voice note that must be transcribed."""
     note, transcription = turn.event, turn.library.bot.transcription
     if not isinstance(note, MessageReceived) or note.media is None or note.kind != "audio" or note.transcribed:
         return False

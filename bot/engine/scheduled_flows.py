@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from bot.core.session import CUTS_IN, Frame, Plan, first_of_conversation
-from bot.engine.frames import MOST_FRAMES
+from bot.engine.frame_stack import MOST_FRAMES
 from bot.engine.turn_context import FAILURES, TurnContext
 from bot.language.expressions.templates import Template
 from bot.language.flow.library import Library
@@ -47,12 +47,12 @@ def arrange(turn: TurnContext, options: StepOptions) -> None:
 
 
 def cancel(turn: TurnContext, names: Sequence[Template], scope: Mapping[str, Any]) -> None:
-    """Do a transition's `cancel`. Raises a `Failure`."""
+    """Carry out a transition's `cancel`. Raises a `Failure`."""
     turn.session.plans = tuple(_without(turn, names, scope).values())
 
 
 def keep_plans(turn: TurnContext, plans: tuple[Plan, ...]) -> None:
-    """Keep plans. Raises `StepFailed` for more than one contact may have."""
+    """Keep plans. Raises `StepFailed` for more than `MOST_PLANS`."""
     if len(plans) > MOST_PLANS:
         raise StepFailed("failed", f"more than {MOST_PLANS} flows are scheduled for one contact")
     turn.session.plans = plans
@@ -68,7 +68,7 @@ def _without(turn: TurnContext, names: Sequence[Template], scope: Mapping[str, A
 
 
 def next_plan_at(turn: TurnContext) -> datetime | None:
-    """When the next plan can be started, or is left out: the others wait until the contact is free."""
+    """The time at which the next plan starts or is left out. The other plans wait until the contact is free."""
     return min((plan.at for plan in turn.session.plans if is_decided(turn, plan)), default=None)
 
 
@@ -102,15 +102,17 @@ def count_due(turn: TurnContext, plan: Plan) -> None:
 
 
 def is_decided(turn: TurnContext, plan: Plan) -> bool:
-    """True if something happens to a plan that is due: it starts, or it is left out. Else it waits."""
+    """True if a plan that is due starts or is left out now. Otherwise it waits."""
     if plan.signal is not None:
         return can_be_heard(turn, plan)
     return plan.busy == "skip" or can_start(turn, plan)
 
 
 def can_be_heard(turn: TurnContext, plan: Plan) -> bool:
-    """True if a signal is heard now, or never will be. Else it waits: a call has not ended, a voice note is being transcribed, an
-    agent has the conversation, or the flow that it is for was interrupted.
+    """True if a signal is heard now, or never will be.
+
+    Otherwise it waits: a call has not ended, a voice note is being transcribed, an agent has the conversation, or the
+    flow that it is for was interrupted.
     """
     session = turn.session
     occupied = session.voice_note is not None or (session.frame is not None and session.frame.is_occupied)
@@ -121,7 +123,7 @@ def can_be_heard(turn: TurnContext, plan: Plan) -> bool:
 
 
 def heard_at(turn: TurnContext, frame: Frame, plan: Plan) -> Signals:
-    """What the step of a frame says of a signal, conditions aside; empty where it does not wait for it."""
+    """The transitions of a frame's step for a signal, whether or not their conditions hold; empty if it has none."""
     flow = turn.library.flows.get(frame.flow)
     step = None if flow is None else flow.steps.get(frame.step)
     if step is None or plan.first_visit not in (None, frame.first_visit):
@@ -130,8 +132,10 @@ def heard_at(turn: TurnContext, frame: Frame, plan: Plan) -> Signals:
 
 
 def can_start(turn: TurnContext, plan: Plan) -> bool:
-    """True if a plan's flow can start now. A contact who talks to a person, whose call has not ended, or whose voice note is
-    being transcribed, is not interrupted.
+    """True if a plan's flow can start now.
+
+    A contact who talks to a person, whose call has not ended, or whose voice note is being transcribed, is not
+    interrupted.
     """
     session, frame = turn.session, turn.session.frame
     if session.agent is not None or session.voice_note is not None:
@@ -155,9 +159,10 @@ def at_no_later(plan: Plan, now: datetime) -> Plan:
 def signal_data(
     library: Library, name: str, data: Mapping[str, Any], now: datetime | None, by_address: bool
 ) -> dict[str, Any]:
-    """A signal's data as it declares them, null where there is none. Raises a `Failure`.
+    """A signal's data as the bot declares them; missing data are null. Raises a `Failure`.
 
-    ``by_address``: sent to an address that a flow made. A service sends there what it always sends: the rest is left out.
+    ``by_address``: sent to an address that a flow made. A service may send more there than the bot declares: the rest
+    is left out.
     """
     declared = library.bot.signals.get(name)
     if declared is None:
@@ -179,7 +184,7 @@ def signal_data(
 
 
 def signal_objections(library: Library, name: str, data: Mapping[str, Any], by_address: bool) -> dict[str, str]:
-    """What is wrong with a signal, in words; empty if nothing is. The key is ``signal`` if there is no such one, else ``data``."""
+    """The objections to a signal, in words. The key is ``signal`` if there is no signal of this name, else ``data``."""
     return _objections("signal", lambda: signal_data(library, name, data, None, by_address))
 
 
@@ -187,9 +192,9 @@ def signal_objections(library: Library, name: str, data: Mapping[str, Any], by_a
 
 
 def objections(library: Library, where: str, data: Mapping[str, Any]) -> dict[str, str]:
-    """What is wrong with a program's request to start ``flow`` or ``flow/step``, in words; empty if nothing is.
+    """The objections to a program's request to start ``flow`` or ``flow/step``, in words.
 
-    The key is ``flow`` if there is no such flow, else ``data``.
+    The key is ``flow`` if there is no flow of this name, else ``data``.
     """
     return _objections("flow", lambda: requested_inputs(library, where, data, None))
 

@@ -6,10 +6,10 @@ from typing import Any
 from bot.core.session import Frame, Plan, first_of_conversation
 from bot.core.turn import UNHEARD
 from bot.core.values import Record
+from bot.engine.carrying_out import note_result
 from bot.engine.executor import Executor
-from bot.engine.frames import remove_step_tags
+from bot.engine.frame_stack import note_unanswered, remove_step_tags
 from bot.engine.scheduled_flows import heard_at
-from bot.engine.step_results import note_result
 from bot.engine.turn_context import FlowBroken, TurnContext
 from bot.language.expressions.template_failures import TemplateFailed
 from bot.language.steps.step_kind import LeaveStep
@@ -17,8 +17,9 @@ from bot.language.steps.step_options import signal_outcomes
 
 
 def deliver_signal(executor: Executor, signal: Plan) -> None:
-    """Let the step hear a signal that waits for it: the active one, else one that runs the active flow. If nobody hears it,
-    the trace has a note.
+    """Let the step that waits for a signal hear it: the active step, else a step that runs the active flow.
+
+    If no step hears it, the trace says so.
     """
     turn, frames = executor.turn, executor.turn.session.frames
     turn.trace.rule = f"signal {signal.signal}"
@@ -34,7 +35,7 @@ def deliver_signal(executor: Executor, signal: Plan) -> None:
 
 
 def _match_signal(turn: TurnContext, signal: Plan, known: Mapping[str, Any]) -> LeaveStep | None:
-    """How the active step is left by a signal: by its first transition whose condition holds; None where none does."""
+    """The outcome of a signal at the active step: its first transition whose condition holds; None if none does."""
     seen: list[tuple[str, Any]] = []
     try:
         for outcome, heard in signal_outcomes(heard_at(turn, turn.frame, signal)):
@@ -50,12 +51,12 @@ def _match_signal(turn: TurnContext, signal: Plan, known: Mapping[str, Any]) -> 
 
 
 def _follow_signal(executor: Executor, result: LeaveStep, above: tuple[Frame, ...]) -> None:
-    """The active step has heard a signal. The flows ``above`` end, unless it goes on waiting for the one that it runs."""
+    """Leave the active step by a signal. The flows ``above`` end, unless the step keeps waiting for them."""
     turn, frame, outcome = executor.turn, executor.turn.frame, result.outcome
     target = turn.flow.machine.follow(frame.step, outcome).target
     if target is not None:
         remove_step_tags(turn, above)
-        turn.note_unanswered(target, digression=True)
+        note_unanswered(turn, target, digression=True)
     taken = note_result(turn, result)
     try:
         left = executor.leave(taken, result)

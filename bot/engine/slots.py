@@ -1,9 +1,9 @@
 """Slots: answers to several questions of a flow in one message, such as "two large ones for Friday".
 
-A message is looked through for texts that the flow's questions take as answers, each by its own reader. What is found is kept,
-as it was written, until its question comes; then it is answered at once instead of asked. What the readers do not find, a model may
-find: each of its values is read as an answer to its question, like a text of the contact's. Where a question takes any words, only
-a model looks for its answer, and the answer must be words of the message.
+Each question of the flow looks in the message for texts that it takes as answers. An answer that is found is kept as it
+was written until its question comes; then the question is not asked. A model may find the answers that the questions do
+not find: each of its values is read as an answer to its question, like a text of the contact's. If a question takes any
+words, only a model looks for its answer, and the answer must be words of the message.
 """
 
 import re
@@ -31,7 +31,7 @@ _EDGES = " ,.;:!?\n"
 def found_ahead(turn: TurnContext, text: str) -> tuple[dict[str, str], bool]:
     """The answers in a text to the active flow's slots, by step, and whether it has other words.
 
-    Longer answers come first; no word is used twice. There is none where looking for them would take too long.
+    Longer answers come first; no word is used twice. If looking for answers takes too long, there are none.
     """
     written = [match.group() for match in _WORD.finditer(text)]
     words = written[:MOST_WORDS]
@@ -44,8 +44,8 @@ def found_ahead(turn: TurnContext, text: str) -> tuple[dict[str, str], bool]:
             for first in range(len(words) - length + 1):
                 if step in found or not used.isdisjoint(range(first, first + length)):
                     continue
-                turn.readings += 1
-                if turn.readings > MOST_READINGS:
+                turn.counted.readings += 1
+                if turn.counted.readings > MOST_READINGS:
                     turn.trace.notes.append(_TOO_LONG.format(len(turn.flow.slots)))
                     return {}, True
                 place = question.found_at(words, first, first + length)
@@ -56,7 +56,10 @@ def found_ahead(turn: TurnContext, text: str) -> tuple[dict[str, str], bool]:
 
 
 def open_questions(turn: TurnContext, found: Mapping[str, str]) -> dict[str, str]:
-    """The questions of the active flow's slots that have no answer yet and none in ``found``, by step, as they would be asked."""
+    """The questions of the active flow's slots that have no answer yet, by step, as they would be asked.
+
+    ``found`` are answers that were found in the message.
+    """
     frame, values = turn.frame, turn.library.values_of(turn.frame, turn.session, turn.now)
     answered = {step for step in turn.flow.slots if values.get(turn.flow.steps[step].options.save or "") is not None}
     known = {*found, *frame.ahead, *(answered - {frame.step})}
@@ -65,7 +68,7 @@ def open_questions(turn: TurnContext, found: Mapping[str, str]) -> dict[str, str
 
 
 def _takes(turn: TurnContext, step: str) -> str:
-    """What a slot's variable takes, in words for a model."""
+    """The answers that a slot takes, in words for a model: ``small, large``."""
     if step in turn.flow.free_slots:
         return "text, word for word as the message says it"
     variable = turn.flow.variables[turn.flow.steps[step].options.save or ""]
@@ -105,7 +108,7 @@ def _shown(piece: str) -> str:
 
 
 def answered(turn: TurnContext, step: str, piece: str) -> LeaveStep | None:
-    """How a question that has not been asked is left by an answer; None where it is none."""
+    """The outcome of answering a question before it is asked; None if the text is no answer."""
     question = _Question.of(turn, step)
     return None if question is None else question.answered(piece)
 
@@ -120,7 +123,7 @@ class _Question:
 
     @classmethod
     def of(cls, turn: TurnContext, step: str) -> "_Question | None":
-        """The active flow's question; None where it cannot be asked now."""
+        """A question of the active flow; None if it cannot be asked now."""
         kind = turn.flow.steps[step].kind
         context = replace(turn.step_context(), step=step, step_state={})
         try:
@@ -133,11 +136,11 @@ class _Question:
 
     @property
     def words(self) -> str:
-        """It and its choices, as they would be sent."""
+        """The question and its choices, as they would be sent."""
         return "\n".join(in_plain_text(message) or message_in_words(message) for message in self.messages)
 
     def answered(self, piece: str) -> LeaveStep | None:
-        """How it is left by an answer."""
+        """The outcome of an answer; None if the text is no answer."""
         try:
             result = self.kind.answer(self.context, Reply(piece))
         except BotError:
@@ -145,7 +148,7 @@ class _Question:
         return result if isinstance(result, LeaveStep) and result.outcome != "skip" else None
 
     def found_at(self, words: Sequence[str], first: int, end: int) -> tuple[int, int] | None:
-        """Where among these words an answer stands, without words that change nothing; None where none does."""
+        """The place of an answer among these words, without words that change nothing; None if there is no answer."""
         piece = _piece(words, first, end)
         answer = self.answered(piece) if len(piece) <= LONGEST else None
         if answer is None:

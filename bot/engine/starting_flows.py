@@ -1,4 +1,7 @@
-"""The starts of flows: by a message, an event, a model's answer or a plan. Each returns what the flow's first step decides."""
+"""The starts of flows: by a message, an event, a model's answer or a plan.
+
+Each function returns what the flow's first step decides.
+"""
 
 from collections.abc import Mapping
 from contextlib import suppress
@@ -8,7 +11,7 @@ from bot.core.events import MessageReceived, Tapped
 from bot.core.session import HAS_OPTED_OUT, Plan
 from bot.core.turn import SKIPPED, STARTED
 from bot.engine.entering import open_flow
-from bot.engine.frames import MOST_FRAMES, drop_copy, drop_flow, end_all, make_room, remove_step_tags
+from bot.engine.frame_stack import MOST_FRAMES, drop_copy, drop_flow, end_all, make_room, remove_step_tags
 from bot.engine.scheduled_flows import can_start
 from bot.engine.turn_context import FlowBroken, TurnContext
 from bot.language.expressions.template_failures import TemplateFailed
@@ -42,7 +45,7 @@ def start_by_message(turn: TurnContext, reply: Reply) -> StepResult | None:
 
 
 def start_by_intent(turn: TurnContext, flow: str | None, reply: Reply) -> StepResult | None:
-    """Start the flow that a message is about, as a model or the contact says; None: what every other message starts."""
+    """Start the flow that a message is about, as a model or the contact says; if it is None, start `otherwise`."""
     flow, by = flow or triggers(turn).otherwise, "about" if flow else "otherwise"
     if flow is None:
         turn.trace.rule += ": no flow starts by this"
@@ -80,9 +83,9 @@ def reroute(turn: TurnContext) -> StepResult | None:
     event, reply = turn.event, turn.pending_input
     if reply is None and isinstance(event, MessageReceived | Tapped):
         reply = Reply(text=event.title if isinstance(event, Tapped) else event.text)
-    if turn.routed or reply is None:
+    if turn.counted.routed or reply is None:
         raise FlowBroken("`route` has no message to hand on, or leads to itself")
-    turn.routed = True
+    turn.counted.routed = True
     turn.session.frames = ()
     return start_by_message(turn, reply)
 

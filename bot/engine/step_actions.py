@@ -1,13 +1,13 @@
-"""The actions on the way out of a step: its options (`save`, `set`, `tag`), and the `say`, `set`, `ask` of its transition."""
+"""The actions when a step is left: its options (`save`, `set`, `tag`), then the transition's `say`, `set` and `ask`."""
 
 from collections.abc import Mapping
 from typing import Any
 
 from bot.core.messages import TextMessage
 from bot.core.session import Frame
+from bot.engine.carrying_out import send_messages, wait
 from bot.engine.contact_values import add_tag, assign, assign_all, assign_values, remove_tag
 from bot.engine.scheduled_flows import arrange, cancel
-from bot.engine.step_results import send_messages, wait
 from bot.engine.turn_context import TurnContext
 from bot.engine.turn_effects import send
 from bot.language.flow.definition import LANGUAGE, Step

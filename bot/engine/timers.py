@@ -4,7 +4,8 @@ from datetime import datetime, timedelta
 
 from bot.core.session import LONGEST_REST, Frame
 from bot.engine.executor import Executor
-from bot.engine.failures import ask
+from bot.engine.failures import ask, refuse
+from bot.engine.frame_stack import note_unanswered
 from bot.engine.scheduled_flows import at_no_later, count_due, fitting_inputs, is_there, next_plan_at, take_next_due
 from bot.engine.signals import deliver_signal
 from bot.engine.starting_flows import start_plan
@@ -17,8 +18,9 @@ MOST_GATHERED = 10  # messages, after which a step with `gather` waits for no fu
 
 
 def wake_at(turn: TurnContext) -> datetime | None:
-    """When something is due next: of the active step, or a flow that starts later. In a rest nothing is: the contact may have written
-    before it was due.
+    """The time at which something is due next: for the active step, or a flow that starts later.
+
+    Nothing is due during a rest: the contact may have written before it was due.
     """
     if turn.session.rests_until is not None:
         return turn.session.rests_until
@@ -41,7 +43,7 @@ def take_time(executor: Executor) -> None:
 
 
 def _end_rest(turn: TurnContext) -> None:
-    """What was parked comes next. What is due has a turn of its own after that."""
+    """End the rest: the parked messages come next, and what is due has a turn of its own after that."""
     session, now = turn.session, turn.event.at
     assert session.rests_until is not None
     if session.rests_until <= now:
@@ -121,7 +123,7 @@ def _take_step_time(executor: Executor) -> None:
     if timeout is not None and timeout <= now:
         turn.trace.rule = "time-out"
         frame.entered_at = frame.silent_since = now  # after `again` the time counts from here, fixed or not
-        turn.note_unanswered(turn.step.transitions["timeout"].target)
+        note_unanswered(turn, turn.step.transitions["timeout"].target)
         executor.follow("timeout", expired=True)
 
 
@@ -146,13 +148,13 @@ def _take_due_plan(executor: Executor) -> None:
         count_due(turn, plan)
         inputs = fitting_inputs(turn.library, plan.flow, plan.inputs, turn.now)
     except FAILURES as failed:
-        turn.refuse(failed)
+        refuse(turn, failed)
     else:
         executor.run(start_plan(turn, plan, inputs, "its time has come"))
 
 
 def _gathered_at(frame: Frame, since: datetime, step: Step) -> datetime:
-    """When the messages that a step gathers are taken: some time after the last of them, or when there are too many."""
+    """The time at which the messages that a step gathers are taken: after a pause, or when there are too many."""
     if frame.parked_messages >= MOST_GATHERED:
         return frame.silent_since
     return min(frame.silent_since + (step.defaults.gather or timedelta()), since + LONGEST_GATHER)

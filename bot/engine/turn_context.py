@@ -1,16 +1,17 @@
 """The state of one turn: a copy of the session, the trace, the result so far, and the names for templates.
 
-Its functions are in modules of their own: `bot.engine.frames` for the open flows, `bot.engine.contact_values` for what is set,
-`bot.engine.turn_effects` for messages and other effects, `bot.engine.valid_replies` for templates that were sent earlier.
+The functions that change it are modules of their own: `bot.engine.frame_stack` for the open flows, `bot.engine.turn_effects`
+for messages, `bot.engine.contact_values` for variables and tags, `bot.engine.valid_replies` for earlier templates.
 """
 
 from collections.abc import Mapping
+from dataclasses import field
 from typing import Any
 
 from bot.core.errors import BotError
 from bot.core.events import Event
-from bot.core.messages import clip
-from bot.core.session import MOST_HISTORY, MOST_HISTORY_TEXT, Frame, Said, Session
+from bot.core.immutable import mutable
+from bot.core.session import Frame, Session
 from bot.core.turn import StepTaken, Trace, TurnBuilder
 from bot.engine.name_scope import NameScope
 from bot.language.expressions.templates import TemplateFailed
@@ -19,7 +20,6 @@ from bot.language.flow.library import Library
 from bot.language.steps.step_facts import StepFailed
 from bot.language.steps.step_kind import Redirect, Reply, StepContext
 from bot.language.steps.step_options import Defaults
-from bot.language.steps.transition import AGAIN, BACK
 from bot.language.types.type_registry import TypeMismatch
 
 Failure = StepFailed | TemplateFailed | TypeMismatch
@@ -29,6 +29,16 @@ FAILURES = (StepFailed, TemplateFailed, TypeMismatch)
 
 class FlowBroken(BotError):
     """A flow asks for something impossible. The conversation ends, and the operator gets a dead letter."""
+
+
+@mutable
+class CountedInTurn:
+    """The things that are counted in a turn, so that no flow keeps it going without end."""
+
+    entered: int = 0  # steps
+    readings: int = 0  # of pieces of the message, as answers to slots
+    routed: bool = False  # a message is routed again at most once
+    failed: list[Any] = field(default_factory=list)  # the states in which steps have failed
 
 
 class TurnContext:
@@ -47,14 +57,11 @@ class TurnContext:
         self._scope = NameScope(library, event, self.now)
         self.trace = Trace()
         self.result = TurnBuilder()
+        self.counted = CountedInTurn()
         self.ended: Frame | None = None  # the last frame that was removed
         self.expired = False  # ... because nobody answered
-        self.failed: list[Any] = []  # the states in which steps have failed
-        self.readings = 0  # of pieces of the message, as answers to slots
         self.withheld = False  # a message was not sent, because the contact has opted out
         self.pending_input: Reply | None = None  # what the contact wrote, until a step takes it
-        self.entered = 0  # how many steps
-        self.routed = False  # a message is routed again at most once in a turn
         self.offered: Redirect | None = None  # what a step has left for `bot.engine.advance` to offer
 
     @property
@@ -82,7 +89,7 @@ class TurnContext:
 
     @property
     def defaults(self) -> Defaults:
-        """The defaults for the active step: its own; if an edit has removed the step, those of its flow; else the bot's."""
+        """The defaults of the active step. If an edit has removed the step: those of its flow, else the bot's."""
         frame = self.session.frame
         flow = None if frame is None else self.library.flows.get(frame.flow)
         return (self.known_step or flow or self.library.bot).defaults
@@ -91,16 +98,6 @@ class TurnContext:
     def where(self) -> str:
         """The active step, for people: ``flow/step``."""
         return f"{self.frame.flow}/{self.frame.step}"
-
-    def note_unanswered(self, target: str | None, *, digression: bool = False) -> None:
-        """Note a question that is left for this target without an answer: `back` returns to it.
-
-        Leaving and returning does not change how often the question was repeated.
-        """
-        frame = self.session.frame
-        if frame is not None and target not in (None, AGAIN, BACK) and self.step.facts.asks:
-            frame.unanswered_question, frame.unanswered_retries = self.where, frame.retries if digression else 0
-            frame.unanswered_below = ()
 
     def note_step(self, outcome: str | None = None, target: str | None = None) -> StepTaken:
         """Add the active step to the trace."""
@@ -134,16 +131,6 @@ class TurnContext:
             self.pending_input,
             frame.parked_messages > 0,
         )
-
-    def refuse(self, failed: Failure) -> None:
-        """Report to the operator why something that was asked for does not happen."""
-        self.result.failure = str(failed)
-        self.trace.problem(self.result.failure)
-
-    def remember(self, role: str, text: str) -> None:
-        """Add a message to `history`: ``role`` is `CONTACT` or `BOT`."""
-        said = Said(role, clip(text, MOST_HISTORY_TEXT), self.event.at)
-        self.session.history = (*self.session.history, said)[-MOST_HISTORY:]
 
     def use_language(self) -> None:
         """Read the flows in the session's language from now on."""

@@ -5,8 +5,8 @@ from typing import Any
 
 from bot.core.effects import Effect, EmitEvent, Publish, RunHook, Send
 from bot.core.events import SignalReceived, StartRequested
-from bot.core.messages import Message, TemplateMessage, clipped, fits, in_words, violations
-from bot.core.session import BOT, HAS_OPTED_OUT, effect_ref
+from bot.core.messages import Message, TemplateMessage, clip, clipped, fits, in_words, violations
+from bot.core.session import BOT, HAS_OPTED_OUT, MOST_HISTORY, MOST_HISTORY_TEXT, Said, effect_ref
 from bot.engine.turn_context import TurnContext
 from bot.language.expressions.templates import TemplateFailed
 from bot.language.python.decorators import ERROR
@@ -30,9 +30,15 @@ def send(turn: TurnContext, message: Message, *, report: bool = False) -> str | 
     if not fits(message) and (broken := violations(message := clipped(message))):
         raise StepFailed("failed", f"a message that the gateway does not take: {'; '.join(broken)}")
     if turn.keeps_history:
-        turn.remember(BOT, in_words(message))
+        remember(turn, BOT, in_words(message))
     instead = None if isinstance(message, TemplateMessage) else _template_instead(turn)
     return add_effect(turn, Send(message, instead, report))
+
+
+def remember(turn: TurnContext, role: str, text: str) -> None:
+    """Add a message to `history`: ``role`` is `CONTACT` or `BOT`."""
+    said = Said(role, clip(text, MOST_HISTORY_TEXT), turn.event.at)
+    turn.session.history = (*turn.session.history, said)[-MOST_HISTORY:]
 
 
 def add_effect(turn: TurnContext, effect: Effect) -> str:
@@ -42,7 +48,7 @@ def add_effect(turn: TurnContext, effect: Effect) -> str:
 
 
 def let_happen(turn: TurnContext, event: StartRequested | SignalReceived) -> None:
-    """Add that something happens to another contact; its name and time follow from this turn's."""
+    """Emit an event for another contact; its name and time follow from this turn's."""
     add_effect(
         turn, EmitEvent(replace(event, id=effect_ref(turn.event.id, len(turn.result.effects)), at=turn.event.at))
     )
@@ -80,7 +86,7 @@ def publish(turn: TurnContext, event: str, **data: Any) -> None:
 
 
 def call_error_hooks(turn: TurnContext, reason: str) -> None:
-    """Call the error hooks: something failed at the active step, and it has no transition for this error by its name."""
+    """Call the error hooks: the active step failed, and it has no transition for this error by its name."""
     frame = turn.session.frame
     flow, step = (None, None) if frame is None else (frame.flow, frame.step)
     call_hooks(turn, ERROR, flow, step=step, reason=reason)

@@ -1,11 +1,14 @@
-"""Replies to earlier templates, which are valid for a time: the conversation goes on as it was when the template was sent."""
+"""Replies to earlier templates, which are valid for a time.
+
+The conversation continues as it was when the template was sent.
+"""
 
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import timedelta
 
 from bot.core.session import Frame, ValidReplies, first_of_conversation
-from bot.engine.frames import MOST_FRAMES, drop_flow, make_room, remove_step_tags
+from bot.engine.frame_stack import MOST_FRAMES, drop_flow, make_room, remove_step_tags
 from bot.engine.migration import edited_step
 from bot.engine.turn_context import TurnContext
 
@@ -22,13 +25,13 @@ def keep_replies(turn: TurnContext, valid: timedelta) -> None:
 
 
 def replies_to(turn: TurnContext, flow: str, visit: int) -> ValidReplies | None:
-    """The conversation that sent a template at this visit, while its replies are valid and the step still is what it was."""
+    """The conversation that sent a template at this visit; None if its replies are not valid any more."""
     sent = ((kept, kept.frames[-1]) for kept in _still_valid(turn))
     return next((kept for kept, top in sent if (top.flow, top.visit) == (flow, visit)), None)
 
 
 def replies_with(turn: TurnContext, title: str) -> ValidReplies | None:
-    """The conversation that sent a template with a reply of this title; None where several did."""
+    """The conversation that sent a template with a reply of this title; None if none or several did."""
     found = [kept for kept in _still_valid(turn) if title in _titles_of(turn, kept.frames[-1])]
     return found[0] if len(found) == 1 else None
 
@@ -46,8 +49,10 @@ def _titles_of(turn: TurnContext, frame: Frame) -> set[str]:
 
 
 def return_to_conversation(turn: TurnContext, kept: ValidReplies) -> bool:
-    """Put a conversation on top as it was. A copy of its flow that is open ends, with the flows above it, else the active flow
-    is interrupted. Returns False if it lets nothing interrupt it, or too many flows are open.
+    """Put a conversation on top as it was.
+
+    If a copy of its flow is open, the copy ends with the flows above it; otherwise the active flow is interrupted.
+    Returns False if the active flow cannot be interrupted, or too many flows are open.
     """
     frames, flow = tuple(replace(frame) for frame in turn.session.frames), kept.frames[0].flow
     copy = next((n for n, frame in enumerate(frames) if frame.flow == flow and (frame.interrupts or not n)), None)

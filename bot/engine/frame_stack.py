@@ -8,7 +8,7 @@ from bot.core.session import Frame
 from bot.engine.contact_values import assign_values, declare_variables
 from bot.engine.turn_context import FlowBroken, TurnContext
 from bot.language.flow.definition import Step
-from bot.language.steps.transition import Cleared
+from bot.language.steps.transition import AGAIN, BACK, Cleared
 from bot.language.types.type_registry import TypeMismatch
 
 MOST_FRAMES = 10
@@ -59,8 +59,19 @@ def switch_flow(turn: TurnContext, target: str, *, alone: bool) -> str:
     return step
 
 
+def note_unanswered(turn: TurnContext, target: str | None, *, digression: bool = False) -> None:
+    """Note a question that is left for this target without an answer: `back` returns to it.
+
+    Leaving and returning does not change how often the question was repeated.
+    """
+    frame = turn.session.frame
+    if frame is not None and target not in (None, AGAIN, BACK) and turn.step.facts.asks:
+        frame.unanswered_question, frame.unanswered_retries = turn.where, frame.retries if digression else 0
+        frame.unanswered_below = ()
+
+
 def take_unanswered(turn: TurnContext) -> str | None:
-    """The question that was left without an answer, to return to it; what was open below it is open again."""
+    """The question that was left without an answer, to return to it. The flows that were open below are open again."""
     frame, session = turn.frame, turn.session
     question, frame.unanswered_question = frame.unanswered_question, None
     below, frame.unanswered_below = frame.unanswered_below, ()
@@ -106,7 +117,7 @@ def pop_frame(turn: TurnContext) -> Frame:
 
 
 def drop_flow(turn: TurnContext) -> None:
-    """Remove the active flow and the flows that ran it: no conversation returns to them. A flow that they interrupted stays."""
+    """Remove the active flow and the flows that ran it. A flow that they interrupted stays."""
     while turn.session.frame is not None and not pop_frame(turn).interrupts:
         continue
 
@@ -123,7 +134,7 @@ def drop_copy(turn: TurnContext, flow: str) -> None:
 
 
 def go_back_to(turn: TurnContext, flow: str) -> bool:
-    """Return to a flow that is open below and interrupted nobody; the flows above it end. Returns False if there is none."""
+    """Return to a flow that is open below and interrupted no flow; the flows above it end. Returns False without it."""
     frames = turn.session.frames
     depth = next((n for n, frame in enumerate(frames) if frame.flow == flow and not (n and frame.interrupts)), None)
     turn.session.frames = frames if depth is None else frames[: depth + 1]
@@ -161,7 +172,7 @@ def _place(turn: TurnContext, target: str) -> tuple[str, str]:
 
 
 def forget(turn: TurnContext, cleared: Iterable[Cleared], target: str) -> None:
-    """Take kept variables back to their first value, before the flow of a target is opened that declares them."""
+    """Give kept variables their first value again, before the flow that declares them is opened."""
     kept = turn.library.flows[_place(turn, target)[0]].kept
     gone = {variable.name for item in cleared for variable in item.among(kept)}
     turn.session.kept_variables = {
