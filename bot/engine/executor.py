@@ -6,13 +6,13 @@
 from bot.core.events import SendEnded
 from bot.core.messages import TextMessage
 from bot.core.turn import StepTaken
-from bot.engine.carrying_out import note_result, send_messages, wait
 from bot.engine.contact_values import assign_values, checkpoint, roll_back
 from bot.engine.entering import enter, open_flow, put_again
 from bot.engine.failures import ask, failure_outcome
 from bot.engine.flow_ends import end_flow, migrate, offer_again, return_to_question
 from bot.engine.frame_stack import note_unanswered, remove_step_tags, switch_flow, take_unanswered
 from bot.engine.migration import StepChange, name_now
+from bot.engine.result_parts import note_result, send_messages, wait
 from bot.engine.starting_flows import reroute
 from bot.engine.step_actions import apply_options, carry_out
 from bot.engine.turn_context import FAILURES, Failure, TurnContext

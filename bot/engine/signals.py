@@ -6,9 +6,9 @@ from typing import Any
 from bot.core.session import Frame, Plan, first_of_conversation
 from bot.core.turn import UNHEARD
 from bot.core.values import Record
-from bot.engine.carrying_out import note_result
 from bot.engine.executor import Executor
 from bot.engine.frame_stack import note_unanswered, remove_step_tags
+from bot.engine.result_parts import note_result
 from bot.engine.scheduled_flows import heard_at
 from bot.engine.turn_context import FlowBroken, TurnContext
 from bot.language.expressions.template_failures import TemplateFailed
