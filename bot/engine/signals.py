@@ -8,8 +8,8 @@ from bot.core.turn import UNHEARD
 from bot.core.values import Record
 from bot.engine.executor import Executor
 from bot.engine.frame_stack import note_unanswered, remove_step_tags
-from bot.engine.result_parts import note_result
 from bot.engine.scheduled_flows import heard_at
+from bot.engine.sending_and_waiting import note_result
 from bot.engine.turn_context import FlowBroken, TurnContext
 from bot.language.expressions.template_failures import TemplateFailed
 from bot.language.steps.step_kind import LeaveStep

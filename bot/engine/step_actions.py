@@ -6,8 +6,8 @@ from typing import Any
 from bot.core.messages import TextMessage
 from bot.core.session import Frame
 from bot.engine.contact_values import add_tag, assign, assign_all, assign_values, remove_tag
-from bot.engine.result_parts import send_messages, wait
 from bot.engine.scheduled_flows import arrange, cancel
+from bot.engine.sending_and_waiting import send_messages, wait
 from bot.engine.turn_context import TurnContext
 from bot.engine.turn_effects import send
 from bot.language.flow.definition import LANGUAGE, Step
