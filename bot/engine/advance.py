@@ -42,7 +42,7 @@ from bot.engine.failures import ask
 from bot.engine.flow_ends import return_to_interrupted
 from bot.engine.flow_results import results_of
 from bot.engine.found_answers import look_ahead, look_by_model, take_found
-from bot.engine.frames import drop_flow, end_all, forget, go_back_to, note_unanswered, remove_step_tags
+from bot.engine.frame_stack import drop_flow, end_all, forget, go_back_to, note_unanswered, remove_step_tags
 from bot.engine.migration import name_now
 from bot.engine.outside_events import (
     ask_for_words,

@@ -6,7 +6,7 @@ from typing import Any
 from bot.core.text import is_blank
 from bot.engine import slots
 from bot.engine.failures import ask, failure_outcome
-from bot.engine.frames import MOST_FRAMES, arrive, push_flow
+from bot.engine.frame_stack import MOST_FRAMES, arrive, push_flow
 from bot.engine.step_actions import visited
 from bot.engine.turn_context import FlowBroken, TurnContext
 from bot.language.flow.definition import Step

@@ -5,7 +5,15 @@ An edit may have changed or removed the step at which that flow waits.
 
 from bot.engine.entering import count_entry, enter, put_again
 from bot.engine.failures import ask
-from bot.engine.frames import arrive, change_flow, end_all, note_former_name, pop_frame, remove_step_tags, switch_flow
+from bot.engine.frame_stack import (
+    arrive,
+    change_flow,
+    end_all,
+    note_former_name,
+    pop_frame,
+    remove_step_tags,
+    switch_flow,
+)
 from bot.engine.migration import StepChange, edited_step, name_now, target_when_gone
 from bot.engine.step_actions import carry_out
 from bot.engine.turn_context import TurnContext

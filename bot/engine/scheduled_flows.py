@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from bot.core.session import CUTS_IN, Frame, Plan, first_of_conversation
-from bot.engine.frames import MOST_FRAMES
+from bot.engine.frame_stack import MOST_FRAMES
 from bot.engine.turn_context import FAILURES, TurnContext
 from bot.language.expressions.templates import Template
 from bot.language.flow.library import Library

@@ -11,7 +11,7 @@ from bot.core.events import MessageReceived, Tapped
 from bot.core.session import HAS_OPTED_OUT, Plan
 from bot.core.turn import SKIPPED, STARTED
 from bot.engine.entering import open_flow
-from bot.engine.frames import MOST_FRAMES, drop_copy, drop_flow, end_all, make_room, remove_step_tags
+from bot.engine.frame_stack import MOST_FRAMES, drop_copy, drop_flow, end_all, make_room, remove_step_tags
 from bot.engine.scheduled_flows import can_start
 from bot.engine.turn_context import FlowBroken, TurnContext
 from bot.language.expressions.template_failures import TemplateFailed

@@ -7,7 +7,7 @@ from bot.core.messages import TextMessage
 from bot.core.session import Frame
 from bot.engine.contact_values import add_tag, assign, assign_all, assign_values, remove_tag
 from bot.engine.scheduled_flows import arrange, cancel
-from bot.engine.step_results import send_messages, wait
+from bot.engine.sending_and_waiting import send_messages, wait
 from bot.engine.turn_context import TurnContext
 from bot.engine.turn_effects import send
 from bot.language.flow.definition import LANGUAGE, Step

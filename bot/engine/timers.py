@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 from bot.core.session import LONGEST_REST, Frame
 from bot.engine.executor import Executor
 from bot.engine.failures import ask, refuse
-from bot.engine.frames import note_unanswered
+from bot.engine.frame_stack import note_unanswered
 from bot.engine.scheduled_flows import at_no_later, count_due, fitting_inputs, is_there, next_plan_at, take_next_due
 from bot.engine.signals import deliver_signal
 from bot.engine.starting_flows import start_plan

@@ -8,7 +8,7 @@ from dataclasses import replace
 from datetime import timedelta
 
 from bot.core.session import Frame, ValidReplies, first_of_conversation
-from bot.engine.frames import MOST_FRAMES, drop_flow, make_room, remove_step_tags
+from bot.engine.frame_stack import MOST_FRAMES, drop_flow, make_room, remove_step_tags
 from bot.engine.migration import edited_step
 from bot.engine.turn_context import TurnContext
 
