@@ -1,7 +1,8 @@
 """The state of one turn: a copy of the session, the trace, the result so far, and the names for templates.
 
-The functions that change it are modules of their own: `bot.engine.frame_stack` for the open flows, `bot.engine.turn_effects`
-for messages, `bot.engine.contact_values` for variables and tags, `bot.engine.valid_replies` for earlier templates.
+The functions that change it are modules of their own: `bot.engine.frame_stack` for the open flows,
+`bot.engine.contact_values` for variables and tags, `bot.engine.turn_effects` for messages, `bot.engine.valid_replies`
+for earlier templates.
 """
 
 from collections.abc import Mapping
