@@ -440,7 +440,7 @@ def take_event(batch: Batch, event: Event) -> None:
             if is_by_id(known.contact):
                 return  # the bot has nothing of the contact, so that nothing of it can be out of date
             forget(batch, known.contact)
-            if known.alias is not None and batch.contact_of_alias(known.alias) != known.contact:
+            if known.alias is not None and batch.sessions.contact_of_alias(known.alias) != known.contact:
                 learn_alias(batch, known.alias, known.contact)
         batch.take(known)
     elif batch.forwarded is None:  # the one with the conversation takes it, in the order of its log
@@ -464,10 +464,10 @@ def with_contact(batch: Batch, event: Event) -> Event | None:
     that the bot writes to.
     """
     if event.contact:
-        known = batch.forwarded is not None or batch.knows(event.contact)
-        contact = None if known else batch.contact_of_alias(event.contact)
+        known = batch.forwarded is not None or batch.sessions.knows(event.contact)
+        contact = None if known else batch.sessions.contact_of_alias(event.contact)
     elif isinstance(event, ConversationOpened | ConversationAssigned | HandoffClosed):
-        contact = None if event.conversation is None else batch.contact_in(event.conversation)
+        contact = None if event.conversation is None else batch.sessions.contact_in(event.conversation)
     else:
         return event
     if contact is None:
@@ -489,5 +489,5 @@ def learn_alias(batch: Batch, alias: str, contact: str) -> None:
 
 
 def _note_alias(batch: Batch, alias: str, contact: str) -> None:
-    if not batch.knows(alias):
+    if not batch.sessions.knows(alias):
         batch.commit.aliases[alias] = contact

@@ -662,7 +662,7 @@ class EngineCycle:
         rows, due = self._inbox.after(self.cursor, most), self._store.due(batch.now, most)
         batch.advance = self.advance  # of events that came after a reload, none is taken by the old one
         batch.expect(due)
-        batch.look_up({row.contact for row in rows if row.contact} | {session.contact for session in due})
+        batch.sessions.prefetch({row.contact for row in rows if row.contact} | {session.contact for session in due})
         taken = list[LogRow]()
         all_due_until = due[-1].wake_at if len(due) == most else batch.now
         for number, (what, take) in enumerate(self._in_order(batch, rows, most, all_due_until), start=1):
