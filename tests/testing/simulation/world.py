@@ -293,8 +293,8 @@ class World:
 
     def _watch_quarantine(self, engine: Engine) -> None:
         """Note which events an engine takes one by one, although they have come since it had started."""
-        cycle, self._begun_at = engine._loop._cycle, None
-        real = cycle.may_crash
+        crashes, self._begun_at = engine._loop._cycle.crashes, None
+        real = crashes.may_crash
 
         def may_crash(taken: Any) -> bool:
             found, event = real(taken), self.delivered.get(getattr(taken, "event_id", ""))
@@ -302,7 +302,7 @@ class World:
                 self.suspected_later.append(event.id)
             return found
 
-        cycle.may_crash = may_crash  # type: ignore[method-assign]
+        crashes.may_crash = may_crash  # type: ignore[method-assign]
 
     def _stop_when_failed(self, engine: Engine) -> None:
         """An engine that has lost its connection begins anew."""
