@@ -274,7 +274,7 @@ class Performers:
         job = self._waiting.ready.popleft()
         job.deadline = now + job.row.effect.within
         self._in_flight.add(job)
-        self._pool.look_at(job.deadline)
+        self._pool.wake_by(job.deadline)
         return job
 
     def _done(self, job: _Job, attempt: CallAttempt) -> None:
@@ -483,9 +483,9 @@ class WorkerPool(Generic[J, R]):
         """Look at the jobs again, because something has changed. With the lock held."""
         self._update(free=0)
 
-    def look_at(self, time: float | None) -> None:
-        """Look at the jobs at this time at the latest. With the lock held."""
-        self._timekeeper.look_at(time)
+    def wake_by(self, time: float | None) -> None:
+        """Wake the pool at this time at the latest, to begin the jobs that can begin. With the lock held."""
+        self._timekeeper.wake_by(time)
 
     def _update(self, free: int) -> float | None:
         """Call a worker for each job that can begin, but for those that ``free`` workers take next. Returns when to look again."""
@@ -493,7 +493,7 @@ class WorkerPool(Generic[J, R]):
             return None
         ready, look_at = self._look(self._clock.elapsed())
         self._call(ready - free)
-        self.look_at(look_at)
+        self.wake_by(look_at)
         return look_at
 
     def _call(self, workers: int) -> None:

@@ -366,7 +366,7 @@ class ContactLimiter:
         known, self._over[contact] = self._over.get(contact, False), True
         return not known
 
-    def look(self, now: float) -> None:
+    def refresh(self, now: float) -> None:
         """Clear the alarm, or lower its count, when contacts have a share again."""
         if self._over and now >= self._look_at:
             self._look_at = now + _LOOK_EVERY

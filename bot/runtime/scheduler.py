@@ -189,7 +189,7 @@ class Scheduler:
         wait = left_to_wait(row.attempts, row.due_at, self._clock.now()) if row.attempts else 0.0
         share_in = self._contact_limiter.free_at(queue.contact, now) - now
         if row.priority == REPLY and share_in > (row.expires_at - row.created_at).total_seconds():
-            queue.over_share = OverShare(self._contact_limiter.a_day, self._contact_limiter.give_up(queue.contact))
+            queue.contact_limit = OverShare(self._contact_limiter.a_day, self._contact_limiter.give_up(queue.contact))
         else:
             wait = max(wait, share_in)
         self._schedule(queue, wait)
@@ -415,7 +415,7 @@ class CircuitBreakers:
             elif version < breaker.version:
                 known[_about(breaker.route)] = breaker.as_json(offset)
 
-    def judge(self, route: Route, probe: bool, outcome: SendAttempt, now: float, contact: str = "") -> None:
+    def record(self, route: Route, probe: bool, outcome: SendAttempt, now: float, contact: str = "") -> None:
         """Learn from a contact's request that has ended: open or close the breaker of its route, and of others that it concerns."""
         breaker, fault = self[route], outcome.fault
         if probe != bool(breaker.reason):

@@ -115,7 +115,7 @@ class OverShare:
 class ContactQueue:
     """A contact's rows of one priority and one route, in order. Only the first one is tried; the rest is about that one.
 
-    ``alone`` is the fault for which the gateway keeps back this contact's row, while it takes those of others. ``lost`` are
+    ``limited_by_itself`` is the fault for which the gateway keeps back this contact's row, while it takes those of others. ``lost`` are
     the idempotency keys of requests that may have been carried out, because their answers were lost.
     Times are those of `bot.core.clock.Clock.elapsed`.
     """
@@ -136,8 +136,8 @@ class ContactQueue:
     probe: bool = False  # whether that one finds out whether the route is open again
     due_at: float = 0.0
     unreported: bool = False  # the last attempt only led to another endpoint or to a template
-    over_share: OverShare | None = None
-    alone: str = ""
+    contact_limit: OverShare | None = None
+    limited_by_itself: str = ""
     kept_back: tuple[str, int] = "", 0  # the first row's last fault, and how often its route had been closed then
 
     @property
@@ -153,8 +153,8 @@ class ContactQueue:
         self.lost = {self.rows[0].key} if self.unclear or self.rows[0].repeated else set()
         self.ended = False
         self.unreported = False
-        self.over_share = None
-        self.alone = ""
+        self.contact_limit = None
+        self.limited_by_itself = ""
         self.kept_back = "", 0
 
 
@@ -333,8 +333,8 @@ class Sender:
         if now > row.created_at + OLDEST:
             text = f"it is older than {OLDEST.days} days"
             return SendAttempt("unknown", text, key_helps=True) if queue.unclear else SendAttempt("failed", text)
-        if queue.over_share is not None:
-            return queue.over_share.attempt()
+        if queue.contact_limit is not None:
+            return queue.contact_limit.attempt()
         if isinstance(row.effect, ListContacts):
             return row.effect
         if isinstance(row.effect, PutContact):
@@ -416,7 +416,7 @@ class Sender:
             case TemplateRequired() if not isinstance(content, TemplateMessage):
                 self._shut(queue, self._window(queue.contact))
                 return _attempt("again", error)
-            case NotTheGateway() | EndpointUnavailable() if queue.alone != ADDRESS:
+            case NotTheGateway() | EndpointUnavailable() if queue.limited_by_itself != ADDRESS:
                 queue.tried_since = None
                 return replace(refused("held", error, self._clock.now()), wait=self._backoff(queue))
             case GatewayUnauthorized() | ChannelNotFound():
@@ -424,7 +424,7 @@ class Sender:
                     queue.attempts -= 1  # it is nobody's request, and counts against no limit
                 queue.tried_since = None
                 return replace(refused("held", error, self._clock.now()), wait=0.0)
-            case GatewayRateLimited() if queue.alone != LIMITS:
+            case GatewayRateLimited() if queue.limited_by_itself != LIMITS:
                 queue.tried_since = None  # waiting for the limits uses up no message's time
                 return replace(refused("retry", error, self._clock.now()), wait=self._backoff(queue, error))
             case OutcomeUnknown() if isinstance(content, PutContact | ListContacts):

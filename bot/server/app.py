@@ -259,7 +259,7 @@ class Engine:
         """
         if request.get("do") == "judge":
             declared = self._program.library.bot.signals.get(str(request.get("signal")))
-            return {**self.judge(request), **({} if declared is None else {"fields": [*declared]})}
+            return {**self.validate(request), **({} if declared is None else {"fields": [*declared]})}
         if request.get("do") == "gateway":
             return self._commands.run(request)
         if request.get("do") == "flows":
@@ -283,7 +283,7 @@ class Engine:
         ages = {queue: max(0.0, (now - since[queue]).total_seconds()) if queue in since else 0.0 for queue in queues}
         return self._metrics.text(rows, ages, self._delivery.status().left, self.alarms.current())
 
-    def judge(self, asked: Mapping[str, Any]) -> dict[str, str]:
+    def validate(self, asked: Mapping[str, Any]) -> dict[str, str]:
         """What is wrong with a start or a signal (see `bot.engine.scheduled_flows`), or for a contact."""
         data, library = dict(asked.get("data", {})), self._program.library
         if "signal" in asked:

@@ -344,7 +344,7 @@ def test_an_engine_of_a_shard_knows_of_the_whole_store_what_all_contacts_share(
             program, second, MovableClock(noon), gateway_url="https://gateway.invalid", gateway_key="k", models=models
         )
         try:
-            assert "contact" in engine.judge({"flow": "main", "contact": of_first})
+            assert "contact" in engine.validate({"flow": "main", "contact": of_first})
             assert engine._model_calls is not None
             assert engine._model_calls._used(None, noon - timedelta(hours=1)) == 1000
         finally:

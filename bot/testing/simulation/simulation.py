@@ -254,7 +254,7 @@ class Simulation:
         return self._ask({"do": "signal", "contact": self.contact, "name": name, "data": dict(data)}, signal=name)
 
     def _ask(self, request: dict[str, Any], **judged: str) -> str:
-        if refusals := self._running.engine.judge(request | judged):
+        if refusals := self._running.engine.validate(request | judged):
             return "; ".join(refusals.values())
         self.answer = self._running.engine.operate(request)
         self.settle()
