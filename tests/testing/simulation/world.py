@@ -24,7 +24,7 @@ from bot.core import values
 from bot.core.effects import HttpRequest, Publish, PutContact, Send
 from bot.core.errors import BotError
 from bot.core.signal_addresses import ADDRESS, EXAMPLE
-from bot.server.app import Engine
+from bot.server.app import Engine, GatewayAccount
 from bot.server.local_socket import NotRunning
 from bot.server.web.web_service import WebService
 from bot.services.gateway import webhook_events
@@ -268,11 +268,13 @@ class World:
             bots.programs()[self._version],
             self.store,
             BotClock(),  # type: ignore[arg-type]
-            gateway_url=GATEWAY,
-            gateway_key=self.gateway.api_key,
-            per_minute=world["per_minute"],
-            per_day=world["per_day"],
-            repeat_unknown=world["repeat_unknown"],
+            GatewayAccount(
+                GATEWAY,
+                self.gateway.api_key,
+                per_minute=world["per_minute"],
+                per_day=world["per_day"],
+                repeat_unknown=world["repeat_unknown"],
+            ),
             models=ModelService(MODELS, self.models.key, ("acme/swift", "acme/wise"), "authorization"),
             requester=self._request,
             secrets={"CRM_SECRET": EVENTS_SECRET},
