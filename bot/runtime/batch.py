@@ -177,7 +177,7 @@ class Batch:
         return turn
 
     def forward(self, event: Event, *shards: int) -> None:
-        """Have other shards take an event, with this commit. What was forwarded goes no further: two shards may disagree."""
+        """Forward an event to other shards, with this commit. A forwarded event goes no further: two shards may disagree."""
         if self.forwarded is None:
             self._forward(Forwarded(event), *shards)
         else:

@@ -1,4 +1,4 @@
-"""What the engine does when the machine's clock was set: waits keep their length, and a line in the log says so."""
+"""The engine's answer to a machine whose clock was set: waits keep their length, and a line in the log says so."""
 
 import logging
 from datetime import datetime, timedelta

@@ -36,7 +36,7 @@ class CrashWatch:
             self._alarms.report(QUARANTINE, *_CAREFUL)
 
     def _bounds(self, cursor: int, now: datetime, most: int) -> Bounds:
-        """What the run before may have been taking: one commit of it at most, and what ends of what it had begun."""
+        """The bounds of what the run before may have been taking: one commit at most, and results of what it had begun."""
         rows, due, ids = self._inbox.after(cursor, most), self._store.due(now, most), self._store.last_ids()
         upto = max(row.received_at for row in rows) if len(rows) == most else now
         if len(due) == most:

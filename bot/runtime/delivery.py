@@ -154,7 +154,7 @@ class Delivery:
             self._timekeeper.end()
 
     def stop(self, timeout: float) -> None:
-        """Send nothing more, and wait for what is in flight. What has not come back by then is not reported."""
+        """Send nothing more, and wait for requests in flight. Results that come later are not reported."""
         self.end()
         self._timekeeper.join()
         with self._lock:
@@ -169,7 +169,7 @@ class Delivery:
             self._permits.close()
 
     def offer(self, rows: Sequence[OutboxRow]) -> None:
-        """Take rows, in the order of their ids."""
+        """Add rows, in the order of their ids, and send what can go."""
         with self._lock:
             self._scheduler.add(rows)
         self._send_all()
@@ -197,7 +197,7 @@ class Delivery:
         self._send_all()
 
     def withdraw(self, contact: str) -> None:
-        """Forget what is to be sent to a contact: its rows are gone. What is in flight is not tried again."""
+        """Forget the messages to a contact whose rows are gone. A message in flight is not tried again."""
         with self._lock:
             self._scheduler.remove_contact(contact)
 
@@ -272,7 +272,7 @@ class Delivery:
         return change
 
     def _take_all(self) -> tuple[list[ContactQueue], float | None]:
-        """The queues whose first message can go now. Where that is nothing, when more can go; and the next who looks is another thread."""
+        """Take the queues whose first message can go now. If there are none, return when more can go, and let other threads send."""
         with self._lock:
             now = self._clock.elapsed()
             self._contact_limiter.refresh(now)

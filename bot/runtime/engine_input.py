@@ -1,4 +1,4 @@
-"""What goes out of the engine and comes back: rows in flight, their results, and the events that these become."""
+"""The rows that the engine has handed on, their results, and the events that the results become."""
 
 import logging
 import re
@@ -30,7 +30,7 @@ from bot.runtime.broadcasting import handle_campaign_failure, handle_campaign_re
 from bot.runtime.contact_list import forget, handle_page
 from bot.runtime.metrics import EngineMetrics
 from bot.runtime.operator_requests import Request
-from bot.runtime.performers import NO_RECEIVER, CallResult, Peer, name_of, peer_of
+from bot.runtime.performers import NO_RECEIVER, CallResult, Peer, call_name, peer_of
 from bot.runtime.sending import REFUSED, SendResult
 from bot.store.rows import CAMPAIGN, REPLY, SYNC, CallRow, EventRow, MessageStatus, OutboxRow, SentRow
 
@@ -71,7 +71,7 @@ class Consumer(Protocol[R_contra]):
 
 
 class SendConsumer(Consumer[OutboxRow], Protocol):
-    """What a cycle asks of delivery."""
+    """The part of delivery that a cycle uses."""
 
     def room(self) -> int:
         """How many more rows it can take."""
@@ -212,7 +212,7 @@ class CallWindow(InFlightWindow[CallRow]):
 
 @mutable
 class EngineInput:
-    """What was reported or asked, and waits for the next cycle. It is dropped only once it has been committed.
+    """The results and requests that wait for the next cycle. They are dropped only once they have been committed.
 
     A row among the requests is one that is to be claimed.
     """
@@ -305,7 +305,7 @@ def handle_call_result(batch: Batch, result: CallResult) -> None:
         return
     if result.outcome == "retry":
         batch.commit.call_again(row, result.attempts, result.due_at or batch.now, result.detail)
-        tried = json_text({"call": name_of(row), "try": result.attempts})
+        tried = json_text({"call": call_name(row), "try": result.attempts})
         id = f"retry:{row.ref}:{result.attempts}"
         batch.commit.add_note(row.contact or None, id, tried, "retry", result.detail)
         return

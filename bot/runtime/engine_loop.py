@@ -93,10 +93,10 @@ class EngineSilent(EngineStopped, OutcomeLost):
 class EngineLoop:
     """Runs cycles on a thread of its own, and sleeps while there is nothing to take.
 
-    ``gathering`` is how many seconds the loop waits under load, so that one commit takes more events; with 0 there is one contact,
-    and none rests for others. By ``wakes`` another
-    process says that the log has grown, as `wake` does. While the store cannot be used there is an alarm among ``alarms``,
-    ``store-unavailable``. ``failure`` is what ended the loop, where it was not `stop`. The rest is for `EngineCycle`.
+    ``gathering`` is how many seconds the loop waits under load, so that one commit takes more events; 0 if there is only one
+    contact, which then never rests for others. With ``wakes`` another process reports that the log has grown, as `wake` does.
+    While the store cannot be used, ``alarms`` has the alarm ``store-unavailable``. ``failure`` is the error that ended the loop,
+    None if `stop` did. The other arguments are for `EngineCycle`.
     """
 
     def __init__(
@@ -143,7 +143,7 @@ class EngineLoop:
         self._thread.start()
 
     def use(self, advance: Advance, dead_letter_hooks: Collection[str] = ()) -> None:
-        """Take the next event with this engine, and have these hooks hear of dead letters."""
+        """Use this engine from the next event on, and report dead letters to these hooks."""
         self._cycle.advance, self._cycle.dead_letter_hooks = advance, dead_letter_hooks
 
     def stop(self, timeout: float) -> bool:
@@ -170,8 +170,8 @@ class EngineLoop:
     def sent(self, result: SendResult) -> None:
         """Report the result of a message. From any thread.
 
-        One that nobody waits for is committed with whatever comes next, or after `_POLL`: at low load an event costs
-        one commit then and not two. A crash before it repeats the request with the same key.
+        A result that nobody waits for is committed with whatever comes next, or after `_POLL`: so at low load an event
+        costs one commit and not two. A crash before it repeats the request with the same key.
         """
         with self._changed:
             self._incoming.sent.append(result)
@@ -389,9 +389,10 @@ class EngineCycle:
     """Takes events, commits what they decide, and hands that on. One thread calls it; `idle` is for any.
 
     ``advance`` is the engine bound to the current library. ``read`` makes an event of an acknowledged body and the time it
-    came, or None where it concerns no conversation. ``metrics`` counts what is committed, ``alarms`` lists broadcasts that
-    are paused. A contact whose messages take more than its ``share`` rests. The hooks that ``dead_letter_hooks`` names hear of dead letters. A method that raises
-    `bot.store.files.StoreUnavailable` has changed nothing, and can be called again with the same.
+    came, or None if it concerns no conversation. ``metrics`` counts what is committed, ``alarms`` lists broadcasts that
+    are paused. A contact whose messages take more than its ``share`` rests. Dead letters are reported to the hooks that
+    ``dead_letter_hooks`` names. A method that raises `bot.store.files.StoreUnavailable` has changed nothing, and can be called
+    again with the same arguments.
     """
 
     def __init__(

@@ -172,7 +172,7 @@ class RateLimiter:
         return self._in_flight
 
     def common(self, offset: float) -> dict[str, Any]:
-        """What other engines need to know beside the windows. Its times are later by ``offset``."""
+        """The state that other engines need beside the windows. Its times are later by ``offset``."""
         said, since = self._said, self._none_since
         return {
             "given": self._given,

@@ -47,7 +47,7 @@ LONGEST_RETRY_AFTER = 900.0
 """The most seconds that a ``Retry-After`` is kept, as long as a reply is tried: a longer one may be a mistake."""
 
 ADDRESS, ACCOUNT, LIMITS, CHANNEL = "address", "account", "limits", "channel"
-"""What a refusal can be about beyond its message: the address (or what the account may do there), the key, the limits, the channel."""
+"""The causes of a refusal that concern more than one message: address (or what the account may do there), key, limits, channel."""
 
 _FAULTS: dict[type[GatewayError], str] = {
     NotTheGateway: ADDRESS,
@@ -70,14 +70,14 @@ class OtherRoute(Enum):
 
 
 Route = str | OtherRoute
-"""What a request goes through: a channel, by its id (empty: the account's own one), or one of `OtherRoute`."""
+"""The route of a request: a channel, by its id (empty: the account's own one), or one of `OtherRoute`."""
 
 QueueName = tuple[str, int, Route]
 """A contact, a priority and a route."""
 
 
-def name_of(route: Route) -> str:
-    """What a route is called, in a sentence."""
+def route_name(route: Route) -> str:
+    """The name of a route within a sentence."""
     if isinstance(route, OtherRoute):
         return route.value
     return f"the channel {route}" if route else "the account's own channel"
@@ -102,7 +102,7 @@ class OverShare:
     first: bool
 
     def attempt(self) -> "SendAttempt":
-        """What becomes of the message."""
+        """The attempt that ends the message: failed for the contact's first one, ``over_share`` for the others."""
         words = f"CONTACT_LIMIT: the contact's {self.a_day} requests of 24 hours (BOT_GATEWAY_PER_CONTACT) are used up"
         if self.first:
             return SendAttempt(
@@ -198,7 +198,7 @@ class SendAttempt:
 
 @immutable
 class SendResult:
-    """What became of a message, or of an attempt, as delivery reports it.
+    """The result of a message, or of an attempt, as delivery reports it.
 
     ``state``: ``sent``; ``replaced`` (the window was closed, its template went); ``covered`` (the window was closed,
     and a template went since the contact's newest message; or something newer about the contact follows);
@@ -226,7 +226,7 @@ class SendResult:
 
     @classmethod
     def of(cls, queue: ContactQueue, attempt: SendAttempt, at: datetime) -> Self:
-        """What became of a queue's first message by an attempt."""
+        """The result of an attempt for a queue's first message."""
         return cls(
             queue.rows[0],
             attempt.state,
@@ -245,7 +245,7 @@ class SendResult:
 
 
 Content = Message | PutContact | ListContacts
-"""What goes in one request."""
+"""The content of one request."""
 
 
 Ended = Callable[[ContactQueue, SendAttempt], None]
@@ -406,9 +406,9 @@ class Sender:
     # After a request that failed
 
     def _failed(self, queue: ContactQueue, content: Content, error: GatewayError) -> SendAttempt:
-        """What becomes of the queue's first message, whose request failed: the first case that fits.
+        """Decide about the queue's first message, whose request failed: the first case that fits.
 
-        What an answer means is `bot.services.gateway.gateway_answers.FailedAnswer.meaning`.
+        `bot.services.gateway.gateway_answers.FailedAnswer.meaning` tells what an answer means.
         """
         match error:
             case EndpointRefused():
@@ -486,7 +486,7 @@ def _replaced(queue: ContactQueue) -> bool:
 
 
 def _blocked(queue: ContactQueue) -> SendAttempt:
-    """What becomes of a message behind a closed window for which no template goes."""
+    """The attempt that ends a message whose window is closed, and for which no template is sent."""
     if _replaced(queue):
         return SendAttempt("covered", f"{WINDOW_CLOSED}, and a template went since")
     return SendAttempt("failed", f"{WINDOW_CLOSED}, and no window_closed template is declared", code=SHUT)
