@@ -430,7 +430,7 @@ def _give_up(batch: Batch, sent: SentRow, status: MessageStatus) -> None:
 # -- whose event it is --------------------------------------------------------------------------------
 
 
-def take_event(batch: Batch, event: Event) -> None:
+def on_event(batch: Batch, event: Event) -> None:
     """Take an event of the log. It may be of another contact than it says, and in another shard."""
     known = with_contact(batch, event)
     if isinstance(known, StatusReported):
@@ -447,11 +447,11 @@ def take_event(batch: Batch, event: Event) -> None:
         batch.forward(event, *batch.store.other_shards)
 
 
-def take_forwarded(batch: Batch, forwarded: Forwarded | AliasLearned) -> None:
+def on_forwarded(batch: Batch, forwarded: Forwarded | AliasLearned) -> None:
     """Take from the log what another shard has forwarded."""
     if isinstance(forwarded, Forwarded):
         batch.forwarded = forwarded
-        take_event(batch, forwarded.event)
+        on_event(batch, forwarded.event)
         batch.forwarded = None
     elif not batch.store.is_being_erased(forwarded.contact):
         _note_alias(batch, forwarded.alias, forwarded.contact)

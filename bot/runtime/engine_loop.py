@@ -41,8 +41,8 @@ from bot.runtime.engine_input import (
     handle_event_result,
     handle_late_result,
     handle_send_result,
-    take_event,
-    take_forwarded,
+    on_event,
+    on_forwarded,
 )
 from bot.runtime.housekeeping import Housekeeping
 from bot.runtime.metrics import EngineMetrics
@@ -624,9 +624,9 @@ class EngineCycle:
         if isinstance(event, str):
             batch.commit.add_dead_letter("event", row.contact, event, row.body)
         elif isinstance(event, Forwarded | AliasLearned):
-            take_forwarded(batch, event)
+            on_forwarded(batch, event)
         elif event is not None:
-            take_event(batch, event)
+            on_event(batch, event)
 
     def _erase(self, contact: str, by: str = OPERATOR) -> None:
         """Erase a contact. In a commit of its own: what this cycle writes comes after it."""
