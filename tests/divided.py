@@ -10,7 +10,7 @@ import pytest
 from bot.core.clock import SystemClock
 from bot.loading.folder import read_folder
 from bot.loading.program import load_program
-from bot.server.app import Engine
+from bot.server.app import Engine, GatewayAccount
 from bot.server.local_socket import LocalServer
 from bot.store.database import PostgresAddress, shard_number, shards_of
 from bot.store.store_setup import prepare
@@ -45,7 +45,7 @@ class Divided:
         with ExitStack() as running, Emulator(SystemClock(), threads=2, per_minute=6000) as gateway:
             program = load_program(read_folder(self.folder))
             for shard in (shards_of(self.store)[number] for number in shards):
-                engine = Engine(program, shard, SystemClock(), gateway_url=gateway.url, gateway_key=gateway.api_key)
+                engine = Engine(program, shard, SystemClock(), GatewayAccount(gateway.url, gateway.api_key))
                 engine.start()
                 running.callback(engine.stop)
                 server = LocalServer(shard, engine.operate)

@@ -222,7 +222,7 @@ def to_microseconds(deadline: float) -> float:
 
 
 class Timekeeper:
-    """A thread that calls ``look`` when its time comes. ``look`` returns when that is next; None: only when `look_at`
+    """A thread that calls ``look`` when its time comes. ``look`` returns when that is next; None: only when `wake_by`
     says so.
 
     It is started when the first time is named. ``lock`` is its owner's, and free while ``look`` is called. Times are
@@ -237,8 +237,8 @@ class Timekeeper:
         self._ended = False
         self._thread = threading.Thread(target=guard(self._run), name=f"{name}-time", daemon=True)
 
-    def look_at(self, time: float | None) -> None:
-        """Look at this time at the latest. With the lock held."""
+    def wake_by(self, time: float | None) -> None:
+        """Wake the thread at this time at the latest. With the lock held."""
         if time is not None and (self._due is None or time < self._due):
             self._due = time
             self._changed.notify_all()

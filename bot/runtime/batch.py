@@ -2,7 +2,6 @@
 
 import hashlib
 import logging
-from collections import deque
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -34,16 +33,15 @@ from bot.core.events import (
 )
 from bot.core.session import (
     LONGEST_REST,
-    OPTED_OUT,
     SENDING_WINDOW,
     Session,
-    UnreadableSession,
     effect_ref,
-    read_session,
 )
 from bot.core.turn import Turn
 from bot.core.values import UnstorableValue, json_text, storable
 from bot.engine.advance import is_kept, merged
+from bot.runtime.batch_sessions import BatchSessions
+from bot.runtime.caused_events import MOST_CAUSED, MOST_HOPS, CausedEvents
 from bot.store.commit import Commit
 from bot.store.crash_quarantine import EngineRun
 from bot.store.engine_store import EngineStore
@@ -53,8 +51,6 @@ from bot.store.trace_rows import FAILED
 TRIED_FOR = {REPLY: REPLY_TRIED_FOR, SYNC: timedelta(days=1), CAMPAIGN: timedelta(days=1)}
 """How long the bot tries to send a row, by its priority (decisions: "Sending")."""
 
-MOST_HOPS, MOST_CAUSED = 10, 1000
-"""How far starts and signals lead from contact to contact, and how many of them follow one event."""
 _TOO_FAR = f"more than {MOST_HOPS} starts and signals led here, each from the last, or more than {MOST_CAUSED} followed one event"
 _ASTRAY = "another shard has forwarded it, and its contact is not in this one: nobody takes it"
 
@@ -91,8 +87,9 @@ class EngineShare:
         ] = {}  # seconds more than the share, as of a moment; of slow contacts only
 
     def rest_after(self, contact: str, seconds: float) -> timedelta | None:
-        """How long the contact rests after a message whose turn has taken so many seconds of the processor, so that a busy machine counts
-        for nothing; None if the next one may follow at once.
+        """How long the contact rests after a turn that took these seconds of the processor; None if it need not rest.
+
+        They are not seconds of the clock, so that other programs of the machine do not count.
         """
         if seconds < _SLOW_TURN:
             return None
@@ -102,6 +99,18 @@ class EngineShare:
         used = self._used[contact] = _left_of(self._used.get(contact, (0.0, now)), now) + seconds, now
         over = used[0] - _ALLOWANCE
         return None if over <= 0 else min(timedelta(seconds=over / _SHARE), LONGEST_REST)
+
+    def with_rest(self, turn: Turn, seconds: float, now: datetime) -> Turn:
+        """The turn; if its contact has used too much of the engine, one whose session rests from now on (see `rest_after`)."""
+        rest = self.rest_after(turn.session.contact, seconds)
+        if rest is None:
+            return turn
+        log.warning(
+            "one contact's messages take long: the next ones wait for %.1f s, see `bot trace`", rest.total_seconds()
+        )
+        turn.session.rests_until = until = now + rest
+        turn.trace.problem(f"messages of this contact take long: the next ones wait for {rest.total_seconds():.1f} s")
+        return replace(turn, wake_at=until)
 
 
 _SLOW_TURN = 0.005  # seconds; most turns take a tenth of that, and are not counted
@@ -118,6 +127,7 @@ def _left_of(known: tuple[float, float], now: float) -> float:
 class Batch:
     """Takes events one after another, each on the session that the one before has left. ``now`` is aware, in UTC.
 
+    ``sessions`` has them as its turns have left them; `session` is its `BatchSessions.get`.
     ``forwarded`` is what another shard has forwarded, while its event is taken. ``marks``: what is taken may have crashed the
     engine, so that each event is marked before its turn (`bot.store.crash_quarantine`). ``to_read`` are the events after whose
     turns the gateway's list is to describe their contacts. Without a ``share`` no contact rests.
@@ -137,12 +147,10 @@ class Batch:
         self._run = run
         self._share = share
         self._set_back = store.set_back
-        self._sessions: dict[str, Session] = {}
-        self._states: dict[str, str | None] = {}  # what was read beforehand
-        self._aliases: dict[str, str | None] = {}
-        self._happens: deque[tuple[Event, int]] = deque()  # to other contacts, and how many events led there
+        self.sessions = BatchSessions(store, self.commit)
+        self.session = self.sessions.get
+        self._caused = CausedEvents(store.shard_elsewhere)
         self._due: list[tuple[datetime, str]] = []  # a heap of wake-ups that have come; some have changed since
-        self._hops = self._caused = 0
         self._send_ids = store.new_ids("messages")
         self._call_ids = store.new_ids("calls")
 
@@ -158,18 +166,12 @@ class Batch:
         if shard is not None:
             self.forward(event, shard)
             return None
-        if self.forwarded is not None:
-            self._hops, self._caused = self.forwarded.hops, self.forwarded.caused
-            if self._hops > MOST_HOPS or self._caused > MOST_CAUSED:
-                self._hops = self._caused = 0
-                self._fail(event, TurnRefused(_TOO_FAR))
-                return None
+        if self.forwarded is not None and not self._caused.begin(self.forwarded):
+            self._fail(event, TurnRefused(_TOO_FAR))
+            return None
         turn = self._take(event, fired)
-        while self._happens:
-            caused, hops = self._happens.popleft()
-            self._hops = hops
+        while (caused := self._caused.pop()) is not None:
             self._take(caused)
-        self._hops = self._caused = 0
         return turn
 
     def _take(self, event: Event, fired: datetime | None = None) -> Turn | None:
@@ -185,7 +187,7 @@ class Batch:
         return turn
 
     def forward(self, event: Event, *shards: int) -> None:
-        """Have other shards take an event, with this commit. What was forwarded goes no further: two shards may disagree."""
+        """Forward an event to other shards, with this commit. A forwarded event goes no further: two shards may disagree."""
         if self.forwarded is None:
             self._forward(Forwarded(event), *shards)
         else:
@@ -205,12 +207,12 @@ class Batch:
         return self.advance(self.session(event.contact), event).failure
 
     def expect(self, due: Iterable[DueRow]) -> None:
-        """These sessions are due, as the store has them."""
+        """Queue the sessions that are due in the store, for `next_due`."""
         for session in due:
             heappush(self._due, (session.wake_at, session.contact))
 
     def next_due(self, upto: datetime) -> DueRow | None:
-        """The session that has been due for longest, as this batch has left them all; None if none is up to a time."""
+        """Pop the session that has been due for longest, as this batch has left them all; None if no session is due by then."""
         while self._due and self._due[0][0] <= upto:
             wake_at, contact = heappop(self._due)
             if self.commit.wakes_at(contact, wake_at):
@@ -225,33 +227,9 @@ class Batch:
             id = f"{id}:{self._set_back}"
         self.take(TimeReached(id, due.contact, at), fired=due.wake_at)
 
-    def look_up(self, contacts: Collection[str]) -> None:
-        """Read what will be asked for, in one go: each query waits for the interpreter, which the senders keep busy."""
-        unknown = [contact for contact in contacts if self.store.recent_session(contact) is None]
-        if unknown:
-            self._states = self.store.states(unknown)
-            strangers = [contact for contact, state in self._states.items() if state is None]
-            self._aliases = self.store.contacts_of_aliases(strangers)
-
     def status(self, message: str) -> MessageStatus | None:
         """How far the message has got that the gateway calls so, as this batch has left it."""
         return self.commit.statuses.get(message) or self.store.status(message)
-
-    def knows(self, contact: str) -> bool:
-        """True if there has been any event or message of this contact."""
-        session = self.session(contact)
-        return session.visit > 0 or session != Session(contact)
-
-    def contact_in(self, conversation: str) -> str | None:
-        """The contact of one of the gateway's conversations, as this batch has left the sessions."""
-        here = (session.contact for session in self._sessions.values() if session.conversation == conversation)
-        return next(here, None) or self.store.contact_in(conversation)
-
-    def contact_of_alias(self, alias: str) -> str | None:
-        """The contact who writes from this number, if it is not the number that the bot writes to."""
-        if alias not in self._aliases:
-            self._aliases |= self.store.contacts_of_aliases((alias,))
-        return self.commit.aliases.get(alias) or self._aliases[alias]
 
     def send_row(self, ref: str, effect: ToSend, session: Session, priority: int = REPLY) -> OutboxRow:
         """The row of a message to the session's contact, or of a change of the contact for the gateway."""
@@ -292,27 +270,6 @@ class Batch:
             return NewEvent(ref, effect_key(self.store.store_id, ref), session.contact, effect)
         key = effect_key(self.store.store_id, ref)
         return CallRow(next(self._call_ids), ref, key, session.contact, effect, attempts=0, due_at=self.now)
-
-    def session(self, contact: str) -> Session:
-        """The contact's session as this batch has left it; a new one where there is none."""
-        session = self._sessions.get(contact)
-        if session is None:
-            session = self._sessions[contact] = self._load(contact)
-        return session
-
-    def _load(self, contact: str) -> Session:
-        recent = self.store.recent_session(contact)
-        if recent is not None:
-            return recent
-        try:
-            if contact not in self._states:
-                return self.store.session(contact) or Session(contact)
-            state = self._states[contact]
-            return Session(contact) if state is None else read_session(state)
-        except UnreadableSession as error:  # better a conversation that starts anew than one that is stuck
-            log.error("a session cannot be read and starts anew: see `bot queue`")
-            self.commit.add_dead_letter("turn", contact, str(error), error.state)
-            return Session(contact, tags=(OPTED_OUT,) if self.store.opted_out(contact) else ())
 
     def _park(self, event: MessageReceived | Tapped) -> None:
         try:
@@ -386,21 +343,21 @@ class Batch:
             self._fail(event, error)
             return None
         if self._share is not None and isinstance(event, MessageReceived | Tapped):
-            turn = self._rested(turn, self._share.rest_after(event.contact, thread_time() - computed))
+            turn = self._share.with_rest(turn, thread_time() - computed, self.now)
         self.store.draw_ids(len(turn.effects))  # outside of what counts as the turn's failure: a query may fail
         try:
             causes = self._add(session, event, turn, micros)
         except Exception as error:
             self._fail(event, error)
             return None
-        self._sessions[event.contact] = turn.session
+        self.sessions.set(event.contact, turn.session)
         if turn.session.opted_out and not session.opted_out:
             self.commit.opted_out.add(event.contact)
         if turn.failure is not None:
             self.commit.add_dead_letter("turn", event.contact, turn.failure, json_text(event))
         self._wakes(event.contact, turn.wake_at)
         if causes:
-            self._let_happen(turn, event)
+            self._cause(turn, event)
         return turn
 
     def _made(self, session: Session, event: Event, fired: datetime | None) -> Turn:
@@ -429,38 +386,14 @@ class Batch:
         if at is not None and at <= self.now:
             heappush(self._due, (at, contact))
 
-    def _rested(self, turn: Turn, rest: timedelta | None) -> Turn:
-        """The turn of a contact that rests from now on."""
-        if rest is None:
-            return turn
-        log.warning(
-            "one contact's messages take long: the next ones wait for %.1f s, see `bot trace`", rest.total_seconds()
-        )
-        turn.session.rests_until = until = self.now + rest
-        turn.trace.problem(f"messages of this contact take long: the next ones wait for {rest.total_seconds():.1f} s")
-        return replace(turn, wake_at=until)
-
-    def _let_happen(self, turn: Turn, event: Event) -> None:
-        """What a turn causes at other contacts comes after it, in the same commit; not without end."""
-        away: list[tuple[Event, int, int]] = []  # with the shard, and how many were caused with it
-        hops = self._hops + 1
-        for effect in turn.effects:
-            if isinstance(effect, ReadContact):
-                self.to_read.append(event)
-            elif isinstance(effect, EmitEvent):
-                self._caused += 1
-                shard = self.store.shard_elsewhere(effect.event.contact)
-                if shard is not None:
-                    away.append((effect.event, shard, self._caused))
-                elif hops <= MOST_HOPS and self._caused <= MOST_CAUSED:
-                    self._happens.append((effect.event, hops))
-                else:
-                    self._fail(effect.event, TurnRefused(_TOO_FAR))
-        if away:  # what may still follow is divided: no shard knows what follows in the others
-            share = max(0, MOST_CAUSED - self._caused) // (len(away) + bool(self._happens))
-            self._caused += share * len(away)
-            for caused_event, shard, caused in away:
-                self._forward(Forwarded(caused_event, hops, max(caused, MOST_CAUSED - share)), shard)
+    def _cause(self, turn: Turn, event: Event) -> None:
+        """Take what a turn causes at other contacts, after it and in the same commit, within the limits."""
+        self.to_read += [event for effect in turn.effects if isinstance(effect, ReadContact)]
+        too_far, away = self._caused.add(turn)
+        for refused in too_far:
+            self._fail(refused, TurnRefused(_TOO_FAR))
+        for forwarded, shard in away:
+            self._forward(forwarded, shard)
 
     def _fail(self, event: Event, error: Exception) -> None:
         log.error("a turn failed, %s: see `bot queue`", place_of(error))
@@ -470,7 +403,8 @@ class Batch:
         self.commit.add_note(event.contact, event.id, body, FAILED, reason)
         session = self.session(event.contact)
         if _nothing_else_comes(session, event):
-            self._sessions[event.contact] = rest = _without_what_failed(session)
+            rest = _without_what_failed(session)
+            self.sessions.set(event.contact, rest)
             wake_at = max(min(plan.at for plan in rest.plans), event.at) if rest.plans else None
             self.commit.set_session(rest, wake_at)
             self._wakes(event.contact, wake_at)

@@ -13,6 +13,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from bot.core.alarms import Alarms
 from bot.core.effects import Send
 from bot.core.engine_requests import AddRecipients, BeginCorrection
 from bot.core.events import STARTS, StartRequested
@@ -42,6 +43,7 @@ from bot.store.broadcast_rows import (
     Recipient,
     RepeatedSend,
 )
+from bot.store.engine_store import EngineStore
 from bot.store.engine_tables import DeadSend
 from bot.store.rows import CAMPAIGN, SentRow
 from bot.store.trace_rows import OPERATOR
@@ -248,6 +250,25 @@ def _begins_no_later(broadcast: Broadcast, rows: Iterable["_RecipientRow"]) -> B
     times = [at for at in (broadcast.begins_at, *(due_at for _, _, due_at in rows)) if at is not None]
     begins_at = min(times, default=None)
     return broadcast if begins_at == broadcast.begins_at else replace(broadcast, begins_at=begins_at)
+
+
+def continue_broadcasts(batch: Batch, take_back: TakeBack) -> None:
+    """Take all broadcasts a step further.
+
+    Messages of paused ones and of contacts who opt out are taken back; then what is due begins, room in the outbox is filled,
+    and what is done is finished.
+    """
+    if batch.commit.moved:
+        take_back_paused(batch, take_back)
+    if batch.commit.opted_out:
+        cancel(batch, take_back)
+    starts = batch.store.next_broadcast()
+    if starts is not None and starts <= batch.now:
+        begin_due(batch)
+    if batch.commit.broadcasts or batch.store.broadcasts_wait():
+        fill_outbox(batch, take_back)
+    if batch.store.done_broadcasts():
+        finish_done(batch)
 
 
 def begin_due(batch: Batch) -> None:
@@ -476,6 +497,24 @@ def take_back_paused(batch: Batch, take_back: TakeBack) -> None:
         if batch.commit.broadcasts[name].state == PAUSED:
             asked = json_text({"do": "pause", "name": name})
             _take_back_all(batch, name, f"broadcast:{name}", asked, take_back)
+
+
+class PausedAlarms:
+    """The alarms of the broadcasts that are paused."""
+
+    def __init__(self, store: EngineStore, alarms: Alarms) -> None:
+        self._store = store
+        self._alarms = alarms
+        self._paused: set[str] = set()  # whose alarms are reported
+
+    def report(self) -> None:
+        """Report an alarm for each paused broadcast, and clear those of the others."""
+        paused = {broadcast.name: broadcast for broadcast in self._store.paused_broadcasts()}
+        for name in self._paused - paused.keys():
+            self._alarms.clear(ALARM, name)
+        for name, broadcast in paused.items():
+            self._alarms.report(ALARM, *why_paused(broadcast), about=name)
+        self._paused = set(paused)
 
 
 def why_paused(broadcast: Broadcast, resume: str = "") -> tuple[str, str]:

@@ -45,7 +45,7 @@ def read_contacts(batch: Batch) -> None:
 
 
 def forget(batch: Batch, contact: str) -> None:
-    """What the list had of a contact is out of date."""
+    """Forget what the gateway's list said about a contact: it is out of date."""
     if _known(batch, contact) is not None:
         batch.commit.unlist_contact(contact)
 
@@ -74,7 +74,7 @@ def handle_page(batch: Batch, result: SendResult) -> None:
 
 
 def _known(batch: Batch, contact: str) -> ContactChanged | None:
-    """What the list had of a contact; it is not ``described`` where the list did not have it."""
+    """The contact as the gateway's list had it; not ``described`` if the list did not have it."""
     if contact in batch.commit.listed or contact in batch.commit.unlisted:
         return batch.commit.listed.get(contact)
     return batch.store.listed_contact(contact)

@@ -2,7 +2,7 @@
 
 import threading
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from datetime import datetime
@@ -38,6 +38,49 @@ class WaitReason:
 
     why: str
     until: datetime | None = None
+
+
+class WaitReasons:
+    """Says why messages wait, in the order in which their obstacles are looked at."""
+
+    def __init__(
+        self, clock: Clock, limiter: Limiter, contact_limiter: ContactLimiter, breakers: CircuitBreakers
+    ) -> None:
+        self._clock = clock
+        self._limiter = limiter
+        self._contact_limiter = contact_limiter
+        self._breakers = breakers
+
+    def of_rows(self, queues: Iterable[ContactQueue], ids: Set[int]) -> dict[int, WaitReason]:
+        """Why these rows wait, as far as they are in the queues."""
+        now, found = self._clock.elapsed(), dict[int, WaitReason]()
+        for queue in queues:
+            for place, row in enumerate(queue.rows):
+                if row.id in ids:
+                    wait = self.of(queue, now)
+                    found[row.id] = (
+                        replace(wait, why=f"{place} before it to this contact: {wait.why}") if place else wait
+                    )
+        return found
+
+    def of(self, queue: ContactQueue, now: float) -> WaitReason:
+        """Why a queue's first row waits."""
+        breaker = self._breakers[queue.route]
+        if queue.in_flight:
+            return WaitReason("it is being sent")
+        if queue.ended:
+            return WaitReason("it could not be sent, and that is not stored yet")
+        if breaker.reason:
+            return WaitReason(breaker.why(), time_of(self._clock, breaker.probe_at))
+        share = self._contact_limiter.free_at(queue.contact, now)
+        if share > now and queue.contact_limit is None:
+            return WaitReason("the contact's share of the requests is used up", time_of(self._clock, share))
+        if queue.due_at > now:
+            return WaitReason("it is tried again", time_of(self._clock, queue.due_at))
+        free = self._limiter.free_at(now, queue.priority)
+        if free is None or free > now:
+            return WaitReason("the limits leave no room", None if free is None else time_of(self._clock, free))
+        return WaitReason("its turn comes")
 
 
 class Delivery:
@@ -83,17 +126,18 @@ class Delivery:
         self._timekeeper = Timekeeper(clock, self._lock, self._send_all, "delivery")
         self._limit_alarms = LimitAlarms(alarms, limiter)
         self._breakers = CircuitBreakers(alarms, (channel or "" for channel in gateway.channel_ids()))
-        self._permits = CommandPermits(self._lock, limiter, self._breakers, clock, self._look_soon)
+        self._permits = CommandPermits(self._lock, limiter, self._breakers, clock, self._wake_soon)
         self.share_breakers = self._permits.share_breakers
         self._scheduler = Scheduler(
             clock, limiter, contact_limiter, self._breakers, lambda: self._permits.waiting > 0, self._route
         )
+        self._wait_reasons = WaitReasons(clock, limiter, contact_limiter, self._breakers)
         self._in_flight = 0
         self._none_in_flight = threading.Condition(self._lock)
         self._running = False
         self._sending = False  # a thread begins all that can go
         self._attempts: deque[tuple[ContactQueue, SendAttempt]] = deque()  # have ended, and are not reported
-        self._looks = False  # they will be, once all answers that have come are read
+        self._will_report = False  # they will be, once all answers that have come are read
         self._closed = False
         self._unstored: dict[int, ContactQueue] = {}  # by their first rows, which have ended
 
@@ -101,7 +145,7 @@ class Delivery:
         """Begin to send."""
         with self._lock:
             self._running = True
-            self._look_soon()
+            self._wake_soon()
 
     def end(self) -> None:
         """Send nothing more."""
@@ -110,7 +154,7 @@ class Delivery:
             self._timekeeper.end()
 
     def stop(self, timeout: float) -> None:
-        """Send nothing more, and wait for what is in flight. What has not come back by then is not reported."""
+        """Send nothing more, and wait for requests in flight. Results that come later are not reported."""
         self.end()
         self._timekeeper.join()
         with self._lock:
@@ -125,7 +169,7 @@ class Delivery:
             self._permits.close()
 
     def offer(self, rows: Sequence[OutboxRow]) -> None:
-        """Take rows, in the order of their ids."""
+        """Add rows, in the order of their ids, and send what can go."""
         with self._lock:
             self._scheduler.add(rows)
         self._send_all()
@@ -153,7 +197,7 @@ class Delivery:
         self._send_all()
 
     def withdraw(self, contact: str) -> None:
-        """Forget what is to be sent to a contact: its rows are gone. What is in flight is not tried again."""
+        """Forget the messages to a contact whose rows are gone. A message in flight is not tried again."""
         with self._lock:
             self._scheduler.remove_contact(contact)
 
@@ -206,15 +250,7 @@ class Delivery:
     def waits(self, ids: Set[int]) -> dict[int, WaitReason]:
         """Why these rows wait, as far as they are in memory."""
         with self._lock:
-            now, found = self._clock.elapsed(), {}
-            for queue in self._scheduler:
-                for place, row in enumerate(queue.rows):
-                    if row.id in ids:
-                        wait = self._why(queue, now)
-                        found[row.id] = (
-                            replace(wait, why=f"{place} before it to this contact: {wait.why}") if place else wait
-                        )
-            return found
+            return self._wait_reasons.of_rows(self._scheduler, ids)
 
     # Sending
 
@@ -236,11 +272,11 @@ class Delivery:
         return change
 
     def _take_all(self) -> tuple[list[ContactQueue], float | None]:
-        """The queues whose first message can go now. Where that is nothing, when more can go; and the next who looks is another thread."""
+        """Take the queues whose first message can go now. If there are none, return when more can go, and let other threads send."""
         with self._lock:
             now = self._clock.elapsed()
-            self._contact_limiter.look(now)
-            self._limit_alarms.look(now, waiting=self._waiting() > 0)
+            self._contact_limiter.refresh(now)
+            self._limit_alarms.refresh(now, waiting=self._waiting() > 0)
             self._scheduler.update(now)
             queues = []
             while self._running and self._in_flight < self._most and (queue := self._take(now)) is not None:
@@ -249,33 +285,35 @@ class Delivery:
                 return queues, None
             self._sending = False
             change = self._scheduler.next_change(now)
-            self._timekeeper.look_at(change)
+            self._timekeeper.wake_by(change)
             return [], change
 
     def _ended(self, queue: ContactQueue, attempt: SendAttempt) -> None:
         self._attempts.append((queue, attempt))
-        if not self._looks:
-            self._looks = True
+        if not self._will_report:
+            self._will_report = True
             try:
                 self._gateway.after_answers(self._take_attempts)
             except BaseException:
-                self._looks = False  # the next one to end has them all taken
+                self._will_report = False  # the next one to end has them all taken
                 raise
 
     def _take_attempts(self) -> None:
-        self._looks = False
+        self._will_report = False
         with self._lock:
             while self._attempts:
                 self._done(*self._attempts.popleft())
             more = self._waiting() > 0
-            self._limit_alarms.look(self._clock.elapsed(), waiting=more)  # a thread that begins to send may look late
+            self._limit_alarms.refresh(
+                self._clock.elapsed(), waiting=more
+            )  # a thread that begins to send may look late
         if more:
             self._send_all()
 
     # With the lock held
 
-    def _look_soon(self) -> None:
-        self._timekeeper.look_at(self._clock.elapsed())
+    def _wake_soon(self) -> None:
+        self._timekeeper.wake_by(self._clock.elapsed())
 
     def _take(self, now: float) -> ContactQueue | None:
         taken = self._scheduler.take(now)
@@ -286,7 +324,7 @@ class Delivery:
         self._in_flight += 1
         queue.in_flight = True
         fault, times_closed = queue.kept_back
-        queue.alone = fault if breaker.times_closed > times_closed else ""
+        queue.limited_by_itself = fault if breaker.times_closed > times_closed else ""
         queue.permit, queue.probe = permit, breaker.begin()
         return queue
 
@@ -307,7 +345,7 @@ class Delivery:
             self._contact_limiter.count(queue.contact, now)
         if attempt.fault:
             queue.kept_back = attempt.fault, self._breakers[queue.route].times_closed
-        self._breakers.judge(queue.route, queue.probe, attempt, now, queue.contact)
+        self._breakers.record(queue.route, queue.probe, attempt, now, queue.contact)
         if attempt.state in ("retry", "held", "again"):
             self._scheduler.wait(queue, attempt.wait or 0.0)
         elif attempt.must_be_stored and queue.priority != SYNC:
@@ -318,25 +356,6 @@ class Delivery:
 
     def _waiting(self) -> int:
         return len(self._scheduler) - self._in_flight
-
-    def _why(self, queue: ContactQueue, now: float) -> WaitReason:
-        """Why a queue's first row waits."""
-        breaker = self._breakers[queue.route]
-        if queue.in_flight:
-            return WaitReason("it is being sent")
-        if queue.ended:
-            return WaitReason("it could not be sent, and that is not stored yet")
-        if breaker.reason:
-            return WaitReason(breaker.why(), time_of(self._clock, breaker.probe_at))
-        share = self._contact_limiter.free_at(queue.contact, now)
-        if share > now and queue.over_share is None:
-            return WaitReason("the contact's share of the requests is used up", time_of(self._clock, share))
-        if queue.due_at > now:
-            return WaitReason("it is tried again", time_of(self._clock, queue.due_at))
-        free = self._limiter.free_at(now, queue.priority)
-        if free is None or free > now:
-            return WaitReason("the limits leave no room", None if free is None else time_of(self._clock, free))
-        return WaitReason("its turn comes")
 
     def _route(self, row: OutboxRow) -> Route:
         if not isinstance(row.effect, Send):

@@ -1,4 +1,4 @@
-"""What goes out of the engine and comes back: rows in flight, their results, and the events that these become."""
+"""The rows that the engine has handed on, their results, and the events that the results become."""
 
 import logging
 import re
@@ -30,7 +30,7 @@ from bot.runtime.batch import Batch, effect_key
 from bot.runtime.broadcasting import handle_campaign_failure, handle_campaign_result, is_of_flow
 from bot.runtime.contact_list import forget, handle_page
 from bot.runtime.metrics import EngineMetrics
-from bot.runtime.performers import NO_RECEIVER, CallResult, Peer, name_of, peer_of
+from bot.runtime.performers import NO_RECEIVER, CallResult, Peer, call_name, peer_of
 from bot.runtime.sending import REFUSED, SendResult
 from bot.store.rows import CAMPAIGN, REPLY, SYNC, CallRow, EventRow, MessageStatus, OutboxRow, SentRow
 
@@ -71,7 +71,7 @@ class Consumer(Protocol[R_contra]):
 
 
 class SendConsumer(Consumer[OutboxRow], Protocol):
-    """What a cycle asks of delivery."""
+    """The part of delivery that a cycle uses."""
 
     def room(self) -> int:
         """How many more rows it can take."""
@@ -212,7 +212,7 @@ class CallWindow(InFlightWindow[CallRow]):
 
 @mutable
 class EngineInput:
-    """What was reported or asked, and waits for the next cycle. It is dropped only once it has been committed.
+    """The results and requests that wait for the next cycle. They are dropped only once they have been committed.
 
     A row among the requests is one that is to be claimed.
     """
@@ -305,7 +305,7 @@ def handle_call_result(batch: Batch, result: CallResult) -> None:
         return
     if result.outcome == "retry":
         batch.commit.call_again(row, result.attempts, result.due_at or batch.now, result.detail)
-        tried = json_text({"call": name_of(row), "try": result.attempts})
+        tried = json_text({"call": call_name(row), "try": result.attempts})
         id = f"retry:{row.ref}:{result.attempts}"
         batch.commit.add_note(row.contact or None, id, tried, "retry", result.detail)
         return
@@ -430,7 +430,7 @@ def _give_up(batch: Batch, sent: SentRow, status: MessageStatus) -> None:
 # -- whose event it is --------------------------------------------------------------------------------
 
 
-def take_event(batch: Batch, event: Event) -> None:
+def on_event(batch: Batch, event: Event) -> None:
     """Take an event of the log. It may be of another contact than it says, and in another shard."""
     known = with_contact(batch, event)
     if isinstance(known, StatusReported):
@@ -440,18 +440,18 @@ def take_event(batch: Batch, event: Event) -> None:
             if is_by_id(known.contact):
                 return  # the bot has nothing of the contact, so that nothing of it can be out of date
             forget(batch, known.contact)
-            if known.alias is not None and batch.contact_of_alias(known.alias) != known.contact:
+            if known.alias is not None and batch.sessions.contact_of_alias(known.alias) != known.contact:
                 learn_alias(batch, known.alias, known.contact)
         batch.take(known)
     elif batch.forwarded is None:  # the one with the conversation takes it, in the order of its log
         batch.forward(event, *batch.store.other_shards)
 
 
-def take_forwarded(batch: Batch, forwarded: Forwarded | AliasLearned) -> None:
+def on_forwarded(batch: Batch, forwarded: Forwarded | AliasLearned) -> None:
     """Take from the log what another shard has forwarded."""
     if isinstance(forwarded, Forwarded):
         batch.forwarded = forwarded
-        take_event(batch, forwarded.event)
+        on_event(batch, forwarded.event)
         batch.forwarded = None
     elif not batch.store.is_being_erased(forwarded.contact):
         _note_alias(batch, forwarded.alias, forwarded.contact)
@@ -464,10 +464,10 @@ def with_contact(batch: Batch, event: Event) -> Event | None:
     that the bot writes to.
     """
     if event.contact:
-        known = batch.forwarded is not None or batch.knows(event.contact)
-        contact = None if known else batch.contact_of_alias(event.contact)
+        known = batch.forwarded is not None or batch.sessions.knows(event.contact)
+        contact = None if known else batch.sessions.contact_of_alias(event.contact)
     elif isinstance(event, ConversationOpened | ConversationAssigned | HandoffClosed):
-        contact = None if event.conversation is None else batch.contact_in(event.conversation)
+        contact = None if event.conversation is None else batch.sessions.contact_in(event.conversation)
     else:
         return event
     if contact is None:
@@ -489,5 +489,5 @@ def learn_alias(batch: Batch, alias: str, contact: str) -> None:
 
 
 def _note_alias(batch: Batch, alias: str, contact: str) -> None:
-    if not batch.knows(alias):
+    if not batch.sessions.knows(alias):
         batch.commit.aliases[alias] = contact

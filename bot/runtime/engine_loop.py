@@ -5,13 +5,10 @@ the log, timers, one commit.
 """
 
 import logging
-import re
 import sys
 import threading
-from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence, Set
 from concurrent.futures import Future
-from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
 from itertools import chain, islice
@@ -19,7 +16,7 @@ from time import monotonic, sleep
 
 from bot.core import values
 from bot.core.alarms import Alarms
-from bot.core.clock import SMALLEST_STEP, Clock, ClockJumps, ExpiryTime, deadline_of
+from bot.core.clock import Clock, deadline_of
 from bot.core.defects import guard, place_of
 from bot.core.effects import Fetch, Transcribe
 from bot.core.engine_requests import Answer, EngineRequest, EraseContact
@@ -27,8 +24,10 @@ from bot.core.errors import BotError, OutcomeLost
 from bot.core.events import WRITTEN_HERE, AliasLearned, Event, Forwarded
 from bot.core.telemetry import log_turns, turn_log
 from bot.runtime.batch import Advance, Batch, EngineShare, RequestRefused
-from bot.runtime.broadcasting import ALARM, begin_due, cancel, fill_outbox, finish_done, take_back_paused, why_paused
+from bot.runtime.broadcasting import PausedAlarms, continue_broadcasts
+from bot.runtime.clock_watch import ClockWatch
 from bot.runtime.contact_list import read_contacts
+from bot.runtime.crash_watch import CrashWatch
 from bot.runtime.early_statuses import EarlyStatuses
 from bot.runtime.engine_input import (
     CallWindow,
@@ -42,24 +41,22 @@ from bot.runtime.engine_input import (
     handle_event_result,
     handle_late_result,
     handle_send_result,
-    take_event,
-    take_forwarded,
+    on_event,
+    on_forwarded,
 )
+from bot.runtime.housekeeping import Housekeeping
 from bot.runtime.metrics import EngineMetrics
 from bot.runtime.operator_requests import operate
 from bot.runtime.performers import CallResult
-from bot.runtime.sending import REFUSED, SHUT, UNCLEAR, SendResult
+from bot.runtime.refused_messages import RefusedMessages
+from bot.runtime.sending import SendResult
 from bot.runtime.unreadable_events import UnreadableEvents
 from bot.runtime.wake_pipe import WakePipe
-from bot.services.gateway.gateway_answers import BY_CODE
 from bot.services.gateway.webhook_events import INBOUND, TAP, UnreadableEvent
-from bot.store.commit import DEAD_LETTER_OUTCOMES
-from bot.store.crash_quarantine import ORDINARY, Bounds
 from bot.store.engine_store import EngineStore
 from bot.store.files import StoreUnavailable
 from bot.store.inbox import InboxReader, LogRow
 from bot.store.integrity import check_pair
-from bot.store.opening import is_shared
 from bot.store.rows import CallRow, DueRow, EventRow, OutboxRow
 from bot.store.trace_rows import OPERATOR
 
@@ -73,25 +70,12 @@ GATHERING = 0.005
 _FIRST_BACKOFF = 0.1
 _LONGEST_BACKOFF = 5.0
 _LATEST = timedelta(days=1)  # behind the log's end: a stop of days, or a clock set forward, lets nothing pile up
-_PRUNED_EVERY = 60.0
-_ERASED_EVERY = 1.0
 
 AT_ONCE = 256
 """How many events one commit takes."""
 
-QUARANTINE = "crash-quarantine"
-_CAREFUL = (
-    "the engine has crashed twice in a row: what it may have been taking then is taken one by one, which is slow",
-    "see in the log what crashed it; what does so twice more is given up (`bot queue`)",
-)
 _EVENTS_AT_ONCE = 16
-_SET_BACK = (
-    "no wait gets longer than it was declared, appointments keep their day and hour; let the machine keep time (NTP)"
-)
-_SET_FORWARD = "what was due meanwhile is done now; let the machine keep time (NTP)"
 CUT_OFF = "the bot was killed while it sent this, and the gateway took no key for it: look whether it arrived"
-
-_OWN_CODES = (REFUSED, SHUT, UNCLEAR)  # beside the table's and numbers, the codes that are no text of a stranger's
 
 Answers = list[Answer | RequestRefused]
 
@@ -109,10 +93,10 @@ class EngineSilent(EngineStopped, OutcomeLost):
 class EngineLoop:
     """Runs cycles on a thread of its own, and sleeps while there is nothing to take.
 
-    ``gathering`` is how many seconds the loop waits under load, so that one commit takes more events; with 0 there is one contact,
-    and none rests for others. By ``wakes`` another
-    process says that the log has grown, as `wake` does. While the store cannot be used there is an alarm among ``alarms``,
-    ``store-unavailable``. ``failure`` is what ended the loop, where it was not `stop`. The rest is for `EngineCycle`.
+    ``gathering`` is how many seconds the loop waits under load, so that one commit takes more events; 0 if there is only one
+    contact, which then never rests for others. With ``wakes`` another process reports that the log has grown, as `wake` does.
+    While the store cannot be used, ``alarms`` has the alarm ``store-unavailable``. ``failure`` is the error that ended the loop,
+    None if `stop` did. The other arguments are for `EngineCycle`.
     """
 
     def __init__(
@@ -159,7 +143,7 @@ class EngineLoop:
         self._thread.start()
 
     def use(self, advance: Advance, dead_letter_hooks: Collection[str] = ()) -> None:
-        """Take the next event with this engine, and have these hooks hear of dead letters."""
+        """Use this engine from the next event on, and report dead letters to these hooks."""
         self._cycle.advance, self._cycle.dead_letter_hooks = advance, dead_letter_hooks
 
     def stop(self, timeout: float) -> bool:
@@ -186,8 +170,8 @@ class EngineLoop:
     def sent(self, result: SendResult) -> None:
         """Report the result of a message. From any thread.
 
-        One that nobody waits for is committed with whatever comes next, or after `_POLL`: at low load an event costs
-        one commit then and not two. A crash before it repeats the request with the same key.
+        A result that nobody waits for is committed with whatever comes next, or after `_POLL`: so at low load an event
+        costs one commit and not two. A crash before it repeats the request with the same key.
         """
         with self._changed:
             self._incoming.sent.append(result)
@@ -228,16 +212,16 @@ class EngineLoop:
 
     def may_crash(self, row: CallRow) -> bool:
         """True if a call may have crashed the engine: see `bot.store.crash_quarantine`."""
-        return self._cycle.may_crash(row)
+        return self._cycle.crashes.may_crash(row)
 
     def is_suspect(self, row: CallRow) -> bool:
         """True if a call was in progress at two crashes: it is not made again."""
-        return row.key in self._cycle.run.suspects
+        return row.key in self._cycle.crashes.run.suspects
 
     @property
     def run_number(self) -> int:
         """The number of this run: see `bot.store.crash_quarantine`."""
-        return self._cycle.run.number
+        return self._cycle.crashes.run.number
 
     def settled(self) -> bool:
         """True when nothing is left to do until something comes in or time passes.
@@ -251,7 +235,7 @@ class EngineLoop:
         if (
             not asleep
             or not self._cycle.idle()
-            or self._cycle.clock_is_set
+            or self._cycle.clock_watch.is_set
             or self._inbox.has_after(self._cycle.cursor)
         ):
             return False
@@ -308,7 +292,7 @@ class EngineLoop:
         while not (self._stopping and not len(self._incoming)):
             try:
                 more = self._take()
-                rests = not more and not self._cycle.rest()
+                rests = not more and not self._cycle.housekeeping()
                 if backoff != _FIRST_BACKOFF:
                     backoff = _FIRST_BACKOFF
                     self._alarms.clear("store-unavailable")
@@ -405,9 +389,10 @@ class EngineCycle:
     """Takes events, commits what they decide, and hands that on. One thread calls it; `idle` is for any.
 
     ``advance`` is the engine bound to the current library. ``read`` makes an event of an acknowledged body and the time it
-    came, or None where it concerns no conversation. ``metrics`` counts what is committed, ``alarms`` lists broadcasts that
-    are paused. A contact whose messages take more than its ``share`` rests. The hooks that ``dead_letter_hooks`` names hear of dead letters. A method that raises
-    `bot.store.files.StoreUnavailable` has changed nothing, and can be called again with the same.
+    came, or None if it concerns no conversation. ``metrics`` counts what is committed, ``alarms`` lists broadcasts that
+    are paused. A contact whose messages take more than its ``share`` rests. Dead letters are reported to the hooks that
+    ``dead_letter_hooks`` names. A method that raises `bot.store.files.StoreUnavailable` has changed nothing, and can be called
+    again with the same arguments.
     """
 
     def __init__(
@@ -434,22 +419,17 @@ class EngineCycle:
         self._metrics = metrics
         self._alarms = alarms
         self._share = share
-        self._paused: set[str] = set()  # broadcasts
-        self.run = ORDINARY
-        self._begun: Bounds | None = None  # what was there when the run began; None: all of that is done
+        self.crashes = CrashWatch(store, inbox, alarms)
+        self._paused = PausedAlarms(store, alarms)
         self._has_passed = False  # whether a cycle has come to its end
-        self._jumps = ClockJumps(clock)
-        self._set_by = timedelta()  # how far the clock was set since the store was brought back to it
-        self._expiry = ExpiryTime(clock)
-        self._prune_at = clock.elapsed()
-        self._erasing = True  # as far as is known
-        self._erased_at = clock.elapsed()
+        self.clock_watch = ClockWatch(store, clock)
+        self._housekeeping = Housekeeping(store, inbox, clock, self._erase)
         self._events: set[int] = set()  # that are being delivered
         self._early = EarlyStatuses(store, clock)
         self._unreadable = UnreadableEvents(alarms, clock)
         # the last place in the log that an engine has taken, of this store or of one that it is a copy of
         self._taken_before = 0
-        self._refused = Counter[str]()  # messages that were given up, by the gateway's code
+        self._refused = RefusedMessages()
         self._list_looked_at = False  # whether somebody waits for the gateway's list since the last run
 
     def begin(self, delivery: SendConsumer, performers: Consumer[CallRow]) -> list[OutboxRow]:
@@ -470,53 +450,27 @@ class EngineCycle:
                 age.taken,
             )
         self._taken_before = age.taken
-        last, now = store.written_at(), self._clock.now()
-        if last is not None and last - now >= SMALLEST_STEP:
-            ahead = " (or the clock of another machine is ahead)" if is_shared(store.address) else ""
-            self._set_back(last - now, f"while the bot was down{ahead}, at least")
-        self.run, self._begun = store.begin_run(), self._bounds(now)
-        if self.run.in_quarantine:
-            self._alarms.report(QUARANTINE, *_CAREFUL)
+        now = self._clock.now()
+        self.clock_watch.begin(now)
+        self.crashes.begin(self.cursor, now, AT_ONCE)
         unclear = store.claimed_sends()
         self._sends.adopt(unclear)
         self._early.begin()
-        self._report_paused()
+        self._paused.report()
         return unclear
 
     def end(self) -> None:
         """End the run."""
         self._store.end_run()
 
-    def _bounds(self, now: datetime) -> Bounds:
-        """What the run before may have been taking: one commit of it at most, and what ends of what it had begun."""
-        rows, due, ids = self._inbox.after(self.cursor, AT_ONCE), self._store.due(now, AT_ONCE), self._store.last_ids()
-        upto = max(row.received_at for row in rows) if len(rows) == AT_ONCE else now
-        if len(due) == AT_ONCE:
-            upto = min(upto, due[-1].wake_at)
-        return Bounds(rows[-1].seq if rows else self.cursor, min(upto, now), ids["messages"], ids["calls"])
-
-    def may_crash(self, taken: SendResult | CallResult | CallRow | LogRow | DueRow) -> bool:
-        """True if something may have crashed the engine: it is marked before it is taken, and ends its commit."""
-        begun = self._begun
-        if begun is None or not self.run.in_quarantine:
-            return False
-        match taken:
-            case LogRow():
-                return taken.seq <= begun.log
-            case DueRow():
-                return taken.wake_at <= begun.due
-            case SendResult():
-                return taken.row.id <= begun.message
-            case CallResult():
-                return self.may_crash(taken.row)
-        return not isinstance(taken, EventRow) and taken.id <= begun.call
-
     def takes_at_once(self, incoming: EngineInput) -> int:
         """How much one cycle takes of what has come in: up to the first that may have crashed the engine."""
-        if not self.run.in_quarantine:
+        if not self.crashes.run.in_quarantine:
             return AT_ONCE
         results: Iterable[SendResult | CallResult] = chain(incoming.sent, incoming.called)
-        return next((n for n, result in enumerate(islice(results, AT_ONCE), 1) if self.may_crash(result)), AT_ONCE)
+        return next(
+            (n for n, result in enumerate(islice(results, AT_ONCE), 1) if self.crashes.may_crash(result)), AT_ONCE
+        )
 
     def take(self, incoming: EngineInput) -> tuple[bool, Answers]:
         """Run one cycle: results first, then requests, then the log and the timers that are due, in the order of their times.
@@ -527,22 +481,17 @@ class EngineCycle:
         self._catch_up()
         for contact, by in _to_erase(incoming):
             self._erase(contact, by)
-        self._set_by += self._jumps.take()
-        if self._set_by < timedelta():
-            self._set_back(-self._set_by, "by")
-        elif self._set_by:
-            log.warning("the machine's clock was set forward by %s: %s", self._set_by, _SET_FORWARD)
-        self._set_by = timedelta()
+        self.clock_watch.correct()
         self._sends.refill()
         self._calls.refill()
-        batch = Batch(self._store, self.advance, self.run, self._clock.now(), self._share)
+        batch = Batch(self._store, self.advance, self.crashes.run, self._clock.now(), self._share)
         batch.repeated = self.cursor < self._taken_before
         for sent in incoming.sent:
-            batch.marks = self.may_crash(sent)
+            batch.marks = self.crashes.may_crash(sent)
             known = sent.row.id in self._sends and sent.row.id not in batch.commit.sends_ended
             (handle_send_result if known else handle_late_result)(batch, sent)
         for called in incoming.called:
-            batch.marks = self.may_crash(called)
+            batch.marks = self.crashes.may_crash(called)
             if isinstance(called.row, EventRow):
                 known = called.row.id in self._events and called.row.id not in batch.commit.events_tried
                 (handle_event_result if known else handle_late_result)(batch, called)
@@ -554,22 +503,12 @@ class EngineCycle:
             ):
                 self._erase(called.row.contact)  # its contact was erased meanwhile, and the file came later
         most = 0 if batch.marks and (incoming.sent or incoming.called) else AT_ONCE - len(incoming)
-        batch.marks = self.run.in_quarantine
+        batch.marks = self.crashes.run.in_quarantine
         answers = [self._answer(batch, request) for request in incoming.requests]
         self._early.forward(batch)
         rows, more = self._take_log(batch, most)
-        batch.marks = self.run.in_quarantine
-        if batch.commit.moved:
-            take_back_paused(batch, self._take_back)
-        if batch.commit.opted_out:
-            cancel(batch, self._take_back)
-        starts = self._store.next_broadcast()
-        if starts is not None and starts <= batch.now:
-            begin_due(batch)
-        if batch.commit.broadcasts or self._store.broadcasts_wait():
-            fill_outbox(batch, self._take_back)
-        if self._store.done_broadcasts():
-            finish_done(batch)
+        batch.marks = self.crashes.run.in_quarantine
+        continue_broadcasts(batch, self._take_back)
         if batch.to_read or not self._list_looked_at:
             read_contacts(batch)
             self._list_looked_at = True
@@ -590,47 +529,28 @@ class EngineCycle:
             seconds = self._clock.elapsed() - started
             self._metrics.committed(batch.commit, rows, len(incoming), batch.now, seconds)
             incoming.count(self._metrics)
-            self._log_refused(incoming.sent)
+            self._refused.note(incoming.sent)
             if turn_log.isEnabledFor(logging.INFO):
                 log_turns(batch.commit.turns, self._store.store_id)
         return worked, answers
 
     def question(self, request: EngineRequest) -> Answer:
         """Answer a request that only tells, and write nothing."""
-        return operate(Batch(self._store, self.advance, self.run, self._clock.now()), request)
+        return operate(Batch(self._store, self.advance, self.crashes.run, self._clock.now()), request)
 
-    def rest(self) -> bool:
+    def housekeeping(self) -> bool:
         """Do the housekeeping, after a cycle that found nothing. True when there is more of it to do."""
         self._catch_up()
         event = self._store.next_event(self._events) if len(self._events) < _EVENTS_AT_ONCE else None
         times = self._store.next_wake(), self._store.next_broadcast(), event
         self.next_wake = min((at for at in times if at is not None), default=None)
-        self._unreadable.look()
-        now = self._clock.elapsed()
-        if self._erasing and now >= self._erased_at:
-            for contact in self._store.asked_to_erase():
-                self._erase(contact)
-            self._erasing = self._store.finish_erasures(self._inbox.has_of) or bool(self._store.other_shards)
-            self._store.drop_drawn_ids()
-            self._erased_at = now + _ERASED_EVERY
-        if now < self._prune_at:
-            return False
-        more = self._store.prune(self._expiry.now())
-        self._prune_at = now if more else now + _PRUNED_EVERY
-        return more
+        self._unreadable.clear_old()
+        self._housekeeping.finish_erasures()
+        return self._housekeeping.prune()
 
     def _catch_up(self) -> None:
-        """End the quarantine, and with it all suspicion, as soon as everything is done that the run before may have been taking."""
-        begun = self._begun
-        if begun is None or not self._has_passed or not self._done_upto(begun.message, begun.call):
-            return
-        if self.cursor < begun.log and self._inbox.has_after(self.cursor):  # the last of them may have been erased
-            return
-        wake = self._store.next_wake()
-        if wake is None or wake > begun.due:
-            self._store.caught_up()
-            self._begun, self.run = None, replace(ORDINARY, number=self.run.number)
-            self._alarms.clear(QUARANTINE)
+        if self._has_passed:
+            self.crashes.catch_up(self.cursor, self._done_upto)
 
     def all_done(self) -> bool:
         """True if nothing waits to be sent or called, and no result is awaited."""
@@ -638,15 +558,6 @@ class EngineCycle:
 
     def _done_upto(self, send: int, call: int) -> bool:
         return self._sends.done_upto(send) and self._calls.done_upto(call)
-
-    @property
-    def clock_is_set(self) -> bool:
-        """True if the clock has been set since the last cycle."""
-        return bool(self._set_by or self._jumps.pending())
-
-    def _set_back(self, by: timedelta, how: str) -> None:
-        self._store.clock_set_back(self._clock.now(), by)
-        log.warning("the machine's clock was set back %s %s: %s", how, by, _SET_BACK)
 
     def idle(self) -> bool:
         """True when nothing that was handed on can be done now."""
@@ -662,11 +573,11 @@ class EngineCycle:
         rows, due = self._inbox.after(self.cursor, most), self._store.due(batch.now, most)
         batch.advance = self.advance  # of events that came after a reload, none is taken by the old one
         batch.expect(due)
-        batch.look_up({row.contact for row in rows if row.contact} | {session.contact for session in due})
+        batch.sessions.prefetch({row.contact for row in rows if row.contact} | {session.contact for session in due})
         taken = list[LogRow]()
         all_due_until = due[-1].wake_at if len(due) == most else batch.now
         for number, (what, take) in enumerate(self._in_order(batch, rows, most, all_due_until), start=1):
-            batch.marks = self.may_crash(what)
+            batch.marks = self.crashes.may_crash(what)
             take()
             if isinstance(what, LogRow):
                 taken.append(what)
@@ -713,14 +624,14 @@ class EngineCycle:
         if isinstance(event, str):
             batch.commit.add_dead_letter("event", row.contact, event, row.body)
         elif isinstance(event, Forwarded | AliasLearned):
-            take_forwarded(batch, event)
+            on_forwarded(batch, event)
         elif event is not None:
-            take_event(batch, event)
+            on_event(batch, event)
 
     def _erase(self, contact: str, by: str = OPERATOR) -> None:
         """Erase a contact. In a commit of its own: what this cycle writes comes after it."""
         rows = self._store.erase(contact, self.cursor, self._clock.now(), by)
-        self._erasing = True
+        self._housekeeping.erasing = True
         self._sends.done(rows.sends)
         self._calls.done(rows.calls)
         self._events -= rows.events
@@ -771,28 +682,8 @@ class EngineCycle:
         self._sends.add(commit.sends)
         self._calls.add(commit.calls)
         if commit.moved:
-            self._report_paused()
+            self._paused.report()
         return True
-
-    def _log_refused(self, results: Iterable[SendResult]) -> None:
-        """Log why messages were given up: by the gateway's code and our advice, since its words may quote a contact; not a line for each."""
-        for result in results:
-            if result.state not in DEAD_LETTER_OUTCOMES:
-                continue
-            own = result.code in _OWN_CODES or re.fullmatch("[0-9]{3,6}", result.code) is not None
-            code = (result.code if own or result.code in BY_CODE else "another code") if result.code else result.state
-            self._refused[code] += 1
-            if str(self._refused[code]).strip("0") == "1":  # 1, 10, 100, ...
-                advice = BY_CODE[code].advice if code in BY_CODE else "`bot queue` has the gateway's words"
-                log.warning("messages given up with %s since the start: %d (%s)", code, self._refused[code], advice)
-
-    def _report_paused(self) -> None:
-        paused = {broadcast.name: broadcast for broadcast in self._store.paused_broadcasts()}
-        for name in self._paused - paused.keys():
-            self._alarms.clear(ALARM, name)
-        for name, broadcast in paused.items():
-            self._alarms.report(ALARM, *why_paused(broadcast), about=name)
-        self._paused = set(paused)
 
 
 def _to_erase(incoming: EngineInput) -> Iterator[tuple[str, str]]:

@@ -239,7 +239,7 @@ class CommandPermits:
         finally:
             with self._lock:
                 self._limiter.give_back(number, self._clock, attempt.requested, permit.rate)
-                self._breakers.judge(OtherRoute.COMMANDS, probe, attempt, self._clock.elapsed())
+                self._breakers.record(OtherRoute.COMMANDS, probe, attempt, self._clock.elapsed())
                 self.given_back()
                 self._changed()
 

@@ -1,4 +1,4 @@
-"""What a bot's processes count, for ``/metrics`` (docs/monitoring.md). No number, name or text of a contact is in it.
+"""The metrics of a bot's processes, for ``/metrics`` (docs/monitoring.md). They hold no number, name or text of a contact.
 
 Each process counts for itself. Counting takes less than a microsecond and no file; what is only known by looking (queues,
 limits, alarms) is looked up when somebody asks. prometheus_client, which writes the text, is imported then.
@@ -116,7 +116,7 @@ class _Metrics:
         return histogram
 
     def collect(self) -> "Iterable[Metric]":
-        """What prometheus_client asks a registry for."""
+        """Return all metrics: prometheus_client calls this on a registry."""
         return [each.metric() for each in self._all]
 
     def _show_alarms(self, alarms: Iterable[Alarm]) -> None:
@@ -211,8 +211,9 @@ _NOT_SUMMED: Mapping[str, Callable[[float, float], float]] = {
 
 
 def joined_text(texts: Iterable[str]) -> str:
-    """What the engines of several shards count, as one text: the sums, but for `_NOT_SUMMED`. The parser of prometheus_client takes ten
-    times as long.
+    """Join the metrics of several shards' engines into one text: the sums, except for `_NOT_SUMMED`.
+
+    The parser of prometheus_client takes ten times as long.
     """
     from prometheus_client.utils import floatToGoString
 

@@ -66,7 +66,7 @@ class AnswerReader:
 
     @property
     def remark(self) -> str:
-        """What is to be said of it in the trace."""
+        """The remark about this answer in the trace; empty if there is nothing to say."""
         return (
             f"paragraphs that were sent and turned out to be thoughts: {self.thoughts_sent}"
             if self.thoughts_sent

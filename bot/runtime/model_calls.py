@@ -111,7 +111,7 @@ log = logging.getLogger(__name__)
 
 @immutable
 class _Failure:
-    """What an error means: the step's ``outcome``, and who has to act.
+    """The meaning of an error: the step's ``outcome``, and who has to act.
 
     ``counts``: the service fails whatever it is asked. Only that counts for the circuit breaker, and only before the
     answer has begun: nobody can leave all other contacts without the model by what they write. ``mend``: the operator
@@ -146,7 +146,7 @@ FAILURES: Mapping[type[CompletionError], _Failure] = {
     EmptyAnswer: _Failure("empty", False, False, True, True),
     ExcessiveCalls: _Failure("down", False, False, True, True),
 }
-"""What each error of a request means."""
+"""The meaning of each error of a request."""
 
 _REFUSALS: Mapping[type[CompletionError], str] = {
     ServiceUnauthorized: "the service refuses the key",
@@ -154,7 +154,7 @@ _REFUSALS: Mapping[type[CompletionError], str] = {
     ModelNotInPackage: "it is not in the account's package",
     QuotaExceeded: "its quota is used up",
 }
-"""What the operator has to put right, or to wait for: an alarm until the model answers."""
+"""The refusals that the operator has to put right, or to wait for: an alarm until the model answers."""
 
 
 class ModelCalls:
@@ -305,7 +305,7 @@ class ModelCalls:
             raise AnswerStopped("unsafe", f'moderate: "{moderator}" refused what {what}')
 
     def _failure(self, row: CallRow, answer: AnswerReader, error: CompletionError) -> CallAttempt:
-        """What became of an answer that failed. Once something was sent, the call is done: nobody gets the same text twice."""
+        """The result of a failed answer. Once something was sent, the call is done: nobody gets the same text twice."""
         model = answer.request.model
         self._note(row, answer, error)
         used = (error.usage or answer.used(),) if FAILURES[type(error)].costs else ()

@@ -214,7 +214,7 @@ def _take_over(batch: Batch, request: TakeOver) -> Answer:
         return {"contact": contact, "agent": by}
     if session.agent is not None and session.agent != request.taken_from:
         raise RequestRefused(_has_it(batch, session))
-    if not batch.knows(contact):
+    if not batch.sessions.knows(contact):
         raise RequestRefused(f"nothing is known of {contact}: there is no conversation to take over")
     if session.opted_out:
         raise RequestRefused(f"{contact} has opted out: you could not write to them")

@@ -45,7 +45,7 @@ class CallAttempt:
 
 @immutable
 class CallResult:
-    """What became of a call, or of an attempt.
+    """The result of a call, or of an attempt.
 
     ``outcome``: ``done`` with a ``value``; ``timeout``; ``mismatch`` (arguments or result do not fit); the name of
     an error (the attempts are used up); ``retry`` at ``due_at``; or ``said``: a paragraph, the ``value``, is complete.
@@ -92,7 +92,7 @@ class Prompter(Protocol):
     """Asks a person before a call is made, such as a question to a model in `bot chat`."""
 
     def before(self, perform: Perform) -> Perform:
-        """What asks the person, and then makes the call."""
+        """Return a function that asks the person, and then makes the call."""
         ...
 
     def waits(self, row: CallRow) -> bool:
@@ -163,7 +163,7 @@ class Performers:
         self._pool.end()
 
     def stop(self, timeout: float) -> None:
-        """Begin no more calls, and wait for those in flight. What has not come back by then is not reported."""
+        """Begin no more calls, and wait for those in flight. Results that come later are not reported."""
         self._pool.stop(timeout)
         with self._lock:
             self._closed = True
@@ -200,7 +200,7 @@ class Performers:
 
     def _do(self, job: _Job) -> CallAttempt:
         if self._quarantine.is_suspect(job.row):
-            log.error("%s is not done again: the engine crashed twice while it was", name_of(job.row))
+            log.error("%s is not done again: the engine crashed twice while it was", call_name(job.row))
             return CallAttempt("error", detail="the engine crashed twice while this was done")
         try:
             if self._quarantine.is_for(job.row):
@@ -209,7 +209,7 @@ class Performers:
         except BotError as error:  # it could not be claimed, and was not begun
             return CallAttempt("error", detail=str(error), again=True)
         except Exception as defect:  # of ours: it costs this call its result, and not the thread
-            found(defect, name_of(job.row), ends_process=False)
+            found(defect, call_name(job.row), ends_process=False)
             return CallAttempt("error", detail=type(defect).__name__)
 
     def _say(self, job: _Job, text: str) -> bool:
@@ -241,7 +241,7 @@ class Performers:
         job.given_up = True
         self._in_flight.discard(job)
         self._resize(self._hanging + 1)
-        log.error("%s hangs: it is not back after %g s", name_of(job.row), job.row.effect.within)
+        log.error("%s hangs: it is not back after %g s", call_name(job.row), job.row.effect.within)
         self._report(_result(job, CallAttempt("timeout", detail=f"not back after {job.row.effect.within:g} s")))
 
     def _resize(self, hanging: int) -> None:
@@ -274,7 +274,7 @@ class Performers:
         job = self._waiting.ready.popleft()
         job.deadline = now + job.row.effect.within
         self._in_flight.add(job)
-        self._pool.look_at(job.deadline)
+        self._pool.wake_by(job.deadline)
         return job
 
     def _done(self, job: _Job, attempt: CallAttempt) -> None:
@@ -302,7 +302,7 @@ Peer = tuple[type[Performed], str]
 
 
 def peer_of(effect: Performed) -> Peer:
-    """What a call depends on, as far as the bot's files name it: a handler, a hook, a service. All other addresses count as one peer."""
+    """The peer that a call depends on, if the bot's files name it: a handler, a hook, a service. All other addresses are one peer."""
     by = effect.by if isinstance(effect, Transcribe) else effect
     match by:
         case Call(handler=name) | RunHook(hook=name):
@@ -388,8 +388,8 @@ class PerformersByEffect:
             return self._performers[peer]
 
 
-def name_of(row: CallRow) -> str:
-    """What a row's call is, in words for the log."""
+def call_name(row: CallRow) -> str:
+    """A name for a row's call in the log, such as ``handler "orders"``."""
     match row.effect:
         case Call(handler=handler):
             return f'handler "{handler}"'
@@ -483,9 +483,9 @@ class WorkerPool(Generic[J, R]):
         """Look at the jobs again, because something has changed. With the lock held."""
         self._update(free=0)
 
-    def look_at(self, time: float | None) -> None:
-        """Look at the jobs at this time at the latest. With the lock held."""
-        self._timekeeper.look_at(time)
+    def wake_by(self, time: float | None) -> None:
+        """Wake the pool at this time at the latest, to begin the jobs that can begin. With the lock held."""
+        self._timekeeper.wake_by(time)
 
     def _update(self, free: int) -> float | None:
         """Call a worker for each job that can begin, but for those that ``free`` workers take next. Returns when to look again."""
@@ -493,7 +493,7 @@ class WorkerPool(Generic[J, R]):
             return None
         ready, look_at = self._look(self._clock.elapsed())
         self._call(ready - free)
-        self.look_at(look_at)
+        self.wake_by(look_at)
         return look_at
 
     def _call(self, workers: int) -> None:

@@ -172,7 +172,7 @@ class RateLimiter:
         return self._in_flight
 
     def common(self, offset: float) -> dict[str, Any]:
-        """What other engines need to know beside the windows. Its times are later by ``offset``."""
+        """The state that other engines need beside the windows. Its times are later by ``offset``."""
         said, since = self._said, self._none_since
         return {
             "given": self._given,
@@ -366,7 +366,7 @@ class ContactLimiter:
         known, self._over[contact] = self._over.get(contact, False), True
         return not known
 
-    def look(self, now: float) -> None:
+    def refresh(self, now: float) -> None:
         """Clear the alarm, or lower its count, when contacts have a share again."""
         if self._over and now >= self._look_at:
             self._look_at = now + _LOOK_EVERY

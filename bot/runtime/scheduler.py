@@ -28,7 +28,7 @@ from bot.runtime.sending import (
     QueueName,
     Route,
     SendAttempt,
-    name_of,
+    route_name,
 )
 from bot.runtime.shared_limiter import Limiter
 from bot.store.rows import CAMPAIGN, REPLY, SYNC, OutboxRow
@@ -189,7 +189,7 @@ class Scheduler:
         wait = left_to_wait(row.attempts, row.due_at, self._clock.now()) if row.attempts else 0.0
         share_in = self._contact_limiter.free_at(queue.contact, now) - now
         if row.priority == REPLY and share_in > (row.expires_at - row.created_at).total_seconds():
-            queue.over_share = OverShare(self._contact_limiter.a_day, self._contact_limiter.give_up(queue.contact))
+            queue.contact_limit = OverShare(self._contact_limiter.a_day, self._contact_limiter.give_up(queue.contact))
         else:
             wait = max(wait, share_in)
         self._schedule(queue, wait)
@@ -323,7 +323,7 @@ class CircuitBreaker:
         self.probe_at = to_microseconds(now + pause)
 
     def as_json(self, offset: float) -> list[Any]:
-        """What other shards' engines should know, with times that are later by ``offset``."""
+        """The state for the engines of other shards, with times that are later by ``offset``."""
         is_open = self.reason in _OF_ALL_SHARDS
         return [self.version, self.reason if is_open else "", self._pause, self.probe_at + offset]
 
@@ -360,9 +360,9 @@ class CircuitBreaker:
         if self.reason == ACCOUNT:
             return "the API key is refused, so nothing can be sent; one message is tried"
         if self.reason == CHANNEL:
-            return f"{name_of(self.route)} is unknown or inactive; one message is tried"
+            return f"{route_name(self.route)} is unknown or inactive; one message is tried"
         if self.reason == ADDRESS:
-            return f"the gateway's address is refused for {name_of(self.route)}; one message is tried"
+            return f"the gateway's address is refused for {route_name(self.route)}; one message is tried"
         return "the gateway refuses requests for its limits; one is tried"
 
     def refused_for(self, now: float) -> float:
@@ -415,7 +415,7 @@ class CircuitBreakers:
             elif version < breaker.version:
                 known[_about(breaker.route)] = breaker.as_json(offset)
 
-    def judge(self, route: Route, probe: bool, outcome: SendAttempt, now: float, contact: str = "") -> None:
+    def record(self, route: Route, probe: bool, outcome: SendAttempt, now: float, contact: str = "") -> None:
         """Learn from a contact's request that has ended: open or close the breaker of its route, and of others that it concerns."""
         breaker, fault = self[route], outcome.fault
         if probe != bool(breaker.reason):
@@ -448,15 +448,19 @@ class CircuitBreakers:
             each.open(fault, pause, outcome.detail, now)
         if fault == ADDRESS:
             if again:
-                what = f"the gateway takes nothing at its address, so that what goes by {name_of(breaker.route)} waits"
+                what = (
+                    f"the gateway takes nothing at its address, so that what goes by {route_name(breaker.route)} waits"
+                )
                 self._alarms.report(_ALARMS[fault], what, outcome.advice, _about(breaker.route))
         elif fault == ACCOUNT:
             self._alarms.report(_ALARMS[fault], "nothing can be sent until this is put right", outcome.advice)
         elif fault == CHANNEL:
-            what = f"{name_of(breaker.route)} is unknown or inactive: its messages wait, those of other channels go on"
+            what = (
+                f"{route_name(breaker.route)} is unknown or inactive: its messages wait, those of other channels go on"
+            )
             self._alarms.report(_ALARMS[fault], what, outcome.advice, _about(breaker.route))
         elif breaker.refused_for(now) >= MINUTE:
-            what = f"the gateway has refused {name_of(breaker.route)} for its limits for more than a minute"
+            what = f"the gateway has refused {route_name(breaker.route)} for its limits for more than a minute"
             self._alarms.report(_ALARMS[fault], what, outcome.advice, _about(breaker.route))
 
     def _concerned(self, fault: str) -> list[CircuitBreaker]:

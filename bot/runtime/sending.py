@@ -47,7 +47,7 @@ LONGEST_RETRY_AFTER = 900.0
 """The most seconds that a ``Retry-After`` is kept, as long as a reply is tried: a longer one may be a mistake."""
 
 ADDRESS, ACCOUNT, LIMITS, CHANNEL = "address", "account", "limits", "channel"
-"""What a refusal can be about beyond its message: the address (or what the account may do there), the key, the limits, the channel."""
+"""The causes of a refusal that concern more than one message: address (or what the account may do there), key, limits, channel."""
 
 _FAULTS: dict[type[GatewayError], str] = {
     NotTheGateway: ADDRESS,
@@ -70,14 +70,14 @@ class OtherRoute(Enum):
 
 
 Route = str | OtherRoute
-"""What a request goes through: a channel, by its id (empty: the account's own one), or one of `OtherRoute`."""
+"""The route of a request: a channel, by its id (empty: the account's own one), or one of `OtherRoute`."""
 
 QueueName = tuple[str, int, Route]
 """A contact, a priority and a route."""
 
 
-def name_of(route: Route) -> str:
-    """What a route is called, in a sentence."""
+def route_name(route: Route) -> str:
+    """The name of a route within a sentence."""
     if isinstance(route, OtherRoute):
         return route.value
     return f"the channel {route}" if route else "the account's own channel"
@@ -102,7 +102,7 @@ class OverShare:
     first: bool
 
     def attempt(self) -> "SendAttempt":
-        """What becomes of the message."""
+        """The attempt that ends the message: failed for the contact's first one, ``over_share`` for the others."""
         words = f"CONTACT_LIMIT: the contact's {self.a_day} requests of 24 hours (BOT_GATEWAY_PER_CONTACT) are used up"
         if self.first:
             return SendAttempt(
@@ -115,7 +115,7 @@ class OverShare:
 class ContactQueue:
     """A contact's rows of one priority and one route, in order. Only the first one is tried; the rest is about that one.
 
-    ``alone`` is the fault for which the gateway keeps back this contact's row, while it takes those of others. ``lost`` are
+    ``limited_by_itself`` is the fault for which the gateway keeps back this contact's row, while it takes those of others. ``lost`` are
     the idempotency keys of requests that may have been carried out, because their answers were lost.
     Times are those of `bot.core.clock.Clock.elapsed`.
     """
@@ -136,8 +136,8 @@ class ContactQueue:
     probe: bool = False  # whether that one finds out whether the route is open again
     due_at: float = 0.0
     unreported: bool = False  # the last attempt only led to another endpoint or to a template
-    over_share: OverShare | None = None
-    alone: str = ""
+    contact_limit: OverShare | None = None
+    limited_by_itself: str = ""
     kept_back: tuple[str, int] = "", 0  # the first row's last fault, and how often its route had been closed then
 
     @property
@@ -153,8 +153,8 @@ class ContactQueue:
         self.lost = {self.rows[0].key} if self.unclear or self.rows[0].repeated else set()
         self.ended = False
         self.unreported = False
-        self.over_share = None
-        self.alone = ""
+        self.contact_limit = None
+        self.limited_by_itself = ""
         self.kept_back = "", 0
 
 
@@ -198,7 +198,7 @@ class SendAttempt:
 
 @immutable
 class SendResult:
-    """What became of a message, or of an attempt, as delivery reports it.
+    """The result of a message, or of an attempt, as delivery reports it.
 
     ``state``: ``sent``; ``replaced`` (the window was closed, its template went); ``covered`` (the window was closed,
     and a template went since the contact's newest message; or something newer about the contact follows);
@@ -226,7 +226,7 @@ class SendResult:
 
     @classmethod
     def of(cls, queue: ContactQueue, attempt: SendAttempt, at: datetime) -> Self:
-        """What became of a queue's first message by an attempt."""
+        """The result of an attempt for a queue's first message."""
         return cls(
             queue.rows[0],
             attempt.state,
@@ -245,7 +245,7 @@ class SendResult:
 
 
 Content = Message | PutContact | ListContacts
-"""What goes in one request."""
+"""The content of one request."""
 
 
 Ended = Callable[[ContactQueue, SendAttempt], None]
@@ -333,8 +333,8 @@ class Sender:
         if now > row.created_at + OLDEST:
             text = f"it is older than {OLDEST.days} days"
             return SendAttempt("unknown", text, key_helps=True) if queue.unclear else SendAttempt("failed", text)
-        if queue.over_share is not None:
-            return queue.over_share.attempt()
+        if queue.contact_limit is not None:
+            return queue.contact_limit.attempt()
         if isinstance(row.effect, ListContacts):
             return row.effect
         if isinstance(row.effect, PutContact):
@@ -406,9 +406,9 @@ class Sender:
     # After a request that failed
 
     def _failed(self, queue: ContactQueue, content: Content, error: GatewayError) -> SendAttempt:
-        """What becomes of the queue's first message, whose request failed: the first case that fits.
+        """Decide about the queue's first message, whose request failed: the first case that fits.
 
-        What an answer means is `bot.services.gateway.gateway_answers.FailedAnswer.meaning`.
+        `bot.services.gateway.gateway_answers.FailedAnswer.meaning` tells what an answer means.
         """
         match error:
             case EndpointRefused():
@@ -416,7 +416,7 @@ class Sender:
             case TemplateRequired() if not isinstance(content, TemplateMessage):
                 self._shut(queue, self._window(queue.contact))
                 return _attempt("again", error)
-            case NotTheGateway() | EndpointUnavailable() if queue.alone != ADDRESS:
+            case NotTheGateway() | EndpointUnavailable() if queue.limited_by_itself != ADDRESS:
                 queue.tried_since = None
                 return replace(refused("held", error, self._clock.now()), wait=self._backoff(queue))
             case GatewayUnauthorized() | ChannelNotFound():
@@ -424,7 +424,7 @@ class Sender:
                     queue.attempts -= 1  # it is nobody's request, and counts against no limit
                 queue.tried_since = None
                 return replace(refused("held", error, self._clock.now()), wait=0.0)
-            case GatewayRateLimited() if queue.alone != LIMITS:
+            case GatewayRateLimited() if queue.limited_by_itself != LIMITS:
                 queue.tried_since = None  # waiting for the limits uses up no message's time
                 return replace(refused("retry", error, self._clock.now()), wait=self._backoff(queue, error))
             case OutcomeUnknown() if isinstance(content, PutContact | ListContacts):
@@ -486,7 +486,7 @@ def _replaced(queue: ContactQueue) -> bool:
 
 
 def _blocked(queue: ContactQueue) -> SendAttempt:
-    """What becomes of a message behind a closed window for which no template goes."""
+    """The attempt that ends a message whose window is closed, and for which no template is sent."""
     if _replaced(queue):
         return SendAttempt("covered", f"{WINDOW_CLOSED}, and a template went since")
     return SendAttempt("failed", f"{WINDOW_CLOSED}, and no window_closed template is declared", code=SHUT)

@@ -305,7 +305,7 @@ class LimitAlarms:
         self._limiter = limiter
         self._reported: dict[str, float | None] = {}  # the alarms that are on, and since when they are no longer true
 
-    def look(self, now: float, waiting: bool) -> None:
+    def refresh(self, now: float, waiting: bool) -> None:
         """Report the alarms that hold now, and clear those that have not held for a while. ``waiting``: there are messages to send."""
         used_up, none_said = self._limiter.day_used_up(now), self._limiter.said_none_for(now) > MINUTE
         if not (used_up or none_said or self._reported):

@@ -36,7 +36,7 @@ def misfits(uses: Iterable[TemplateUse], listed: Iterable[TemplateInfo]) -> list
 
 
 def misfits_of(use: TemplateUse, others: Iterable[TemplateUse], listed: Iterable[TemplateInfo]) -> list[TemplateMisfit]:
-    """What does not fit of one use, which has a mark of its own, beside the ``others``."""
+    """The misfits of one use, which has a mark of its own, when it is checked together with the ``others``."""
     return [misfit for misfit in misfits([*others, use], listed) if misfit.mark == use.mark]
 
 

@@ -19,7 +19,7 @@ _OWN_TIME = 0.9  # of the effect's: what the performers give up ends as a time-o
 _PASSING = ("timeout", "unreachable", *map(str, PASSING))
 
 Known = Callable[[str], str | None]
-"""What the voice note at an address says; None: it is to be transcribed."""
+"""Returns the words of the voice note at an address; None if it must be transcribed."""
 
 
 class Transcriptions:

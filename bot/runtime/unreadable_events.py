@@ -44,7 +44,7 @@ class UnreadableEvents:
             )
             self._alarms.report(UNREADABLE, what, advice, row.name)
 
-    def look(self) -> None:
+    def clear_old(self) -> None:
         """Clear the alarms that are over."""
         now = self._clock.elapsed()
         for kind in [kind for kind, until in self._until.items() if until <= now]:

@@ -5,7 +5,7 @@ import socket
 import threading
 from collections.abc import Mapping
 from contextlib import ExitStack, closing
-from dataclasses import asdict, replace
+from dataclasses import asdict, field, replace
 from datetime import datetime, timedelta
 from functools import partial
 from time import monotonic
@@ -27,6 +27,7 @@ from bot.core.engine_requests import (
     NoteCommand,
 )
 from bot.core.errors import BotError
+from bot.core.immutable import immutable
 from bot.core.session import HAS_OPTED_OUT
 from bot.core.signal_addresses import EXAMPLE, SignalAddresses
 from bot.engine.advance import advance
@@ -77,6 +78,22 @@ class EngineFailed(BotError):
     """The engine's loop has ended by itself."""
 
 
+@immutable
+class GatewayAccount:
+    """The account that the bot sends with, and its limits: requests per minute and per 24 hours, and a contact's share of the latter.
+
+    ``repeat_unknown`` repeats a reply once when nobody can tell whether it was sent.
+    """
+
+    url: str
+    key: str = field(repr=False)
+    channel_id: str | None = None
+    per_minute: int = 60
+    per_day: int = 10_000
+    per_contact: int | None = None
+    repeat_unknown: bool = False
+
+
 class Engine:
     """The engine half of a bot: it takes the events of a store's inbox, sends, calls handlers and asks models.
 
@@ -92,14 +109,8 @@ class Engine:
         program: Program,
         store: StoreAddress,
         clock: Clock,
+        account: GatewayAccount,
         *,
-        gateway_url: str,
-        gateway_key: str,
-        channel_id: str | None = None,
-        per_minute: int = 60,
-        per_day: int = 10_000,
-        per_contact: int | None = None,
-        repeat_unknown: bool = False,
         answer_ids: bool = False,
         results_days: int = RESULTS_DAYS,
         models: ModelService | None = None,
@@ -129,15 +140,17 @@ class Engine:
             self._opted_out = whole.opted_out
             channels = program.library.bot.channels
             reach = ReachabilityAlarm(self.alarms, clock, *_GATEWAY)
-            gateway = Gateway(gateway_url, gateway_key, channel_id, channels=channels, reach=reach)
+            gateway = Gateway(account.url, account.key, account.channel_id, channels=channels, reach=reach)
             opened.enter_context(closing(gateway))
-            limiter = open_limiter(store, clock, reader, per_minute, per_day, crashed=not reader.ended_clean())
+            limiter = open_limiter(
+                store, clock, reader, account.per_minute, account.per_day, crashed=not reader.ended_clean()
+            )
             opened.callback(limiter.stop)
             contact_limiter = ContactLimiter(
                 self.alarms,
-                per_minute,
-                per_day,
-                per_contact,
+                account.per_minute,
+                account.per_day,
+                account.per_contact,
                 [(clock.elapsed() - ago, contact, count) for ago, contact, count in reader.requests_for(clock.now())],
             )
             self._python_calls = PythonCalls(program.extensions)
@@ -170,13 +183,13 @@ class Engine:
             replaced=reader.last_replaced,
             opted_out=reader.opted_out,
             claim=self._loop.begin_claim,
-            repeat_unclear=repeat_unknown,
+            repeat_unclear=account.repeat_unknown,
         )
         self._commands = GatewayCommands(gateway, self._delivery.permit, self._note_command, clock)
         self._service_requester = ServiceRequester(program.library.bot.services, secrets or {})
         self._http_calls = HttpCalls(requester or self._service_requester, clock)
         events = EventCalls(self._receiver, secrets or {}, clock, self.alarms) if delivers_events else _not_delivered
-        self._performers = self._performers_for(Downloads(gateway_url), clock, events, spoken, prompter)
+        self._performers = self._performers_for(Downloads(account.url), clock, events, spoken, prompter)
 
     def _open_models(self, models: ModelService, reader: StoreReader, opened: ExitStack) -> "ModelCalls":
         from bot.runtime.model_calls import ModelBreaker, ModelCalls

@@ -9,7 +9,7 @@ from pathlib import Path
 from bot.core.clock import MovableClock
 from bot.loading.folder import read_folder
 from bot.loading.program import load_program
-from bot.server.app import Bot, Engine
+from bot.server.app import Bot, Engine, GatewayAccount
 from bot.server.local_socket import LocalServer
 from bot.store.database import StoreAddress
 from bot.store.store_setup import prepare
@@ -103,11 +103,9 @@ def kept(
             program,
             store,
             clock,
-            gateway_url=emulator.url,
-            gateway_key=emulator.api_key,
-            per_minute=PER_MINUTE,
-            per_day=1_000_000,
-            per_contact=per_contact,
+            GatewayAccount(
+                emulator.url, emulator.api_key, per_minute=PER_MINUTE, per_day=1_000_000, per_contact=per_contact
+            ),
         )
         bot = Bot(engine, store, clock, emulator.secret)
         local = LocalServer(store, engine.operate)

@@ -124,13 +124,13 @@ def test_a_time_that_is_named_while_a_timekeeper_looks_is_not_missed() -> None:
     def look() -> float | None:
         if clock.elapsed() == 0:
             with lock:
-                keeper.look_at(5.0)  # what another thread may do now
+                keeper.wake_by(5.0)  # what another thread may do now
         looks.put(clock.elapsed())
         return None
 
     keeper = Timekeeper(clock, lock, look, "test")
     with lock:
-        keeper.look_at(0.0)
+        keeper.wake_by(0.0)
     assert looks.get(timeout=20) == 0
     clock.move(timedelta(seconds=5))
     while looks.get(timeout=20) < 5:  # it may have looked before it waited

@@ -90,7 +90,7 @@ def timekeeper(folder: Path, parts: ExitStack) -> None:
     lock = threading.Lock()
     keeper = Timekeeper(MovableClock(START), lock, lambda: None, "some")
     with lock:
-        keeper.look_at(0.0)
+        keeper.wake_by(0.0)
 
 
 def worker_pool(folder: Path, parts: ExitStack) -> None:

@@ -13,7 +13,7 @@ import pytest
 from bot.core.clock import SystemClock
 from bot.loading.folder import read_folder
 from bot.loading.program import load_program
-from bot.server.app import Bot, Engine
+from bot.server.app import Bot, Engine, GatewayAccount
 from bot.store.sqlite_schema import migrate
 from bot.testing.emulator import Emulator
 from tests.docs.test_docs import OF_THE_LANGUAGE, blocks
@@ -44,8 +44,7 @@ def test_its_receiver_takes_the_events_of_its_bot_and_refuses_a_forged_one(
             load_program(read_folder(tmp_path)),
             store,
             clock,
-            gateway_url=emulator.url,
-            gateway_key=emulator.api_key,
+            GatewayAccount(emulator.url, emulator.api_key),
             secrets={"CRM_SECRET": "s3cret"},
         )
         running = Bot(engine, store, clock, emulator.secret)

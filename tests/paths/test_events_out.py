@@ -12,7 +12,7 @@ from bot.core.clock import MovableClock
 from bot.core.engine_requests import AskMetrics, AskStatus, EraseContact
 from bot.loading.folder import read_folder
 from bot.loading.program import load_program
-from bot.server.app import Bot, Engine
+from bot.server.app import Bot, Engine, GatewayAccount
 from bot.server.local_socket import LocalServer
 from bot.services.gateway import webhook_events
 from bot.services.gateway.webhook_events import Verdict
@@ -66,10 +66,7 @@ class World:
                 load_program(read_folder(self.folder)),
                 self.store,
                 self.clock,
-                gateway_url=emulator.url,
-                gateway_key=emulator.api_key,
-                per_minute=6000,
-                per_day=1_000_000,
+                GatewayAccount(emulator.url, emulator.api_key, per_minute=6000, per_day=1_000_000),
                 secrets=self.secrets,
             )
             running = Bot(self.engine, self.store, self.clock, emulator.secret)

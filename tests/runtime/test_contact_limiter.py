@@ -65,9 +65,9 @@ def test_the_alarm_counts_the_contacts_and_names_none(alarms: Alarms) -> None:
     assert alarm.name == "contact-limit"
     assert alarm.what.startswith("2 contacts have used up their share of the day, 5 requests")
     assert "628" not in alarm.what + alarm.advice + alarm.about
-    limiter.look(DAY + 1000)
+    limiter.refresh(DAY + 1000)
     assert alarms.current()[0].what.startswith("1 contact has used up its share")
-    limiter.look(50_000 + DAY + 1000)
+    limiter.refresh(50_000 + DAY + 1000)
     assert alarms.current() == []
 
 
@@ -75,7 +75,7 @@ def test_of_what_is_given_up_the_first_is_told_apart_until_there_is_a_share_agai
     limiter = ContactLimiter(alarms, 1000, 10_000, 5)
     spend(limiter, "1", 0)
     assert [limiter.give_up("1"), limiter.give_up("1"), limiter.give_up("2")] == [True, False, True]
-    limiter.look(DAY + 1000)
+    limiter.refresh(DAY + 1000)
     assert limiter.give_up("1")
 
 

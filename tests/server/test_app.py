@@ -28,7 +28,7 @@ from bot.core.values import Usage
 from bot.loading.folder import read_folder
 from bot.loading.program import FaultyBot, load_program, problems_of
 from bot.runtime.rate_limiter import RateLimiter
-from bot.server.app import TOLERANCE, Bot, Engine, EngineFailed
+from bot.server.app import TOLERANCE, Bot, Engine, EngineFailed, GatewayAccount
 from bot.server.web.web_service import WebService
 from bot.settings import ModelService
 from bot.store.commit import Commit
@@ -84,9 +84,7 @@ class Talk:
         migrate(store)
         self.emulator = emulator
         self.clock = clock
-        self.engine = Engine(
-            load_program(read_folder(folder)), store, clock, gateway_url=emulator.url, gateway_key=API_KEY
-        )
+        self.engine = Engine(load_program(read_folder(folder)), store, clock, GatewayAccount(emulator.url, API_KEY))
         self.bot = Bot(self.engine, store, clock, SECRET)
         self.bot.start()
         emulator.subscribe(self.bot.url)
@@ -272,7 +270,7 @@ def test_a_bot_that_cannot_start_leaves_no_thread_and_no_lock(folder: Path) -> N
     program = load_program(read_folder(folder))  # which starts the process's watchdog
     threads = set(threading.enumerate())
     for _ in range(2):
-        engine = Engine(program, store, SystemClock(), gateway_url="http://127.0.0.1:9", gateway_key="k")
+        engine = Engine(program, store, SystemClock(), GatewayAccount("http://127.0.0.1:9", "k"))
         with pytest.raises(StoresDiffer):
             Bot(engine, store, SystemClock(), SECRET).start()
     assert set(threading.enumerate()) == threads
@@ -291,7 +289,7 @@ def test_a_half_that_lacks_a_file_leaves_no_thread_and_no_lock(folder: Path) -> 
     inbox_path(store).unlink()
     program = load_program(read_folder(folder))
     with pytest.raises(StoreMissing):
-        Engine(program, store, SystemClock(), gateway_url="http://127.0.0.1:9", gateway_key="k")
+        Engine(program, store, SystemClock(), GatewayAccount("http://127.0.0.1:9", "k"))
     FileLock(store).release()
     FileLock(inbox_path(store)).release()
 
@@ -342,7 +340,7 @@ def test_an_engine_of_a_shard_knows_of_the_whole_store_what_all_contacts_share(
         models = ModelService("https://models.invalid/api/v1", "key", ("m",), "authorization")
         program = load_program(read_folder(folder))
         engine = Engine(
-            program, second, MovableClock(noon), gateway_url="https://gateway.invalid", gateway_key="k", models=models
+            program, second, MovableClock(noon), GatewayAccount("https://gateway.invalid", "k"), models=models
         )
         try:
             assert "contact" in engine.check_start(CheckStart(of_first, "main", {}))

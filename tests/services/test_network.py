@@ -23,7 +23,7 @@ from bot.core.messages import TextMessage
 from bot.loading.folder import read_folder
 from bot.loading.program import load_program
 from bot.runtime.file_calls import Downloads, NotFetched
-from bot.server.app import Engine
+from bot.server.app import Engine, GatewayAccount
 from bot.services import http_client
 from bot.services.ai.ai_client import Completions
 from bot.services.ai.ai_errors import CompletionError
@@ -450,7 +450,7 @@ def test_the_engine_tells_of_a_gateway_and_a_model_that_are_not_reached_and_why(
     migrate(store)
     models = ModelService(f"{secure.url}/api/v1", "sk", ("acme/swift",), "authorization")
     program = load_program(read_folder(make_bot(tmp_path / "bot", ASKED)))
-    engine = Engine(program, store, clock, gateway_url=secure.url, gateway_key="key", models=models)
+    engine = Engine(program, store, clock, GatewayAccount(secure.url, "key"), models=models)
     engine.start()
     asks = ListGatewayContacts(1)
     complete = StartFlow("6281234567890", "main")

@@ -16,7 +16,7 @@ from bot.core.clock import MovableClock
 from bot.core.values import time_text
 from bot.loading.folder import read_folder
 from bot.loading.program import load_program
-from bot.server.app import Engine
+from bot.server.app import Engine, GatewayAccount
 from bot.store.contact_data import export_contact
 from bot.store.database import PostgresAddress, StoreAddress, shard_number, shards_of
 from bot.store.engine_store import EngineStore
@@ -303,7 +303,7 @@ def test_conversations_go_on_in_the_shards(tmp_path: Path, postgres: Postgres) -
         divided = replace(made, shards=3)
         copy_store(tmp_path / "bot" / "bot.db", divided)
         engines = [
-            Engine(program, shard, clock, gateway_url=gateway.url, gateway_key=gateway.api_key, per_minute=6000)
+            Engine(program, shard, clock, GatewayAccount(gateway.url, gateway.api_key, per_minute=6000))
             for shard in shards_of(divided)
         ]
         for engine in engines:

@@ -21,7 +21,7 @@ from bot.loading.watchdog import WATCHDOG, end_when_deaf
 from bot.runtime.engine_loop import EngineStopped
 from bot.runtime.wake_pipe import WakePipe
 from bot.server import local_socket
-from bot.server.app import Engine
+from bot.server.app import Engine, GatewayAccount
 from bot.server.process.balance import shard_to_move, should_yield
 from bot.server.process.child import end_with, tell_up
 from bot.server.process.program_loader import ProgramLoader, VersionRefused
@@ -186,13 +186,15 @@ def _engine_of(settings: Settings, program: Program, wakes: WakePipe) -> Engine:
         program,
         settings.store,
         SystemClock(),
-        gateway_url=settings.gateway_url,
-        gateway_key=settings.gateway_key,
-        channel_id=settings.channel_id,
-        per_minute=settings.gateway_per_minute,
-        per_day=settings.gateway_per_day,
-        per_contact=settings.gateway_per_contact,
-        repeat_unknown=settings.repeat_unknown,
+        GatewayAccount(
+            settings.gateway_url,
+            settings.gateway_key,
+            channel_id=settings.channel_id,
+            per_minute=settings.gateway_per_minute,
+            per_day=settings.gateway_per_day,
+            per_contact=settings.gateway_per_contact,
+            repeat_unknown=settings.repeat_unknown,
+        ),
         answer_ids=settings.answer_ids,
         results_days=settings.results_days,
         models=settings.model_service,

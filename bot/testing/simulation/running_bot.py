@@ -8,7 +8,7 @@ from bot.core.clock import Clock
 from bot.loading.program import Program
 from bot.runtime.performers import Prompter
 from bot.runtime.transcriptions import Known
-from bot.server.app import Bot, Engine
+from bot.server.app import Bot, Engine, GatewayAccount
 from bot.services.outgoing import Requester
 from bot.settings import ModelService
 from bot.testing.emulator import Emulator
@@ -63,10 +63,7 @@ class RunningBot:
             self.program,
             self._store,
             self._clock,
-            gateway_url=self._emulator.url,
-            gateway_key=self._emulator.api_key,
-            per_minute=LIMIT,
-            per_day=LIMIT,
+            GatewayAccount(self._emulator.url, self._emulator.api_key, per_minute=LIMIT, per_day=LIMIT),
             models=self._models,
             requester=self._requester,
             secrets=self._secrets,

@@ -9,6 +9,7 @@ from unittest.mock import patch
 
 from bot.core import defects
 from bot.runtime import batch
+from bot.runtime.crash_watch import CrashWatch
 from bot.runtime.delivery import Delivery
 from bot.runtime.engine_input import InFlightWindow
 from bot.runtime.engine_loop import EngineCycle, EngineLoop
@@ -170,7 +171,7 @@ def times_behind_the_log() -> AbstractContextManager[object]:
 
 def everything_is_suspect() -> AbstractContextManager[object]:
     """In the crash quarantine, whatever comes is taken one by one."""
-    return patch.object(EngineCycle, "may_crash", lambda cycle, taken: cycle.run.in_quarantine)
+    return patch.object(CrashWatch, "may_crash", lambda watch, taken: watch.run.in_quarantine)
 
 
 def ids_drawn_in_the_turn() -> AbstractContextManager[object]:

@@ -36,7 +36,7 @@ from bot.core.engine_requests import (
 )
 from bot.core.errors import BotError
 from bot.core.signal_addresses import ADDRESS, EXAMPLE
-from bot.server.app import Engine
+from bot.server.app import Engine, GatewayAccount
 from bot.server.local_socket import NotRunning
 from bot.server.web.web_service import WebService
 from bot.services.gateway import webhook_events
@@ -280,11 +280,13 @@ class World:
             bots.programs()[self._version],
             self.store,
             BotClock(),  # type: ignore[arg-type]
-            gateway_url=GATEWAY,
-            gateway_key=self.gateway.api_key,
-            per_minute=world["per_minute"],
-            per_day=world["per_day"],
-            repeat_unknown=world["repeat_unknown"],
+            GatewayAccount(
+                GATEWAY,
+                self.gateway.api_key,
+                per_minute=world["per_minute"],
+                per_day=world["per_day"],
+                repeat_unknown=world["repeat_unknown"],
+            ),
             models=ModelService(MODELS, self.models.key, ("acme/swift", "acme/wise"), "authorization"),
             requester=self._request,
             secrets={"CRM_SECRET": EVENTS_SECRET},
@@ -305,8 +307,8 @@ class World:
 
     def _watch_quarantine(self, engine: Engine) -> None:
         """Note which events an engine takes one by one, although they have come since it had started."""
-        cycle, self._begun_at = engine._loop._cycle, None
-        real = cycle.may_crash
+        crashes, self._begun_at = engine._loop._cycle.crashes, None
+        real = crashes.may_crash
 
         def may_crash(taken: Any) -> bool:
             found, event = real(taken), self.delivered.get(getattr(taken, "event_id", ""))
@@ -314,7 +316,7 @@ class World:
                 self.suspected_later.append(event.id)
             return found
 
-        cycle.may_crash = may_crash  # type: ignore[method-assign]
+        crashes.may_crash = may_crash  # type: ignore[method-assign]
 
     def _stop_when_failed(self, engine: Engine) -> None:
         """An engine that has lost its connection begins anew."""
