@@ -348,7 +348,7 @@ class Commit:
         self.sends_ended.add(send_id)
 
     def answer(self, request: str, answer: Mapping[str, Any]) -> None:
-        """What was asked on another machine is done by this commit, or was before."""
+        """Answer a request from another machine: this commit carries it out, or an earlier one did."""
         self._add(engine_tables.ANSWER, (json_text(answer), request))
 
     def claim_call(self, row: CallRow) -> None:
