@@ -361,7 +361,7 @@ def _take_back_all(batch: Batch, name: str, event_id: str, asked: str, take_back
     unclaimed = {message.id for message in in_outbox.values() if not message.claimed}
     back = set[int]() if _is_flow(_known(batch, name)) else take_back(unclaimed)
     for id in sorted(back):
-        batch.commit.take_back(id)
+        batch.commit.withdraw(id)
         batch.commit.add_note(in_outbox[id].contact, event_id, asked, "broadcast", f"message {id} was taken back")
     return len(back), len(in_outbox) - len(back)
 

@@ -331,7 +331,7 @@ class Commit:
         """Recipients that wait and are not part of the last correction do not get the broadcast."""
         self._add(broadcast_rows.LEAVE_OUT, (storable(broadcast.name), broadcast.edit))
 
-    def take_back(self, send_id: int) -> None:
+    def withdraw(self, send_id: int) -> None:
         """A message of a broadcast leaves the outbox unsent. Its recipient waits again."""
         self._add(broadcast_rows.TAKE_BACK, (send_id,))
         self._forget_send(send_id)
@@ -348,7 +348,7 @@ class Commit:
         self.sends_ended.add(send_id)
 
     def answer(self, request: str, answer: Mapping[str, Any]) -> None:
-        """What was asked on another machine is done by this commit, or was before."""
+        """Answer a request from another machine: this commit carries it out, or an earlier one did."""
         self._add(engine_tables.ANSWER, (json_text(answer), request))
 
     def claim_call(self, row: CallRow) -> None:

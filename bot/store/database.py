@@ -87,12 +87,12 @@ def whole_of(store: StoreAddress) -> StoreAddress:
 
 
 def role_name(role: str, store: StoreAddress) -> str:
-    """What a process or a session is called that has this role for a store, or for a shard: ``engine``, or ``engine.2``."""
+    """The name of a process or session with this role for a store, or for a shard: ``engine``, or ``engine.2``."""
     return role if isinstance(store, Path) or store.shard is None else f"{role}.{store.shard}"
 
 
 def log_schema(store: StoreAddress) -> str:
-    """What stands before the names of the log's tables, in a statement that is for one shard of several."""
+    """The prefix of the log's tables in a statement for one of several shards."""
     return _before_names(store, "inbox")
 
 

@@ -216,7 +216,7 @@ class EngineStore(EngineRows):
 
     @reads_rows
     def listed_contact(self, contact: str) -> ContactChanged | None:
-        """What the gateway's list had of a contact; None if it is not known, or the contact waits for that."""
+        """The contact's data from the gateway's list; None if it is not known, or the contact waits for the list."""
         row = self.database.one(engine_tables.LISTED_CONTACT, storable(contact))
         event: ContactChanged | None = None if row is None or row[0] is None else values.loads(row[0])
         return event

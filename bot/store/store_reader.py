@@ -278,7 +278,7 @@ class DeadLetter:
 
 
 class EngineRows:
-    """What the engine and those who only read ask of its file alike."""
+    """Queries on the engine's file that the engine and read-only processes share."""
 
     database: Database
 
