@@ -20,7 +20,7 @@ from bot.core.messages import Buttons, Choice, TemplateMessage, TextMessage
 from bot.core.session import Session
 from bot.loading.folder import read_folder
 from bot.loading.program import load_program
-from bot.server.app import Bot, Engine
+from bot.server.app import Bot, Engine, GatewayAccount
 from bot.services.ai.ai_client import Completions
 from bot.services.gateway.gateway_answers import (
     EndpointRefused,
@@ -84,7 +84,9 @@ class Running:
 
 
 @contextmanager
-def running(folder: Path, emulator: Emulator, flow: str, tolerance: int = 5, **options: Any) -> Iterator[Running]:
+def running(
+    folder: Path, emulator: Emulator, flow: str, tolerance: int = 5, repeat_unknown: bool = False, **options: Any
+) -> Iterator[Running]:
     channels = f"channels: {{'{FIRST}': channel-1, '{SECOND}': channel-2}}\n"
     (folder / "bot.yml").write_text(BOT + channels)
     (folder / "main.yml").write_text(flow)
@@ -92,8 +94,8 @@ def running(folder: Path, emulator: Emulator, flow: str, tolerance: int = 5, **o
     emulator.templates.add(*approved_templates(program.library))
     migrate(store)
     with ExitStack() as parts:
-        options = {"gateway_url": emulator.url, "gateway_key": emulator.api_key, **options}
-        engine = Engine(program, store, emulator.clock, **options)
+        account = GatewayAccount(emulator.url, emulator.api_key, repeat_unknown=repeat_unknown)
+        engine = Engine(program, store, emulator.clock, account, **options)
         bot = Bot(engine, store, emulator.clock, emulator.secret, tolerance=timedelta(minutes=tolerance))
         bot.start()
         parts.callback(bot.stop)

@@ -79,62 +79,42 @@ class ResolvedTransition(transitions.Transition):
         """A step of the flow, or one of the targets outside of it: ``/flow``, ``end``, ``again``, ..."""
         return self.dest
 
-    def execute(self, event_data: transitions.EventData) -> bool:
-        """Note that it was followed. It has no conditions and no callbacks, so none are looked for on every turn."""
-        cast(_Cursor, event_data.model).followed = self
-        return True
-
-
-class _Cursor:
-    """The model that a machine moves.
-
-    It is thrown away after one outcome, so that a machine knows nothing of any contact.
-    """
-
-    __slots__ = ("followed", "state")
-
-    def __init__(self, state: str) -> None:
-        self.state = state
-        self.followed: ResolvedTransition | None = None
-
 
 class FlowMachine:
-    """The table of one flow: which outcome of which step leads where.
+    """The state machine of one flow: it says which outcome of which step leads where.
 
-    The machine is built when it is first used or prepared.
+    A contact's place is in the session, so the machine moves no model. It is built when it is first used or prepared.
     """
 
     def __init__(self, steps: Iterable[str], resolved: Iterable[ResolvedTransition]) -> None:
         self._steps = steps
         self._resolved = resolved
-        # no transition has a condition: each leads where it led
-        self._followed: dict[tuple[str, str], ResolvedTransition] = {}
 
     @cached_property
-    def _table(self) -> transitions.Machine:
+    def _machine(self) -> transitions.Machine:
         states = [transitions.State(name) for name in self._steps]
-        table = transitions.Machine(model=None, states=states, initial=None, auto_transitions=False, send_event=True)
+        machine = transitions.Machine(model=None, states=states, initial=None, auto_transitions=False)
         for resolved in self._resolved:
-            event = table.events.get(resolved.outcome)
+            event = machine.events.get(resolved.outcome)
             if event is None:
-                event = table.events[resolved.outcome] = transitions.Event(resolved.outcome, table)
+                event = machine.events[resolved.outcome] = transitions.Event(resolved.outcome, machine)
             event.add_transition(resolved)
-        return table
+        return machine
 
     def prepare(self) -> None:
         """Build it now, so that the first contact does not wait for it."""
-        self._table  # noqa: B018 - which builds it
+        self._machine  # noqa: B018 - which builds it
 
     def follow(self, step: str, outcome: str) -> ResolvedTransition:
-        """The transition of an outcome. Raises `transitions.MachineError` for one that the step does not have."""
-        known = self._followed.get((step, outcome))
-        if known is not None:
-            return known
-        cursor = _Cursor(step)
-        self._table.events[outcome].trigger(cursor)
-        assert cursor.followed is not None
-        self._followed[step, outcome] = cursor.followed
-        return cursor.followed
+        """The transition of an outcome. Raises `transitions.MachineError` for one that the step does not have.
+
+        No transition has a condition: it is the machine's only one for the step and the outcome.
+        """
+        event = self._machine.events.get(outcome)
+        if event is None or step not in event.transitions:
+            raise transitions.MachineError(f"the step {step} has no outcome {outcome}")
+        (found,) = event.transitions[step]
+        return cast(ResolvedTransition, found)
 
 
 LANGUAGE = "language"
