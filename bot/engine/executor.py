@@ -12,9 +12,8 @@ from bot.engine.failures import ask, failure_outcome
 from bot.engine.flow_ends import end_flow, migrate, offer_again, return_to_question
 from bot.engine.frame_stack import note_unanswered, remove_step_tags, switch_flow, take_unanswered
 from bot.engine.migration import StepChange, name_now
-from bot.engine.sending_and_waiting import note_result, send_messages, wait
 from bot.engine.starting_flows import reroute
-from bot.engine.step_actions import apply_options, carry_out
+from bot.engine.step_actions import apply_options, carry_out, note_result, send_messages, wait
 from bot.engine.turn_context import FAILURES, Failure, TurnContext
 from bot.engine.turn_effects import send
 from bot.language.flow.definition import ResolvedTransition

@@ -9,7 +9,7 @@ from bot.core.values import Record
 from bot.engine.executor import Executor
 from bot.engine.frame_stack import note_unanswered, remove_step_tags
 from bot.engine.scheduled_flows import heard_at
-from bot.engine.sending_and_waiting import note_result
+from bot.engine.step_actions import note_result
 from bot.engine.turn_context import FlowBroken, TurnContext
 from bot.language.expressions.template_failures import TemplateFailed
 from bot.language.steps.step_kind import LeaveStep
