@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
-from benchmarks.house import circles, imports, modules
+from benchmarks.house import LARGE, MANY, circles, classes, imports, modules
 from bot.cli import COMMANDS
 
 ROOT = Path(__file__).parent.parent
@@ -195,3 +195,23 @@ def test_each_file_of_the_command_line_is_a_command() -> None:
     """The rest is in `cli/shared`."""
     files = {path.stem for path in (ROOT / "bot" / "cli").glob("*.py")} - {"__init__"}
     assert files == {*COMMANDS}
+
+
+WIDE = {
+    "Behaviour": "the switches of the emulated gateway",
+    "Commit": "the rows of one transaction; its subjects are not apart yet",
+    "Emulator": "the public face of the emulated gateway, on one page",
+    "EngineStore": "the rows that the engine writes; its subjects are not apart yet",
+    "Exchange": "the fields of one round with a model",
+    "Frame": "the stored fields of an open flow",
+    "Session": "the stored fields of a contact",
+    "StepFacts": "the fields of all that is known of a step",
+    "StoreReader": "the rows that are read; its subjects are not apart yet",
+    "Variable": "the questions to a type of variables, each with a default",
+}
+"""The classes of more than `LARGE` lines or `MANY` public members, and why they are."""
+
+
+def test_a_class_has_few_members_and_lines() -> None:
+    found = {name for path in FILES for lines, members, name, _ in classes(path) if lines > LARGE or members > MANY}
+    assert found == WIDE.keys()
