@@ -123,13 +123,13 @@ def command(
     Columns named 1, 2, ... are the body's parameters; or write each with --body. --where chooses contacts by what the
     bot knows of them: contact.tags, and variables with keep; without a file --body can name these. --at sends later: at
     the next 9:00, or at a day and time, on each contact's own clock. If no server runs then, it is sent up to an hour
-    late (--late), because a restart should cost nothing, and a morning's message should not come in the evening.
-    The running server sends; replies go first. The first message is sent alone, the others when the gateway has accepted it. Contacts who have opted out
-    get nothing, and nobody gets a broadcast twice: run the same command again to continue, or with another --name
-    to send again.
+    late (--late), because a restart should cost nothing, and a morning's message should not come in the evening. The
+    running server sends; replies go first. The first message is sent alone, the others when the gateway has accepted
+    it. Contacts who have opted out get nothing, and nobody gets a broadcast twice: run the same command again to
+    continue, or with another --name to send again.
 
-    --flow starts a flow for each contact instead, with the values of --with, which may have {{column}} as --body has. If
-    a contact is in a flow, FLOW's own "busy" decides.
+    --flow starts a flow for each contact instead, with the values of --with, which may have {{column}} as --body has.
+    If a contact is in a flow, FLOW's own "busy" decides.
 
     Refusals of the gateway pause a broadcast. --edit NAME corrects it for the contacts who did not get it, --resume
     NAME resumes it. --stop withdraws all messages that are not being sent. NAME alone shows the status, and how
@@ -526,9 +526,9 @@ def show(folder: Path | None, name: str, as_json: bool) -> None:
         sent = counts.get("sent", 0) or sum(counts[each] for each in counts if each.startswith("started"))
         # which may be older than what is known of each
         total, hours = reached_totals(reached.values()), ANSWERED_WITHIN // timedelta(hours=1)
-        of = f"the {sent:,} sent" if total["known"] == sent else f"{total['known']:,} sent in the last 7 days"
+        of = f"{sent:,} sent" if total["known"] == sent else f"{total['known']:,} sent in the last 7 days"
         click.echo(
-            f"Of {of}: {total['delivered']:,} delivered, {total['read']:,} read, "
+            f"{of}: {total['delivered']:,} delivered, {total['read']:,} read, "
             f"{total['answered']:,} answered within {hours} hours."
         )
     click.echo(summary(counts))

@@ -18,13 +18,13 @@ def command() -> None:
 
 @command.command("password", short_help="Make a user of the console.")
 @click.option("--name", prompt="Name", help="The user's name: letters, digits and . _ - @")
-@click.option("--role", prompt="Role", type=click.Choice(CONSOLE_ROLES), help="What the user may do.")
+@click.option("--role", prompt="Role", type=click.Choice(CONSOLE_ROLES), help="The user's rights.")
 def password(name: str, role: str) -> None:
     """Ask for a name, a role and a password, and print the entry for BOT_CONSOLE_USERS.
 
     A viewer sees where conversations are, without numbers and texts. An agent also reads them, and answers in the bot's
-    place. An operator may do everything. The password is asked for twice; without a terminal it is the first line of the
-    input. It is printed nowhere, and kept nowhere but as its hash.
+    place. An operator may do everything. The password is asked for twice; without a terminal it is the first line of
+    the input. It is printed nowhere, and kept nowhere but as its hash.
 
     \b
       $ bot console password

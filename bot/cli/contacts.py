@@ -155,9 +155,10 @@ def export(contact: str, folder: Path | None) -> None:
 def erase(contact: str, folder: Path | None, yes: bool) -> None:
     """Erase all data about CONTACT: conversation, trace, messages, events, usage, and the files that it sent.
 
-    Messages that wait are not sent. A running server erases the data; if none runs, the command does it itself.
-    The command ends when all is erased; what cannot be reached meanwhile, such as a store of files, is erased later. If the contact writes again, the bot does not know it: an opt-out is
-    forgotten, too. The contact at the gateway and your backups stay as they are.
+    Messages that wait are not sent. A running server erases the data; if none runs, the command does it itself. The
+    command ends when all is erased; what cannot be reached meanwhile, such as a store of files, is erased later. If the
+    contact writes again, the bot does not know it: an opt-out is forgotten, too. The contact at the gateway and your
+    backups stay as they are.
 
     \b
       $ bot contacts erase 6281234567890
@@ -289,7 +290,7 @@ def _wait_until_gone(store: StoreAddress, contact: str) -> None:
 
 
 def _erase_here(store: StoreAddress, request: EngineRequest) -> dict[str, Any]:
-    """Erase a contact from both parts of a store or a shard, the log first. If this is interrupted, the command can be run again."""
+    """Erase a contact from both parts of a store or a shard, the log first. After an interruption, run it again."""
     from bot.core.clock import SystemClock
     from bot.store.engine_store import EngineStore
     from bot.store.inbox import InboxReader, InboxWriter

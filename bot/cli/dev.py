@@ -34,9 +34,9 @@ PORT = 8700
 def command(ctx: click.Context, folder: Path | None, port: int, ai: bool, no_browser: bool) -> None:
     """Show the bot in DIR in a browser: a phone, a map of its flows, and why it did what it did.
 
-    The bot runs as on a server, with an emulated gateway and a store that is deleted at the end; no account or key is needed. Only
-    browsers on this machine get the page. Flows are loaded again when you save a file; while a file is wrong, the page shows
-    the problem and the flows from before stay. Ctrl-C ends it.
+    The bot runs as on a server, with an emulated gateway and a store that is deleted at the end; no account or key is
+    needed. Only browsers on this machine get the page. Flows are loaded again when you save a file; while a file is
+    wrong, the page shows the problem and the flows from before stay. Ctrl-C ends it.
 
     \b
       $ bot dev flows

@@ -44,10 +44,10 @@ def command(ctx: click.Context, folder: Path | None, url: str | None, only_serve
     """Check everything that the bot in DIR needs, and say what is wrong and how to fix it.
 
     It checks the settings and files; this machine; the store; both services (do they answer, accept the keys, and have
-    the same time); the templates and files that the flows use; the receiver of events; and the webhook's public address and certificate.
-    No contact gets a message. It works with and without a running server, and takes at most 10 seconds: whatever has
-    not answered by then is reported. With --server it asks only whether the server on this machine answers, which takes
-    half a second: a health check for containers without a port (`bot serve --engine`).
+    the same time); the templates and files that the flows use; the receiver of events; and the webhook's public address
+    and certificate. No contact gets a message. It works with and without a running server, and takes at most 10
+    seconds: whatever has not answered by then is reported. With --server it asks only whether the server on this
+    machine answers, which takes half a second: a health check for containers without a port (`bot serve --engine`).
 
     \b
       $ bot doctor --url https://bot.example

@@ -103,7 +103,8 @@ def extract(language: str, folder: Path | None) -> None:
 )
 @click.pass_context
 def missing(ctx: click.Context, language: str | None, folder: Path | None, as_json: bool) -> None:
-    """List the texts without a translation into LANGUAGE (or any of the bot's languages), and their places in the flows.
+    """List the texts without a translation into LANGUAGE (or any of the bot's languages), and their places in the
+    flows.
 
     \b
       $ bot locales missing id

@@ -59,8 +59,9 @@ def command(
     letters (messages, events and turns that were given up), with the reason and what to do.
 
     "retry ID" sends a message or an event again, after everything else for its contact; when several messages are
-    retried, new replies go first. It says which of them may have been sent already, and asks before it sends those again. "drop ID" deletes a dead letter for ever. The running server does both; if none runs, the
-    messages wait for the next start.
+    retried, new replies go first. It says which of them may have been sent already, and asks before it sends those
+    again. "drop ID" deletes a dead letter for ever. The running server does both; if none runs, the messages wait for
+    the next start.
 
     \b
       $ bot queue

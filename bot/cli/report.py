@@ -25,8 +25,8 @@ _WAITING = "waiting"
 @click.option("--csv", "as_csv", is_flag=True, help="Print a line for each day, step and outcome, for a spreadsheet.")
 @click.option("--json", "as_json", is_flag=True, help="Print a list of objects, one for each flow.")
 def command(flow: str | None, since: timedelta, folder: Path | None, as_csv: bool, as_json: bool) -> None:
-    """Show how contacts have gone through a flow, or through all: for each step how many times it was entered, answered,
-    timed out, left and failed, and how many contacts wait there now. Days are in UTC.
+    """Show how contacts have gone through a flow, or through all: for each step how many times it was entered,
+    answered, timed out, left and failed, and how many contacts wait there now. Days are in UTC.
 
     \b
       $ bot report survey --since 7d

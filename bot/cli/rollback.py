@@ -18,14 +18,15 @@ from bot.cli.shared.output import quiet_log
 def command(number: int | None, folder: Path | None, note: str, yes: bool) -> None:
     """Publish version N again, as a new version. Without N it is the last one whose files differ from those served.
 
-    It shows what that does to the conversations under way, and asks before one of them ends or moves. It works also while the
-    served version cannot be loaded.
+    It shows what that does to the conversations under way, and asks before one of them ends or moves. It works also
+    while the served version cannot be loaded.
 
     \b
       $ bot rollback
       $ bot rollback 5 --note "the new menu confuses people"
 
-    Exit code 0: it is published, or is served already. 1: there is no such version, it cannot be loaded, or you said no.
+    Exit code 0: it is published, or is served already. 1: there is no such version, it cannot be loaded, or you said
+    no.
     """
     from bot.store.published_versions import already_served, files_of, newest_version, versions
     from bot.store.store_reader import StoreReader

@@ -55,8 +55,8 @@ def command(
       $ bot send 6281234567890 "Your parcel is here."
       $ bot send 6281234567890 --template parcel --body 4711
 
-    Exit code 0: it was sent, or a template in its place, or it waits. 1: it could not be sent, or that is unknown: then the
-    command says how to find out.
+    Exit code 0: it was sent, or a template in its place, or it waits. 1: it could not be sent, or that is unknown: then
+    the command says how to find out.
     """
     if (text is None) == (template is None):
         raise click.UsageError("write a text, or --template NAME")

@@ -29,10 +29,10 @@ def command() -> None:
 def copy(source: str, target: str, folder: Path | None, as_json: bool) -> None:
     """Copy the store FROM to TO, where there must be none. Each is what BOT_STORE can be: a file, or postgresql://...
 
-    Stop the bot first, on each machine. Everything is copied, and every table is compared with what FROM has: the bot goes on
-    with TO as after a restart. The files that flows have kept are copied too; BOT_FILES says where those of a database are.
-    BOT_SHARDS says how many shards TO gets, if it is a database; FROM may have another number. FROM does not change. If the
-    copy is cut short, there is no store in TO, and you can begin again.
+    Stop the bot first, on each machine. Everything is copied, and every table is compared with what FROM has: the bot
+    goes on with TO as after a restart. The files that flows have kept are copied too; BOT_FILES says where those of a
+    database are. BOT_SHARDS says how many shards TO gets, if it is a database; FROM may have another number. FROM does
+    not change. If the copy is cut short, there is no store in TO, and you can begin again.
 
     Others on this machine can see a password in a command: leave it out, and write it into ~/.pgpass.
 

@@ -13,7 +13,9 @@ from bot.store.engine_tables import USAGE_BY
 
 @click.command("usage")
 @click.option("--since", metavar="DURATION", default="7d", show_default=True, callback=span, help="How far back.")
-@click.option("--by", type=click.Choice(USAGE_BY), default="model", show_default=True, help="What to add up by.")
+@click.option(
+    "--by", type=click.Choice(USAGE_BY), default="model", show_default=True, help="The property that groups the sums."
+)
 @bot_option
 @click.option("--json", "as_json", is_flag=True, help="Print a list of objects, one a line of the table.")
 def command(since: timedelta, by: str, folder: Path | None, as_json: bool) -> None:

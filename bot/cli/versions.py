@@ -19,7 +19,8 @@ from bot.loading.folder import Folder
 @click.option("-n", "limit", metavar="N", type=NUMBER, default=20, show_default=True, help="At most N versions.")
 @click.option("--json", "as_json", is_flag=True, help="Print a list of objects.")
 def command(number: int | None, folder: Path | None, limit: int, as_json: bool) -> None:
-    """List the versions that were published, the newest first: when, by whom, why, and how many files differ from the one before.
+    """List the versions that were published, the newest first: when, by whom, why, and how many files differ from the
+    one before.
 
     With N, show what differs in the files of version N from the one before.
 

@@ -63,7 +63,8 @@ def _events(ctx: click.Context, option: click.Parameter, value: str | None) -> l
 def register(
     url: str, name: str | None, events: list[str], own_secret: bool, write_env: bool, folder: Path | None, as_json: bool
 ) -> None:
-    """Tell the gateway to send its events to URL, a public https address. Without a path, URL gets the path of `bot serve`.
+    """Tell the gateway to send its events to URL, a public https address. Without a path, URL gets the path of
+    `bot serve`.
 
     The secret that signs the events is shown only once. --write-env also writes it to .env (mode 0600), in front of
     the existing secret, which stays valid: register, restart `bot serve`, and remove the old secret when no more

@@ -1,8 +1,8 @@
 """The type of a file by its content: the types that the gateway takes (spec: "POST send-message"), and what phones
 record.
 
-The magic numbers of ten types are written here. Of the two libraries that are maintained, one knew neither wide-band
-AMR nor half of MP4's brands, the other did not tell DOCX from XLSX, and neither recognises plain text or a large DOCX.
+The magic numbers of ten types are written here. There are two maintained libraries: one knew neither wide-band AMR
+nor half of MP4's brands, the other did not tell DOCX from XLSX, and neither recognises plain text or a large DOCX.
 """
 
 from bot.core.immutable import immutable

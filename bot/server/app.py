@@ -80,7 +80,8 @@ class EngineFailed(BotError):
 
 @immutable
 class GatewayAccount:
-    """The account that the bot sends with, and its limits: requests per minute and per 24 hours, and a contact's share of the latter.
+    """The account that the bot sends with, and its limits: requests per minute and per 24 hours, and a contact's share
+    of the latter.
 
     ``repeat_unknown`` repeats a reply once when nobody can tell whether it was sent.
     """

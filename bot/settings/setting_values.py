@@ -155,7 +155,9 @@ PATHS = ("store", "files")
 
 
 def from_folder(folder: Path, text: str) -> str:
-    """A setting that may be a path, as it is to be read in ``folder``: ``bot.db`` -> ``/srv/bot/bot.db``. Addresses do not change."""
+    """A setting that may be a path, as it is to be read in ``folder``: ``bot.db`` -> ``/srv/bot/bot.db``. Addresses do
+    not change.
+    """
     return text if not text or "://" in text or _KEYWORDS.match(text) else str(folder.resolve() / text)
 
 

@@ -715,7 +715,7 @@ def test_a_broadcast_counts_what_was_delivered_read_and_answered(folder: Path, b
     let_pass(bot, timedelta(hours=25))
     bot.user("Too late", contact="6281234567891")
     assert call("broadcast", NAME, "--bot", folder).lines[-2:] == [
-        "Of the 4 sent: 3 delivered, 2 read, 1 answered within 24 hours.", "4 sent."
+        "4 sent: 3 delivered, 2 read, 1 answered within 24 hours.", "4 sent."
     ]  # fmt: skip
     shown = json.loads(call("broadcast", NAME, "--json", "--bot", folder).out)
     assert shown["started_by"] == user_name()
@@ -762,7 +762,7 @@ def test_a_flow_starts_for_each_contact_with_its_own_cells_as_the_docs_show_it(c
         assert bot.sent == ["text", "text", "template", "template"]
     shown = call("broadcast", "course: people", "--bot", course).lines
     assert shown[0] == f"course: people: flow course, started by {user_name()}"
-    assert shown[-2:] == ["Of the 3 sent: 0 delivered, 0 read, 0 answered within 24 hours.", "3 started."]
+    assert shown[-2:] == ["3 sent: 0 delivered, 0 read, 0 answered within 24 hours.", "3 started."]
     state = json.loads(call("broadcast", "course: people", "--json", "--bot", course).out)
     assert (state["flow"], state["outcomes"]) == ("course", {"started": 3})
 

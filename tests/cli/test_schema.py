@@ -131,7 +131,7 @@ def test_so_are_those_of_each_document(server: LanguageServer, path: str, text: 
 
 def test_a_key_is_explained(server: LanguageServer) -> None:
     question = step("ask: Who?\nre|try: {max: 3, else: end}")
-    assert "What happens after a reply that is no answer" in server.explained(FLOW, question)
+    assert "The reaction to a reply that is no answer" in server.explained(FLOW, question)
     below = step("ask: Who?\nretry: {m|ax: 3, else: end}")
     assert "How often the question is asked again" in server.explained(FLOW, below)
     own = step("stars: How was it?\nmo|st: 3\nlow: end")

@@ -100,7 +100,7 @@ def test_a_broadcast_reaches_the_contacts_of_all_shards(divided: Divided) -> Non
         assert (code, said.splitlines()[-1]) == (0, "3 sent.")
         assert sorted(sent.to for sent in gateway.sent) == sorted(ALL)
     code, said = divided.call("broadcast", "spring")
-    assert code == 0 and "Of the 3 sent: 0 delivered, 0 read, 0 answered within 24 hours." in said
+    assert code == 0 and "3 sent: 0 delivered, 0 read, 0 answered within 24 hours." in said
 
 
 def test_the_progress_of_a_broadcast_ends_where_a_shard_has_no_engine(divided: Divided) -> None:

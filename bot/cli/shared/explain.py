@@ -1,4 +1,4 @@
-"""Turns and sessions in lines for a terminal, for `bot trace`, `bot queue`, `bot sessions` and the chat's ``/trace``."""
+"""Turns and sessions as lines for a terminal: `bot trace`, `bot queue`, `bot sessions` and the chat's ``/trace``."""
 
 from collections.abc import Iterator, Mapping
 from datetime import tzinfo

@@ -1,4 +1,4 @@
-"""``bot test --intents``: whether models find the flows that examples are about, as a table of what they take for what."""
+"""``bot test --intents``: a table that counts, for the examples of each flow, the flows that models find."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping

@@ -1,4 +1,4 @@
-"""Functions for all commands: find a bot and its store, read a contact's number, ask the running server or the gateway."""
+"""Functions for all commands: find a bot and its store, read a number, ask the running server or the gateway."""
 
 import contextlib
 import getpass
@@ -186,7 +186,7 @@ def served_bot(bot: Folder, store: StoreAddress) -> tuple[Folder, str]:
 
 
 def bot_as_served(bot: Folder) -> Folder:
-    """The same without the sentence; the bot as it is in its folder where the store cannot be read, which others say."""
+    """The bot of `served_bot`; the bot in its folder if the store cannot be read, which other commands report."""
     with suppress(BotError):
         return served_bot(bot, read_store(bot.path, os.environ, bot.settings()))[0]
     return bot
@@ -220,7 +220,7 @@ def operate(folder: Path | None, request: EngineRequest) -> Answer:
 
 
 def ask_or_do(store: StoreAddress, request: EngineRequest, do: AskShard) -> Answer:
-    """The same with ``do``, which does it here: of a store that is divided, in those shards that have no engine. Raises as `operate`."""
+    """Ask the server, or do it here with ``do``: in each shard that has no engine. Raises as `operate`."""
     from bot.server.local_socket import NotRunning
 
     def ask(shard: StoreAddress, part: EngineRequest) -> Answer:

@@ -1,4 +1,4 @@
-"""The contacts in the store for whom an expression over their own data holds, as ``bot broadcast --where`` wants them."""
+"""The contacts in the store whose own data make an expression true, as ``bot broadcast --where`` selects them."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
@@ -24,7 +24,7 @@ _OF_FLOWS = ("message", "came_from")  # there is neither outside of a flow
 
 @mutable
 class Selected:
-    """The recipients that an expression selects, how many contacts it was asked about, and for how many it has failed."""
+    """The selected recipients, how many contacts the expression was asked about, and for how many it failed."""
 
     recipients: list[Recipient]
     asked: int = 0

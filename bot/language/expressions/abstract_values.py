@@ -173,7 +173,7 @@ def yes_or_no(found: Iterable[bool]) -> AbstractValues:
 
 
 def equal(left: AbstractValue, right: AbstractValue) -> tuple[bool, ...]:
-    """Whether two values may be the same, and may be different."""
+    """The possible results of comparing two values for equality: ``(True, False)`` if both are possible."""
     if ValueKind.ANY in (left.kind, right.kind):
         return (True, False)
     if UNKNOWN not in (left.value, right.value):

@@ -80,7 +80,7 @@ def too_long() -> NoReturn:
 
 
 def _pieces(several: Sequence[Any] | Mapping[str, Any]) -> Iterator[str]:
-    """The text of a list or a record in pieces, so that a list which contains another one many times is stopped early."""
+    """The text of a list or a record in pieces; a list that contains another one many times is stopped early."""
     comma = ""
     for name in several:
         item, named = (several[name], f"{comma}{name}: ") if isinstance(several, Mapping) else (name, comma)

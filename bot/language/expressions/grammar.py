@@ -118,7 +118,7 @@ class TemplateUses:
             self.walk(child, bound | {"it"} if any(child is one for one in each) else bound, depth + 1, loops)
 
     def _below(self, node: nodes.Node) -> Iterator[nodes.Node]:
-        """The children, without the name of a function that is called, and without `message` before one of its fields."""
+        """The children, without the name of a called function, and without `message` before one of its fields."""
         for child in node.iter_child_nodes():
             if not (isinstance(node, nodes.Call) and child is node.node) and not _is_message_field(node):
                 yield child

@@ -47,7 +47,7 @@ def expression_of(tree: nodes.Template) -> nodes.Expr:
 
 
 class _Inliner:
-    """Copies trees. ``bound`` are the names of the loops around a node; ``line`` is that of a copied expression's name."""
+    """Copies trees. ``bound``: the names of the loops around a node; ``line``: that of a copied expression's name."""
 
     def __init__(self, trees: Mapping[str, nodes.Expr], reads: Mapping[str, frozenset[str]]) -> None:
         self._trees = trees
@@ -57,7 +57,7 @@ class _Inliner:
     def copied(
         self, node: nodes.Node, bound: frozenset[str] = frozenset(), *, inside: bool = False, line: int = 0
     ) -> nodes.Node:
-        """A copy with everything in place. ``inside``: of an expression that stands for a name, where all is in place."""
+        """A copy with all names replaced. ``inside``: the names of the node are replaced already."""
         if isinstance(node, nodes.Name) and not inside and node.name in self._trees.keys() - bound:
             hidden = sorted(self._reads[node.name] & bound)
             if hidden:

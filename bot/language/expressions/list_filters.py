@@ -113,19 +113,19 @@ def _where(context: Any, value: Any, field: str | OfEach, wanted: Any = True) ->
 
 @pass_context
 def _reject(context: Any, value: Any, field: str | OfEach, unwanted: Any = True) -> list[Any]:
-    """``{{ orders | reject("state", "open") }}``: those that do not have a value in a field; ``reject(it.total > 20)``."""
+    """``{{ orders | reject("state", "open") }}``: those without this value in a field; ``reject(it.total > 20)``."""
     return [item for item, fits in _tested(context, value, field, unwanted) if not fits]
 
 
 @pass_context
 def _find(context: Any, value: Any, field: str | OfEach, wanted: Any = True) -> Any:
-    """``{{ orders | find("number", 7) }}``: the first with this value in a field, else null; ``find(it.total > 20)``."""
+    """``{{ orders | find("number", 7) }}``: the first with this value in a field, else null; ``find(it.total > 9)``."""
     return next((item for item, fits in _tested(context, value, field, wanted) if fits), None)
 
 
 @pass_context
 def _update(context: Any, value: Any, which: OfEach, changes: Any) -> list[Any]:
-    """``{{ basket | update(it.sku == sku, {"count": it.count + 1}) }}``: the list, with other values in some elements."""
+    """``{{ basket | update(it.sku == sku, {"count": it.count + 1}) }}``: the list with new values in some elements."""
     if not isinstance(which, OfEach):
         raise TemplateFailed('update() takes a condition about it, like update(it.sku == sku, {"count": 2})')
     pairs = _tested(context, value, which, True)

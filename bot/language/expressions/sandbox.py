@@ -169,7 +169,7 @@ class TemplateCodeGenerator(NativeCodeGenerator):
         self.write(")")
 
     def visit_Filter(self, node: nodes.Filter, frame: Any) -> None:
-        """``a | f``: filters for texts go through all of it; others take a single value, or count what they go through."""
+        """``a | f``: filters for texts read all of it; others take a single value, or count what they go through."""
         assert node.node is not None  # there are no filter blocks
         with self._filter_test_common(node, frame, True):
             if node.name in filters.TEXT_FILTERS:

@@ -347,7 +347,7 @@ def _read_signals(node: Node, problems: Problems, what: str) -> dict[str, Mappin
 _SIGNALS = KeySpec(
     "signals",
     map_of(VARIABLES, _read_signals, absent={}),
-    "What can happen outside of a conversation, by its name, and the data that come with it.",
+    "Events outside of a conversation, by name, and the data that come with them.",
 )
 BOT_KEYS = KeySet(
     _NAME, _TIMEZONE, _CONTACT_TIMEZONES, _WORDS, _OPT_OUT, _DEFAULTS, _LANGUAGES, _OWN_WORDINGS, _HOURS, DEFINE, _SIGNALS, _HTTP, _SECRETS, _AI,

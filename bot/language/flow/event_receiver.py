@@ -30,7 +30,7 @@ event has.
 
 @immutable
 class EventReceiver:
-    """The address that events go to, as a service; the name of the secret that signs them; and which events go there."""
+    """The address of the receiver, as a service; the name of the secret that signs; and the events that go there."""
 
     service: HttpService
     secret: str

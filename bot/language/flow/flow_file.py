@@ -150,10 +150,10 @@ _OTHERWISE = KeySpec("otherwise", BOOLEAN, "Whether it starts when no other flow
 _BUSY = KeySpec(
     "busy",
     one_of(*BUSY),
-    "What happens to a start by a program, a schedule or another contact while the contact is in a flow; after by default.",
+    "The rule for a start by a program, a schedule or another contact while the contact is in a flow; after by default.",
 )
-_CONTACT = KeySpec("contact", one_of(*CONTACTS), "Who can start it; everybody by default.")
-_MEANT = KeySpec("about", STRING, "What a message is about that starts it, in words for the model that is asked.")
+_CONTACT = KeySpec("contact", one_of(*CONTACTS), "The contacts who can start it; everybody by default.")
+_MEANT = KeySpec("about", STRING, "The subject of messages that start it, in words for the model that is asked.")
 _EXAMPLES = KeySpec("examples", SPOKEN, "Messages of this kind, for the model.")
 _TITLE = KeySpec("title", STRING, 'Its name on the button of "did you mean"; the flow\'s name without it.', texts=TEXT)
 
@@ -211,12 +211,12 @@ _START = KeySpec(
         KeySet(_START_WORDS, MATCH, PATTERN, _EVENT, _MEANT, _EXAMPLES, _TITLE, _OTHERWISE, _CONTACT, _BUSY),
         "{words: [hi, hello]}",
     ),
-    "What starts it.",
+    "The messages and events that start it.",
 )
 _INTERRUPTED = KeySpec(
     "interrupted",
     one_of("resume", "drop", "ask"),
-    "What happens to it when another flow interrupts it; without this key none can.",
+    "The rule for an interruption by another flow; without this key, no flow can interrupt it.",
 )
 _SLOT_NAMES: Form[Mapping[str, Mark] | None] = mapped(one_or_several(with_mark(LISTED_NAME)), dict)
 _FILL = KeySpec("fill", _SLOT_NAMES, "The questions.", required=True)

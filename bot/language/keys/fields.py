@@ -49,7 +49,7 @@ class Fields:
         return node is None or (isinstance(node, Scalar) and node.value is None)
 
     def take(self, key: str, node: Node) -> None:
-        """Read a node under this key, if nothing is written there: the key that it stands under is this one misspelt."""
+        """Read a node under this key, if the key is not written: the node's own key is this one misspelt."""
         self._nodes.setdefault(key, node)
 
     def report(self, code: str, mark: Mark, what: str, fix: str) -> None:

@@ -86,7 +86,7 @@ def plain(node: Node) -> Any:
 
 
 def fingerprint(node: Node, without: Collection[str] = ()) -> str:
-    """A short hash of what a node says, wherever and however it is written; ``without`` are keys of a map to leave out."""
+    """A short hash of what a node says, however it is written; ``without`` names keys of a map to leave out."""
     if isinstance(node, Map):
         node = Map(node.mark, tuple((key, value) for key, value in node.entries if key.text not in without))
     return digest(_said(node))

@@ -200,7 +200,7 @@ class AiSettings:
         since: datetime | None = None,
         **more: Any,
     ) -> AskModel:
-        """A question to a model, with these settings and ``more``. ``since`` is when the turn began whose budget it is."""
+        """A question to a model, with these settings and ``more``. ``since``: when the turn with the budget began."""
         return AskModel(
             messages=messages,
             models=self.models,

@@ -244,7 +244,7 @@ class AskStep(StepKind):
         return WaitHere(_offered(choices, context, step_state).messages(body, header, footer), step_state)
 
     def in_plain_text(self, context: StepContext, message: Message) -> StepResult:
-        """The same question with its choices as numbers, as long as the step waits; an edit may have taken them away."""
+        """The same question with numbered choices, while the step waits; an edit may have taken them away."""
         step_state = {**context.step_state, "plain": True}
         if (
             self.choices is None

@@ -210,7 +210,7 @@ def _named_choice(key: Scalar, node: Node, problems: Problems, what: str) -> Fix
 _VALUE = KeySpec(
     "value",
     raw_node(key_schemas.either(ANY_TEXT, EMPTY)),
-    "What is saved; without it a choice with a transition saves nothing.",
+    "The value to save; without it a choice with a transition saves nothing.",
 )
 _ABOUT = KeySpec("about", TEMPLATE, "A line below the title, in a list.", texts=TEXT)
 _WORDS = KeySpec("words", TEXTS, "Other words for the title.")
@@ -224,7 +224,7 @@ _FROM = KeySpec(
     "from", EXPRESSION, "A list, of which each element becomes a choice; it is called it below.", required=True
 )
 _TITLE = KeySpec("title", TEMPLATE, "The choice's title; the element itself by default.", texts=TEXT)
-_MADE_VALUE = KeySpec("value", TEMPLATE, "What is saved; the element by default.")
+_MADE_VALUE = KeySpec("value", TEMPLATE, "The value to save; the element by default.")
 _MADE_WORDS = KeySpec("words", TEMPLATES, "Other words for the title.")
 _MADE = KeySet(_FROM, _TITLE, _MADE_VALUE, _ABOUT, _MADE_WORDS, CONDITION)
 

@@ -45,7 +45,7 @@ _WITHIN = KeySpec("within", seconds(WITHIN), f"How long the answer may take; {WI
 
 @immutable
 class ClassifyStep(StepKind):
-    """The question that the exits answer, and the text that is read: the pending input, unless ``text`` names another."""
+    """The question that the exits answer, and the text to read: the pending input, unless ``text`` names another."""
 
     question: Template
     text: Template | None

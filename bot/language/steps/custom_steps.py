@@ -190,7 +190,7 @@ _TAKEN: Mapping[Any, Form[Any]] = {
     str: replace(TEMPLATE, texts=MAY), bool: BOOLEAN, int: integer(), float: number(), timedelta: DURATION,
     Bare: EXPRESSION, Any: Form(ANY, _value_of),
 }  # fmt: skip
-_OWN = "What the bot's own Python makes of it."  # where the class says nothing
+_OWN = "A value for the bot's own Python."  # where the class says nothing
 
 
 def all_kinds(verbs: Mapping[str, VerbSpec]) -> dict[str, type[StepKind]]:

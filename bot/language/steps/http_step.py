@@ -158,7 +158,7 @@ class Body:
         return "application/x-www-form-urlencoded" if self.is_form else "application/json"
 
     def render(self, scope: Mapping[str, Any]) -> tuple[str, dict[str, Media]]:
-        """The body, and the kept files of a form by their names. Raises `StepFailed` for a value that it cannot carry."""
+        """The body, and the kept files of a form by name. Raises `StepFailed` for a value that it cannot carry."""
         value = evaluate(self.value, scope)
         if not self.is_form:
             return json_text(value), {}
@@ -167,7 +167,7 @@ class Body:
 
 
 _HTTP = KeySpec("http", STRING, "The method and the address, like GET crm:/orders/{{ number }}.", required=True)
-_QUERY = KeySpec("query", TEXT_ASSIGNMENTS, "What is added to the address as its query.")
+_QUERY = KeySpec("query", TEXT_ASSIGNMENTS, "Parameters that are added to the address as its query.")
 _HEADERS = replace(HEADERS, about="The request's headers.")
 _JSON = KeySpec("json", raw_node(ANY), "The request's body, as JSON.")
 _FORM = KeySpec("form", TEXT_ASSIGNMENTS, "The request's body, as a form.")
@@ -359,7 +359,7 @@ def _check_method(fields: Fields, step: HttpStep) -> None:
 
 
 def json_text(value: Any) -> str:
-    """A value as JSON: times as in ISO 8601, durations in seconds. Raises `StepFailed` for what JSON has no form for."""
+    """A value as JSON: times in ISO 8601, durations in seconds. Raises `StepFailed` for what JSON cannot hold."""
     try:
         return json.dumps(value, default=json_default, allow_nan=False)  # ASCII alone: halves of characters go through
     except (ValueError, RecursionError):

@@ -77,7 +77,7 @@ def _degrees(most: float) -> Form[Template | float | None]:
 
 _LATITUDE = KeySpec("latitude", _degrees(90), "Its latitude, in degrees.", required=True)
 _LONGITUDE = KeySpec("longitude", _degrees(180), "Its longitude, in degrees.", required=True)
-_NAME = KeySpec("name", TEMPLATE, "What it is called.", texts=MAY)
+_NAME = KeySpec("name", TEMPLATE, "The name that the contact sees.", texts=MAY)
 _ADDRESS = KeySpec("address", TEMPLATE, "Its address.", texts=MAY)
 LOCATION = KeySet(_LATITUDE, _LONGITUDE, _NAME, _ADDRESS)
 NAMED_LOCATION = KeySet(_LATITUDE, _LONGITUDE, replace(_NAME, required=True), replace(_ADDRESS, required=True))

@@ -30,7 +30,7 @@ _INPUTS = KeySpec("with", ASSIGNMENTS, "Values for that flow's variables.")
 _BUSY = KeySpec(
     "busy",
     one_of(*BUSY),
-    "What happens while the other contact is in a flow; by default what that flow says, else after.",
+    "The rule while the other contact is in a flow; by default that flow's rule, else after.",
 )
 _SIGNAL = KeySpec("signal", NAME, "The signal that another contact's conversation is to hear.", required=True)
 _DATA = KeySpec("with", ASSIGNMENTS, "The signal's data.")

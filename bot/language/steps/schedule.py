@@ -1,4 +1,4 @@
-"""``schedule`` and ``cancel``: flows that are to start for the contact later, and the points in time that steps name."""
+"""``schedule`` and ``cancel``: flows that start for the contact later, and the points in time that steps name."""
 
 from collections.abc import Iterator, Mapping
 from datetime import UTC, date, datetime, timedelta
@@ -242,9 +242,9 @@ _UNTIL = KeySpec(
 _WITH = KeySpec("with", ASSIGNMENTS, "Values for the flow's variables.")
 _NAME = KeySpec("name", TEMPLATE, "The name to cancel it by; the flow's by default.")
 _BUSY = KeySpec(
-    "busy", one_of(*BUSY), "What happens while the contact is in a flow; by default what that flow says, else after."
+    "busy", one_of(*BUSY), "The rule while the contact is in a flow; by default that flow's rule, else after."
 )
-_PAST = KeySpec("past", one_of(NOW, SKIP, default=NOW), "What happens if `at` is in the past; now by default.")
+_PAST = KeySpec("past", one_of(NOW, SKIP, default=NOW), "The rule if `at` is in the past; now by default.")
 _KEYS = KeySet(_FLOW, _AT, _AFTER, _EVERY, _UNTIL, _WITH, _NAME, _BUSY, _PAST)
 SCHEDULE = shared("schedule", one_or_several(nested(_KEYS, _read_one, "{flow: its_name, after: 2h}")))
 """One map, or a list of them."""

@@ -258,7 +258,7 @@ class SentSignal:
 
 @immutable
 class UnaskedTool:
-    """A tool that changes something outside, and that a model uses without the contact's yes; ``fix`` is what to write."""
+    """A tool that changes something outside and runs without the contact's yes; ``fix`` is what to write."""
 
     name: str
     fix: str

@@ -231,7 +231,7 @@ def read_step_options(fields: Fields, *, saves: bool) -> StepOptions:
 
 
 def check_reminder(fields: Fields, remind: Timed | None, timeout: Timed | None) -> None:
-    """Report a reminder that is written here, and comes after the time-out. At the same time the reminder comes first."""
+    """Report a reminder that is written here and comes after the time-out; at the same time, it comes first."""
     if remind is None or timeout is None or remind.after is None or timeout.after is None:
         return
     if remind.after > timeout.after and not any(after is UNREAD_DURATION for after in (remind.after, timeout.after)):
@@ -387,12 +387,12 @@ SAVE = KeySpec("save", NAME, "The variable that takes the answer or the result."
 RETRY = _option(
     "retry",
     shared("map-of-retry", nested(KeySet(_AGAIN, _RETRY_ELSE, *TRANSITION_KEYS), _read_retry)),
-    "What happens after a reply that is no answer; by default the question is asked again.",
+    "The reaction to a reply that is no answer; by default the question is asked again.",
 )
 REMIND = _option(
     "remind",
     shared("map-of-remind", nested(KeySet(_REMINDERS, _AFTER, *TRANSITION_KEYS), _read_remind)),
-    "What happens after a silence; nothing by default.",
+    "The reaction to a silence; nothing by default.",
 )
 TIMEOUT = _option(
     "timeout",
@@ -422,7 +422,7 @@ WINDOW_CLOSED_HERE = KeySpec(
 OLD_TAPS = KeySpec(
     "old_taps",
     one_of("explain", "reopen", "ignore", "message"),
-    "What a tap on an earlier question does; by default explain, at a step with `other` message.",
+    "The reaction to a tap on an earlier question; by default explain, at a step with `other` message.",
 )
 GONE = KeySpec(
     "gone",

@@ -213,7 +213,7 @@ _CURRENCY = KeySpec(
 )
 _DATE_TIME = KeySpec("date_time", _of_one_text("date_time", "text", TEMPLATE), "A date or a time, as it is written.")
 _HEADER_PARAMETER = _parameter(_TEXT, _IMAGE, _VIDEO, _DOCUMENT, _PLACE)
-_URL = KeySpec("url", TEMPLATE, "What is added to the address of the button.", required=True)
+_URL = KeySpec("url", TEMPLATE, "The text that is added to the address of the button.", required=True)
 _INDEX = KeySpec("index", integer(0, 9), "Its place among the template's buttons; behind the replies by default.")
 _BUTTON = either(mapped(TEMPLATE, UrlButton), nested(KeySet(_URL, _INDEX), _read_button))
 _NAME = KeySpec("name", STRING, "The template's name at the gateway.", required=True, texts=MAY)
@@ -221,16 +221,16 @@ _LANGUAGE = KeySpec("language", STRING, "The template's language, like en or pt_
 _HEADER = KeySpec(
     "header",
     Form(key_schemas.either(_HEADER_PARAMETER.schema, {"type": "array", "maxItems": 0}), _read_header),
-    "What fills the header.",
+    "The value that fills the header.",
     texts=TEXT,
 )
 _BODY = KeySpec(
     "body",
     one_or_several(_parameter(_TEXT, _CURRENCY, _DATE_TIME)),
-    "What fills the placeholders of the body, in order.",
+    "The values that fill the placeholders of the body, in order.",
     texts=TEXT,
 )
-_BUTTONS = KeySpec("buttons", one_or_several(_BUTTON), "What is added to links of its buttons.", texts=MAY)
+_BUTTONS = KeySpec("buttons", one_or_several(_BUTTON), "Texts that are added to links of its buttons.", texts=MAY)
 TEMPLATE_MESSAGE = shared(
     "map-of-template",
     nested(KeySet(_NAME, _LANGUAGE, _HEADER, _BODY, _BUTTONS), _read_template, "{name: its_name, language: en}"),

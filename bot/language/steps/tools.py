@@ -67,7 +67,7 @@ _SIGNS = re.compile("[^a-zA-Z0-9_-]")  # that no tool's name may have
 
 _CALL = KeySpec("call", STRING, "The handler's name.", required=True)
 _WITH = KeySpec("with", ASSIGNMENTS, "Arguments that the flow gives, and the model never.")
-_ABOUT = KeySpec("about", STRING, "What it does, in words for the model; the handler's docstring by default.")
+_ABOUT = KeySpec("about", STRING, "A description for the model; the handler's docstring by default.")
 
 
 def _read_confirm(node: Node, problems: Problems, what: str) -> Template | bool | None:
@@ -95,15 +95,17 @@ _TAKEN_TYPES: Mapping[str, tuple[type, dict[str, str]]] = {
     "date": (date, {"type": "string", "format": "date"}),
 }
 """The types of values that a model may give a request, in Python and in the schema for the model."""
-_TAKEN_TYPE = KeySpec("type", one_of(*_TAKEN_TYPES, default="text"), "What it is; a text by default.")
-_TAKEN_ABOUT = KeySpec("about", STRING, "What it is, in words for the model.", required=True)
+_TAKEN_TYPE = KeySpec("type", one_of(*_TAKEN_TYPES, default="text"), "Its type; a text by default.")
+_TAKEN_ABOUT = KeySpec("about", STRING, "Its description for the model.", required=True)
 _TAKEN = either(
     Form(ANY_TEXT, as_node), as_fields(KeySet(_TAKEN_TYPE, _TAKEN_ABOUT), "{type: integer, about: how many}")
 )
-_NAMED = KeySpec("name", NAME, "What the model calls the request.", required=True)
-_REQUEST_ABOUT = replace(_ABOUT, about="What the request does, in words for the model.", required=True)
+_NAMED = KeySpec("name", NAME, "The model's name for the request.", required=True)
+_REQUEST_ABOUT = replace(_ABOUT, about="A description of the request for the model.", required=True)
 _TAKES: KeySpec[tuple[tuple[Scalar, Node], ...]] = KeySpec(
-    "takes", map_of(_TAKEN, entries_of, absent=()), "What the model gives, each with what it is; called it.name."
+    "takes",
+    map_of(_TAKEN, entries_of, absent=()),
+    "The values that the model gives, each with its description; called it.name.",
 )
 _HANDLER_KEYS = KeySet(_CALL, _WITH, _ABOUT, _CONFIRM, _WITHIN, _TIMES)
 _REQUEST_KEYS = KeySet(*REQUEST, _NAMED, _REQUEST_ABOUT, _TAKES, _CONFIRM, _TIMES)
@@ -342,7 +344,7 @@ def _check_names(fields: Fields, tool: Tool, text: Template | Expression, key: s
 
 
 def _check_question(fields: Fields, tool: Tool) -> None:
-    """Check that the question shows each argument that the model gives, and no other: none that is bound, or unknown."""
+    """Check that the question shows each argument that the model gives, and no bound or unknown one."""
     if tool.confirm is None:
         return
     known, named = tool.schema["properties"], _check_names(fields, tool, tool.confirm, _CONFIRM.name)

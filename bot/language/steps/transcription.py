@@ -39,7 +39,7 @@ _TOLD = frozenset({ANSWER, STATUS})
 
 _CALL = KeySpec("call", STRING, "The handler's name; its argument voice gets the voice note as a file.", required=True)
 _WITH = KeySpec("with", ASSIGNMENTS, "The handler's other arguments.")
-_TEXT = KeySpec("text", EXPRESSION, "What was said, in the service's answer; answer.text by default.")
+_TEXT = KeySpec("text", EXPRESSION, "The spoken words, in the service's answer; answer.text by default.")
 _WITHIN = KeySpec("within", seconds(WITHIN), f"How long one try may take; {WITHIN:.0f}s by default.")
 _DAILY = KeySpec(
     "daily",

@@ -51,7 +51,7 @@ def asked_about(values: Mapping[str, Any], scope: Mapping[str, Any]) -> Iterator
 
 
 def harmless(value: Any) -> Any:
-    """A copy whose texts are one line each, in which nothing hides, cut where they are long. Raises `QuestionTooLong`."""
+    """A copy: each text is one line, hides nothing, and is cut where it is long. Raises `QuestionTooLong`."""
     left = MOST_VALUES
 
     def copied(value: Any) -> Any:
@@ -69,7 +69,7 @@ def harmless(value: Any) -> Any:
 
 
 def _short(text: str) -> str:
-    """A text in one line, with how much of it is not shown; a chat shows what stands between two tildes as struck out."""
+    """A text in one line, and how much of it is cut; a chat shows text between two tildes as struck out."""
     line = visible(text).replace("~", "∼")
     return line if len(line) <= MOST_TEXT else f"{(shown := head(line, MOST_TEXT))}… (+{len(line) - len(shown)})"
 

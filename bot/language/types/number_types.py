@@ -1,4 +1,4 @@
-"""The types number and integer, and how people write numbers: ``1,200``, ``3,5``, ``5 kg``, ``€20``, ``twenty-five``."""
+"""Types number and integer; how people write numbers: ``1,200``, ``3,5``, ``5 kg``, ``€20``, ``twenty-five``."""
 
 import re
 from datetime import datetime

@@ -203,7 +203,7 @@ _TEXT, _LOCATION = "text", "location"
 _ACCEPTS = KeySpec(
     "accepts",
     one_or_several(one_of(_TEXT, *MEDIA_KINDS, _LOCATION)),
-    "What counts as an answer: text, kinds of files, location; all of them if left out.",
+    "The kinds of answers that it takes: text, kinds of files, location; all of them if left out.",
 )
 
 

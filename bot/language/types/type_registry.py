@@ -57,7 +57,7 @@ TYPES: dict[str, type[Variable]] = {
     )
 }  # fmt: skip
 _TYPE = KeySpec(
-    "type", Form(key_schemas.shared("type", one_of(*TYPES).schema), text_of), "What it holds.", required=True
+    "type", Form(key_schemas.shared("type", one_of(*TYPES).schema), text_of), "The type of its values.", required=True
 )
 _VALUE = KeySpec("value", raw_node(ANY), "Its first value; null by default.")
 _OPTIONAL = KeySpec("optional", BOOLEAN, "Says to the reader that null is expected.")  # every variable may be null
@@ -68,12 +68,12 @@ def _check_of(fields: Fields) -> AnswerCheck | None:
     return None if condition is None else AnswerCheck(condition, _OBJECTION.read(fields))
 
 
-_IF = KeySpec("if", EXPRESSION, "What must be true of the answer, which is called it.", required=True)
-_OBJECTION = KeySpec("error", TEMPLATE, "What the contact gets where it is not true.", texts=TEXT)
+_IF = KeySpec("if", EXPRESSION, "A condition that the answer must meet; the answer is called it.", required=True)
+_OBJECTION = KeySpec("error", TEMPLATE, "The message to the contact if it is not true.", texts=TEXT)
 _ONE_CHECK = either(mapped(EXPRESSION, AnswerCheck), nested(KeySet(_IF, _OBJECTION), _check_of))
-_CHECKS = KeySpec("check", shared("check", one_or_several(_ONE_CHECK)), "What must be true of an answer.")
+_CHECKS = KeySpec("check", shared("check", one_or_several(_ONE_CHECK)), "Conditions that an answer must meet.")
 _ERROR = KeySpec(
-    "error", TEMPLATE, "What the contact gets whose answer does not fit, in place of the question's retry.", texts=TEXT
+    "error", TEMPLATE, "The message after an answer that does not fit, in place of the question's retry.", texts=TEXT
 )
 
 

@@ -62,7 +62,7 @@ _MEANING: Mapping[str, Mapping[str, bool]] = {language: _meanings(*words) for la
 
 
 def yes_or_no(text: str, language: str | None = None) -> bool | None:
-    """Whether a text means yes or no in a language, or in English; None if neither."""
+    """True if a text means yes in a language or in English, False if it means no; None if neither."""
     word = normalise(text)
     for spoken in (without_country(language or ENGLISH), ENGLISH):
         if (said := _MEANING.get(spoken, {}).get(word)) is not None:

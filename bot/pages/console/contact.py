@@ -162,7 +162,7 @@ def erase_contact(console: Console, user: User, who: str) -> str | AnyResponse:
             "erase.html", contact=contact, wrong="That is not the contact's number: nothing is erased."
         )
     console.act(EraseContact(contact))
-    say(f"What the bot keeps of {contact} is erased; events that wait in the log follow within moments.")
+    say(f"All data of {contact} is erased; events that wait in the log follow within moments.")
     return redirect(url_for("contacts"))
 
 

@@ -133,7 +133,9 @@ def _chosen(console: Console, asked: Mapping[str, str], *, retries: bool) -> _Ch
 
 
 def _end(console: Console, ids: Sequence[int], *, retries: bool, sure: bool) -> list[int]:
-    """Ask the engine, in pieces, and say what was done. Returns those that may have been sent, and stay unless the user is ``sure``."""
+    """Ask the engine, in pieces, and say what was done. Returns those that may have been sent, and stay unless the user
+    is ``sure``.
+    """
     total = end_letters(console.act, RetryDeadLetters(ids, sure) if retries else DropDeadLetters(ids))
     say(f"{'To be sent again' if retries else 'Dropped'}: {len(total['done'])}.")
     if retries and total["missing"]:

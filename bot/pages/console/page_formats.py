@@ -64,7 +64,7 @@ def number_at(who: str) -> str:
 
 
 def code(words: str) -> Markup:
-    """Words of the bot's, with what stands between `` as code: ``see `bot queue` `` -> ``see <code>bot queue</code>``"""
+    """The bot's words, with the parts between `` as code: ``see `bot queue` `` -> ``see <code>bot queue</code>``"""
     return Markup(_CODE.sub(r"<code>\1</code>", str(escape(words))))
 
 

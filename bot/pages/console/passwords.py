@@ -1,4 +1,4 @@
-"""Passwords: how they are hashed (argon2id, with the library's parameters, which are those of RFC 9106) and compared."""
+"""Passwords: hashed with argon2id (the library's parameters, which are those of RFC 9106) and compared."""
 
 import secrets
 import threading

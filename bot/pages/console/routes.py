@@ -97,14 +97,17 @@ class Console:
         return found
 
     def ask(self, request: EngineRequest) -> Answer:
-        """Ask the engine something that changes nothing. Raises `ActionRefused` in its words, and `bot.server.local_socket.NotRunning`."""
+        """Ask the engine something that changes nothing. Raises `ActionRefused` in its words, and
+        `bot.server.local_socket.NotRunning`.
+        """
         answer = local_socket.ask_engine(self.store, request, ENGINE_SECONDS)
         if "error" in answer:
             raise ActionRefused(str(answer["error"]))
         return answer
 
     def act(self, request: Act) -> Answer:
-        """Have an operator's request done in the user's name, and note it in the log: who, what, and what about (of a contact's number the last digits).
+        """Have an operator's request done in the user's name, and note it in the log: who, what, and what about (of a
+        contact's number the last digits).
 
         Raises as `ask` does.
         """
@@ -115,7 +118,7 @@ class Console:
         return answer
 
     def tried(self, request: Act) -> bool:
-        """Have something done as `act` does. What is refused is said on the user's next page."""
+        """Have something done as `act` does. The user's next page says what is refused."""
         try:
             self.act(request)
         except (ActionRefused, local_socket.NotRunning) as error:
@@ -125,7 +128,7 @@ class Console:
 
 
 View = Callable[..., str | Response]
-"""Makes a page: called with the `Console`, the `User`, and by name with what the address has between ``<`` and ``>``."""
+"""Makes a page: called with the `Console`, the `User`, and by name the address's parts between ``<`` and ``>``."""
 
 
 @immutable

@@ -241,7 +241,7 @@ class Playground:
     def _besides(
         self, contact: str, text: str, kind: str, data: Mapping[str, Any], act: Callable[[Simulation], None]
     ) -> None:
-        """Do something that is no message, and show it at the contact's phone; it is taken back if the bot refuses it."""
+        """Do something that is no message, and show it at the contact's phone; taken back if the bot refuses it."""
         number = self.chats.add(self.chats.require(contact), text=text, kind=kind, data=data)
         try:
             self.act_as(contact, act)

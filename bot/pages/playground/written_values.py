@@ -71,7 +71,7 @@ def _text_of(variable: Variable, value: Any) -> str:
 
 
 def read_value(library: Library, flow: str, name: str, text: str) -> Any:
-    """Read a variable's value from a text: null if it is empty; a list, an object or a place as JSON. Raises `Refused`."""
+    """Read a variable's value from a text: empty is null; a list, an object or a place is JSON. Raises `Refused`."""
     variable = _declared(library, flow, name)
     if not text.strip():
         return None

@@ -47,7 +47,7 @@ def differences_of(says: BotLine, message: ShownMessage) -> list[ExpectationDiff
 
 
 def parts_to_list(says: BotLine, message: ShownMessage) -> Mapping[str, str]:
-    """The parts of a message besides its text, as a test lists them, if the line expects only that text; else no parts."""
+    """The parts besides the text, as a test lists them, if the line expects only that text; else no parts."""
     if not says.alone or any(_differing(says.parts, message)):
         return {}
     parts = {key: PARTS[key](message) for key in _beside_text(message)}

@@ -1,9 +1,9 @@
 """The coverage of a bot by its tests: which steps and outcomes they take.
 
-What is written in the files counts: each step, each outcome of it that a file mentions (an option, a reply, an error,
-a reminder, a time-out, `then`), and each word. An inherited outcome counts once, where it is written, whichever step
-takes it first. `errors` counts only for steps that can fail. What happens without an outcome of its own counts with
-the step that it leads to. Each event that `events_to` names counts when it is delivered.
+Everything written in the files counts: each step, each outcome of it that a file mentions (an option, a reply, an
+error, a reminder, a time-out, `then`), and each word. An inherited outcome counts once, where it is written, whichever
+step takes it first. `errors` counts only for steps that can fail. Anything that happens without an outcome of its own
+counts with the step that it leads to. Each event that `events_to` names counts when it is delivered.
 """
 
 from collections.abc import Iterable, Iterator

@@ -14,8 +14,8 @@ from bot.language.source.yaml_tree import List, Node, Scalar
 from bot.testing.conversations.stub_reader import CALLS
 from bot.testing.conversations.transcript import BotLine, ExpectLine, KnownNames
 
-_LINK = KeySet(KeySpec("title", STRING, "What its button says."), KeySpec("url", STRING, "Its address."))
-_DOCUMENT = KeySet(KeySpec("link", STRING, "Its address."), KeySpec("filename", STRING, "What it is called."))
+_LINK = KeySet(KeySpec("title", STRING, "The label of its button."), KeySpec("url", STRING, "Its address."))
+_DOCUMENT = KeySet(KeySpec("link", STRING, "Its address."), KeySpec("filename", STRING, "Its name."))
 _NAMES = {"link": {"title": "link title", "url": "link"}, "document": {"link": "document", "filename": "filename"}}
 """The parts of a message that are written below another one."""
 EXIT = "exits."  # how the outcomes begin by which a model leaves a step
@@ -35,7 +35,7 @@ MESSAGE = KeySet(
     KeySpec("buttons", STRINGS, "The titles of all its buttons, in order."),
     KeySpec("rows", STRINGS, "The titles of all its rows, in order."),
     KeySpec("body", STRINGS, "The template's parameters."),
-    KeySpec("payloads", STRINGS, "What the template's quick replies carry, in order."),
+    KeySpec("payloads", STRINGS, "The payloads of the template's quick replies, in order."),
 )
 """The keys under `bot`: the parts of a message."""
 
@@ -105,9 +105,9 @@ _EVENTS = KeySpec("events", CALLS, "Events that were delivered since then, with 
 _FILLED = KeySpec("filled", _VALUES, "Variables that a model notes, with their values.")
 _JUDGE = KeySpec("judge", STRINGS, "Questions about the conversation that a model says yes to.")
 _SAID = KeySet(
-    KeySpec("contains", STRINGS, "What must occur in all that the bot said since then."),
-    KeySpec("any", STRINGS, "Of which one at least must occur in it."),
-    KeySpec("without", STRINGS, "What must not occur in it."),
+    KeySpec("contains", STRINGS, "Texts that must occur in all that the bot said since then."),
+    KeySpec("any", STRINGS, "Texts of which at least one must occur in it."),
+    KeySpec("without", STRINGS, "Texts that must not occur in it."),
     _JUDGE,
 )
 
@@ -121,13 +121,18 @@ def _read_said(fields: Fields) -> Fields:
 
 
 _SAYS = KeySpec(
-    "says", nested(_SAID, _read_said, "{contains: ..., without: ...}"), "What all that the bot said since then is like."
+    "says",
+    nested(_SAID, _read_said, "{contains: ..., without: ...}"),
+    "Expectations of all that the bot said since then.",
 )
 _QUESTIONS = KeySet(
-    KeySpec("contains", STRINGS, "What must occur in it."), KeySpec("without", STRINGS, "What must not occur in it.")
+    KeySpec("contains", STRINGS, "Texts that must occur in it."),
+    KeySpec("without", STRINGS, "Texts that must not occur in it."),
 )
 _ASKED = KeySpec(
-    "asked", nested(_QUESTIONS, _QUESTIONS.values), "What models were asked since then, with all instructions."
+    "asked",
+    nested(_QUESTIONS, _QUESTIONS.values),
+    "Texts in the questions to models since then, with all instructions.",
 )
 _REFUSED = KeySpec("refused", STRINGS, "Texts that stand in the reason why the bot refused the start of a flow.")
 EXPECTED = KeySet(

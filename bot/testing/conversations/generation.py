@@ -245,7 +245,7 @@ def _rests(state: ExploredState) -> bool:
 
 
 def _sort(state: ExploredState) -> str:
-    """A text of a conversation's place and the variables that have a value; states with the same text are much alike."""
+    """A conversation's place and the variables with a value, as text; states with the same text are much alike."""
     frames = [_sort_of(frame) for frame in state.session.frames]
     session = state.session
     kept = [(name, _kind(value)) for name, value in session.kept_variables.items()]

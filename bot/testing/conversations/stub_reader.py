@@ -69,7 +69,7 @@ def _read_model(fields: Fields) -> ModelResult:
 
 CALLS = Form(schemas.list_of(schemas.either(schemas.ANY_TEXT, schemas.map_of(schemas.ANY))), _read_calls, absent=())
 """Calls, each with its place, its name and its arguments."""
-_SAYS = KeySpec("says", STRING, "What the model says.")
+_SAYS = KeySpec("says", STRING, "The model's text.")
 _CALLS = KeySpec("calls", CALLS, "The tools that it asks for, and the exit that it leaves by.")
 _MODEL_FAILS = KeySpec("fails", one_of(*MODEL_FAILURES), "How it fails.")
 _TEXT_ALONE = Form(STRING.schema, lambda *at: ModelResult(text_of(*at) or ""))
@@ -131,7 +131,7 @@ REQUEST = Form(schemas.map_of(_HTTP.schema), _read_request)
 
 # -- what handlers return -----------------------------------------------------------------------------
 
-_RETURNS = KeySpec("returns", raw_node(schemas.ANY), "What the handler returns.")
+_RETURNS = KeySpec("returns", raw_node(schemas.ANY), "The value that the handler returns.")
 _FAILS = KeySpec("fails", STRING, "The error that it ends with: a declared one, timeout, mismatch or error.")
 _RESULT = KeySet(_RETURNS, _FAILS)
 
@@ -189,10 +189,10 @@ def stubs(known: KnownNames) -> KeySet:
     """The stubs that a document may have: the fields of `StubDefinitions`. In an evaluation a model answers itself."""
     results = _answers(_RESULT.schema(), partial(_read_result, known=known))
     models = _answers(MODEL.schema, lambda _, node, problems: MODEL.read(node, problems, "model"))
-    about_models = "What models answer, by a part of what is asked; a list: in turn."
+    about_models = "Answers of models, by a part of the question; a list: in turn."
     return KeySet(
-        KeySpec("handlers", results, "What handlers return, by name; a list: in turn."),
-        KeySpec("http", _answers(_HTTP.schema, _read_answer), "What services answer, by request; a list: in turn."),
+        KeySpec("handlers", results, "Results of handlers, by name; a list: in turn."),
+        KeySpec("http", _answers(_HTTP.schema, _read_answer), "Answers of services, by request; a list: in turn."),
         KeySpec("random", _DRAWS, "The numbers that are drawn; a list: in turn."),
         *(() if known.evaluates else (KeySpec("models", models, about_models),)),
     )

@@ -163,7 +163,7 @@ def _line(form: Form[T | None], make: Callable[[Mark, T], TranscriptLine]) -> Li
 _PLACE = KeySet(
     KeySpec("latitude", number(-90, 90), "Its latitude, in degrees.", required=True),
     KeySpec("longitude", number(-180, 180), "Its longitude, in degrees.", required=True),
-    KeySpec("name", STRING, "What it is called."),
+    KeySpec("name", STRING, "Its name."),
     KeySpec("address", STRING, "Its address."),
 )
 _LOCATION = KeySpec(
@@ -173,10 +173,10 @@ _CAPTION = KeySpec("caption", STRING, "The text below the file.")
 _TYPE = KeySpec("type", one_of(*SAMPLE_FILES), "The type of the sample, by its suffix: where no file is named.")
 
 
-_TITLE = KeySpec("title", STRING, "What the button or row says.", required=True)
+_TITLE = KeySpec("title", STRING, "The label of the button or row.", required=True)
 _OF = KeySpec("of", STRING, "A part of its message's text, or the template's name.")
 _PAYLOAD = KeySpec(
-    "payload", STRING, "What the button carries: of a template that no flow has sent, such as a broadcast's."
+    "payload", STRING, "The payload of the button, for a template that no flow has sent, such as a broadcast's."
 )
 
 
@@ -188,7 +188,7 @@ def _choice(line: Callable[..., TranscriptLine], *keys: KeySpec[Any]) -> Line:
     return either(_line(STRING, line), nested(KeySet(*keys), read))
 
 
-_VOICE = KeySpec("voice", STRING, "What the contact says in a voice note.", required=True)
+_VOICE = KeySpec("voice", STRING, "The contact's words in a voice note.", required=True)
 
 
 def _read_voice(fields: Fields) -> UserLine | None:
@@ -272,7 +272,7 @@ _DATA = KeySpec("data", Form(schemas.map_of(schemas.ANY), _read_values, absent={
 _BUSY = KeySpec(
     "busy",
     one_of(*BUSY),
-    "What happens while the contact is in a flow; by default what the flow says, else after.",
+    "The rule while the contact is in a flow; by default the flow's rule, else after.",
 )
 
 
@@ -311,7 +311,7 @@ def _signal(known: KnownNames) -> Line:
     return either(_line(name.form, SignalLine), nested(KeySet(name, _SIGNAL_DATA), read))
 
 
-_SIGNAL_DATA = replace(_DATA, about="What comes with it.")
+_SIGNAL_DATA = replace(_DATA, about="Data that come with it.")
 
 
 _VALUES = replace(_DATA, name="set", about="An operator sets these variables of the active flow, or of `flow`.")
@@ -368,9 +368,9 @@ def line_keys(known: KnownNames) -> dict[str, KeySet]:
             either(_line(one_of(*FAULTS), FaultLine), nested(_FAULTS, _read_fault)),
             "The gateway does something wrong, at the next occasion.",
         ),
-        KeySpec("model", model, "What the model answers, once."),
+        KeySpec("model", model, "The model's answer, once."),
         KeySpec("meanwhile", _line(STRING, MeanwhileLine), "The contact writes during the next call."),
-        KeySpec("http", _line(REQUEST, lambda mark, found: HttpLine(mark, *found)), "What a service answers, once."),
+        KeySpec("http", _line(REQUEST, lambda mark, found: HttpLine(mark, *found)), "A service's answer, once."),
         KeySpec("bot", BOT, "The bot sends this."),
         KeySpec("expect", expectation(known), "Where the contact is, and what is known."),
     )
@@ -483,8 +483,8 @@ def _read_least(node: Node, problems: Problems, what: str) -> int:
     return LEAST if found is None else int(found[1])
 
 
-_TEST = KeySpec("test", STRING, "What it shows.", required=True)
-_EVALUATE = KeySpec("evaluate", STRING, "What it shows of a model.", required=True)
+_TEST = KeySpec("test", STRING, "The behaviour that it shows.", required=True)
+_EVALUATE = KeySpec("evaluate", STRING, "The behaviour of a model that it shows.", required=True)
 _TIMES = KeySpec("times", integer(1, 100), f"How often the conversation is run; {TIMES} by default.")
 _PASS = KeySpec(
     "pass",
@@ -502,5 +502,5 @@ _CONTACT = KeySpec("contact", _PHONE, "The contact's number, with its country co
 def document_keys(known: KnownNames) -> KeySet:
     """The keys of a test; or of an evaluation, in which models answer themselves."""
     first = (_EVALUATE, _TIMES, _PASS) if known.evaluates else (_TEST,)
-    about = "What is said and what happens, in order" + ("; a model answers." if known.evaluates else ".")
+    about = "The messages and events, in order" + ("; a model answers." if known.evaluates else ".")
     return KeySet(*first, _NOW, _CONTACT, *stubs(known), KeySpec("talk", _talk(known), about, required=True))

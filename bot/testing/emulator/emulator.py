@@ -220,7 +220,7 @@ class Emulator:
     # Acting: webhooks, contacts, agents, events
 
     def subscribe(self, url: str, *, secret: str | None = None, events: Iterable[str] = EVENTS) -> Subscription:
-        """Register a webhook without the API's rule of HTTPS. Raises `ValueError` for one that is not on this machine."""
+        """Register a webhook without the API's rule of HTTPS. Raises `ValueError` unless it is on this machine."""
         if self.webhooks.target(url) is None:
             raise ValueError(f"{url} is no http address on this machine: the emulator delivers only to those")
         return self.webhooks.register("emulator", url, events, secret or self.secret)

@@ -13,8 +13,9 @@ class Behaviour:
     Sending:
 
     * ``repeated_key``: what a repeated ``Idempotency-Key`` gets. ``replay``: the answer that accepted it, again;
-      ``conflict``: 409; ``refused``: 422 with a code that says so; ``stored_error``: whatever the first request was answered, even an error that came before
-      the message was accepted; ``new``: the message is sent again; ``ignored``: as if no key had been given.
+      ``conflict``: 409; ``refused``: 422 with a code that says so; ``stored_error``: whatever the first request
+      was answered, even an error that came before the message was accepted; ``new``: the message is sent again;
+      ``ignored``: as if no key had been given.
     * ``key_kept``: after this long a key is new.
     * ``send_message_refuses``, ``chat_messages_refuses``: types that the endpoint answers with
       ``VALIDATION_INVALID_TYPE``, such as ``{"interactive", "template"}``.

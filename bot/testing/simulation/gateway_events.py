@@ -45,7 +45,7 @@ _OF_CONTACT = KeySet(
     KeySpec("email", STRING, "The contact's address for mail."),
     KeySpec("tags", STRINGS, "The contact's tags."),
 )
-_ASSIGNED = KeySet(KeySpec("agent", STRING, "Who takes the conversation."))
+_ASSIGNED = KeySet(KeySpec("agent", STRING, "The person who takes the conversation."))
 _NOTHING = KeySet()
 
 GATEWAY_EVENTS: dict[str, GatewayEvent] = {

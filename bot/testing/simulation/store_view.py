@@ -1,4 +1,4 @@
-"""What the store of a simulation says about the contact: the session, the turns, the dead letters."""
+"""A simulation's store, read for the contact: the session, the turns, the dead letters."""
 
 from collections import defaultdict
 from collections.abc import Callable

@@ -38,7 +38,7 @@ def test_a_contact_is_erased_once_the_number_is_typed(live: Live, caplog: pytest
     assert violations(page) == []
     typed.fill(f"+{contact[:2]} {contact[2:]}")
     page.get_by_role("button", name="Erase").click()
-    expect(page.get_by_role("status")).to_contain_text(f"What the bot keeps of {contact} is erased")
+    expect(page.get_by_role("status")).to_contain_text(f"All data of {contact} is erased")
     expect(page.locator("#contacts")).to_contain_text("Nobody has written to the bot yet.")
     assert live.simulation.stored.reader.session(contact) is None
     assert f"olga (operator): erase •••{contact[-3:]}" in caplog.messages

@@ -1,4 +1,4 @@
-"""What the model can call: plain functions.
+"""Functions that the model can call.
 
 Their arguments are checked by their types, their docstrings explain them to the model.
 """

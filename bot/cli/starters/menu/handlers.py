@@ -10,5 +10,5 @@ WHOLE_CAKE = 12
 
 @function("cake_price")
 def cake_price(pieces: int) -> Decimal:
-    """What some pieces of cake cost, in euros: a whole cake or more is a tenth cheaper."""
+    """The price of some pieces of cake, in euros: a whole cake or more is a tenth cheaper."""
     return pieces * PIECE * (Decimal("0.9") if pieces >= WHOLE_CAKE else 1)

@@ -19,8 +19,8 @@ class CompletionBehaviour:
 
     Answers:
 
-    * ``reasoning``: reasoning blocks are ``removed``, as they should be, ``left`` in the content, or stand ``apart`` from it
-      (``reasoning_content``).
+    * ``reasoning``: reasoning blocks are ``removed``, as they should be, ``left`` in the content, or stand ``apart``
+      from it (``reasoning_content``).
     * ``usage``: whole answers have it. ``usage_in_stream``: ``never``, in the ``last_chunk``, or in a chunk of its
       own without choices (``own_chunk``).
     * ``finish_reason``: in a last chunk with an ``empty_delta``, in the ``last_delta`` with content, or ``missing``.
