@@ -25,7 +25,9 @@ UPDATE_SESSION = """
         handed_over_at = ?9, updated_at = ?10
     WHERE contact = ?1
 """
-"""The same for a session that is in the file with the same conversation: SQLite would write an index anew whose column is named."""
+"""The same for a session that is in the file with the same conversation: SQLite would write an index anew whose column
+is named.
+"""
 SESSION_STATE = "SELECT state FROM sessions WHERE contact = ?"
 SESSION_STATES_OF = "SELECT contact, state FROM sessions WHERE contact IN (SELECT value FROM json_each(?))"
 CONTACT_IN_CONVERSATION = "SELECT contact FROM sessions WHERE conversation = ? ORDER BY updated_at DESC LIMIT 1"
@@ -138,7 +140,8 @@ OLDEST = """
 
 @immutable
 class DeadSend:
-    """A message that was given up, as its dead letter has it, after so many ``attempts``. ``send_id`` was its id in the outbox.
+    """A message that was given up, as its dead letter has it, after so many ``attempts``. ``send_id`` was its id in the
+    outbox.
 
     ``key_helps``, of one that may have been sent: the gateway may recognise it by its key, and not send it twice.
     """
@@ -288,7 +291,9 @@ USAGE_BY = tuple(USAGE_SUMS)
 
 @immutable
 class UsageSum:
-    """The tokens that one contact, flow, model or day (UTC) used. ``estimated`` answers were not counted by the service."""
+    """The tokens that one contact, flow, model or day (UTC) used. ``estimated`` answers were not counted by the
+    service.
+    """
 
     name: str
     answers: int

@@ -1,4 +1,6 @@
-"""Both schemas of a store in PostgreSQL as one `bot.store.database.WholeStore`, to copy from and to, in one transaction."""
+"""Both schemas of a store in PostgreSQL as one `bot.store.database.WholeStore`, to copy from and to, in one
+transaction.
+"""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -76,8 +78,8 @@ class WholeDatabase:
 
 @contextmanager
 def stopped_database(address: PostgresAddress) -> Iterator[WholeDatabase]:
-    """A store that no program uses, with as many shards as it has. Raises `bot.store.files.StoreLocked`, `StoreMissing`, `StoreOutdated`, `StoreTooNew` and
-    `StoreUnavailable`.
+    """A store that no program uses, with as many shards as it has. Raises `bot.store.files.StoreLocked`,
+    `StoreMissing`, `StoreOutdated`, `StoreTooNew` and `StoreUnavailable`.
     """
     with trouble_in_words(address), connect(address, "engine") as connection:
         address = replace(address, shards=require_tables(address, connection))
@@ -100,8 +102,8 @@ def stopped_database(address: PostgresAddress) -> Iterator[WholeDatabase]:
 
 @contextmanager
 def new_store_in_database(address: PostgresAddress) -> Iterator[WholeDatabase]:
-    """A store without rows, which is there when the block has ended; or nothing is. Raises `bot.store.files.StoreExists`
-    and `StoreUnavailable`.
+    """A store without rows, which is there when the block has ended; or nothing is. Raises
+    `bot.store.files.StoreExists` and `StoreUnavailable`.
     """
     with trouble_in_words(address), _committed(address) as connection:
         connection.execute(_MAY_BE_SILENT)
@@ -115,7 +117,9 @@ def new_store_in_database(address: PostgresAddress) -> Iterator[WholeDatabase]:
 
 @contextmanager
 def _committed(address: PostgresAddress) -> Iterator[Connection]:
-    """A connection in a transaction that makes a store. If the connection is lost at its commit, the store is looked for."""
+    """A connection in a transaction that makes a store. If the connection is lost at its commit, the store is looked
+    for.
+    """
     is_complete = False
     try:
         with connect(address, "engine") as connection, connection.transaction():

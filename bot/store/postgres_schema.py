@@ -1,4 +1,6 @@
-"""Makes the tables of a store in PostgreSQL, and brings them up to date: those of `bot.store.store_schema`, in two schemas."""
+"""Makes the tables of a store in PostgreSQL, and brings them up to date: those of `bot.store.store_schema`, in two
+schemas.
+"""
 
 import re
 from uuid import uuid4
@@ -26,8 +28,8 @@ _FUNCTIONS = r"""
     $$;
 """
 """SQLite's functions that the store uses and PostgreSQL lacks; `strftime` for the one format that the store has,
-`text_of` for looking for a number: what is not ASCII is a ``?`` there. PostgreSQL does not read NUL and halves of surrogate pairs
-in JSON: `as_json` makes of them the texts that stand for them in a column.
+`text_of` for looking for a number: what is not ASCII is a ``?`` there. PostgreSQL does not read NUL and halves of
+surrogate pairs in JSON: `as_json` makes of them the texts that stand for them in a column.
 """
 
 _REQUESTS = """
@@ -112,8 +114,8 @@ _AS_ONE = {
     """,
     "engine.erasures": "SELECT contact, max(upto) AS upto, min(asked_at) AS asked_at FROM ({rows}) AS each GROUP BY contact",
 }
-"""The views of tables that say in each shard something of the same thing. What differs and has a meaning for one shard alone, such as the
-cursor, is NULL. A broadcast has the first of these states that it has in a shard.
+"""The views of tables that say in each shard something of the same thing. What differs and has a meaning for one shard
+alone, such as the cursor, is NULL. A broadcast has the first of these states that it has in a shard.
 """
 _SHARED_IDS = """
     SELECT relname FROM pg_attribute JOIN pg_class ON pg_class.oid = attrelid
@@ -192,7 +194,9 @@ def _bring_up_to_date(address: PostgresAddress, connection: Connection, before: 
 
 
 def _drop_views(connection: Connection) -> None:
-    """Drop the views before the tables change: readers lock a view before its tables, too, and a column that a view has cannot be dropped."""
+    """Drop the views before the tables change: readers lock a view before its tables, too, and a column that a view has
+    cannot be dropped.
+    """
     for part in _PARTS:
         views = [f"{part}.{view}" for view, _ in connection.execute(_VIEWS, [part], prepare=False)]
         if views:

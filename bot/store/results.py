@@ -1,4 +1,6 @@
-"""What was counted of the steps of flows (`bot.store.engine_tables.ResultCount`), put together for people: by flow, step and day."""
+"""What was counted of the steps of flows (`bot.store.engine_tables.ResultCount`), put together for people: by flow,
+step and day.
+"""
 
 import csv
 import io
@@ -39,7 +41,9 @@ class StepResults:
 
 
 CountedAs = Mapping[str, Mapping[str, str]]
-"""Under which name each step of each flow is counted, in the order of the files; behind them the steps' names of before an edit."""
+"""Under which name each step of each flow is counted, in the order of the files; behind them the steps' names of before
+an edit.
+"""
 
 
 def counted_as(library: Library) -> CountedAs:

@@ -150,7 +150,9 @@ def restore(store: StoreAddress, backup: Path | None, now: datetime, *, keep_inb
 
 @contextmanager
 def new_files(store: Path) -> Iterator[Path]:
-    """Where to make new files of a store, which `put_in_place` then finds complete and durable; or nothing has changed."""
+    """Where to make new files of a store, which `put_in_place` then finds complete and durable; or nothing has
+    changed.
+    """
     draft = store.with_name(f".{restoring_folder(store).name}")
     shutil.rmtree(draft, ignore_errors=True)  # of one that was killed while it prepared
     new = draft / "new" / store.name

@@ -1,4 +1,6 @@
-"""The schema of a store, as the numbered migrations that both SQLite and PostgreSQL get. docs/store.md explains each column."""
+"""The schema of a store, as the numbered migrations that both SQLite and PostgreSQL get. docs/store.md explains each
+column.
+"""
 
 from secrets import token_hex
 
@@ -264,9 +266,9 @@ class Migration:
     """A change of the schema: what is executed in the engine's part of a store, and in the inbox's, in SQLite's words.
     Each statement ends with its line.
 
-    In PostgreSQL, programs of earlier versions run meanwhile. ``oldest`` is the earliest version whose programs can go on after
-    it. A migration that only adds (a table, an index, a column that may be empty or has a default) keeps it. One that takes
-    something away raises it, one release after the last that used this (docs/scaling.md, "Upgrading").
+    In PostgreSQL, programs of earlier versions run meanwhile. ``oldest`` is the earliest version whose programs can go
+    on after it. A migration that only adds (a table, an index, a column that may be empty or has a default) keeps it.
+    One that takes something away raises it, one release after the last that used this (docs/scaling.md, "Upgrading").
     """
 
     about: str
