@@ -1,8 +1,8 @@
 """Broadcasts in the engine's file: which template or flow, to whom, and the outcome of each message.
 
-A recipient waits until its own time has come, if it has one, and its broadcast sends and its message is in the outbox,
-and has an outcome when that message is done. Of a flow that starts, it is the first message. Recipients are never
-deleted, so that nobody gets a broadcast twice, however often it is requested.
+A recipient waits until its own time has come (if it has one), its broadcast sends and its message is in the outbox. It
+has an outcome when that message is done. If the broadcast starts a flow, that is the flow's first message. Recipients
+are never deleted, so that nobody gets a broadcast twice, however often it is requested.
 """
 
 from collections.abc import Collection, Iterable, Mapping
@@ -37,7 +37,7 @@ GOT_IT = "sent", "replaced", "covered", "plain"
 """The outcomes of messages after which the contact has what it was to get."""
 
 CUT_IN = *CUTS_IN, "replace"
-"""What became of a flow that started while the contact was in another one."""
+"""The outcomes of a flow that started while the contact was in another one."""
 
 ANSWERED_WITHIN = timedelta(hours=24)
 """A contact who writes so long after a message of a broadcast has answered it."""
@@ -206,7 +206,7 @@ class FlowToStart:
 
 
 Content = TemplateMessage | FlowToStart
-"""What contacts get by a broadcast."""
+"""The content of a broadcast: the message that contacts get, or the flow that it starts for them."""
 
 
 @immutable
@@ -313,15 +313,15 @@ class InOutbox:
 
 
 def release_row(broadcast: Broadcast, now: datetime) -> tuple[str, str, str, str]:
-    """What `RELEASE` and `MISSED_OF` take, for the recipients of a broadcast whose time has come."""
+    """The parameters of `RELEASE` and `MISSED_OF`, for the recipients of a broadcast whose time has come."""
     resumed_at = values.optional_time_text(broadcast.resumed_at) or ""
     return values.storable(broadcast.name), values.time_text(now), values.time_text(now - broadcast.late), resumed_at
 
 
 NOT_YET = "waiting", "scheduled", "paused", "stopped"
-"""What `outcome_in_words` says of those who may still get their message."""
+"""The texts of `outcome_in_words` for those who may still get their message."""
 _HAVE_IT = "sent", "started", "waits"
-"""How it begins of those who have got it, or get it after a conversation."""
+"""How these texts begin for those who have got their message, or get it after a conversation."""
 _FOR_PEOPLE = {"opted_out": "opted out", "left_out": "left out", "waits": "to start after a conversation"}
 """Outcomes that people read in other words."""
 REACHED_FIELDS = "delivered", "read", "answered"

@@ -50,11 +50,11 @@ ORDINARY = EngineRun(number=0, in_quarantine=False, suspects=frozenset())
 
 @immutable
 class Bounds:
-    """What there was when a run began, so that the run before it may have been taking it: nothing that came later has
-    crashed it.
+    """The work that was there when a run began, so that the run before it may have been taking it. Later work has not
+    crashed that run.
 
-    It is the log up to the place ``log`` and the wake-ups up to the time ``due``, as far as one commit can have taken
-    them, and what ends of the messages and calls up to these ids.
+    The work is the log up to the place ``log`` and the wake-ups up to the time ``due``, as far as one commit can have
+    taken them, the results of the messages up to the id ``message``, and the calls up to the id ``call``.
     """
 
     log: int

@@ -1,6 +1,4 @@
-"""What a store asks of its databases, whichever they are: queries and durable commits in the SQL that all of
-them take.
-"""
+"""The interface of a store's databases: queries and durable commits, in the SQL that all kinds of database take."""
 
 import re
 import zlib
@@ -110,9 +108,7 @@ def _before_names(store: StoreAddress, part: Part) -> str:
 
 
 def shard_number(contact: str | None, shards: int) -> int:
-    """The number of the shard that has a contact, of so many. It is the same for ever. What has no contact is in the
-    first.
-    """
+    """The number of the shard that has a contact, of so many. It never changes. Shard 0 has what has no contact."""
     return zlib.crc32(contact.encode("utf-8", "surrogatepass")) % shards if contact else 0
 
 
@@ -127,9 +123,9 @@ class ServingMachine:
     """A machine that serves a bot. Its engine ``works``, or ``waits`` to take over; or it has none, and only accepts
     events.
 
-    Of a store that is divided it has an engine for each shard: ``shards`` are those on which one works, ``waits_for``
-    those for which one waits, and ``lately`` those that it has taken only now. ``is_this``: this process is of its
-    server.
+    If the store is divided, the machine has an engine for each shard: ``shards`` are those on which one works,
+    ``waits_for`` those for which one waits, and ``lately`` those of ``shards`` that it took only seconds ago.
+    ``is_this``: this process belongs to the machine's server.
     """
 
     name: str
@@ -206,8 +202,8 @@ class WholeStore(Protocol):
         """Execute a statement. Returns the rows that it finds."""
 
     def last_ids(self, table: Table) -> Sequence[int]:
-        """The last id that was given in a table, as far as the database notes that beside its rows; else 0. Of a log,
-        that of each shard.
+        """The last id that was given in a table, as far as the database notes that beside its rows; else 0. A log has
+        one for each shard.
         """
 
     def go_on_after(self, table: Table, id: int) -> None:
@@ -285,8 +281,8 @@ class BudgetTurn:
 
 
 class Budget(Protocol):
-    """What the engines of a store's shards know together of the requests that they make. ``name`` is what one of them
-    is called there.
+    """The knowledge that the engines of a store's shards share of the requests that they make. ``name`` is the name of
+    this engine in it.
     """
 
     name: str

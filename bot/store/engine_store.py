@@ -301,7 +301,7 @@ class EngineStore(EngineRows):
         return None if self._first_wake is _NO_WAKE else datetime.fromisoformat(self._first_wake[0])
 
     def new_ids(self, table: IdTable) -> Iterator[int]:
-        """Ids for new rows, ascending. What a batch has drawn and not used is not missed."""
+        """Ids for new rows, ascending. A batch need not use all ids that it draws."""
         return self._draw(table) if self._shards else count(self._last_ids[table] + 1)
 
     def draw_ids(self, least: int) -> None:

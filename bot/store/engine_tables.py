@@ -10,7 +10,7 @@ from bot.core.values import LEAST_COUNTED
 from bot.store.rows import CallRow, EventRow, OutboxRow
 
 EVENT_OUT = "event_out"
-"""What a dead letter is of: an event that could not be delivered."""
+"""The kind of a dead letter for an event that could not be delivered."""
 
 WRITE_SESSION = """
     INSERT INTO sessions (contact, flow, step, visit, wake_at, last_inbound, conversation, opted_out, state, handed_over_at, updated_at)

@@ -96,9 +96,10 @@ def serves_others(store: StoreAddress, wake: Callable[[], None], answer: AnswerO
 
 @contextmanager
 def other_engines(store: StoreAddress, able: Callable[[], bool]) -> Iterator[Callable[[], bool]]:
-    """A function that says whether the engine of another machine runs; or that nobody knows, since the database is
-    away. It ends sessions that hold up others and are silent for too long, and raises `bot.store.files.StoreTooNew`.
-    Who calls it is shown as an engine that waits, while it is ``able`` to take over. A file has no other machine.
+    """A function that returns True if the engine of another machine runs, or if nobody knows, since the database cannot
+    be reached. It ends sessions that hold up others and are silent for too long, and raises
+    `bot.store.files.StoreTooNew`. The caller is listed as an engine that waits while ``able()`` is true. A store in
+    files has no other machine.
     """
     if isinstance(store, Path):
         yield lambda: False

@@ -56,7 +56,7 @@ class WholeDatabase:
             raise ValueError(str(error).partition("\n")[0]) from error
 
     def last_ids(self, table: Table) -> Sequence[int]:
-        """The last id that was given in a table; of a log, that of each shard."""
+        """The last id that was given in a table. A log has one for each shard."""
         last = "SELECT CASE WHEN is_called THEN last_value ELSE 0 END FROM {}"
         return [int(self.ask(last.format(sequence))[0][0]) for sequence in self._sequences(table)]
 

@@ -1,7 +1,7 @@
 """A database of PostgreSQL as a `bot.store.database.Database`, and the translation of the store's SQL.
 
-The store's SQL is written once, for SQLite and PostgreSQL. What is translated here are placeholders, hints for SQLite's
-planner, and the few functions that have another name: `translated`.
+The store's SQL is written once, for SQLite and PostgreSQL. `translated` changes placeholders, hints for SQLite's
+planner, and the few functions that have another name.
 """
 
 import logging
@@ -64,7 +64,8 @@ _OF_EACH_SESSION = {
 that a machine has vanished.
 """
 _SILENT_SECONDS = 5  # after which the machine of a session with a lock is taken to be paused
-_LATELY_SECONDS = 5  # for which a shard stays where it is after it was taken: one that cannot be worked on there moves no sooner again
+# for which a shard stays where it is after it was taken: one that cannot be worked on there moves no sooner again
+_LATELY_SECONDS = 5
 _APPENDED = re.compile(r"\s*INSERT INTO (inbox_\d+\.)?log ")
 _SHARD_LOCKS = 8  # apart: each shard has locks of its own
 
@@ -531,9 +532,9 @@ _SERVER = """
 
 @immutable
 class DatabaseServer:
-    """What `bot doctor` looks at of a server. ``unsafe`` are the settings without which a crash loses what was
-    committed. ``is_pooled``: a pooler in transaction mode is in front of it, where a session is another one after each
-    transaction.
+    """A server of PostgreSQL as `bot doctor` checks it. ``unsafe`` are the settings that are off, though without them a
+    crash loses commits. ``is_pooled``: a pooler in transaction mode is in front of the server, so that each transaction
+    may run in another session.
     """
 
     number: int
@@ -546,7 +547,7 @@ class DatabaseServer:
 
 
 def database_server(address: PostgresAddress) -> DatabaseServer:
-    """What there is of a server. Raises `bot.store.files.StoreUnavailable`."""
+    """The state and the settings of a server. Raises `bot.store.files.StoreUnavailable`."""
     with trouble_in_words(address), connect(address, "engine") as one, connect(address, "engine") as other:
         number, version, *settings, late, read_only, now = one.execute(_SERVER, prepare=False).fetchone() or ()
         pids = [each.execute("SELECT pg_backend_pid()", prepare=False).fetchone() for each in (one, other, one)]
@@ -556,9 +557,7 @@ def database_server(address: PostgresAddress) -> DatabaseServer:
 
 
 def _put_in_order(connection: Connection, writes: Sequence[PendingStatement]) -> None:
-    """Take the locks for the logs of all these writes, always in the same order, so that nobody waits for one who waits
-    for him.
-    """
+    """Take the locks for the logs of all these writes, always in the same order, which prevents deadlocks."""
     for shard in sorted({write.shard for write in writes}):
         connection.execute(in_order(shard))
 

@@ -1,4 +1,4 @@
-"""What operators ask on one machine and the engine of another does: by a table of a store in PostgreSQL."""
+"""Requests of operators on one machine to the engine of another, through a table of a store in PostgreSQL."""
 
 import json
 import logging

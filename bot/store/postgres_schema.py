@@ -41,7 +41,7 @@ _REQUESTS = """
         asked_at TIMESTAMPTZ NOT NULL DEFAULT now()
     );
 """
-"""What operators ask on one machine and the engine of another answers: `bot.store.postgres_requests`."""
+"""Requests of operators on one machine to the engine of another: see `bot.store.postgres_requests`."""
 
 _FORGET_MESSAGE = """
     CREATE FUNCTION forget_message() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
@@ -76,7 +76,7 @@ ALONE_TO_MIGRATE = "SELECT pg_advisory_xact_lock(7031, 2)"
 """The lock under which one machine makes or changes the tables, while the others wait."""
 
 _OWN = {1: (_FORGET_MESSAGE, _REQUESTS)}
-"""What only PostgreSQL needs beside a migration's tables in each shard, by the migration's number."""
+"""The SQL that only PostgreSQL needs beside a migration's tables in each shard, by the migration's number."""
 
 _NEW = """
     CREATE SCHEMA bot;
@@ -114,8 +114,9 @@ _AS_ONE = {
     """,
     "engine.erasures": "SELECT contact, max(upto) AS upto, min(asked_at) AS asked_at FROM ({rows}) AS each GROUP BY contact",
 }
-"""The views of tables that say in each shard something of the same thing. What differs and has a meaning for one shard
-alone, such as the cursor, is NULL. A broadcast has the first of these states that it has in a shard.
+"""The views of tables in which several shards have a row for the same thing. A value that differs between shards and has
+a meaning for one shard only, such as the cursor, is NULL. A broadcast's state is the first in this list that it has in
+any shard.
 """
 _SHARED_IDS = """
     SELECT relname FROM pg_attribute JOIN pg_class ON pg_class.oid = attrelid

@@ -154,7 +154,7 @@ def already_served(served: PublishedVersion | None) -> str:
 
 
 def in_folder(served: PublishedVersion, path: Path) -> tuple[bool, str]:
-    """Whether the files of a folder differ from what is served, and that in words."""
+    """True if the files of a folder differ from those that are served; and a text that says how they compare."""
     try:
         differs = read_folder(path).digest != served.digest
     except NoBot:

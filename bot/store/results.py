@@ -1,6 +1,4 @@
-"""What was counted of the steps of flows (`bot.store.engine_tables.ResultCount`), put together for people: by flow,
-step and day.
-"""
+"""The counts of the steps of flows (`bot.store.engine_tables.ResultCount`), summed for people by flow, step and day."""
 
 import csv
 import io
@@ -19,7 +17,7 @@ _COLUMNS = ("day", "flow", "step", "split", "way", "outcome", "count")
 
 @mutable
 class StepResults:
-    """What was counted of a step: of all contacts, by outcome, by day (UTC), and for each part of each split."""
+    """The counts of a step: for all contacts, by outcome, by day (UTC), and for each part of each split."""
 
     step: str
     ways: Counter[str] = field(default_factory=Counter)

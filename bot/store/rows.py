@@ -56,7 +56,7 @@ class SentRow:
 
 
 STATUSES = ("queued", "sent", "failed", "delivered", "read")
-"""What a message can be, each further on than the one before. One that was delivered has not failed."""
+"""The statuses of a message, each further on than the one before. A message that was delivered has not failed."""
 
 
 EARLY_FOR = timedelta(days=1)

@@ -117,7 +117,7 @@ class CannotRestore(BotError):
 
 @immutable
 class Restored:
-    """What the store has now. ``replaced`` is the folder of its earlier files; None if there were none.
+    """The result of a restore. ``replaced`` is the folder of the store's earlier files; None if there were none.
 
     ``left`` counts the events that only the replaced log has: they came later, and are not taken.
     """

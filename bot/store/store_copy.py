@@ -42,8 +42,8 @@ class CopiedTable:
 
 @immutable
 class Copied:
-    """What a copy has: its tables, and how many kept ``files``. ``divided``: it has several shards, or its
-    source has.
+    """The contents of a copy: its tables, and the number of kept ``files``. ``divided``: the copy or its source has
+    several shards.
     """
 
     tables: tuple[CopiedTable, ...]

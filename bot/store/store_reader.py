@@ -110,7 +110,7 @@ _IS_KEPT = """
         OR EXISTS (SELECT 1 FROM messages WHERE contact = ?1)
 """
 CONTACT_STATES = ("in a flow", "in no flow", "with a person", "opted out")
-"""What contacts can be looked for by, besides where they are."""
+"""The states by which contacts can be searched, besides the flow and step where they are."""
 _CURSOR = "SELECT cursor FROM meta"
 _CLEAN = "SELECT clean FROM meta"
 _WRITTEN_AT = "SELECT written_at FROM meta"
@@ -276,7 +276,7 @@ class DeadLetter:
 
     @property
     def advice(self) -> str:
-        """What to do about it."""
+        """Advice for the operator: a command, or why none is needed."""
         if isinstance(self.body, dict) and self.body.get("outcome") == "unknown":
             return f"look whether it arrived; to send it again all the same: bot queue retry {self.id}"
         if self.can_be_retried:
@@ -499,7 +499,7 @@ class StoreReader(EngineRows):
         ]
 
     def reached(self, name: str) -> dict[str, broadcast_rows.Reached]:
-        """What is known of the messages of a broadcast that were sent, by contact; nothing of those that are pruned."""
+        """How far the sent messages of a broadcast have got, by contact, without those that are pruned."""
         return {
             contact: broadcast_rows.Reached((furthest or 0) >= 1, (furthest or 0) >= 2, _answers(sent_at, answered_at))
             for schema in self._schemas
@@ -675,7 +675,7 @@ class StoreReader(EngineRows):
         return self.database.all(_STATUSES.format(self._schema_of(contact)), storable(contact))
 
     def _schema_of(self, contact: str) -> str:
-        """What stands before the names of the tables with a contact's rows, where the planner would otherwise join all
+        """The schema of the tables with a contact's rows, for queries in which the planner would otherwise join all
         shards.
         """
         return self._schemas[shard_number(contact, len(self._schemas))]
@@ -701,13 +701,13 @@ class StoreReader(EngineRows):
         return int(self.database.one(engine_tables.TOKENS_USED_BY, time_text(since), storable(contact))[0])
 
     def usage(self, since: datetime, by: str) -> list[UsageSum]:
-        """What models used since a time, the most first, days in order. ``by``: one of
+        """The tokens that models used since a time, the largest use first, but days in order. ``by``: one of
         `bot.store.engine_tables.USAGE_BY`.
         """
         return [UsageSum(*row) for row in self.database.all(engine_tables.USAGE_SUMS[by], time_text(since))]
 
     def results(self, since: datetime) -> list[ResultCount]:
-        """What was counted of the steps of flows since the day (UTC) of a time, the days of each count in order."""
+        """The counts of the steps of flows since the day (UTC) of a time, the days of each count in order."""
         return [ResultCount(*row) for row in self.database.all(engine_tables.RESULTS, time_text(since)[:10])]
 
     def waiting_at(self) -> dict[tuple[str, str], int]:

@@ -287,7 +287,7 @@ def schema_version() -> int:
 
 
 def new_signal_key() -> str:
-    """What seals the addresses of signals of a new store."""
+    """A key for a new store, which seals the addresses of signals."""
     return token_hex(32)
 
 
