@@ -270,9 +270,7 @@ class Recipient:
 
 @immutable
 class RepeatedSend:
-    """A message that is sent once more as it was, under this key. ``repeated``: the key, too, is that of the earlier
-    one.
-    """
+    """A message that is sent again unchanged, under this key. ``repeated``: the earlier message had the same key."""
 
     ref: str
     key: str
@@ -292,9 +290,7 @@ class BroadcastPlace:
 
 @immutable
 class Reached:
-    """How far a message that was sent has got, and whether the contact has written within `ANSWERED_WITHIN`
-    after it.
-    """
+    """How far a sent message has got, and whether the contact wrote within `ANSWERED_WITHIN` after it."""
 
     delivered: bool
     read: bool
@@ -303,9 +299,7 @@ class Reached:
 
 @immutable
 class InOutbox:
-    """A message of a broadcast in the outbox. ``claimed``: it is being sent, so after a crash its outcome is
-    unknown.
-    """
+    """A broadcast's message in the outbox. ``claimed``: it is being sent, so a crash leaves its outcome unknown."""
 
     id: int
     contact: str
@@ -338,9 +332,7 @@ def without_message(recipients: Iterable[tuple[str, str, str]]) -> list[tuple[st
 
 
 def reached_totals(reached: Collection[Reached]) -> dict[str, int]:
-    """How many of the messages that were sent are ``known`` still, and how many of these were delivered, read,
-    answered.
-    """
+    """The number of sent messages that are still ``known``, and how many of them were delivered, read and answered."""
     return {"known": len(reached), **{field: sum(getattr(each, field) for each in reached) for field in REACHED_FIELDS}}
 
 

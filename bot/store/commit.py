@@ -170,15 +170,11 @@ class Commit:
             yield from written
 
     def move_cursor(self, seq: int, event_id: str) -> None:
-        """This event of the log is taken. The event's id is stored with its place, because another log may have
-        another event there.
-        """
+        """Move the cursor to an event of the log. Its id is stored too, as another log may have another event there."""
         self.cursor, self._last_event = seq, event_id
 
     def forward(self, shard: int, what: Forwarded | AliasLearned, key: str, contact: str = "") -> None:
-        """Append something to the log of another shard, once under this ``key``. An erasure keeps the key, so no number
-        may stand in it.
-        """
+        """Append to another shard's log, once for each ``key``. No number may be in the key: an erasure keeps it."""
         body = json_text(what).encode()
         row = None, f"{MOVED}{key}", "moved", optional_storable(contact or None), self._at, body, 1, None
         self.forwarded.setdefault(shard, []).append(row)
@@ -265,9 +261,7 @@ class Commit:
 
     @property
     def frees_recipients(self) -> bool:
-        """True if other recipients may have their turn after it: it starts flows of a broadcast, or the time of some
-        has come.
-        """
+        """True if other recipients may follow: the commit starts flows of a broadcast, or the time of some has come."""
         return broadcast_rows.BEGAN in self._rows or broadcast_rows.RELEASE in self._rows
 
     def add_recipient(
@@ -299,9 +293,7 @@ class Commit:
         self._add(broadcast_rows.TO_OUTBOX, (row.id, recipient))
 
     def release(self, broadcast: Broadcast, now: datetime) -> None:
-        """The time of a broadcast's recipients up to now has come, or they have missed it: of some, who are due for
-        longest.
-        """
+        """Release a broadcast's recipients whose time has come, or mark them as missed: at most 1000, by due time."""
         self._add(broadcast_rows.RELEASE, broadcast_rows.release_row(broadcast, now))
 
     def begin_flow(self, recipient: int, began: str, code: str = "") -> None:
@@ -317,9 +309,7 @@ class Commit:
         self._add(broadcast_rows.WAIT_AGAIN, (send_id,))
 
     def correct_refused(self, send_id: int) -> None:
-        """A message of a broadcast was refused, and its recipient has other parameters now: it waits for another
-        message.
-        """
+        """A broadcast's message was refused. Its recipient, who has other parameters now, waits for another message."""
         self.wait_again(send_id)
         self._forget_send(send_id)
 
@@ -425,9 +415,7 @@ class Commit:
         self._add(engine_tables.LIST_READ, (self._at,))
 
     def set_status(self, message_id: str, status: MessageStatus, contact: str | None) -> None:
-        """The status of a message, by one of its ids, with its contact, if that is known: it is erased with the
-        contact.
-        """
+        """The status of a message, by one of its ids. An erasure of the ``contact``, if known, erases the status."""
         self.statuses[message_id] = status
         self._status_of[message_id] = optional_storable(contact) or self._status_of.get(message_id)
 

@@ -1,6 +1,4 @@
-"""All data that a store keeps of one contact, in both files: which rows it is, how they are exported, and how they are
-erased.
-"""
+"""All data that a store keeps of one contact, in both files: which rows they are, their export and their erasure."""
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
@@ -131,9 +129,7 @@ _BEGIN = """
 _ASK = "INSERT INTO {0}erasures (contact, upto, asked_at) VALUES (?, -1, ?) ON CONFLICT (contact) DO NOTHING"
 _HAS_BEGUN = "SELECT 1 FROM erasures WHERE contact = ?"
 ASKED_TO_ERASE = "SELECT contact FROM erasures WHERE upto < 0 ORDER BY asked_at"
-"""The numbers of which an engine of another shard has begun the erasure, and whose rows are to be deleted in
-this one.
-"""
+"""The numbers whose erasure an engine of another shard has begun, and whose rows this shard still has to delete."""
 ERASING = "SELECT contact, upto FROM erasures ORDER BY asked_at"
 _END = "DELETE FROM erasures WHERE contact = ?"
 

@@ -6,9 +6,7 @@ from bot.core.immutable import immutable
 from bot.store.database import Execute
 
 MOST_CRASHES = 2
-"""After so many crashes in a row the quarantine begins. An event or call that was in progress at so many of them is
-given up.
-"""
+"""The quarantine begins after so many crashes in a row. An event or call in progress at so many is given up."""
 
 _BEGIN = "UPDATE meta SET run = run + 1, clean = 0"
 _SUSPECT = """

@@ -43,9 +43,7 @@ class PostgresAddress:
         return part if self.shard is None else f"{part}_{self.shard}"
 
     def divided(self) -> tuple["PostgresAddress", ...]:
-        """The shards of the whole store, by their numbers. A store that is not divided, and a shard, is its
-        only one.
-        """
+        """The shards of the whole store, by number. A shard, or a store that is not divided, gives only itself."""
         if self.shards == 1 or self.shard is not None:
             return (self,)
         named = self.beside.name
@@ -137,9 +135,7 @@ class ServingMachine:
 
     @property
     def on_shards(self) -> str:
-        """On which shards it works, as words that follow "works": such as " on shards 0 and 2"; nothing if the store is
-        not divided.
-        """
+        """The shards that it works on, to follow "works": " on shards 0 and 2"; empty if the store is not divided."""
         *more, last = map(str, self.shards or ("",))
         return f" on shard{'s' if more else ''} {', '.join(more)}{' and ' if more else ''}{last}" if last else ""
 
@@ -235,9 +231,7 @@ class Database(Protocol):
         """Execute statements, each with all of its rows, in one durable commit."""
 
     def write_each(self, writes: Sequence[PendingStatement]) -> None:
-        """Execute statements in one durable commit. An error of one's values is noted in it and does not touch the
-        others.
-        """
+        """Execute statements in one durable commit. One with invalid values gets an ``error``; the others succeed."""
 
     def transaction(self) -> AbstractContextManager[Execute]:
         """Write everything that the block executes in one durable commit, or nothing."""
@@ -248,8 +242,8 @@ class Database(Protocol):
         """
 
     def held_up(self, seconds: float) -> tuple[str, str] | None:
-        """The session that holds a lock for which a call of this connection has waited so long, and advice; None if no
-        session does. It may be asked while that call waits.
+        """The session with a lock for which this connection has waited so long, and advice; None if there is none. It
+        may be asked while a call waits.
         """
 
     def wake(self, shards: Collection[int] = (0,)) -> None:
@@ -281,15 +275,13 @@ class BudgetTurn:
 
 
 class Budget(Protocol):
-    """The knowledge that the engines of a store's shards share of the requests that they make. ``name`` is the name of
-    this engine in it.
-    """
+    """The request budget that the engines of all shards share. ``name`` is this engine's name in it."""
 
     name: str
 
     def turn(self) -> AbstractContextManager[BudgetTurn]:
-        """Change the budget while no other engine does. Raises `bot.store.files.StoreUnavailable`: it may be changed,
-        or not.
+        """Change the budget while no other engine does. After `bot.store.files.StoreUnavailable` it may be changed, or
+        not.
         """
 
     def close(self) -> None:

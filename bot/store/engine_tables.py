@@ -25,9 +25,7 @@ UPDATE_SESSION = """
         handed_over_at = ?9, updated_at = ?10
     WHERE contact = ?1
 """
-"""The same for a session that is in the file with the same conversation: SQLite would write an index anew whose column
-is named.
-"""
+"""The same for a stored session with the same conversation: SQLite would write the index of each named column anew."""
 SESSION_STATE = "SELECT state FROM sessions WHERE contact = ?"
 SESSION_STATES_OF = "SELECT contact, state FROM sessions WHERE contact IN (SELECT value FROM json_each(?))"
 CONTACT_IN_CONVERSATION = "SELECT contact FROM sessions WHERE conversation = ? ORDER BY updated_at DESC LIMIT 1"
@@ -291,9 +289,7 @@ USAGE_BY = tuple(USAGE_SUMS)
 
 @immutable
 class UsageSum:
-    """The tokens that one contact, flow, model or day (UTC) used. ``estimated`` answers were not counted by the
-    service.
-    """
+    """The tokens that one contact, flow, model or day (UTC) used. The service did not count ``estimated`` answers."""
 
     name: str
     answers: int

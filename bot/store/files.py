@@ -19,9 +19,7 @@ from bot.store.database import Database, StoreAddress
 from bot.store.store_schema import schema_version
 
 ENGINE_FILE, INBOX_FILE = "bot-engine", "bot-inbox"
-"""The sets of migrations (of sqlite-utils) of the two files. A file's own table of migrations says which of the two it
-is.
-"""
+"""The migration sets (of sqlite-utils) of the two files. A file's own table of migrations says which file it is."""
 
 _INBOX = ".inbox"
 _BUSY_SECONDS = 5.0

@@ -208,9 +208,7 @@ class InboxWriter:
         return self.appended(event)
 
     def appended(self, event: PendingStatement) -> Appended:
-        """The result of an `event` that was handed over. Raises as `append`; `InboxBusy` also before its commit has
-        ended.
-        """
+        """The result of a handed-over `event`. Raises as `append`, and `InboxBusy` before its commit has ended."""
         self._require_commit(event)
         return Appended(event.row if event.rows_changed else None)
 
@@ -289,8 +287,8 @@ class InboxWriter:
         ended.wait(self.patience)
 
     def hand_over(self, writes: Sequence[PendingStatement], when_ended: Callable[[], None]) -> None:
-        """Let statements be executed in the next commit; ``when_ended`` is called after it, or at once if it cannot
-        help.
+        """Execute statements in the next commit, then call ``when_ended``. It is called at once if no commit can
+        succeed.
         """
         with self._changed:
             trouble = self._hopeless(len(writes))
@@ -431,9 +429,7 @@ class InboxReader:
         return int(count), read_time(at)
 
     def last_seq(self) -> int:
-        """The place of the newest event. Pruning leaves at least the event at the engine's cursor, and so does not
-        lower it.
-        """
+        """The place of the newest event. Pruning does not lower it, as it leaves the event at the engine's cursor."""
         return int(self.database.one(_LAST_SEQ)[0])
 
     def close(self) -> None:

@@ -79,9 +79,7 @@ class KeptFiles(Protocol):
         """Remove one file, if it is there."""
 
     def erase(self, contact: str) -> bool:
-        """Remove a contact's files. False if some are left: ask again later. Waits for no network, and raises
-        nothing.
-        """
+        """Remove a contact's files. False if some are left: ask again later. Never waits for a network or raises."""
 
 
 def kept_files(store: StoreAddress, alarms: Alarms | None = None) -> KeptFiles:
@@ -195,9 +193,7 @@ class FolderFiles:
 
 
 class ObjectFiles:
-    """`KeptFiles` in a bucket of an S3-like store, below a prefix. Copies lie beside ``beside`` while a handler reads
-    them.
-    """
+    """`KeptFiles` in an S3-like bucket, below a prefix. While a handler reads a copy, it lies beside ``beside``."""
 
     def __init__(self, url: str, beside: Path, alarms: Alarms | None = None) -> None:
         if find_spec("obstore") is None:

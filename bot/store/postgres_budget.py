@@ -1,6 +1,4 @@
-"""The budget of requests that the engines of all shards share: a row of a store in PostgreSQL, and how many requests
-were made in each second.
-"""
+"""The budget of requests that the engines of all shards share: a row in PostgreSQL, and the requests of each second."""
 
 import json
 from collections.abc import Iterator
@@ -36,9 +34,7 @@ _RECENT = """
 """
 _MINUTE, _DAY = 60, 86_400
 _QUICK = "SET synchronous_commit = off"
-"""A crash of the database forgets the permits of the last half second. All engines begin anew then, each with one
-request alone.
-"""
+"""A crash of the database loses the permits of the last half second. Engines then begin anew, each with one request."""
 
 
 class PostgresBudget:

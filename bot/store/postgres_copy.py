@@ -1,6 +1,4 @@
-"""Both schemas of a store in PostgreSQL as one `bot.store.database.WholeStore`, to copy from and to, in one
-transaction.
-"""
+"""Both schemas of a store in PostgreSQL as one `bot.store.database.WholeStore`, for copies in one transaction."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -117,9 +115,7 @@ def new_store_in_database(address: PostgresAddress) -> Iterator[WholeDatabase]:
 
 @contextmanager
 def _committed(address: PostgresAddress) -> Iterator[Connection]:
-    """A connection in a transaction that makes a store. If the connection is lost at its commit, the store is looked
-    for.
-    """
+    """A connection in a transaction that makes a store. If it breaks at the commit, a new one looks for the store."""
     is_complete = False
     try:
         with connect(address, "engine") as connection, connection.transaction():

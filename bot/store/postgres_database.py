@@ -128,14 +128,14 @@ _SESSIONS = f"""
         ) AS sessions
     ) AS of_servers WHERE server_is_heard
 """
-"""The sessions of servers that are not silent (each server asks the database something every second), whether they are
-heard themselves, and whether they began only now.
+"""The sessions of servers that are not silent (each server asks the database something every second), each with: was it
+heard itself, and did it begin only seconds ago.
 """
 
 
 def engine_runs(shard: int | None) -> str:
-    """The query whether an engine has a shard's connection that is alone. The session that asks gets a name with this
-    role.
+    """The query that returns True if an engine holds a shard's lock. Its parameter is a role, which the asking session
+    gets.
     """
     return rf"""
         SELECT EXISTS (SELECT 1 {_LOCKED} AND objid = {3 + _SHARD_LOCKS * (shard or 0)}),
@@ -241,9 +241,7 @@ class PostgresDatabase:
                     cursor.executemany(translated(sql), rows)
 
     def write_each(self, writes: Sequence[PendingStatement]) -> None:
-        """Execute statements in one durable commit. An error of one's values is noted in it and does not touch the
-        others.
-        """
+        """Execute statements in one durable commit. One with invalid values gets an ``error``; the others succeed."""
         with self._lock, self._trouble_in_words():
             connection = self._connection()
             try:
@@ -282,9 +280,7 @@ class PostgresDatabase:
                 self._connection().execute(END_SILENT)
 
     def held_up(self, seconds: float) -> tuple[str, str] | None:
-        """The session that holds a lock for which a call of this connection has waited so long, and advice; None if no
-        session does.
-        """
+        """The session with a lock for which this connection has waited so long, and advice; None if there is none."""
         since, waiting = self._calls_since, self._open
         if since is None or waiting is None or monotonic() - since < seconds:
             return None
@@ -296,16 +292,14 @@ class PostgresDatabase:
         return None if found is None else _holder_in_words(*found)
 
     def wake(self, shards: Collection[int] = (0,)) -> None:
-        """Wake the engines of shards, on whichever machine. Not in the commit of what is new: notices are committed one
-        after the other.
-        """
+        """Wake the engines of shards, on any machine. Never within a commit: commits with notices are made in turn."""
         with self._lock, suppress(StoreUnavailable), self._trouble_in_words():
             for shard in sorted(shards):
                 self._connection().execute(f"NOTIFY {events_channel(shard)}")
 
     def machines(self) -> list[ServingMachine]:
-        """The machines that serve the bot, by the names of their sessions (`connect`). Those of one name have their
-        addresses, too.
+        """The machines that serve the bot, by their sessions' names (`connect`). Machines of one name are shown with
+        addresses.
         """
         servers: dict[str, tuple[str, str, list[tuple[str, str, bool]]]] = {}
         for name, address, heard, lately in self.all(_SESSIONS):

@@ -1,6 +1,4 @@
-"""Makes the tables of a store in PostgreSQL, and brings them up to date: those of `bot.store.store_schema`, in two
-schemas.
-"""
+"""Makes and migrates the tables of a store in PostgreSQL: those of `bot.store.store_schema`, in two schemas."""
 
 import re
 from uuid import uuid4
@@ -114,9 +112,9 @@ _AS_ONE = {
     """,
     "engine.erasures": "SELECT contact, max(upto) AS upto, min(asked_at) AS asked_at FROM ({rows}) AS each GROUP BY contact",
 }
-"""The views of tables in which several shards have a row for the same thing. A value that differs between shards and has
-a meaning for one shard only, such as the cursor, is NULL. A broadcast's state is the first in this list that it has in
-any shard.
+"""The views of tables in which several shards have a row for the same thing. A value that differs between shards and
+has a meaning for one shard only, such as the cursor, is NULL. A broadcast's state is the first in this list that it has
+in any shard.
 """
 _SHARED_IDS = """
     SELECT relname FROM pg_attribute JOIN pg_class ON pg_class.oid = attrelid

@@ -34,9 +34,7 @@ class PublishRefused(BotError):
 
 @immutable
 class PublishedVersion:
-    """A version, without its content. ``digest`` is that of the content; None if engines follow the files of their
-    machines.
-    """
+    """A version, without its content. ``digest`` is the content's; None if engines follow their machines' files."""
 
     number: int
     at: datetime
@@ -75,9 +73,7 @@ def files_of(database: Database, number: int, path: Path) -> Folder:
 def history(
     database: Database, path: Path, limit: int = KEPT_VERSIONS
 ) -> list[tuple[PublishedVersion, FileChanges | None]]:
-    """The versions as `versions` lists them, each with what differs from the one before; None if its files are those of
-    the machines.
-    """
+    """The versions as `versions` lists them, each with its differences from the one before; None if it has no files."""
     listed, found = versions(database, limit + 1), []
     before: Folder | None = None
     for version in reversed(listed):
@@ -99,9 +95,7 @@ def served_files(database: Database, files: Folder) -> Folder:
 
 
 def publish_request(files: Folder | None, note: str, *, after: int, by: str, name: str = "") -> PublishVersion:
-    """The request to publish files: the arguments are those of `add_version`. Raises `PublishRefused` if the files are
-    too many.
-    """
+    """A request to publish files with the arguments of `add_version`. Raises `PublishRefused` for files too large."""
     content = None if files is None else b64encode(files.packed()).decode()
     if content is not None and len(content) > REQUEST_BYTES - 10_000:
         raise PublishRefused(f"nothing is published: the bot has {len(content) >> 20} MB packed, 31 are possible")

@@ -39,9 +39,7 @@ class StepResults:
 
 
 CountedAs = Mapping[str, Mapping[str, str]]
-"""Under which name each step of each flow is counted, in the order of the files; behind them the steps' names of before
-an edit.
-"""
+"""The name under which each step of each flow is counted, in the order of the files; then names before an edit."""
 
 
 def counted_as(library: Library) -> CountedAs:

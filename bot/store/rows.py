@@ -60,9 +60,7 @@ STATUSES = ("queued", "sent", "failed", "delivered", "read")
 
 
 EARLY_FOR = timedelta(days=1)
-"""How long the message is looked for of which a status came first: a shard may stand still between a send and the
-commit of its result.
-"""
+"""How long the message of an early status is looked for: a shard may pause between a send and its result's commit."""
 
 
 @immutable

@@ -42,8 +42,8 @@ class CopiedTable:
 
 @immutable
 class Copied:
-    """The contents of a copy: its tables, and the number of kept ``files``. ``divided``: the copy or its source has
-    several shards.
+    """The contents of a copy: tables and a number of kept ``files``. ``divided``: the copy or its source has several
+    shards.
     """
 
     tables: tuple[CopiedTable, ...]

@@ -168,9 +168,7 @@ class HandedOver:
 
 @immutable
 class ContactSearch:
-    """Which contacts are looked for: by a part of the number or name, by where they are, by one of `CONTACT_STATES`.
-    Empty texts fit all.
-    """
+    """A search for contacts: part of a number or name, flow and step, one of `CONTACT_STATES`. Empty texts fit all."""
 
     find: str = ""
     flow: str = ""
@@ -185,9 +183,7 @@ class ContactSearch:
 
 @immutable
 class FoundContact(SessionSummary):
-    """A contact that fits a search. ``agent`` is who has taken the conversation over; the list goes on behind its
-    ``place``.
-    """
+    """A contact that fits a search. ``agent`` has taken the conversation over; the next page begins after ``place``."""
 
     name: str | None
     agent: str | None
@@ -212,9 +208,7 @@ class MessageTo:
 
 @immutable
 class PendingSend:
-    """A message to send, or an event to deliver; ``detail`` says what went wrong at the last try. ``key`` is the same
-    at every try.
-    """
+    """A message to send, or an event to deliver. ``detail`` is the last try's error; every try has the same ``key``."""
 
     id: int
     contact: str
@@ -485,9 +479,7 @@ class StoreReader(EngineRows):
         return [broadcast_rows.listed_broadcast(*row) for row in self.database.all(broadcast_rows.LISTED)]
 
     def unfinished_broadcasts(self) -> dict[str, dict[str, int]]:
-        """The broadcasts for which contacts wait, or that were stopped before all had their message: how many,
-        by name.
-        """
+        """The `outcomes` of each broadcast for which contacts wait, or that was stopped too early for some, by name."""
         return {name: self.outcomes(name) for (name,) in self.database.all(broadcast_rows.UNFINISHED)}
 
     def recipients(self, name: str) -> list[tuple[str, str, str]]:
@@ -559,9 +551,7 @@ class StoreReader(EngineRows):
         return [id for piece in pieces for (id,) in piece][::-1]
 
     def count_dead_letters(self, search: LetterSearch) -> tuple[int, bool]:
-        """How many dead letters fit a search, and whether these are all: it ends at `MOST_COUNTED`, or after
-        `SEARCH_SECONDS`.
-        """
+        """How many dead letters fit, and False if there may be more: it stops at `MOST_COUNTED` or `SEARCH_SECONDS`."""
         count, until = 0, monotonic() + SEARCH_SECONDS
         for begin, end in self._letter_pieces(LAST_ID):
             count += self.database.one(_COUNT_LETTERS, *search.asked, begin, end)[0]
@@ -570,9 +560,7 @@ class StoreReader(EngineRows):
         return count, True
 
     def _letter_pieces(self, before: int) -> Iterator[tuple[int, int]]:
-        """The ids of dead letters before one, the newest first, as many as are read at once: from one, 0 in the last
-        piece, and before another.
-        """
+        """The ids of dead letters before one, in pieces (from, before), the newest first; the last begins at 0."""
         first, last = self.database.one(_LETTER_IDS)
         end = 0 if last is None else min(before, last + 1)
         while first is not None and end > first:
@@ -656,9 +644,7 @@ class StoreReader(EngineRows):
         return list(trace_rows.conversations(contact, self.database.all(trace_rows.RECORDED_TURNS, storable(contact))))
 
     def erasures(self) -> list[tuple[str, int]]:
-        """The contacts that are being erased, each with the place in the shard's log up to which its events are to be
-        deleted.
-        """
+        """The contacts that are being erased, and the place in each one's log up to which events must be deleted."""
         return [(contact, upto) for contact, upto in self.database.all(ERASING)]
 
     def message_statuses(self, contact: str) -> dict[str, MessageStatus]:
@@ -666,8 +652,8 @@ class StoreReader(EngineRows):
         return {id: MessageStatus(*row) for _, id, *row in self._statuses_of(contact)}
 
     def message_refs(self, contact: str) -> dict[str, str]:
-        """The effect that each message of a contact was, by the gateway's id of it: of those of which the gateway has
-        told.
+        """The name of the effect of each message of a contact, by the gateway's id, if the gateway has reported a
+        status.
         """
         return {id: ref for ref, id, *_ in self._statuses_of(contact)}
 

@@ -1,6 +1,4 @@
-"""The schema of a store, as the numbered migrations that both SQLite and PostgreSQL get. docs/store.md explains each
-column.
-"""
+"""The schema of a store: numbered migrations for both SQLite and PostgreSQL. docs/store.md explains each column."""
 
 from secrets import token_hex
 
