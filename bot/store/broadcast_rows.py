@@ -1,8 +1,8 @@
 """Broadcasts in the engine's file: which template or flow, to whom, and the outcome of each message.
 
-A recipient waits until its own time has come, if it has one, and its broadcast sends and its message is in the outbox, and has an outcome when that message is
-done. Of a flow that starts, it is the first message. Recipients are never deleted, so that nobody gets a broadcast twice, however often it is
-requested.
+A recipient waits until its own time has come (if it has one), its broadcast sends and its message is in the outbox. It
+has an outcome when that message is done. If the broadcast starts a flow, that is the flow's first message. Recipients
+are never deleted, so that nobody gets a broadcast twice, however often it is requested.
 """
 
 from collections.abc import Collection, Iterable, Mapping
@@ -20,11 +20,11 @@ from bot.store.trace_rows import OPERATOR
 
 SCHEDULED, TRYING, RUNNING = "scheduled", "trying", "running"
 PAUSED, STOPPED, EDITING, FINISHED = "paused", "stopped", "editing", "finished"
-"""The states of a broadcast: nobody's time has come; its first message goes alone; all messages go; refusals have paused
-it; an operator has stopped it; a correction of it has begun and not ended; nobody waits for it any more.
+"""The states of a broadcast: nobody's time has come; its first message goes alone; all messages go; refusals have
+paused it; an operator has stopped it; a correction of it has begun and not ended; nobody waits for it any more.
 
-Only while it runs do those who wait get their message; the recipients themselves say nothing of it, so that a stop costs
-the same for a million as for one.
+Only while it runs do those who wait get their message; the recipients themselves say nothing of it, so that a stop
+costs the same for a million as for one.
 """
 
 LIVE = SCHEDULED, TRYING, RUNNING
@@ -37,7 +37,7 @@ GOT_IT = "sent", "replaced", "covered", "plain"
 """The outcomes of messages after which the contact has what it was to get."""
 
 CUT_IN = *CUTS_IN, "replace"
-"""What became of a flow that started while the contact was in another one."""
+"""The outcomes of a flow that started while the contact was in another one."""
 
 ANSWERED_WITHIN = timedelta(hours=24)
 """A contact who writes so long after a message of a broadcast has answered it."""
@@ -206,20 +206,20 @@ class FlowToStart:
 
 
 Content = TemplateMessage | FlowToStart
-"""What contacts get by a broadcast."""
+"""The content of a broadcast: the message that contacts get, or the flow that it starts for them."""
 
 
 @immutable
 class Broadcast:
-    """One broadcast. ``content`` lacks what differs by contact: the parameters of a template's body, the data of a flow.
-    ``edit`` counts its corrections.
+    """One broadcast. ``content`` lacks what differs by contact: the parameters of a template's body, the data of a
+    flow. ``edit`` counts its corrections.
 
-    ``recent`` are the codes of its last messages, the newest last; empty for one that the gateway accepted. ``code``
-    is the one for which it was paused. ``canary`` is the id of the message that goes alone. ``at`` is the time of day, or the day
-    and time, on each contact's own clock, as it was requested; empty: at once. A contact whose time has passed by more than
-    ``late`` while no server ran gets nothing, unless it had passed before ``resumed_at``, when it was resumed last.
-    ``begins_at`` is the first contact's time.
-    ``ended_at``, of one that is finished: since when nobody waits for it. ``started_by`` is who requested it first.
+    ``recent`` are the codes of its last messages, the newest last; empty for one that the gateway accepted. ``code`` is
+    the one for which it was paused. ``canary`` is the id of the message that goes alone. ``at`` is the time of day, or
+    the day and time, on each contact's own clock, as it was requested; empty: at once. A contact whose time has passed
+    by more than ``late`` while no server ran gets nothing, unless it had passed before ``resumed_at``, when it was
+    resumed last. ``begins_at`` is the first contact's time. ``ended_at``, of one that is finished: since when nobody
+    waits for it. ``started_by`` is who requested it first.
     """
 
     name: str
@@ -239,8 +239,8 @@ class Broadcast:
 
 @immutable
 class ListedBroadcast:
-    """A broadcast in the list of all. ``began_at``: when it began, or will. So many contacts' time is ``to_come``, the next
-    at ``next_at``, and so many have ``missed`` it.
+    """A broadcast in the list of all. ``began_at``: when it began, or will. So many contacts' time is ``to_come``, the
+    next at ``next_at``, and so many have ``missed`` it.
     """
 
     name: str
@@ -270,7 +270,7 @@ class Recipient:
 
 @immutable
 class RepeatedSend:
-    """A message that is sent once more as it was, under this key. ``repeated``: the key, too, is that of the earlier one."""
+    """A message that is sent again unchanged, under this key. ``repeated``: the earlier message had the same key."""
 
     ref: str
     key: str
@@ -290,7 +290,7 @@ class BroadcastPlace:
 
 @immutable
 class Reached:
-    """How far a message that was sent has got, and whether the contact has written within `ANSWERED_WITHIN` after it."""
+    """How far a sent message has got, and whether the contact wrote within `ANSWERED_WITHIN` after it."""
 
     delivered: bool
     read: bool
@@ -299,7 +299,7 @@ class Reached:
 
 @immutable
 class InOutbox:
-    """A message of a broadcast in the outbox. ``claimed``: it is being sent, so after a crash its outcome is unknown."""
+    """A broadcast's message in the outbox. ``claimed``: it is being sent, so a crash leaves its outcome unknown."""
 
     id: int
     contact: str
@@ -307,15 +307,15 @@ class InOutbox:
 
 
 def release_row(broadcast: Broadcast, now: datetime) -> tuple[str, str, str, str]:
-    """What `RELEASE` and `MISSED_OF` take, for the recipients of a broadcast whose time has come."""
+    """The parameters of `RELEASE` and `MISSED_OF`, for the recipients of a broadcast whose time has come."""
     resumed_at = values.optional_time_text(broadcast.resumed_at) or ""
     return values.storable(broadcast.name), values.time_text(now), values.time_text(now - broadcast.late), resumed_at
 
 
 NOT_YET = "waiting", "scheduled", "paused", "stopped"
-"""What `outcome_in_words` says of those who may still get their message."""
+"""The texts of `outcome_in_words` for those who may still get their message."""
 _HAVE_IT = "sent", "started", "waits"
-"""How it begins of those who have got it, or get it after a conversation."""
+"""How these texts begin for those who have got their message, or get it after a conversation."""
 _FOR_PEOPLE = {"opted_out": "opted out", "left_out": "left out", "waits": "to start after a conversation"}
 """Outcomes that people read in other words."""
 REACHED_FIELDS = "delivered", "read", "answered"
@@ -332,7 +332,7 @@ def without_message(recipients: Iterable[tuple[str, str, str]]) -> list[tuple[st
 
 
 def reached_totals(reached: Collection[Reached]) -> dict[str, int]:
-    """How many of the messages that were sent are ``known`` still, and how many of these were delivered, read, answered."""
+    """The number of sent messages that are still ``known``, and how many of them were delivered, read and answered."""
     return {"known": len(reached), **{field: sum(getattr(each, field) for each in reached) for field in REACHED_FIELDS}}
 
 

@@ -125,8 +125,8 @@ class Commit:
         return len(self._rows[trace_rows.ADD_TURN])
 
     def statements(self, recent: Mapping[str, Session], turns: Sequence[int]) -> Iterator[tuple[str, list[_Row]]]:
-        """The statements to write, each with its rows; none if nothing has happened. ``recent`` are sessions in the file,
-        ``turns`` the ids of the trace's `new_turns` lines.
+        """The statements to write, each with its rows; none if nothing has happened. ``recent`` are sessions in the
+        file, ``turns`` the ids of the trace's `new_turns` lines.
         """
         known, new = list[_Row](), list[_Row]()
         for contact, (session, row) in self._sessions.items():
@@ -170,13 +170,11 @@ class Commit:
             yield from written
 
     def move_cursor(self, seq: int, event_id: str) -> None:
-        """This event of the log is taken. The event's id is stored with its place, because another log may have
-        another event there.
-        """
+        """Move the cursor to an event of the log. Its id is stored too, as another log may have another event there."""
         self.cursor, self._last_event = seq, event_id
 
     def forward(self, shard: int, what: Forwarded | AliasLearned, key: str, contact: str = "") -> None:
-        """Append something to the log of another shard, once under this ``key``. An erasure keeps the key, so no number may stand in it."""
+        """Append to another shard's log, once for each ``key``. No number may be in the key: an erasure keeps it."""
         body = json_text(what).encode()
         row = None, f"{MOVED}{key}", "moved", optional_storable(contact or None), self._at, body, 1, None
         self.forwarded.setdefault(shard, []).append(row)
@@ -263,7 +261,7 @@ class Commit:
 
     @property
     def frees_recipients(self) -> bool:
-        """True if other recipients may have their turn after it: it starts flows of a broadcast, or the time of some has come."""
+        """True if other recipients may follow: the commit starts flows of a broadcast, or the time of some has come."""
         return broadcast_rows.BEGAN in self._rows or broadcast_rows.RELEASE in self._rows
 
     def add_recipient(
@@ -274,8 +272,8 @@ class Commit:
         due_at: datetime | None,
         moved: bool = False,
     ) -> None:
-        """A contact is to get a broadcast, not before a time, or gets it with other parameters; and at another time where it
-        is ``moved``. ``own`` has the parameters of the template, or the flow's data.
+        """A contact is to get a broadcast, not before a time, or gets it with other parameters; and at another time
+        where it is ``moved``. ``own`` has the parameters of the template, or the flow's data.
         """
         what = storable(broadcast.name), storable(contact), json_text(own), self._at, broadcast.edit
         self._add(broadcast_rows.ADD_RECIPIENT, (*what, optional_time_text(due_at), moved))
@@ -295,7 +293,7 @@ class Commit:
         self._add(broadcast_rows.TO_OUTBOX, (row.id, recipient))
 
     def release(self, broadcast: Broadcast, now: datetime) -> None:
-        """The time of a broadcast's recipients up to now has come, or they have missed it: of some, who are due for longest."""
+        """Release a broadcast's recipients whose time has come, or mark them as missed: at most 1000, by due time."""
         self._add(broadcast_rows.RELEASE, broadcast_rows.release_row(broadcast, now))
 
     def begin_flow(self, recipient: int, began: str, code: str = "") -> None:
@@ -311,7 +309,7 @@ class Commit:
         self._add(broadcast_rows.WAIT_AGAIN, (send_id,))
 
     def correct_refused(self, send_id: int) -> None:
-        """A message of a broadcast was refused, and its recipient has other parameters now: it waits for another message."""
+        """A broadcast's message was refused. Its recipient, who has other parameters now, waits for another message."""
         self.wait_again(send_id)
         self._forget_send(send_id)
 
@@ -377,8 +375,8 @@ class Commit:
         *,
         key_helps: bool = False,
     ) -> None:
-        """The message is done: it was sent, or it is a dead letter. ``code`` is the gateway's refusal. ``key_helps``: see
-        `bot.store.engine_tables.DeadSend`.
+        """The message is done: it was sent, or it is a dead letter. ``code`` is the gateway's refusal. ``key_helps``:
+        see `bot.store.engine_tables.DeadSend`.
         """
         if outcome in DEAD_LETTER_OUTCOMES:
             self.dead_send(row, outcome, detail, attempts, key_helps=key_helps)
@@ -417,7 +415,7 @@ class Commit:
         self._add(engine_tables.LIST_READ, (self._at,))
 
     def set_status(self, message_id: str, status: MessageStatus, contact: str | None) -> None:
-        """The status of a message, by one of its ids, with its contact, if that is known: it is erased with the contact."""
+        """The status of a message, by one of its ids. An erasure of the ``contact``, if known, erases the status."""
         self.statuses[message_id] = status
         self._status_of[message_id] = optional_storable(contact) or self._status_of.get(message_id)
 

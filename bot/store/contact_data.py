@@ -1,4 +1,4 @@
-"""All data that a store keeps of one contact, in both files: which rows it is, how they are exported, and how they are erased."""
+"""All data that a store keeps of one contact, in both files: which rows they are, their export and their erasure."""
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
@@ -129,7 +129,7 @@ _BEGIN = """
 _ASK = "INSERT INTO {0}erasures (contact, upto, asked_at) VALUES (?, -1, ?) ON CONFLICT (contact) DO NOTHING"
 _HAS_BEGUN = "SELECT 1 FROM erasures WHERE contact = ?"
 ASKED_TO_ERASE = "SELECT contact FROM erasures WHERE upto < 0 ORDER BY asked_at"
-"""The numbers of which an engine of another shard has begun the erasure, and whose rows are to be deleted in this one."""
+"""The numbers whose erasure an engine of another shard has begun, and whose rows this shard still has to delete."""
 ERASING = "SELECT contact, upto FROM erasures ORDER BY asked_at"
 _END = "DELETE FROM erasures WHERE contact = ?"
 
@@ -144,13 +144,13 @@ class Withdrawn:
 
 
 def begin_erasure(engine: Database, contact: str, upto: int, now: datetime, by: str, turn: int) -> Withdrawn:
-    """Delete a contact from the engine's file, and note that the log must forget it ``upto`` a place, and ``by`` whom: in the line
-    ``turn`` of the trace.
+    """Delete a contact from the engine's file, and note that the log must forget it ``upto`` a place, and ``by`` whom:
+    in the line ``turn`` of the trace.
 
     Usage stays: tokens, and requests of the last day, which still count against the limits.
 
-    The first shard that begins asks all others in the same commit to erase each of the contact's numbers (`ASKED_TO_ERASE`): they may no
-    longer find them, because another number is noted only in its own shard.
+    The first shard that begins asks all others in the same commit to erase each of the contact's numbers
+    (`ASKED_TO_ERASE`): they may no longer find them, because another number is noted only in its own shard.
     """
     contact = storable(contact)
     numbers = numbers_of(engine, contact)
@@ -180,7 +180,8 @@ def begin_erasure(engine: Database, contact: str, upto: int, now: datetime, by: 
 
 def finish_erasures(engine: Database, files: KeptFiles, in_log: Callable[[str, int], bool]) -> bool:
     """End the erasures for which ``in_log`` (contact, up to) finds nothing any more, and files neither. Returns whether
-    some are left. The files of a number are erased by the engine of its shard, which alone knows what is on its way there.
+    some are left. The files of a number are erased by the engine of its shard, which alone knows what is on its way
+    there.
     """
     pending = engine.all(ERASING)
     begun = [(contact, upto) for contact, upto in pending if upto >= 0]

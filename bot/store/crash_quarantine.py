@@ -6,7 +6,7 @@ from bot.core.immutable import immutable
 from bot.store.database import Execute
 
 MOST_CRASHES = 2
-"""After so many crashes in a row the quarantine begins. An event or call that was in progress at so many of them is given up."""
+"""The quarantine begins after so many crashes in a row. An event or call in progress at so many is given up."""
 
 _BEGIN = "UPDATE meta SET run = run + 1, clean = 0"
 _SUSPECT = """
@@ -30,10 +30,11 @@ ENDED = ("UPDATE meta SET clean = 1, taking = NULL", "DELETE FROM crashes WHERE 
 
 @immutable
 class EngineRun:
-    """How a run of the engine begins. ``in_quarantine``: what the runs before it may have been taking (`Bounds`) is marked, and ends
-    its commit.
+    """How a run of the engine begins. ``in_quarantine``: what the runs before it may have been taking (`Bounds`) is
+    marked, and ends its commit.
 
-    ``suspects`` are the ids of events and the keys of calls that were in progress at two crashes: they are not repeated.
+    ``suspects`` are the ids of events and the keys of calls that were in progress at two crashes: they are not
+    repeated.
     """
 
     number: int
@@ -47,10 +48,11 @@ ORDINARY = EngineRun(number=0, in_quarantine=False, suspects=frozenset())
 
 @immutable
 class Bounds:
-    """What there was when a run began, so that the run before it may have been taking it: nothing that came later has crashed it.
+    """The work that was there when a run began, so that the run before it may have been taking it. Later work has not
+    crashed that run.
 
-    It is the log up to the place ``log`` and the wake-ups up to the time ``due``, as far as one commit can have taken them, and what
-    ends of the messages and calls up to these ids.
+    The work is the log up to the place ``log`` and the wake-ups up to the time ``due``, as far as one commit can have
+    taken them, the results of the messages up to the id ``message``, and the calls up to the id ``call``.
     """
 
     log: int
@@ -60,10 +62,11 @@ class Bounds:
 
 
 def begin_run(execute: Execute) -> EngineRun:
-    """Note, within a transaction, that a run begins, which counts as a crash until it has ended properly or `lost_connection`.
+    """Note, within a transaction, that a run begins, which counts as a crash until it has ended properly or
+    `lost_connection`.
 
-    The quarantine begins after two crashes before an engine has caught up, which is when it has taken all within its `Bounds`. So one
-    kill, or many kills of an engine that catches up in between, put no event under suspicion.
+    The quarantine begins after two crashes before an engine has caught up, which is when it has taken all within its
+    `Bounds`. So one kill, or many kills of an engine that catches up in between, put no event under suspicion.
     """
     execute(_BEGIN)
     execute(_SUSPECT)
@@ -77,8 +80,8 @@ def begin_run(execute: Execute) -> EngineRun:
 
 
 def lost_connection(execute: Execute, run: int) -> None:
-    """Note, within a transaction, that a run was no crash: it ended because its connection to the store was lost. Another
-    run may have begun since, or be about to begin.
+    """Note, within a transaction, that a run was no crash: it ended because its connection to the store was lost.
+    Another run may have begun since, or be about to begin.
     """
     execute(_WAIT_FOR_BEGINNING)
     execute(_NO_CRASH, (run,))

@@ -1,4 +1,4 @@
-"""What a store asks of its databases, whichever they are: queries and durable commits in the SQL that all of them take."""
+"""The interface of a store's databases: queries and durable commits, in the SQL that all kinds of database take."""
 
 import re
 import zlib
@@ -28,8 +28,8 @@ class PostgresAddress:
     ``beside`` is a path in the bot's folder, beside which this machine has its lock and its socket. ``files`` is where
     the files are that contacts sent and flows keep, which all machines share: a folder, or ``s3://bucket/prefix``.
 
-    ``shards`` says into how many shards the store is divided, and ``shard`` which of them this is; None: the whole store, in which
-    one reads all shards at once, and writes none.
+    ``shards`` says into how many shards the store is divided, and ``shard`` which of them this is; None: the whole
+    store, in which one reads all shards at once, and writes none.
     """
 
     url: str = field(repr=False)
@@ -43,7 +43,7 @@ class PostgresAddress:
         return part if self.shard is None else f"{part}_{self.shard}"
 
     def divided(self) -> tuple["PostgresAddress", ...]:
-        """The shards of the whole store, by their numbers. A store that is not divided, and a shard, is its only one."""
+        """The shards of the whole store, by number. A shard, or a store that is not divided, gives only itself."""
         if self.shards == 1 or self.shard is not None:
             return (self,)
         named = self.beside.name
@@ -71,8 +71,8 @@ class PostgresAddress:
 
 
 StoreAddress = Path | PostgresAddress
-"""Where a store is: the path of the engine's file of SQLite, or the address of a database of PostgreSQL. A shard of a store has an
-address of its own, too, by which an engine uses it as if it were a store.
+"""Where a store is: the path of the engine's file of SQLite, or the address of a database of PostgreSQL. A shard of a
+store has an address of its own, too, by which an engine uses it as if it were a store.
 """
 
 
@@ -106,7 +106,7 @@ def _before_names(store: StoreAddress, part: Part) -> str:
 
 
 def shard_number(contact: str | None, shards: int) -> int:
-    """The number of the shard that has a contact, of so many. It is the same for ever. What has no contact is in the first."""
+    """The number of the shard that has a contact, of so many. It never changes. Shard 0 has what has no contact."""
     return zlib.crc32(contact.encode("utf-8", "surrogatepass")) % shards if contact else 0
 
 
@@ -118,10 +118,12 @@ def shard_of(store: StoreAddress, contact: str | None) -> StoreAddress:
 
 @immutable
 class ServingMachine:
-    """A machine that serves a bot. Its engine ``works``, or ``waits`` to take over; or it has none, and only accepts events.
+    """A machine that serves a bot. Its engine ``works``, or ``waits`` to take over; or it has none, and only accepts
+    events.
 
-    Of a store that is divided it has an engine for each shard: ``shards`` are those on which one works, ``waits_for`` those for which
-    one waits, and ``lately`` those that it has taken only now. ``is_this``: this process is of its server.
+    If the store is divided, the machine has an engine for each shard: ``shards`` are those on which one works,
+    ``waits_for`` those for which one waits, and ``lately`` those of ``shards`` that it took only seconds ago.
+    ``is_this``: this process belongs to the machine's server.
     """
 
     name: str
@@ -133,7 +135,7 @@ class ServingMachine:
 
     @property
     def on_shards(self) -> str:
-        """On which shards it works, as words that follow "works": such as " on shards 0 and 2"; nothing if the store is not divided."""
+        """The shards that it works on, to follow "works": " on shards 0 and 2"; empty if the store is not divided."""
         *more, last = map(str, self.shards or ("",))
         return f" on shard{'s' if more else ''} {', '.join(more)}{' and ' if more else ''}{last}" if last else ""
 
@@ -146,7 +148,8 @@ AnswerOthers = Callable[[EngineRequest], Answer | None]
 
 
 class PendingStatement:
-    """A statement for a common commit, and then its result: how many rows it changed, and the id of the last new ``row``.
+    """A statement for a common commit, and then its result: how many rows it changed, and the id of the last new
+    ``row``.
 
     ``error`` is an error of its own, of its values. ``erases``: what it deletes must leave no traces. ``group`` is the
     writer's, who commits several together. ``shard`` is the number of the shard whose log it is for.
@@ -167,7 +170,8 @@ class PendingStatement:
 
 @immutable
 class Table:
-    """A table of a store, such as ``engine.messages``. ``key`` are the columns of its primary key, ``has_ids``: it is one number.
+    """A table of a store, such as ``engine.messages``. ``key`` are the columns of its primary key, ``has_ids``: it is
+    one number.
 
     ``counts``: an id is never given again, even if it was the last and its row is deleted.
     """
@@ -180,10 +184,11 @@ class Table:
 
 
 class WholeStore(Protocol):
-    """One connection to both parts of a store, which nobody else uses meanwhile: `bot.store.store_copy`. The names of tables lead to
-    those of all shards, as one reads them.
+    """One connection to both parts of a store, which nobody else uses meanwhile: `bot.store.store_copy`. The names of
+    tables lead to those of all shards, as one reads them.
 
-    Every method raises `bot.store.files.StoreUnavailable`; `ask` raises `ValueError` for values that the database cannot keep.
+    Every method raises `bot.store.files.StoreUnavailable`; `ask` raises `ValueError` for values that the database
+    cannot keep.
     """
 
     def schemas(self, part: Part) -> Sequence[str]:
@@ -193,8 +198,8 @@ class WholeStore(Protocol):
         """Execute a statement. Returns the rows that it finds."""
 
     def last_ids(self, table: Table) -> Sequence[int]:
-        """The last id that was given in a table, as far as the database notes that beside its rows; else 0. Of a log, that of each
-        shard.
+        """The last id that was given in a table, as far as the database notes that beside its rows; else 0. A log has
+        one for each shard.
         """
 
     def go_on_after(self, table: Table, id: int) -> None:
@@ -226,23 +231,25 @@ class Database(Protocol):
         """Execute statements, each with all of its rows, in one durable commit."""
 
     def write_each(self, writes: Sequence[PendingStatement]) -> None:
-        """Execute statements in one durable commit. An error of one's values is noted in it and does not touch the others."""
+        """Execute statements in one durable commit. One with invalid values gets an ``error``; the others succeed."""
 
     def transaction(self) -> AbstractContextManager[Execute]:
         """Write everything that the block executes in one durable commit, or nothing."""
 
     def require(self) -> None:
-        """Raise a `bot.core.errors.BotError` if another may write now in the place of this connection, or a newer program has
-        changed the tables so that this one cannot go on.
+        """Raise a `bot.core.errors.BotError` if another may write now in the place of this connection, or a newer
+        program has changed the tables so that this one cannot go on.
         """
 
     def held_up(self, seconds: float) -> tuple[str, str] | None:
-        """The session that holds a lock for which a call of this connection has waited so long, and advice; None if no session does. It may be asked while
-        that call waits.
+        """The session with a lock for which this connection has waited so long, and advice; None if there is none. It
+        may be asked while a call waits.
         """
 
     def wake(self, shards: Collection[int] = (0,)) -> None:
-        """Wake the engines of shards on other machines: there are new events in their logs (`bot.store.opening.serves_others`)."""
+        """Wake the engines of shards on other machines: there are new events in their logs
+        (`bot.store.opening.serves_others`).
+        """
 
     def machines(self) -> list[ServingMachine]:
         """The machines that serve the bot; none for a file, which has only this one."""
@@ -256,9 +263,9 @@ class Database(Protocol):
 
 @mutable
 class BudgetTurn:
-    """A moment in which one engine alone changes the budget. ``now`` is the database's time in seconds, ``state`` what the engines
-    have noted, which is kept as the block leaves it. ``recent`` returns how many seconds before now requests were made, one day at most,
-    and how many; those that ``made`` names in the same way are added.
+    """A moment in which one engine alone changes the budget. ``now`` is the database's time in seconds, ``state`` what
+    the engines have noted, which is kept as the block leaves it. ``recent`` returns how many seconds before now
+    requests were made, one day at most, and how many; those that ``made`` names in the same way are added.
     """
 
     now: float
@@ -268,12 +275,14 @@ class BudgetTurn:
 
 
 class Budget(Protocol):
-    """What the engines of a store's shards know together of the requests that they make. ``name`` is what one of them is called there."""
+    """The request budget that the engines of all shards share. ``name`` is this engine's name in it."""
 
     name: str
 
     def turn(self) -> AbstractContextManager[BudgetTurn]:
-        """Change the budget while no other engine does. Raises `bot.store.files.StoreUnavailable`: it may be changed, or not."""
+        """Change the budget while no other engine does. After `bot.store.files.StoreUnavailable` it may be changed, or
+        not.
+        """
 
     def close(self) -> None:
         """Close the connection. It may be called twice."""

@@ -88,13 +88,14 @@ _DRAW_IDS = "SELECT nextval('bot.{0}_id') FROM generate_series(1, ?)"
 
 
 class EngineStore(EngineRows):
-    """The engine's file. Raises `bot.store.files.StoreLocked` and `bot.store.files.StoreMissing`. To close it releases its lock,
-    and does not end the run: see `end_run`.
+    """The engine's file. Raises `bot.store.files.StoreLocked` and `bot.store.files.StoreMissing`. To close it releases
+    its lock, and does not end the run: see `end_run`.
 
-    ``shard`` is its number, ``other_shards`` are those of all others, none if the store is not divided. ``set_back`` counts how often the clock was found to be set back. ``failed_early`` are ids of the gateway's:
-    these messages failed before the bot knew that they are its own. ``results_days`` is how long results are kept, ``files`` has the
-    contacts' files. Every method raises
-    `bot.store.files.StoreUnavailable` for a full or failing disk, and has then changed nothing.
+    ``shard`` is its number, ``other_shards`` are those of all others, none if the store is not divided. ``set_back``
+    counts how often the clock was found to be set back. ``failed_early`` are ids of the gateway's: these messages
+    failed before the bot knew that they are its own. ``results_days`` is how long results are kept, ``files`` has the
+    contacts' files. Every method raises `bot.store.files.StoreUnavailable` for a full or failing disk, and has then
+    changed nothing.
     """
 
     def __init__(self, address: StoreAddress, results_days: int = RESULTS_DAYS, files: KeptFiles | None = None) -> None:
@@ -130,7 +131,9 @@ class EngineStore(EngineRows):
     # How a run begins and ends
 
     def begin_run(self) -> crash_quarantine.EngineRun:
-        """Note that a run begins: see `bot.store.crash_quarantine`. After a crash, what is in the outbox may have been tried."""
+        """Note that a run begins (`bot.store.crash_quarantine`). After a crash, messages in the outbox may have been
+        tried.
+        """
         with self.database.transaction() as execute:
             ((ended_clean,),) = execute(_CLEAN).fetchall()
             if not ended_clean:
@@ -181,7 +184,7 @@ class EngineStore(EngineRows):
         return self._recent.get(contact)
 
     def states(self, contacts: Iterable[str]) -> dict[str, str | None]:
-        """The sessions of contacts as they are written, for `bot.core.session.read_session`; None for a contact without one."""
+        """Contacts' sessions as they are written, for `bot.core.session.read_session`; None for a contact without."""
         return self._of_all(engine_tables.SESSION_STATES_OF, contacts)
 
     def knows(self, contact: str) -> bool:
@@ -266,7 +269,7 @@ class EngineStore(EngineRows):
     # Rows
 
     def parked(self, contact: str) -> list[ParkedRow]:
-        """A contact's parked events, in order. There may be thousands, of which few are taken: `parked_event` reads one."""
+        """A contact's parked events in order, maybe thousands, as they are written: `parked_event` reads one."""
         return [ParkedRow(*row) for row in self.database.all(engine_tables.PARKED, storable(contact))]
 
     @reads_rows
@@ -294,11 +297,11 @@ class EngineStore(EngineRows):
         return None if self._first_wake is _NO_WAKE else datetime.fromisoformat(self._first_wake[0])
 
     def new_ids(self, table: IdTable) -> Iterator[int]:
-        """Ids for new rows, ascending. What a batch has drawn and not used is not missed."""
+        """Ids for new rows, ascending. A batch need not use all ids that it draws."""
         return self._draw(table) if self._shards else count(self._last_ids[table] + 1)
 
     def draw_ids(self, least: int) -> None:
-        """Have so many ids for new messages and calls ready, so that `new_ids` asks the database for none: that may fail."""
+        """Get so many ids for new messages and calls, so that `new_ids` does not ask the database, which may fail."""
         for table in _OF_EFFECTS if self._shards else ():
             self._draw_up_to(table, least)
 
@@ -370,7 +373,7 @@ class EngineStore(EngineRows):
         return None if row is None else engine_tables.dead_send(*row)
 
     def dead_letter(self, id: int) -> tuple[str, str | None] | None:
-        """The kind of a dead letter (event, send, turn or event_out), and its contact; None if there is none with this id."""
+        """The kind of a dead letter (event, send, turn or event_out), and its contact; None if the id is unknown."""
         row = self.database.one(engine_tables.DEAD_LETTER, id)
         return None if row is None else (row[0], row[1])
 
@@ -406,7 +409,7 @@ class EngineStore(EngineRows):
         return [broadcast_rows.broadcast(*row) for row in self.database.all(broadcast_rows.ALL_PAUSED)]
 
     def recipient(self, broadcast: str, contact: str) -> tuple[str | None, list[str] | dict[str, Any]] | None:
-        """The outcome and the parameters, or data, of a contact's message of a broadcast; None if it is not a recipient."""
+        """The outcome and the parameters (or data) of a contact's broadcast message; None if it is no recipient."""
         row = self.database.one(broadcast_rows.RECIPIENT, storable(broadcast), storable(contact))
         return None if row is None else (row[0], values.loads(row[1]))
 
@@ -425,14 +428,14 @@ class EngineStore(EngineRows):
 
     @reads_rows
     def waiting_recipients(self, of: Literal["templates", "flows"], limit: int) -> list[broadcast_rows.Recipient]:
-        """The recipients, of all running broadcasts of templates, or of flows, that wait for their message, or their flow, in order."""
+        """The next recipients of all running broadcasts of templates, or of flows, in order."""
         running = self.database.all(broadcast_rows.RUNNING_OF[of])  # few at a time, of which each may have a million
         rows = (row for (name,) in running for row in self.database.all(broadcast_rows.WAITING, name, limit))
         found = [broadcast_rows.recipient(*row) for row in rows]
         return sorted(found, key=lambda each: (each.retries, each.id))[:limit]
 
     def starting(self, broadcast: str | None = None) -> int:
-        """How many flows that one broadcast, or any, has started wait for a call, or for their first message to be sent."""
+        """How many flows of one broadcast, or of any, wait for a call, or for their first message to be sent."""
         of = "" if broadcast is None else f"{storable(broadcast)}:"
         return int(self.database.one(broadcast_rows.STARTING, of)[0])
 
@@ -507,8 +510,9 @@ class EngineStore(EngineRows):
         return True
 
     def _appends(self, commit: Commit) -> Iterator[tuple[str, list[tuple[Any, ...]]]]:
-        """The statements that append what is forwarded, each log under its lock, last in the commit: others wait for it. They do not
-        wait for long themselves: meanwhile this connection could not end the session of a paused machine that has such a lock.
+        """The statements that append what is forwarded, each log under its lock, last in the commit: others wait for
+        it. They do not wait for long themselves: meanwhile this connection could not end the session of a paused
+        machine that has such a lock.
         """
         if not commit.forwarded:
             return
@@ -551,7 +555,9 @@ class EngineStore(EngineRows):
         return numbers_of(self.database, storable(contact))
 
     def erase(self, contact: str, upto: int, now: datetime, by: str = OPERATOR) -> Withdrawn:
-        """Delete a contact, and note that the log must forget its events ``upto`` a place, and ``by`` whom: see `bot.store.contact_data`."""
+        """Delete a contact, note ``by`` whom. The log must forget its events ``upto`` a place:
+        `bot.store.contact_data`.
+        """
         self._forget()
         note = next(self.new_ids("turns"))
         withdrawn = contact_data.begin_erasure(self.database, contact, upto, now, by, note)
@@ -565,7 +571,7 @@ class EngineStore(EngineRows):
         return [contact for (contact,) in self.database.all(contact_data.ASKED_TO_ERASE)]
 
     def finish_erasures(self, in_log: Callable[[str, int], bool]) -> bool:
-        """End the erasures for which ``in_log`` (contact, up to) finds nothing any more. Returns whether some are left."""
+        """End the erasures for which ``in_log`` (contact, up to) finds no event. Returns True if some are left."""
         return contact_data.finish_erasures(self.database, self._files, in_log)
 
     def _of_all(self, sql: str, names: Iterable[str]) -> dict[str, str | None]:

@@ -10,7 +10,7 @@ from bot.core.values import LEAST_COUNTED
 from bot.store.rows import CallRow, EventRow, OutboxRow
 
 EVENT_OUT = "event_out"
-"""What a dead letter is of: an event that could not be delivered."""
+"""The kind of a dead letter for an event that could not be delivered."""
 
 WRITE_SESSION = """
     INSERT INTO sessions (contact, flow, step, visit, wake_at, last_inbound, conversation, opted_out, state, handed_over_at, updated_at)
@@ -25,7 +25,7 @@ UPDATE_SESSION = """
         handed_over_at = ?9, updated_at = ?10
     WHERE contact = ?1
 """
-"""The same for a session that is in the file with the same conversation: SQLite would write an index anew whose column is named."""
+"""The same for a stored session with the same conversation: SQLite would write the index of each named column anew."""
 SESSION_STATE = "SELECT state FROM sessions WHERE contact = ?"
 SESSION_STATES_OF = "SELECT contact, state FROM sessions WHERE contact IN (SELECT value FROM json_each(?))"
 CONTACT_IN_CONVERSATION = "SELECT contact FROM sessions WHERE conversation = ? ORDER BY updated_at DESC LIMIT 1"
@@ -138,7 +138,8 @@ OLDEST = """
 
 @immutable
 class DeadSend:
-    """A message that was given up, as its dead letter has it, after so many ``attempts``. ``send_id`` was its id in the outbox.
+    """A message that was given up, as its dead letter has it, after so many ``attempts``. ``send_id`` was its id in the
+    outbox.
 
     ``key_helps``, of one that may have been sent: the gateway may recognise it by its key, and not send it twice.
     """
@@ -288,7 +289,7 @@ USAGE_BY = tuple(USAGE_SUMS)
 
 @immutable
 class UsageSum:
-    """The tokens that one contact, flow, model or day (UTC) used. ``estimated`` answers were not counted by the service."""
+    """The tokens that one contact, flow, model or day (UTC) used. The service did not count ``estimated`` answers."""
 
     name: str
     answers: int

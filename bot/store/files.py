@@ -19,7 +19,7 @@ from bot.store.database import Database, StoreAddress
 from bot.store.store_schema import schema_version
 
 ENGINE_FILE, INBOX_FILE = "bot-engine", "bot-inbox"
-"""The sets of migrations (of sqlite-utils) of the two files. A file's own table of migrations says which of the two it is."""
+"""The migration sets (of sqlite-utils) of the two files. A file's own table of migrations says which file it is."""
 
 _INBOX = ".inbox"
 _BUSY_SECONDS = 5.0
@@ -178,7 +178,9 @@ def flush(path: Path) -> None:
 
 
 def create(path: Path) -> None:
-    """Create the file, readable for its owner only. SQLite gives ``-wal`` and ``-shm`` the same mode. Raises `StoreUnavailable`."""
+    """Create the file, readable for its owner only. SQLite gives ``-wal`` and ``-shm`` the same mode. Raises
+    `StoreUnavailable`.
+    """
     try:
         os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
     except FileExistsError:

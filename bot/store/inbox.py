@@ -134,14 +134,16 @@ class _Group:
 
 
 class InboxWriter:
-    """The inbox's only writer: a thread that commits the writes of all other threads together, into the logs of all shards of a store.
+    """The inbox's only writer: a thread that commits the writes of all other threads together, into the logs of all
+    shards of a store.
 
-    ``patience`` is how many seconds a caller waits for its commit. ``wake`` is called after each commit with new events, from
-    the writer's thread, with the numbers of the shards that have them. While commits fail, ``alarms`` has the alarm ``inbox-unavailable``: see `end_alarm`. Raises
-    `bot.store.files.StoreLocked` and `bot.store.files.StoreMissing`; its methods raise `InboxBusy`.
+    ``patience`` is how many seconds a caller waits for its commit. ``wake`` is called after each commit with new
+    events, from the writer's thread, with the numbers of the shards that have them. While commits fail, ``alarms`` has
+    the alarm ``inbox-unavailable``: see `end_alarm`. Raises `bot.store.files.StoreLocked` and
+    `bot.store.files.StoreMissing`; its methods raise `InboxBusy`.
 
-    `append` keeps an `event` and waits for the commit. An event loop hands several events over (`hand_over`), and reads the
-    result of each (`appended`) when their commit has ended.
+    `append` keeps an `event` and waits for the commit. An event loop hands several events over (`hand_over`), and reads
+    the result of each (`appended`) when their commit has ended.
     """
 
     def __init__(
@@ -206,7 +208,7 @@ class InboxWriter:
         return self.appended(event)
 
     def appended(self, event: PendingStatement) -> Appended:
-        """The result of an `event` that was handed over. Raises as `append`; `InboxBusy` also before its commit has ended."""
+        """The result of a handed-over `event`. Raises as `append`, and `InboxBusy` before its commit has ended."""
         self._require_commit(event)
         return Appended(event.row if event.rows_changed else None)
 
@@ -218,8 +220,8 @@ class InboxWriter:
     def check(self) -> None:
         """Find out whether an event can be kept: append one and take it back, in one commit. Raises `InboxBusy`.
 
-        Where pages are full, a smaller write can succeed while events are refused. Nothing is written if an event was kept
-        in the last `_PROVEN_SECONDS` and none has failed since.
+        Where pages are full, a smaller write can succeed while events are refused. Nothing is written if an event was
+        kept in the last `_PROVEN_SECONDS` and none has failed since.
         """
         kept_at = self._kept_at
         if kept_at is not None and self._clock.elapsed() - kept_at < _PROVEN_SECONDS:
@@ -231,8 +233,8 @@ class InboxWriter:
             self._require_commit(write)
 
     def prune(self, below_seq: int, older_than: timedelta = DUPLICATES_REMEMBERED, shard: int = 0) -> int:
-        """Delete events of a shard that its engine has taken (``below_seq``: its cursor) and that can have no duplicate any
-        more.
+        """Delete events of a shard that its engine has taken (``below_seq``: its cursor) and that can have no duplicate
+        any more.
 
         The event at the cursor stays, and so does the newest, so that no number is given twice. The cursor is written
         first: see `bot.store.integrity.check_pair`. Rows are deleted in small pieces; events are appended in between.
@@ -285,7 +287,9 @@ class InboxWriter:
         ended.wait(self.patience)
 
     def hand_over(self, writes: Sequence[PendingStatement], when_ended: Callable[[], None]) -> None:
-        """Let statements be executed in the next commit; ``when_ended`` is called after it, or at once if it cannot help."""
+        """Execute statements in the next commit, then call ``when_ended``. It is called at once if no commit can
+        succeed.
+        """
         with self._changed:
             trouble = self._hopeless(len(writes))
             group = self._gathering if trouble is None else _Group()
@@ -374,8 +378,8 @@ class InboxWriter:
 
 
 class InboxReader:
-    """Reads the log of a store, from any thread, whether a writer runs or not. Each shard has a log of its own: places in it are asked
-    of the reader of that shard.
+    """Reads the log of a store, from any thread, whether a writer runs or not. Each shard has a log of its own: places
+    in it are asked of the reader of that shard.
 
     Raises `bot.store.files.StoreMissing`; its methods raise `bot.store.files.StoreUnavailable`.
     """
@@ -425,7 +429,7 @@ class InboxReader:
         return int(count), read_time(at)
 
     def last_seq(self) -> int:
-        """The place of the newest event. Pruning leaves at least the event at the engine's cursor, and so does not lower it."""
+        """The place of the newest event. Pruning does not lower it, as it leaves the event at the engine's cursor."""
         return int(self.database.one(_LAST_SEQ)[0])
 
     def close(self) -> None:

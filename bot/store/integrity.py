@@ -134,7 +134,7 @@ def _older_log(store: Path, log: Path, how: str, cursor: int) -> str:
 
 @immutable
 class StoreHealth:
-    """What `bot doctor` reports of a store. ``exposed`` are files that other users of this machine can read."""
+    """A store as `bot doctor` reports it. ``exposed`` are files that other users of this machine can read."""
 
     dead_letters: int
     erasures: int

@@ -51,7 +51,8 @@ class FilesUnavailable(StoreUnavailable):
 class KeptFiles(Protocol):
     """The kept files of all contacts of a bot. Safe to use from many threads.
 
-    A file is called ``PLACE/NAME``, with the ``place`` of all of them: a folder, or a bucket with a prefix. Every method raises `FilesUnavailable` for an S3-like store, and `OSError` for a folder, or a file that is gone.
+    A file is called ``PLACE/NAME``, with the ``place`` of all of them: a folder, or a bucket with a prefix. Every
+    method raises `FilesUnavailable` for an S3-like store, and `OSError` for a folder, or a file that is gone.
     """
 
     place: str
@@ -78,11 +79,13 @@ class KeptFiles(Protocol):
         """Remove one file, if it is there."""
 
     def erase(self, contact: str) -> bool:
-        """Remove a contact's files. False if some are left: ask again later. Waits for no network, and raises nothing."""
+        """Remove a contact's files. False if some are left: ask again later. Never waits for a network or raises."""
 
 
 def kept_files(store: StoreAddress, alarms: Alarms | None = None) -> KeptFiles:
-    """Where the files of a store are kept; ``alarms`` tell of trouble with it. Raises `bot.store.opening.DriverMissing`."""
+    """Where the files of a store are kept; ``alarms`` tell of trouble with it. Raises
+    `bot.store.opening.DriverMissing`.
+    """
     folder = files_folder(store.resolve()) if isinstance(store, Path) else store.files
     return FolderFiles(folder) if isinstance(folder, Path) else ObjectFiles(folder, beside(store), alarms)
 
@@ -190,7 +193,7 @@ class FolderFiles:
 
 
 class ObjectFiles:
-    """`KeptFiles` in a bucket of an S3-like store, below a prefix. Copies lie beside ``beside`` while a handler reads them."""
+    """`KeptFiles` in an S3-like bucket, below a prefix. While a handler reads a copy, it lies beside ``beside``."""
 
     def __init__(self, url: str, beside: Path, alarms: Alarms | None = None) -> None:
         if find_spec("obstore") is None:

@@ -14,7 +14,9 @@ from bot.store.sqlite_database import SqliteDatabase
 
 
 def engine_writer(store: StoreAddress) -> Database:
-    """The connection of the one engine that writes a store. Raises `bot.store.files.StoreLocked` and `bot.store.files.StoreMissing`."""
+    """The connection of the one engine that writes a store. Raises `bot.store.files.StoreLocked` and
+    `bot.store.files.StoreMissing`.
+    """
     return SqliteDatabase.writer(store) if isinstance(store, Path) else _postgres(store, "engine", alone=True)
 
 
@@ -24,7 +26,9 @@ def engine_reader(store: StoreAddress) -> Database:
 
 
 def log_writer(store: StoreAddress) -> Database:
-    """A connection that writes the log: the only one to a file. Raises `bot.store.files.StoreLocked` and `bot.store.files.StoreMissing`."""
+    """A connection that writes the log: the only one to a file. Raises `bot.store.files.StoreLocked` and
+    `bot.store.files.StoreMissing`.
+    """
     return (
         SqliteDatabase.writer(inbox_path(store)) if isinstance(store, Path) else _postgres(store, "inbox", role="web")
     )
@@ -76,8 +80,8 @@ def is_shared(store: StoreAddress) -> bool:
 
 @contextmanager
 def serves_others(store: StoreAddress, wake: Callable[[], None], answer: AnswerOthers) -> Iterator[None]:
-    """Be the engine for other machines, too: ``wake`` is called when they have new events, ``answer`` for what is asked there (None: the
-    next engine answers).
+    """Be the engine for other machines, too: ``wake`` is called when they have new events, ``answer`` for what is asked
+    there (None: the next engine answers).
     """
     if isinstance(store, Path):
         yield
@@ -92,9 +96,10 @@ def serves_others(store: StoreAddress, wake: Callable[[], None], answer: AnswerO
 
 @contextmanager
 def other_engines(store: StoreAddress, able: Callable[[], bool]) -> Iterator[Callable[[], bool]]:
-    """A function that says whether the engine of another machine runs; or that nobody knows, since the database is away. It
-    ends sessions that hold up others and are silent for too long, and raises `bot.store.files.StoreTooNew`. Who calls it is shown as an
-    engine that waits, while it is ``able`` to take over. A file has no other machine.
+    """A function that returns True if the engine of another machine runs, or if nobody knows, since the database cannot
+    be reached. It ends sessions that hold up others and are silent for too long, and raises
+    `bot.store.files.StoreTooNew`. The caller is listed as an engine that waits while ``able()`` is true. A store in
+    files has no other machine.
     """
     if isinstance(store, Path):
         yield lambda: False
@@ -114,7 +119,9 @@ def other_engines(store: StoreAddress, able: Callable[[], bool]) -> Iterator[Cal
 
 
 def works_elsewhere(store: StoreAddress) -> bool:
-    """True if an engine works on a store that several machines share, or on a shard. Raises `bot.store.files.StoreUnavailable`."""
+    """True if an engine works on a store that several machines share, or on a shard. Raises
+    `bot.store.files.StoreUnavailable`.
+    """
     if isinstance(store, Path):
         return False
     from bot.store.postgres_database import engine_runs

@@ -1,4 +1,4 @@
-"""The budget of requests that the engines of all shards share: a row of a store in PostgreSQL, and how many requests were made in each second."""
+"""The budget of requests that the engines of all shards share: a row in PostgreSQL, and the requests of each second."""
 
 import json
 from collections.abc import Iterator
@@ -17,7 +17,9 @@ TABLES = """
 """Only a store that is divided has these."""
 
 _IN_TURN = "SELECT pg_advisory_xact_lock(7031, 5)"
-"""No lock of the row: by this one it is noticed that a machine is paused which others wait for (`bot.store.postgres_database.END_SILENT`)."""
+"""No lock of the row: by this one it is noticed that a machine is paused which others wait for
+(`bot.store.postgres_database.END_SILENT`).
+"""
 
 _STATE = "SELECT state, CAST(extract(epoch FROM clock_timestamp()) AS DOUBLE PRECISION) FROM bot.budget"
 _NOTE = "UPDATE bot.budget SET state = $1"
@@ -32,7 +34,7 @@ _RECENT = """
 """
 _MINUTE, _DAY = 60, 86_400
 _QUICK = "SET synchronous_commit = off"
-"""A crash of the database forgets the permits of the last half second. All engines begin anew then, each with one request alone."""
+"""A crash of the database loses the permits of the last half second. Engines then begin anew, each with one request."""
 
 
 class PostgresBudget:
@@ -45,7 +47,9 @@ class PostgresBudget:
 
     @contextmanager
     def turn(self) -> Iterator[BudgetTurn]:
-        """Change the budget while no other engine does, in two exchanges with the server. Raises `bot.store.files.StoreUnavailable`."""
+        """Change the budget while no other engine does, in two exchanges with the server. Raises
+        `bot.store.files.StoreUnavailable`.
+        """
         with trouble_in_words(self._address):
             try:
                 connection = self._connection()

@@ -1,4 +1,4 @@
-"""Both schemas of a store in PostgreSQL as one `bot.store.database.WholeStore`, to copy from and to, in one transaction."""
+"""Both schemas of a store in PostgreSQL as one `bot.store.database.WholeStore`, for copies in one transaction."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -54,7 +54,7 @@ class WholeDatabase:
             raise ValueError(str(error).partition("\n")[0]) from error
 
     def last_ids(self, table: Table) -> Sequence[int]:
-        """The last id that was given in a table; of a log, that of each shard."""
+        """The last id that was given in a table. A log has one for each shard."""
         last = "SELECT CASE WHEN is_called THEN last_value ELSE 0 END FROM {}"
         return [int(self.ask(last.format(sequence))[0][0]) for sequence in self._sequences(table)]
 
@@ -76,8 +76,8 @@ class WholeDatabase:
 
 @contextmanager
 def stopped_database(address: PostgresAddress) -> Iterator[WholeDatabase]:
-    """A store that no program uses, with as many shards as it has. Raises `bot.store.files.StoreLocked`, `StoreMissing`, `StoreOutdated`, `StoreTooNew` and
-    `StoreUnavailable`.
+    """A store that no program uses, with as many shards as it has. Raises `bot.store.files.StoreLocked`,
+    `StoreMissing`, `StoreOutdated`, `StoreTooNew` and `StoreUnavailable`.
     """
     with trouble_in_words(address), connect(address, "engine") as connection:
         address = replace(address, shards=require_tables(address, connection))
@@ -100,8 +100,8 @@ def stopped_database(address: PostgresAddress) -> Iterator[WholeDatabase]:
 
 @contextmanager
 def new_store_in_database(address: PostgresAddress) -> Iterator[WholeDatabase]:
-    """A store without rows, which is there when the block has ended; or nothing is. Raises `bot.store.files.StoreExists`
-    and `StoreUnavailable`.
+    """A store without rows, which is there when the block has ended; or nothing is. Raises
+    `bot.store.files.StoreExists` and `StoreUnavailable`.
     """
     with trouble_in_words(address), _committed(address) as connection:
         connection.execute(_MAY_BE_SILENT)
@@ -115,7 +115,7 @@ def new_store_in_database(address: PostgresAddress) -> Iterator[WholeDatabase]:
 
 @contextmanager
 def _committed(address: PostgresAddress) -> Iterator[Connection]:
-    """A connection in a transaction that makes a store. If the connection is lost at its commit, the store is looked for."""
+    """A connection in a transaction that makes a store. If it breaks at the commit, a new one looks for the store."""
     is_complete = False
     try:
         with connect(address, "engine") as connection, connection.transaction():

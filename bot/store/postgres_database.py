@@ -1,7 +1,7 @@
 """A database of PostgreSQL as a `bot.store.database.Database`, and the translation of the store's SQL.
 
-The store's SQL is written once, for SQLite and PostgreSQL. What is translated here are placeholders, hints for SQLite's
-planner, and the few functions that have another name: `translated`.
+The store's SQL is written once, for SQLite and PostgreSQL. `translated` changes placeholders, hints for SQLite's
+planner, and the few functions that have another name.
 """
 
 import logging
@@ -60,24 +60,27 @@ _OF_EACH_SESSION = {
     "default_transaction_isolation": "read committed",
     "standard_conforming_strings": "on",
 }
-"""Settings of each session, whatever the role has. By those of TCP the server, too, notices after `_UNANSWERED_SECONDS` that a machine
-has vanished.
+"""Settings of each session, whatever the role has. By those of TCP the server, too, notices after `_UNANSWERED_SECONDS`
+that a machine has vanished.
 """
 _SILENT_SECONDS = 5  # after which the machine of a session with a lock is taken to be paused
-_LATELY_SECONDS = 5  # for which a shard stays where it is after it was taken: one that cannot be worked on there moves no sooner again
+# for which a shard stays where it is after it was taken: one that cannot be worked on there moves no sooner again
+_LATELY_SECONDS = 5
 _APPENDED = re.compile(r"\s*INSERT INTO (inbox_\d+\.)?log ")
 _SHARD_LOCKS = 8  # apart: each shard has locks of its own
 
 
 def in_order(shard: int | None) -> str:
-    """The statement for the lock under which places in a shard's log are drawn. A sequence's numbers become visible out of order, and
-    the engine's cursor would pass those that come late for ever.
+    """The statement for the lock under which places in a shard's log are drawn. A sequence's numbers become visible out
+    of order, and the engine's cursor would pass those that come late for ever.
     """
     return f"SELECT pg_advisory_xact_lock(7031, {1 + _SHARD_LOCKS * (shard or 0)})"
 
 
 VERSION = "SELECT number, oldest, shards FROM bot.version"
-"""The version of a store, the earliest one whose programs can use it (`bot.store.store_schema.Migration`), and how many shards it has."""
+"""The version of a store, the earliest one whose programs can use it (`bot.store.store_schema.Migration`), and how many
+shards it has.
+"""
 
 _CONNECTS_AGAIN_SECONDS = 1.0  # after a listener's connection is lost
 
@@ -125,13 +128,15 @@ _SESSIONS = f"""
         ) AS sessions
     ) AS of_servers WHERE server_is_heard
 """
-"""The sessions of servers that are not silent (each server asks the database something every second), whether they are heard
-themselves, and whether they began only now.
+"""The sessions of servers that are not silent (each server asks the database something every second), each with: was it
+heard itself, and did it begin only seconds ago.
 """
 
 
 def engine_runs(shard: int | None) -> str:
-    """The query whether an engine has a shard's connection that is alone. The session that asks gets a name with this role."""
+    """The query that returns True if an engine holds a shard's lock. Its parameter is a role, which the asking session
+    gets.
+    """
     return rf"""
         SELECT EXISTS (SELECT 1 {_LOCKED} AND objid = {3 + _SHARD_LOCKS * (shard or 0)}),
             set_config('application_name', regexp_replace(current_setting('application_name'), ' \S+', ' ' || ?), false)
@@ -142,9 +147,9 @@ END_SILENT = f"""
     SELECT pg_terminate_backend(pid) {_LOCKED} AND pid <> pg_backend_pid() AND application_name ~ '^{_SESSION} (engine|web)[. ]'
     AND wait_event_type = 'Client' AND state_change < now() - make_interval(secs => {_SILENT_SECONDS})
 """
-"""End the session of a machine that is paused and holds a lock for which others wait. Its state says nothing: it is ``active``
-also where half a commit has come. Engines ask this again and again (`PostgresDatabase.require`); a web server could not take over. A copy of the store
-may be silent.
+"""End the session of a machine that is paused and holds a lock for which others wait. Its state says nothing: it is
+``active`` also where half a commit has come. Engines ask this again and again (`PostgresDatabase.require`); a web
+server could not take over. A copy of the store may be silent.
 """
 
 
@@ -236,7 +241,7 @@ class PostgresDatabase:
                     cursor.executemany(translated(sql), rows)
 
     def write_each(self, writes: Sequence[PendingStatement]) -> None:
-        """Execute statements in one durable commit. An error of one's values is noted in it and does not touch the others."""
+        """Execute statements in one durable commit. One with invalid values gets an ``error``; the others succeed."""
         with self._lock, self._trouble_in_words():
             connection = self._connection()
             try:
@@ -265,8 +270,9 @@ class PostgresDatabase:
                 yield execute
 
     def require(self) -> None:
-        """Raise `ConnectionLost` if this is the connection that is alone, and it is gone; `StoreTooNew` if a newer program
-        has brought the store to a version that this one cannot use. An engine ends sessions that hold up others.
+        """Raise `ConnectionLost` if this is the connection that is alone, and it is gone; `StoreTooNew` if a newer
+        program has brought the store to a version that this one cannot use. An engine ends sessions that hold up
+        others.
         """
         with self._lock, suppress(StoreUnavailable), self._trouble_in_words():
             require_version(self._address, self._connection())
@@ -274,7 +280,7 @@ class PostgresDatabase:
                 self._connection().execute(END_SILENT)
 
     def held_up(self, seconds: float) -> tuple[str, str] | None:
-        """The session that holds a lock for which a call of this connection has waited so long, and advice; None if no session does."""
+        """The session with a lock for which this connection has waited so long, and advice; None if there is none."""
         since, waiting = self._calls_since, self._open
         if since is None or waiting is None or monotonic() - since < seconds:
             return None
@@ -286,13 +292,15 @@ class PostgresDatabase:
         return None if found is None else _holder_in_words(*found)
 
     def wake(self, shards: Collection[int] = (0,)) -> None:
-        """Wake the engines of shards, on whichever machine. Not in the commit of what is new: notices are committed one after the other."""
+        """Wake the engines of shards, on any machine. Never within a commit: commits with notices are made in turn."""
         with self._lock, suppress(StoreUnavailable), self._trouble_in_words():
             for shard in sorted(shards):
                 self._connection().execute(f"NOTIFY {events_channel(shard)}")
 
     def machines(self) -> list[ServingMachine]:
-        """The machines that serve the bot, by the names of their sessions (`connect`). Those of one name have their addresses, too."""
+        """The machines that serve the bot, by their sessions' names (`connect`). Machines of one name are shown with
+        addresses.
+        """
         servers: dict[str, tuple[str, str, list[tuple[str, str, bool]]]] = {}
         for name, address, heard, lately in self.all(_SESSIONS):
             _, role, server, machine = name.split(" ", 3)
@@ -427,8 +435,8 @@ def _unavailable(address: PostgresAddress, error: Exception) -> StoreUnavailable
 
 
 def connect(address: PostgresAddress, part: Part, role: str = "reader") -> Connection:
-    """A connection to the tables of a part of a store, or of a shard. Its session's name says what it is for (``engine.2``: for the
-    shard 2), of which server, and on which machine.
+    """A connection to the tables of a part of a store, or of a shard. Its session's name says what it is for
+    (``engine.2``: for the shard 2), of which server, and on which machine.
 
     Raises `bot.store.files.StoreUnavailable`.
     """
@@ -455,7 +463,9 @@ def connect(address: PostgresAddress, part: Part, role: str = "reader") -> Conne
 
 
 def require_version(address: PostgresAddress, connection: Connection) -> None:
-    """Raise `bot.store.files.StoreMissing`, `StoreOutdated`, `StoreTooNew` or `ShardsDiffer` unless this program can use the tables."""
+    """Raise `bot.store.files.StoreMissing`, `StoreOutdated`, `StoreTooNew` or `ShardsDiffer` unless this program can
+    use the tables.
+    """
     require_shards(address, require_tables(address, connection))
 
 
@@ -516,8 +526,9 @@ _SERVER = """
 
 @immutable
 class DatabaseServer:
-    """What `bot doctor` looks at of a server. ``unsafe`` are the settings without which a crash loses what was committed.
-    ``is_pooled``: a pooler in transaction mode is in front of it, where a session is another one after each transaction.
+    """A server of PostgreSQL as `bot doctor` checks it. ``unsafe`` are the settings that are off, though without them a
+    crash loses commits. ``is_pooled``: a pooler in transaction mode is in front of the server, so that each transaction
+    may run in another session.
     """
 
     number: int
@@ -530,7 +541,7 @@ class DatabaseServer:
 
 
 def database_server(address: PostgresAddress) -> DatabaseServer:
-    """What there is of a server. Raises `bot.store.files.StoreUnavailable`."""
+    """The state and the settings of a server. Raises `bot.store.files.StoreUnavailable`."""
     with trouble_in_words(address), connect(address, "engine") as one, connect(address, "engine") as other:
         number, version, *settings, late, read_only, now = one.execute(_SERVER, prepare=False).fetchone() or ()
         pids = [each.execute("SELECT pg_backend_pid()", prepare=False).fetchone() for each in (one, other, one)]
@@ -540,7 +551,7 @@ def database_server(address: PostgresAddress) -> DatabaseServer:
 
 
 def _put_in_order(connection: Connection, writes: Sequence[PendingStatement]) -> None:
-    """Take the locks for the logs of all these writes, always in the same order, so that nobody waits for one who waits for him."""
+    """Take the locks for the logs of all these writes, always in the same order, which prevents deadlocks."""
     for shard in sorted({write.shard for write in writes}):
         connection.execute(in_order(shard))
 

@@ -1,4 +1,4 @@
-"""What operators ask on one machine and the engine of another does: by a table of a store in PostgreSQL."""
+"""Requests of operators on one machine to the engine of another, through a table of a store in PostgreSQL."""
 
 import json
 import logging
@@ -34,8 +34,8 @@ def requests_channel(shard: int | None) -> str:
 
 
 def ask_elsewhere(address: PostgresAddress, request: EngineRequest) -> Answer:
-    """Have a request done by the engine that writes the store, wherever it runs, or by the next one if that one ends; ``error``
-    in the answer says why it was not, or with ``may_be_done`` that nobody knows.
+    """Have a request done by the engine that writes the store, wherever it runs, or by the next one if that one ends;
+    ``error`` in the answer says why it was not, or with ``may_be_done`` that nobody knows.
     """
     id, until, asked, forgotten = uuid4().hex, monotonic() + ANSWERED_SECONDS, False, False
     while True:
@@ -75,10 +75,12 @@ def _wait_for(connection: Connection, id: str, until: float) -> None:
 
 
 def answer_requests(connection: Connection, answer: AnswerOthers) -> None:
-    """Answer what is asked on other machines, one request after the other, and what an engine that has ended left unanswered.
+    """Answer what is asked on other machines, one request after the other, and what an engine that has ended left
+    unanswered.
 
-    ``answer`` gets the request with ``asked_as``, its name in the table, and ``again``: an engine that has ended had begun it. An
-    answer that is committed with what was done (`bot.store.engine_tables.ANSWER`) shows the next engine that there is nothing to do.
+    ``answer`` gets the request with ``asked_as``, its name in the table, and ``again``: an engine that has ended had
+    begun it. An answer that is committed with what was done (`bot.store.engine_tables.ANSWER`) shows the next engine
+    that there is nothing to do.
     """
     connection.execute(_FORGET_OLD, [2 * ANSWERED_SECONDS])
     for id, body, tries in connection.execute(_TAKE, [ANSWERED_SECONDS]).fetchall():

@@ -1,4 +1,4 @@
-"""Makes the tables of a store in PostgreSQL, and brings them up to date: those of `bot.store.store_schema`, in two schemas."""
+"""Makes and migrates the tables of a store in PostgreSQL: those of `bot.store.store_schema`, in two schemas."""
 
 import re
 from uuid import uuid4
@@ -26,8 +26,8 @@ _FUNCTIONS = r"""
     $$;
 """
 """SQLite's functions that the store uses and PostgreSQL lacks; `strftime` for the one format that the store has,
-`text_of` for looking for a number: what is not ASCII is a ``?`` there. PostgreSQL does not read NUL and halves of surrogate pairs
-in JSON: `as_json` makes of them the texts that stand for them in a column.
+`text_of` for looking for a number: what is not ASCII is a ``?`` there. PostgreSQL does not read NUL and halves of
+surrogate pairs in JSON: `as_json` makes of them the texts that stand for them in a column.
 """
 
 _REQUESTS = """
@@ -39,7 +39,7 @@ _REQUESTS = """
         asked_at TIMESTAMPTZ NOT NULL DEFAULT now()
     );
 """
-"""What operators ask on one machine and the engine of another answers: `bot.store.postgres_requests`."""
+"""Requests of operators on one machine to the engine of another: see `bot.store.postgres_requests`."""
 
 _FORGET_MESSAGE = """
     CREATE FUNCTION forget_message() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
@@ -74,7 +74,7 @@ ALONE_TO_MIGRATE = "SELECT pg_advisory_xact_lock(7031, 2)"
 """The lock under which one machine makes or changes the tables, while the others wait."""
 
 _OWN = {1: (_FORGET_MESSAGE, _REQUESTS)}
-"""What only PostgreSQL needs beside a migration's tables in each shard, by the migration's number."""
+"""The SQL that only PostgreSQL needs beside a migration's tables in each shard, by the migration's number."""
 
 _NEW = """
     CREATE SCHEMA bot;
@@ -112,8 +112,9 @@ _AS_ONE = {
     """,
     "engine.erasures": "SELECT contact, max(upto) AS upto, min(asked_at) AS asked_at FROM ({rows}) AS each GROUP BY contact",
 }
-"""The views of tables that say in each shard something of the same thing. What differs and has a meaning for one shard alone, such as the
-cursor, is NULL. A broadcast has the first of these states that it has in a shard.
+"""The views of tables in which several shards have a row for the same thing. A value that differs between shards and
+has a meaning for one shard only, such as the cursor, is NULL. A broadcast's state is the first in this list that it has
+in any shard.
 """
 _SHARED_IDS = """
     SELECT relname FROM pg_attribute JOIN pg_class ON pg_class.oid = attrelid
@@ -192,7 +193,9 @@ def _bring_up_to_date(address: PostgresAddress, connection: Connection, before: 
 
 
 def _drop_views(connection: Connection) -> None:
-    """Drop the views before the tables change: readers lock a view before its tables, too, and a column that a view has cannot be dropped."""
+    """Drop the views before the tables change: readers lock a view before its tables, too, and a column that a view has
+    cannot be dropped.
+    """
     for part in _PARTS:
         views = [f"{part}.{view}" for view, _ in connection.execute(_VIEWS, [part], prepare=False)]
         if views:

@@ -1,6 +1,7 @@
 """The versions of a bot that were published: the newest is what engines serve, on all machines.
 
-A version whose ``content`` is NULL says that engines follow the files of their own machines again, as before the first version.
+A version whose ``content`` is NULL says that engines follow the files of their own machines again, as before the first
+version.
 """
 
 from base64 import b64encode
@@ -33,7 +34,7 @@ class PublishRefused(BotError):
 
 @immutable
 class PublishedVersion:
-    """A version, without its content. ``digest`` is that of the content; None if engines follow the files of their machines."""
+    """A version, without its content. ``digest`` is the content's; None if engines follow their machines' files."""
 
     number: int
     at: datetime
@@ -72,7 +73,7 @@ def files_of(database: Database, number: int, path: Path) -> Folder:
 def history(
     database: Database, path: Path, limit: int = KEPT_VERSIONS
 ) -> list[tuple[PublishedVersion, FileChanges | None]]:
-    """The versions as `versions` lists them, each with what differs from the one before; None if its files are those of the machines."""
+    """The versions as `versions` lists them, each with its differences from the one before; None if it has no files."""
     listed, found = versions(database, limit + 1), []
     before: Folder | None = None
     for version in reversed(listed):
@@ -94,7 +95,7 @@ def served_files(database: Database, files: Folder) -> Folder:
 
 
 def publish_request(files: Folder | None, note: str, *, after: int, by: str, name: str = "") -> PublishVersion:
-    """The request to publish files: the arguments are those of `add_version`. Raises `PublishRefused` if the files are too many."""
+    """A request to publish files with the arguments of `add_version`. Raises `PublishRefused` for files too large."""
     content = None if files is None else b64encode(files.packed()).decode()
     if content is not None and len(content) > REQUEST_BYTES - 10_000:
         raise PublishRefused(f"nothing is published: the bot has {len(content) >> 20} MB packed, 31 are possible")
@@ -113,9 +114,9 @@ def add_version(
 ) -> PublishedVersion:
     """Add a version in a durable commit; without ``files`` engines follow those of their machines from now on.
 
-    ``after`` is the newest version that the publisher knew. Raises `PublishRefused` if there is another one, whose effect on the
-    conversations nobody has looked at, or if these files are served already. ``asked_as`` is the name of a request of another
-    machine: see `bot.store.engine_tables.ANSWER`.
+    ``after`` is the newest version that the publisher knew. Raises `PublishRefused` if there is another one, whose
+    effect on the conversations nobody has looked at, or if these files are served already. ``asked_as`` is the name of
+    a request of another machine: see `bot.store.engine_tables.ANSWER`.
     """
     digest, content = (None, None) if files is None else (files.digest, files.packed())
     with database.transaction() as execute:
@@ -147,7 +148,7 @@ def already_served(served: PublishedVersion | None) -> str:
 
 
 def in_folder(served: PublishedVersion, path: Path) -> tuple[bool, str]:
-    """Whether the files of a folder differ from what is served, and that in words."""
+    """True if the files of a folder differ from those that are served; and a text that says how they compare."""
     try:
         differs = read_folder(path).digest != served.digest
     except NoBot:

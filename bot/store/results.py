@@ -1,4 +1,4 @@
-"""What was counted of the steps of flows (`bot.store.engine_tables.ResultCount`), put together for people: by flow, step and day."""
+"""The counts of the steps of flows (`bot.store.engine_tables.ResultCount`), summed for people by flow, step and day."""
 
 import csv
 import io
@@ -17,7 +17,7 @@ _COLUMNS = ("day", "flow", "step", "split", "way", "outcome", "count")
 
 @mutable
 class StepResults:
-    """What was counted of a step: of all contacts, by outcome, by day (UTC), and for each part of each split."""
+    """The counts of a step: for all contacts, by outcome, by day (UTC), and for each part of each split."""
 
     step: str
     ways: Counter[str] = field(default_factory=Counter)
@@ -39,7 +39,7 @@ class StepResults:
 
 
 CountedAs = Mapping[str, Mapping[str, str]]
-"""Under which name each step of each flow is counted, in the order of the files; behind them the steps' names of before an edit."""
+"""The name under which each step of each flow is counted, in the order of the files; then names before an edit."""
 
 
 def counted_as(library: Library) -> CountedAs:

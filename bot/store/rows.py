@@ -13,16 +13,17 @@ LAST_ID = 2**63 - 1
 
 @immutable
 class OutboxRow:
-    """A message that is to be sent, a change of the contact that the gateway is to get, or a page of contacts that it is to give.
+    """A message that is to be sent, a change of the contact that the gateway is to get, or a page of contacts that it
+    is to give.
 
-    ``id`` orders a contact's rows of one ``priority`` (`REPLY`, `SYNC` or `CAMPAIGN`). ``channel`` is the number
-    by which the bot and the contact talk; None where that is not known. ``ref`` is the effect's name, which the session knows; ``key`` the
-    idempotency key, the same at every try. ``attempts`` counts the tries that were made; before ``due_at``
-    there is no next one. It is tried for as long as there is between ``created_at`` and ``expires_at``, from the first
-    try on, or since nothing at all could be sent. ``window_until`` is when the window shuts, as far
-    as was known when the row was claimed: a later message of the contact moves it. ``unclear``: a try may have been sent. ``repeated``: an
-    earlier request with its key may have been carried out, of a run that crashed, of a store that this one is a copy of, or before it was
-    given up.
+    ``id`` orders a contact's rows of one ``priority`` (`REPLY`, `SYNC` or `CAMPAIGN`). ``channel`` is the number by
+    which the bot and the contact talk; None where that is not known. ``ref`` is the effect's name, which the session
+    knows; ``key`` the idempotency key, the same at every try. ``attempts`` counts the tries that were made; before
+    ``due_at`` there is no next one. It is tried for as long as there is between ``created_at`` and ``expires_at``, from
+    the first try on, or since nothing at all could be sent. ``window_until`` is when the window shuts, as far as was
+    known when the row was claimed: a later message of the contact moves it. ``unclear``: a try may have been sent.
+    ``repeated``: an earlier request with its key may have been carried out, of a run that crashed, of a store that this
+    one is a copy of, or before it was given up.
     """
 
     id: int
@@ -55,11 +56,11 @@ class SentRow:
 
 
 STATUSES = ("queued", "sent", "failed", "delivered", "read")
-"""What a message can be, each further on than the one before. One that was delivered has not failed."""
+"""The statuses of a message, each further on than the one before. A message that was delivered has not failed."""
 
 
 EARLY_FOR = timedelta(days=1)
-"""How long the message is looked for of which a status came first: a shard may stand still between a send and the commit of its result."""
+"""How long the message of an early status is looked for: a shard may pause between a send and its result's commit."""
 
 
 @immutable
@@ -112,7 +113,9 @@ class EventRow(CallRow):
 
 @immutable
 class ParkedRow:
-    """An event that waits for its contact's call to end, as it is written. ``kept``: see `bot.engine.advance.is_kept`."""
+    """An event that waits for its contact's call to end, as it is written. ``kept``: see
+    `bot.engine.advance.is_kept`.
+    """
 
     id: int
     written: str

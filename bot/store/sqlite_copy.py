@@ -52,7 +52,9 @@ class AttachedFiles:
 
 @contextmanager
 def stopped_files(store: Path) -> Iterator[AttachedFiles]:
-    """A store that is intact and that nobody writes. Raises `bot.store.files.StoreLocked`, and as `bot.store.integrity.health`."""
+    """A store that is intact and that nobody writes. Raises `bot.store.files.StoreLocked`, and as
+    `bot.store.integrity.health`.
+    """
     for file in (store, inbox_path(store)):
         open_reader(file).close()
     with files_locked(store):

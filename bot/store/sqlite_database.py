@@ -82,7 +82,7 @@ class SqliteDatabase:
                 self.connection.executemany(sql, rows)
 
     def write_each(self, writes: Sequence[PendingStatement]) -> None:
-        """Execute statements in one durable commit. An error of one's values is noted in it and does not touch the others."""
+        """Execute statements in one durable commit. One with invalid values gets an ``error``; the others succeed."""
         with self._lock, trouble_in_words(self.path), transaction(self.connection):
             cursor = self.connection.cursor()
             if not _insert_together(cursor, writes):

@@ -44,7 +44,7 @@ _NOTES_OF_MIGRATIONS = """
     );
     CREATE UNIQUE INDEX "idx__sqlite_migrations_migration_set_name" ON "_sqlite_migrations" ("migration_set", "name");
 """
-"""How sqlite-utils notes which migrations were applied: a new file is made without it, because its import takes 60 ms."""
+"""The table in which sqlite-utils notes applied migrations. New files do without its import, which takes 60 ms."""
 
 
 def migrations(file: str) -> "Migrations":
@@ -97,7 +97,9 @@ def migrate(store: Path) -> None:
 
 
 def make_inbox(store: Path, now: datetime) -> None:
-    """Make a new inbox for an engine's file whose own is lost. It continues at the engine's cursor. Raises `StoreUnavailable`."""
+    """Make a new inbox for an engine's file whose own is lost. It continues at the engine's cursor. Raises
+    `StoreUnavailable`.
+    """
     with _migrated(store, ENGINE_FILE) as engine_db, _migrated(inbox_path(store), INBOX_FILE) as inbox_db:
         ours, cursor, event = engine_db.execute("SELECT store_id, cursor, last_event FROM meta").fetchone()
         inbox_db.execute("UPDATE meta SET store_id = ?", [ours])
@@ -159,7 +161,7 @@ def tables() -> list[Table]:
 
 @cache
 def _empty(file: str, _migrations: tuple[store_schema.Migration, ...]) -> sqlite3.Connection:
-    """A file without rows, in memory. Copying it is faster than making it, and `bot test` makes a store for each test."""
+    """A file without rows, in memory, for the many stores of `bot test`: copying it is faster than making another."""
     connection = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
     connection.execute(f"PRAGMA page_size = {PAGE_BYTES}")  # as `open_to_migrate` has it: only so can it be copied
     _execute(connection, _NOTES_OF_MIGRATIONS)

@@ -117,7 +117,7 @@ class CannotRestore(BotError):
 
 @immutable
 class Restored:
-    """What the store has now. ``replaced`` is the folder of its earlier files; None if there were none.
+    """The result of a restore. ``replaced`` is the folder of the store's earlier files; None if there were none.
 
     ``left`` counts the events that only the replaced log has: they came later, and are not taken.
     """
@@ -150,7 +150,9 @@ def restore(store: StoreAddress, backup: Path | None, now: datetime, *, keep_inb
 
 @contextmanager
 def new_files(store: Path) -> Iterator[Path]:
-    """Where to make new files of a store, which `put_in_place` then finds complete and durable; or nothing has changed."""
+    """Where to make new files of a store, which `put_in_place` then finds complete and durable; or nothing has
+    changed.
+    """
     draft = store.with_name(f".{restoring_folder(store).name}")
     shutil.rmtree(draft, ignore_errors=True)  # of one that was killed while it prepared
     new = draft / "new" / store.name

@@ -42,7 +42,9 @@ class CopiedTable:
 
 @immutable
 class Copied:
-    """What a copy has: its tables, and how many kept ``files``. ``divided``: it has several shards, or its source has."""
+    """The contents of a copy: tables and a number of kept ``files``. ``divided``: the copy or its source has several
+    shards.
+    """
 
     tables: tuple[CopiedTable, ...]
     files: int
@@ -55,8 +57,8 @@ class Copied:
 
 
 def copy_store(source: StoreAddress, target: StoreAddress, tell: Progress = lambda done, of: None) -> Copied:
-    """Copy a store, and its kept files, to a place where there is none. ``source`` does not change; ``target`` is complete, or not
-    there. ``tell`` gets the steps that are done, and how many there are.
+    """Copy a store, and its kept files, to a place where there is none. ``source`` does not change; ``target`` is
+    complete, or not there. ``tell`` gets the steps that are done, and how many there are.
 
     Raises `CannotCopy`, and the errors of `bot.store.store_setup.stopped_store` and `new_store`.
     """
@@ -135,7 +137,9 @@ _GIVEN = {"engine.messages": "last_send", "engine.calls": "last_call", "engine.t
 _END = """
     SELECT cursor, EXISTS (SELECT 1 FROM {inbox}.log WHERE seq = cursor), last_event, (SELECT taken FROM {inbox}.meta) FROM {engine}.meta
 """
-"""How far the engine of a shard has taken its log, and whether the log has the last event: that of a shard which got none does not."""
+"""How far the engine of a shard has taken its log, and whether the log has the last event: that of a shard which got
+none does not.
+"""
 
 _FORWARDED = "SELECT 1 FROM {}.log WHERE seq > ? AND event_id LIKE ? LIMIT 1"
 _TO_FORWARD = """
@@ -148,8 +152,8 @@ _TO_FORWARD = """
 
 
 class _MergedLog:
-    """The rows of a store as if its shards had one log: what was taken of any comes before what is to be taken, and the order in each
-    does not change. Where a store is not divided, nothing changes.
+    """The rows of a store as if its shards had one log: what was taken of any comes before what is to be taken, and the
+    order in each does not change. Where a store is not divided, nothing changes.
     """
 
     def __init__(self, store: WholeStore) -> None:
@@ -234,7 +238,9 @@ class _Shards:
             self._store.ask(f"DELETE FROM {each.name}")
 
     def insert(self, table: Table, rows: list[Row]) -> None:
-        """Insert rows, of each shard as many at once as there are here. Those that are left come with the next ones, or `insert_rest`."""
+        """Insert rows, of each shard as many at once as there are here. Those that are left come with the next ones, or
+        `insert_rest`.
+        """
         tables = self._tables(table)
         if len(tables) == 1 or table.name in _IN_EACH:
             _insert(self._store, tables[0], rows)

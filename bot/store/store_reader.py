@@ -110,7 +110,7 @@ _IS_KEPT = """
         OR EXISTS (SELECT 1 FROM messages WHERE contact = ?1)
 """
 CONTACT_STATES = ("in a flow", "in no flow", "with a person", "opted out")
-"""What contacts can be looked for by, besides where they are."""
+"""The states by which contacts can be searched, besides the flow and step where they are."""
 _CURSOR = "SELECT cursor FROM meta"
 _CLEAN = "SELECT clean FROM meta"
 _WRITTEN_AT = "SELECT written_at FROM meta"
@@ -149,8 +149,8 @@ class SessionSummary:
 class HandedOver:
     """A conversation that a person has, or that waits for one. ``agent`` has taken it, at ``taken_at``; None: nobody.
 
-    ``since`` is when the flow handed it over, or else when it was taken. ``flow`` and ``step`` are None outside of flows, ``team`` and
-    ``note`` are those of a ``handoff`` step.
+    ``since`` is when the flow handed it over, or else when it was taken. ``flow`` and ``step`` are None outside of
+    flows, ``team`` and ``note`` are those of a ``handoff`` step.
     """
 
     contact: str
@@ -168,7 +168,7 @@ class HandedOver:
 
 @immutable
 class ContactSearch:
-    """Which contacts are looked for: by a part of the number or name, by where they are, by one of `CONTACT_STATES`. Empty texts fit all."""
+    """A search for contacts: part of a number or name, flow and step, one of `CONTACT_STATES`. Empty texts fit all."""
 
     find: str = ""
     flow: str = ""
@@ -183,7 +183,7 @@ class ContactSearch:
 
 @immutable
 class FoundContact(SessionSummary):
-    """A contact that fits a search. ``agent`` is who has taken the conversation over; the list goes on behind its ``place``."""
+    """A contact that fits a search. ``agent`` has taken the conversation over; the next page begins after ``place``."""
 
     name: str | None
     agent: str | None
@@ -208,7 +208,7 @@ class MessageTo:
 
 @immutable
 class PendingSend:
-    """A message to send, or an event to deliver; ``detail`` says what went wrong at the last try. ``key`` is the same at every try."""
+    """A message to send, or an event to deliver. ``detail`` is the last try's error; every try has the same ``key``."""
 
     id: int
     contact: str
@@ -222,8 +222,9 @@ class PendingSend:
 
 @immutable
 class LetterSearch:
-    """Which dead letters are looked for: of a contact, of one kind (``what``), with a part of the reason, from ``since`` on and before ``until``,
-    with a code of the gateway's, of a broadcast; ``retried``: those that can be tried again. Empty texts fit all.
+    """Which dead letters are looked for: of a contact, of one kind (``what``), with a part of the reason, from
+    ``since`` on and before ``until``, with a code of the gateway's, of a broadcast; ``retried``: those that can be
+    tried again. Empty texts fit all.
     """
 
     contact: str = ""
@@ -248,9 +249,11 @@ ALL_LETTERS = LetterSearch()
 
 @immutable
 class DeadLetter:
-    """Something that was given up. ``what``: event, send, turn or event_out; only a send and an event_out can be tried again.
+    """Something that was given up. ``what``: event, send, turn or event_out; only a send and an event_out can be tried
+    again.
 
-    ``body`` of these is a value: its key, ref and effect, and the outcome of a send. Otherwise it is the event's raw body.
+    ``body`` of these is a value: its key, ref and effect, and the outcome of a send. Otherwise it is the event's raw
+    body.
     """
 
     id: int
@@ -267,7 +270,7 @@ class DeadLetter:
 
     @property
     def advice(self) -> str:
-        """What to do about it."""
+        """Advice for the operator: a command, or why none is needed."""
         if isinstance(self.body, dict) and self.body.get("outcome") == "unknown":
             return f"look whether it arrived; to send it again all the same: bot queue retry {self.id}"
         if self.can_be_retried:
@@ -320,8 +323,8 @@ class StoreReader(EngineRows):
         self._schemas = [engine_schema(shard) for shard in shards_of(address)]
 
     def cursor(self) -> int:
-        """The place in the log up to which events have been taken. Events below it may be pruned from the inbox. It is asked of a shard:
-        each has a log of its own.
+        """The place in the log up to which events have been taken. Events below it may be pruned from the inbox. It is
+        asked of a shard: each has a log of its own.
         """
         assert len(self._schemas) == 1
         return int(self.database.one(_CURSOR)[0])
@@ -372,11 +375,12 @@ class StoreReader(EngineRows):
     def find_contacts(
         self, search: ContactSearch, limit: int, after: str = "", *, by_number: bool = True
     ) -> tuple[list[FoundContact], str]:
-        """The contacts that fit a search, those with the newest turn first, then those whose last turn is not kept any more, by number:
-        unless their order would tell more of their numbers than somebody may know.
+        """The contacts that fit a search, those with the newest turn first, then those whose last turn is not kept any
+        more, by number: unless their order would tell more of their numbers than somebody may know.
 
-        Also returns the place where the search goes on: it ends early once it has found ``limit``, or after `SEARCH_SECONDS`. The
-        place is empty where all was looked through. ``after`` is such a place, or that of a contact.
+        Also returns the place where the search goes on: it ends early once it has found ``limit``, or after
+        `SEARCH_SECONDS`. The place is empty where all was looked through. ``after`` is such a place, or that of a
+        contact.
         """
         found = search.number or search.find, search.find.lower(), search.flow, search.step, search.state
         asked = [*map(storable, found)]
@@ -475,7 +479,7 @@ class StoreReader(EngineRows):
         return [broadcast_rows.listed_broadcast(*row) for row in self.database.all(broadcast_rows.LISTED)]
 
     def unfinished_broadcasts(self) -> dict[str, dict[str, int]]:
-        """The broadcasts for which contacts wait, or that were stopped before all had their message: how many, by name."""
+        """The `outcomes` of each broadcast for which contacts wait, or that was stopped too early for some, by name."""
         return {name: self.outcomes(name) for (name,) in self.database.all(broadcast_rows.UNFINISHED)}
 
     def recipients(self, name: str) -> list[tuple[str, str, str]]:
@@ -487,7 +491,7 @@ class StoreReader(EngineRows):
         ]
 
     def reached(self, name: str) -> dict[str, broadcast_rows.Reached]:
-        """What is known of the messages of a broadcast that were sent, by contact; nothing of those that are pruned."""
+        """How far the sent messages of a broadcast have got, by contact, without those that are pruned."""
         return {
             contact: broadcast_rows.Reached((furthest or 0) >= 1, (furthest or 0) >= 2, _answers(sent_at, answered_at))
             for schema in self._schemas
@@ -529,7 +533,8 @@ class StoreReader(EngineRows):
     ) -> tuple[list[DeadLetter], int]:
         """The dead letters that fit a search, the newest first, of those before an id.
 
-        Also returns the id before which the search goes on, 0 where all was looked through: it ends early as `find_contacts` does.
+        Also returns the id before which the search goes on, 0 where all was looked through: it ends early as
+        `find_contacts` does.
         """
         rows: list[Any] = []
         until, begin = monotonic() + SEARCH_SECONDS, 0
@@ -546,7 +551,7 @@ class StoreReader(EngineRows):
         return [id for piece in pieces for (id,) in piece][::-1]
 
     def count_dead_letters(self, search: LetterSearch) -> tuple[int, bool]:
-        """How many dead letters fit a search, and whether these are all: it ends at `MOST_COUNTED`, or after `SEARCH_SECONDS`."""
+        """How many dead letters fit, and False if there may be more: it stops at `MOST_COUNTED` or `SEARCH_SECONDS`."""
         count, until = 0, monotonic() + SEARCH_SECONDS
         for begin, end in self._letter_pieces(LAST_ID):
             count += self.database.one(_COUNT_LETTERS, *search.asked, begin, end)[0]
@@ -555,7 +560,7 @@ class StoreReader(EngineRows):
         return count, True
 
     def _letter_pieces(self, before: int) -> Iterator[tuple[int, int]]:
-        """The ids of dead letters before one, the newest first, as many as are read at once: from one, 0 in the last piece, and before another."""
+        """The ids of dead letters before one, in pieces (from, before), the newest first; the last begins at 0."""
         first, last = self.database.one(_LETTER_IDS)
         end = 0 if last is None else min(before, last + 1)
         while first is not None and end > first:
@@ -572,8 +577,8 @@ class StoreReader(EngineRows):
 
     @reads_rows
     def messages_to(self, contact: str, times: Sequence[datetime]) -> list[MessageTo]:
-        """The messages to a contact that wait, or were decided on at ``times`` (in order): the times of lines of its trace. Those
-        that were given up come last.
+        """The messages to a contact that wait, or were decided on at ``times`` (in order): the times of lines of its
+        trace. Those that were given up come last.
         """
         found: dict[int, MessageTo] = {}
         schema = self._schema_of(contact)
@@ -600,8 +605,8 @@ class StoreReader(EngineRows):
     def _messages_made(self, contact: str, times: Sequence[datetime]) -> list[tuple[int, int]]:
         """The ids among which a contact's messages are: the first and the last of each span.
 
-        There is no index by contacts. But the ids of a shard follow the time, and a message is written with a line of its contact's trace,
-        so the times of these lines lead to it.
+        There is no index by contacts. But the ids of a shard follow the time, and a message is written with a line of
+        its contact's trace, so the times of these lines lead to it.
         """
         made = _MESSAGE_MADE.format(schema := self._schema_of(contact))
         low, last = self.database.one(_MESSAGES_BETWEEN.format(schema))
@@ -618,8 +623,8 @@ class StoreReader(EngineRows):
         return spans
 
     def _first_message(self, made: str, low: int, end: int, since: str) -> int:
-        """The id of the first message that was decided on since a time, of those from ``low`` and before ``end``. ``made`` is the query for
-        the time of the next one.
+        """The id of the first message that was decided on since a time, of those from ``low`` and before ``end``.
+        ``made`` is the query for the time of the next one.
         """
         while low < end:
             middle = (low + end) // 2
@@ -639,7 +644,7 @@ class StoreReader(EngineRows):
         return list(trace_rows.conversations(contact, self.database.all(trace_rows.RECORDED_TURNS, storable(contact))))
 
     def erasures(self) -> list[tuple[str, int]]:
-        """The contacts that are being erased, each with the place in the shard's log up to which its events are to be deleted."""
+        """The contacts that are being erased, and the place in each one's log up to which events must be deleted."""
         return [(contact, upto) for contact, upto in self.database.all(ERASING)]
 
     def message_statuses(self, contact: str) -> dict[str, MessageStatus]:
@@ -647,14 +652,18 @@ class StoreReader(EngineRows):
         return {id: MessageStatus(*row) for _, id, *row in self._statuses_of(contact)}
 
     def message_refs(self, contact: str) -> dict[str, str]:
-        """The effect that each message of a contact was, by the gateway's id of it: of those of which the gateway has told."""
+        """The name of the effect of each message of a contact, by the gateway's id, if the gateway has reported a
+        status.
+        """
         return {id: ref for ref, id, *_ in self._statuses_of(contact)}
 
     def _statuses_of(self, contact: str) -> list[Any]:
         return self.database.all(_STATUSES.format(self._schema_of(contact)), storable(contact))
 
     def _schema_of(self, contact: str) -> str:
-        """What stands before the names of the tables with a contact's rows, where the planner would otherwise join all shards."""
+        """The schema of the tables with a contact's rows, for queries in which the planner would otherwise join all
+        shards.
+        """
         return self._schemas[shard_number(contact, len(self._schemas))]
 
     def commits(self) -> int:
@@ -678,11 +687,13 @@ class StoreReader(EngineRows):
         return int(self.database.one(engine_tables.TOKENS_USED_BY, time_text(since), storable(contact))[0])
 
     def usage(self, since: datetime, by: str) -> list[UsageSum]:
-        """What models used since a time, the most first, days in order. ``by``: one of `bot.store.engine_tables.USAGE_BY`."""
+        """The tokens that models used since a time, the largest use first, but days in order. ``by``: one of
+        `bot.store.engine_tables.USAGE_BY`.
+        """
         return [UsageSum(*row) for row in self.database.all(engine_tables.USAGE_SUMS[by], time_text(since))]
 
     def results(self, since: datetime) -> list[ResultCount]:
-        """What was counted of the steps of flows since the day (UTC) of a time, the days of each count in order."""
+        """The counts of the steps of flows since the day (UTC) of a time, the days of each count in order."""
         return [ResultCount(*row) for row in self.database.all(engine_tables.RESULTS, time_text(since)[:10])]
 
     def waiting_at(self) -> dict[tuple[str, str], int]:

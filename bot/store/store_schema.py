@@ -1,4 +1,4 @@
-"""The schema of a store, as the numbered migrations that both SQLite and PostgreSQL get. docs/store.md explains each column."""
+"""The schema of a store: numbered migrations for both SQLite and PostgreSQL. docs/store.md explains each column."""
 
 from secrets import token_hex
 
@@ -264,9 +264,9 @@ class Migration:
     """A change of the schema: what is executed in the engine's part of a store, and in the inbox's, in SQLite's words.
     Each statement ends with its line.
 
-    In PostgreSQL, programs of earlier versions run meanwhile. ``oldest`` is the earliest version whose programs can go on after
-    it. A migration that only adds (a table, an index, a column that may be empty or has a default) keeps it. One that takes
-    something away raises it, one release after the last that used this (docs/scaling.md, "Upgrading").
+    In PostgreSQL, programs of earlier versions run meanwhile. ``oldest`` is the earliest version whose programs can go
+    on after it. A migration that only adds (a table, an index, a column that may be empty or has a default) keeps it.
+    One that takes something away raises it, one release after the last that used this (docs/scaling.md, "Upgrading").
     """
 
     about: str
@@ -285,7 +285,7 @@ def schema_version() -> int:
 
 
 def new_signal_key() -> str:
-    """What seals the addresses of signals of a new store."""
+    """A key for a new store, which seals the addresses of signals."""
     return token_hex(32)
 
 

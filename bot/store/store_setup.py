@@ -8,8 +8,8 @@ from bot.store.opening import require_driver
 
 
 def prepare(store: StoreAddress) -> None:
-    """Make a store, or bring it up to date, and finish a restore that was cut short. Raises `bot.store.files.StoreUnavailable`,
-    `StoreTooNew` and `StoreDamaged`, and `bot.store.integrity.StoresDiffer`.
+    """Make a store, or bring it up to date, and finish a restore that was cut short. Raises
+    `bot.store.files.StoreUnavailable`, `StoreTooNew` and `StoreDamaged`, and `bot.store.integrity.StoresDiffer`.
     """
     if isinstance(store, Path):  # each imported where it is used: `bot test` makes a store for each test
         from bot.store.sqlite_schema import migrate as migrate_files

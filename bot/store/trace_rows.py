@@ -135,7 +135,7 @@ def conversations(contact: str, rows: Iterable[tuple[Any, ...]]) -> Iterator[Con
 
 
 def _read(rows: Iterable[tuple[Any, ...]]) -> Iterator[RecordedTurn | Session]:
-    """The turns, without events that belong to no conversation; and at the end the session, if the contact is in no flow."""
+    """The turns, without events outside conversations; then the session, if the contact is in no flow."""
     try:
         for _, event, rule, steps, effects, notes, session, wake_at in rows:
             met = None if session is None else values.loads(session)
