@@ -1,4 +1,6 @@
-"""The events that a turn causes at other contacts: starts and signals. They are limited, so that they cannot go on for ever."""
+"""The events that a turn causes at other contacts: starts and signals. They are limited, so that they cannot go on for
+ever.
+"""
 
 from collections import deque
 from collections.abc import Callable

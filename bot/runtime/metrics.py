@@ -1,7 +1,8 @@
-"""The metrics of a bot's processes, for ``/metrics`` (docs/monitoring.md). They hold no number, name or text of a contact.
+"""The metrics of a bot's processes, for ``/metrics`` (docs/monitoring.md). They hold no number, name or text of a
+contact.
 
-Each process counts for itself. Counting takes less than a microsecond and no file; what is only known by looking (queues,
-limits, alarms) is looked up when somebody asks. prometheus_client, which writes the text, is imported then.
+Each process counts for itself. Counting takes less than a microsecond and no file; what is only known by looking
+(queues, limits, alarms) is looked up when somebody asks. prometheus_client, which writes the text, is imported then.
 """
 
 import threading
@@ -136,7 +137,9 @@ def content_type() -> str:
 
 
 class EngineMetrics(_Metrics):
-    """The counts of the engine. All methods except `text` are called from its loop, after the commit of what they count."""
+    """The counts of the engine. All methods except `text` are called from its loop, after the commit of what they
+    count.
+    """
 
     def __init__(self) -> None:
         super().__init__("engine")
@@ -162,7 +165,9 @@ class EngineMetrics(_Metrics):
         self._left = self._gauge("bot_limit_left", "Requests that the gateway's limits leave.", "window")
 
     def committed(self, commit: Commit, rows: Sequence[LogRow], results: int, at: datetime, seconds: float) -> None:
-        """A pass took rows of the log and so many results, and has committed. ``at`` is when it began, ``seconds`` how long it took."""
+        """A pass took rows of the log and so many results, and has committed. ``at`` is when it began, ``seconds`` how
+        long it took.
+        """
         self._commit_events.add(len(rows) + results)
         self._commit_seconds.add(seconds)
         for row in rows:
