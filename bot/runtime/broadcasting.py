@@ -446,8 +446,8 @@ def _count(batch: Batch, broadcast: Broadcast, state: str, code: str) -> None:
 def is_enough(recent: Sequence[str]) -> bool:
     """True if the last message was one refusal too many, by the codes of the last messages: "" for one that was taken.
 
-    What a code says of the template or its parameters holds for everybody; what it says of a contact only if it says
-    so of nearly all.
+    A code about the template or its parameters holds for everybody; a code about a contact does so only if nearly all
+    messages get it.
     """
     code = recent[-1]
     if code.startswith(TEMPLATE_CODES):

@@ -1,8 +1,8 @@
 """The gateway's list of contacts: read page by page, once, for the contacts that no event has described (decisions:
 "Contacts").
 
-Each page is a row of the outbox, behind all replies. What it has of contacts is kept, because reading the list costs an
-account with 100,000 contacts a thousand requests.
+Each page is a row of the outbox, behind all replies. The contacts of each page are kept, because reading the list costs
+an account with 100,000 contacts a thousand requests.
 """
 
 from collections.abc import Iterable

@@ -91,7 +91,11 @@ class _Histogram:
                 labels = dict(zip(self._labels, values, strict=True))
                 sums = [float(number) for number in accumulate(counts)]
                 for bucket, number in zip(self._buckets, sums, strict=True):
-                    metric.add_sample(f"{metric.name}_bucket", labels | {"le": floatToGoString(bucket)}, number)  # type: ignore[no-untyped-call]
+                    metric.add_sample(
+                        f"{metric.name}_bucket",
+                        labels | {"le": floatToGoString(bucket)},  # type: ignore[no-untyped-call]
+                        number,
+                    )
                 metric.add_sample(f"{metric.name}_count", labels, sums[-1])
                 metric.add_sample(f"{metric.name}_sum", labels, total)
         return metric
@@ -160,7 +164,7 @@ class EngineMetrics(_Metrics):
         )
         self._tokens = self._counter("bot_model_tokens", "Tokens that models used up.", "model", "kind")
         self._letters = self._counter("bot_dead_letters", "New dead letters, by what they are of.", "what")
-        self._rows = self._gauge("bot_queue_rows", "What waits, by queue.", "queue")
+        self._rows = self._gauge("bot_queue_rows", "Rows that wait, by queue.", "queue")
         self._oldest = self._gauge("bot_queue_oldest_seconds", "Age of what has waited longest, by queue.", "queue")
         self._left = self._gauge("bot_limit_left", "Requests that the gateway's limits leave.", "window")
 
@@ -233,7 +237,11 @@ def joined_text(texts: Iterable[str]) -> str:
             labelled, _, number = line.rpartition(" ")
             numbers[labelled] = join(numbers[labelled], float(number)) if labelled in numbers else float(number)
     return "".join(
-        above + "".join(f"{labelled} {floatToGoString(number)}\n" for labelled, number in numbers.items())  # type: ignore[no-untyped-call]
+        above
+        + "".join(
+            f"{labelled} {floatToGoString(number)}\n"  # type: ignore[no-untyped-call]
+            for labelled, number in numbers.items()
+        )
         for above, numbers in found.items()
     )
 

@@ -40,10 +40,10 @@ class RateLimiter:
     """
 
     works = True
-    """Whether there will be permits again."""
+    """True if there will be permits again."""
 
     drawing = False
-    """Whether permits may come at any moment, although nothing is answered and no time passes."""
+    """True if permits may come at any moment, although nothing is answered and no time passes."""
 
     def __init__(
         self,
@@ -166,7 +166,7 @@ class RateLimiter:
         """For how many seconds all answers have said that no requests are left; 0 if no request waits for that now."""
         return self._none_for if self._said is not None and self._said.until > now else 0.0
 
-    # What several engines know together: `bot.runtime.shared_limiter`
+    # Knowledge that several engines share: `bot.runtime.shared_limiter`
 
     @property
     def in_flight(self) -> int:
@@ -334,8 +334,8 @@ def share_of(per_day: int) -> int:
 class ContactLimiter:
     """Limits the requests for each contact, so that nobody spends everybody's (decisions: "Limits").
 
-    Of each minute a contact gets a third. ``recent`` are the requests before a restart: when, for whom, and how many.
-    ``alarms`` registers that contacts have used up their share of the day.
+    A contact may use a third of each minute. ``recent`` are the requests before a restart: when, for whom, and how
+    many. ``alarms`` registers that contacts have used up their share of the day.
     """
 
     def __init__(

@@ -48,7 +48,7 @@ HELD_ROWS = 1000
 class Scheduler:
     """Decides which message goes next, and when: by its own due time, the rate limits and its route's circuit breaker.
 
-    Of each `ContactQueue` only the first message is tried. Times are those of `Clock.elapsed`. ``route_of`` returns the
+    Only the first message of each `ContactQueue` is tried. Times are those of `Clock.elapsed`. ``route_of`` returns the
     route by which a row is sent, ``commands_wait`` whether a command waits for a permit. Not safe for threads by
     itself.
     """
@@ -76,7 +76,7 @@ class Scheduler:
         self._left_queues: set[QueueName] = set()
         self._left_others = False  # rows that are no replies
 
-    # What goes next
+    # The next message
 
     def take(self, now: float) -> tuple[ContactQueue, int] | None:
         """The next queue whose first message can be sent, and the permit for it."""

@@ -3,7 +3,8 @@ common budget.
 
 Each engine has a whole `RateLimiter`, which knows the requests of all. In a turn in which no other engine draws it
 learns what the others have done since its last one, decides as if it were alone, and notes what the others have to
-know. What others have ended since counts from the moment in which it is learnt, so no engine's clock has to be right.
+know. Requests that others have ended since then count from the moment in which this is learnt, so no engine's clock has
+to be right.
 """
 
 import threading
@@ -59,8 +60,9 @@ class SharedLimiter:
     """Gives out permits as a `RateLimiter` does, for the engine of one shard. Safe to use from many threads.
 
     A permit is drawn from the ``budget`` before it is given out, by a thread of its own: nobody who asks waits for the
-    database. What is not used within `KEPT_SECONDS` is given back. For replies at most half of what is left is drawn at
-    once, and nothing that replies of other shards have waited for longer. Without the database there are no permits.
+    database. Permits that are not used within `KEPT_SECONDS` are given back. For replies at most half of what is left
+    is drawn at once, and nothing that replies of other shards have waited for longer. Without the database there are no
+    permits.
 
     Where an engine ends without a word, its permits count as requests that ended when the next engine of the shard
     began, or after `GONE_SECONDS`. The first engine of a ``store`` that was copied finds in its rows what was requested
@@ -203,8 +205,8 @@ class SharedLimiter:
             self._has_ended = True
 
     def _draw(self) -> None:
-        """Take a turn. What is drawn can be used once that is durable; if it may not be, the next turn notes what is
-        right.
+        """Take a turn. Its permits can be used once it is durable; if it may not be, the next turn notes what
+        is right.
         """
         drawn: dict[int, list[int]] = {}
         try:
@@ -242,7 +244,8 @@ class SharedLimiter:
             if other["at"] < turn.now - GONE_SECONDS:
                 turn.made.append((0.0, other["in_flight"]))
                 other |= {"ended": other["ended"] + other["in_flight"], "in_flight": 0}
-        # Others had taken it to be gone, and counted its permits then. What has ended here since counts now: it was sent now.
+        # If others had taken this engine to be gone, they counted its permits then. Requests that have ended here since
+        # count now: they were sent now.
         self._ended += max(own["ended"] - self._noted, 0)
         ended, in_flight = (sum(engine[what] for engine in others) for what in ("ended", "in_flight"))
         self._limiter.learn(turn.state["common"], offset, now)
