@@ -1,6 +1,4 @@
-"""The turns of one commit: events go in, a `Commit` comes out. Nothing is written here, so a batch can be
-thrown away.
-"""
+"""The turns of one commit: events go in, a `Commit` comes out. Nothing is written here, so a batch can be dropped."""
 
 import hashlib
 import logging
@@ -192,9 +190,7 @@ class Batch:
         return turn
 
     def forward(self, event: Event, *shards: int) -> None:
-        """Forward an event to other shards, with this commit. A forwarded event goes no further: two shards may
-        disagree.
-        """
+        """Forward an event to other shards in this commit. A forwarded event goes no further: shards may disagree."""
         if self.forwarded is None:
             self._forward(Forwarded(event), *shards)
         else:
@@ -219,9 +215,7 @@ class Batch:
             heappush(self._due, (session.wake_at, session.contact))
 
     def next_due(self, upto: datetime) -> DueRow | None:
-        """Pop the session that has been due for longest, as this batch has left them all; None if no session is due by
-        then.
-        """
+        """Pop the session that has been due for longest, as this batch has left them; None if none is due by then."""
         while self._due and self._due[0][0] <= upto:
             wake_at, contact = heappop(self._due)
             if self.commit.wakes_at(contact, wake_at):
@@ -287,9 +281,7 @@ class Batch:
             self._fail(event, error)
 
     def _take_parked(self, contact: str, after: Turn | None) -> None:
-        """Take parked events: those that a step keeps, as one message, once it takes messages again; then the
-        others.
-        """
+        """Take parked events: those that a step keeps, as one message, once it takes messages again; then the rest."""
         rows = (row for row in self.store.parked(contact) if row.id not in self.commit.unparked)
         parked: _Parked = [*rows, *self.commit.unpark(contact)]
         kept = [each for each in parked if _is_kept(each)]
@@ -316,9 +308,7 @@ class Batch:
         return self.store.parked_event(parked)
 
     def _take_each(self, contact: str, parked: _Parked, stay: _Parked) -> None:
-        """Take events one by one; those that the session is busy for, or keeps, stay parked, behind what it keeps
-        already.
-        """
+        """Take events one by one; those that the session is busy for, or keeps, stay parked, after what it keeps."""
         for place, each in enumerate(parked):
             session = self.session(contact)
             if (
@@ -449,9 +439,7 @@ def _nothing_else_comes(session: Session, event: Event) -> bool:
 
 
 def _without_what_failed(session: Session) -> Session:
-    """The session without its conversation; if it had none, without the next scheduled flow, which could not be
-    started.
-    """
+    """The session without its conversation; if it had none, without the next scheduled flow, which could not start."""
     session = replace(session, rests_until=None)
     if session.frames or session.voice_note is not None:
         return replace(session, frames=(), voice_note=None)

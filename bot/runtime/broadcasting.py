@@ -295,9 +295,7 @@ def begin_due(batch: Batch) -> None:
 
 
 def finish_done(batch: Batch) -> None:
-    """Finish the broadcasts for which nobody waits any more, unless this batch changes them: then the next one
-    does it.
-    """
+    """Finish the broadcasts for which nobody waits any more, unless this batch changes them: then the next does it."""
     if batch.commit.lets_recipients_wait:
         return
     for name in batch.store.done_broadcasts():
@@ -354,9 +352,7 @@ def _known(batch: Batch, name: str) -> Broadcast:
 
 
 def cancel(batch: Batch, take_back: TakeBack) -> None:
-    """Take back all broadcasts from the contacts who have opted out in this batch, but what may have been sent
-    already.
-    """
+    """Take back all broadcasts from contacts who have opted out in this batch, except what may have been sent."""
     for contact in sorted(batch.commit.opted_out):
         in_outbox = batch.store.broadcasts_in_outbox_to(contact)
         unclaimed = {each.id for each in in_outbox if not (each.claimed or each.id in batch.commit.sends_ended)}
@@ -381,9 +377,7 @@ def _take_back_all(batch: Batch, name: str, event_id: str, asked: str, take_back
 
 
 def is_of_flow(batch: Batch, send_id: int) -> bool:
-    """True if a message with the priority of broadcasts was sent by a flow that one has started: the session hears of
-    it.
-    """
+    """True if a flow that a broadcast started sent this message, which has its priority: the session is informed."""
     place = batch.store.place_in_broadcast(send_id)
     return place is None or _is_flow(_known(batch, place.broadcast))
 
@@ -467,9 +461,7 @@ def _was_corrected(batch: Batch, place: BroadcastPlace, ref: str) -> bool:
 
 
 def _is_of(broadcast: Broadcast, place: BroadcastPlace, ref: str) -> bool:
-    """True if a message is the recipient's present one, or the first that followed from the present start of
-    its flow.
-    """
+    """True if a message is the recipient's present one, or the first that followed from its flow's present start."""
     present = _ref(place.broadcast, place.contact, place.retries)
     if _is_flow(broadcast):  # a start that waited for a conversation has the name of what ended that
         return f"{present}#" in ref or "broadcast:" not in ref

@@ -21,9 +21,7 @@ READ_EVERY = timedelta(days=1)
 """How often the whole list is read at most."""
 
 FEW_PAGES = 10
-"""How many pages are read meanwhile for a contact that the list did not have: a small list whole, of another one the
-ends.
-"""
+"""How many pages are read for a contact that the list did not have: all of a small list, the ends of another one."""
 
 _UNREAD = (
     "nothing was sent: name and tags that the contact has at the gateway are not known, and would be overwritten "

@@ -20,9 +20,7 @@ _CAREFUL = (
 
 
 class CrashWatch:
-    """Knows what may have crashed the engine, and ends the quarantine once all of that is done. ``run`` is the current
-    run.
-    """
+    """Knows what may have crashed the engine, and ends the quarantine once all of that is done. ``run`` is this run."""
 
     def __init__(self, store: EngineStore, inbox: InboxReader, alarms: Alarms) -> None:
         self.run = ORDINARY
@@ -38,9 +36,7 @@ class CrashWatch:
             self._alarms.report(QUARANTINE, *_CAREFUL)
 
     def _bounds(self, cursor: int, now: datetime, most: int) -> Bounds:
-        """The bounds of what the run before may have been taking: one commit at most, and results of what it
-        had begun.
-        """
+        """The bounds of what the run before may have taken: one commit at most, and results of what it had begun."""
         rows, due, ids = self._inbox.after(cursor, most), self._store.due(now, most), self._store.last_ids()
         upto = max(row.received_at for row in rows) if len(rows) == most else now
         if len(due) == most:

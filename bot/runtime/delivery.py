@@ -1,6 +1,4 @@
-"""Delivery: sends the outbox's messages, in order for each contact and channel, many contacts at once, within the
-limits.
-"""
+"""Sends the outbox's messages: in order for each contact and channel, to many contacts at once, within the limits."""
 
 import threading
 from collections import deque

@@ -286,9 +286,7 @@ def handle_send_result(batch: Batch, result: SendResult) -> None:
 
 
 def _report_to_session(batch: Batch, result: SendResult) -> str | None:
-    """Report to the session on its own message, if it wants that. Returns the outcome if it sends a plain text
-    instead.
-    """
+    """Report to the session on its own message, if it wants that. Returns the outcome if a plain text goes instead."""
     row, effect, state = result.row, result.row.effect, result.state
     if row.priority == SYNC or not isinstance(effect, Send) or (state == "sent" and not effect.report):
         return None
@@ -320,9 +318,7 @@ def handle_call_result(batch: Batch, result: CallResult) -> None:
 
 
 RETRY_AFTER = tuple(timedelta(seconds=seconds) for seconds in (10, 60, 300, 1800, 7200))
-"""How long after a failed delivery of an event the next one is, as the gateway does it; then the last of them each
-time.
-"""
+"""How long after a failed delivery of an event the next one is, as the gateway does it; the last one repeats."""
 
 DELIVERED_FOR = timedelta(days=3)
 """How long an event is tried. After that it is given up at the first failure."""
@@ -363,9 +359,7 @@ def _add_usage(batch: Batch, result: CallResult) -> None:
 
 
 def handle_status(batch: Batch, event: StatusReported) -> None:
-    """Keep a status that is news, and let its contact's session hear of it; or forward it to the shard of its
-    message.
-    """
+    """Keep a status that is news, and report it to its contact's session; or forward it to its message's shard."""
     sent = _message(batch, event.messages)
     if sent is None:
         shard = None if batch.forwarded is not None else _shard_of_status(batch, event)

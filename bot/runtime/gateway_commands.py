@@ -76,9 +76,7 @@ class NoPermit(BotError):
 
 @mutable
 class Permit:
-    """Permission for one request. ``rate`` is what its answer says about limits; an error has this information
-    itself.
-    """
+    """Permission for one request. ``rate`` is what its answer says about limits; an error has this itself."""
 
     rate: Rate | None = None
 
@@ -293,9 +291,7 @@ class CommandPermits:
 
 
 def _attempt_of(error: GatewayError, now: datetime) -> SendAttempt:
-    """The result of a command's failed request, for the breakers. The command reports every fault itself, except the
-    limits.
-    """
+    """The result of a command's failed request, for the breakers. The command reports every fault except the limits."""
     if isinstance(error, GatewayRateLimited):
         return refused("retry", error, now)
     return SendAttempt("retry" if error.retry else "failed", requested=error.requested)

@@ -1,6 +1,4 @@
-"""The engine's housekeeping, done when there is nothing to take: rows that expired are deleted, and erasures are
-finished.
-"""
+"""The engine's housekeeping, done when there is nothing to take: expired rows are deleted, erasures are finished."""
 
 from collections.abc import Callable
 

@@ -1,6 +1,4 @@
-"""Performs the requests of ``http`` steps: makes answers storable and failures outcomes, and keeps recent answers in
-memory.
-"""
+"""Performs the requests of ``http`` steps: makes answers storable and failures outcomes, and caches recent answers."""
 
 import json
 import logging

@@ -141,9 +141,7 @@ def content_type() -> str:
 
 
 class EngineMetrics(_Metrics):
-    """The counts of the engine. All methods except `text` are called from its loop, after the commit of what they
-    count.
-    """
+    """The counts of the engine. Its loop calls all methods except `text`, after the commit of what they count."""
 
     def __init__(self) -> None:
         super().__init__("engine")

@@ -230,9 +230,7 @@ class PythonCalls:
             self._python.stop()
 
     def swap(self, extensions: Extensions) -> None:
-        """Call the handlers and hooks of this version from now on. The earlier version is stopped when its last call
-        has ended.
-        """
+        """Call the handlers and hooks of this version from now on. The earlier version stops after its last call."""
         new = PythonVersion(extensions)
         new.start()
         with self._lock:

@@ -79,9 +79,7 @@ class RateLimiter:
         """Nothing."""
 
     def take(self, now: float, priority: int = REPLY, wanted: int = 1) -> int | None:
-        """A permit for one request of so many that are ``wanted``, or None if none is free. `give_back` takes
-        it back.
-        """
+        """A permit for one request of so many that are ``wanted``, or None if none is free. `give_back` returns it."""
         if self.free_at(now, priority) != now:
             return None
         if priority != REPLY:

@@ -408,9 +408,7 @@ class CircuitBreakers:
                 self._close(breaker)
 
     def share(self, known: dict[str, Any], offset: float, now: float) -> None:
-        """Follow the engines of other shards, and note for them, in ``known``, what this one has opened or closed
-        since.
-        """
+        """Follow the engines of other shards, and note for them, in ``known``, what this one has opened or closed."""
         for breaker in self._routes.values():
             version, reason, pause, probe_at = known.get(_about(breaker.route), [0, "", 0.0, 0.0])
             if version > breaker.version:

@@ -30,9 +30,7 @@ ALARM_OVER_AFTER = 120.0
 """Seconds after which a limit's alarm is over."""
 
 LOOK_SECONDS = 1.0
-"""Between two turns in which nothing is wanted: others must know what has ended here, and this engine what has ended
-there.
-"""
+"""Seconds between two turns if no permit is wanted: the engines must know how many requests ended at the others."""
 
 KEPT_SECONDS = 1.0
 """For how long a permit may be used that was drawn. So an engine that was paused, and has lost its shard meanwhile,
@@ -169,9 +167,7 @@ class SharedLimiter:
                 self._ask()  # for a turn: the others should know at once
 
     def free_at(self, now: float, priority: int = REPLY) -> float | None:
-        """When the next permit is there, or can be drawn; None if that depends on a request in progress, or on the
-        database.
-        """
+        """When the next permit is there or can be drawn; None if a request in progress, or the database, decides."""
         with self._lock:
             kind = _kind(priority)
             if self._are_there(kind, now):
@@ -205,9 +201,7 @@ class SharedLimiter:
             self._has_ended = True
 
     def _draw(self) -> None:
-        """Take a turn. Its permits can be used once it is durable; if it may not be, the next turn notes what
-        is right.
-        """
+        """Take a turn. Its permits can be used once it is durable; if it may not be, the next turn corrects it."""
         drawn: dict[int, list[int]] = {}
         try:
             with self._budget.turn() as turn:
@@ -234,9 +228,7 @@ class SharedLimiter:
     # With the lock held
 
     def _take_turn(self, turn: BudgetTurn, offset: float) -> dict[int, list[int]]:
-        """Learn what the others have done, draw permits, and note what this engine has done. Returns the permits by
-        kind.
-        """
+        """Learn what the others did, draw permits, and note what this engine did. Returns the permits by kind."""
         now, engines = self._clock.elapsed(), turn.state["engines"]
         own = engines[self._budget.name]
         others = [engine for name, engine in engines.items() if name != self._budget.name]

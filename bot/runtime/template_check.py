@@ -1,6 +1,4 @@
-"""Compares a bot's templates with the gateway's list: would the gateway take a message of each? (spec: Template-send
-errors)
-"""
+"""Compares a bot's templates with the gateway's list: would a message of each be taken? (spec: Template-send errors)"""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
