@@ -1,4 +1,4 @@
-"""The turns of one commit: events go in, a `Commit` comes out. Nothing is written here, so a batch can be thrown away."""
+"""The turns of one commit: events go in, a `Commit` comes out. Nothing is written here, so a batch can be dropped."""
 
 import hashlib
 import logging
@@ -77,7 +77,8 @@ def effect_key(store_id: str, ref: str) -> str:
 class EngineShare:
     """How long the messages of each contact have kept the engine's one thread lately.
 
-    A contact may use a tenth of it. A contact that has used half a second more than that rests, so that others need not wait.
+    A contact may use a tenth of it. A contact that has used half a second more than that rests, so that others need not
+    wait.
     """
 
     def __init__(self, clock: Clock) -> None:
@@ -101,7 +102,9 @@ class EngineShare:
         return None if over <= 0 else min(timedelta(seconds=over / _SHARE), LONGEST_REST)
 
     def with_rest(self, turn: Turn, seconds: float, now: datetime) -> Turn:
-        """The turn; if its contact has used too much of the engine, one whose session rests from now on (see `rest_after`)."""
+        """The turn; if its contact has used too much of the engine, one whose session rests from now on (see
+        `rest_after`).
+        """
         rest = self.rest_after(turn.session.contact, seconds)
         if rest is None:
             return turn
@@ -127,10 +130,10 @@ def _left_of(known: tuple[float, float], now: float) -> float:
 class Batch:
     """Takes events one after another, each on the session that the one before has left. ``now`` is aware, in UTC.
 
-    ``sessions`` has them as its turns have left them; `session` is its `BatchSessions.get`.
-    ``forwarded`` is what another shard has forwarded, while its event is taken. ``marks``: what is taken may have crashed the
-    engine, so that each event is marked before its turn (`bot.store.crash_quarantine`). ``to_read`` are the events after whose
-    turns the gateway's list is to describe their contacts. Without a ``share`` no contact rests.
+    ``sessions`` has them as its turns have left them; `session` is its `BatchSessions.get`. ``forwarded`` is what
+    another shard has forwarded, while its event is taken. ``marks``: what is taken may have crashed the engine, so that
+    each event is marked before its turn (`bot.store.crash_quarantine`). ``to_read`` are the events after whose turns
+    the gateway's list is to describe their contacts. Without a ``share`` no contact rests.
     """
 
     def __init__(
@@ -155,8 +158,8 @@ class Batch:
         self._call_ids = store.new_ids("calls")
 
     def take(self, event: Event, fired: datetime | None = None) -> Turn | None:
-        """Take an event, and what was parked behind it; park it while its contact is inside a call. The event of a contact in
-        another shard is forwarded.
+        """Take an event, and what was parked behind it; park it while its contact is inside a call. The event of a
+        contact in another shard is forwarded.
 
         Returns the event's turn; None if there was none in this batch, or it has failed.
         Events of a contact are parked only while its session is busy, keeps them, or rests, and all of that ends only
@@ -187,7 +190,7 @@ class Batch:
         return turn
 
     def forward(self, event: Event, *shards: int) -> None:
-        """Forward an event to other shards, with this commit. A forwarded event goes no further: two shards may disagree."""
+        """Forward an event to other shards in this commit. A forwarded event goes no further: shards may disagree."""
         if self.forwarded is None:
             self._forward(Forwarded(event), *shards)
         else:
@@ -212,7 +215,7 @@ class Batch:
             heappush(self._due, (session.wake_at, session.contact))
 
     def next_due(self, upto: datetime) -> DueRow | None:
-        """Pop the session that has been due for longest, as this batch has left them all; None if no session is due by then."""
+        """Pop the session that has been due for longest, as this batch has left them; None if none is due by then."""
         while self._due and self._due[0][0] <= upto:
             wake_at, contact = heappop(self._due)
             if self.commit.wakes_at(contact, wake_at):
@@ -278,7 +281,7 @@ class Batch:
             self._fail(event, error)
 
     def _take_parked(self, contact: str, after: Turn | None) -> None:
-        """Take parked events: those that a step keeps, as one message, once it takes messages again; then the others."""
+        """Take parked events: those that a step keeps, as one message, once it takes messages again; then the rest."""
         rows = (row for row in self.store.parked(contact) if row.id not in self.commit.unparked)
         parked: _Parked = [*rows, *self.commit.unpark(contact)]
         kept = [each for each in parked if _is_kept(each)]
@@ -305,7 +308,7 @@ class Batch:
         return self.store.parked_event(parked)
 
     def _take_each(self, contact: str, parked: _Parked, stay: _Parked) -> None:
-        """Take events one by one; those that the session is busy for, or keeps, stay parked, behind what it keeps already."""
+        """Take events one by one; those that the session is busy for, or keeps, stay parked, after what it keeps."""
         for place, each in enumerate(parked):
             session = self.session(contact)
             if (
@@ -419,8 +422,8 @@ def _is_idle(session: Session, turn: Turn) -> bool:
 
 
 def _was_waiting(session: Session, turn: Turn) -> bool:
-    """True if a turn may want to be woken again for a time that has come: something else was due by then as well, behind a
-    schedule, behind messages that were gathered, or while the contact rested.
+    """True if a turn may want to be woken again for a time that has come: something else was due by then as well,
+    behind a schedule, behind messages that were gathered, or while the contact rested.
     """
     gathered = session.gathers and not turn.session.gathers
     rested = session.rests_until is not None and turn.session.rests_until is None
@@ -436,7 +439,7 @@ def _nothing_else_comes(session: Session, event: Event) -> bool:
 
 
 def _without_what_failed(session: Session) -> Session:
-    """The session without its conversation; if it had none, without the next scheduled flow, which could not be started."""
+    """The session without its conversation; if it had none, without the next scheduled flow, which could not start."""
     session = replace(session, rests_until=None)
     if session.frames or session.voice_note is not None:
         return replace(session, frames=(), voice_note=None)

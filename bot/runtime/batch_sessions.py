@@ -21,7 +21,7 @@ class BatchSessions:
         self._aliases: dict[str, str | None] = {}
 
     def prefetch(self, contacts: Collection[str]) -> None:
-        """Read these contacts' sessions with one query: each query waits for the interpreter, which the senders keep busy."""
+        """Read these sessions with one query: each query waits for the interpreter, which the senders keep busy."""
         unknown = [contact for contact in contacts if self._store.recent_session(contact) is None]
         if unknown:
             self._states = self._store.states(unknown)

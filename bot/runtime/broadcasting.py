@@ -1,9 +1,9 @@
 """Broadcasts: one template, or one flow, to many contacts, in the time that replies leave (decisions: "Broadcasts").
 
 They wait in the store and are moved to the outbox a few at a time, so that replies never wait behind them. A flow is
-started in the commit that notes it, so that nobody is in it twice. A recipient may have a time of its own, before which it
-does not wait. The first message is sent alone; the others follow
-once the gateway has taken it. A broadcast that is refused is paused.
+started in the commit that notes it, so that nobody is in it twice. A recipient may have a time of its own, before which
+it does not wait. The first message is sent alone; the others follow once the gateway has taken it. A broadcast that is
+refused is paused.
 """
 
 import logging
@@ -52,12 +52,15 @@ AHEAD = 100
 """How many messages of broadcasts are in the outbox at most."""
 
 STARTING = 20
-"""How many flows that broadcasts have started may wait at once for a call, or for their first message to be sent: a contact
-who writes meanwhile answers a question that has not come yet, so these are few."""
+"""How many flows that broadcasts have started may wait at once for a call, or for their first message to be sent: a
+contact who writes meanwhile answers a question that has not come yet, so these are few.
+"""
 
 LATE, LEAST_LATE = timedelta(hours=1), timedelta(minutes=1)
-"""How long after a contact's time its message is sent still if no server ran then: a restart or a short outage costs nothing, and
-what was meant for the morning does not come in the evening. Less than a minute would be missed by a busy server."""
+"""How long after a contact's time its message is sent still if no server ran then: a restart or a short outage costs
+nothing, and what was meant for the morning does not come in the evening. Less than a minute would be missed by a busy
+server.
+"""
 
 CANARY_WAITS = timedelta(minutes=10)
 """How long a first message may wait for its channel, or its contact's share, before another one is the first."""
@@ -93,10 +96,11 @@ def add_recipients(
     at: str = "",
     late: timedelta = timedelta(),
 ) -> dict[str, Any]:
-    """Add recipients, ``{"contact", "body": [...]}`` each, to the broadcast of this name; make it with the first, as started ``by`` somebody.
+    """Add recipients, ``{"contact", "body": [...]}`` each, to the broadcast of this name; make it with the first, as
+    started ``by`` somebody.
 
-    ``{"contact", "data": {...}}`` is one of a broadcast that starts a flow. Each may have an ``at``, the moment at which the clock
-    of its contact shows what the broadcast's ``at`` says.
+    ``{"contact", "data": {...}}`` is one of a broadcast that starts a flow. Each may have an ``at``, the moment at
+    which the clock of its contact shows what the broadcast's ``at`` says.
 
     Answers how many were added, how many it had already (``differ``: so many of those have not got it, and have other
     parameters), and how many have opted out. Raises `RequestRefused`.
@@ -156,8 +160,8 @@ def resume(batch: Batch, name: str, event_id: str, by: str) -> dict[str, int]:
     """Go on with a broadcast that was stopped or paused: its next message goes alone, then the others.
 
     Contacts whose message was refused because of the template, or with the code that paused it, get another message,
-    unless a correction has left them out; contacts whose time has come meanwhile get it now. Answers how many contacts wait
-    for it again, and how many wait for their time (``to_come``). Raises `RequestRefused`.
+    unless a correction has left them out; contacts whose time has come meanwhile get it now. Answers how many contacts
+    wait for it again, and how many wait for their time (``to_come``). Raises `RequestRefused`.
     """
     broadcast = _known(batch, name)
     if broadcast.state == EDITING:
@@ -184,7 +188,8 @@ def begin_edit(
     at: str = "",
     late: timedelta = timedelta(),
 ) -> dict[str, int]:
-    """Begin to correct a broadcast: it is stopped, and sends this content when it is resumed; with ``at``, at another time.
+    """Begin to correct a broadcast: it is stopped, and sends this content when it is resumed; with ``at``, at another
+    time.
 
     Answers the correction's number (``edit``), and how many messages are ``in_flight``: they are not
     corrected, but where one is refused the corrected one follows. Raises `RequestRefused`.
@@ -207,8 +212,8 @@ def begin_edit(
 
 
 def correct(batch: Batch, name: str, edit: int, recipients: Sequence[Any], moved: bool = False) -> dict[str, int]:
-    """Set the parameters of recipients, as `add_recipients` takes them, and their times where the broadcast was ``moved``;
-    other contacts become recipients.
+    """Set the parameters of recipients, as `add_recipients` takes them, and their times where the broadcast was
+    ``moved``; other contacts become recipients.
 
     Answers how many were ``corrected`` or ``added``; how many ``had_it``, or may have had it (``unknown``): those stay
     as they are; how many have ``opted_out``. Raises `RequestRefused`.
@@ -255,8 +260,8 @@ def _begins_no_later(broadcast: Broadcast, rows: Iterable["_RecipientRow"]) -> B
 def continue_broadcasts(batch: Batch, take_back: TakeBack) -> None:
     """Take all broadcasts a step further.
 
-    Messages of paused ones and of contacts who opt out are taken back; then what is due begins, room in the outbox is filled,
-    and what is done is finished.
+    Messages of paused ones and of contacts who opt out are taken back; then what is due begins, room in the outbox is
+    filled, and what is done is finished.
     """
     if batch.commit.moved:
         take_back_paused(batch, take_back)
@@ -290,7 +295,7 @@ def begin_due(batch: Batch) -> None:
 
 
 def finish_done(batch: Batch) -> None:
-    """Finish the broadcasts for which nobody waits any more, unless this batch changes them: then the next one does it."""
+    """Finish the broadcasts for which nobody waits any more, unless this batch changes them: then the next does it."""
     if batch.commit.lets_recipients_wait:
         return
     for name in batch.store.done_broadcasts():
@@ -329,7 +334,9 @@ def _find(batch: Batch, name: str) -> Broadcast | None:
 
 
 def _find_elsewhere(batch: Batch, name: str) -> Broadcast | None:
-    """A broadcast that only other shards have, as it begins in this one: what is asked about it is refused in each for the same reasons."""
+    """A broadcast that only other shards have, as it begins in this one: what is asked about it is refused in each for
+    the same reasons.
+    """
     found = batch.store.broadcast_elsewhere(name)
     if found is None:
         return None
@@ -345,7 +352,7 @@ def _known(batch: Batch, name: str) -> Broadcast:
 
 
 def cancel(batch: Batch, take_back: TakeBack) -> None:
-    """Take back all broadcasts from the contacts who have opted out in this batch, but what may have been sent already."""
+    """Take back all broadcasts from contacts who have opted out in this batch, except what may have been sent."""
     for contact in sorted(batch.commit.opted_out):
         in_outbox = batch.store.broadcasts_in_outbox_to(contact)
         unclaimed = {each.id for each in in_outbox if not (each.claimed or each.id in batch.commit.sends_ended)}
@@ -354,8 +361,8 @@ def cancel(batch: Batch, take_back: TakeBack) -> None:
 
 
 def _take_back_all(batch: Batch, name: str, event_id: str, asked: str, take_back: TakeBack) -> tuple[int, int]:
-    """Returns how many messages were taken back out of the outbox, and how many are in flight: all those of flows, since
-    their contacts are in the flow already.
+    """Returns how many messages were taken back out of the outbox, and how many are in flight: all those of flows,
+    since their contacts are in the flow already.
     """
     in_outbox = {m.id: m for m in batch.store.broadcast_in_outbox(name) if m.id not in batch.commit.sends_ended}
     unclaimed = {message.id for message in in_outbox.values() if not message.claimed}
@@ -370,7 +377,7 @@ def _take_back_all(batch: Batch, name: str, event_id: str, asked: str, take_back
 
 
 def is_of_flow(batch: Batch, send_id: int) -> bool:
-    """True if a message with the priority of broadcasts was sent by a flow that one has started: the session hears of it."""
+    """True if a flow that a broadcast started sent this message, which has its priority: the session is informed."""
     place = batch.store.place_in_broadcast(send_id)
     return place is None or _is_flow(_known(batch, place.broadcast))
 
@@ -407,8 +414,9 @@ def _judge(batch: Batch, place: BroadcastPlace, ref: str, state: str, code: str,
 
 
 def is_about_text(code: str, detail: str) -> bool:
-    """True if a refusal is about the text of one parameter, and so about one recipient: 132005 (it is too long), the platform's
-    own 132018 (it has line breaks, say), or a code about parameters whose details name one, and not its type.
+    """True if a refusal is about the text of one parameter, and so about one recipient: 132005 (it is too long), the
+    platform's own 132018 (it has line breaks, say), or a code about parameters whose details name one, and not its
+    type.
     """
     if code in _ABOUT_TEXTS:
         return True
@@ -432,8 +440,8 @@ def _count(batch: Batch, broadcast: Broadcast, state: str, code: str) -> None:
 def is_enough(recent: Sequence[str]) -> bool:
     """True if the last message was one refusal too many, by the codes of the last messages: "" for one that was taken.
 
-    What a code says of the template or its parameters holds for everybody; what it says of a contact only if it says
-    so of nearly all.
+    A code about the template or its parameters holds for everybody; a code about a contact does so only if nearly all
+    messages get it.
     """
     code = recent[-1]
     if code.startswith(TEMPLATE_CODES):
@@ -453,7 +461,7 @@ def _was_corrected(batch: Batch, place: BroadcastPlace, ref: str) -> bool:
 
 
 def _is_of(broadcast: Broadcast, place: BroadcastPlace, ref: str) -> bool:
-    """True if a message is the recipient's present one, or the first that followed from the present start of its flow."""
+    """True if a message is the recipient's present one, or the first that followed from its flow's present start."""
     present = _ref(place.broadcast, place.contact, place.retries)
     if _is_flow(broadcast):  # a start that waited for a conversation has the name of what ended that
         return f"{present}#" in ref or "broadcast:" not in ref
@@ -471,9 +479,9 @@ def _ref(name: str, contact: str, retries: int) -> str:
 def wait_again(batch: Batch, dead: DeadSend, ref: str) -> Broadcast | None:
     """Have the recipient of a dead letter's message wait for it again, with its parameters as they are by now.
 
-    A message that may have been sent only goes once more as it was, under its own key where that helps; so does, under the key of
-    this effect, one to a contact that a correction has left out. Returns its broadcast; None where it is of none, or of a flow
-    that one has started: that message can be sent again as any other.
+    A message that may have been sent only goes once more as it was, under its own key where that helps; so does, under
+    the key of this effect, one to a contact that a correction has left out. Returns its broadcast; None where it is of
+    none, or of a flow that one has started: that message can be sent again as any other.
     """
     place = None if dead.send_id is None else batch.store.place_in_broadcast(dead.send_id)
     if place is None or dead.send_id is None or not isinstance(dead.effect, Send):
@@ -606,8 +614,8 @@ def _start(batch: Batch, recipient: Recipient, broadcast: Broadcast) -> None:
 
 
 def _is_out(batch: Batch, broadcast: Broadcast, take_back: TakeBack) -> bool:
-    """True if the message that goes alone is on its way. One that waits for long is to hold up nobody: it is taken back, but
-    one of a flow, whose contact is in the flow already.
+    """True if the message that goes alone is on its way. One that waits for long is to hold up nobody: it is taken
+    back, but one of a flow, whose contact is in the flow already.
     """
     canary, name = broadcast.canary, broadcast.name
     if canary in batch.commit.sends_ended:
@@ -666,7 +674,9 @@ def read_template(fields: Mapping[str, Any]) -> TemplateMessage:
 
 
 def read_time_to_begin(request: AddRecipients | BeginCorrection) -> tuple[str, timedelta]:
-    """The ``at`` of a request, an empty text for now, and how ``late`` it may be, in seconds. Raises `RequestRefused`."""
+    """The ``at`` of a request, an empty text for now, and how ``late`` it may be, in seconds. Raises
+    `RequestRefused`.
+    """
     late = LATE.total_seconds() if request.late is None else request.late
     if LEAST_LATE.total_seconds() <= late <= LONGEST.total_seconds():
         return request.at, timedelta(seconds=int(late))

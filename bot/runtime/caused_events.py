@@ -1,4 +1,4 @@
-"""The events that a turn causes at other contacts: starts and signals. They are limited, so that they cannot go on for ever."""
+"""The events that a turn causes at other contacts: starts and signals. Limits keep them from going on for ever."""
 
 from collections import deque
 from collections.abc import Callable

@@ -1,7 +1,8 @@
-"""The gateway's list of contacts: read page by page, once, for the contacts that no event has described (decisions: "Contacts").
+"""The gateway's list of contacts: read page by page, once, for the contacts that no event has described (decisions:
+"Contacts").
 
-Each page is a row of the outbox, behind all replies. What it has of contacts is kept, because reading the list costs an account with
-100,000 contacts a thousand requests.
+Each page is a row of the outbox, behind all replies. The contacts of each page are kept, because reading the list costs
+an account with 100,000 contacts a thousand requests.
 """
 
 from collections.abc import Iterable
@@ -20,7 +21,7 @@ READ_EVERY = timedelta(days=1)
 """How often the whole list is read at most."""
 
 FEW_PAGES = 10
-"""How many pages are read meanwhile for a contact that the list did not have: a small list whole, of another one the ends."""
+"""How many pages are read for a contact that the list did not have: all of a small list, the ends of another one."""
 
 _UNREAD = (
     "nothing was sent: name and tags that the contact has at the gateway are not known, and would be overwritten "

@@ -20,7 +20,7 @@ _CAREFUL = (
 
 
 class CrashWatch:
-    """Knows what may have crashed the engine, and ends the quarantine once all of that is done. ``run`` is the current run."""
+    """Knows what may have crashed the engine, and ends the quarantine once all of that is done. ``run`` is this run."""
 
     def __init__(self, store: EngineStore, inbox: InboxReader, alarms: Alarms) -> None:
         self.run = ORDINARY
@@ -36,7 +36,7 @@ class CrashWatch:
             self._alarms.report(QUARANTINE, *_CAREFUL)
 
     def _bounds(self, cursor: int, now: datetime, most: int) -> Bounds:
-        """The bounds of what the run before may have been taking: one commit at most, and results of what it had begun."""
+        """The bounds of what the run before may have taken: one commit at most, and results of what it had begun."""
         rows, due, ids = self._inbox.after(cursor, most), self._store.due(now, most), self._store.last_ids()
         upto = max(row.received_at for row in rows) if len(rows) == most else now
         if len(due) == most:
@@ -60,7 +60,8 @@ class CrashWatch:
         return not isinstance(taken, EventRow) and taken.id <= begun.call
 
     def catch_up(self, cursor: int, done_upto: Callable[[int, int], bool]) -> None:
-        """End the quarantine, and with it all suspicion, as soon as everything is done that the run before may have been taking.
+        """End the quarantine, and with it all suspicion, as soon as everything is done that the run before may have
+        been taking.
 
         ``done_upto`` is true if the messages and the calls up to these ids are done.
         """

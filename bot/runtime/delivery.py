@@ -1,4 +1,4 @@
-"""Delivery: sends the outbox's messages, in order for each contact and channel, many contacts at once, within the limits."""
+"""Sends the outbox's messages: in order for each contact and channel, to many contacts at once, within the limits."""
 
 import threading
 from collections import deque
@@ -202,7 +202,9 @@ class Delivery:
             self._scheduler.remove_contact(contact)
 
     def take_back(self, ids: Set[int]) -> Set[int]:
-        """Forget those of these rows that are not in flight, nor may have been sent by an attempt before. Returns them."""
+        """Forget those of these rows that are not in flight, nor may have been sent by an attempt before.
+        Returns them.
+        """
         with self._lock:
             return self._scheduler.remove(ids)
 
@@ -228,8 +230,8 @@ class Delivery:
     def idle(self) -> bool:
         """True when nothing happens until the clock moves (or rows are offered).
 
-        Nothing is in flight, unreported or to be stored, and each row that is left waits for a later time: of its next attempt, of
-        the next permit, or of the next probe of what is held.
+        Nothing is in flight, unreported or to be stored, and each row that is left waits for a later time: of its next
+        attempt, of the next permit, or of the next probe of what is held.
         """
         with self._lock:
             now = self._clock.elapsed()
@@ -272,7 +274,9 @@ class Delivery:
         return change
 
     def _take_all(self) -> tuple[list[ContactQueue], float | None]:
-        """Take the queues whose first message can go now. If there are none, return when more can go, and let other threads send."""
+        """Take the queues whose first message can go now. If there are none, return when more can go, and let other
+        threads send.
+        """
         with self._lock:
             now = self._clock.elapsed()
             self._contact_limiter.refresh(now)

@@ -13,10 +13,11 @@ _FIRST_WAIT = 1.0
 
 
 class EarlyStatuses:
-    """Looks for the messages in all shards, less and less often, and forwards the statuses that this shard has kept for them.
+    """Looks for the messages in all shards, less and less often, and forwards the statuses that this shard has kept for
+    them.
 
-    A status may name nothing but its message, and may come before the answer to its send. No order of two commits in two
-    shards is needed: what was kept is found in the table after a crash, too.
+    A status may name nothing but its message, and may come before the answer to its send. No order of two commits in
+    two shards is needed: what was kept is found in the table after a crash, too.
     """
 
     def __init__(self, store: EngineStore, clock: Clock) -> None:

@@ -95,7 +95,8 @@ class SendConsumer(Consumer[OutboxRow], Protocol):
 
 
 class InFlightWindow(Generic[R]):
-    """The rows of a queue that its consumer has: given in the order of ids, and never more than the consumer has room for.
+    """The rows of a queue that its consumer has: given in the order of ids, and never more than the consumer has room
+    for.
 
     New rows are given directly as long as the consumer keeps up; else the rest stays in the file and is read when
     there is room again. ``pending`` reads rows after an id from the file. ``takes`` returns the rows that the consumer
@@ -172,8 +173,8 @@ class InFlightWindow(Generic[R]):
 
 
 class CallWindow(InFlightWindow[CallRow]):
-    """The calls that the performers have: of each peer `CALLS_OF_PEER`, so that one that is slow or silent, and for which thousands wait,
-    keeps no others in the file. More of its calls are read once half of them are done.
+    """The calls that the performers have: of each peer `CALLS_OF_PEER`, so that one that is slow or silent, and for
+    which thousands wait, keeps no others in the file. More of its calls are read once half of them are done.
     """
 
     def __init__(self, pending: Callable[[int, int], list[CallRow]], consumer: Consumer[CallRow]) -> None:
@@ -261,8 +262,8 @@ def can_wait(result: SendResult) -> bool:
 def handle_send_result(batch: Batch, result: SendResult) -> None:
     """Note the result of a message.
 
-    The session gets an event for its own message if it asked for that, or if the message was not sent as planned. A refused
-    message is no dead letter if the session sends a plain text in its place.
+    The session gets an event for its own message if it asked for that, or if the message was not sent as planned. A
+    refused message is no dead letter if the session sends a plain text in its place.
     """
     row = result.row
     if result.state in ("retry", "held"):
@@ -285,7 +286,7 @@ def handle_send_result(batch: Batch, result: SendResult) -> None:
 
 
 def _report_to_session(batch: Batch, result: SendResult) -> str | None:
-    """Report to the session on its own message, if it wants that. Returns the outcome if it sends a plain text instead."""
+    """Report to the session on its own message, if it wants that. Returns the outcome if a plain text goes instead."""
     row, effect, state = result.row, result.row.effect, result.state
     if row.priority == SYNC or not isinstance(effect, Send) or (state == "sent" and not effect.report):
         return None
@@ -317,7 +318,7 @@ def handle_call_result(batch: Batch, result: CallResult) -> None:
 
 
 RETRY_AFTER = tuple(timedelta(seconds=seconds) for seconds in (10, 60, 300, 1800, 7200))
-"""How long after a failed delivery of an event the next one is, as the gateway does it; then the last of them each time."""
+"""How long after a failed delivery of an event the next one is, as the gateway does it; the last one repeats."""
 
 DELIVERED_FOR = timedelta(days=3)
 """How long an event is tried. After that it is given up at the first failure."""
@@ -358,7 +359,7 @@ def _add_usage(batch: Batch, result: CallResult) -> None:
 
 
 def handle_status(batch: Batch, event: StatusReported) -> None:
-    """Keep a status that is news, and let its contact's session hear of it; or forward it to the shard of its message."""
+    """Keep a status that is news, and report it to its contact's session; or forward it to its message's shard."""
     sent = _message(batch, event.messages)
     if sent is None:
         shard = None if batch.forwarded is not None else _shard_of_status(batch, event)

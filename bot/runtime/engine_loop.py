@@ -1,7 +1,7 @@
 """The engine's loop: one thread takes all events, and it alone writes the engine's file.
 
-`EngineLoop` is the thread: what wakes it, who reports to it, when it rests. `EngineCycle` is one pass: results, requests,
-the log, timers, one commit.
+`EngineLoop` is the thread: what wakes it, who reports to it, when it rests. `EngineCycle` is one pass: results,
+requests, the log, timers, one commit.
 """
 
 import logging
@@ -93,10 +93,10 @@ class EngineSilent(EngineStopped, OutcomeLost):
 class EngineLoop:
     """Runs cycles on a thread of its own, and sleeps while there is nothing to take.
 
-    ``gathering`` is how many seconds the loop waits under load, so that one commit takes more events; 0 if there is only one
-    contact, which then never rests for others. With ``wakes`` another process reports that the log has grown, as `wake` does.
-    While the store cannot be used, ``alarms`` has the alarm ``store-unavailable``. ``failure`` is the error that ended the loop,
-    None if `stop` did. The other arguments are for `EngineCycle`.
+    ``gathering`` is how many seconds the loop waits under load, so that one commit takes more events; 0 if there is
+    only one contact, which then never rests for others. With ``wakes`` another process reports that the log has grown,
+    as `wake` does. While the store cannot be used, ``alarms`` has the alarm ``store-unavailable``. ``failure`` is the
+    error that ended the loop, None if `stop` did. The other arguments are for `EngineCycle`.
     """
 
     def __init__(
@@ -388,11 +388,11 @@ def _resolve(future: Future[Answer], answer: Answer | BotError) -> None:
 class EngineCycle:
     """Takes events, commits what they decide, and hands that on. One thread calls it; `idle` is for any.
 
-    ``advance`` is the engine bound to the current library. ``read`` makes an event of an acknowledged body and the time it
-    came, or None if it concerns no conversation. ``metrics`` counts what is committed, ``alarms`` lists broadcasts that
-    are paused. A contact whose messages take more than its ``share`` rests. Dead letters are reported to the hooks that
-    ``dead_letter_hooks`` names. A method that raises `bot.store.files.StoreUnavailable` has changed nothing, and can be called
-    again with the same arguments.
+    ``advance`` is the engine bound to the current library. ``read`` makes an event of an acknowledged body and the time
+    it came, or None if it concerns no conversation. ``metrics`` counts what is committed, ``alarms`` lists broadcasts
+    that are paused. A contact whose messages take more than its ``share`` rests. Dead letters are reported to the hooks
+    that ``dead_letter_hooks`` names. A method that raises `bot.store.files.StoreUnavailable` has changed nothing, and
+    can be called again with the same arguments.
     """
 
     def __init__(
@@ -473,7 +473,8 @@ class EngineCycle:
         )
 
     def take(self, incoming: EngineInput) -> tuple[bool, Answers]:
-        """Run one cycle: results first, then requests, then the log and the timers that are due, in the order of their times.
+        """Run one cycle: results first, then requests, then the log and the timers that are due, in the order of their
+        times.
 
         Returns whether there was anything to commit, and the answers to the requests.
         """
@@ -588,10 +589,11 @@ class EngineCycle:
     def _in_order(
         self, batch: Batch, rows: Sequence[LogRow], most: int, all_due_until: datetime
     ) -> Iterator[tuple[LogRow | DueRow, Callable[[], None]]]:
-        """The rows, in the order of the log, and each wake-up behind the rows that came before its time; and how each is taken.
+        """The rows, in the order of the log, and each wake-up behind the rows that came before its time; and how each
+        is taken.
 
-        What a turn lets be due is among them: the history is as if the engine had never stood still. A wake-up behind the log's
-        end happens `_LATEST` ago at the earliest.
+        Wake-ups that a turn makes due are among them: the history is as if the engine had never stood still. A wake-up
+        behind the log's end happens `_LATEST` ago at the earliest.
         """
         events = [self._event_of(row) for row in rows]  # all before any is taken: that is easy on the processor's cache
         for row, event in zip(rows, events, strict=True):
@@ -660,7 +662,8 @@ class EngineCycle:
             return refusal
 
     def _take_back(self, ids: Set[int]) -> Set[int]:
-        """Take rows back from delivery. Rows that delivery no longer has may have been sent: their results are on their way.
+        """Take rows back from delivery. Rows that delivery no longer has may have been sent: their results are on their
+        way.
 
         If the commit fails, the next one finds that nobody has these rows.
         """

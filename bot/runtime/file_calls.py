@@ -143,7 +143,9 @@ class FileCalls:
             return _done(media, file.keep(found.suffix), found)
 
     def _already_kept(self, row: CallRow) -> CallAttempt | None:
-        """The file that was kept before a crash, if there is one. It is not fetched again, because its address may have expired."""
+        """The file that was kept before a crash, if there is one. It is not fetched again, because its address may have
+        expired.
+        """
         assert isinstance(row.effect, Fetch)
         kept = {PurePosixPath(file).name: file for file in self._files.of(row.contact)}
         for found in FILE_TYPES:
@@ -157,7 +159,7 @@ def _done(media: Media, file: str, found: FileType) -> CallAttempt:
 
 
 class LocalFiles:
-    """Gives to what is called a local copy of each kept file that lies elsewhere. ``perform`` is what then performs the row."""
+    """Gives calls a local copy of each kept file that lies elsewhere. ``perform`` is what then performs the row."""
 
     def __init__(self, files: ObjectFiles, perform: Perform) -> None:
         files.forget_copies()
@@ -165,7 +167,7 @@ class LocalFiles:
         self._perform = perform
 
     def __call__(self, row: CallRow, say: Say) -> CallAttempt:
-        """Perform the row with paths on this machine; a result that names one names the kept file again. Raises nothing."""
+        """Perform the row with local paths; a result that names such a path names the kept file. Raises nothing."""
         kept: dict[str | None, str] = {}
         with ExitStack() as copies:
 

@@ -53,7 +53,9 @@ from bot.store.store_reader import StoreReader
 from bot.store.trace_rows import GATEWAY_COMMAND
 
 PATIENCE = 60.0
-"""Seconds that a command waits for a permit, as long as the limit of a minute is what keeps it waiting. For a longer wait it asks again."""
+"""Seconds that a command waits for a permit, as long as the limit of a minute is what keeps it waiting. For a longer
+wait it asks again.
+"""
 
 _SOON = MINUTE + 1.0  # the limiter counts a minute in slots
 
@@ -74,7 +76,7 @@ class NoPermit(BotError):
 
 @mutable
 class Permit:
-    """Permission for one request. ``rate`` is what its answer says about limits; an error has this information itself."""
+    """Permission for one request. ``rate`` is what its answer says about limits; an error has this itself."""
 
     rate: Rate | None = None
 
@@ -100,7 +102,8 @@ class GatewayCommands:
     def run(self, command: GatewayCommand) -> Answer:
         """Run a command. Raises `NotRepeated`, `NoPermit` and the errors of `bot.services.gateway.gateway_answers`.
 
-        A command that comes ``again`` may have been made by an engine that has ended: all but a webhook's registration are harmless then.
+        A command that comes ``again`` may have been made by an engine that has ended: all but a webhook's registration
+        are harmless then.
         """
         try:
             return self._run(command)
@@ -223,8 +226,8 @@ class CommandPermits:
     def permit(self, timeout: float) -> Iterator[Permit]:
         """A permit for one request, as soon as the limits allow it. Raises `NoPermit` after ``timeout`` real seconds.
 
-        A `bot.services.gateway.gateway_answers.GatewayError` in the block counts as what it says about the limits and the
-        route.
+        A `bot.services.gateway.gateway_answers.GatewayError` in the block counts as what it says about the limits and
+        the route.
         """
         with self._lock:
             number = self._wait(timeout)
@@ -288,7 +291,7 @@ class CommandPermits:
 
 
 def _attempt_of(error: GatewayError, now: datetime) -> SendAttempt:
-    """The result of a command's failed request, for the breakers. The command reports every fault itself, except the limits."""
+    """The result of a command's failed request, for the breakers. The command reports every fault except the limits."""
     if isinstance(error, GatewayRateLimited):
         return refused("retry", error, now)
     return SendAttempt("retry" if error.retry else "failed", requested=error.requested)

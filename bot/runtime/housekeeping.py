@@ -1,4 +1,4 @@
-"""The engine's housekeeping, done when there is nothing to take: rows that expired are deleted, and erasures are finished."""
+"""The engine's housekeeping, done when there is nothing to take: expired rows are deleted, erasures are finished."""
 
 from collections.abc import Callable
 
@@ -23,7 +23,9 @@ class Housekeeping:
         self._prune_at = self._erased_at = clock.elapsed()
 
     def finish_erasures(self) -> None:
-        """Erase the contacts that were asked for elsewhere, and what has come of erased contacts since; once a second."""
+        """Erase the contacts that were asked for elsewhere, and what has come of erased contacts since; once a
+        second.
+        """
         now = self._clock.elapsed()
         if not self.erasing or now < self._erased_at:
             return

@@ -1,4 +1,4 @@
-"""Performs the requests of ``http`` steps: makes answers storable and failures outcomes, and keeps recent answers in memory."""
+"""Performs the requests of ``http`` steps: makes answers storable and failures outcomes, and caches recent answers."""
 
 import json
 import logging
@@ -27,7 +27,9 @@ _CHARSETS = {
     "windows-1252": "cp1252",
     "utf-16": "utf-16",
 }
-"""The accepted character sets and how each is decoded. Python knows others, with some of which a service could block it."""
+"""The accepted character sets and how each is decoded. Python knows others, with some of which a service could block
+it.
+"""
 
 log = logging.getLogger(__name__)
 

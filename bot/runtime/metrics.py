@@ -1,7 +1,8 @@
-"""The metrics of a bot's processes, for ``/metrics`` (docs/monitoring.md). They hold no number, name or text of a contact.
+"""The metrics of a bot's processes, for ``/metrics`` (docs/monitoring.md). They hold no number, name or text of a
+contact.
 
-Each process counts for itself. Counting takes less than a microsecond and no file; what is only known by looking (queues,
-limits, alarms) is looked up when somebody asks. prometheus_client, which writes the text, is imported then.
+Each process counts for itself. Counting takes less than a microsecond and no file; what is only known by looking
+(queues, limits, alarms) is looked up when somebody asks. prometheus_client, which writes the text, is imported then.
 """
 
 import threading
@@ -90,7 +91,11 @@ class _Histogram:
                 labels = dict(zip(self._labels, values, strict=True))
                 sums = [float(number) for number in accumulate(counts)]
                 for bucket, number in zip(self._buckets, sums, strict=True):
-                    metric.add_sample(f"{metric.name}_bucket", labels | {"le": floatToGoString(bucket)}, number)  # type: ignore[no-untyped-call]
+                    metric.add_sample(
+                        f"{metric.name}_bucket",
+                        labels | {"le": floatToGoString(bucket)},  # type: ignore[no-untyped-call]
+                        number,
+                    )
                 metric.add_sample(f"{metric.name}_count", labels, sums[-1])
                 metric.add_sample(f"{metric.name}_sum", labels, total)
         return metric
@@ -136,7 +141,7 @@ def content_type() -> str:
 
 
 class EngineMetrics(_Metrics):
-    """The counts of the engine. All methods except `text` are called from its loop, after the commit of what they count."""
+    """The counts of the engine. Its loop calls all methods except `text`, after the commit of what they count."""
 
     def __init__(self) -> None:
         super().__init__("engine")
@@ -157,12 +162,14 @@ class EngineMetrics(_Metrics):
         )
         self._tokens = self._counter("bot_model_tokens", "Tokens that models used up.", "model", "kind")
         self._letters = self._counter("bot_dead_letters", "New dead letters, by what they are of.", "what")
-        self._rows = self._gauge("bot_queue_rows", "What waits, by queue.", "queue")
+        self._rows = self._gauge("bot_queue_rows", "Rows that wait, by queue.", "queue")
         self._oldest = self._gauge("bot_queue_oldest_seconds", "Age of what has waited longest, by queue.", "queue")
         self._left = self._gauge("bot_limit_left", "Requests that the gateway's limits leave.", "window")
 
     def committed(self, commit: Commit, rows: Sequence[LogRow], results: int, at: datetime, seconds: float) -> None:
-        """A pass took rows of the log and so many results, and has committed. ``at`` is when it began, ``seconds`` how long it took."""
+        """A pass took rows of the log and so many results, and has committed. ``at`` is when it began, ``seconds`` how
+        long it took.
+        """
         self._commit_events.add(len(rows) + results)
         self._commit_seconds.add(seconds)
         for row in rows:
@@ -228,7 +235,11 @@ def joined_text(texts: Iterable[str]) -> str:
             labelled, _, number = line.rpartition(" ")
             numbers[labelled] = join(numbers[labelled], float(number)) if labelled in numbers else float(number)
     return "".join(
-        above + "".join(f"{labelled} {floatToGoString(number)}\n" for labelled, number in numbers.items())  # type: ignore[no-untyped-call]
+        above
+        + "".join(
+            f"{labelled} {floatToGoString(number)}\n"  # type: ignore[no-untyped-call]
+            for labelled, number in numbers.items()
+        )
         for above, numbers in found.items()
     )
 

@@ -51,8 +51,8 @@ class AnswerReader:
         self._stream: Stream | None = None
 
     def read(self, stream: Stream) -> CallAttempt:
-        """Read the answer to its end, or as far as it may be read. Raises `bot.services.ai.ai_errors.CompletionError` and
-        `AnswerStopped`.
+        """Read the answer to its end, or as far as it may be read. Raises `bot.services.ai.ai_errors.CompletionError`
+        and `AnswerStopped`.
         """
         self._stream = stream
         for piece in stream:
@@ -108,7 +108,9 @@ class AnswerReader:
         self.said += 1
 
     def _check(self, text: str) -> None:
-        """Have a text moderated alone, and together with all texts before it: parts may be harmless only when they are alone."""
+        """Have a text moderated alone, and together with all texts before it: parts may be harmless only when they are
+        alone.
+        """
         if not text:
             return
         self._judge(text)

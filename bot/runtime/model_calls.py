@@ -66,7 +66,9 @@ class ModelBreaker:
         self._troubles: dict[str, _Trouble] = {}
 
     def allows(self, model: str) -> bool:
-        """True if the model may be asked now. After a pause one caller may ask, and the others wait until it reports the result."""
+        """True if the model may be asked now. After a pause one caller may ask, and the others wait until it reports
+        the result.
+        """
         with self._lock:
             trouble = self._troubles.get(model)
             if trouble is None or trouble.until is None:
@@ -161,11 +163,12 @@ class ModelCalls:
     """Performs `AskModel`. Safe to use from many threads.
 
     ``models`` are those of a bot whose steps name none. ``used`` gives the tokens of a contact, or of all, since a
-    time; ``call`` calls a handler by name: one that judges texts. ``facts`` may be replaced at any time. A budget is looked at before
-    each request: an answer that has begun is not stopped by it. Among ``alarms`` there is one while the budget of all
-    contacts is used up, and one for each model that the account may not ask now (`_REFUSALS`). Outcomes beside ``done`` (see
-    `bot.runtime.model_answer.answer_value`): ``over_budget``, ``timeout``, ``down``, ``quota``, ``refused``, ``no_tools``,
-    ``unsafe`` (a moderator or the service's filter did not let a text through), ``empty``.
+    time; ``call`` calls a handler by name: one that judges texts. ``facts`` may be replaced at any time. A budget is
+    looked at before each request: an answer that has begun is not stopped by it. Among ``alarms`` there is one while
+    the budget of all contacts is used up, and one for each model that the account may not ask now (`_REFUSALS`).
+    Outcomes beside ``done`` (see `bot.runtime.model_answer.answer_value`): ``over_budget``, ``timeout``, ``down``,
+    ``quota``, ``refused``, ``no_tools``, ``unsafe`` (a moderator or the service's filter did not let a text through),
+    ``empty``.
     """
 
     def __init__(
@@ -201,7 +204,9 @@ class ModelCalls:
         return self._ask_in_turn(row, effect, say)
 
     def _over_budget(self, contact: str, effect: AskModel, used: tuple[Usage, ...]) -> CallAttempt | None:
-        """The end of a call whose budget is used up; None if it is not. ``used`` is what the store does not know yet."""
+        """The end of a call whose budget is used up; None if it is not. ``used`` is what the store does not
+        know yet.
+        """
         midnight = self._clock.now().replace(hour=0, minute=0, second=0, microsecond=0)
         budget, just = effect.budget, sum(usage.counted for usage in used)
         try:
@@ -276,7 +281,9 @@ class ModelCalls:
         return [{**first, "content": "\n\n".join([first["content"], _FACTS, *found])}, *others]
 
     def _ask(self, answer: AnswerReader, until: float, others: int) -> CallAttempt:
-        """Ask one model. While it has not begun, it leaves the ``others``, which can be asked in its place, their share of the time."""
+        """Ask one model. While it has not begun, it leaves the ``others``, which can be asked in its place, their share
+        of the time.
+        """
         seconds = max(until - self._clock.elapsed(), 0.1)
         first = seconds / (others + 1)
         try:

@@ -305,9 +305,7 @@ def end_dead_letters(ask: Callable[[EndDeadLetters], Answer], request: EndDeadLe
 
 
 UNCLEAR = ("same_key", "may_double")
-"""Messages that may have been sent: the gateway may recognise them by their key, or nothing tells it that they are the
-same.
-"""
+"""Messages that may have been sent: the gateway may recognise them by their key; else they may arrive twice."""
 
 
 def retry_dead_letters(

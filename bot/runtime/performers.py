@@ -30,8 +30,8 @@ log = logging.getLogger(__name__)
 class CallAttempt:
     """How one attempt ended: ``done`` with a ``value``, or the name of what went wrong.
 
-    ``again``: the same may succeed later, after ``wait`` where that is known, `LONGEST_WAIT` at most. ``usage``: what the
-    models used up. ``failures``: which models failed, each with what went wrong, in the words of an outcome.
+    ``again``: the same may succeed later, after ``wait`` where that is known, `LONGEST_WAIT` at most. ``usage``: what
+    the models used up. ``failures``: which models failed, each with what went wrong, in the words of an outcome.
     """
 
     outcome: str
@@ -73,9 +73,9 @@ Perform = Callable[[CallRow, Say], CallAttempt]
 class CrashQuarantine:
     """How calls are made that ``may_crash`` the engine: see `bot.store.crash_quarantine`.
 
-    Each is made alone, after ``claim`` has returned: then it is durable that the row is about to be performed. ``concerns``
-    says which rows can end the process: those that run the bot's own Python. ``is_suspect``: a row was in progress at two
-    crashes.
+    Each is made alone, after ``claim`` has returned: then it is durable that the row is about to be performed.
+    ``concerns`` says which rows can end the process: those that run the bot's own Python. ``is_suspect``: a row was in
+    progress at two crashes.
     """
 
     may_crash: Callable[[CallRow], bool] = lambda row: False
@@ -184,7 +184,9 @@ class Performers:
                 job.withdrawn = job.withdrawn or job.row.contact == contact
 
     def idle(self) -> bool:
-        """True when nothing happens until the clock moves, rows are offered, or a person answers: no call runs or could begin now."""
+        """True when nothing happens until the clock moves, rows are offered, or a person answers: no call runs or could
+        begin now.
+        """
         with self._lock:
             due = self._waiting.next_due()
             nothing_ready = not self._waiting.ready or self._all_hang()
@@ -260,7 +262,9 @@ class Performers:
         return min(times, default=None)
 
     def _startable(self) -> int:
-        """How many calls can begin now. One that may crash the engine waits until no other is being made, and the others wait for it."""
+        """How many calls can begin now. One that may crash the engine waits until no other is being made, and the
+        others wait for it.
+        """
         ready = self._waiting.ready
         if any(self._quarantine.is_for(job.row) for job in self._in_flight):
             return 0
@@ -302,7 +306,9 @@ Peer = tuple[type[Performed], str]
 
 
 def peer_of(effect: Performed) -> Peer:
-    """The peer that a call depends on, if the bot's files name it: a handler, a hook, a service. All other addresses are one peer."""
+    """The peer that a call depends on, if the bot's files name it: a handler, a hook, a service. All other addresses
+    are one peer.
+    """
     by = effect.by if isinstance(effect, Transcribe) else effect
     match by:
         case Call(handler=name) | RunHook(hook=name):
@@ -315,8 +321,9 @@ def peer_of(effect: Performed) -> Peer:
 class PerformersByEffect:
     """All performers as one: gives each row to the performers of its effect and of its peer (`peer_of`).
 
-    Each peer has its own, made by ``make`` with its first row, so that one that is slow or hangs takes no thread from another. Calls
-    of one effect that ``may_crash`` the engine have the same, because the crash quarantine makes them one at a time.
+    Each peer has its own, made by ``make`` with its first row, so that one that is slow or hangs takes no thread from
+    another. Calls of one effect that ``may_crash`` the engine have the same, because the crash quarantine makes them
+    one at a time.
     """
 
     def __init__(
@@ -488,7 +495,9 @@ class WorkerPool(Generic[J, R]):
         self._timekeeper.wake_by(time)
 
     def _update(self, free: int) -> float | None:
-        """Call a worker for each job that can begin, but for those that ``free`` workers take next. Returns when to look again."""
+        """Call a worker for each job that can begin, but for those that ``free`` workers take next. Returns when to
+        look again.
+        """
         if not self.running:
             return None
         ready, look_at = self._look(self._clock.elapsed())

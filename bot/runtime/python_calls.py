@@ -182,7 +182,9 @@ def _bounded(what: str, job: Callable[[], object], seconds: float) -> None:
 
 
 class PythonCalls:
-    """Performs `Call` and `RunHook`: calls handlers and hooks by name, in their present version. Safe to use from many threads."""
+    """Performs `Call` and `RunHook`: calls handlers and hooks by name, in their present version. Safe to use from many
+    threads.
+    """
 
     def __init__(self, extensions: Extensions) -> None:
         self._python = PythonVersion(extensions)
@@ -228,7 +230,7 @@ class PythonCalls:
             self._python.stop()
 
     def swap(self, extensions: Extensions) -> None:
-        """Call the handlers and hooks of this version from now on. The earlier version is stopped when its last call has ended."""
+        """Call the handlers and hooks of this version from now on. The earlier version stops after its last call."""
         new = PythonVersion(extensions)
         new.start()
         with self._lock:

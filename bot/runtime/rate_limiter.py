@@ -33,17 +33,17 @@ class RateLimiter:
     replies. They are spread evenly, because after a burst no request would be free for a minute. So a reply hardly
     ever waits.
 
-    The gateway's headers can lower these limits, never raise them: ``X-RateLimit-Limit`` holds until an answer says another one, so
-    that the first requests after a reset are not too many either. ``recent`` are the requests before a restart: when
-    (this may be below 0), and how many. ``crashed``: there may have been other requests in progress. Then the first
-    request goes alone, and its answer says how many are left.
+    The gateway's headers can lower these limits, never raise them: ``X-RateLimit-Limit`` holds until an answer says
+    another one, so that the first requests after a reset are not too many either. ``recent`` are the requests before a
+    restart: when (this may be below 0), and how many. ``crashed``: there may have been other requests in progress. Then
+    the first request goes alone, and its answer says how many are left.
     """
 
     works = True
-    """Whether there will be permits again."""
+    """True if there will be permits again."""
 
     drawing = False
-    """Whether permits may come at any moment, although nothing is answered and no time passes."""
+    """True if permits may come at any moment, although nothing is answered and no time passes."""
 
     def __init__(
         self,
@@ -79,7 +79,7 @@ class RateLimiter:
         """Nothing."""
 
     def take(self, now: float, priority: int = REPLY, wanted: int = 1) -> int | None:
-        """A permit for one request of so many that are ``wanted``, or None if none is free. `give_back` takes it back."""
+        """A permit for one request of so many that are ``wanted``, or None if none is free. `give_back` returns it."""
         if self.free_at(now, priority) != now:
             return None
         if priority != REPLY:
@@ -164,7 +164,7 @@ class RateLimiter:
         """For how many seconds all answers have said that no requests are left; 0 if no request waits for that now."""
         return self._none_for if self._said is not None and self._said.until > now else 0.0
 
-    # What several engines know together: `bot.runtime.shared_limiter`
+    # Knowledge that several engines share: `bot.runtime.shared_limiter`
 
     @property
     def in_flight(self) -> int:
@@ -183,7 +183,9 @@ class RateLimiter:
         }
 
     def learn(self, common: Mapping[str, Any], offset: float, now: float) -> None:
-        """Know what other engines know, too. Their clock may have been set: no time is further off than one that this one notes."""
+        """Know what other engines know, too. Their clock may have been set: no time is further off than one that this
+        one notes.
+        """
         self._given = common["given"]
         self._limit_to(common["limit"])
         spread, at = common["next"]
@@ -197,7 +199,9 @@ class RateLimiter:
             self._none_for = 0.0 if self._none_since is None else now - self._none_since
 
     def elsewhere(self, now: float, ended: int, in_flight: int) -> None:
-        """So many requests of others have ended since the last call, and there are so many more, or fewer, in flight."""
+        """So many requests of others have ended since the last call, and there are so many more, or fewer, in
+        flight.
+        """
         self._in_flight += in_flight
         if ended:
             self._count(now, ended)
@@ -253,7 +257,8 @@ class _ReportedLimit:
 
 
 class _SlidingWindow:
-    """How many requests ended within the last ``span`` seconds, counted in slots of ``step`` seconds; for each contact, or for all.
+    """How many requests ended within the last ``span`` seconds, counted in slots of ``step`` seconds; for each contact,
+    or for all.
 
     A slot leaves the window when its end does, so the count is never too low, and the memory has a bound.
     """
@@ -287,7 +292,9 @@ class _SlidingWindow:
         return self.limit - self._totals.get(contact, 0)
 
     def free_at(self, now: float, contact: str = "", requests: int = 1) -> float:
-        """When so many more requests fit: ``now`` if they do; `inf` if not even when all that were counted have left the window."""
+        """When so many more requests fit: ``now`` if they do; `inf` if not even when all that were counted have left
+        the window.
+        """
         if self.limit - self._totals.get(contact, 0) >= requests:
             return now
         missing = requests - self.left(now, contact)
@@ -325,8 +332,8 @@ def share_of(per_day: int) -> int:
 class ContactLimiter:
     """Limits the requests for each contact, so that nobody spends everybody's (decisions: "Limits").
 
-    Of each minute a contact gets a third. ``recent`` are the requests before a restart: when, for whom, and how many.
-    ``alarms`` registers that contacts have used up their share of the day.
+    A contact may use a third of each minute. ``recent`` are the requests before a restart: when, for whom, and how
+    many. ``alarms`` registers that contacts have used up their share of the day.
     """
 
     def __init__(
@@ -362,7 +369,9 @@ class ContactLimiter:
         return max(free, self._minute.free_at(now, contact))
 
     def give_up(self, contact: str) -> bool:
-        """A message is given up because its contact's share is used up. Returns whether it is the contact's first one."""
+        """A message is given up because its contact's share is used up. Returns whether it is the contact's
+        first one.
+        """
         known, self._over[contact] = self._over.get(contact, False), True
         return not known
 

@@ -3,8 +3,8 @@
 Replies go first, then changes of contacts, then a command's own requests, then campaigns. Within a priority the routes
 take turns. The scheduler starts no thread and sends nothing: delivery asks it for the next message, with a lock held.
 
-Each route has a circuit breaker. A request has to reach the gateway's address; the gateway looks at its key first, then at
-its limits, then at its channel: what it refuses for one of these shows that those before are right.
+Each route has a circuit breaker. A request has to reach the gateway's address; the gateway looks at its key first, then
+at its limits, then at its channel: what it refuses for one of these shows that those before are right.
 """
 
 from collections import Counter, deque
@@ -48,8 +48,9 @@ HELD_ROWS = 1000
 class Scheduler:
     """Decides which message goes next, and when: by its own due time, the rate limits and its route's circuit breaker.
 
-    Of each `ContactQueue` only the first message is tried. Times are those of `Clock.elapsed`. ``route_of`` returns the
-    route by which a row is sent, ``commands_wait`` whether a command waits for a permit. Not safe for threads by itself.
+    Only the first message of each `ContactQueue` is tried. Times are those of `Clock.elapsed`. ``route_of`` returns the
+    route by which a row is sent, ``commands_wait`` whether a command waits for a permit. Not safe for threads by
+    itself.
     """
 
     def __init__(
@@ -75,7 +76,7 @@ class Scheduler:
         self._left_queues: set[QueueName] = set()
         self._left_others = False  # rows that are no replies
 
-    # What goes next
+    # The next message
 
     def take(self, now: float) -> tuple[ContactQueue, int] | None:
         """The next queue whose first message can be sent, and the permit for it."""
@@ -102,7 +103,9 @@ class Scheduler:
         return min((at for at in times if at is not None and at > now), default=None)
 
     def next_sendable(self, now: float) -> float | None:
-        """When the next message can be sent, which may be now; None when there is none, or that depends on an answer."""
+        """When the next message can be sent, which may be now; None when there is none, or that depends on an
+        answer.
+        """
         times = [*self._free_times(now)]
         for priority, by_route in self._waiting.items():
             free = self._limiter.free_at(now, priority)
@@ -183,7 +186,9 @@ class Scheduler:
         return self._queues.get(queue.name) is queue
 
     def _begin(self, queue: ContactQueue) -> None:
-        """The queue's first row is a new one. A reply that has no share while it is worth sending is given up at once."""
+        """The queue's first row is a new one. A reply that has no share while it is worth sending is given up
+        at once.
+        """
         queue.begin()
         row, now = queue.rows[0], self._clock.elapsed()
         wait = left_to_wait(row.attempts, row.due_at, self._clock.now()) if row.attempts else 0.0
@@ -344,8 +349,8 @@ class CircuitBreaker:
     def next_pause(self, fault: str, outcome: SendAttempt, contact: str) -> float:
         """How long to wait after such a refusal of a contact's request: longer each time that it is repeated.
 
-        A refusal for the address may be about its message all the same: as long as one contact alone has met it, the next
-        one finds out at once.
+        A refusal for the address may be about its message all the same: as long as one contact alone has met it, the
+        next one finds out at once.
         """
         before = self._pause if fault == self.reason else 0.0
         if fault == ADDRESS:
@@ -372,10 +377,11 @@ class CircuitBreaker:
 
 
 def limits_pause(said: float | None, before: float) -> float:
-    """How many seconds to wait after a refusal for the limits. ``said`` is its ``Retry-After``, ``before`` the last pause.
+    """How many seconds to wait after a refusal for the limits. ``said`` is its ``Retry-After``, ``before`` the last
+    pause.
 
-    It is kept as it is said, up to `LONGEST_RETRY_AFTER`. Without it, or where it was too short, the pauses double from a second
-    to a minute, the gateway's window.
+    It is kept as it is said, up to `LONGEST_RETRY_AFTER`. Without it, or where it was too short, the pauses double from
+    a second to a minute, the gateway's window.
     """
     least = min(said or 1.0, LONGEST_RETRY_AFTER)
     return min(max(least, 2 * before), max(least, MINUTE))
@@ -402,7 +408,7 @@ class CircuitBreakers:
                 self._close(breaker)
 
     def share(self, known: dict[str, Any], offset: float, now: float) -> None:
-        """Follow the engines of other shards, and note for them, in ``known``, what this one has opened or closed since."""
+        """Follow the engines of other shards, and note for them, in ``known``, what this one has opened or closed."""
         for breaker in self._routes.values():
             version, reason, pause, probe_at = known.get(_about(breaker.route), [0, "", 0.0, 0.0])
             if version > breaker.version:
@@ -416,7 +422,9 @@ class CircuitBreakers:
                 known[_about(breaker.route)] = breaker.as_json(offset)
 
     def record(self, route: Route, probe: bool, outcome: SendAttempt, now: float, contact: str = "") -> None:
-        """Learn from a contact's request that has ended: open or close the breaker of its route, and of others that it concerns."""
+        """Learn from a contact's request that has ended: open or close the breaker of its route, and of others that it
+        concerns.
+        """
         breaker, fault = self[route], outcome.fault
         if probe != bool(breaker.reason):
             return  # it was under way when the breaker was opened, or closed by what another route has shown
@@ -464,7 +472,9 @@ class CircuitBreakers:
             self._alarms.report(_ALARMS[fault], what, outcome.advice, _about(breaker.route))
 
     def _concerned(self, fault: str) -> list[CircuitBreaker]:
-        """The closed breakers of all routes that a fault concerns. Commands find out for themselves that the key is wrong."""
+        """The closed breakers of all routes that a fault concerns. Commands find out for themselves that the key is
+        wrong.
+        """
         exempt = OtherRoute.COMMANDS if fault == ACCOUNT else None
         return [each for each in self._routes.values() if not each.reason and each.route is not exempt]
 

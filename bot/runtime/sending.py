@@ -1,7 +1,8 @@
-"""One attempt to send one message: may it go, what came of it, and what follows from that (decisions: "Sending", "Window").
+"""One attempt to send one message: may it go, what came of it, and what follows from that (decisions: "Sending",
+"Window").
 
-`Sender.begin` decides what goes, and begins the request; nobody waits for its answer, which ends the attempt. All that is
-known between attempts stands in the contact's queue.
+`Sender.begin` decides what goes, and begins the request; nobody waits for its answer, which ends the attempt. All that
+is known between attempts stands in the contact's queue.
 """
 
 from collections import deque
@@ -47,7 +48,9 @@ LONGEST_RETRY_AFTER = 900.0
 """The most seconds that a ``Retry-After`` is kept, as long as a reply is tried: a longer one may be a mistake."""
 
 ADDRESS, ACCOUNT, LIMITS, CHANNEL = "address", "account", "limits", "channel"
-"""The causes of a refusal that concern more than one message: address (or what the account may do there), key, limits, channel."""
+"""The causes of a refusal that concern more than one message: address (or what the account may do there), key, limits,
+channel.
+"""
 
 _FAULTS: dict[type[GatewayError], str] = {
     NotTheGateway: ADDRESS,
@@ -113,11 +116,12 @@ class OverShare:
 
 @mutable
 class ContactQueue:
-    """A contact's rows of one priority and one route, in order. Only the first one is tried; the rest is about that one.
+    """A contact's rows of one priority and one route, in order. Only the first one is tried; the rest is about that
+    one.
 
-    ``limited_by_itself`` is the fault for which the gateway keeps back this contact's row, while it takes those of others. ``lost`` are
-    the idempotency keys of requests that may have been carried out, because their answers were lost.
-    Times are those of `bot.core.clock.Clock.elapsed`.
+    ``limited_by_itself`` is the fault for which the gateway keeps back this contact's row, while it takes those of
+    others. ``lost`` are the idempotency keys of requests that may have been carried out, because their answers were
+    lost. Times are those of `bot.core.clock.Clock.elapsed`.
     """
 
     contact: str
@@ -160,17 +164,17 @@ class ContactQueue:
 
 @immutable
 class SendAttempt:
-    """The result of an attempt, by its ``state``: as in `SendResult`; or ``again``: the next attempt may be made at once,
-    and this one is not reported.
+    """The result of an attempt, by its ``state``: as in `SendResult`; or ``again``: the next attempt may be made at
+    once, and this one is not reported.
 
     The next attempt, if there is one, comes after ``wait`` seconds. ``requested`` says whether a request reached the
     gateway, and so counts against its limits; ``refused``, of one that failed, whether that was the message itself, and
-    not what goes in its place. ``fault`` is `ADDRESS`, `ACCOUNT`, `LIMITS` or `CHANNEL` where it was refused for that, and
-    ``retry_after`` the seconds that the gateway asks to wait.
-    ``advice`` is what may stand in a log: the gateway's words may quote a contact.
-    ``code`` is the gateway's where it refused the message, `REFUSED` where it named none, `UNCLEAR` where nobody can
-    tell whether it was sent, and `SHUT` where the window was closed. ``key_helps``, of one that is unknown, whether the gateway
-    takes a key with it and may still recognise it by that. ``page`` is what was asked for, if that was a page of contacts.
+    not what goes in its place. ``fault`` is `ADDRESS`, `ACCOUNT`, `LIMITS` or `CHANNEL` where it was refused for that,
+    and ``retry_after`` the seconds that the gateway asks to wait. ``advice`` is what may stand in a log: the gateway's
+    words may quote a contact. ``code`` is the gateway's where it refused the message, `REFUSED` where it named none,
+    `UNCLEAR` where nobody can tell whether it was sent, and `SHUT` where the window was closed. ``key_helps``, of one
+    that is unknown, whether the gateway takes a key with it and may still recognise it by that. ``page`` is what was
+    asked for, if that was a page of contacts.
     """
 
     state: str
@@ -190,8 +194,9 @@ class SendAttempt:
 
     @property
     def must_be_stored(self) -> bool:
-        """True if the contact's next message waits until this end is durable: after a crash the message would be tried again,
-        and might then be taken, behind the next one. One that was sent has its key, and a flood's have no share anyway.
+        """True if the contact's next message waits until this end is durable: after a crash the message would be tried
+        again, and might then be taken, behind the next one. One that was sent has its key, and a flood's have no share
+        anyway.
         """
         return self.state not in ("sent", "over_share")
 
@@ -201,13 +206,12 @@ class SendResult:
     """The result of a message, or of an attempt, as delivery reports it.
 
     ``state``: ``sent``; ``replaced`` (the window was closed, its template went); ``covered`` (the window was closed,
-    and a template went since the contact's newest message; or something newer about the contact follows);
-    ``opted_out`` (a campaign's, to a contact who wants none); ``over_share`` (like one before it that has failed, since the
-    contact's share is used up); ``failed``; ``unknown`` (nobody can tell). Or it is
-    to be tried still: ``retry`` at ``due_at``; ``held`` (nothing can be sent at all, see `Delivery.status`).
-    ``refused``, of one that failed: the gateway does not take it as it is. ``alias`` is as in
-    `bot.services.gateway.gateway_answers.Sent`, ``code``, ``key_helps`` and ``page`` as in `SendAttempt`; ``unclear`` says that an attempt may
-    have been sent.
+    and a template went since the contact's newest message; or something newer about the contact follows); ``opted_out``
+    (a campaign's, to a contact who wants none); ``over_share`` (like one before it that has failed, since the contact's
+    share is used up); ``failed``; ``unknown`` (nobody can tell). Or it is to be tried still: ``retry`` at ``due_at``;
+    ``held`` (nothing can be sent at all, see `Delivery.status`). ``refused``, of one that failed: the gateway does not
+    take it as it is. ``alias`` is as in `bot.services.gateway.gateway_answers.Sent`, ``code``, ``key_helps`` and
+    ``page`` as in `SendAttempt`; ``unclear`` says that an attempt may have been sent.
     """
 
     row: OutboxRow

@@ -1,8 +1,10 @@
-"""The rate limiter of an engine that shares the gateway's limits with those of other shards: it draws permits from a common budget.
+"""The rate limiter of an engine that shares the gateway's limits with those of other shards: it draws permits from a
+common budget.
 
-Each engine has a whole `RateLimiter`, which knows the requests of all. In a turn in which no other engine draws it learns what the
-others have done since its last one, decides as if it were alone, and notes what the others have to know. What others have ended since
-counts from the moment in which it is learnt, so no engine's clock has to be right.
+Each engine has a whole `RateLimiter`, which knows the requests of all. In a turn in which no other engine draws it
+learns what the others have done since its last one, decides as if it were alone, and notes what the others have to
+know. Requests that others have ended since then count from the moment in which this is learnt, so no engine's clock has
+to be right.
 """
 
 import threading
@@ -28,36 +30,41 @@ ALARM_OVER_AFTER = 120.0
 """Seconds after which a limit's alarm is over."""
 
 LOOK_SECONDS = 1.0
-"""Between two turns in which nothing is wanted: others must know what has ended here, and this engine what has ended there."""
+"""Seconds between two turns if no permit is wanted: the engines must know how many requests ended at the others."""
 
 KEPT_SECONDS = 1.0
-"""For how long a permit may be used that was drawn. So an engine that was paused, and has lost its shard meanwhile, sends nothing by it."""
+"""For how long a permit may be used that was drawn. So an engine that was paused, and has lost its shard meanwhile,
+sends nothing by it.
+"""
 
 NOT_HEARD_SECONDS = 3.0
 """After which nothing is left for an engine that has not looked at the budget."""
 
 GONE_SECONDS = 15.0
-"""After which an engine that has not looked at the budget is taken to be gone, if none has taken its shard over: its permits count
-as requests that have just ended, or nobody could ever use them again.
+"""After which an engine that has not looked at the budget is taken to be gone, if none has taken its shard over: its
+permits count as requests that have just ended, or nobody could ever use them again.
 """
 
 AHEAD = 16
 """How many permits more than are wanted are drawn for replies, at most, so that the next ones need not wait."""
 
 MOST = 256
-"""How many permits an engine draws in one turn, at most: it has no more requests in flight (`bot.runtime.delivery.MOST_IN_FLIGHT`)."""
+"""How many permits an engine draws in one turn, at most: it has no more requests in flight
+(`bot.runtime.delivery.MOST_IN_FLIGHT`).
+"""
 
 
 class SharedLimiter:
     """Gives out permits as a `RateLimiter` does, for the engine of one shard. Safe to use from many threads.
 
-    A permit is drawn from the ``budget`` before it is given out, by a thread of its own: nobody who asks waits for the database. What
-    is not used within `KEPT_SECONDS` is given back. For replies at most half of what is left is drawn at once, and nothing that replies
-    of other shards have waited for longer. Without the database there are no permits.
+    A permit is drawn from the ``budget`` before it is given out, by a thread of its own: nobody who asks waits for the
+    database. Permits that are not used within `KEPT_SECONDS` are given back. For replies at most half of what is left
+    is drawn at once, and nothing that replies of other shards have waited for longer. Without the database there are no
+    permits.
 
-    Where an engine ends without a word, its permits count as requests that ended when the next engine of the shard began, or after
-    `GONE_SECONDS`. The first engine of a ``store`` that was copied finds in its rows what was requested before. The other arguments are
-    those of `RateLimiter`.
+    Where an engine ends without a word, its permits count as requests that ended when the next engine of the shard
+    began, or after `GONE_SECONDS`. The first engine of a ``store`` that was copied finds in its rows what was requested
+    before. The other arguments are those of `RateLimiter`.
     """
 
     def __init__(
@@ -108,8 +115,9 @@ class SharedLimiter:
             turn.state.setdefault("breakers", {})
 
     def start(self, share: Callable[[dict[str, Any], float], None], come: Callable[[], None]) -> None:
-        """Begin to draw permits. ``share`` is called in each turn, with what the engines note of their circuit breakers and how much
-        later its times are than this clock's; ``come`` after it, when there may be more permits than before.
+        """Begin to draw permits. ``share`` is called in each turn, with what the engines note of their circuit breakers
+        and how much later its times are than this clock's; ``come`` after it, when there may be more permits than
+        before.
         """
         self._share, self._come = share, come
         self._thread.start()
@@ -138,7 +146,9 @@ class SharedLimiter:
         return self._is_asked or self._draws
 
     def take(self, now: float, priority: int = REPLY, wanted: int = 1) -> int | None:
-        """A permit for one request, or None if none is there: then so many as are ``wanted`` are drawn as soon as that is possible."""
+        """A permit for one request, or None if none is there: then so many as are ``wanted`` are drawn as soon as that
+        is possible.
+        """
         with self._lock:
             kind = _kind(priority)
             if self._are_there(kind, now):
@@ -157,7 +167,7 @@ class SharedLimiter:
                 self._ask()  # for a turn: the others should know at once
 
     def free_at(self, now: float, priority: int = REPLY) -> float | None:
-        """When the next permit is there, or can be drawn; None if that depends on a request in progress, or on the database."""
+        """When the next permit is there or can be drawn; None if a request in progress, or the database, decides."""
         with self._lock:
             kind = _kind(priority)
             if self._are_there(kind, now):
@@ -191,7 +201,7 @@ class SharedLimiter:
             self._has_ended = True
 
     def _draw(self) -> None:
-        """Take a turn. What is drawn can be used once that is durable; if it may not be, the next turn notes what is right."""
+        """Take a turn. Its permits can be used once it is durable; if it may not be, the next turn corrects it."""
         drawn: dict[int, list[int]] = {}
         try:
             with self._budget.turn() as turn:
@@ -218,7 +228,7 @@ class SharedLimiter:
     # With the lock held
 
     def _take_turn(self, turn: BudgetTurn, offset: float) -> dict[int, list[int]]:
-        """Learn what the others have done, draw permits, and note what this engine has done. Returns the permits by kind."""
+        """Learn what the others did, draw permits, and note what this engine did. Returns the permits by kind."""
         now, engines = self._clock.elapsed(), turn.state["engines"]
         own = engines[self._budget.name]
         others = [engine for name, engine in engines.items() if name != self._budget.name]
@@ -226,7 +236,8 @@ class SharedLimiter:
             if other["at"] < turn.now - GONE_SECONDS:
                 turn.made.append((0.0, other["in_flight"]))
                 other |= {"ended": other["ended"] + other["in_flight"], "in_flight": 0}
-        # Others had taken it to be gone, and counted its permits then. What has ended here since counts now: it was sent now.
+        # If others had taken this engine to be gone, they counted its permits then. Requests that have ended here since
+        # count now: they were sent now.
         self._ended += max(own["ended"] - self._noted, 0)
         ended, in_flight = (sum(engine[what] for engine in others) for what in ("ended", "in_flight"))
         self._limiter.learn(turn.state["common"], offset, now)
@@ -290,7 +301,9 @@ Limiter = RateLimiter | SharedLimiter
 def open_limiter(
     store: StoreAddress, clock: Clock, reader: StoreReader, per_minute: int, per_day: int, *, crashed: bool = False
 ) -> Limiter:
-    """The rate limiter of what sends for a store, or for a shard, which knows what was requested before. ``reader`` reads its rows."""
+    """The rate limiter of what sends for a store, or for a shard, which knows what was requested before. ``reader``
+    reads its rows.
+    """
     if (budget := shared_budget(store)) is not None:
         return SharedLimiter(per_minute, per_day, budget, store, clock, crashed=crashed)
     recent = [(clock.elapsed() - ago, count) for ago, count in reader.requests(clock.now())]
@@ -298,7 +311,9 @@ def open_limiter(
 
 
 class LimitAlarms:
-    """The alarms of limits that keep messages waiting: the day's requests are used up, or the gateway says that none are left."""
+    """The alarms of limits that keep messages waiting: the day's requests are used up, or the gateway says that none
+    are left.
+    """
 
     def __init__(self, alarms: Alarms, limiter: Limiter) -> None:
         self._alarms = alarms
@@ -306,7 +321,9 @@ class LimitAlarms:
         self._reported: dict[str, float | None] = {}  # the alarms that are on, and since when they are no longer true
 
     def refresh(self, now: float, waiting: bool) -> None:
-        """Report the alarms that hold now, and clear those that have not held for a while. ``waiting``: there are messages to send."""
+        """Report the alarms that hold now, and clear those that have not held for a while. ``waiting``: there are
+        messages to send.
+        """
         used_up, none_said = self._limiter.day_used_up(now), self._limiter.said_none_for(now) > MINUTE
         if not (used_up or none_said or self._reported):
             return

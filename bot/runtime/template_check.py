@@ -1,4 +1,4 @@
-"""Compares a bot's templates with the gateway's list: would the gateway take a message of each? (spec: Template-send errors)"""
+"""Compares a bot's templates with the gateway's list: would a message of each be taken? (spec: Template-send errors)"""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
@@ -41,7 +41,9 @@ def misfits_of(use: TemplateUse, others: Iterable[TemplateUse], listed: Iterable
 
 
 def places_filled(library: Library) -> list[dict[str, Any]]:
-    """How the flows fill each template (``name``, ``language``): the kind of its ``header``, if any, and how many texts its ``body`` has."""
+    """How the flows fill each template (``name``, ``language``): the kind of its ``header``, if any, and how many texts
+    its ``body`` has.
+    """
     found = {}
     for use in template_uses(library):
         notice = use.notice

@@ -1,4 +1,4 @@
-"""Performs `Transcribe`: fetches a voice note, has a handler or a service write down what it says, and deletes the file."""
+"""Performs `Transcribe`: fetches a voice note, has a handler or a service transcribe it, and deletes the file."""
 
 from collections.abc import Callable
 from contextlib import suppress
@@ -23,7 +23,7 @@ Known = Callable[[str], str | None]
 
 
 class Transcriptions:
-    """Performs `Transcribe`, with those who fetch, call and request, and what removes a file. Safe to use from many threads.
+    """Performs `Transcribe`, with what fetches, calls, requests, and removes files. Safe to use from many threads.
 
     ``known`` says what voice notes say that a person only pretends to speak, in a chat or a test.
     """

@@ -1,4 +1,4 @@
-"""The alarms of events that cannot be read: one for each kind with the number of them, not a line in the log for each event."""
+"""The alarms of events that cannot be read: one for each kind, with their number, not a log line for each event."""
 
 from collections import Counter
 from datetime import timedelta
