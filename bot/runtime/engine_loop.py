@@ -417,7 +417,6 @@ class EngineCycle:
         self._clock = clock
         self._read = read
         self._metrics = metrics
-        self._alarms = alarms
         self._share = share
         self.crashes = CrashWatch(store, inbox, alarms)
         self._paused = PausedAlarms(store, alarms)
@@ -427,8 +426,7 @@ class EngineCycle:
         self._events: set[int] = set()  # that are being delivered
         self._early = EarlyStatuses(store, clock)
         self._unreadable = UnreadableEvents(alarms, clock)
-        # the last place in the log that an engine has taken, of this store or of one that it is a copy of
-        self._taken_before = 0
+        self._taken_before = 0  # the last place of the log that an engine took of this store, or of its original
         self._refused = RefusedMessages()
         self._list_looked_at = False  # whether somebody waits for the gateway's list since the last run
 
