@@ -154,7 +154,8 @@ def test_a_push_that_was_stopped_goes_on_when_it_is_run_again(bot: Path, gateway
     code, _, err = push(bot, text)
     assert code == 1
     assert err.splitlines()[-1] == "1 of 3 are done: run the command again to continue"
-    assert push(bot, text)[:2] == (0, "2 new, 0 to change, 1 unchanged.\n")
+    code, out, err = push(bot, text)
+    assert (code, out) == (0, "2 new, 0 to change, 1 unchanged.\n"), err
     assert list(listed(bot)) == [ANN, BEN, CEM]
 
 
