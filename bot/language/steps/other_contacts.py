@@ -56,7 +56,7 @@ class _OtherContactStep(StepKind):
         if self.each is not None:
             yield Used(self.each)
         extra = frozenset() if self.each is None else ELEMENT
-        yield Used(self.contact, extra, Null.REFUSED)
+        yield Used(self.contact, extra, Null.REFUSED, sure=self.each is None)  # perhaps there is no element
         for item in self.inputs:
             for text in item.uses():
                 yield Used(text, extra, Null.TAKEN, sure=self.each is None)

@@ -142,6 +142,13 @@ def test_what_has_failed_for_certain_is_there_behind_it() -> None:
     assert read('  b: {say: "{{ day | date }}"}\n  c: {say: "{{ day | weekday }}"}') == ["b day"]
 
 
+@pytest.mark.parametrize("step", ["start: /a", "signal: paid"])
+def test_what_is_read_for_each_element_may_not_be_read_at_all(step: str) -> None:
+    to_each = f'  b: {{{step}, contact: "{{{{ name }}}}", each: "[n]", then: c}}\n'
+    found = read(to_each + '  c: {say: "{{ name }}", then: end}', bot=f"{BOT}\nsignals: {{paid: {{}}}}")
+    assert found == ["b name", "c name"]
+
+
 def test_a_failure_that_the_step_names_is_expected() -> None:
     assert read('  b: {wait: "{{ day }}", errors: {mismatch: end}}') == []
 
