@@ -18,6 +18,7 @@ LARGE = 300
 """Lines of a class."""
 MANY = 25
 """Public members of a class."""
+_ENTRIES = frozenset(("bot", "bot.__main__"))
 
 
 def main() -> None:
@@ -28,8 +29,8 @@ def main() -> None:
     options = parser.parse_args()
     files = modules(options.checkout / "bot")
     imported = {name: frozenset(imports(path, files)) for name, path in files.items()}
-    for what, room in (("rooms", room_of), ("layers", layer_of)):
-        graph = grouped(imported, room)
+    for what, places in (("rooms", rooms(files)), ("layers", layers(files))):
+        graph = grouped(imported, places)
         arrows = sum(map(len, graph.values()))
         print(f"{what}: {len(graph)}, arrows: {arrows}, floors: {floors(graph)}, circles: {len(circles(graph))}")
     print(f"files: {len(files)}, circles of files: {len(circles(imported))}")
@@ -49,9 +50,15 @@ def modules(package: Path) -> dict[str, Path]:
     return found
 
 
+@cache
+def nodes_of(path: Path) -> tuple[ast.AST, ...]:
+    """All nodes of a file's syntax tree."""
+    return tuple(ast.walk(ast.parse(path.read_text())))
+
+
 def imports(path: Path, files: Mapping[str, Path]) -> Iterator[str]:
     """The names of those of ``files`` that a file imports."""
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in nodes_of(path):
         if isinstance(node, ast.ImportFrom) and node.module:
             names = {f"{node.module}.{name.name}" for name in node.names}
             yield from (
@@ -61,30 +68,26 @@ def imports(path: Path, files: Mapping[str, Path]) -> Iterator[str]:
             yield from (name.name for name in node.names if name.name in files)
 
 
-def room_of(module: str, has_parts: bool) -> str:
-    """The folder of a file; of one directly in ``bot``, itself."""
-    parts = module.split(".")
-    return module if has_parts or len(parts) == 2 else ".".join(parts[:-1])
+def rooms(files: Mapping[str, Path]) -> dict[str, str]:
+    """The folder of each file, by the file's dotted name; a file directly in ``bot`` is a room of its own."""
+    return {
+        name: str(path if name.count(".") == 1 and path.name != "__init__.py" else path.parent)
+        for name, path in files.items()
+    }
 
 
-def layer_of(module: str, has_parts: bool) -> str:
-    """The name in ``bot``."""
-    return ".".join(module.split(".")[:2])
+def layers(files: Mapping[str, Path]) -> dict[str, str]:
+    """The name in ``bot`` that each file belongs to, by the file's dotted name."""
+    return {name: name.split(".")[1] if "." in name else name for name in files}
 
 
-def grouped(imported: Graph, room: object) -> dict[str, frozenset[str]]:
-    """The arrows between rooms."""
-    assert callable(room)
-    packages = {name for name in imported if any(other.startswith(f"{name}.") for other in imported)} - {"bot"}
+def grouped(imported: Graph, places: Mapping[str, str]) -> dict[str, frozenset[str]]:
+    """The arrows between the places of files. ``bot`` itself, which the Python of bots imports, has none."""
     arrows: dict[str, set[str]] = defaultdict(set)
     for name, others in imported.items():
-        if name in ("bot", "bot.__main__"):
-            continue
-        mine = room(name, name in packages)
-        arrows[mine] |= {
-            there for other in others if other != "bot" and (there := room(other, other in packages)) != mine
-        }
-    return {name: frozenset(others) for name, others in arrows.items()}
+        if name not in _ENTRIES:
+            arrows[places[name]] |= {places[other] for other in others - _ENTRIES} - {places[name]}
+    return {place: frozenset(others) for place, others in arrows.items()}
 
 
 def circles(graph: Graph) -> list[set[str]]:
@@ -123,7 +126,7 @@ def floors(graph: Graph) -> int:
 
 def classes(path: Path) -> Iterator[tuple[int, int, str, Path]]:
     """Each class of a file: its lines, its public members, its name."""
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in nodes_of(path):
         if isinstance(node, ast.ClassDef):
             yield (node.end_lineno or 0) - node.lineno + 1, len(public_members(node)), node.name, path
 

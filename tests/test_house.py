@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
-from benchmarks.house import LARGE, MANY, circles, classes, imports, modules
+from benchmarks.house import LARGE, MANY, circles, classes, imports, modules, nodes_of
 from bot.cli import COMMANDS
 
 ROOT = Path(__file__).parent.parent
@@ -58,11 +58,6 @@ PURE = ("core", "language", "engine", "checker")
 CLOCK_AND_LOG = ("core/alarms.py", "core/clock.py", "core/defects.py", "core/telemetry.py")
 
 FILES = sorted((ROOT / "bot").rglob("*.py"))
-
-
-@cache
-def nodes_of(path: Path) -> tuple[ast.AST, ...]:
-    return tuple(ast.walk(ast.parse(path.read_text())))
 
 
 @cache
