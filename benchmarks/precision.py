@@ -2,7 +2,7 @@
 random ones.
 
 For each finding, a conversation that shows it is searched, as `bot check` does, and its test is run with the real bot,
-as `bot test` does: it must fail at its end. No conversation can show that something never happens (``NO_QUARANTINE``):
+as `bot test` does: it must fail at its end. No conversation can show that something never happens (``NEVER``):
 then the bot is explored in breadth, and nothing may contradict the finding. A finding that is not confirmed is one of
 these:
 

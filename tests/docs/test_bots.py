@@ -26,7 +26,7 @@ def test_it_is_clean_and_its_tests_pass(path: Path) -> None:
 
 
 def test_the_evaluations_of_the_shop_hold_with_what_is_recorded() -> None:
-    """Where models are told something else than before: `python -m tests.testing.conversations.recorded_shop`."""
+    """After a change of the prompts, record the answers again: `python -m tests.testing.conversations.recorded_shop`."""
     folder = read_folder(ROOT / "examples" / "shop")
     loaded, recordings = load_with_tests(folder), Recordings(folder.path)
     assert loaded.program is not None

@@ -129,7 +129,7 @@ _LARGE = ("W4", "W6")
 
 
 def _sentences(state: ExploredState, shown: VisibleFault) -> Iterator[str]:
-    """The sentences about a conversation. Equal sentences in a row are told once, with their number."""
+    """The sentences about a conversation. Equal sentences in a row become one, with their number."""
     for sentences, again in groupby(map(_move_sentences, state.path())):
         times = len(list(again))
         yield from sentences

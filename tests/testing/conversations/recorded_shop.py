@@ -1,6 +1,6 @@
 """A model that does what the evaluations of `examples/shop` ask for, at the emulated service.
 
-``python -m tests.testing.conversations.recorded_shop`` records it: that is to be done when what models are told has changed.
+``python -m tests.testing.conversations.recorded_shop`` records it. Run it after each change of the prompts.
 """
 
 import os
