@@ -21,6 +21,11 @@ _INVISIBLE = re.compile(
     "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u2800\u3164"
     "\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\U000e0000-\U000e0fff]"
 )
+_NEVER_MEANT = re.compile(
+    "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\u2800\u3164"
+    "\ufeff\uffa0\ufff0-\ufffb]"
+)
+_ENDS = re.compile("^[\\s\u200c\u200d\ufe0e\ufe0f]+|[\\s\u200c\u200d]+$")
 _LINE_ENDS = dict.fromkeys(map(ord, "\v\f\x85\u2028\u2029"), "\n")
 _CONTROLS = dict.fromkeys(
     [*range(0x20), *range(0x7F, 0xA0), 0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A), 0xFEFF]
@@ -96,6 +101,11 @@ def printable(text: str) -> str:
 def without_invisible(text: str) -> str:
     """A text without the characters that take no room, or show nothing where they stand."""
     return _INVISIBLE.sub("", text)
+
+
+def as_meant(text: str) -> str:
+    """A text without spaces around it and without invisible characters, but for those that join letters or emoji."""
+    return _ENDS.sub("", _NEVER_MEANT.sub("", text))
 
 
 def is_blank(text: str) -> bool:

@@ -7,16 +7,26 @@ from functools import lru_cache
 from typing import Any
 
 from bot.core.immutable import immutable
+from bot.core.text import without_invisible
 
-_DROPPED = dict.fromkeys(
+_DROPPED: dict[int, str | None] = dict.fromkeys(
     [
         *range(0x0300, 0x0370),  # accents of Latin, Greek and Cyrillic letters
         *range(0x0591, 0x05C8),  # Hebrew points
         *range(0x064B, 0x0660),  # Arabic vowel marks
         *range(0x1F3FB, 0x1F400),  # skin tones
-        *map(ord, "'’ʼ\ufe0e\ufe0f"),  # apostrophes (don't = dont), and how an emoji is drawn
+        0x0640,  # what makes an Arabic word longer
+        0x0670,  # a small alef
+        0x093C,  # the dot below a letter of Hindi
+        0x20E3,  # the frame of a keycap: 3️⃣
     ]
 )
+_AS_ANOTHER = {ord(letter): other for letter, other in zip("ıةىیکگ", "iهييكك", strict=True)}
+"""Letters that people write for others: Turkish without its dots, Arabic endings, Persian forms."""
+_WRITTEN_OUT = {ord("№"): "#"} | {
+    place: f" {unicodedata.normalize('NFKD', chr(place))}" for place in (0xBC, 0xBD, 0xBE, *range(0x2150, 0x215F))
+}
+_APOSTROPHES = dict.fromkeys(map(ord, "'’ʼ"))  # don't = dont
 LONGEST = 256  # characters: no word, title or number of a choice is longer
 LOOKED_AT = 4 * LONGEST  # characters of a longer text that are read
 WHOLE, ANYWHERE, CLOSE = WAYS = ("whole", "anywhere", "close")
@@ -56,12 +66,23 @@ def _remembered(text: str) -> str:
     return _normalised(text)
 
 
+def folded(text: str) -> str:
+    """A text in small letters, without accents, invisible characters and other ways of drawing a letter; figures of
+    every script are 0 to 9.
+    """
+    if text.isascii():
+        return text.lower()
+    text = unicodedata.normalize("NFKD", without_invisible(text).translate(_WRITTEN_OUT))
+    text = unicodedata.normalize("NFKD", text.casefold()).translate(_DROPPED).translate(_AS_ANOTHER)
+    text = "".join([str(unicodedata.decimal(char)) if char.isdecimal() else char for char in text])
+    return unicodedata.normalize("NFC", text)
+
+
 def _normalised(text: str) -> str:
-    text = unicodedata.normalize("NFKD", text)
-    text = unicodedata.normalize("NFKD", text.casefold()).translate(_DROPPED)
+    text = folded(text).translate(_APOSTROPHES)
     text = _DASHES.sub(lambda dash: _MINUS if dash[2] and not dash[1] else f"{dash[1] or ''} ", text)
-    folded = "".join(char if unicodedata.category(char)[0] in "LNM" or char == _MINUS else " " for char in text)
-    return " ".join(unicodedata.normalize("NFC", folded).split()) or " ".join(text.split())
+    shown = "".join(char if unicodedata.category(char)[0] in "LNM" or char == _MINUS else " " for char in text)
+    return " ".join(shown.split()) or " ".join(text.split())
 
 
 def match(text: str, options: Sequence[Option], how: str = WHOLE) -> int | None:
@@ -83,10 +104,10 @@ def match(text: str, options: Sequence[Option], how: str = WHOLE) -> int | None:
 
 def match_wider(text: str, phrases: Sequence[str], how: str) -> int | None:
     """The phrase that a text has in it (the longest), or comes closest to; of equals the first."""
-    said, folded = normalise(text), [normalise(phrase) for phrase in phrases]
+    said, wanted = normalise(text), [normalise(phrase) for phrase in phrases]
     if how == CLOSE:
-        return closest(said, folded)
-    return _best([_contained(said, phrase) for phrase in folded])
+        return closest(said, wanted)
+    return _best([_contained(said, phrase) for phrase in wanted])
 
 
 def closest(said: str, phrases: Iterable[str]) -> int | None:

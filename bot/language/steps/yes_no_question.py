@@ -7,11 +7,11 @@ from typing import Any
 from bot.core.errors import BotError
 from bot.core.messages import INTERACTIVE_BODY, Buttons, Choice, clip
 from bot.core.text import head, visible
+from bot.language.answers.readers import read_yes_no
 from bot.language.expressions.formats import as_spoken
 from bot.language.source.languages import CONTACT_LANGUAGE, wording
 from bot.language.source.word_matching import normalise
 from bot.language.steps.step_kind import Reply, ReplyId, StepContext, value_hash
-from bot.language.types.yes_no_type import yes_or_no
 
 MOST_TEXT = 200  # characters of one text among what is asked about
 MOST_VALUES = INTERACTIVE_BODY // 3  # more do not fit, with their commas
@@ -37,7 +37,9 @@ def agreed(context: StepContext, reply: Reply, number: int = 0) -> bool | None:
     if reply.text is None:
         return None
     titles = {normalise(wording(context.scope, name)): name == "yes" for name in _ANSWERS}
-    return titles.get(normalise(reply.text), yes_or_no(reply.text, context.scope.get(CONTACT_LANGUAGE)))
+    known = titles.get(normalise(reply.text))
+    said = read_yes_no(reply.text, context.scope.get(CONTACT_LANGUAGE)) if known is None else None
+    return known if said is None else said.value
 
 
 def asked_about(values: Mapping[str, Any], scope: Mapping[str, Any]) -> Iterator[str]:

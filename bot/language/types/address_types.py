@@ -9,6 +9,7 @@ from functools import cache
 from typing import Any, Self
 
 from bot.core.immutable import immutable
+from bot.language.answers.readers import Reading, says_nothing
 from bot.language.expressions.abstract_values import ValueKind
 from bot.language.keys.declared_keys import Form, KeySet, KeySpec
 from bot.language.keys.fields import Fields, text_of
@@ -16,14 +17,16 @@ from bot.language.keys.key_schemas import pattern
 from bot.language.source.problems import Problems
 from bot.language.source.text_patterns import matches
 from bot.language.source.yaml_tree import Node
-from bot.language.types.variable import TypeMismatch, Variable, fitting, mismatch
+from bot.language.types.variable import TypeMismatch, Variable, mismatch
 
 _LABEL = r"[\p{L}\p{N}](?:[\p{L}\p{N}-]{0,61}[\p{L}\p{N}])?"
 _EMAIL = rf"[^\s@\"<>(),;:\\.]+(?:\.[^\s@\"<>(),;:\\.]+)*@(?:{_LABEL}\.)+[\p{{L}}\p{{N}}]{{2,63}}"
 _PHONE = re.compile(r"(?:\+|00)?([1-9][0-9]{6,14})")
 _NATIONAL = re.compile(r"[0-9]{3,17}")
-_SIGNS = re.compile(r"\(0\)|[\s().\-/]")
+_SIGNS = re.compile(r"\(0\)|[\s().\-‐‑‒–—−/]")
 _LONGEST_PHONE = 40  # characters
+_A_NUMBER = re.compile(r"\+?(?:\(\+?\d{1,4}\)|\d)(?:[\s().\-‐‑‒–—−/]{0,3}\d){2,}")
+_AN_ADDRESS = re.compile(r"[^\s@<>(),;:\"]+@[^\s@<>(),;:\"]*[^\s@<>(),;:\".!?]")
 
 
 @cache
@@ -45,8 +48,12 @@ class EmailVariable(Variable):
     made_of = frozenset({ValueKind.TEXT})
     example_answers = ("ann@shop.example",)
 
-    def _from_text(self, text: str, now: datetime, language: str | None) -> str:
-        return self._from_value(text, now)
+    def _read_text(self, text: str, now: datetime, language: str | None) -> Reading[str] | None:
+        found = _AN_ADDRESS.search(text)
+        if found is None or found.group() == text:
+            return Reading(self._from_value(text, now))
+        around = f"{text[: found.start()]} {text[found.end() :]}"
+        return Reading(self._from_value(found.group(), now)) if says_nothing(around, language) else None
 
     def _from_value(self, value: Any, now: datetime | None) -> str:
         if not isinstance(value, str):
@@ -103,12 +110,17 @@ class PhoneVariable(Variable):
         if self.country is not None:
             _national("0", self.country)
 
-    def _from_text(self, text: str, now: datetime, language: str | None) -> str:
-        number = _digits(text)
+    def _read_text(self, text: str, now: datetime, language: str | None) -> Reading[str] | None:
+        found = _A_NUMBER.search(text)
+        if found is None or not says_nothing(f"{text[: found.start()]} {text[found.end() :]}", language):
+            return None
+        number = _digits(found.group())
         if self.country is not None and _NATIONAL.fullmatch(number) and not number.startswith("00"):
-            reason = f"it is no phone number of {self.country}, and has no country code"
-            return fitting(_national(number, self.country), reason)
-        return self._from_value(number, now)
+            national = _national(number, self.country)
+            if national is None:
+                raise TypeMismatch(f"it is no phone number of {self.country}, and has no country code")
+            return Reading(national)
+        return Reading(self._from_value(number, now))
 
     def _from_value(self, value: Any, now: datetime | None) -> str:
         text = str(value) if isinstance(value, int) and not isinstance(value, bool) else value

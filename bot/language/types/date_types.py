@@ -6,6 +6,7 @@ from datetime import date, datetime, time, timedelta
 from typing import Any, ClassVar, Self
 
 from bot.core.immutable import immutable
+from bot.language.answers.readers import Reading, prepare, read_date, read_moment, read_time
 from bot.language.expressions.abstract_values import ValueKind
 from bot.language.keys.declared_keys import DURATION, Form, KeySet, KeySpec
 from bot.language.keys.fields import Fields, text_of
@@ -14,9 +15,7 @@ from bot.language.source import wall_clock
 from bot.language.source.problems import Problems
 from bot.language.source.wall_clock import ISO_DAY, ISO_MOMENT, in_zone, read_clock, read_iso, zone_of
 from bot.language.source.yaml_tree import Node
-from bot.language.types import date_reading
-from bot.language.types.date_reading import read_date, read_moment, read_time
-from bot.language.types.variable import Answer, InvalidAnswer, TypeMismatch, Variable, fitting, mismatch
+from bot.language.types.variable import InvalidAnswer, TypeMismatch, Variable, mismatch
 
 
 def _keys(kind: str, present: str, example: str, form: re.Pattern[str]) -> KeySet:
@@ -77,10 +76,10 @@ class _OnCalendar(Variable):
 
     def prepare(self, languages: Iterable[str]) -> None:
         """The languages' words for days."""
-        date_reading.prepare(languages)
+        prepare(languages)
 
-    def _taken(self, answer: Answer, now: datetime, language: str | None) -> Any:
-        found, present = Variable._taken(self, answer, now, language), self._from_value(now, now)
+    def _answer_bounded(self, value: Any, now: datetime) -> Any:
+        found, present = self._bounded(value), self._from_value(now, now)
         if self.after is not None and found <= self._bound(self.after, now):
             raise InvalidAnswer("it is too early")
         if self.before is not None and found >= self._bound(self.before, now):
@@ -113,8 +112,8 @@ class DateVariable(_OnCalendar):
     form = ISO_DAY
     keys = _keys(type, present, example, form)
 
-    def _from_text(self, text: str, now: datetime, language: str | None) -> date:
-        return fitting(read_date(text, now.date(), language, past=self._past), "it is no day")
+    def _read_text(self, text: str, now: datetime, language: str | None) -> Reading[date] | None:
+        return read_date(text, now.date(), language, past=self._past)
 
     def _from_value(self, value: Any, now: datetime | None) -> date:
         if isinstance(value, datetime):
@@ -141,8 +140,8 @@ class DateTimeVariable(_OnCalendar):
     form = ISO_MOMENT
     keys = _keys(type, present, example, form)
 
-    def _from_text(self, text: str, now: datetime, language: str | None) -> datetime:
-        return fitting(read_moment(text, now, language, past=self._past), "it is no day with a time")
+    def _read_text(self, text: str, now: datetime, language: str | None) -> Reading[datetime] | None:
+        return read_moment(text, now, language, past=self._past)
 
     def _from_value(self, value: Any, now: datetime | None) -> datetime:
         found = read_iso(value, ISO_MOMENT) if isinstance(value, str) else value
@@ -179,8 +178,12 @@ class TimeVariable(Variable):
         """True if it has no bounds."""
         return self.least is None and self.most is None
 
-    def _from_text(self, text: str, now: datetime, language: str | None) -> time:
-        return fitting(read_time(text, language), "it is no time of day")
+    def _read_text(self, text: str, now: datetime, language: str | None) -> Reading[time] | None:
+        return read_time(text, language)
+
+    def prepare(self, languages: Iterable[str]) -> None:
+        """The languages' words for times."""
+        prepare(languages)
 
     def _from_value(self, value: Any, now: datetime | None) -> time:
         found = read_clock(value) if isinstance(value, str) else value

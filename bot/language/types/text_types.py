@@ -7,6 +7,7 @@ from typing import Any, Self
 
 from bot.core.immutable import immutable
 from bot.core.messages import TEXT_BODY
+from bot.language.answers.readers import Reading
 from bot.language.expressions.abstract_values import ValueKind
 from bot.language.keys.declared_keys import STRING, STRINGS, KeySet, KeySpec, integer
 from bot.language.keys.fields import Fields
@@ -76,8 +77,8 @@ class TextVariable(Variable):
         given = () if self.example is None else (self.example,)
         return (*given, FILLER * self.most) if self.pattern is None and self.bounded else given
 
-    def _from_text(self, text: str, now: datetime, language: str | None) -> str:
-        return text
+    def _read_text(self, text: str, now: datetime, language: str | None) -> Reading[str] | None:
+        return Reading(text)
 
     def _from_value(self, value: Any, now: datetime | None) -> str:
         if isinstance(value, str):
@@ -119,10 +120,10 @@ class ChoiceVariable(Variable):
         """The texts of which it is one."""
         return self.of
 
-    def _from_text(self, text: str, now: datetime, language: str | None) -> str:
+    def _read_text(self, text: str, now: datetime, language: str | None) -> Reading[str] | None:
         wanted = normalise(text)
         foreign = [choice for choice, words in zip(self.of, self.also, strict=False) if wanted in map(normalise, words)]
-        return self._one([*(choice for choice in self.of if normalise(choice) == wanted), *foreign])
+        return Reading(self._one([*(choice for choice in self.of if normalise(choice) == wanted), *foreign]))
 
     def _from_value(self, value: Any, now: datetime | None) -> str:
         return self._one([choice for choice in self.of or (str(value),) if choice == str(value)])

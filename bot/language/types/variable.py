@@ -5,11 +5,13 @@ and what the checker may conclude from its declaration.
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import field
 from datetime import datetime
-from typing import Any, ClassVar, Self, TypeVar
+from typing import Any, ClassVar, Self
 
 from bot.core.errors import BotError
 from bot.core.immutable import immutable
+from bot.core.text import as_meant
 from bot.core.values import Location, Media
+from bot.language.answers.readers import Reading
 from bot.language.expressions.abstract_values import AbstractValues, ValueKind, bounded, just, some
 from bot.language.expressions.template_failures import kind_of
 from bot.language.expressions.templates import Expression, Template
@@ -18,7 +20,6 @@ from bot.language.keys.fields import Fields
 from bot.language.source.languages import CONTACT_LANGUAGE
 from bot.language.source.problems import Mark
 
-Found = TypeVar("Found")
 NEEDED = KeySpec("needed", BOOLEAN, "Whether a start that does not give it is refused; false by default.")
 KEEP = KeySpec("keep", BOOLEAN, "Whether its value stays with the contact for good, for all flows that declare it so.")
 
@@ -34,6 +35,14 @@ class InvalidAnswer(BotError):
         super().__init__(reason)
         self.objection = objection
         self.it = it
+
+
+class UnsureAnswer(InvalidAnswer):
+    """An answer by which people mean different values. The contact can be asked whether it is this ``value``."""
+
+    def __init__(self, value: Any) -> None:
+        super().__init__("it may mean several values")
+        self.value = value
 
 
 class TypeMismatch(BotError):
@@ -135,13 +144,20 @@ class Variable:
     def accept(self, answer: Answer, now: datetime, scope: Mapping[str, Any] | None = None) -> Any:
         """The value of an answer that passes all checks. ``now`` is in the bot's time zone, ``scope`` is the turn's.
 
-        Raises `InvalidAnswer`, and `TemplateFailed` if a check fails.
+        Raises `InvalidAnswer`, which is `UnsureAnswer` where people mean different values by it, and `TemplateFailed` if a
+        check fails.
         """
         scope = scope or {}
         try:
             value = self._taken(answer, now, scope.get(CONTACT_LANGUAGE))
+        except UnsureAnswer:
+            raise
         except (InvalidAnswer, TypeMismatch) as reason:
             raise InvalidAnswer(str(reason), self.error, answer.text) from reason
+        return self.checked(value, answer, scope)
+
+    def checked(self, value: Any, answer: Answer, scope: Mapping[str, Any]) -> Any:
+        """The value of an answer, where it passes all checks. Raises `InvalidAnswer`, and `TemplateFailed`."""
         for check in self.checks:
             if not check.condition.evaluate({**scope, "it": value}):
                 objection, it = (self.error, answer.text) if check.error is None else (check.error, value)
@@ -170,26 +186,40 @@ class Variable:
 
     def _taken(self, answer: Answer, now: datetime, language: str | None) -> Any:
         """The value of an answer, within the bounds. Raises `InvalidAnswer` or `TypeMismatch`."""
-        text = (answer.text or "").strip()
+        text = as_meant(answer.text or "")
         if not text:
             raise InvalidAnswer("a text is expected")
-        return self._bounded(self._from_text(text, now, language))
+        reading = self._read_text(text, now, language)
+        if reading is None:
+            raise InvalidAnswer(f"it is no {self.type}")
+        return self._settled(reading, now)
 
-    def _from_text(self, text: str, now: datetime, language: str | None) -> Any:
+    def _settled(self, reading: Reading[Any], now: datetime) -> Any:
+        """The only value of a reading that is within the bounds. Raises `UnsureAnswer` where several are."""
+        fitting, reasons = [], []
+        for value in (reading.value, *reading.others):
+            try:
+                fitting.append(self._answer_bounded(value, now))
+            except (InvalidAnswer, TypeMismatch) as reason:
+                reasons.append(reason)
+        if not fitting:
+            raise reasons[0]
+        if len(fitting) > 1:
+            raise UnsureAnswer(fitting[0])
+        return fitting[0]
+
+    def _read_text(self, text: str, now: datetime, language: str | None) -> Reading[Any] | None:
         raise InvalidAnswer(f"{self.type} is no answer that can be written")
+
+    def _answer_bounded(self, value: Any, now: datetime) -> Any:
+        """A value within the bounds for answers. Raises `InvalidAnswer` or `TypeMismatch`."""
+        return self._bounded(value)
 
     def _from_value(self, value: Any, now: datetime | None) -> Any:
         raise NotImplementedError
 
     def _bounded(self, value: Any) -> Any:
         return value
-
-
-def fitting(found: Found | None, otherwise: str) -> Found:
-    """The value that was read of an answer. Raises `InvalidAnswer` with this reason if there is none."""
-    if found is None:
-        raise InvalidAnswer(otherwise)
-    return found
 
 
 def mismatch(value: Any, wanted: str) -> TypeMismatch:

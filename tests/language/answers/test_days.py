@@ -1,14 +1,20 @@
 """Days in people's words, seen from Monday, 6 May 2030."""
 
 from datetime import date
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.language.types.date_reading import read_date
+from bot.language.answers.readers import Reading, read_date
 
 TODAY = date(2030, 5, 6)
+
+
+def value_of(reading: Reading[Any] | None) -> Any:
+    """The value that is proposed; None where the answer is asked again."""
+    return None if reading is None else reading.value
 
 
 @pytest.mark.parametrize(
@@ -23,19 +29,19 @@ TODAY = date(2030, 5, 6)
      ("Monday", date(2030, 5, 13)), ("Friday, 10 May", date(2030, 5, 10)), ("yesterday", date(2030, 5, 5)),
      ("last Friday", date(2030, 5, 3)), ("in 3 days", date(2030, 5, 9)), ("in a week", date(2030, 5, 13)),
      ("two weeks ago", date(2030, 4, 22)), ("in 1 month", date(2030, 6, 6)), ("3 days from now", date(2030, 5, 9)),
-     ("٣ May", date(2031, 5, 3))],
+     ("٣ May", date(2031, 5, 3)), ("12 May please", date(2030, 5, 12)), ("5/13/2030", date(2030, 5, 13)), ("the 3rd", date(2030, 6, 3))],
 )  # fmt: skip
 def test_it_is_a_day(text: str, day: date) -> None:
-    assert read_date(text, TODAY) == day
+    assert value_of(read_date(text, TODAY)) == day
 
 
 @pytest.mark.parametrize(
     "text",
-    ["", "may", "1", "12", "31.4.", "32 May", "29 Feb 2031", "5/13/2030", "Friday 12 May", "12 Mayonnaise", "12 m",
-     "May May", "12 May please", "2030-05-12T10:00", "1 2 3 4", "0.0.", "1" * 500, "tomorrow tomorrow"],
+    ["", "may", "1", "12", "31.4.", "32 May", "29 Feb 2031", "Friday 12 May", "12 Mayonnaise", "12 m",
+     "May May", "12 Maybe", "2030-05-12T10:00", "1 2 3 4", "0.0.", "1" * 500, "tomorrow tomorrow"],
 )  # fmt: skip
 def test_it_is_none(text: str) -> None:
-    assert read_date(text, TODAY) is None
+    assert value_of(read_date(text, TODAY)) is None
 
 
 LANGUAGES = ("ar", "de", "en", "es", "fr", "hi", "id", "it", "ja", "nl", "pt-BR", "ru", "tr", "zh", "xx")
@@ -56,17 +62,17 @@ LANGUAGES = ("ar", "de", "en", "es", "fr", "hi", "id", "it", "ja", "nl", "pt-BR"
      ("id", "tomorrow", date(2030, 5, 7)), ("xx", "in two weeks", date(2030, 5, 20))],
 )  # fmt: skip
 def test_it_is_a_day_in_the_contacts_language(language: str, text: str, day: date) -> None:
-    assert read_date(text, TODAY, language) == day
+    assert value_of(read_date(text, TODAY, language)) == day
 
 
 @pytest.mark.parametrize(
     ("language", "text"),
     [("id", "mei"), ("id", "minggu depan"), ("id", "Jumat 12 Mei"), ("es", "a"), ("fr", "un"), ("de", "Freitag, 12. Mai"),
-     ("de", "morgen oder übermorgen"), ("ja", "12日"), ("en", "one"), ("en", "the 3rd"), ("en", "3 days"),
+     ("de", "morgen oder übermorgen"), ("ja", "12日"), ("en", "one"), ("en", "3 days"),
      ("en", "in may"), ("en", "next week"), ("es", "la semana que viene"), ("fr", "la semaine prochaine"), ("en", "last month"), ("en", "in 3 hours"), ("en", "in 999 years and 12 days")],
 )  # fmt: skip
 def test_every_language_is_read_as_strictly(language: str, text: str) -> None:
-    assert read_date(text, TODAY, language) is None
+    assert value_of(read_date(text, TODAY, language)) is None
 
 
 @pytest.mark.parametrize(
@@ -75,7 +81,7 @@ def test_every_language_is_read_as_strictly(language: str, text: str) -> None:
      ("Friday", date(2030, 5, 3)), ("7.5.85", date(1985, 5, 7)), ("7.5.28", date(2028, 5, 7)), ("29 Feb", date(2028, 2, 29))],
 )  # fmt: skip
 def test_where_the_past_is_meant_it_is_the_last_such_day(text: str, day: date) -> None:
-    assert read_date(text, TODAY, past=True) == day
+    assert value_of(read_date(text, TODAY, past=True)) == day
 
 
 @given(st.text(max_size=50), st.dates(max_value=date(9990, 1, 1)), st.sampled_from(LANGUAGES), st.booleans())

@@ -1,23 +1,29 @@
 """Numbers in people's words."""
 
 from decimal import Decimal
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.language.types.number_types import read_number
+from bot.language.answers.readers import Reading, read_number
+
+
+def value_of(reading: Reading[Any] | None) -> Any:
+    """The value that is proposed; None where the answer is asked again."""
+    return None if reading is None else reading.value
 
 
 @pytest.mark.parametrize(
     ("text", "number"),
     [("5 kg", "5"), ("5kg", "5"), ("20%", "20"), ("€20", "20"), ("$ 12.50", "12.5"), ("1,234.5 EUR", "1234.5"),
      ("3 people", "3"), ("-3", "-3"), ("\u22123", "-3"), ("+3", "3"), (".5", "0.5"), ("1'000", "1000"), ("١٢", "12"),
-     ("five", "5"), ("Twenty-five", "25"), ("a dozen", "12"), ("two dozen eggs", "24"), ("two hundred and ten", "210"),
+     ("five", "5"), ("Twenty-five", "25"), ("a dozen", "12"), ("two dozen pieces", "24"), ("two hundred and ten", "210"),
      ("three thousand five hundred people", "3500"), ("one million", "1000000"), ("hundred", "100")],
 )  # fmt: skip
 def test_it_is_a_number(text: str, number: str) -> None:
-    assert read_number(text) == Decimal(number)
+    assert value_of(read_number(text)) == Decimal(number)
 
 
 @pytest.mark.parametrize(
@@ -26,7 +32,7 @@ def test_it_is_a_number(text: str, number: str) -> None:
      "9" * 100],
 )  # fmt: skip
 def test_it_is_no_number(text: str) -> None:
-    assert read_number(text) is None
+    assert value_of(read_number(text)) is None
 
 
 @pytest.mark.parametrize(
@@ -36,7 +42,7 @@ def test_it_is_no_number(text: str) -> None:
      ("de", "1,234.5", "1234.5"), ("de", "five", "5"), ("xx", "1,000", "1000")],
 )  # fmt: skip
 def test_a_language_decides_what_a_thousand_looks_like(language: str, text: str, number: str) -> None:
-    assert read_number(text, language) == Decimal(number)
+    assert value_of(read_number(text, language)) == Decimal(number)
 
 
 @given(st.text(max_size=70), st.sampled_from(("en", "de", "xx", None)))

@@ -1,9 +1,16 @@
 """Yes and no."""
 
+from typing import Any
+
 import pytest
 
+from bot.language.answers.readers import Reading, read_yes_no
 from bot.language.source.languages import WORDINGS
-from bot.language.types.yes_no_type import yes_or_no
+
+
+def value_of(reading: Reading[Any] | None) -> Any:
+    """The value that is proposed; None where the answer is asked again."""
+    return None if reading is None else reading.value
 
 
 @pytest.mark.parametrize(
@@ -16,10 +23,10 @@ from bot.language.types.yes_no_type import yes_or_no
 def test_it_says_yes_or_no_in_the_contacts_language_or_in_english(
     language: str | None, text: str, said: bool | None
 ) -> None:
-    assert yes_or_no(text, language) is said
+    assert value_of(read_yes_no(text, language)) is said
 
 
 @pytest.mark.parametrize("language", WORDINGS["yes"])
 def test_what_the_bots_own_buttons_say_is_understood(language: str) -> None:
-    assert yes_or_no(WORDINGS["yes"][language], language) is True
-    assert yes_or_no(WORDINGS["no"][language], language) is False
+    assert value_of(read_yes_no(WORDINGS["yes"][language], language)) is True
+    assert value_of(read_yes_no(WORDINGS["no"][language], language)) is False

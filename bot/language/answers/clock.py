@@ -1,0 +1,187 @@
+"""Times of day as people write them: ``15:30``, ``3pm``, ``halb vier``, ``8 da noite``, ``jam 8 malam``, ``शाम 5 बजे``."""
+
+import re
+from collections.abc import Iterator, Sequence
+from datetime import time
+
+from bot.core.immutable import immutable
+from bot.language.answers.numbers import number_at
+from bot.language.answers.patterns import Found, Matcher
+from bot.language.answers.tokens import Tokens
+from bot.language.answers.words import Kind, Mark, Words
+
+
+@immutable
+class Clock:
+    """A time of day without the part of the day.
+
+    ``sure`` where the hour is one of 24, or written so. ``bare`` is an hour alone, which is a time only beside a part
+    of the day or a word that says so.
+    """
+
+    hour: int
+    minute: int = 0
+    second: int = 0
+    sure: bool = False
+    bare: bool = False
+
+    def at(self, part: str | None) -> "Clock | None":
+        """The time in a part of the day; None where they contradict each other."""
+        if part is None:
+            return self
+        hour = _in_part(self.hour, part)
+        return None if hour is None else Clock(hour, self.minute, self.second, True)
+
+    @property
+    def time_of_day(self) -> time:
+        """The time of day."""
+        return time(self.hour, self.minute, self.second)
+
+    @property
+    def later(self) -> time | None:
+        """The same time in the other half of the day; None where it is sure."""
+        return None if self.sure or self.hour > 12 else time((self.hour + 12) % 24, self.minute, self.second)
+
+
+def _in_part(hour: int, part: str) -> int | None:
+    if hour > 12 or (hour == 0 and part not in ("am", "morning", "night")):
+        return hour if hour >= 12 and part != "am" and part != "morning" else None
+    match part:
+        case "am":
+            return hour % 12
+        case "morning":
+            return hour if hour < 12 else None
+        case "pm" | "noon":
+            return hour % 12 + 12
+        case "afternoon":
+            return hour % 12 + 12 if hour == 12 or hour < 8 else None
+        case "evening":
+            return hour + 12 if 3 < hour < 12 else 0 if hour == 12 else None
+        case "night":
+            return hour + 12 if 6 <= hour < 12 else hour % 12
+    return None
+
+
+_FIGURES = re.compile(r"([0-9]{1,2})\s?([:.h時时点點시])\s?([0-5][0-9])(?![0-9])(?:[:.]([0-5][0-9])(?![0-9.]))?[分분]?")
+_FOUR = re.compile(r"([01][0-9]|2[0-3])([0-5][0-9])(?![0-9])")
+_OTHER_SIGNS = re.compile(r"[0-9][.,:/]$")
+_NOT_A_TIME = re.compile(r"[.,/][0-9]")
+_HOUR_SIGNS = frozenset("時时点點시")
+
+
+class ClockReader:
+    """Reads the times of day in a text. ``dots`` says that 15.30 is one by itself."""
+
+    def __init__(self, tokens: Tokens, marks: Sequence[Sequence[Mark]], words: Words, *, dots: bool) -> None:
+        self._tokens, self._marks, self._words, self._dots = tokens, marks, words, dots
+        self._matcher = Matcher(words.clock, tokens, self._slot)
+
+    def times_at(self, start: int) -> list[tuple[int, Clock]]:
+        """The times that begin at a token, each with the index of the token behind it; the longest first."""
+        return sorted(self._read(start), key=lambda item: -item[0])
+
+    def _read(self, start: int) -> Iterator[tuple[int, Clock]]:
+        first, said = self._behind_before(start)
+        for end, clock in self._told(first, said):
+            behind = self._behind(end)
+            if behind is not None:
+                sure = clock.sure or not self._words.hours_of_12
+                yield behind, Clock(clock.hour, clock.minute, clock.second, sure)
+            yield end, clock
+
+    def _behind_before(self, start: int) -> tuple[int, bool]:
+        """The index behind words such as "at", and whether there are any."""
+        first, said = start, False
+        while first < len(self._marks):
+            end = next((end for end, kind, _ in self._marks[first] if kind is Kind.BEFORE_TIME), None)
+            if end is None:
+                break
+            first, said = end, True
+        return first, said
+
+    def _behind(self, end: int) -> int | None:
+        """The index behind a word such as "o'clock", if there is one."""
+        if end >= len(self._marks):
+            return None
+        token = self._tokens.tokens[end]
+        if token in _HOUR_SIGNS:
+            return end + 1
+        return next((behind for behind, kind, _ in self._marks[end] if kind is Kind.BEHIND_HOUR), None)
+
+    def _told(self, start: int, said: bool) -> Iterator[tuple[int, Clock]]:
+        if start >= len(self._marks):
+            return
+        for end, name, bound in self._matcher.found_at(start):
+            clock = self._of_pattern(name, bound)
+            if clock is not None:
+                yield end, clock
+        for end, kind, value in self._marks[start]:
+            if kind is Kind.TIME:
+                hour, _, minute = value.partition(":")
+                yield end, Clock(int(hour), int(minute), sure=True)
+        yield from self._in_figures(start, said)
+        for end, hour in self._hours(start):
+            yield end, Clock(hour, sure=hour > 12 or not self._words.hours_of_12, bare=not said)
+
+    def _in_figures(self, start: int, said: bool) -> Iterator[tuple[int, Clock]]:
+        text, place = self._tokens.text, self._tokens.starts[start]
+        if _OTHER_SIGNS.search(text[max(place - 2, 0) : place]) or not text[place].isdigit():
+            return
+        found = _FIGURES.match(text, place)
+        if found is not None and int(found[1]) <= 24:
+            hour, dotted = int(found[1]) % 24, found[2] == "."
+            if not _NOT_A_TIME.match(text, found.end()):
+                sure = hour > 12 or (len(found[1]) == 2 and found[1][0] == "0") or not self._words.hours_of_12
+                clock = Clock(hour, int(found[3]), int(found[4] or 0), sure, dotted and not (self._dots or said))
+                yield self._tokens.at(found.end()), clock
+        elif (four := _FOUR.match(text, place)) is not None:
+            yield self._tokens.at(four.end()), Clock(int(four[1]), int(four[2]), sure=True, bare=True)
+
+    def _slot(self, name: str, start: int) -> Iterator[tuple[int, int]]:
+        """An hour or minutes, in a pattern."""
+        if name == "{hour}":
+            yield from self._hours(start)
+        else:
+            yield from self._minutes(start)
+
+    def _hours(self, start: int) -> Iterator[tuple[int, int]]:
+        if start >= len(self._marks):
+            return
+        token = self._tokens.tokens[start]
+        if token.isdigit():
+            place = self._tokens.starts[start]
+            if (
+                len(token) <= 2
+                and int(token) <= 24
+                and not _OTHER_SIGNS.search(self._tokens.text[max(place - 2, 0) : place])
+                and not _NOT_A_TIME.match(self._tokens.text, self._tokens.ends[start])
+            ):
+                yield start + 1, int(token) % 24
+            return
+        number = number_at(self._tokens, self._marks, start, self._words, True)
+        if number is not None and number[2] == int(number[2]) and 0 <= number[2] <= 24:
+            yield number[0], int(number[2]) % 24
+        for end, kind, value in self._marks[start]:
+            other = number is None or end != number[0]
+            if other and kind in (Kind.HOUR, Kind.NUMBER) and value == int(value) and 0 <= value <= 24:
+                yield end, int(value) % 24
+
+    def _minutes(self, start: int) -> Iterator[tuple[int, int]]:
+        gap, tokens = self._tokens.gap(start), self._tokens.tokens
+        if gap.strip(" -") or (start and tokens[start].isdigit() and tokens[start - 1].isdigit()):
+            return  # 7 30 may be two numbers
+        number = number_at(self._tokens, self._marks, start, self._words, True)
+        if number is not None and number[2] == int(number[2]) and 0 <= number[2] < 60:
+            yield number[0], int(number[2])
+
+    def _of_pattern(self, name: str, bound: Found) -> Clock | None:
+        hour: int = bound["{hour}"]
+        if name == "hour minute":
+            minute = bound["{minute}"]
+        elif name in ("+minute", "-minute"):
+            minute = bound["{minute}"] * (1 if name[0] == "+" else -1)
+        else:
+            minute = int(name)
+        if minute < 0:
+            hour, minute = (hour - 1) % 24 if hour != 1 else 12, minute + 60
+        return Clock(hour, minute, sure=hour > 12 or not self._words.hours_of_12)

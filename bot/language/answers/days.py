@@ -1,0 +1,401 @@
+"""Days as people write them: ``12.5.``, ``next Friday``, ``the 4th of July``, ``in two weeks``, ``après-demain``."""
+
+import re
+from collections.abc import Iterator, Sequence
+from datetime import date, timedelta
+from decimal import Decimal
+from functools import lru_cache
+from typing import Any
+
+from bot.core.immutable import immutable
+from bot.language.answers.numbers import number_at
+from bot.language.answers.patterns import Found, Matcher
+from bot.language.answers.tokens import Tokens
+from bot.language.answers.words import Kind, Mark, Words
+from bot.language.source.wall_clock import months_later
+
+
+@immutable
+class Day:
+    """A day that somebody may mean, and the ``other`` day that somebody else could mean by the same words."""
+
+    day: date
+    other: date | None = None
+
+
+@immutable
+class _Parts:
+    """The parts of a day that stand beside each other."""
+
+    day: int | None = None
+    month: int | None = None
+    year: int | None = None
+    weekday: int | None = None
+    named: bool = False  # the day is said as one: the 4th
+
+
+_YEAR_FIRST = re.compile(r"([0-9]{4})\s?([-/.])\s?([0-9]{1,2})\s?\2\s?([0-9]{1,2})(?![0-9])")
+_FIGURES = re.compile(
+    r"([0-9]{1,2})\s?([-/.])\s?([0-9]{1,2})(?:\s?\2\s?([0-9]{4}|[0-9]{2})(?![0-9]|\s?[:h][0-9])|\.(?![0-9])|(?![0-9.]*[0-9]))"
+)
+_SPACED = re.compile(r"([0-9]{1,2}) ([0-9]{1,2}) ([0-9]{4})(?![0-9])")
+_TOGETHER = re.compile(r"(20[0-9]{2}|19[0-9]{2})([0-9]{2})([0-9]{2})(?![0-9])")
+_CHARACTERS = re.compile(r"(?:([0-9]{4})\s*[年년]\s*)?([0-9]{1,2})\s*[月월]\s*([0-9]{1,2})\s*[日号號일]?")
+_CLOCK_BEHIND = re.compile(r"\s?[:h]\s?[0-9]{2}")
+_BREAK = re.compile(r"[;!?\n]")
+_MOST_PARTS = 8
+_LONGEST_SPAN = 1000 * 3600  # seconds
+_FIRST_YEAR, _LAST_YEAR = 1900, 2199
+_UNITS = ("day", "week", "month", "year")
+
+
+class DayReader:
+    """Reads the days in a text, seen from ``today``. ``past``: a day without its year is one that has been."""
+
+    def __init__(self, tokens: Tokens, marks: Sequence[Sequence[Mark]], words: Words, today: date, past: bool) -> None:
+        self.tokens, self.marks, self.words = tokens, marks, words
+        self.today, self.past = today, past
+        self.month_first = words.language == "en" and words.country in ("US", "PH", "CA")
+        self.order_unsure = words.language == "en" and not words.country
+        self._matcher = Matcher(words.dates, tokens, self._slot)
+        self._found: dict[int, list[tuple[int, Day]]] = {}
+
+    def days_at(self, start: int) -> list[tuple[int, Day]]:
+        """The days that begin at a token, each with the index of the token behind it; the longest first."""
+        if start not in self._found:
+            self._found[start] = []  # a day within itself is none
+            found: dict[int, Day] = {}
+            for end, day in self._read(start):
+                found.setdefault(end, day)
+            self._found[start] = sorted(found.items(), key=lambda item: -item[0])
+        return self._found[start]
+
+    def spans_at(self, start: int) -> Iterator[tuple[int, timedelta]]:
+        """The hours and minutes from now that begin at a token: ``in 2 hours``, ``half an hour ago``."""
+        for end, name, bound in self._matcher.found_at(start):
+            count, unit = bound.get("{period}", (0, ""))
+            if name in ("ahead", "ago") and unit in ("hour", "minute"):
+                seconds = count * bound.get("{n}", 1) * (3600 if unit == "hour" else 60)
+                if 0 < seconds <= _LONGEST_SPAN:
+                    yield end, timedelta(seconds=int(seconds)) * (1 if name == "ahead" else -1)
+
+    def _read(self, start: int) -> Iterator[tuple[int, Day]]:
+        for end, name, bound in self._matcher.found_at(start):
+            day = self._said(name, bound)
+            if day is not None:
+                yield end, day
+        yield from self._in_figures(start)
+        for end, kind, value in self.marks[start]:
+            if kind is Kind.DAY:
+                yield from self._relative(start, end, int(value))
+            if kind is Kind.WEEKDAY:
+                for behind in self._behind(end):
+                    yield from self._in_figures(behind, int(value) - 1)
+        yield from self._beside(start)
+
+    def _relative(self, start: int, end: int, ahead: int) -> Iterator[tuple[int, Day]]:
+        """``tomorrow``, and a weekday beside it that has to be that day's."""
+        word = self.tokens.tokens[start]
+        day, other = _moved(self.today, ahead, "day"), None
+        if end == start + 1 and word in self.words.unsure_days:
+            other = _moved(self.today, -ahead, "day")
+            day, other = (other, day) if self.past else (day, other)
+        if day is None:
+            return
+        yield end, Day(day, other)
+        for behind, kind, value in self.marks[end] if end < len(self.marks) else ():
+            if kind is Kind.WEEKDAY and int(value) - 1 == day.weekday():
+                yield behind, Day(day)
+
+    def _slot(self, name: str, start: int) -> Iterator[tuple[int, Any]]:
+        """What a slot of a pattern may be from a token on."""
+        if name == "{n}":
+            number = number_at(self.tokens, self.marks, start, self.words, True)
+            if number is not None:
+                yield number[0], number[2]
+            for end, kind, _ in self.marks[start]:
+                if kind is Kind.ONE:
+                    yield end, Decimal(1)
+            return
+        if name == "{date}":
+            yield from self.days_at(start)
+            return
+        if name == "{day}":
+            for end, day, _ in self._day_numbers(start):
+                yield end, day
+            return
+        wanted = {"{weekday}": Kind.WEEKDAY, "{period}": Kind.PERIOD, "{month}": Kind.MONTH}[name]
+        yield from ((end, value) for end, kind, value in self.marks[start] if kind is wanted)
+
+    def _said(self, name: str, bound: Found) -> Day | None:
+        """The day that a pattern means."""
+        match name:
+            case "ahead" | "ago" | "after" | "before":
+                count, unit = bound.get("{period}", (1, "day"))
+                number = bound.get("{n}", Decimal(1))
+                if unit not in _UNITS or number != int(number) or not 0 < number < 1000:
+                    return None
+                start = bound.get("{date}", Day(self.today))
+                sign = 1 if name in ("ahead", "after") else -1
+                day = _moved(start.day, sign * count * int(number), unit)
+                other = None if start.other is None else _moved(start.other, sign * count * int(number), unit)
+                return None if day is None else Day(day, other)
+            case "day of month":
+                return self._in_month(int(bound["{day}"]), None)
+            case "day of this month" | "day of next month":
+                first = self.today.replace(day=1)
+                month = first if name == "day of this month" else months_later(first, 1)
+                found = _exact(month.year, month.month, int(bound["{day}"]))
+                return None if found is None else Day(found)
+        weekday = int(bound["{weekday}"]) - 1
+        return self._weekday(name, weekday)
+
+    def _weekday(self, name: str, weekday: int) -> Day | None:
+        today = self.today
+        ahead, behind = (weekday - today.weekday()) % 7, (today.weekday() - weekday) % 7 or 7
+        monday = today - timedelta(days=today.weekday())
+        days: dict[str, Day | None] = {
+            "coming weekday": Day(today + timedelta(days=ahead or 7), None if ahead else today),
+            "next weekday": _either(today, ahead or 7, 7 if 0 < ahead < 7 - today.weekday() else 0),
+            "past weekday": Day(today - timedelta(days=behind)),
+            "last weekday": _either(today, -behind, -7 if behind <= today.weekday() else 0),
+            "weekday next week": Day(monday + timedelta(days=7 + weekday)),
+            "weekday this week": Day(monday + timedelta(days=weekday)),
+            "weekday last week": Day(monday - timedelta(days=7 - weekday)),
+        }
+        return days.get(name)
+
+    # days of parts: 4 July 2030, Friday the 4th
+
+    def _beside(self, start: int) -> Iterator[tuple[int, Day]]:
+        """Days of parts that stand beside each other, and are one day together."""
+        for end, parts in self._parts(start, _Parts(), 0):
+            day = self._day_of(parts)
+            if day is not None:
+                yield end, day
+
+    def _parts(self, start: int, known: _Parts, depth: int) -> Iterator[tuple[int, _Parts]]:
+        for end, parts in self._part_at(start, known):
+            if depth < _MOST_PARTS:
+                for behind in self._behind(end):
+                    yield from self._parts(behind, parts, depth + 1)
+            yield end, parts
+
+    def _behind(self, index: int) -> Iterator[int]:
+        """Where a further part may begin: behind words that change nothing."""
+        seen = {index}
+        waiting = [index]
+        while waiting:
+            here = waiting.pop()
+            if here >= len(self.tokens.tokens) or _BREAK.search(self.tokens.gap(here)):
+                continue
+            yield here
+            token = self.tokens.tokens[here]
+            ends = [end for end, kind, _ in self.marks[here] if kind is Kind.BETWEEN]
+            if token == "/":
+                ends.append(here + 1)
+            for end in ends:
+                if end not in seen:
+                    seen.add(end)
+                    waiting.append(end)
+
+    def _part_at(self, start: int, known: _Parts) -> Iterator[tuple[int, _Parts]]:
+        if known.month is None:
+            for end, kind, value in self.marks[start]:
+                if kind is Kind.MONTH:
+                    yield end, _with(known, month=int(value))
+        if known.weekday is None:
+            for end, kind, value in self.marks[start]:
+                if kind is Kind.WEEKDAY:
+                    yield end, _with(known, weekday=int(value) - 1)
+        if known.day is None:
+            for end, day, named in self._day_numbers(start):
+                yield end, _with(known, day=day, named=named)
+        if known.year is None and (known.month is not None or known.day is None):
+            for end, year in self._years(start, known):
+                yield end, _with(known, year=year)
+
+    def _day_numbers(self, start: int) -> Iterator[tuple[int, int, bool]]:
+        """The days of a month that begin at a token: 4, 4th, fourth, twenty-four, twenty-fourth; and if said as one."""
+        token = self.tokens.tokens[start]
+        if token.isdigit():
+            if (
+                len(token) <= 2
+                and 1 <= int(token) <= 31
+                and not _CLOCK_BEHIND.match(self.tokens.text, self.tokens.ends[start])
+            ):
+                glued = start + 1 < len(self.tokens.tokens) and not self.tokens.gap(start + 1).strip(".")
+                for end, kind, _ in self.marks[start + 1] if glued else ():
+                    if kind is Kind.ENDING:
+                        yield end, int(token), True
+                yield start + 1, int(token), False
+            return
+        for end, kind, value in self.marks[start]:
+            if kind is Kind.ORDINAL and 1 <= value <= 31:
+                yield end, int(value), True
+            if kind is Kind.NUMBER and value in (20, 30) and end < len(self.marks):
+                for behind, following, unit in self.marks[end]:
+                    if following is Kind.ORDINAL and unit < 10 and value + unit <= 31:
+                        yield behind, int(value + unit), True
+        number = number_at(self.tokens, self.marks, start, self.words, True)
+        if number is not None and number[2] == int(number[2]) and 1 <= number[2] <= 31:
+            yield number[0], int(number[2]), False
+        for end, kind, value in self.marks[start]:
+            if kind is Kind.NUMBER and 1 <= value <= 31 and value == int(value):
+                yield end, int(value), False
+
+    def _years(self, start: int, known: _Parts) -> Iterator[tuple[int, int]]:
+        token = self.tokens.tokens[start]
+        if token.isdigit():
+            if len(token) == 4 and _FIRST_YEAR <= int(token) <= _LAST_YEAR:
+                yield start + 1, int(token)
+            elif (
+                len(token) == 2
+                and known.day is not None
+                and known.month is not None
+                and not _CLOCK_BEHIND.match(self.tokens.text, self.tokens.ends[start])
+            ):
+                yield start + 1, self._century(int(token))
+            return
+        number = number_at(self.tokens, self.marks, start, self.words, True)
+        if number is None:
+            return
+        end, _, value = number
+        if _FIRST_YEAR <= value <= _LAST_YEAR and value == int(value):
+            yield end, int(value)
+        elif value in (19, 20) and end < len(self.tokens.tokens):
+            rest = number_at(self.tokens, self.marks, end, self.words, True)
+            if rest is not None and 10 <= rest[2] < 100:  # nineteen eighty-six
+                yield rest[0], int(value * 100 + rest[2])
+
+    def _day_of(self, parts: _Parts) -> Day | None:
+        """The day that parts make together; None where a weekday is not that day's."""
+        weekday = parts.weekday
+        if parts.month is not None and parts.day is not None:
+            found = (
+                self._nearest(parts.month, parts.day)
+                if parts.year is None
+                else _exact(parts.year, parts.month, parts.day)
+            )
+            return None if found is None or weekday not in (None, found.weekday()) else Day(found)
+        if parts.month is not None or parts.year is not None:
+            return None
+        if parts.day is None:
+            return None if weekday is None else self._of_weekday(weekday)
+        return self._in_month(parts.day, weekday) if parts.named or weekday is not None else None
+
+    def _of_weekday(self, weekday: int) -> Day:
+        ahead = (weekday - self.today.weekday()) % 7
+        return Day(self.today + timedelta(days=(ahead or 7) if not self.past else ahead - 7))
+
+    def _in_month(self, number: int, weekday: int | None) -> Day | None:
+        """The next day of that number in a month, or the last; None where it is not that weekday."""
+        first = self.today.replace(day=1)
+        step = -1 if self.past else 1
+        for months in range(13):
+            month = months_later(first, step * months)
+            found = _exact(month.year, month.month, number)
+            if found is not None and step * (found - self.today).days >= 0:
+                return Day(found) if weekday in (None, found.weekday()) else None
+        return None
+
+    def _nearest(self, month: int, day: int) -> date | None:
+        """The next such day, or the last: a 29 February may be eight years away."""
+        step, today = (-1 if self.past else 1), self.today
+        candidates = (_exact(today.year + step * years, month, day) for years in range(9))
+        return next((found for found in candidates if found and step * (found - today).days >= 0), None)
+
+    def _century(self, year: int) -> int:
+        found = 2000 + year
+        return found - 100 if self.past and found > self.today.year else found
+
+    # days of figures alone: 12/5/2030, 2030-05-12
+
+    def _in_figures(self, start: int, before: int | None = None) -> Iterator[tuple[int, Day]]:
+        """The days that figures say. ``before`` is the weekday before them."""
+        if not self.tokens.tokens[start].isdigit():
+            return
+        text, place = self.tokens.text, self.tokens.starts[start]
+        if place and text[place - 1] in "0123456789.,:/":
+            return
+        for pattern in (_YEAR_FIRST, _TOGETHER, _CHARACTERS, _SPACED, _FIGURES):
+            found = pattern.match(text, place)
+            if found is None:
+                continue
+            end = self.tokens.at(found.end())
+            weekday, behind = self._weekday_behind(end) if before is None else (before, end)
+            day = self._of_figures(pattern, found, weekday)
+            if day is not None:
+                yield behind, day
+                if (
+                    weekday is not None
+                    and behind != end
+                    and (alone := self._of_figures(pattern, found, None)) is not None
+                ):
+                    yield end, alone
+                return
+
+    def _weekday_behind(self, end: int) -> tuple[int | None, int]:
+        """The weekday right behind a day of figures, and the index of the token behind both."""
+        for behind, kind, value in self.marks[end] if end < len(self.marks) else ():
+            if kind is Kind.WEEKDAY:
+                return int(value) - 1, behind
+        return None, end
+
+    def _of_figures(self, pattern: re.Pattern[str], found: re.Match[str], weekday: int | None) -> Day | None:
+        if pattern is _YEAR_FIRST:
+            return _day(_exact(int(found[1]), int(found[3]), int(found[4])), weekday)
+        if pattern is _TOGETHER:
+            return _day(_exact(int(found[1]), int(found[2]), int(found[3])), weekday)
+        if pattern is _CHARACTERS:
+            return _day(self._dated(int(found[3]), int(found[2]), found[1]), weekday)
+        first, second = int(found[1]), int(found[2] if pattern is _SPACED else found[3])
+        year = found[3] if pattern is _SPACED else found[4]
+        day_first, month_first = self._dated(first, second, year), self._dated(second, first, year)
+        dots = pattern is _FIGURES and found[2] == "."
+        if weekday is not None:
+            fitting = {day for day in (day_first, month_first) if day is not None and day.weekday() == weekday}
+            return Day(fitting.pop()) if len(fitting) == 1 else None
+        wanted, other = (month_first, day_first) if self.month_first and not dots else (day_first, month_first)
+        if wanted is None or other is None or wanted == other:
+            return _day(wanted or (other if self.words.language == "en" else None), None)
+        return Day(wanted, other if self.order_unsure and not dots else None)
+
+    def _dated(self, day: int, month: int, year: str | None) -> date | None:
+        if not (1 <= month <= 12 and 1 <= day <= 31):
+            return None
+        if year is None:
+            return self._nearest(month, day)
+        return _exact(int(year) if len(year) == 4 else self._century(int(year)), month, day)
+
+
+def _with(parts: _Parts, **more: int | bool) -> _Parts:
+    known = {name: getattr(parts, name) for name in ("day", "month", "year", "weekday", "named")}
+    return _Parts(**known | more)
+
+
+def _either(today: date, days: int, more: int) -> Day:
+    """The day so many days away, or as many more."""
+    day = today + timedelta(days=days)
+    return Day(day, day + timedelta(days=more) if more else None)
+
+
+def _day(found: date | None, weekday: int | None) -> Day | None:
+    return None if found is None or weekday not in (None, found.weekday()) else Day(found)
+
+
+def _moved(day: date, count: int, unit: str) -> date | None:
+    try:
+        if unit in ("day", "week"):
+            return day + timedelta(days=count * (7 if unit == "week" else 1))
+        return months_later(day, count * (12 if unit == "year" else 1))
+    except (OverflowError, ValueError):
+        return None  # beyond the calendar
+
+
+@lru_cache(maxsize=512)
+def _exact(year: int, month: int, day: int) -> date | None:
+    try:
+        return date(year, month, day)
+    except ValueError:
+        return None

@@ -1,0 +1,377 @@
+"""The readers of answers: a number, yes or no, a day, a time, a moment, each from all that somebody wrote.
+
+An answer is right or asked again. So every word of it has to be accounted for: it is of the value, or a word that is
+known to change nothing of it. Where two people may mean different things by the same words, the answer is unsure.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from datetime import UTC, date, datetime, time, timedelta
+from decimal import Decimal
+from functools import lru_cache
+from typing import Any, Generic, TypeVar
+
+from bot.core.immutable import immutable
+from bot.language.answers.clock import Clock, ClockReader
+from bot.language.answers.days import Day, DayReader
+from bot.language.answers.numbers import number_at
+from bot.language.answers.tokens import LONGEST, Tokens, split
+from bot.language.answers.words import Kind, Mark, Words, words_of
+from bot.language.source.languages import ENGLISH
+from bot.language.source.wall_clock import ISO_MOMENT, at_time, later, read_iso, zone_of
+
+Value = TypeVar("Value")
+_MOST_TOKENS = 60
+_MOST_STEPS = 3000  # of a search through a text, each a token that is looked at
+_SIMPLE = 15  # figures
+_SHORTEST_PHONE = 7  # figures
+
+
+@immutable
+class Reading(Generic[Value]):
+    """What an answer means, and the ``others`` that somebody else could mean by the same words."""
+
+    value: Value
+    others: tuple[Value, ...] = ()
+
+
+@immutable
+class Piece:
+    """A piece of a text: the index of the token behind it, what it is, and its value; `Kind.HARMLESS` has none."""
+
+    end: int
+    kind: str
+    value: Any = None
+
+
+_NOTHING = ""
+
+
+@immutable
+class Written:
+    """A text as one language reads it."""
+
+    tokens: Tokens
+    marks: list[list[Mark]]
+    words: Words
+
+    @property
+    def length(self) -> int:
+        """The number of tokens."""
+        return len(self.marks)
+
+    def ends_of(self, start: int, *kinds: Kind) -> Iterator[int]:
+        """Where phrases of some kinds end that begin at a token, the longest first."""
+        return (end for end, kind, _ in self.marks[start] if kind in kinds)
+
+    def knows_all(self) -> bool:
+        """True if each word begins or continues a phrase of the language."""
+        return all(
+            self.marks[index] or not token[0].isalpha() or token in self.words.phrases
+            for index, token in enumerate(self.tokens.tokens)
+        )
+
+
+@lru_cache(maxsize=512)
+def written(text: str, words: Words) -> Written | None:
+    """A text as a language reads it; None for a text that is too long, or has no word."""
+    if len(text) > LONGEST:
+        return None
+    tokens = split(text, words.spelling)
+    if not 0 < len(tokens.tokens) <= _MOST_TOKENS:
+        return None
+    return Written(tokens, [words.marks(tokens.tokens, index) for index in range(len(tokens.tokens))], words)
+
+
+def _in_each_language(text: str, language: str | None, read: Callable[[Written], Value | None]) -> Value | None:
+    """The reading in the contact's language; in English where that has words which the other does not know."""
+    own = written(text, words_of(language))
+    if own is None:
+        return None
+    found = read(own)
+    if found is not None or own.words.language == ENGLISH or own.knows_all():
+        return found
+    if any(kind is Kind.AGAINST for marks in own.marks for _, kind, _ in marks):
+        return None
+    english = written(text, words_of(ENGLISH))
+    return None if english is None else read(english)
+
+
+def _covered(text: Written, pieces: Callable[[int], Iterator[Piece]], most: int) -> Iterator[list[Piece]]:
+    """The ways in which pieces and harmless words are the whole text; at most so many pieces have a value."""
+    steps = 0
+
+    def from_(start: int, found: list[Piece]) -> Iterator[list[Piece]]:
+        nonlocal steps
+        steps += 1
+        if steps > _MOST_STEPS:
+            return
+        if start == text.length:
+            yield found
+            return
+        least = next(text.ends_of(start, Kind.AGAINST), start)  # a longer phrase comes before a shorter one
+        if len(found) < most:
+            for piece in pieces(start):
+                if piece.end >= least:
+                    yield from from_(piece.end, [*found, piece])
+        for end in text.ends_of(start, Kind.HARMLESS):
+            if end >= least:
+                yield from from_(end, found)
+        if (
+            text.tokens.tokens[start][0] > "\u2000"
+            and not text.tokens.tokens[start][0].isalpha()
+            and not text.marks[start]
+        ):
+            yield from from_(start + 1, found)  # an emoji
+
+    yield from from_(0, [])
+
+
+def _only(readings: Iterator[Reading[Value] | None], most: int = 4) -> Reading[Value] | None:
+    """The reading of the first way in which a text makes sense."""
+    for reading, _ in zip(readings, range(most), strict=False):
+        if reading is not None:
+            return reading
+    return None
+
+
+def prepare(languages: Iterable[str]) -> None:
+    """Load the words of these languages and of English, so that no contact waits for it."""
+    for language in (*languages, ENGLISH):
+        words_of(language)
+
+
+def says_nothing(text: str, language: str | None = None) -> bool:
+    """True if a text has only words that change nothing of an answer beside them."""
+
+    def read(text: Written) -> bool | None:
+        return next((True for _ in _covered(text, lambda _: iter(()), 0)), None)
+
+    return not any(map(str.isalnum, text)) or bool(_in_each_language(text, language, read))
+
+
+# numbers
+
+
+def read_number(text: str, language: str | None = None, *, whole: bool = False) -> Reading[Decimal] | None:
+    """The number that somebody wrote, or None. ``whole`` says that a whole number is asked for: 1.000 is a thousand.
+
+    A comma before three digits divides thousands (``1,000``), any other is a decimal comma (``3,5``); a single point
+    is a decimal point. In a language with a decimal comma ``1.000`` is a thousand and ``1,000`` is one.
+    """
+    if (
+        text.isdecimal()
+        and text.isascii()
+        and len(text) <= _SIMPLE
+        and not (text[0] == "0" and len(text) > _SHORTEST_PHONE)
+    ):
+        return Reading(Decimal(text))
+
+    def read(text: Written) -> Reading[Decimal] | None:
+        def pieces(start: int) -> Iterator[Piece]:
+            first = next(text.ends_of(start, Kind.UNIT), start) if _is_currency(text, start) else start
+            if first >= text.length:
+                return
+            number = number_at(text.tokens, text.marks, first, text.words, whole)
+            if number is None or _is_code(text, first):
+                return
+            end, _, value = number
+            for behind in text.ends_of(end, Kind.UNIT) if end < text.length else ():
+                for further in text.ends_of(behind, Kind.UNIT) if behind < text.length else ():
+                    yield Piece(further, "number", value)
+                yield Piece(behind, "number", value)
+            yield Piece(end, "number", value)
+
+        return _only(Reading(found[0].value) if found else None for found in _covered(text, pieces, 1))
+
+    return _in_each_language(text, language, read)
+
+
+def _is_currency(text: Written, start: int) -> bool:
+    """True for a unit that stands before a number: R$ 20, x3."""
+    return any(kind is Kind.UNIT for _, kind, _ in text.marks[start])
+
+
+def _is_code(text: Written, start: int) -> bool:
+    """True for a phone number, which begins with a plus."""
+    tokens = text.tokens.tokens
+    return tokens[start] == "+" and start + 1 < len(tokens) and len(tokens[start + 1]) >= _SHORTEST_PHONE
+
+
+# yes and no
+
+
+def read_yes_no(text: str, language: str | None = None) -> Reading[bool] | None:
+    """True if a text means yes, False if it means no; None if neither, or both."""
+
+    def read(text: Written) -> Reading[bool] | None:
+        def pieces(start: int) -> Iterator[Piece]:
+            for end, kind, _ in text.marks[start]:
+                if kind in (Kind.YES, Kind.NO):
+                    yield Piece(end, "answer", kind is Kind.YES)
+
+        for found in _covered(text, pieces, 12):
+            said = {piece.value for piece in found}
+            return Reading(said.pop()) if len(said) == 1 else None
+        return None
+
+    return _in_each_language(text, language, read)
+
+
+# days and times
+
+
+def read_date(text: str, today: date, language: str | None = None, *, past: bool = False) -> Reading[date] | None:
+    """The day that a text means, seen from today, or None.
+
+    Without a year it is the next such day, today included; a weekday is the next one after today. Where the ``past``
+    is meant, it is the last such day. A weekday beside a date has to be that date's.
+    """
+
+    def read(text: Written) -> Reading[date] | None:
+        days = DayReader(text.tokens, text.marks, text.words, today, past)
+
+        def pieces(start: int) -> Iterator[Piece]:
+            yield from _days(days, start)
+            for end, kind, value in text.marks[start]:
+                if kind is Kind.DAY_PART:
+                    yield Piece(end, "day", Day(today + timedelta(days=value[0])))
+                if kind in (Kind.PART, Kind.BEFORE_TIME, Kind.BETWEEN):
+                    yield Piece(end, _NOTHING)
+
+        return _only(_one_day(found) for found in _covered(text, pieces, 6))
+
+    return _in_each_language(text, language, read)
+
+
+def _one_day(found: Sequence[Piece]) -> Reading[date] | None:
+    days = [piece.value for piece in found if piece.kind == "day"]
+    return Reading(days[0].day, _known(days[0].other)) if len(days) == 1 else None
+
+
+def _known(value: Value | None) -> tuple[Value, ...]:
+    return () if value is None else (value,)
+
+
+def _days(days: DayReader, start: int) -> Iterator[Piece]:
+    return (Piece(end, "day", day) for end, day in days.days_at(start))
+
+
+def _times(clock: ClockReader, text: Written, start: int) -> Iterator[Piece]:
+    for end, time_ in clock.times_at(start):
+        yield Piece(end, "time", time_)
+    for end, kind, value in text.marks[start]:
+        if kind is Kind.PART:
+            yield Piece(end, "part", value)
+        if kind in (Kind.BEFORE_TIME, Kind.BEHIND_HOUR):
+            yield Piece(end, _NOTHING)
+
+
+def read_time(text: str, language: str | None = None) -> Reading[time] | None:
+    """The time of day that a text is, or None. A bare number is refused: 3 could be night or afternoon."""
+
+    def read(text: Written) -> Reading[time] | None:
+        clock = ClockReader(text.tokens, text.marks, text.words, dots=True)
+        found_all = _covered(text, lambda start: _times(clock, text, start), 6)
+        return _only((_one_time(found) for found in found_all), 12)
+
+    return _in_each_language(text, language, read)
+
+
+def _one_time(found: Sequence[Piece]) -> Reading[time] | None:
+    clock = _clock_of(found)
+    return None if clock is None else _reading_of(clock)
+
+
+def _reading_of(clock: Clock) -> Reading[time]:
+    return Reading(clock.time_of_day, _known(clock.later))
+
+
+def _clock_of(found: Sequence[Piece], part: str | None = None) -> Clock | None:
+    """The time of the pieces, in the part of the day that stands with it."""
+    times = [piece.value for piece in found if piece.kind == "time"]
+    parts = {piece.value for piece in found if piece.kind == "part"} | ({part} if part else set())
+    if len(times) != 1 or len(parts) > 2:
+        return None
+    clock: Clock | None = times[0]
+    if not parts:
+        return None if times[0].bare else times[0]
+    clocks = {found.time_of_day: found for part in parts if (found := times[0].at(part)) is not None}
+    clock = next(iter(clocks.values()), None)
+    return clock if len(clocks) == 1 and all(times[0].at(part) is not None for part in parts) else None
+
+
+def read_moment(
+    text: str, now: datetime, language: str | None = None, *, past: bool = False
+) -> Reading[datetime] | None:
+    """The day and time that a text means, seen from ``now`` and in its zone, or None. Without a day it is the next such
+    time; where the ``past`` is meant, the last.
+    """
+
+    def read(text: Written) -> Reading[datetime] | None:
+        for dots in (False, True):
+            reader = _MomentReader(text, now, past, dots)
+            found = _only((reader.moment(found) for found in _covered(text, reader.pieces, 6)), 12)
+            if found is not None:
+                return found
+        return None
+
+    try:
+        if isinstance(moment := read_iso(text, ISO_MOMENT), datetime):
+            here = moment if moment.tzinfo is not None else moment.replace(tzinfo=now.tzinfo)
+            return Reading(here.astimezone(UTC).astimezone(now.tzinfo))  # a time that the clocks skip is later then
+        return _in_each_language(text, language, read)
+    except OverflowError:
+        return None  # beyond the calendar
+
+
+class _MomentReader:
+    """Reads days together with times."""
+
+    def __init__(self, text: Written, now: datetime, past: bool, dots: bool) -> None:
+        self._text, self._now, self._past, self._dots = text, now, past, dots
+        self._days = DayReader(text.tokens, text.marks, text.words, now.date(), past)
+        self._clock = ClockReader(text.tokens, text.marks, text.words, dots=dots)
+
+    def pieces(self, start: int) -> Iterator[Piece]:
+        """The days, times and parts of the day that begin at a token."""
+        yield from (Piece(end, "span", span) for end, span in self._days.spans_at(start))
+        yield from _days(self._days, start)
+        yield from _times(self._clock, self._text, start)
+        for end, kind, value in self._text.marks[start]:
+            if kind is Kind.DAY_PART:
+                yield Piece(end, "day part", value)
+            elif kind is Kind.NOW:
+                yield Piece(end, "span", timedelta(0))
+            elif kind is Kind.BETWEEN:
+                yield Piece(end, _NOTHING)
+
+    def moment(self, found: Sequence[Piece]) -> Reading[datetime] | None:
+        """The moment that pieces make together."""
+        spans = [piece.value for piece in found if piece.kind == "span"]
+        days = [piece.value for piece in found if piece.kind == "day"]
+        day_parts = [piece.value for piece in found if piece.kind == "day part"]
+        if spans:
+            others = days or day_parts or any(piece.kind in ("time", "part") for piece in found)
+            return None if len(spans) > 1 or others else Reading(later(self._now, spans[0], zone_of(self._now)))
+        if len(days) + len(day_parts) > 1:
+            return None
+        part = None
+        if day_parts:
+            ahead, part = day_parts[0]
+            days = [Day(self._now.date() + timedelta(days=ahead))]
+        clock = _clock_of(found, part)
+        if clock is None:
+            return None
+        if days:
+            return self._on(days[0], clock)
+        return None if self._dots else self._nearest(clock)
+
+    def _on(self, day: Day, clock: Clock) -> Reading[datetime]:
+        days, times = (day.day, *_known(day.other)), (clock.time_of_day, *_known(clock.later))
+        first, *others = [at_time(on, at, zone_of(self._now)) for on in days for at in times]
+        return Reading(first, tuple(others))
+
+    def _nearest(self, clock: Clock) -> Reading[datetime]:
+        today = at_time(self._now.date(), clock.time_of_day, zone_of(self._now))
+        ahead = 0 if (today <= self._now if self._past else today > self._now) else -1 if self._past else 1
+        return self._on(Day(self._now.date() + timedelta(days=ahead)), clock)

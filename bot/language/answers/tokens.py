@@ -1,0 +1,107 @@
+"""What somebody wrote, folded and cut into words, figures and signs."""
+
+import unicodedata
+from collections.abc import Iterator, Mapping
+from dataclasses import field
+
+import regex
+
+from bot.core.immutable import immutable
+from bot.language.source.word_matching import folded
+
+LONGEST = 400  # characters of a text in which a number, a day or a time is looked for
+_WORD = r"[\p{L}\p{M}]+"
+_APOSTROPHES = "'’ʼ`´"
+_TOKEN = regex.compile(rf"[0-9]+|{_WORD}(?:[{_APOSTROPHES}]{_WORD})*|[^\s]")
+_APOSTROPHE = regex.compile(f"[{_APOSTROPHES}]")
+_ENDING = regex.compile(rf"(?<=[0-9])[{_APOSTROPHES}]{_WORD}")
+_HARD = frozenset("/\\@%&⁄")  # punctuation that is a word of its own
+_SOFT = frozenset("−`´~¨")  # symbols that are none
+_FEWEST = 2  # letters behind a prefix
+
+
+@immutable
+class Spelling:
+    """How a language writes words together. ``known`` are the first words of its phrases."""
+
+    elided: frozenset[str] = frozenset()
+    apostrophe_ends: bool = False
+    prefixes: Mapping[str, str] = field(default_factory=dict)
+    known: frozenset[str] = frozenset()
+
+
+@immutable
+class Tokens:
+    """A text in small letters, and its words, figures and signs with their places in it."""
+
+    text: str
+    tokens: list[str]
+    starts: list[int]
+    ends: list[int]
+
+    def gap(self, index: int) -> str:
+        """What stands before a token: spaces and punctuation."""
+        return self.text[self.ends[index - 1] if index else 0 : self.starts[index]]
+
+    def at(self, place: int) -> int:
+        """The index of the first token that begins at a place of the text or behind it."""
+        return next((index for index, start in enumerate(self.starts) if start >= place), len(self.starts))
+
+
+def split(text: str, spelling: Spelling) -> Tokens:
+    """The tokens of a text as a language writes. Punctuation is none, but for signs that change a value."""
+    text = folded(text)
+    if spelling.apostrophe_ends:
+        text = _ENDING.sub("", text)
+    tokens: list[str] = []
+    starts: list[int] = []
+    ends: list[int] = []
+    for found in _TOKEN.finditer(text):
+        start, end = found.span()
+        for token in _words(found.group(), spelling):
+            tokens.append(token)
+            starts.append(start)
+            ends.append(end)
+    return Tokens(text, tokens, starts, ends)
+
+
+def _words(written: str, spelling: Spelling) -> Iterator[str]:
+    if written.isascii() and written.isalnum():
+        yield written
+    elif written.isascii() or not written[0].isalpha():
+        if written[0].isalpha():
+            yield from _around_apostrophes(written, spelling)
+        elif written in _HARD or (unicodedata.category(written[0])[0] == "S" and written not in _SOFT):
+            yield written
+    elif _APOSTROPHE.search(written):
+        yield from _around_apostrophes(written, spelling)
+    elif spelling.prefixes:
+        yield from _without_prefix(written, spelling)
+    else:
+        yield written
+
+
+def _around_apostrophes(written: str, spelling: Spelling) -> Iterator[str]:
+    first, *rest = _APOSTROPHE.split(written)
+    if spelling.apostrophe_ends:
+        yield first
+    elif first in spelling.elided:
+        yield first
+        yield "".join(rest)
+    else:
+        yield "".join((first, *rest))
+
+
+def _without_prefix(written: str, spelling: Spelling) -> Iterator[str]:
+    """A word that is known behind prefixes (Arabic writes "and" and "the" with the next word)."""
+    yield from _cut(written, spelling, 2) or (written,)
+
+
+def _cut(written: str, spelling: Spelling, most: int) -> tuple[str, ...] | None:
+    if written in spelling.known:
+        return (written,)
+    for prefix, word in spelling.prefixes.items() if most else ():
+        rest = written.removeprefix(prefix)
+        if rest != written and len(rest) >= _FEWEST and (found := _cut(rest, spelling, most - 1)) is not None:
+            return (word, *found) if word else found
+    return None

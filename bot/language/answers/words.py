@@ -1,0 +1,194 @@
+"""The words of a language, from `words/*.yml`: what each means, so that a native speaker can read and correct it.
+
+A file is read when a bot is loaded that speaks the language, or at the first answer in it.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from decimal import Decimal
+from enum import Enum
+from fractions import Fraction
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from bot.core.immutable import immutable
+from bot.language.answers.tokens import Spelling, split
+from bot.language.expressions.formats import decimal_sign
+from bot.language.source.languages import ENGLISH, without_country
+
+FOLDER = Path(__file__).with_name("words")
+
+
+class Kind(Enum):
+    """The kinds of words. Their values are the keys of the files."""
+
+    NUMBER = "numbers"
+    MULTIPLE = "multiples"
+    FRACTION = "fractions"
+    ADDED = "added fractions"
+    BEFORE_NUMBER = "before numbers"
+    ONE = "one before"
+    TEEN = "teen"
+    AND = "and"
+    POINT = "point"
+    MINUS = "minus"
+    PLUS = "plus"
+    ORDINAL = "ordinals"
+    ENDING = "ordinal endings"
+    UNIT = "units"
+    MONTH = "months"
+    WEEKDAY = "weekdays"
+    DAY = "days"
+    DAY_PART = "days with parts"
+    PERIOD = "periods"
+    BETWEEN = "between dates"
+    PART = "parts"
+    TIME = "times"
+    BEFORE_TIME = "before times"
+    BEHIND_HOUR = "behind hours"
+    HOUR = "hour words"
+    NOW = "now"
+    YES = "yes"
+    NO = "no"
+    HARMLESS = "harmless"
+    AGAINST = "against"
+
+
+Mark = tuple[int, Kind, Any]
+"""The end of a phrase, its kind, and its value."""
+Phrase = tuple[tuple[str, ...], Kind, Any]
+
+_NUMBERS = (Kind.NUMBER, Kind.MULTIPLE, Kind.ORDINAL, Kind.MONTH, Kind.WEEKDAY, Kind.DAY, Kind.HOUR)
+_FRACTIONS = (Kind.FRACTION, Kind.ADDED, Kind.BEFORE_NUMBER)
+PIECES = frozenset({Kind.NUMBER, Kind.MULTIPLE, Kind.AND, Kind.FRACTION, Kind.ADDED, Kind.ONE})
+"""The kinds of words that a language may write together."""
+_SLOT = re.compile(r"\{(\w+)\}")
+
+
+@immutable
+class Pattern:
+    """A way of saying a day or a time: ``in {n} {period}``, with the name of what it means."""
+
+    name: str
+    elements: tuple[str, ...]  # words, and slots in braces
+
+
+@immutable(eq=False)
+class Words:
+    """The words of a language. ``phrases`` begin with the word that is their key; longer ones come first."""
+
+    language: str  # without the country
+    spelling: Spelling
+    phrases: Mapping[str, tuple[Phrase, ...]]
+    dates: tuple[Pattern, ...]
+    clock: tuple[Pattern, ...]
+    joined: bool  # number words are written together
+    unit_first: bool  # 21 is one and twenty
+    hours_of_12: bool  # 8 o'clock may be in the evening
+    unsure_days: frozenset[str]  # words that mean a day before or after today
+    country: str = ""  # in capital letters, where it is known
+    decimal_comma: bool = False  # 1.000 is a thousand
+
+    def marks(self, tokens: list[str], start: int) -> list[Mark]:
+        """The phrases that begin at a token, the longest first."""
+        return [
+            (start + len(phrase), kind, value)
+            for phrase, kind, value in self.phrases.get(tokens[start], ())
+            if len(phrase) == 1 or tuple(tokens[start : start + len(phrase)]) == phrase
+        ]
+
+
+@lru_cache(maxsize=64)
+def words_of(language: str | None) -> Words:
+    """The words of a language, with its country or without; of English for a language that has no file."""
+    spoken = without_country(language or ENGLISH)
+    words = _read(spoken if Path(FOLDER, f"{spoken}.yml").exists() else ENGLISH)
+    country = (language or "").partition("-")[2].upper()
+    return replace(words, country=country, decimal_comma=decimal_sign(language or ENGLISH) == ",")
+
+
+@lru_cache(maxsize=64)
+def _read(language: str) -> Words:
+    own, common = _file(language), _file("all")
+    spelling = Spelling(
+        frozenset(_listed(own.get("elided", ""))),
+        own.get("apostrophe ends") == "true",
+        own.get("prefixes") or {},
+    )
+    phrases: dict[str, list[Phrase]] = {}
+    for source in (own, common):
+        for kind in Kind:
+            for value, written in _entries(kind, source.get(kind.value)):
+                tokens = tuple(split(written, spelling).tokens)
+                if tokens:
+                    phrases.setdefault(tokens[0], []).append((tokens, kind, value))
+    for found in phrases.values():
+        found.sort(key=lambda phrase: -len(phrase[0]))  # stable: those of the language before those of all
+    spelling = Spelling(spelling.elided, spelling.apostrophe_ends, spelling.prefixes, frozenset(phrases))
+    return Words(
+        language,
+        spelling,
+        {first: tuple(found) for first, found in phrases.items()},
+        tuple(_patterns(own.get("dates"), spelling)),
+        tuple(_patterns(own.get("clock"), spelling)),
+        own.get("joined") == "true",
+        own.get("unit before ten") == "true",
+        own.get("hours are of 12") == "true",
+        frozenset(word for written in _listed(own.get("unsure days", "")) for word in split(written, spelling).tokens),
+    )
+
+
+def _file(name: str) -> dict[str, Any]:
+    import yaml  # every scalar is a text: no, yes and on are words here
+
+    loader: Any = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
+    found: dict[str, Any] = yaml.load(Path(FOLDER, f"{name}.yml").read_text("utf-8"), Loader=loader)
+    return found
+
+
+def _listed(written: str | Iterable[str]) -> list[str]:
+    words = written.split(",") if isinstance(written, str) else written
+    return [word.strip() for word in words if word.strip()]
+
+
+def _entries(kind: Kind, found: Any) -> Iterator[tuple[Any, str]]:
+    """Each value with each of its phrases; a list without values has None."""
+    if isinstance(found, Mapping):
+        for value, written in found.items():
+            for word in _listed(written):
+                yield _value(kind, value), word
+    elif found:
+        for word in _listed(found):
+            yield None, word
+
+
+def _value(kind: Kind, written: str) -> Any:
+    if kind in _NUMBERS:
+        return Decimal(written)
+    if kind in _FRACTIONS:
+        return Fraction(written)
+    if kind in (Kind.PERIOD, Kind.DAY_PART):
+        number, _, unit = written.partition(" ")
+        return int(number), unit
+    return written
+
+
+def _patterns(found: Mapping[str, Any] | None, spelling: Spelling) -> Iterator[Pattern]:
+    """The patterns, the longest first: ``{weekday} next week`` before ``next {weekday}``."""
+    made = [
+        Pattern(name, tuple(_elements(written, spelling)))
+        for name, patterns in (found or {}).items()
+        for written in _listed(patterns)
+    ]
+    yield from sorted(made, key=lambda pattern: -len(pattern.elements))
+
+
+def _elements(written: str, spelling: Spelling) -> Iterator[str]:
+    end = 0
+    for slot in _SLOT.finditer(written):
+        yield from split(written[end : slot.start()], spelling).tokens
+        yield slot.group()
+        end = slot.end()
+    yield from split(written[end:], spelling).tokens
