@@ -51,8 +51,10 @@ def _in_part(hour: int, part: str) -> int | None:
             return hour % 12
         case "morning":
             return hour if hour < 12 else None
-        case "pm" | "noon":
+        case "pm":
             return hour % 12 + 12
+        case "noon":
+            return hour if hour >= 10 else hour + 12
         case "afternoon":
             return hour % 12 + 12 if hour == 12 or hour < 8 else None
         case "evening":
@@ -111,10 +113,6 @@ class ClockReader:
     def _told(self, start: int, said: bool) -> Iterator[tuple[int, Clock]]:
         if start >= len(self._marks):
             return
-        for end, name, bound in self._matcher.found_at(start):
-            clock = self._of_pattern(name, bound)
-            if clock is not None:
-                yield end, clock
         for end, kind, value in self._marks[start]:
             if kind is Kind.TIME:
                 hour, _, minute = value.partition(":")
@@ -122,6 +120,10 @@ class ClockReader:
         yield from self._in_figures(start, said)
         for end, hour in self._hours(start):
             yield end, Clock(hour, sure=hour > 12 or not self._words.hours_of_12, bare=not said)
+        for end, name, bound in self._matcher.found_at(start):
+            clock = self._of_pattern(name, bound)
+            if clock is not None:
+                yield end, clock
 
     def _in_figures(self, start: int, said: bool) -> Iterator[tuple[int, Clock]]:
         text, place = self._tokens.text, self._tokens.starts[start]

@@ -154,14 +154,15 @@ class DayReader:
         today = self.today
         ahead, behind = (weekday - today.weekday()) % 7, (today.weekday() - weekday) % 7 or 7
         monday = today - timedelta(days=today.weekday())
+        other = -7 if weekday + 1 >= self.words.week_begins > 1 else 0  # a week may begin before Monday
         days: dict[str, Day | None] = {
             "coming weekday": Day(today + timedelta(days=ahead or 7), None if ahead else today),
             "next weekday": _either(today, ahead or 7, 7 if 0 < ahead < 7 - today.weekday() else 0),
             "past weekday": Day(today - timedelta(days=behind)),
             "last weekday": _either(today, -behind, -7 if behind <= today.weekday() else 0),
-            "weekday next week": Day(monday + timedelta(days=7 + weekday)),
-            "weekday this week": Day(monday + timedelta(days=weekday)),
-            "weekday last week": Day(monday - timedelta(days=7 - weekday)),
+            "weekday next week": _either(monday, weekday + 7, other),
+            "weekday this week": _either(monday, weekday, other),
+            "weekday last week": _either(monday, weekday - 7, other),
         }
         return days.get(name)
 
@@ -224,7 +225,7 @@ class DayReader:
                 and 1 <= int(token) <= 31
                 and not _CLOCK_BEHIND.match(self.tokens.text, self.tokens.ends[start])
             ):
-                glued = start + 1 < len(self.tokens.tokens) and not self.tokens.gap(start + 1).strip(".")
+                glued = start + 1 < len(self.tokens.tokens) and not self.tokens.gap(start + 1).strip(".-")
                 for end, kind, _ in self.marks[start + 1] if glued else ():
                     if kind is Kind.ENDING:
                         yield end, int(token), True

@@ -86,20 +86,26 @@ def _atoms(tokens: Tokens, marks: Sequence[Sequence[Mark]], start: int, words: W
             return
         if count and ("-" in gap or "–" in gap) and tokens.tokens[index][0].isdigit():
             return
-        found = list(_atoms_at(tokens, marks, index, words, whole))
+        found = list(_atoms_at(tokens, marks, index, words, whole, last))
         if not found:
             return
         yield from found
         last, index = found[-1][0], found[-1][2]
 
 
-def _atoms_at(tokens: Tokens, marks: Sequence[Sequence[Mark]], index: int, words: Words, whole: bool) -> Iterator[Atom]:
+def _atoms_at(
+    tokens: Tokens, marks: Sequence[Sequence[Mark]], index: int, words: Words, whole: bool, last: Kind | None
+) -> Iterator[Atom]:
+    """The pieces in one word or phrase. ``last`` is the kind of the piece before it."""
     token = tokens.tokens[index]
     if token[0].isdigit():
         if (figures := figures_at(tokens, index, words, whole)) is not None:
             yield None, figures[1], figures[0]
         return
-    found = next((mark for mark in marks[index] if mark[1] in _PARTS), None)
+    glued = last is None or len(token) > 1  # 5 k
+    parts = [mark for mark in marks[index] if mark[1] in _PARTS and (glued or mark[1] is not Kind.MULTIPLE)]
+    added = [mark for mark in parts if mark[1] is Kind.ADDED] if last in (Kind.NUMBER, Kind.MULTIPLE, None) else []
+    found = next(iter([*added, *parts]), None)
     if found is not None:
         yield found[1], found[2], found[0]
     elif words.joined and len(token) > 4:
@@ -233,6 +239,10 @@ def _multiplied(atoms: Sequence[Atom], words: Words) -> Decimal | None:
     multiples = [(atom[1], -index) for index, atom in enumerate(atoms) if atom[0] is Kind.MULTIPLE]
     if not multiples:
         return _small(atoms, words)
+    if atoms[0][0] is Kind.NUMBER and len(atoms) > 1 and (room := _room(_decimal(atoms[0][1]))) >= _HUNDRED:
+        more = _value(atoms[2:] if atoms[1][0] is Kind.AND else atoms[1:], words)  # seribu lima ratus
+        if more is not None and 0 < more < room:
+            return _plain(_decimal(atoms[0][1]) + more)
     if atoms[-1][0] is Kind.MULTIPLE and atoms[-1][1] == _DOZEN:
         times = _coefficient(atoms[:-1], words) if len(atoms) > 1 else None
         return None if times is None else _plain(times * _DOZEN)
@@ -242,7 +252,7 @@ def _multiplied(atoms: Sequence[Atom], words: Words) -> Decimal | None:
     if sum(found == value for found, _ in multiples) > 1:
         return None
     times = _coefficient(atoms[:index], words)
-    if times is None:
+    if times is None or (times >= value and atoms[0][0] is not None):
         return None
     rest = list(atoms[index + 1 :])
     if not rest:
@@ -252,13 +262,15 @@ def _multiplied(atoms: Sequence[Atom], words: Words) -> Decimal | None:
         rest = rest[1:]
     if not rest:
         return None
-    if joined and value >= _MILLION and (part := _part(rest)) is not None:
+    if (joined or rest[0][0] is Kind.ADDED) and value >= _MILLION and (part := _part(rest)) is not None:
         return _plain((times + part) * value)  # three million and a half
     more = _value(rest, words)
     if more is None or not 0 < more < value or (_part(rest) is not None and not joined):
         return None
     if [atom[0] for atom in rest] == [None] and not joined and more * _TEN < value:
         return None  # 2 thousand 500, but not 5k 6
+    if value >= _MILLION and not joined and more < _THOUSAND:
+        return None  # a million two hundred may have two hundred thousand
     return _plain(times * value + more)
 
 
@@ -334,6 +346,7 @@ def _added(atoms: Sequence[Atom], words: Words) -> Decimal | None:
 
 
 def _onto(atoms: Sequence[Atom], words: Words) -> Decimal | None:
+    """The sum of pieces. Where the unit is said first, none follows the tens."""
     total, room, after_and = Decimal(0), None, True
     for kind, value, _ in atoms:
         if kind is Kind.AND and not after_and:
@@ -342,7 +355,7 @@ def _onto(atoms: Sequence[Atom], words: Words) -> Decimal | None:
         if kind is not Kind.NUMBER or not isinstance(value, Decimal) or (room is not None and not 0 < value < room):
             return None
         total += value
-        room = _room(value)
+        room = Decimal(0) if words.unit_first and value < _HUNDRED else _room(value)
         after_and = False
     return None if after_and else total
 

@@ -4,6 +4,7 @@ An answer is right or asked again. So every word of it has to be accounted for: 
 known to change nothing of it. Where two people may mean different things by the same words, the answer is unsure.
 """
 
+import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
@@ -44,6 +45,8 @@ class Piece:
 
 
 _NOTHING = ""
+_NIGHT = ("evening", "night")
+_MORNING = 5  # the hour in which a day begins for those who have not slept
 
 
 @immutable
@@ -108,7 +111,8 @@ def _covered(text: Written, pieces: Callable[[int], Iterator[Piece]], most: int)
         if start == text.length:
             yield found
             return
-        least = next(text.ends_of(start, Kind.AGAINST), start)  # a longer phrase comes before a shorter one
+        end_against = next(text.ends_of(start, Kind.AGAINST), start)
+        least = end_against + (end_against > start + 1)  # a longer phrase comes before a shorter one
         if len(found) < most:
             for piece in pieces(start):
                 if piece.end >= least:
@@ -116,14 +120,14 @@ def _covered(text: Written, pieces: Callable[[int], Iterator[Piece]], most: int)
         for end in text.ends_of(start, Kind.HARMLESS):
             if end >= least:
                 yield from from_(end, found)
-        if (
-            text.tokens.tokens[start][0] > "\u2000"
-            and not text.tokens.tokens[start][0].isalpha()
-            and not text.marks[start]
-        ):
+        if _is_emoji(text.tokens.tokens[start]):
             yield from from_(start + 1, found)  # an emoji
 
     yield from from_(0, [])
+
+
+def _is_emoji(token: str) -> bool:
+    return token[0] > "\u2000" and unicodedata.category(token[0]) == "So"
 
 
 def _only(readings: Iterator[Reading[Value] | None], most: int = 4) -> Reading[Value] | None:
@@ -248,6 +252,10 @@ def _one_day(found: Sequence[Piece]) -> Reading[date] | None:
     return Reading(days[0].day, _known(days[0].other)) if len(days) == 1 else None
 
 
+def _by_night(found: Sequence[Piece], part: str | None) -> bool:
+    return part in _NIGHT or any(piece.kind == "part" and piece.value in _NIGHT for piece in found)
+
+
 def _known(value: Value | None) -> tuple[Value, ...]:
     return () if value is None else (value,)
 
@@ -362,6 +370,12 @@ class _MomentReader:
         clock = _clock_of(found, part)
         if clock is None:
             return None
+        if clock.hour < _MORNING and _by_night(found, part):
+            if clock.hour or not days:
+                return None  # Friday night at 2 may be on Saturday
+            days = [Day(day.day + timedelta(days=1)) for day in days if day.other is None]  # tonight at 12
+            if not days:
+                return None
         if days:
             return self._on(days[0], clock)
         return None if self._dots else self._nearest(clock)

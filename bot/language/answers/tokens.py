@@ -3,6 +3,8 @@
 import unicodedata
 from collections.abc import Iterator, Mapping
 from dataclasses import field
+from functools import partial
+from typing import Any
 
 import regex
 
@@ -14,7 +16,7 @@ _WORD = r"[\p{L}\p{M}]+"
 _APOSTROPHES = "'’ʼ`´"
 _TOKEN = regex.compile(rf"[0-9]+|{_WORD}(?:[{_APOSTROPHES}]{_WORD})*|[^\s]")
 _APOSTROPHE = regex.compile(f"[{_APOSTROPHES}]")
-_ENDING = regex.compile(rf"(?<=[0-9])[{_APOSTROPHES}]{_WORD}")
+_ENDING = regex.compile(rf"(?<=[0-9])([{_APOSTROPHES}]?)({_WORD})(?![0-9])")
 _HARD = frozenset("/\\@%&⁄")  # punctuation that is a word of its own
 _SOFT = frozenset("−`´~¨")  # symbols that are none
 _FEWEST = 2  # letters behind a prefix
@@ -26,6 +28,8 @@ class Spelling:
 
     elided: frozenset[str] = frozenset()
     apostrophe_ends: bool = False
+    kept_endings: frozenset[str] = frozenset()  # behind an apostrophe: they change what is said
+    endings: frozenset[str] = frozenset()  # right behind figures
     prefixes: Mapping[str, str] = field(default_factory=dict)
     known: frozenset[str] = frozenset()
 
@@ -52,7 +56,7 @@ def split(text: str, spelling: Spelling) -> Tokens:
     """The tokens of a text as a language writes. Punctuation is none, but for signs that change a value."""
     text = folded(text)
     if spelling.apostrophe_ends:
-        text = _ENDING.sub("", text)
+        text = _ENDING.sub(partial(_without_ending, spelling), text)
     tokens: list[str] = []
     starts: list[int] = []
     ends: list[int] = []
@@ -63,6 +67,12 @@ def split(text: str, spelling: Spelling) -> Tokens:
             starts.append(start)
             ends.append(end)
     return Tokens(text, tokens, starts, ends)
+
+
+def _without_ending(spelling: Spelling, found: Any) -> str:
+    """Nothing in place of an ending of figures (Turkish: 8'de, 8de)."""
+    dropped = found[2] not in spelling.kept_endings if found[1] else found[2] in spelling.endings
+    return "" if dropped else found.group()
 
 
 def _words(written: str, spelling: Spelling) -> Iterator[str]:

@@ -17,6 +17,7 @@ from bot.core.immutable import immutable
 from bot.language.answers.tokens import Spelling, split
 from bot.language.expressions.formats import decimal_sign
 from bot.language.source.languages import ENGLISH, without_country
+from bot.language.source.word_matching import folded
 
 FOLDER = Path(__file__).with_name("words")
 
@@ -87,6 +88,7 @@ class Words:
     joined: bool  # number words are written together
     unit_first: bool  # 21 is one and twenty
     hours_of_12: bool  # 8 o'clock may be in the evening
+    week_begins: int  # for some: 6 is Saturday, 7 Sunday; 1 for all
     unsure_days: frozenset[str]  # words that mean a day before or after today
     country: str = ""  # in capital letters, where it is known
     decimal_comma: bool = False  # 1.000 is a thousand
@@ -115,6 +117,8 @@ def _read(language: str) -> Words:
     spelling = Spelling(
         frozenset(_listed(own.get("elided", ""))),
         own.get("apostrophe ends") == "true",
+        frozenset(folded(word) for word in _listed(own.get("kept endings", ""))),
+        frozenset(folded(word) for word in _listed(own.get("endings", ""))),
         own.get("prefixes") or {},
     )
     phrases: dict[str, list[Phrase]] = {}
@@ -126,7 +130,7 @@ def _read(language: str) -> Words:
                     phrases.setdefault(tokens[0], []).append((tokens, kind, value))
     for found in phrases.values():
         found.sort(key=lambda phrase: -len(phrase[0]))  # stable: those of the language before those of all
-    spelling = Spelling(spelling.elided, spelling.apostrophe_ends, spelling.prefixes, frozenset(phrases))
+    spelling = replace(spelling, known=frozenset(phrases))
     return Words(
         language,
         spelling,
@@ -136,6 +140,7 @@ def _read(language: str) -> Words:
         own.get("joined") == "true",
         own.get("unit before ten") == "true",
         own.get("hours are of 12") == "true",
+        int(own.get("week begins", 1)),
         frozenset(word for written in _listed(own.get("unsure days", "")) for word in split(written, spelling).tokens),
     )
 

@@ -209,6 +209,19 @@ def as_spoken(value: Any, scope: Mapping[str, Any]) -> str:
         return shown(value)
 
 
+def as_asked(value: Any, scope: Mapping[str, Any]) -> str:
+    """A value as the contact is asked about it: a day with its weekday."""
+    value, language = _at_home(value, scope), scope.get(CONTACT_LANGUAGE) or ENGLISH
+    if not isinstance(value, date):
+        return as_spoken(value, scope)
+    day = (
+        f"{value:%A}, {_in_words(value, language)}"
+        if language == ENGLISH
+        else _formatted(value, language, "full", "date")
+    )
+    return f"{day}, {_on_the_clock(value, language)}" if isinstance(value, datetime) else day
+
+
 def _in_words(day: date, language: str) -> str:
     if language == ENGLISH:
         return f"{day.day} {MONTHS[day.month - 1]} {day.year}"

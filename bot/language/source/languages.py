@@ -44,6 +44,11 @@ WORDINGS: dict[str, dict[str, str]] = {
         "tr": "Bunlardan birini mi demek istediniz?", "ru": "Вы имели в виду что-то из этого?",
         "ar": "هل تقصد أحد هذه الخيارات؟", "hi": "क्या आपका मतलब इनमें से एक है?",
     },
+    "did_you_mean_this": {
+        "en": "Did you mean {value}?", "id": "Maksud Anda {value}?", "es": "¿Quiere decir {value}?", "pt": "Quis dizer {value}?",
+        "fr": "Vous voulez dire {value} ?", "de": "Meinen Sie {value}?", "it": "Intende {value}?", "nl": "Bedoelt u {value}?",
+        "tr": "{value} mi demek istediniz?", "ru": "Вы имеете в виду {value}?", "ar": "هل تقصد {value}؟", "hi": "क्या आपका मतलब {value} है?",
+    },
     "none_of_these": {
         "en": "None of these", "id": "Bukan semuanya", "es": "Ninguna de estas", "pt": "Nenhuma destas", "fr": "Aucune de celles-ci",
         "de": "Nichts davon", "it": "Nessuna di queste", "nl": "Geen van deze", "tr": "Hiçbiri", "ru": "Ничего из этого",
@@ -81,9 +86,9 @@ SORRY = {
 A bot writes its own under `ai`, not `wordings`.
 """
 
-SENTENCES = ("go_on", "old_tap", "did_you_mean", "sorry")
+SENTENCES = ("go_on", "old_tap", "did_you_mean", "did_you_mean_this", "sorry")
 """Those that are no titles: they may be as long as a message."""
-VALUES = {"go_on": frozenset({"flow"})}
+VALUES = {"go_on": frozenset({"flow"}), "did_you_mean_this": frozenset({"value"})}
 """The values in wordings."""
 _BUILT_IN = {**WORDINGS, "sorry": SORRY}
 

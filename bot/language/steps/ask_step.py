@@ -12,10 +12,12 @@ from bot.core.events import CallEnded
 from bot.core.immutable import immutable
 from bot.core.messages import Buttons, ListMessage, Message, TextMessage
 from bot.language.expressions.abstract_values import ValueKind
+from bot.language.expressions.formats import as_asked
 from bot.language.expressions.templates import Template
 from bot.language.keys.declared_keys import TEMPLATE, WORDING, KeySet, KeySpec, as_fields, either, one_of
 from bot.language.keys.fields import Fields
 from bot.language.keys.text_shapes import TEXT, WORDS
+from bot.language.source.languages import wording
 from bot.language.source.problems import Problems
 from bot.language.source.word_matching import normalise
 from bot.language.source.yaml_tree import List, Node, Scalar
@@ -50,9 +52,13 @@ from bot.language.steps.step_kind import (
 )
 from bot.language.steps.step_options import SAVE, SOME_HAVE
 from bot.language.steps.transition import TEXTS, TRANSITION, TRANSITION_KEYS, Transition, transition_from
+from bot.language.steps.yes_no_question import agreed, question
 from bot.language.types.structured_types import FileVariable
 from bot.language.types.type_registry import Answer, InvalidAnswer, TypeMismatch, Variable
+from bot.language.types.variable import UnsureAnswer
 
+_UNSURE = "unsure"  # the value that the contact is asked about, in what the step remembers
+_UNSURE_NUMBER = 1  # of that question, beside others of the same visit
 KEEPING_ERRORS = (TOO_LARGE, WRONG_TYPE, NOT_FETCHED)
 _KEEPING = (*KEEPING_ERRORS, *SENDING)
 
@@ -83,6 +89,11 @@ _ACCEPTS = KeySpec(
     replace(_TEXT_ONLY, read=_accepts_of),
     "Whether an answer in the contact's own words counts beside the choices.",
 )
+_CONFIRM = KeySpec(
+    "confirm",
+    one_of("unsure", "never"),
+    "Whether the contact is asked which value an answer means that may mean several (unsure); never: it is no answer.",
+)
 _OTHER = KeySpec("other", TRANSITION, "Where every reply leads that is no answer; instead of retry.")
 
 
@@ -99,8 +110,9 @@ class AskStep(StepKind):
     other: Transition | None
     variable: Variable | None
     closed: bool  # only its choices are answers
+    confirms: bool  # it asks back where an answer may mean several values
     verb = "ask"
-    keys = KeySet(_ASK, _HEADER, _FOOTER, *CHOICES, _ACCEPTS, _SKIP, _OTHER)
+    keys = KeySet(_ASK, _HEADER, _FOOTER, *CHOICES, _ACCEPTS, _CONFIRM, _SKIP, _OTHER)
     options = SOME_HAVE
     saves = True
 
@@ -122,7 +134,8 @@ class AskStep(StepKind):
         if choices is not None and accepts_text and variable is not None and variable.kind is ValueKind.NUMBER:
             choices = replace(choices, counted=False)  # a number that somebody writes is the answer itself
         closed = choices is not None and not accepts_text and (variable is None or variable.written)
-        ask = cls(body, header, footer, choices, skip_words, skipped, other, variable, closed)
+        confirms = _CONFIRM.read(fields) != "never"
+        ask = cls(body, header, footer, choices, skip_words, skipped, other, variable, closed, confirms)
         ask._check(fields)
         return ask
 
@@ -256,7 +269,9 @@ class AskStep(StepKind):
 
     def answer_before_words(self, context: StepContext, reply: Reply) -> StepResult | None:
         """A tap on one of this question's own buttons or rows."""
-        return None if reply.tap is None else self._choose(context, reply)
+        if reply.tap is None:
+            return None
+        return self._confirmed(context, reply) or self._choose(context, reply)
 
     def gathers(self, context: StepContext, reply: Reply) -> bool:
         """True unless the text is `skip` or a choice."""
@@ -271,7 +286,19 @@ class AskStep(StepKind):
             return None
         if self._skips(reply):
             return LeaveStep("skip", saved=None)
-        return self._choose(context, reply) or self._free_answer(context, reply)
+        return self._choose(context, reply) or self._confirmed(context, reply) or self._free_answer(context, reply)
+
+    def _confirmed(self, context: StepContext, reply: Reply) -> StepResult | None:
+        """The answer to "did you mean ...?": the value is the contact's, or the question is put again."""
+        if _UNSURE not in context.step_state:
+            return None
+        match agreed(context, reply, _UNSURE_NUMBER):
+            case True:
+                return LeaveStep("then", saved=context.step_state[_UNSURE], notes=("the contact confirms the value",))
+            case False:
+                known = {name: value for name, value in context.step_state.items() if name != _UNSURE}
+                return self.ask_again(replace(context, step_state=known), context.text(self.body))
+        return None
 
     def _choose(self, context: StepContext, reply: Reply) -> StepResult | None:
         """The choice that a reply makes. A choice that does not end the question shows it once more."""
@@ -309,6 +336,8 @@ class AskStep(StepKind):
             return LeaveStep("then", saved=reply.text) if reply.text and reply.text.strip() else None
         try:
             value = _accepted(self.variable, context, reply)
+        except UnsureAnswer as unsure:
+            return self._ask_which(context, unsure.values[0]) if self.confirms else None
         except InvalidAnswer:
             return None
         if self.choices is not None and self.choices.hides(context, context.step_state, value):
@@ -319,6 +348,13 @@ class AskStep(StepKind):
             fetch = Fetch(file, keeping.bytes_allowed(file.kind), keeping.types)
             return WaitForEffect(effect=fetch, step_state=context.step_state)
         return LeaveStep("then", saved=value)
+
+    def _ask_which(self, context: StepContext, value: Any) -> WaitHere:
+        """Ask whether the answer means this value."""
+        body = wording(context.scope, "did_you_mean_this", value=as_asked(value, context.scope))
+        message = question(context, body, _UNSURE_NUMBER)
+        notes = ("the answer may mean several values",)
+        return WaitHere((message,), {**context.step_state, _UNSURE: value}, notes=notes)
 
     def takes_audio(self, context: StepContext, reply: Reply) -> bool:
         """True if its variable takes audio."""
@@ -381,13 +417,13 @@ _TEXT, _BUTTONS, _LIST, _OPEN = "text", "buttons", "list", "open"  # how a quest
 def _check_message(fields: Fields, body: Template, header: Template | None, footer: Template | None, form: str) -> None:
     """The text, the header and the footer."""
     check_length(fields, "ask", body, limits.TEXT_BODY if form == _TEXT else limits.INTERACTIVE_BODY)
-    for wording in body.wordings:
+    for written in body.wordings:
         if (
-            wording.constant
-            and not wording.source.strip()
+            written.constant
+            and not written.source.strip()
             and not (fields.null(_ASK.name) or isinstance(fields.raw(_ASK.name), List))
         ):
-            fields.report("E105", wording.mark, "ask: there is nothing to ask", "write the question")
+            fields.report("E105", written.mark, "ask: there is nothing to ask", "write the question")
     check_length(fields, "header", header, limits.HEADER_TEXT)
     check_length(fields, "footer", footer, limits.FOOTER_TEXT)
     for key, wanted in ((_HEADER, _BUTTONS), (_FOOTER, _LIST)):

@@ -2,7 +2,7 @@
 and what the checker may conclude from its declaration.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
 from datetime import datetime
 from typing import Any, ClassVar, Self
@@ -38,11 +38,11 @@ class InvalidAnswer(BotError):
 
 
 class UnsureAnswer(InvalidAnswer):
-    """An answer by which people mean different values. The contact can be asked whether it is this ``value``."""
+    """An answer by which people mean different ``values``. The contact can be asked whether it is the first."""
 
-    def __init__(self, value: Any) -> None:
+    def __init__(self, values: Sequence[Any]) -> None:
         super().__init__("it may mean several values")
-        self.value = value
+        self.values = values
 
 
 class TypeMismatch(BotError):
@@ -150,13 +150,27 @@ class Variable:
         scope = scope or {}
         try:
             value = self._taken(answer, now, scope.get(CONTACT_LANGUAGE))
-        except UnsureAnswer:
-            raise
+        except UnsureAnswer as unsure:
+            return self._only_checked(unsure.values, answer, scope)
         except (InvalidAnswer, TypeMismatch) as reason:
             raise InvalidAnswer(str(reason), self.error, answer.text) from reason
-        return self.checked(value, answer, scope)
+        return self._checked(value, answer, scope)
 
-    def checked(self, value: Any, answer: Answer, scope: Mapping[str, Any]) -> Any:
+    def _only_checked(self, values: Sequence[Any], answer: Answer, scope: Mapping[str, Any]) -> Any:
+        """The only one of these values that passes all checks. Raises as `accept` does."""
+        passed, objections = [], []
+        for value in values:
+            try:
+                passed.append(self._checked(value, answer, scope))
+            except InvalidAnswer as objection:
+                objections.append(objection)
+        if not passed:
+            raise objections[0]
+        if len(passed) > 1:
+            raise UnsureAnswer(passed)
+        return passed[0]
+
+    def _checked(self, value: Any, answer: Answer, scope: Mapping[str, Any]) -> Any:
         """The value of an answer, where it passes all checks. Raises `InvalidAnswer`, and `TemplateFailed`."""
         for check in self.checks:
             if not check.condition.evaluate({**scope, "it": value}):
@@ -205,7 +219,7 @@ class Variable:
         if not fitting:
             raise reasons[0]
         if len(fitting) > 1:
-            raise UnsureAnswer(fitting[0])
+            raise UnsureAnswer(fitting)
         return fitting[0]
 
     def _read_text(self, text: str, now: datetime, language: str | None) -> Reading[Any] | None:
