@@ -85,7 +85,7 @@ def written(text: str, words: Words) -> Written | None:
     return Written(tokens, [words.marks(tokens.tokens, index) for index in range(len(tokens.tokens))], words)
 
 
-def _in_each_language(text: str, language: str | None, read: Callable[[Written], Value | None]) -> Value | None:
+def in_each_language(text: str, language: str | None, read: Callable[[Written], Value | None]) -> Value | None:
     """The reading in the contact's language; in English where that has words which the other does not know."""
     own = written(text, words_of(language))
     if own is None:
@@ -99,7 +99,7 @@ def _in_each_language(text: str, language: str | None, read: Callable[[Written],
     return None if english is None else read(english)
 
 
-def _covered(text: Written, pieces: Callable[[int], Iterator[Piece]], most: int) -> Iterator[list[Piece]]:
+def covered(text: Written, pieces: Callable[[int], Iterator[Piece]], most: int) -> Iterator[list[Piece]]:
     """The ways in which pieces and harmless words are the whole text; at most so many pieces have a value."""
     steps = 0
 
@@ -148,9 +148,9 @@ def says_nothing(text: str, language: str | None = None) -> bool:
     """True if a text has only words that change nothing of an answer beside them."""
 
     def read(text: Written) -> bool | None:
-        return next((True for _ in _covered(text, lambda _: iter(()), 0)), None)
+        return next((True for _ in covered(text, lambda _: iter(()), 0)), None)
 
-    return not any(map(str.isalnum, text)) or bool(_in_each_language(text, language, read))
+    return not any(map(str.isalnum, text)) or bool(in_each_language(text, language, read))
 
 
 # numbers
@@ -185,9 +185,9 @@ def read_number(text: str, language: str | None = None, *, whole: bool = False) 
                 yield Piece(behind, "number", value)
             yield Piece(end, "number", value)
 
-        return _only(Reading(found[0].value) if found else None for found in _covered(text, pieces, 1))
+        return _only(Reading(found[0].value) if found else None for found in covered(text, pieces, 1))
 
-    return _in_each_language(text, language, read)
+    return in_each_language(text, language, read)
 
 
 def _is_currency(text: Written, start: int) -> bool:
@@ -213,12 +213,12 @@ def read_yes_no(text: str, language: str | None = None) -> Reading[bool] | None:
                 if kind in (Kind.YES, Kind.NO):
                     yield Piece(end, "answer", kind is Kind.YES)
 
-        for found in _covered(text, pieces, 12):
+        for found in covered(text, pieces, 12):
             said = {piece.value for piece in found}
             return Reading(said.pop()) if len(said) == 1 else None
         return None
 
-    return _in_each_language(text, language, read)
+    return in_each_language(text, language, read)
 
 
 # days and times
@@ -242,9 +242,9 @@ def read_date(text: str, today: date, language: str | None = None, *, past: bool
                 if kind in (Kind.PART, Kind.BEFORE_TIME, Kind.BETWEEN):
                     yield Piece(end, _NOTHING)
 
-        return _only(_one_day(found) for found in _covered(text, pieces, 6))
+        return _only(_one_day(found) for found in covered(text, pieces, 6))
 
-    return _in_each_language(text, language, read)
+    return in_each_language(text, language, read)
 
 
 def _one_day(found: Sequence[Piece]) -> Reading[date] | None:
@@ -279,10 +279,10 @@ def read_time(text: str, language: str | None = None) -> Reading[time] | None:
 
     def read(text: Written) -> Reading[time] | None:
         clock = ClockReader(text.tokens, text.marks, text.words, dots=True)
-        found_all = _covered(text, lambda start: _times(clock, text, start), 6)
+        found_all = covered(text, lambda start: _times(clock, text, start), 6)
         return _only((_one_time(found) for found in found_all), 12)
 
-    return _in_each_language(text, language, read)
+    return in_each_language(text, language, read)
 
 
 def _one_time(found: Sequence[Piece]) -> Reading[time] | None:
@@ -318,7 +318,7 @@ def read_moment(
     def read(text: Written) -> Reading[datetime] | None:
         for dots in (False, True):
             reader = _MomentReader(text, now, past, dots)
-            found = _only((reader.moment(found) for found in _covered(text, reader.pieces, 6)), 12)
+            found = _only((reader.moment(found) for found in covered(text, reader.pieces, 6)), 12)
             if found is not None:
                 return found
         return None
@@ -327,7 +327,7 @@ def read_moment(
         if isinstance(moment := read_iso(text, ISO_MOMENT), datetime):
             here = moment if moment.tzinfo is not None else moment.replace(tzinfo=now.tzinfo)
             return Reading(here.astimezone(UTC).astimezone(now.tzinfo))  # a time that the clocks skip is later then
-        return _in_each_language(text, language, read)
+        return in_each_language(text, language, read)
     except OverflowError:
         return None  # beyond the calendar
 

@@ -54,6 +54,7 @@ class Kind(Enum):
     YES = "yes"
     NO = "no"
     HARMLESS = "harmless"
+    AROUND_TITLE = "around titles"
     AGAINST = "against"
 
 

@@ -159,6 +159,11 @@ def decimal_sign(language: str) -> str:
     return get_decimal_symbol(_locale(language))
 
 
+def country_names(language: str) -> list[str]:
+    """The names of countries and regions in a language."""
+    return list(_locale(language).territories.values())
+
+
 def _spoken(context: Context) -> str:
     language: str = context.parent.get(CONTACT_LANGUAGE) or ENGLISH
     return language

@@ -2,7 +2,7 @@
 
 import re
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -33,8 +33,8 @@ WHOLE, ANYWHERE, CLOSE = WAYS = ("whole", "anywhere", "close")
 """How a text may mean a phrase: it is the phrase, has it in it as whole words, or is like it but for slips."""
 EXACT = "exact"
 """How a text means a choice only: it is the phrase as written, but for upper and lower case. No number counts."""
-LIKE = 80.0  # of 100: how like a phrase a text is that comes close to it; one slip in five letters is 80
-FEWEST_LETTERS = 4  # of a phrase that a text may come close to
+LIKE = 90.0  # of 100: how like a phrase a text is that has other spaces
+FEWEST_LETTERS = 4  # of a word in which a slip is possible
 
 
 @immutable
@@ -46,8 +46,8 @@ class Option:
 
 
 _MINUS = "−"
+_KEPT = frozenset(f"{_MINUS}<>≤≥")  # signs that make another number of one
 _DASHES = re.compile(r"(\d\s+|\w)?[-−–](?=(\d)?)")
-_PLACE = re.compile(r"[\s#(\[*_]*(\d{1,3})[\s.)\],:;!?*_]*")  # a number as people write the place in a list: 2. or #2
 
 
 def normalise(text: str) -> str:
@@ -81,7 +81,7 @@ def folded(text: str) -> str:
 def _normalised(text: str) -> str:
     text = folded(text).translate(_APOSTROPHES)
     text = _DASHES.sub(lambda dash: _MINUS if dash[2] and not dash[1] else f"{dash[1] or ''} ", text)
-    shown = "".join(char if unicodedata.category(char)[0] in "LNM" or char == _MINUS else " " for char in text)
+    shown = "".join(char if unicodedata.category(char)[0] in "LNM" or char in _KEPT else " " for char in text)
     return " ".join(shown.split()) or " ".join(text.split())
 
 
@@ -107,12 +107,21 @@ def match_wider(text: str, phrases: Sequence[str], how: str) -> int | None:
     said, wanted = normalise(text), [normalise(phrase) for phrase in phrases]
     if how == CLOSE:
         return closest(said, wanted)
-    return _best([_contained(said, phrase) for phrase in wanted])
+    return _best([len(phrase) if contains(said, phrase) else 0 for phrase in wanted])
 
 
-def closest(said: str, phrases: Iterable[str]) -> int | None:
-    """The phrase that a text comes closest to; of equals the first. All of them are normalised already."""
-    return _best([_close(said, phrase) for phrase in phrases])
+def closest(said: str, phrases: Iterable[str], is_name: Callable[[str], bool] | None = None) -> int | None:
+    """The phrase that a text comes closest to; of equals the first. All of them are normalised already.
+
+    ``is_name`` tells whether a word is the name of something, and so no slip.
+    """
+    phrases = list(phrases)
+    known = frozenset(word for phrase in phrases for word in phrase.split())
+    best = _best([_close(said, phrase, known) for phrase in phrases])
+    if best is None or is_name is None:
+        return best
+    wanted = set(phrases[best].split())
+    return None if any(is_name(word) for word in said.split() if word not in wanted) else best
 
 
 def _best(ranks: Sequence[float]) -> int | None:
@@ -141,26 +150,15 @@ def _whole(text: str, options: Sequence[Option]) -> int | None:
     return None
 
 
-def are_numbered(options: Iterable[Option]) -> bool:
-    """True if a number means the option of that place: not where a title is itself a number."""
-    return not any(normalise(option.title).replace(" ", "").lstrip(_MINUS).isdecimal() for option in options)
-
-
-def by_place(text: str, options: Sequence[Option]) -> int | None:
-    """The option whose place in the list a text names, as in ``2.``; a sign or a unit makes it another number."""
-    found = None if len(text) > LONGEST else _PLACE.fullmatch(unicodedata.normalize("NFKC", text))
-    return None if found is None or not are_numbered(options) else by_number(found[1], len(options))
-
-
 def by_number(wanted: str, count: int) -> int | None:
     """``2`` is the second of so many options."""
     number = int(wanted) if wanted.isdecimal() and len(wanted) <= 3 else 0
     return number - 1 if 1 <= number <= count else None
 
 
-def _contained(said: str, phrase: str) -> float:
-    """The length of a phrase that a text contains as whole words; 0 if it does not contain it."""
-    return len(phrase) if phrase and _as_words(phrase).search(said) else 0
+def contains(said: str, phrase: str) -> bool:
+    """True if a text contains a phrase as whole words. Both are normalised already."""
+    return bool(phrase) and _as_words(phrase).search(said) is not None
 
 
 @lru_cache(maxsize=4096)
@@ -187,18 +185,29 @@ def quoted(phrase: str, text: str) -> str | None:
     return None if found is None else str(found.group())
 
 
-def _close(said: str, phrase: str) -> float:
+def _close(said: str, phrase: str, known: frozenset[str]) -> float:
     """The similarity of a text to a phrase, up to 100; 0 if it is not enough.
 
-    A slip is not in the first letter (``unable`` is not ``able``), nor in a digit (``room 12`` is not ``room 13``).
+    Word by word, with a slip in each at most: no word comes or goes, for it could be a "not". A word of another phrase is
+    no slip (``known``), nor is one in the first letter (``unable`` is not ``able``) or in a digit.
     """
-    from rapidfuzz.fuzz import ratio  # loaded by `bot.language.keys.patterns` before the first turn that needs it
+    words, wanted = said.split(), phrase.split()
+    if len(words) != len(wanted):
+        together = said.replace(" ", "")
+        return LIKE if len(together) >= FEWEST_LETTERS and together == phrase.replace(" ", "") else 0
+    slips = 0
+    for word, other in zip(words, wanted, strict=True):
+        if word != other:
+            slips += 1
+            if word in known or not _is_slip(word, other):
+                return 0
+    return 100 - slips
 
-    like = ratio(said, phrase, score_cutoff=LIKE) if said[:1] == phrase[:1] else 0
-    if not like or sum(map(str.isalpha, phrase)) < FEWEST_LETTERS or _digits(said) != _digits(phrase):
-        return 0
-    return like
 
+def _is_slip(word: str, other: str) -> bool:
+    """True if a word is another one but for a letter that is missing, is too much, is wrong, or has changed places."""
+    from rapidfuzz.distance import OSA  # loaded by `bot.language.keys.patterns` before the first turn that needs it
 
-def _digits(text: str) -> list[str]:
-    return [char for char in text if char.isdigit()]
+    if len(other) < FEWEST_LETTERS or word[0] != other[0] or not (word.isalpha() and other.isalpha()):
+        return False
+    return int(OSA.distance(word, other, score_cutoff=1)) == 1

@@ -3,13 +3,15 @@
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from decimal import Decimal
 from functools import cached_property, partial
 from itertools import islice
 from typing import Any
 
 from bot.core import messages as limits
 from bot.core.messages import Buttons, Choice, ListMessage, Message, Section, TextMessage, clip
-from bot.language.source.languages import wording
+from bot.language.answers.titles import is_name, number_in, speaks_against, with_number, within
+from bot.language.source.languages import CONTACT_LANGUAGE, wording
 from bot.language.source.word_matching import (
     ANYWHERE,
     CLOSE,
@@ -17,10 +19,9 @@ from bot.language.source.word_matching import (
     LONGEST,
     WHOLE,
     Option,
-    are_numbered,
     by_number,
-    by_place,
     closest,
+    contains,
     match,
     normalise,
 )
@@ -36,6 +37,7 @@ class ShownChoices:
     def __init__(self, choices: Choices, context: StepContext, step_state: Mapping[str, Any]) -> None:
         self.choices, self.context, self.step_state = choices, context, step_state
         self.shown = choices.shown(context, step_state)
+        self.language: str | None = context.scope.get(CONTACT_LANGUAGE)
         self.picked = self._known(step_state["picked"]) if step_state.get("picked") else []
 
     def _known(self, picked: Sequence[str]) -> list[str]:
@@ -188,11 +190,10 @@ def _tapped(offer: ShownChoices, tap: ReplyId) -> LeaveStep | WaitHere | None:
 
 def _typed(offer: ShownChoices, text: str, read: Reading) -> LeaveStep | WaitHere | None:
     """A title, a word, a number or a value, of whatever page."""
-    options = [_option(choice.option, number, offer) for number, choice in enumerate(offer.shown, start=1)]
     many = offer.choices.many
-    if many is not None and (answer := _several(offer, many, text, options)) is not None:
+    if many is not None and (answer := _several(offer, many, text)) is not None:
         return answer
-    if many is None and (index := _one(offer, text, options, read)) is not None:
+    if many is None and (index := _one(offer, text, read)) is not None:
         return _take(offer, offer.shown[index])
     for move in offer.moves():
         if normalise(move.title) == normalise(text) and (tap := ReplyId.parse(move.id)) is not None:
@@ -200,15 +201,48 @@ def _typed(offer: ShownChoices, text: str, read: Reading) -> LeaveStep | WaitHer
     return None
 
 
-def _one(offer: ShownChoices, text: str, options: list[Option], read: Reading) -> int | None:
-    """The choice by its title or word; else by its place or its value, unless these are two choices."""
-    index = match(text, options, offer.choices.how)
-    if index is not None or offer.choices.how == EXACT:
+def _one(offer: ShownChoices, text: str, read: Reading) -> int | None:
+    """The choice by its title or word; by a number; by its value; or within a sentence. Where these are two, none."""
+    options, how = [choice.option for choice in offer.shown], offer.choices.how
+    index = match(text, options, EXACT if how == EXACT else WHOLE)
+    if index is not None or how == EXACT or len(text) > LONGEST:
         return index
-    place = by_place(text, options) if offer.choices.counted else None
     means = read()
     valued = next((n for n, choice in enumerate(offer.shown) if choice.saves and means(choice.value)), None)
-    return place if valued in (None, place) else valued if place is None else None
+    said = number_in(text, offer.language) if offer.choices.counted else None
+    other = _wider(text, options, how, offer.language) if said is None else _by_number(offer, *said)
+    found = {index for index in (valued, other) if index is not None}
+    return found.pop() if len(found) == 1 and _TWO not in found else None
+
+
+_TWO = -1  # in place of a choice: a text may mean several
+
+
+def _by_number(offer: ShownChoices, number: Decimal, others: frozenset[str]) -> int | None:
+    """The only choice with a number in its title, or at that place where numbers are shown."""
+    titles = [choice.title for choice in offer.shown]
+    found = set(with_number(number, others, titles, offer.language))
+    if offer.choices.numbered and not others and number == int(number) and 1 <= number <= len(titles):
+        found.add(int(number) - 1)
+    return found.pop() if len(found) == 1 else _TWO if found else None
+
+
+def _wider(text: str, options: Sequence[Option], how: str, language: str | None) -> int | None:
+    """The choice that a text names beside other words, or with slips of the pen."""
+    phrases = [(phrase, index) for index, option in enumerate(options) for phrase in (option.title, *option.words)]
+    index = within(text, phrases, language)
+    if index is not None or how == WHOLE:
+        return index
+    said = normalise(text)
+    if how == CLOSE:
+        place = closest(said, [normalise(phrase) for phrase, _ in phrases], partial(is_name, language=language))
+        return None if place is None else phrases[place][1]
+    found = [(normalise(phrase), index) for phrase, index in phrases if contains(said, normalise(phrase))]
+    longest = max((phrase for phrase, _ in found), key=len, default="")
+    meant = {index for phrase, index in found if not contains(longest, phrase) or phrase == longest}
+    if not meant:
+        return None
+    return _TWO if len(meant) > 1 or speaks_against(text, longest, language) else meant.pop()
 
 
 def _option(option: Option, number: int, offer: ShownChoices) -> Option:
@@ -216,14 +250,15 @@ def _option(option: Option, number: int, offer: ShownChoices) -> Option:
     return Option(option.title, (*option.words, str(number))) if offer.choices.numbered else option
 
 
-def _several(offer: ShownChoices, many: Many, text: str, options: list[Option]) -> LeaveStep | WaitHere | None:
+def _several(offer: ShownChoices, many: Many, text: str) -> LeaveStep | WaitHere | None:
     """Take one answer like a tap, and several as the contact's whole answer."""
+    options = [_option(choice.option, number, offer) for number, choice in enumerate(offer.shown, start=1)]
     done = _option(Option(offer.done(many)), len(options) + 1, offer)
     if offer.choices.how == EXACT:
         one = match(text, [*options, done], EXACT)
         found = [] if one is None else [one]
     else:
-        found = named(text, [*options, done], offer.choices.how)
+        found = named(text, [*options, done], offer.choices.how, shown_numbers=_counts_places(offer))
     chosen = [offer.shown[index] for index in found if index < len(options)]
     if len(found) == 1 and chosen:
         return _take(offer, chosen[0])
@@ -275,7 +310,18 @@ _AMOUNT = re.compile(r"\d\.\d|[$%+€£¥]\s*\d|\d\s*[$%€£¥]")  # a number t
 _SPAN = re.compile(r"(\d{1,2})\s*[–-]\s*(\d{1,2})")
 
 
-def named(text: str, options: Sequence[Option], how: str) -> list[int]:
+def _counts_places(offer: ShownChoices) -> bool:
+    """True if numbers are shown, and no title has the number of another choice's place."""
+    if not offer.choices.numbered:
+        return False
+    titles = [choice.title for choice in offer.shown]
+    places = (
+        (place, with_number(Decimal(place + 1), frozenset(), titles, offer.language)) for place in range(len(titles))
+    )
+    return all(set(found) <= {place} for place, found in places)
+
+
+def named(text: str, options: Sequence[Option], how: str, *, shown_numbers: bool = True) -> list[int]:
     """The options that a text names, each once and in its order, as in "1, 3 and 4"; none where it says something else.
 
     Longer titles come first, so that "Salt, pepper" may be one of them. With ``how`` anywhere, there may be other
@@ -285,7 +331,7 @@ def named(text: str, options: Sequence[Option], how: str) -> list[int]:
     longest = max(len(phrase.split()) for phrase in phrases)
     if how == CLOSE and len(words) * longest * len(phrases) > MOST_COMPARED:
         how = WHOLE
-    numbered = len(options) if are_numbered(options) and _AMOUNT.search(text) is None else 0
+    numbered = len(options) if shown_numbers and _AMOUNT.search(text) is None else 0
     found: list[list[int] | None] = [[]]  # what each end of the text names, the shortest first
     for start in range(len(words) - 1, -1, -1):
         found.append(_beginning(words[start : start + longest], found, partial(_meant, phrases, numbered, how), how))

@@ -1,0 +1,137 @@
+"""Which of several titles a text means: by a number that stands in one, or within a sentence."""
+
+import re
+from collections.abc import Iterator, Sequence
+from decimal import Decimal
+from functools import lru_cache
+
+from bot.language.answers.numbers import number_at
+from bot.language.answers.readers import Piece, Written, covered, in_each_language, written
+from bot.language.answers.words import Kind, words_of
+from bot.language.expressions.formats import country_names
+from bot.language.source.languages import ENGLISH
+from bot.language.source.word_matching import normalise
+
+_CLAUSE = re.compile(r"[.,;:!?\n।،؛؟]+")
+_STRICT = frozenset("<>≤≥")
+
+
+def number_in(text: str, language: str | None) -> tuple[Decimal, frozenset[str]] | None:
+    """The only number that a text says, and the words beside it that may be those of a title."""
+
+    def read(text: Written) -> tuple[Decimal, frozenset[str]] | None:
+        found: list[Decimal] = []
+        others: set[str] = set()
+        index = 0
+        while index < text.length:
+            number = number_at(text.tokens, text.marks, index, text.words, True)
+            if number is not None:
+                found.append(number[2])
+                index = number[0]
+                continue
+            if any(kind is Kind.AGAINST for _, kind, _ in text.marks[index]):
+                return None
+            end = next(text.ends_of(index, Kind.HARMLESS, Kind.AROUND_TITLE), None)
+            if end is None:
+                others.add(text.tokens.tokens[index])
+            index = end or index + 1
+        return (found[0], frozenset(others)) if len(found) == 1 else None
+
+    return in_each_language(text, language, read)
+
+
+def with_number(number: Decimal, others: frozenset[str], titles: Sequence[str], language: str | None) -> list[int]:
+    """The titles that have a number, and these words beside it; none where a title compares with it: ``< 18``."""
+    found: list[int] = []
+    for index, title in enumerate(titles):
+        text = written(title, words_of(language))
+        if text is None or not others <= set(text.tokens.tokens):
+            continue
+        compared = [is_compared for value, is_compared in _numbers_in(text) if value == number]
+        if any(compared):
+            return []
+        found += [index] if compared else []
+    return found
+
+
+def have_numbers(titles: Sequence[str], language: str | None) -> bool:
+    """True if a title has a number."""
+    texts = (written(title, words_of(language)) for title in titles)
+    return any(text is not None and any(_numbers_in(text)) for text in texts)
+
+
+def _numbers_in(text: Written) -> Iterator[tuple[Decimal, bool]]:
+    """The numbers that a title has, and whether it only compares with each: ``under 18``."""
+    for index, token in enumerate(text.tokens.tokens):
+        places = range(max(index - 2, 0), index)
+        compared = any(
+            text.tokens.tokens[at] in _STRICT or any(kind is Kind.AGAINST for _, kind, _ in text.marks[at])
+            for at in places
+        )
+        if token.isdigit():
+            yield Decimal(token), compared
+        number = number_at(text.tokens, text.marks, index, text.words, True)
+        if number is not None:
+            yield number[2], compared
+
+
+def within(text: str, phrases: Sequence[tuple[str, int]], language: str | None) -> int | None:
+    """The only value of the phrases that a text names beside words that change nothing: "the large one, please"."""
+
+    def read(text: Written) -> int | None:
+        tokens = [(_tokens(phrase, text), value) for phrase, value in phrases]
+
+        def pieces(start: int) -> Iterator[Piece]:
+            for phrase, value in tokens:
+                if phrase and text.tokens.tokens[start : start + len(phrase)] == phrase:
+                    yield Piece(start + len(phrase), "title", value)
+            yield from (Piece(end, "") for end in text.ends_of(start, Kind.AROUND_TITLE))
+
+        for found in covered(text, pieces, 8):
+            named = {piece.value for piece in found if piece.kind == "title"}
+            return named.pop() if len(named) == 1 else None
+        return None
+
+    return in_each_language(text, language, read)
+
+
+def _tokens(phrase: str, text: Written) -> list[str]:
+    found = written(phrase, text.words)
+    return [] if found is None else found.tokens.tokens
+
+
+def speaks_against(text: str, phrase: str, language: str | None) -> bool:
+    """True if words beside a phrase, in the same clause, make something else of it: "cake, but not small"."""
+    for spoken in dict.fromkeys((language, None)):
+        for clause in _CLAUSE.split(text):
+            read = written(clause, words_of(spoken))
+            if read is None or not clause.strip():
+                continue
+            own = _tokens(phrase, read)
+            places = [at for at in range(read.length) if read.tokens.tokens[at : at + len(own)] == own]
+            inside = {place + more for place in places for more in range(len(own))}
+            if places and any(
+                kind is Kind.AGAINST for at in range(read.length) if at not in inside for _, kind, _ in read.marks[at]
+            ):
+                return True
+    return False
+
+
+def is_name(word: str, language: str | None) -> bool:
+    """True for a word that is a day, a month or a country: a slip of the pen does not make another of it."""
+    for known in dict.fromkeys((language, None)):
+        text = written(word, words_of(known))
+        if (
+            text is not None
+            and text.length == 1
+            and any(
+                kind in (Kind.WEEKDAY, Kind.MONTH, Kind.DAY, Kind.NUMBER, Kind.ORDINAL) for _, kind, _ in text.marks[0]
+            )
+        ):
+            return True
+    return any(word in _countries(known) for known in (language or ENGLISH, ENGLISH))
+
+
+@lru_cache(maxsize=32)
+def _countries(language: str) -> frozenset[str]:
+    return frozenset(map(normalise, country_names(language)))
