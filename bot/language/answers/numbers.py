@@ -241,7 +241,8 @@ def _multiplied(atoms: Sequence[Atom], words: Words) -> Decimal | None:
         return _small(atoms, words)
     if atoms[0][0] is Kind.NUMBER and len(atoms) > 1 and (room := _room(_decimal(atoms[0][1]))) >= _HUNDRED:
         more = _value(atoms[2:] if atoms[1][0] is Kind.AND else atoms[1:], words)  # seribu lima ratus
-        if more is not None and 0 < more < room:
+        clear = atoms[1][0] is Kind.AND or room < _MILLION or more is None or more >= _THOUSAND
+        if more is not None and 0 < more < room and clear:
             return _plain(_decimal(atoms[0][1]) + more)
     if atoms[-1][0] is Kind.MULTIPLE and atoms[-1][1] == _DOZEN:
         times = _coefficient(atoms[:-1], words) if len(atoms) > 1 else None

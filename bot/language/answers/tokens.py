@@ -76,11 +76,13 @@ def _without_ending(spelling: Spelling, found: Any) -> str:
 
 
 def _words(written: str, spelling: Spelling) -> Iterator[str]:
-    if written.isascii() and written.isalnum():
+    if written.isascii() and written.isalnum() and (not spelling.prefixes or written.isdigit()):
         yield written
     elif written.isascii() or not written[0].isalpha():
-        if written[0].isalpha():
+        if written[0].isalpha() and not written.isalnum():
             yield from _around_apostrophes(written, spelling)
+        elif written[0].isalpha():
+            yield from _without_prefix(written, spelling)
         elif written in _HARD or (unicodedata.category(written[0])[0] == "S" and written not in _SOFT):
             yield written
     elif _APOSTROPHE.search(written):

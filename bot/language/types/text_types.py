@@ -6,7 +6,7 @@ from decimal import Decimal
 from typing import Any, Self
 
 from bot.core.immutable import immutable
-from bot.core.messages import TEXT_BODY
+from bot.core.text import KEPT_CHARACTERS
 from bot.language.answers.readers import Reading
 from bot.language.expressions.abstract_values import ValueKind
 from bot.language.keys.declared_keys import STRING, STRINGS, KeySet, KeySpec, integer
@@ -18,7 +18,7 @@ from bot.language.source.word_matching import normalise
 from bot.language.source.yaml_tree import Scalar, one_or_more
 from bot.language.types.variable import TypeMismatch, Variable, mismatch
 
-LONGEST = TEXT_BODY  # characters: no message of a contact has more
+LONGEST = KEPT_CHARACTERS  # of a message: what a contact writes beyond them is cut
 FILLER = "m"  # of which a text of the greatest length is made
 _CLOCK_AND_CALENDAR = frozenset({ValueKind.DATE, ValueKind.DATETIME, ValueKind.TIME})
 
