@@ -16,6 +16,8 @@ from bot.core.messages import Message, clip, in_plain_text
 from bot.core.messages import in_words as message_in_words
 from bot.core.text import visible
 from bot.engine.turn_context import TurnContext
+from bot.language.answers.sentences import undisturbed
+from bot.language.source.languages import CONTACT_LANGUAGE
 from bot.language.source.word_matching import LONGEST, normalise, quoted
 from bot.language.steps.step_kind import LeaveStep, Reply, StepContext, StepKind, WaitHere
 
@@ -37,7 +39,7 @@ def found_ahead(turn: TurnContext, text: str) -> tuple[dict[str, str], bool]:
     words = written[:MOST_WORDS]
     told = (step for step in turn.flow.slots if step not in turn.flow.free_slots)
     questions = {step: question for step in told if (question := _Question.of(turn, step)) is not None}
-    found: dict[str, str] = {}
+    found: dict[str, tuple[int, int]] = {}
     used: set[int] = set()
     for length in range(min(MOST_OF_ONE, len(words)), 0, -1):
         for step, question in questions.items():
@@ -50,9 +52,11 @@ def found_ahead(turn: TurnContext, text: str) -> tuple[dict[str, str], bool]:
                     return {}, True
                 place = question.found_at(words, first, first + length)
                 if place is not None:
-                    found[step] = _piece(words, *place)
+                    found[step] = place
                     used.update(range(*place))
-    return found, len(used) < len(written)
+    sure = undisturbed(words, list(found.values()), turn.scope().get(CONTACT_LANGUAGE))
+    kept = {step: _piece(words, *place) for (step, place), is_sure in zip(found.items(), sure, strict=True) if is_sure}
+    return kept, len(used) < len(written) or len(kept) < len(found)
 
 
 def open_questions(turn: TurnContext, found: Mapping[str, str]) -> dict[str, str]:

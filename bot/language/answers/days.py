@@ -12,6 +12,7 @@ from bot.language.answers.numbers import number_at
 from bot.language.answers.patterns import Found, Matcher
 from bot.language.answers.tokens import Tokens
 from bot.language.answers.words import Kind, Mark, Words
+from bot.language.source.languages import ENGLISH
 from bot.language.source.wall_clock import months_later
 
 
@@ -45,6 +46,7 @@ _CLOCK_BEHIND = re.compile(r"\s?[:h]\s?[0-9]{2}")
 _BREAK = re.compile(r"[;!?\n]")
 _MOST_PARTS = 8
 _LONGEST_SPAN = 1000 * 3600  # seconds
+_NEAR_YEARS = 10  # so far ahead a year of two figures is this century's
 _FIRST_YEAR, _LAST_YEAR = 1900, 2199
 _UNITS = ("day", "week", "month", "year")
 
@@ -55,8 +57,8 @@ class DayReader:
     def __init__(self, tokens: Tokens, marks: Sequence[Sequence[Mark]], words: Words, today: date, past: bool) -> None:
         self.tokens, self.marks, self.words = tokens, marks, words
         self.today, self.past = today, past
-        self.month_first = words.language == "en" and words.country in ("US", "PH", "CA")
-        self.order_unsure = words.language == "en" and not words.country
+        self.month_first = words.language == ENGLISH and words.country in ("US", "PH", "CA")
+        self.order_unsure = words.language == ENGLISH and not words.country
         self._matcher = Matcher(words.dates, tokens, self._slot)
         self._found: dict[int, list[tuple[int, Day]]] = {}
 
@@ -256,7 +258,7 @@ class DayReader:
                 and known.month is not None
                 and not _CLOCK_BEHIND.match(self.tokens.text, self.tokens.ends[start])
             ):
-                yield start + 1, self._century(int(token))
+                yield start + 1, int(token)
             return
         number = number_at(self.tokens, self.marks, start, self.words, True)
         if number is None:
@@ -273,12 +275,11 @@ class DayReader:
         """The day that parts make together; None where a weekday is not that day's."""
         weekday = parts.weekday
         if parts.month is not None and parts.day is not None:
-            found = (
-                self._nearest(parts.month, parts.day)
-                if parts.year is None
-                else _exact(parts.year, parts.month, parts.day)
-            )
-            return None if found is None or weekday not in (None, found.weekday()) else Day(found)
+            year = None if parts.year is None else str(parts.year)
+            found = self._dated(parts.day, parts.month, year)
+            if found is None or weekday not in (None, found.weekday()):
+                return None
+            return Day(found) if weekday is not None else self._in_century(found, year)
         if parts.month is not None or parts.year is not None:
             return None
         if parts.day is None:
@@ -359,8 +360,15 @@ class DayReader:
             return Day(fitting.pop()) if len(fitting) == 1 else None
         wanted, other = (month_first, day_first) if self.month_first and not dots else (day_first, month_first)
         if wanted is None or other is None or wanted == other:
-            return _day(wanted or (other if self.words.language == "en" else None), None)
-        return Day(wanted, other if self.order_unsure and not dots else None)
+            found = wanted or (other if self.words.language == ENGLISH and not dots else None)
+            return None if found is None else self._in_century(found, year)
+        return Day(wanted, other) if self.order_unsure and not dots else self._in_century(wanted, year)
+
+    def _in_century(self, day: date, year: str | int | None) -> Day:
+        """A day whose year was written with two figures may be of the last century: 12 May 99."""
+        short = year is not None and len(str(year)) == 2
+        far = short and not self.past and day.year > self.today.year + _NEAR_YEARS
+        return Day(day, _exact(day.year - 100, day.month, day.day) if far else None)
 
     def _dated(self, day: int, month: int, year: str | None) -> date | None:
         if not (1 <= month <= 12 and 1 <= day <= 31):

@@ -51,6 +51,8 @@ def _sign(tokens: Tokens, start: int) -> int | None:
     gap = tokens.gap(start)
     if not gap.rstrip().endswith(("-", "−", "–")):
         return 0
+    if gap.count("-") > 1:
+        return None
     if start == 0 or _NEGATIVE.search(gap):
         return -1
     return None
@@ -112,7 +114,7 @@ def _atoms_at(
         yield from ((kind, value, index + 1) for kind, value in cut(token, words) or ())
 
 
-_PARTS = PIECES | {Kind.POINT, Kind.MINUS, Kind.PLUS, Kind.TEEN, Kind.BEFORE_NUMBER}
+_PARTS = PIECES | {Kind.POINT, Kind.MINUS, Kind.OVER, Kind.PLUS, Kind.TEEN, Kind.BEFORE_NUMBER}
 
 
 def figures_at(tokens: Tokens, index: int, words: Words, whole: bool) -> tuple[int, Decimal] | None:
@@ -198,6 +200,10 @@ def _value(atoms: Sequence[Atom], words: Words) -> Decimal | None:
     if kind in (Kind.MINUS, Kind.PLUS):
         found = _value(atoms[1:], words)
         return found if found is None or kind is Kind.PLUS else -found
+    over = [index for index, atom in enumerate(atoms) if atom[0] is Kind.OVER]
+    if over:
+        above, below = _value(atoms[: over[0]], words), _value(atoms[over[0] + 1 :], words)
+        return None if above is None or not below else _plain(above / below)  # one over three
     if any(atom[0] is Kind.POINT for atom in atoms):
         return _with_point(atoms, words)
     if atoms[-1][0] is Kind.ONE or atoms[-1][0] is Kind.AND or kind is Kind.AND:
@@ -266,7 +272,7 @@ def _multiplied(atoms: Sequence[Atom], words: Words) -> Decimal | None:
     if (joined or rest[0][0] is Kind.ADDED) and value >= _MILLION and (part := _part(rest)) is not None:
         return _plain((times + part) * value)  # three million and a half
     more = _value(rest, words)
-    if more is None or not 0 < more < value or (_part(rest) is not None and not joined):
+    if more is None or not 0 < more < value or (_part(rest) is not None and value != _HUNDRED):
         return None
     if [atom[0] for atom in rest] == [None] and not joined and more * _TEN < value:
         return None  # 2 thousand 500, but not 5k 6
@@ -294,13 +300,11 @@ def _part(atoms: Sequence[Atom]) -> Decimal | None:
     if kinds in ([Kind.FRACTION], [Kind.ADDED], [Kind.ONE, Kind.FRACTION]):
         return part
     if len(atoms) == 2 and kinds[0] in (Kind.NUMBER, None) and kinds[1] is Kind.FRACTION:
-        count = atoms[0][1]
-        return None if count is None or count != int(count) or not 0 < count < 100 else _rounded(count, atoms[-1][1])
+        count = _decimal(atoms[0][1])
+        if count != int(count) or not 0 < count * part < 1:
+            return None
+        return _decimal(Fraction(int(count)) * Fraction(atoms[-1][1] or 0))
     return None
-
-
-def _rounded(count: Decimal | Fraction, part: Decimal | Fraction | None) -> Decimal:
-    return _decimal(Fraction(count) * Fraction(part or 0))
 
 
 def _decimal(value: Decimal | Fraction | None) -> Decimal:

@@ -4,6 +4,7 @@ An answer is right or asked again. So every word of it has to be accounted for: 
 known to change nothing of it. Where two people may mean different things by the same words, the answer is unsure.
 """
 
+import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, date, datetime, time, timedelta
@@ -45,6 +46,8 @@ class Piece:
 
 
 _NOTHING = ""
+_NO_PART = frozenset({"x"})  # 3x
+_ONE_OR_A_THOUSAND = re.compile(r"(?<![0-9.,])[1-9][0-9]{0,2}\.[0-9]{3}(?![0-9.,])")
 _NIGHT = ("evening", "night")
 _MORNING = 5  # the hour in which a day begins for those who have not slept
 
@@ -65,6 +68,13 @@ class Written:
     def ends_of(self, start: int, *kinds: Kind) -> Iterator[int]:
         """Where phrases of some kinds end that begin at a token, the longest first."""
         return (end for end, kind, _ in self.marks[start] if kind in kinds)
+
+    def is_glued(self, start: int, end: int) -> bool:
+        """True if a word has figures right before or behind it, so that both are one: A5."""
+        tokens, word = self.tokens.tokens, self.tokens.tokens[start]
+        before = start > 0 and tokens[start - 1].isdigit() and not self.tokens.gap(start)
+        behind = end < self.length and tokens[end].isdigit() and not self.tokens.gap(end)
+        return (before or behind) and word.isalpha() and word not in _NO_PART
 
     def knows_all(self) -> bool:
         """True if each word begins or continues a phrase of the language."""
@@ -118,7 +128,7 @@ def covered(text: Written, pieces: Callable[[int], Iterator[Piece]], most: int) 
                 if piece.end >= least:
                     yield from from_(piece.end, [*found, piece])
         for end in text.ends_of(start, Kind.HARMLESS):
-            if end >= least:
+            if end >= least and not text.is_glued(start, end):
                 yield from from_(end, found)
         if _is_emoji(text.tokens.tokens[start]):
             yield from from_(start + 1, found)  # an emoji
@@ -185,7 +195,14 @@ def read_number(text: str, language: str | None = None, *, whole: bool = False) 
                 yield Piece(behind, "number", value)
             yield Piece(end, "number", value)
 
-        return _only(Reading(found[0].value) if found else None for found in covered(text, pieces, 1))
+        for found in covered(text, pieces, 1):
+            if found:
+                value = found[0].value
+                in_english = (
+                    text.words.language == ENGLISH and not whole and _ONE_OR_A_THOUSAND.search(text.tokens.text)
+                )
+                return Reading(value, (value * 1000,) if in_english else ())
+        return None
 
     return in_each_language(text, language, read)
 

@@ -35,6 +35,7 @@ class Kind(Enum):
     AND = "and"
     POINT = "point"
     MINUS = "minus"
+    OVER = "over"
     PLUS = "plus"
     ORDINAL = "ordinals"
     ENDING = "ordinal endings"
@@ -109,7 +110,8 @@ def words_of(language: str | None) -> Words:
     spoken = without_country(language or ENGLISH)
     words = _read(spoken if Path(FOLDER, f"{spoken}.yml").exists() else ENGLISH)
     country = (language or "").partition("-")[2].upper()
-    return replace(words, country=country, decimal_comma=decimal_sign(language or ENGLISH) == ",")
+    comma = language not in (None, ENGLISH) and decimal_sign(str(language)) == ","
+    return replace(words, country=country, decimal_comma=comma)
 
 
 @lru_cache(maxsize=64)

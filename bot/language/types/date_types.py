@@ -1,7 +1,7 @@
 """The types date, time and datetime."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import date, datetime, time, timedelta
 from typing import Any, ClassVar, Self
 
@@ -18,18 +18,20 @@ from bot.language.source.yaml_tree import Node
 from bot.language.types.variable import InvalidAnswer, TypeMismatch, Variable, mismatch
 
 
-def _keys(kind: str, present: str, example: str, form: re.Pattern[str]) -> KeySet:
+def _keys(kind: str, relative: Mapping[str, int], example: str, form: re.Pattern[str]) -> KeySet:
+    named = ", ".join(relative)
+
     def bound_of(node: Node, problems: Problems, what: str) -> str | None:
         written = text_of(node, problems, what)
-        if written is None or written == present or read_iso(written, form) is not None:
+        if written is None or written in relative or read_iso(written, form) is not None:
             return written
-        problems.add("E106", node.mark, f'{what}: "{written}" is no {kind}', f"write {present}, or one like {example}")
+        problems.add("E106", node.mark, f'{what}: "{written}" is no {kind}', f"write {named}, or one like {example}")
         return None
 
-    bound = Form(pattern(f"{present}|{form.pattern}", f"write {present}, or one like {example}"), bound_of)
+    bound = Form(pattern(f"{'|'.join(relative)}|{form.pattern}", f"write {named}, or one like {example}"), bound_of)
     return KeySet(
-        KeySpec("after", bound, f"Answers are later than this: {present}, or one written out."),
-        KeySpec("before", bound, f"Answers are earlier than this: {present}, or one written out."),
+        KeySpec("after", bound, f"Answers are later than this: {named}, or one written out."),
+        KeySpec("before", bound, f"Answers are earlier than this: {named}, or one written out."),
         KeySpec("within", DURATION, "Answers lie between now and so much later."),
     )
 
@@ -54,7 +56,7 @@ class _OnCalendar(Variable):
     after: str | None = None
     before: str | None = None
     within: timedelta | None = None
-    present: ClassVar[str]  # the word for now in `after` and `before`
+    relative: ClassVar[Mapping[str, int]]  # the words in `after` and `before`, and how many days from now each means
     example: ClassVar[str]
     form: ClassVar[re.Pattern[str]]
     takes_every = True  # its bounds are for answers alone: they move with the day
@@ -63,7 +65,12 @@ class _OnCalendar(Variable):
     def read(cls, name: str, value: Any, fields: Fields) -> Self:
         """Read `after`, `before` and `within`."""
         after, before, within = (key.read(fields) for key in cls.keys)
-        if after is not None and before is not None and (after == before or (after > before and after != cls.present)):
+        ends = (
+            None
+            if after is None or before is None
+            else (cls.relative.get(after, after), cls.relative.get(before, before))
+        )
+        if ends is not None and (ends[0] == ends[1] or (type(ends[0]) is type(ends[1]) and ends[0] > ends[1])):
             fix = "leave more room between them" if after == before else "swap them"
             fields.report("E307", fields.mark_of("before"), f"nothing is after {after} and before {before}", fix)
         return cls(name, fields.mark, value, after, before, within)
@@ -89,12 +96,13 @@ class _OnCalendar(Variable):
         return found
 
     def _bound(self, written: str, now: datetime) -> Any:
-        return self._from_value(now if written == self.present else written, now)
+        ahead = self.relative.get(written)
+        return self._from_value(written if ahead is None else now + timedelta(days=ahead), now)
 
     @property
     def _past(self) -> bool:
         """True if an answer without its year means one that has been."""
-        return self.before == self.present
+        return self.relative.get(self.before or "", -1) >= 0
 
 
 @immutable
@@ -107,10 +115,10 @@ class DateVariable(_OnCalendar):
     type = "date"
     kind = ValueKind.DATE
     made_of = frozenset({ValueKind.DATE, ValueKind.DATETIME, ValueKind.TEXT})
-    present = "today"
+    relative: ClassVar[Mapping[str, int]] = {"today": 0, "tomorrow": 1, "yesterday": -1}
     example = "2030-12-31"
     form = ISO_DAY
-    keys = _keys(type, present, example, form)
+    keys = _keys(type, relative, example, form)
 
     def _read_text(self, text: str, now: datetime, language: str | None) -> Reading[date] | None:
         return read_date(text, now.date(), language, past=self._past)
@@ -135,10 +143,10 @@ class DateTimeVariable(_OnCalendar):
     type = "datetime"
     kind = ValueKind.DATETIME
     made_of = frozenset({ValueKind.DATETIME, ValueKind.TEXT})
-    present = "now"
+    relative: ClassVar[Mapping[str, int]] = {"now": 0}
     example = "2030-12-31T15:00"
     form = ISO_MOMENT
-    keys = _keys(type, present, example, form)
+    keys = _keys(type, relative, example, form)
 
     def _read_text(self, text: str, now: datetime, language: str | None) -> Reading[datetime] | None:
         return read_moment(text, now, language, past=self._past)

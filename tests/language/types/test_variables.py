@@ -303,7 +303,7 @@ def test_what_a_variable_says_and_asks_is_known_to_the_checks() -> None:
         ("{type: date, after: today, before: today}", '1:36: E307 variable "v": nothing is after today and before '
                                                       "today (leave more room between them)"),
         ("{type: date, after: soon}", '1:21: E106 variable "v": after: "soon" is no date '
-                                      "(write today, or one like 2030-12-31)"),
+                                      "(write today, tomorrow, yesterday, or one like 2030-12-31)"),
         ("{type: datetime, after: today}", '1:25: E106 variable "v": after: "today" is no datetime '
                                           "(write now, or one like 2030-12-31T15:00)"),
         ("{type: datetime, value: 2030-12-31T15:00}", '1:25: E303 variable "v": its value is in no time zone '
