@@ -24,6 +24,7 @@ class Clock:
     second: int = 0
     sure: bool = False
     bare: bool = False
+    next_day: bool = False  # 24:00
 
     def at(self, part: str | None) -> "Clock | None":
         """The time in a part of the day; None where they contradict each other."""
@@ -64,6 +65,7 @@ def _in_part(hour: int, part: str) -> int | None:
     return None
 
 
+_END = 24  # the hour in which a day ends
 _FIGURES = re.compile(r"([0-9]{1,2})\s?([:.h時时点點시])\s?([0-5][0-9])(?![0-9])(?:[:.]([0-5][0-9])(?![0-9.]))?[分분]?")
 _FOUR = re.compile(r"([01][0-9]|2[0-3])([0-5][0-9])(?![0-9])")
 _OTHER_SIGNS = re.compile(r"[0-9][.,:/]$")
@@ -88,7 +90,7 @@ class ClockReader:
             behind = self._behind(end)
             if behind is not None:
                 sure = clock.sure or not self._words.hours_of_12
-                yield behind, Clock(clock.hour, clock.minute, clock.second, sure)
+                yield behind, Clock(clock.hour, clock.minute, clock.second, sure, next_day=clock.next_day)
             yield end, clock
 
     def _behind_before(self, start: int) -> tuple[int, bool]:
@@ -119,7 +121,8 @@ class ClockReader:
                 yield end, Clock(int(hour), int(minute), sure=True)
         yield from self._in_figures(start, said)
         for end, hour in self._hours(start):
-            yield end, Clock(hour, sure=hour > 12 or not self._words.hours_of_12, bare=not said)
+            sure = hour > 12 or not self._words.hours_of_12
+            yield end, Clock(hour % _END, sure=sure, bare=not said, next_day=hour == _END)
         for end, name, bound in self._matcher.found_at(start):
             clock = self._of_pattern(name, bound)
             if clock is not None:
@@ -134,7 +137,8 @@ class ClockReader:
             hour, dotted = int(found[1]) % 24, found[2] == "."
             if not _NOT_A_TIME.match(text, found.end()):
                 sure = hour > 12 or (len(found[1]) == 2 and found[1][0] == "0") or not self._words.hours_of_12
-                clock = Clock(hour, int(found[3]), int(found[4] or 0), sure, dotted and not (self._dots or said))
+                bare = dotted and not (self._dots or said)
+                clock = Clock(hour, int(found[3]), int(found[4] or 0), sure, bare, int(found[1]) == _END)
                 yield self._tokens.at(found.end()), clock
         elif (four := _FOUR.match(text, place)) is not None:
             yield self._tokens.at(four.end()), Clock(int(four[1]), int(four[2]), sure=True, bare=True)
@@ -158,15 +162,15 @@ class ClockReader:
                 and not _OTHER_SIGNS.search(self._tokens.text[max(place - 2, 0) : place])
                 and not _NOT_A_TIME.match(self._tokens.text, self._tokens.ends[start])
             ):
-                yield start + 1, int(token) % 24
+                yield start + 1, int(token)
             return
         number = number_at(self._tokens, self._marks, start, self._words, True)
         if number is not None and number[2] == int(number[2]) and 0 <= number[2] <= 24:
-            yield number[0], int(number[2]) % 24
+            yield number[0], int(number[2])
         for end, kind, value in self._marks[start]:
             other = number is None or end != number[0]
             if other and kind in (Kind.HOUR, Kind.NUMBER) and value == int(value) and 0 <= value <= 24:
-                yield end, int(value) % 24
+                yield end, int(value)
 
     def _minutes(self, start: int) -> Iterator[tuple[int, int]]:
         gap, tokens = self._tokens.gap(start), self._tokens.tokens
@@ -177,7 +181,7 @@ class ClockReader:
             yield number[0], int(number[2])
 
     def _of_pattern(self, name: str, bound: Found) -> Clock | None:
-        hour: int = bound["{hour}"]
+        hour: int = bound["{hour}"] % _END
         if name == "hour minute":
             minute = bound["{minute}"]
         elif name in ("+minute", "-minute"):
@@ -186,4 +190,5 @@ class ClockReader:
             minute = int(name)
         if minute < 0:
             hour, minute = (hour - 1) % 24 if hour != 1 else 12, minute + 60
-        return Clock(hour, minute, sure=hour > 12 or not self._words.hours_of_12)
+        sure = hour > 12 or (name == "hour minute" and not self._words.hours_of_12)
+        return Clock(hour, minute, sure=sure)

@@ -360,8 +360,8 @@ class DayReader:
             return Day(fitting.pop()) if len(fitting) == 1 else None
         wanted, other = (month_first, day_first) if self.month_first and not dots else (day_first, month_first)
         if wanted is None or other is None or wanted == other:
-            found = wanted or (other if self.words.language == ENGLISH and not dots else None)
-            return None if found is None else self._in_century(found, year)
+            only = wanted or (other if self.words.language == ENGLISH and not dots else None)
+            return None if only is None else self._in_century(only, year)
         return Day(wanted, other) if self.order_unsure and not dots else self._in_century(wanted, year)
 
     def _in_century(self, day: date, year: str | int | None) -> Day:

@@ -251,7 +251,8 @@ def _multiplied(atoms: Sequence[Atom], words: Words) -> Decimal | None:
         if more is not None and 0 < more < room and clear:
             return _plain(_decimal(atoms[0][1]) + more)
     if atoms[-1][0] is Kind.MULTIPLE and atoms[-1][1] == _DOZEN:
-        times = _coefficient(atoms[:-1], words) if len(atoms) > 1 else None
+        clear = len(atoms) > 1 and all(atom[0] is not Kind.AND for atom in atoms)  # 300 and two dozen
+        times = _coefficient(atoms[:-1], words) if clear else None
         return None if times is None else _plain(times * _DOZEN)
     value, place = max(multiples)
     index = -place
@@ -272,7 +273,7 @@ def _multiplied(atoms: Sequence[Atom], words: Words) -> Decimal | None:
     if (joined or rest[0][0] is Kind.ADDED) and value >= _MILLION and (part := _part(rest)) is not None:
         return _plain((times + part) * value)  # three million and a half
     more = _value(rest, words)
-    if more is None or not 0 < more < value or (_part(rest) is not None and value != _HUNDRED):
+    if more is None or not 0 < more < value or (_part(rest) is not None and not (joined and value == _HUNDRED)):
         return None
     if [atom[0] for atom in rest] == [None] and not joined and more * _TEN < value:
         return None  # 2 thousand 500, but not 5k 6

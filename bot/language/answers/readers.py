@@ -38,13 +38,15 @@ class Reading(Generic[Value]):
 
 @immutable
 class Piece:
-    """A piece of a text: the index of the token behind it, what it is, and its value; `Kind.HARMLESS` has none."""
+    """A piece of a text: from a token to the one behind it; what it is, and its value."""
 
+    start: int
     end: int
     kind: str
     value: Any = None
 
 
+_UNITS = (Kind.UNIT, Kind.CURRENCY)
 _NOTHING = ""
 _NO_PART = frozenset({"x"})  # 3x
 _ONE_OR_A_THOUSAND = re.compile(r"(?<![0-9.,])[1-9][0-9]{0,2}\.[0-9]{3}(?![0-9.,])")
@@ -182,18 +184,18 @@ def read_number(text: str, language: str | None = None, *, whole: bool = False) 
 
     def read(text: Written) -> Reading[Decimal] | None:
         def pieces(start: int) -> Iterator[Piece]:
-            first = next(text.ends_of(start, Kind.UNIT), start) if _is_currency(text, start) else start
+            first = next(text.ends_of(start, Kind.CURRENCY), start)
             if first >= text.length:
                 return
             number = number_at(text.tokens, text.marks, first, text.words, whole)
             if number is None or _is_code(text, first):
                 return
             end, _, value = number
-            for behind in text.ends_of(end, Kind.UNIT) if end < text.length else ():
-                for further in text.ends_of(behind, Kind.UNIT) if behind < text.length else ():
-                    yield Piece(further, "number", value)
-                yield Piece(behind, "number", value)
-            yield Piece(end, "number", value)
+            for behind in text.ends_of(end, *_UNITS) if end < text.length else ():
+                for further in text.ends_of(behind, *_UNITS) if behind < text.length else ():
+                    yield Piece(start, further, "number", value)
+                yield Piece(start, behind, "number", value)
+            yield Piece(start, end, "number", value)
 
         for found in covered(text, pieces, 1):
             if found:
@@ -205,11 +207,6 @@ def read_number(text: str, language: str | None = None, *, whole: bool = False) 
         return None
 
     return in_each_language(text, language, read)
-
-
-def _is_currency(text: Written, start: int) -> bool:
-    """True for a unit that stands before a number: R$ 20, x3."""
-    return any(kind is Kind.UNIT for _, kind, _ in text.marks[start])
 
 
 def _is_code(text: Written, start: int) -> bool:
@@ -228,7 +225,7 @@ def read_yes_no(text: str, language: str | None = None) -> Reading[bool] | None:
         def pieces(start: int) -> Iterator[Piece]:
             for end, kind, _ in text.marks[start]:
                 if kind in (Kind.YES, Kind.NO):
-                    yield Piece(end, "answer", kind is Kind.YES)
+                    yield Piece(start, end, "answer", kind is Kind.YES)
 
         for found in covered(text, pieces, 12):
             said = {piece.value for piece in found}
@@ -255,9 +252,9 @@ def read_date(text: str, today: date, language: str | None = None, *, past: bool
             yield from _days(days, start)
             for end, kind, value in text.marks[start]:
                 if kind is Kind.DAY_PART:
-                    yield Piece(end, "day", Day(today + timedelta(days=value[0])))
+                    yield Piece(start, end, "day", Day(today + timedelta(days=value[0])))
                 if kind in (Kind.PART, Kind.BEFORE_TIME, Kind.BETWEEN):
-                    yield Piece(end, _NOTHING)
+                    yield Piece(start, end, _NOTHING)
 
         return _only(_one_day(found) for found in covered(text, pieces, 6))
 
@@ -278,17 +275,17 @@ def _known(value: Value | None) -> tuple[Value, ...]:
 
 
 def _days(days: DayReader, start: int) -> Iterator[Piece]:
-    return (Piece(end, "day", day) for end, day in days.days_at(start))
+    return (Piece(start, end, "day", day) for end, day in days.days_at(start))
 
 
 def _times(clock: ClockReader, text: Written, start: int) -> Iterator[Piece]:
     for end, time_ in clock.times_at(start):
-        yield Piece(end, "time", time_)
+        yield Piece(start, end, "time", time_)
     for end, kind, value in text.marks[start]:
         if kind is Kind.PART:
-            yield Piece(end, "part", value)
+            yield Piece(start, end, "part", value)
         if kind in (Kind.BEFORE_TIME, Kind.BEHIND_HOUR):
-            yield Piece(end, _NOTHING)
+            yield Piece(start, end, _NOTHING)
 
 
 def read_time(text: str, language: str | None = None) -> Reading[time] | None:
@@ -307,6 +304,12 @@ def _one_time(found: Sequence[Piece]) -> Reading[time] | None:
     return None if clock is None else _reading_of(clock)
 
 
+def _are_beside(found: Sequence[Piece]) -> bool:
+    """True if a part of the day stands right beside the time: 8 in the evening, but not "for 4 in the evening"."""
+    clock = next(piece for piece in found if piece.kind == "time")
+    return any(piece.kind == "part" and clock.start <= piece.end and piece.start <= clock.end for piece in found)
+
+
 def _reading_of(clock: Clock) -> Reading[time]:
     return Reading(clock.time_of_day, _known(clock.later))
 
@@ -318,7 +321,7 @@ def _clock_of(found: Sequence[Piece], part: str | None = None) -> Clock | None:
     if len(times) != 1 or len(parts) > 2:
         return None
     clock: Clock | None = times[0]
-    if not parts:
+    if not parts or (times[0].bare and not _are_beside(found)):
         return None if times[0].bare else times[0]
     clocks = {found.time_of_day: found for part in parts if (found := times[0].at(part)) is not None}
     clock = next(iter(clocks.values()), None)
@@ -359,16 +362,16 @@ class _MomentReader:
 
     def pieces(self, start: int) -> Iterator[Piece]:
         """The days, times and parts of the day that begin at a token."""
-        yield from (Piece(end, "span", span) for end, span in self._days.spans_at(start))
+        yield from (Piece(start, end, "span", span) for end, span in self._days.spans_at(start))
         yield from _days(self._days, start)
         yield from _times(self._clock, self._text, start)
         for end, kind, value in self._text.marks[start]:
             if kind is Kind.DAY_PART:
-                yield Piece(end, "day part", value)
+                yield Piece(start, end, "day part", value)
             elif kind is Kind.NOW:
-                yield Piece(end, "span", timedelta(0))
+                yield Piece(start, end, "span", timedelta(0))
             elif kind is Kind.BETWEEN:
-                yield Piece(end, _NOTHING)
+                yield Piece(start, end, _NOTHING)
 
     def moment(self, found: Sequence[Piece]) -> Reading[datetime] | None:
         """The moment that pieces make together."""
@@ -387,7 +390,9 @@ class _MomentReader:
         clock = _clock_of(found, part)
         if clock is None:
             return None
-        if clock.hour < _MORNING and _by_night(found, part):
+        if clock.next_day:
+            days = [Day((days[0].day if days else self._now.date()) + timedelta(days=1))]
+        elif clock.hour < _MORNING and _by_night(found, part):
             if clock.hour or not days:
                 return None  # Friday night at 2 may be on Saturday
             days = [Day(day.day + timedelta(days=1)) for day in days if day.other is None]  # tonight at 12

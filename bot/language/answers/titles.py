@@ -84,8 +84,8 @@ def within(text: str, phrases: Sequence[tuple[str, int]], language: str | None) 
         def pieces(start: int) -> Iterator[Piece]:
             for phrase, value in tokens:
                 if phrase and text.tokens.tokens[start : start + len(phrase)] == phrase:
-                    yield Piece(start + len(phrase), "title", value)
-            yield from (Piece(end, "") for end in text.ends_of(start, Kind.AROUND_TITLE))
+                    yield Piece(start, start + len(phrase), "title", value)
+            yield from (Piece(start, end, "") for end in text.ends_of(start, Kind.AROUND_TITLE))
 
         for found in covered(text, pieces, 8):
             named = {piece.value for piece in found if piece.kind == "title"}

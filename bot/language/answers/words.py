@@ -40,6 +40,7 @@ class Kind(Enum):
     ORDINAL = "ordinals"
     ENDING = "ordinal endings"
     UNIT = "units"
+    CURRENCY = "currencies"
     MONTH = "months"
     WEEKDAY = "weekdays"
     DAY = "days"
