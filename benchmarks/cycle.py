@@ -42,6 +42,7 @@ from bot.store.database import StoreAddress
 from bot.store.engine_store import EngineStore
 from bot.store.files import inbox_path, open_reader, open_writer, transaction
 from bot.store.inbox import InboxReader
+from bot.store.message_rows import MessageChanges
 from bot.store.rows import CallRow, OutboxRow
 from bot.store.sqlite_schema import migrate
 
@@ -249,7 +250,7 @@ def watched() -> Parts:
     parts.watch(sys.modules[__name__], "advance", "turns: advance")
     parts.watch(Batch, "_made", "turns: keys and rows")
     parts.watch(Commit, "add_turn", "writing turns as JSON")
-    parts.watch(Commit, "send_ended", "results of messages")
+    parts.watch(MessageChanges, "end", "results of messages")
     parts.watch(engine_loop, "handle_send_result", "results of messages")
     parts.watch(Commit, "statements", "statements")
     parts.watch(EngineStore, "write", "the commit")

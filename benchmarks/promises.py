@@ -28,9 +28,10 @@ from bot.services.gateway import webhook_events
 from bot.services.gateway.webhook_events import Verdict
 from bot.store import commit
 from bot.store.commit import Commit
-from bot.store.engine_tables import UPDATE_SESSION, WRITE_SESSION
 from bot.store.files import inbox_path
 from bot.store.inbox import InboxWriter
+from bot.store.message_rows import MessageChanges
+from bot.store.session_rows import UPDATE_SESSION, WRITE_SESSION
 from bot.store.sqlite_database import SqliteDatabase
 from bot.store.sqlite_schema import migrate
 from bot.store.trace_rows import ADD_TURN
@@ -140,8 +141,8 @@ def _without(*left_out: str) -> Change:
     return Commit, "statements", left
 
 
-def _forget(self: Commit, row: Any, *_: object) -> None:
-    self._forget_send(row.id)
+def _forget(self: MessageChanges, row: Any, *_: object) -> None:
+    self.remove(row.id)
 
 
 NORMAL, LEFT_BEHIND = "PRAGMA synchronous = NORMAL", "PRAGMA secure_delete = OFF"
@@ -160,7 +161,7 @@ PARTS = {
         Row("a commit for each event", Turns, alone=True),
         Row("sessions in memory only", Turns, [NO_SESSION_JSON, _without(WRITE_SESSION, UPDATE_SESSION)]),
         Row("no trace", Turns, [(commit, "turn_row", lambda *_: ()), _without(ADD_TURN)]),
-        Row("sent messages are not kept", Turns, [(Commit, "send_ended", _forget)]),
+        Row("sent messages are not kept", Turns, [(MessageChanges, "end", _forget)]),
         Row("messages have no keys", Turns, [(batch, "effect_key", lambda *_: "key")]),
         Row("erased data stays in free pages", partial(Turns, pragma=LEFT_BEHIND)),
         Row("the gateway takes no key", Claiming),

@@ -84,7 +84,6 @@ STARTING = """
 IN_OUTBOX = """
     SELECT count(*) FROM recipients INDEXED BY recipients_in_outbox WHERE send_id IS NOT NULL AND outcome IS NULL
 """
-IN_OUTBOX_SINCE = "SELECT created_at FROM outbox WHERE id = ?"
 
 _SOME_WAIT_IN = f"EXISTS (SELECT 1 FROM {_BY_WAITING} WHERE broadcast = name AND {_WAIT})"
 _SOME_READY_IN = f"EXISTS (SELECT 1 FROM {_BY_WAITING} WHERE broadcast = name AND {_READY})"

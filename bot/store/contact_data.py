@@ -128,7 +128,7 @@ _BEGIN = """
 """
 _ASK = "INSERT INTO {0}erasures (contact, upto, asked_at) VALUES (?, -1, ?) ON CONFLICT (contact) DO NOTHING"
 _HAS_BEGUN = "SELECT 1 FROM erasures WHERE contact = ?"
-ASKED_TO_ERASE = "SELECT contact FROM erasures WHERE upto < 0 ORDER BY asked_at"
+_ASKED = "SELECT contact FROM erasures WHERE upto < 0 ORDER BY asked_at"
 """The numbers whose erasure an engine of another shard has begun, and whose rows this shard still has to delete."""
 ERASING = "SELECT contact, upto FROM erasures ORDER BY asked_at"
 _END = "DELETE FROM erasures WHERE contact = ?"
@@ -150,7 +150,7 @@ def begin_erasure(engine: Database, contact: str, upto: int, now: datetime, by: 
     Usage stays: tokens, and requests of the last day, which still count against the limits.
 
     The first shard that begins asks all others in the same commit to erase each of the contact's numbers
-    (`ASKED_TO_ERASE`): they may no longer find them, because another number is noted only in its own shard.
+    (`Erasures.asked`): they may no longer find them, because another number is noted only in its own shard.
     """
     contact = storable(contact)
     numbers = numbers_of(engine, contact)
@@ -178,7 +178,34 @@ def begin_erasure(engine: Database, contact: str, upto: int, now: datetime, by: 
     return withdrawn
 
 
-def finish_erasures(engine: Database, files: KeptFiles, in_log: Callable[[str, int], bool]) -> bool:
+class Erasures:
+    """The erasures of contacts that the engine's tables note."""
+
+    def __init__(self, database: Database, files: KeptFiles, *, divided: bool) -> None:
+        self.database = database
+        self._files = files
+        self._divided = divided
+
+    def is_under_way(self, contact: str) -> bool:
+        """True if a contact was erased, and the log still has to forget it."""
+        return self.database.one(_HAS_BEGUN, storable(contact)) is not None
+
+    def numbers_of(self, contact: str) -> list[str]:
+        """The numbers of a contact, its own first."""
+        return numbers_of(self.database, storable(contact))
+
+    def asked(self) -> list[str]:
+        """The numbers that the engine of another shard has begun to erase, and that this one has to erase, too."""
+        if not self._divided:
+            return []
+        return [contact for (contact,) in self.database.all(_ASKED)]
+
+    def finish(self, in_log: Callable[[str, int], bool]) -> bool:
+        """End the erasures for which ``in_log`` (contact, up to) finds no event. Returns True if some are left."""
+        return _finish_erasures(self.database, self._files, in_log)
+
+
+def _finish_erasures(engine: Database, files: KeptFiles, in_log: Callable[[str, int], bool]) -> bool:
     """End the erasures for which ``in_log`` (contact, up to) finds nothing any more, and files neither. Returns whether
     some are left. The files of a number are erased by the engine of its shard, which alone knows what is on its way
     there.

@@ -3,11 +3,14 @@
 from datetime import datetime
 
 from bot.core.immutable import immutable
-from bot.store.database import Execute
+from bot.core.values import storable
+from bot.store.database import Database, Execute
+from bot.store.message_rows import MAY_BE_REPEATED
 
 MOST_CRASHES = 2
 """The quarantine begins after so many crashes in a row. An event or call in progress at so many is given up."""
 
+_CLEAN = "SELECT clean FROM meta"
 _BEGIN = "UPDATE meta SET run = run + 1, clean = 0"
 _SUSPECT = """
     INSERT INTO crashes (run, work)
@@ -23,9 +26,9 @@ _MAY_CRASH = "INSERT INTO crashes (run, work) SELECT run, '' FROM meta"
 _NUMBER = "SELECT run FROM meta"
 _WAIT_FOR_BEGINNING = "UPDATE meta SET run = run"
 _NO_CRASH = "DELETE FROM crashes WHERE run = ?"
-TAKING = "UPDATE meta SET taking = ?"
-CAUGHT_UP = ("UPDATE meta SET taking = NULL", "DELETE FROM crashes WHERE run < (SELECT run FROM meta)")
-ENDED = ("UPDATE meta SET clean = 1, taking = NULL", "DELETE FROM crashes WHERE run = (SELECT run FROM meta)")
+_TAKING = "UPDATE meta SET taking = ?"
+_CAUGHT_UP = ("UPDATE meta SET taking = NULL", "DELETE FROM crashes WHERE run < (SELECT run FROM meta)")
+_ENDED = ("UPDATE meta SET clean = 1, taking = NULL", "DELETE FROM crashes WHERE run = (SELECT run FROM meta)")
 
 
 @immutable
@@ -61,7 +64,36 @@ class Bounds:
     call: int
 
 
-def begin_run(execute: Execute) -> EngineRun:
+class EngineRuns:
+    """How the runs of an engine begin and end."""
+
+    def __init__(self, database: Database) -> None:
+        self.database = database
+
+    def begin(self) -> EngineRun:
+        """Note that a run begins. After a crash, messages in the outbox may have been
+        tried.
+        """
+        with self.database.transaction() as execute:
+            ((ended_clean,),) = execute(_CLEAN).fetchall()
+            if not ended_clean:
+                execute(MAY_BE_REPEATED)
+            return _begin_run(execute)
+
+    def mark_taking(self, event_id: str) -> None:
+        """Note durably that an event is about to be taken. The next commit deletes the note."""
+        self.database.write((_TAKING, [(storable(event_id),)]))
+
+    def caught_up(self) -> None:
+        """All that may have crashed the runs before has been taken: their crashes do not count any more."""
+        self.database.write(*((sql, [()]) for sql in _CAUGHT_UP))
+
+    def end(self) -> None:
+        """Note that the run ended properly."""
+        self.database.write(*((sql, [()]) for sql in _ENDED))
+
+
+def _begin_run(execute: Execute) -> EngineRun:
     """Note, within a transaction, that a run begins, which counts as a crash until it has ended properly or
     `lost_connection`.
 
@@ -70,7 +102,7 @@ def begin_run(execute: Execute) -> EngineRun:
     """
     execute(_BEGIN)
     execute(_SUSPECT)
-    execute(TAKING, (None,))
+    execute(_TAKING, (None,))
     execute(_UNCLAIM)
     ((crashes,),) = execute(_CRASHES).fetchall()
     suspects = frozenset(work for (work,) in execute(_SUSPECTS, (MOST_CRASHES,)))
