@@ -7,7 +7,7 @@ from bot.core.events import MessageReceived, Tapped
 from bot.core.values import Usage, json_text, storable, time_text
 from bot.store.commit_rows import CommitRows, Rows
 from bot.store.count_rows import ADD_USAGE
-from bot.store.database import Database
+from bot.store.database import Queries
 from bot.store.files import reads_rows
 from bot.store.rows import CallRow, ParkedRow
 
@@ -29,11 +29,8 @@ _PENDING = """
 _PARKED = """SELECT id, event, instr(event, '"id":"kept:') > 0 FROM parked WHERE contact = ? ORDER BY id"""
 
 
-class StoredCalls:
+class StoredCalls(Queries):
     """The calls to make as the engine reads them."""
-
-    def __init__(self, database: Database) -> None:
-        self.database = database
 
     @reads_rows
     def pending(self, after: int, limit: int) -> list[CallRow]:
@@ -58,7 +55,7 @@ class CallChanges:
         self._rows = rows
 
     def add(self, row: CallRow, effect: str = "") -> None:
-        """A new call. ``effect`` is as in `bot.store.message_rows.MessageChanges.add`."""
+        """Add a call. ``effect`` is as in `bot.store.message_rows.MessageChanges.add`."""
         what = (
             storable(row.contact),
             effect or json_text(row.effect),
@@ -70,19 +67,19 @@ class CallChanges:
         self.added.append(row)
 
     def claim(self, row: CallRow) -> None:
-        """In the crash quarantine, the call is about to be made. If the engine crashes now, this call was the cause."""
+        """Note, in the crash quarantine, that a call is about to be made. A crash after that is its fault."""
         self._rows.add(_CLAIM, (self._rows.at, row.id))
 
     def try_again(self, row: CallRow, attempts: int, due_at: datetime, detail: str) -> None:
-        """The call stays and is tried again later."""
+        """Keep a call, to be tried again later."""
         self._rows.add(_TRY_AGAIN, (attempts, time_text(due_at), storable(detail), row.id))
 
     def said(self, row: CallRow) -> None:
-        """A paragraph of the model's answer was taken."""
+        """Note that a paragraph of the model's answer was taken."""
         self._rows.add(_SAID, (row.id,))
 
     def add_usage(self, row: CallRow, flow: str, used: Usage) -> None:
-        """The tokens that a model's answer used, complete or not."""
+        """Add the tokens that a model's answer used, complete or not."""
         counts = (used.prompt_tokens, used.completion_tokens, int(used.estimated))
         self._rows.add(ADD_USAGE, (self._rows.at, storable(row.contact), flow, storable(used.model), *counts))
 
@@ -91,11 +88,8 @@ class CallChanges:
         return {_END: [(id,) for id in self.ended]}
 
 
-class ParkedEvents:
+class ParkedEvents(Queries):
     """The parked events as the engine reads them."""
-
-    def __init__(self, database: Database) -> None:
-        self.database = database
 
     def rows(self, contact: str) -> list[ParkedRow]:
         """A contact's parked events in order, maybe thousands, as they are written: `event` reads one."""

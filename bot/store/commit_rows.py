@@ -13,7 +13,7 @@ Rows = Mapping[str, list[Row]]
 
 
 class CommitRows:
-    """The rows that all parts of a commit share, by the statement that writes them. ``at`` is the time of the commit."""
+    """The rows that all parts of a commit share, by statement. ``at`` is the time of the commit."""
 
     def __init__(self, at: datetime) -> None:
         self.at = time_text(at)

@@ -10,7 +10,7 @@ from bot.core import values
 from bot.core.immutable import immutable
 from bot.core.values import json_text, readable_json, storable, time_text
 from bot.store import trace_rows
-from bot.store.database import Database, StoreAddress, engine_schema, shard_of, shards_of, whole_of
+from bot.store.database import Database, Queries, StoreAddress, engine_schema, shard_of, shards_of, whole_of
 from bot.store.files import damage_in_words
 from bot.store.kept_files import KeptFiles, kept_files
 from bot.store.opening import engine_reader, log_reader
@@ -178,11 +178,11 @@ def begin_erasure(engine: Database, contact: str, upto: int, now: datetime, by: 
     return withdrawn
 
 
-class Erasures:
+class Erasures(Queries):
     """The erasures of contacts that the engine's tables note."""
 
     def __init__(self, database: Database, files: KeptFiles, *, divided: bool) -> None:
-        self.database = database
+        super().__init__(database)
         self._files = files
         self._divided = divided
 
@@ -201,26 +201,21 @@ class Erasures:
         return [contact for (contact,) in self.database.all(_ASKED)]
 
     def finish(self, in_log: Callable[[str, int], bool]) -> bool:
-        """End the erasures for which ``in_log`` (contact, up to) finds no event. Returns True if some are left."""
-        return _finish_erasures(self.database, self._files, in_log)
-
-
-def _finish_erasures(engine: Database, files: KeptFiles, in_log: Callable[[str, int], bool]) -> bool:
-    """End the erasures for which ``in_log`` (contact, up to) finds nothing any more, and files neither. Returns whether
-    some are left. The files of a number are erased by the engine of its shard, which alone knows what is on its way
-    there.
-    """
-    pending = engine.all(ERASING)
-    begun = [(contact, upto) for contact, upto in pending if upto >= 0]
-    gone = [
-        contact
-        for contact, upto in begun
-        if not in_log(contact, upto) and (not _is_own(engine, contact) or files.erase(contact))
-    ]
-    if gone:
-        engine.write((_END, [(contact,) for contact in sorted(gone)]))
-        engine.wipe()
-    return len(gone) < len(pending)
+        """End the erasures for which ``in_log`` (contact, up to) finds no event, and of whose files none is left.
+        Returns True if some erasures are left. The files of a number are erased by the engine of its shard, which alone
+        knows which files are on their way there.
+        """
+        pending = self.database.all(ERASING)
+        begun = [(contact, upto) for contact, upto in pending if upto >= 0]
+        gone = [
+            contact
+            for contact, upto in begun
+            if not in_log(contact, upto) and (not _is_own(self.database, contact) or self._files.erase(contact))
+        ]
+        if gone:
+            self.database.write((_END, [(contact,) for contact in sorted(gone)]))
+            self.database.wipe()
+        return len(gone) < len(pending)
 
 
 def _is_own(engine: Database, contact: str) -> bool:

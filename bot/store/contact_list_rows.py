@@ -6,7 +6,7 @@ from bot.core import values
 from bot.core.events import ContactChanged
 from bot.core.values import json_text, read_time, storable
 from bot.store.commit_rows import CommitRows, Rows
-from bot.store.database import Database
+from bot.store.database import Queries
 from bot.store.files import reads_rows
 
 _KEEP = """
@@ -23,11 +23,8 @@ _READ_AT = "SELECT listed_at FROM meta"
 _NEXT_PAGE = "SELECT id FROM outbox WHERE contact = ''"
 
 
-class StoredContactList:
+class StoredContactList(Queries):
     """The list as the engine reads it."""
-
-    def __init__(self, database: Database) -> None:
-        self.database = database
 
     @reads_rows
     def get(self, contact: str) -> ContactChanged | None:
@@ -45,16 +42,16 @@ class StoredContactList:
         return read_time(self.database.one(_READ_AT)[0])
 
     def next_page(self) -> int | None:
-        """The id of the message that reads the next page of it, if that is in the outbox."""
+        """The id of the message that reads the next page of the list, if that is in the outbox."""
         row = self.database.one(_NEXT_PAGE)
         return None if row is None else int(row[0])
 
 
 class ContactListChanges:
-    """What a commit changes in the list.
+    """The changes of a commit to the list.
 
-    ``listed`` are contacts as the gateway's list has them; None: they wait for it. What the list had of the
-    ``unlisted`` is out of date, or taken.
+    ``listed`` are contacts as the gateway's list has them; None: they wait for it. The list's data of the ``unlisted``
+    is out of date, or taken.
     """
 
     def __init__(self, rows: CommitRows) -> None:
@@ -63,17 +60,17 @@ class ContactListChanges:
         self._rows = rows
 
     def keep(self, contact: str, event: ContactChanged | None) -> None:
-        """Keep what the gateway's list has of a contact; None: the contact waits for the list to be read."""
+        """Keep what the list has of a contact; None: the contact waits for the list to be read."""
         self.listed[contact] = event
         self.unlisted.discard(contact)
 
     def drop(self, contact: str) -> None:
-        """The contact does not wait for the list any more, and what it had is not to be used."""
+        """Stop waiting for the list for a contact, and delete what it had of the contact."""
         self.listed.pop(contact, None)
         self.unlisted.add(contact)
 
     def note_read(self) -> None:
-        """The gateway's list of contacts has been read to its end."""
+        """Note that the list has been read to its end."""
         self._rows.add(_NOTE_READ, (self._rows.at,))
 
     def rows(self) -> Rows:

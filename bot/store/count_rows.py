@@ -1,10 +1,10 @@
-"""What the engine's tables count: the rows of each queue, the tokens that models used, the results of steps."""
+"""The counts in the engine's tables: the rows of each queue, the tokens that models used, the results of steps."""
 
 from datetime import datetime
 
 from bot.core.immutable import immutable
 from bot.core.values import LEAST_COUNTED, storable, time_text
-from bot.store.database import Database
+from bot.store.database import Queries
 
 QUEUE_COUNTS = """
     SELECT 'parked', count(*) FROM parked
@@ -86,11 +86,8 @@ class UsageSum:
     estimated: int
 
 
-class UsageReader:
+class UsageReader(Queries):
     """The tokens that models used."""
-
-    def __init__(self, database: Database) -> None:
-        self.database = database
 
     def tokens(self, contact: str | None, since: datetime) -> int:
         """The tokens that models used since a time: for one contact, or (None) for all together."""

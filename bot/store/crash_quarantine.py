@@ -4,7 +4,7 @@ from datetime import datetime
 
 from bot.core.immutable import immutable
 from bot.core.values import storable
-from bot.store.database import Database, Execute
+from bot.store.database import Execute, Queries
 from bot.store.message_rows import MAY_BE_REPEATED
 
 MOST_CRASHES = 2
@@ -64,21 +64,29 @@ class Bounds:
     call: int
 
 
-class EngineRuns:
+class EngineRuns(Queries):
     """How the runs of an engine begin and end."""
 
-    def __init__(self, database: Database) -> None:
-        self.database = database
-
     def begin(self) -> EngineRun:
-        """Note that a run begins. After a crash, messages in the outbox may have been
-        tried.
+        """Note that a run begins. It counts as a crash until it has ended properly or `lost_connection`. After a crash,
+        messages in the outbox may have been tried.
+
+        The quarantine begins after two crashes before an engine has caught up, which is when it has taken all within
+        its `Bounds`. So one kill, or many kills of an engine that catches up in between, put no event under suspicion.
         """
         with self.database.transaction() as execute:
             ((ended_clean,),) = execute(_CLEAN).fetchall()
             if not ended_clean:
                 execute(MAY_BE_REPEATED)
-            return _begin_run(execute)
+            execute(_BEGIN)
+            execute(_SUSPECT)
+            execute(_TAKING, (None,))
+            execute(_UNCLAIM)
+            ((crashes,),) = execute(_CRASHES).fetchall()
+            suspects = frozenset(work for (work,) in execute(_SUSPECTS, (MOST_CRASHES,)))
+            execute(_MAY_CRASH)
+            ((number,),) = execute(_NUMBER).fetchall()
+            return EngineRun(number, crashes >= MOST_CRASHES, suspects)
 
     def mark_taking(self, event_id: str) -> None:
         """Note durably that an event is about to be taken. The next commit deletes the note."""
@@ -91,24 +99,6 @@ class EngineRuns:
     def end(self) -> None:
         """Note that the run ended properly."""
         self.database.write(*((sql, [()]) for sql in _ENDED))
-
-
-def _begin_run(execute: Execute) -> EngineRun:
-    """Note, within a transaction, that a run begins, which counts as a crash until it has ended properly or
-    `lost_connection`.
-
-    The quarantine begins after two crashes before an engine has caught up, which is when it has taken all within its
-    `Bounds`. So one kill, or many kills of an engine that catches up in between, put no event under suspicion.
-    """
-    execute(_BEGIN)
-    execute(_SUSPECT)
-    execute(_TAKING, (None,))
-    execute(_UNCLAIM)
-    ((crashes,),) = execute(_CRASHES).fetchall()
-    suspects = frozenset(work for (work,) in execute(_SUSPECTS, (MOST_CRASHES,)))
-    execute(_MAY_CRASH)
-    ((number,),) = execute(_NUMBER).fetchall()
-    return EngineRun(number, crashes >= MOST_CRASHES, suspects)
 
 
 def lost_connection(execute: Execute, run: int) -> None:

@@ -10,7 +10,7 @@ from bot.core.effects import Publish, ToSend
 from bot.core.immutable import immutable
 from bot.core.values import optional_storable, storable, time_text
 from bot.store.commit_rows import CommitRows, Rows
-from bot.store.database import Database
+from bot.store.database import Queries
 from bot.store.files import reads_rows
 from bot.store.rows import LAST_ID, SEARCH_SECONDS, SEARCHED_AT_ONCE
 
@@ -136,11 +136,8 @@ class DeadLetter:
         return next((advice for of, advice in _ADVICE.items() if str(self.body).startswith(of)), _TURN_ADVICE)
 
 
-class StoredDeadLetters:
+class StoredDeadLetters(Queries):
     """Dead letters as the engine reads them."""
-
-    def __init__(self, database: Database) -> None:
-        self.database = database
 
     @reads_rows
     def event(self, id: int) -> DeadEvent | None:
@@ -194,7 +191,7 @@ class DeadLetterChanges:
         self._rows = rows
 
     def add(self, what: str, contact: str | None, reason: str, body: str | bytes, send_id: int | None = None) -> None:
-        """Something that was given up, kept for the operator. ``what``: event, send (its id) or turn."""
+        """Add a dead letter. ``what``: event, send (with its id), turn or event_out."""
         self.added.append((what, contact, reason))
         whose = optional_storable(contact)
         body = body if isinstance(body, str) else body.decode("utf-8", "backslashreplace")
@@ -205,11 +202,8 @@ class DeadLetterChanges:
         return {_DELETE: [(id,) for id in self.ended]}
 
 
-class DeadLetterReader:
+class DeadLetterReader(Queries):
     """Dead letters as commands and pages read them."""
-
-    def __init__(self, database: Database) -> None:
-        self.database = database
 
     @reads_rows
     def newest(self, limit: int = 100) -> list[DeadLetter]:

@@ -58,8 +58,9 @@ _PRUNE = "DELETE FROM {0} WHERE id IN (SELECT id FROM (SELECT id, at FROM {0} WH
 
 
 class EngineStore:
-    """The engine's tables, with a part for each subject. Raises `bot.store.files.StoreLocked` and `bot.store.files.StoreMissing`. To
-    close it releases its lock, and does not end the run: see `bot.store.crash_quarantine.EngineRuns.end`.
+    """The engine's tables, with a part for each subject. `close` releases the lock, and does not end the run: see
+    `bot.store.crash_quarantine.EngineRuns.end`. Raises `bot.store.files.StoreLocked` and
+    `bot.store.files.StoreMissing`.
 
     ``set_back`` counts how often the clock was found to be set back. ``results_days`` is how long results are kept,
     ``files`` has the contacts' files. Every method raises `bot.store.files.StoreUnavailable` for a full or failing
@@ -138,7 +139,7 @@ class EngineStore:
             yield append_statement(self.shards.addresses[shard]), rows
 
     def _forget(self) -> None:
-        """Rows were changed otherwise than by a commit: ask the database again."""
+        """Forget what is remembered, because rows were changed otherwise than by a commit."""
         self.sessions.forget()
         self.broadcasts.forget()
 

@@ -6,7 +6,7 @@ from datetime import datetime
 from bot.core import values
 from bot.core.values import json_text, storable, time_text
 from bot.store.commit_rows import CommitRows
-from bot.store.database import Database
+from bot.store.database import Database, Queries
 from bot.store.dead_letter_rows import EVENT_OUT, DeadLetterChanges
 from bot.store.files import reads_rows
 from bot.store.rows import EventRow, NewEvent, PendingSend, pending_send
@@ -35,16 +35,16 @@ _FIRST = f"SELECT due_at FROM events_out WHERE due_at IS NOT NULL AND {_NOT_THES
 _PENDING = "SELECT id, contact, effect, created_at, attempts, coalesce(due_at, created_at), detail, key FROM events_out ORDER BY id LIMIT ?"
 
 
-class StoredEvents:
+class StoredEvents(Queries):
     """The events to deliver as the engine reads them. ``may_wait``: there may be some."""
 
     def __init__(self, database: Database) -> None:
-        self.database = database
+        super().__init__(database)
         self.may_wait = bool(database.one(_SOME)[0])
 
     @reads_rows
     def due(self, now: datetime, without: Collection[int], limit: int) -> list[EventRow]:
-        """The events that can be delivered, the oldest first, but for ``without``: of each contact the first one."""
+        """The events that can be delivered now, the oldest first: at most one a contact, and none of ``without``."""
         rows = self.database.all(_DUE, time_text(now), json_text([*without]), limit)
         return [_event_row(*row) for row in rows]
 
@@ -79,7 +79,7 @@ class EventChanges:
         self._dead_letters = dead_letters
 
     def add(self, event: NewEvent, effect: str = "") -> None:
-        """A new event to deliver. ``effect`` is as in `bot.store.message_rows.MessageChanges.add`."""
+        """Add an event to deliver. ``effect`` is as in `bot.store.message_rows.MessageChanges.add`."""
         what = storable(event.contact), effect or json_text(event.effect), self._rows.at
         self._rows.add(_ADD, (storable(event.ref), event.key, *what))
 
@@ -89,28 +89,25 @@ class EventChanges:
         return _ADD in self._rows.added
 
     def try_again(self, row: EventRow, attempts: int, due_at: datetime, detail: str) -> None:
-        """The event could not be delivered and is tried again later."""
+        """Keep an event that could not be delivered, to be tried again later."""
         self._rows.add(_TRY_AGAIN, (attempts, time_text(due_at), storable(detail), row.id))
         self.tried.add(row.id)
 
     def end(self, row: EventRow) -> None:
-        """The event was delivered, or is given up: the contact's next one is due."""
+        """Delete an event that was delivered or given up. The contact's next event is due."""
         self._rows.add(EVENT_ENDED, (row.id,))
         self._rows.add(_NEXT_IS_DUE, (storable(row.contact), self._rows.at))
         self.tried.add(row.id)
 
     def give_up(self, row: EventRow, detail: str) -> None:
-        """The event becomes a dead letter."""
+        """Make an event a dead letter."""
         body = {"ref": row.ref, "key": row.key, "effect": row.effect}
         self._dead_letters.add(EVENT_OUT, row.contact, detail, json_text(body))
         self.end(row)
 
 
-class EventReader:
+class EventReader(Queries):
     """The events to deliver as commands and pages read them."""
-
-    def __init__(self, database: Database) -> None:
-        self.database = database
 
     @reads_rows
     def pending(self, limit: int = 100) -> list[PendingSend]:

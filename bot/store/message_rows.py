@@ -12,7 +12,7 @@ from bot.core.session import HAS_OPTED_OUT, SENDING_WINDOW
 from bot.core.values import json_text, optional_storable, plain_json_text, read_time, storable, time_text
 from bot.store import broadcast_rows
 from bot.store.commit_rows import CommitRows, Rows
-from bot.store.database import Database, shard_number
+from bot.store.database import Database, Queries, shard_number
 from bot.store.dead_letter_rows import DeadLetterChanges
 from bot.store.files import reads_rows
 from bot.store.rows import CAMPAIGN, STATUSES, MessageStatus, OutboxRow, PendingSend, SentRow, pending_send
@@ -116,14 +116,14 @@ _REQUESTS_FOR = """
 """
 
 
-class StoredMessages:
+class StoredMessages(Queries):
     """Messages as the engine reads them.
 
     ``failed_early`` are ids of the gateway's: these messages failed before the bot knew that they are its own.
     """
 
     def __init__(self, database: Database) -> None:
-        self.database = database
+        super().__init__(database)
         self.failed_early = {name for (name,) in database.all(_FAILED_EARLY)}
 
     @reads_rows
@@ -221,7 +221,7 @@ class MessageChanges:
         self._dead_letters = dead_letters
 
     def add(self, row: OutboxRow, effect: str = "") -> None:
-        """A new message. ``effect`` is its effect as JSON, where that has been written."""
+        """Add a message to the outbox. ``effect`` is its effect as JSON, if that is written already."""
         what = (storable(row.contact), effect or json_text(row.effect), row.priority, optional_storable(row.channel))
         created, due, expires = time_text(row.created_at), time_text(row.due_at), time_text(row.expires_at)
         times = created, row.attempts, due, expires
@@ -229,11 +229,11 @@ class MessageChanges:
         self.added.append(row)
 
     def claim(self, row: OutboxRow) -> None:
-        """The message is about to be sent in a way that cannot be repeated. After a crash its outcome is unknown."""
+        """Note that a message is about to be sent without a key. After a crash its outcome is unknown."""
         self._rows.add(_CLAIM, (self._rows.at, row.id))
 
     def try_again(self, row: OutboxRow, attempts: int, due_at: datetime, detail: str, *, unclear: bool = False) -> None:
-        """The message stays in the outbox and is tried again later. ``unclear``: it may have been sent."""
+        """Keep a message in the outbox, to be tried again later. ``unclear``: it may have been sent."""
         self._rows.add(_TRY_AGAIN, (attempts, time_text(due_at), storable(detail), int(unclear), row.id))
 
     def end(
@@ -248,7 +248,7 @@ class MessageChanges:
         *,
         key_helps: bool = False,
     ) -> None:
-        """The message is done: it was sent, or it is a dead letter. ``code`` is the gateway's refusal. ``key_helps``:
+        """End a message: it was sent, or it becomes a dead letter. ``code`` is the gateway's refusal. ``key_helps``:
         see `bot.store.dead_letter_rows.DeadSend`.
         """
         if outcome in DEAD_LETTER_OUTCOMES:
@@ -266,31 +266,31 @@ class MessageChanges:
         self.ended.add(row.id)
 
     def opt_out(self, send_id: int) -> None:
-        """A broadcast's message to a contact who has opted out leaves the outbox unsent."""
+        """Take a broadcast's message out of the outbox, unsent: its contact has opted out."""
         self._rows.add(_END, ("opted_out", "[]", 0, self._rows.at, HAS_OPTED_OUT, send_id))
         self._rows.add(broadcast_rows.ENDED, ("opted_out", "", send_id))
         self.ended.add(send_id)
 
     def remove(self, send_id: int) -> None:
-        """The message leaves the store."""
+        """Delete a message."""
         self._rows.add(FORGET_SEND, (send_id,))
         self.ended.add(send_id)
 
     def give_up(self, row: OutboxRow, outcome: str, reason: str, attempts: int = 0, *, key_helps: bool = False) -> None:
-        """A message becomes a dead letter."""
+        """Make a message a dead letter."""
         body = {"outcome": outcome, "key": row.key, "ref": row.ref, "effect": row.effect, "attempts": attempts}
         body |= {"key_helps": True} if key_helps else {}
         self._dead_letters.add("send", row.contact, reason or outcome, json_text(body), row.id)
 
     def note_failure(self, sent: SentRow, reason: str, code: str) -> None:
-        """A message that the gateway had accepted did not arrive: it becomes a dead letter."""
+        """Make a message a dead letter that the gateway had accepted, and that did not arrive."""
         body = {"outcome": "failed", "key": sent.key, "ref": sent.ref, "effect": sent.effect}
         self._dead_letters.add("send", sent.contact, reason, json_text(body), sent.id)
         if sent.priority == CAMPAIGN:
             self._rows.add(broadcast_rows.ENDED, ("failed", storable(code), sent.id))
 
     def set_status(self, message_id: str, status: MessageStatus, contact: str | None) -> None:
-        """The status of a message, by one of its ids. An erasure of the ``contact``, if known, erases the status."""
+        """Set the status of a message, by one of its ids. An erasure of a known ``contact`` erases the status."""
         self.statuses[message_id] = status
         self._status_of[message_id] = optional_storable(contact) or self._status_of.get(message_id)
 
@@ -322,11 +322,11 @@ class MessageTo:
     replaced: bool = False
 
 
-class MessageReader:
+class MessageReader(Queries):
     """Messages as commands and pages read them. ``schemas`` are those with the tables of each shard."""
 
     def __init__(self, database: Database, schemas: Sequence[str]) -> None:
-        self.database = database
+        super().__init__(database)
         self._schemas = schemas
 
     @reads_rows

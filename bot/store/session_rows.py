@@ -12,12 +12,12 @@ from bot.core.immutable import immutable
 from bot.core.session import Session, UnreadableSession, read_session
 from bot.core.values import json_text, optional_storable, optional_time_text, read_time, storable, time_text
 from bot.store.commit_rows import CommitRows, Row, Rows
-from bot.store.database import Database
+from bot.store.database import Database, Queries
 from bot.store.files import reads_rows
 from bot.store.rows import LAST_ID, SEARCH_SECONDS, SEARCHED_AT_ONCE, DueRow
 
-_LATEST = 2000
-_LATEST_CHARACTERS = 4000
+_LATEST = 2000  # sessions that are remembered
+_LATEST_CHARACTERS = 4000  # of JSON; a longer session is not remembered
 _NO_WAKE = ("~", "")  # behind every time
 _AT_ONCE = 500  # sessions
 
@@ -148,11 +148,8 @@ class FoundContact(SessionSummary):
     place: str
 
 
-class SessionRows:
+class SessionRows(Queries):
     """The queries about sessions that the engine and read-only processes share."""
-
-    def __init__(self, database: Database) -> None:
-        self.database = database
 
     def get(self, contact: str) -> Session | None:
         """A contact's session with all its variables, if there is one. Raises `bot.core.session.UnreadableSession`."""
@@ -223,7 +220,7 @@ class StoredSessions(SessionRows):
             del self.latest[contact]
 
     def _remember(self, session: Session, row: tuple[Any, ...]) -> None:
-        """A session was written: neither it nor, mostly, the next time of all sessions needs a query then."""
+        """Remember a session that was written, so that neither it nor, mostly, the next time of all needs a query."""
         contact, wake_at, state = row[0], row[4], row[8]
         self.latest.pop(session.contact, None)
         if len(state) <= _LATEST_CHARACTERS:
@@ -235,7 +232,7 @@ class StoredSessions(SessionRows):
                 self._first_wake = None
 
     def forget(self) -> None:
-        """Rows were changed otherwise than by a commit: ask the database again."""
+        """Forget all, because rows were changed otherwise than by a commit."""
         self.latest.clear()
         self._first_wake = None
 
@@ -248,11 +245,11 @@ class SessionChanges:
         self._rows = rows
 
     def set(self, session: Session, wake_at: datetime | None) -> None:
-        """A session that was not made by a turn."""
+        """Write a session that was not made by a turn."""
         self.written[session.contact] = session, (*session_row(session, wake_at), self._rows.at)
 
     def wakes_at(self, contact: str, wake_at: datetime) -> bool:
-        """True if this commit leaves it at that a contact's session is woken at this time."""
+        """True unless this commit writes the contact's session with another time at which it is woken."""
         written = self.written.get(contact)
         return written is None or written[1][4] == time_text(wake_at)
 
@@ -311,7 +308,7 @@ class SessionReader(SessionRows):
 
     @reads_rows
     def handed_over(self, limit: int = 1000) -> list[HandedOver]:
-        """The conversations that persons have, or are to take, the longest first."""
+        """The conversations that persons have, or are to take, the oldest first."""
         found = []
         for since, state in self.database.all(HANDED_OVER, limit):
             with suppress(UnreadableSession):  # of another version: the conversation starts anew

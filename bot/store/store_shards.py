@@ -6,7 +6,7 @@ from itertools import count
 from typing import Literal
 
 from bot.core.values import json_text, storable
-from bot.store.database import Database, PostgresAddress, StoreAddress, shard_number
+from bot.store.database import Database, PostgresAddress, Queries, StoreAddress, shard_number
 
 _ALIAS_IS_KNOWN = """
     SELECT 1 FROM {0}.aliases WHERE alias = ?1 AND contact = ?2 UNION ALL SELECT 1 FROM {0}.sessions WHERE contact = ?1
@@ -22,15 +22,15 @@ _DRAWN_AT_ONCE = 64
 _DRAW_IDS = "SELECT nextval('bot.{0}_id') FROM generate_series(1, ?)"
 
 
-class StoreShards:
+class StoreShards(Queries):
     """The shards of a store that is divided, as the engine of one of them sees them.
 
-    ``this`` is the number of its shard, ``others`` are the numbers of all others. ``addresses`` are those of all shards,
-    by number. If the store is not divided, ``others`` and ``addresses`` are empty.
+    ``this`` is the number of its shard, ``others`` are the numbers of all others. ``addresses`` has the addresses of
+    all shards, by number. If the store is not divided, ``others`` and ``addresses`` are empty.
     """
 
     def __init__(self, address: StoreAddress, database: Database) -> None:
-        self.database = database
+        super().__init__(database)
         self.this = 0
         self.addresses: tuple[PostgresAddress, ...] = ()
         if isinstance(address, PostgresAddress) and address.shard is not None:
@@ -58,13 +58,13 @@ class StoreShards:
         return self.database.one(sql, storable(alias), storable(contact)) is not None
 
 
-class RowIds:
+class RowIds(Queries):
     """The ids of new messages, calls and turns. If the store is ``divided``, the database gives them, so that no two
     shards give the same one.
     """
 
     def __init__(self, database: Database, *, divided: bool) -> None:
-        self.database = database
+        super().__init__(database)
         self._divided = divided
         self._drawn = defaultdict[IdTable, deque[int]](deque)  # ids that no other shard gets, and that are to be given
         messages, calls, turns = database.one(_LAST_IDS)

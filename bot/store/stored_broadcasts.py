@@ -1,4 +1,4 @@
-"""The broadcasts of a store: what the engine reads of them, what a commit changes, and what commands and pages read."""
+"""The broadcasts of a store, as the engine, a commit, and commands and pages use them."""
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
@@ -8,9 +8,18 @@ from typing import Any, Literal
 from bot.core import values
 from bot.core.values import json_text, optional_time_text, storable, time_text
 from bot.store import broadcast_rows
-from bot.store.broadcast_rows import Broadcast, FlowToStart, RepeatedSend
+from bot.store.broadcast_rows import (
+    Broadcast,
+    BroadcastPlace,
+    FlowToStart,
+    InOutbox,
+    ListedBroadcast,
+    Reached,
+    Recipient,
+    RepeatedSend,
+)
 from bot.store.commit_rows import CommitRows, Row, Rows
-from bot.store.database import Database, shard_number
+from bot.store.database import Database, Queries, shard_number
 from bot.store.files import reads_rows
 from bot.store.message_rows import MessageChanges
 from bot.store.rows import OutboxRow
@@ -34,14 +43,11 @@ _LETS_WAIT = (
 )
 
 
-class BroadcastRows:
+class BroadcastRows(Queries):
     """The queries about broadcasts that the engine and read-only processes share."""
 
-    def __init__(self, database: Database) -> None:
-        self.database = database
-
     @reads_rows
-    def get(self, name: str) -> broadcast_rows.Broadcast | None:
+    def get(self, name: str) -> Broadcast | None:
         """The broadcast with this name, if there is one."""
         row = self.database.one(broadcast_rows.BROADCAST, storable(name))
         return None if row is None else broadcast_rows.broadcast(*row)
@@ -71,7 +77,7 @@ class StoredBroadcasts(BroadcastRows):
             self.forget()
 
     def forget(self) -> None:
-        """Broadcasts were changed: ask the database again."""
+        """Forget the answers, because broadcasts were changed."""
         self._some_wait = self._done = self._first_due = None
 
     def some_wait(self) -> bool:
@@ -101,12 +107,12 @@ class StoredBroadcasts(BroadcastRows):
         """The names of the broadcasts whose first message goes alone."""
         return [name for (name,) in self.database.all(broadcast_rows.ALL_TRYING)]
 
-    def paused(self) -> list[broadcast_rows.Broadcast]:
+    def paused(self) -> list[Broadcast]:
         """The broadcasts that refusals have paused, by name."""
         return [broadcast_rows.broadcast(*row) for row in self.database.all(broadcast_rows.ALL_PAUSED)]
 
     @reads_rows
-    def in_any_shard(self, name: str) -> broadcast_rows.Broadcast | None:
+    def in_any_shard(self, name: str) -> Broadcast | None:
         """The broadcast with this name of any shard; None if the store is not divided."""
         if not self._divided:
             return None
@@ -118,20 +124,20 @@ class StoredBroadcasts(BroadcastRows):
         row = self.database.one(broadcast_rows.RECIPIENT, storable(broadcast), storable(contact))
         return None if row is None else (row[0], values.loads(row[1]))
 
-    def place_of(self, send_id: int) -> broadcast_rows.BroadcastPlace | None:
+    def place_of(self, send_id: int) -> BroadcastPlace | None:
         """The broadcast and the recipient of a message; None if it is of no broadcast."""
         row = self.database.one(broadcast_rows.OF_SEND, send_id)
-        return None if row is None else broadcast_rows.BroadcastPlace(*row)
+        return None if row is None else BroadcastPlace(*row)
 
     @reads_rows
-    def waiting(self, of: Literal["templates", "flows"], limit: int) -> list[broadcast_rows.Recipient]:
+    def waiting(self, of: Literal["templates", "flows"], limit: int) -> list[Recipient]:
         """The next recipients of all running broadcasts of templates, or of flows, in order."""
         running = self.database.all(broadcast_rows.RUNNING_OF[of])  # few at a time, of which each may have a million
         rows = (row for (name,) in running for row in self.database.all(broadcast_rows.WAITING, name, limit))
         found = [broadcast_rows.recipient(*row) for row in rows]
         return sorted(found, key=lambda each: (each.retries, each.id))[:limit]
 
-    def first_waiting(self, broadcast: str) -> broadcast_rows.Recipient | None:
+    def first_waiting(self, broadcast: str) -> Recipient | None:
         """The first recipient of a broadcast whose message is not in the outbox yet, whatever the broadcast's state."""
         row = self.database.one(broadcast_rows.WAITING, storable(broadcast), 1)
         return None if row is None else broadcast_rows.recipient(*row)
@@ -145,17 +151,17 @@ class StoredBroadcasts(BroadcastRows):
         """How many messages in the outbox are of broadcasts."""
         return int(self.database.one(broadcast_rows.IN_OUTBOX)[0])
 
-    def in_outbox(self, name: str) -> list[broadcast_rows.InOutbox]:
+    def in_outbox(self, name: str) -> list[InOutbox]:
         """The messages of a broadcast in the outbox, in order."""
         rows = self.database.all(broadcast_rows.IN_OUTBOX_OF, storable(name))
-        return [broadcast_rows.InOutbox(id, contact, bool(claimed)) for id, contact, claimed in rows]
+        return [InOutbox(id, contact, bool(claimed)) for id, contact, claimed in rows]
 
-    def in_outbox_to(self, contact: str) -> list[broadcast_rows.InOutbox]:
+    def in_outbox_to(self, contact: str) -> list[InOutbox]:
         """The messages of broadcasts to a contact in the outbox, in order."""
         rows = self.database.all(broadcast_rows.IN_OUTBOX_TO, storable(contact))
-        return [broadcast_rows.InOutbox(id, contact, bool(claimed)) for id, contact, claimed in rows]
+        return [InOutbox(id, contact, bool(claimed)) for id, contact, claimed in rows]
 
-    def count_missed(self, broadcast: broadcast_rows.Broadcast, now: datetime) -> int:
+    def count_missed(self, broadcast: Broadcast, now: datetime) -> int:
         """How many of the recipients whose time is noted next have missed it: see `BroadcastChanges.release`."""
         return int(self.database.one(broadcast_rows.MISSED_OF, *broadcast_rows.release_row(broadcast, now))[0])
 
@@ -167,13 +173,13 @@ class StoredBroadcasts(BroadcastRows):
         """How many messages of a broadcast were refused for their template, or with this code."""
         return int(self.database.one(broadcast_rows.REFUSED_OF, storable(broadcast), storable(code))[0])
 
-    def count_not_corrected(self, broadcast: broadcast_rows.Broadcast) -> int:
+    def count_not_corrected(self, broadcast: Broadcast) -> int:
         """How many recipients that wait are not part of a broadcast's last correction."""
         return int(self.database.one(broadcast_rows.NOT_CORRECTED_OF, storable(broadcast.name), broadcast.edit)[0])
 
 
 class BroadcastChanges:
-    """What a commit changes in broadcasts: the broadcasts, ``written``, by name, and their recipients.
+    """The changes of a commit to broadcasts, ``written``, by name, and to their recipients.
 
     ``moved`` are the names of those whose state has changed. ``recipients`` are new, or have other parameters: the
     broadcast's name, and the contact. The ``opted_out`` get no broadcast any more, whichever they wait for.
@@ -200,7 +206,7 @@ class BroadcastChanges:
 
     @property
     def frees_some(self) -> bool:
-        """True if other recipients may follow: a broadcast has changed or starts flows, or the time of some has come."""
+        """True if other recipients may follow: a broadcast has changed or starts flows, or somebody's time has come."""
         added = self._rows.added
         return bool(self.written) or broadcast_rows.BEGAN in added or broadcast_rows.RELEASE in added
 
@@ -212,15 +218,15 @@ class BroadcastChanges:
         due_at: datetime | None,
         moved: bool = False,
     ) -> None:
-        """A contact is to get a broadcast, not before a time, or gets it with other parameters; and at another time
-        where it is ``moved``. ``own`` has the parameters of the template, or the flow's data.
+        """Add a recipient, who gets the broadcast at ``due_at`` or later; or give a known recipient other parameters,
+        and another time if it is ``moved``. ``own`` has the parameters of the template, or the flow's data.
         """
         what = storable(broadcast.name), storable(contact), json_text(own), self._rows.at, broadcast.edit
         self._rows.add(broadcast_rows.ADD_RECIPIENT, (*what, optional_time_text(due_at), moved))
         self.recipients.add((broadcast.name, contact))
 
     def add_send(self, recipient: int, row: OutboxRow) -> None:
-        """The message of a broadcast to a recipient."""
+        """Add the message to a recipient to the outbox."""
         self._messages.add(row)
         self._rows.add(broadcast_rows.TO_OUTBOX, (row.id, recipient))
 
@@ -229,45 +235,45 @@ class BroadcastChanges:
         self._rows.add(broadcast_rows.RELEASE, broadcast_rows.release_row(broadcast, now))
 
     def begin_flow(self, recipient: int, began: str, code: str = "") -> None:
-        """A broadcast has started its flow for a recipient, or could not: ``began`` says what became of it."""
+        """Note that the flow was started for a recipient, or could not be: ``began`` is the outcome."""
         self._rows.add(broadcast_rows.BEGAN, ("" if code else began, began, code, recipient))
 
     def sent_again(self, before: int, send_id: int) -> None:
-        """A message of a flow, which was given up, goes again as another one: it may be a broadcast's."""
+        """Note that a flow's message, which was given up and may be a recipient's, is sent again under another id."""
         self._rows.add(broadcast_rows.SENT_AGAIN, (send_id, before))
 
     def wait_again(self, send_id: int) -> None:
-        """The recipient of a message that was certainly not sent waits for another message."""
+        """Have the recipient of a message that was certainly not sent wait for another message."""
         self._rows.add(broadcast_rows.WAIT_AGAIN, (send_id,))
 
     def correct_refused(self, send_id: int) -> None:
-        """A broadcast's message was refused. Its recipient, who has other parameters now, waits for another message."""
+        """Delete a message that was refused. Its recipient, who has other parameters now, waits for another message."""
         self.wait_again(send_id)
         self._messages.remove(send_id)
 
     def repeat(self, send_id: int, again: RepeatedSend) -> None:
-        """The recipient of a message waits for it again, as it was."""
+        """Have the recipient of a message wait for the same message again."""
         fields = {"ref": again.ref, "key": again.key, "effect": again.effect, "repeated": again.repeated}
         written = json_text(fields)
         self._rows.add(broadcast_rows.REPEAT, (written, send_id))
 
     def resume_refused(self, broadcast: Broadcast, code: str) -> None:
-        """Recipients whose message was refused for its template, or with this code, wait for another one."""
+        """Have recipients whose message was refused for its template, or with this code, wait for another message."""
         row = storable(broadcast.name), storable(code)
         self._rows.add(broadcast_rows.REFUSED_LETTERS, row)
         self._rows.add(broadcast_rows.REFUSED_AGAIN, row)
 
     def exclude(self, broadcast: Broadcast) -> None:
-        """Recipients that wait and are not part of the last correction do not get the broadcast."""
+        """Leave out the recipients who wait and are not part of the last correction."""
         self._rows.add(broadcast_rows.LEAVE_OUT, (storable(broadcast.name), broadcast.edit))
 
     def withdraw(self, send_id: int) -> None:
-        """A message of a broadcast leaves the outbox unsent. Its recipient waits again."""
+        """Take a message out of the outbox, unsent. Its recipient waits again."""
         self._rows.add(broadcast_rows.TAKE_BACK, (send_id,))
         self._messages.remove(send_id)
 
     def requeue_last(self, send_id: int) -> None:
-        """A message of a broadcast leaves the outbox unsent. Its recipient waits again, behind all others."""
+        """Take a message out of the outbox, unsent. Its recipient waits again, behind all others."""
         self._rows.add(broadcast_rows.STEP_ASIDE, (send_id,))
         self._messages.remove(send_id)
 
@@ -306,7 +312,7 @@ class BroadcastReader(BroadcastRows):
         super().__init__(database)
         self._schemas = schemas
 
-    def all(self) -> list[broadcast_rows.ListedBroadcast]:
+    def all(self) -> list[ListedBroadcast]:
         """All broadcasts, the newest first."""
         return [broadcast_rows.listed_broadcast(*row) for row in self.database.all(broadcast_rows.LISTED)]
 
@@ -334,10 +340,10 @@ class BroadcastReader(BroadcastRows):
             for contact, outcome, code in rows
         ]
 
-    def reached(self, name: str) -> dict[str, broadcast_rows.Reached]:
+    def reached(self, name: str) -> dict[str, Reached]:
         """How far the sent messages of a broadcast have got, by contact, without those that are pruned."""
         return {
-            contact: broadcast_rows.Reached((furthest or 0) >= 1, (furthest or 0) >= 2, _answers(sent_at, answered_at))
+            contact: Reached((furthest or 0) >= 1, (furthest or 0) >= 2, _answers(sent_at, answered_at))
             for schema in self._schemas
             for contact, furthest, sent_at, answered_at in self.database.all(
                 broadcast_rows.REACHED.format(schema), storable(name)

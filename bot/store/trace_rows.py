@@ -12,7 +12,7 @@ from bot.core.immutable import immutable
 from bot.core.session import Session, effect_ref
 from bot.core.turn import Conversation, RecordedTurn, StepTaken, Trace
 from bot.core.values import json_text, optional_storable, plain_json_text, read_time, storable, time_text
-from bot.store.database import Database
+from bot.store.database import Database, Queries
 from bot.store.files import reads_rows
 from bot.store.rows import MessageStatus
 
@@ -181,7 +181,7 @@ def _read(rows: Iterable[tuple[Any, ...]]) -> Iterator[RecordedTurn | Session]:
         raise UnreadableRecord("what is recorded cannot be read by this version") from error
 
 
-class TraceReader:
+class TraceReader(Queries):
     """The trace as commands and pages read it. ``statuses_made_at`` returns the statuses of a contact's messages that
     were decided on at some times, by the names of their effects.
     """
@@ -189,7 +189,7 @@ class TraceReader:
     def __init__(
         self, database: Database, statuses_made_at: Callable[[str, Sequence[datetime]], Mapping[str, MessageStatus]]
     ) -> None:
-        self.database = database
+        super().__init__(database)
         self._statuses_made_at = statuses_made_at
 
     @reads_rows
