@@ -17,6 +17,7 @@ from functools import partial
 from pathlib import Path
 from statistics import mean, median
 from time import perf_counter, thread_time_ns
+from types import SimpleNamespace
 from typing import Any, NamedTuple, Protocol
 
 from benchmarks.cycle import CONTACTS, Engine, append_bodies, written
@@ -29,7 +30,7 @@ from bot.services.gateway.webhook_events import Verdict
 from bot.store import commit
 from bot.store.commit import Commit
 from bot.store.files import inbox_path
-from bot.store.inbox import InboxWriter
+from bot.store.inbox import InboxWriter, append_statement
 from bot.store.message_rows import MessageChanges
 from bot.store.session_rows import UPDATE_SESSION, WRITE_SESSION
 from bot.store.sqlite_database import SqliteDatabase
@@ -101,7 +102,8 @@ class Appends:
         self._deliveries.clear()
 
 
-NOWHERE: Any = None  # `InboxWriter.event` makes a statement, for which it needs no inbox
+NOWHERE: Any = SimpleNamespace(shard_of=lambda contact: 0, _logs=[SimpleNamespace(append=append_statement(Path()))])
+"""All that `InboxWriter.event` needs of an inbox to make a statement."""
 
 
 # -- the engine
@@ -141,7 +143,7 @@ def _without(*left_out: str) -> Change:
     return Commit, "statements", left
 
 
-def _forget(self: MessageChanges, row: Any, *_: object) -> None:
+def _forget(self: MessageChanges, row: Any, *_: object, **__: object) -> None:
     self.remove(row.id)
 
 
