@@ -110,7 +110,7 @@ class Commit:
                 (self._rows.at[:10], *map(storable, counted), count) for counted, count in self._results.items()
             ],
         }
-        written = [(sql, rows[sql]) for sql in sorted(rows, key=_PLACE.__getitem__) if rows[sql]]
+        written = sorted([each for each in rows.items() if each[1]], key=lambda each: _PLACE[each[0]])
         if written or self.forwarded or self.cursor != self._cursor_before:
             last = (rows[-1].id if rows else 0 for rows in (self.messages.added, self.calls.added))
             yield _CURSOR, [(self.cursor, self._last_event, self._rows.at, *last, turns[-1] if turns else 0)]
