@@ -34,7 +34,7 @@ class StoredCalls(Queries):
 
     @reads_rows
     def pending(self, after: int, limit: int) -> list[CallRow]:
-        """The calls to make, in order, with ids above one."""
+        """The calls to make, in order, with ids above ``after``."""
         return [_call_row(*row) for row in self.database.all(_PENDING, after, limit)]
 
 
@@ -92,12 +92,12 @@ class ParkedEvents(Queries):
     """The parked events as the engine reads them."""
 
     def rows(self, contact: str) -> list[ParkedRow]:
-        """A contact's parked events in order, maybe thousands, as they are written: `event` reads one."""
+        """A contact's parked events in order, as they are stored: there may be thousands, and `event` reads one."""
         return [ParkedRow(*row) for row in self.database.all(_PARKED, storable(contact))]
 
     @reads_rows
     def event(self, row: ParkedRow) -> MessageReceived | Tapped:
-        """The event that is written in a row."""
+        """Read the event of a row."""
         event: MessageReceived | Tapped = values.loads(row.written)
         return event
 

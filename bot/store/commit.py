@@ -63,8 +63,8 @@ class Commit:
     """The rows of one commit, with a part for each subject. A method that raises (`bot.core.values.UnstorableValue`,
     `ValueError`) has added nothing.
 
-    ``turns`` are its turns, with the microseconds of each. ``aliases`` are the contacts of numbers from which they
-    write, too. ``forwarded`` are the new rows of the logs of other shards, by the number of the shard.
+    ``turns`` are its turns, with the microseconds of each. ``aliases`` has the contacts who write from other numbers,
+    by these numbers. ``forwarded`` are the new rows of the logs of other shards, by the number of the shard.
     """
 
     def __init__(self, cursor: int, at: datetime) -> None:
@@ -134,7 +134,7 @@ class Commit:
         rows: Sequence[OutboxRow | CallRow | NewEvent | None],
         micros: int,
     ) -> None:
-        """Everything that a turn decided, and its trace. ``before`` is the session before it; ``rows`` are those of
+        """Add everything that a turn decided, and its trace. ``before`` is the session before it; ``rows`` are those of
         its effects, in order; None: that effect has none.
         """
         session = (*session_row(turn.session, turn.wake_at), self._rows.at)
@@ -162,7 +162,7 @@ class Commit:
     def add_note(
         self, contact: str | None, event_id: str, event: str, rule: str, note: str, effects: str = "[]"
     ) -> None:
-        """A line of the trace about something that is not a turn. ``event`` is JSON, ``effects`` a JSON list."""
+        """Add a line to the trace about something that is not a turn. ``event`` is JSON, ``effects`` a JSON list."""
         self._rows.add(
             trace_rows.ADD_TURN, (self._rows.at, *trace_rows.note_row(contact, event_id, event, rule, note, effects))
         )

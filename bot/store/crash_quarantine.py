@@ -33,7 +33,7 @@ _ENDED = ("UPDATE meta SET clean = 1, taking = NULL", "DELETE FROM crashes WHERE
 
 @immutable
 class EngineRun:
-    """How a run of the engine begins. ``in_quarantine``: what the runs before it may have been taking (`Bounds`) is
+    """How a run of the engine begins. ``in_quarantine``: work that the runs before it may have been doing (`Bounds`) is
     marked, and ends its commit.
 
     ``suspects`` are the ids of events and the keys of calls that were in progress at two crashes: they are not
@@ -93,7 +93,7 @@ class EngineRuns(Queries):
         self.database.write((_TAKING, [(storable(event_id),)]))
 
     def caught_up(self) -> None:
-        """All that may have crashed the runs before has been taken: their crashes do not count any more."""
+        """Note that all that may have crashed the runs before has been taken: their crashes do not count any more."""
         self.database.write(*((sql, [()]) for sql in _CAUGHT_UP))
 
     def end(self) -> None:

@@ -45,10 +45,10 @@ _FIRST_AND_LAST = "SELECT (SELECT min(id) FROM dead_letters), (SELECT max(id) FR
 
 @immutable
 class DeadSend:
-    """A message that was given up, as its dead letter has it, after so many ``attempts``. ``send_id`` was its id in the
+    """A message that was given up after ``attempts`` tries, as its dead letter has it. ``send_id`` was its id in the
     outbox.
 
-    ``key_helps``, of one that may have been sent: the gateway may recognise it by its key, and not send it twice.
+    ``key_helps``, if it may have been sent: the gateway may recognise it by its key, and not send it twice.
     """
 
     contact: str
@@ -94,7 +94,7 @@ class LetterSearch:
 
     @property
     def asked(self) -> tuple[object, ...]:
-        """As a query takes it."""
+        """The parameters of a query."""
         times = (None if at is None else time_text(at) for at in (self.since, self.until))
         texts = self.contact, self.what, self.reason
         return *map(storable, texts), *times, storable(self.code), storable(self.broadcast), int(self.retried)
@@ -108,8 +108,8 @@ class DeadLetter:
     """Something that was given up. ``what``: event, send, turn or event_out; only a send and an event_out can be tried
     again.
 
-    ``body`` of these is a value: its key, ref and effect, and the outcome of a send. Otherwise it is the event's raw
-    body.
+    ``body`` of a send or an event_out is a value: its key, ref and effect, and the outcome of a send. Otherwise it is
+    the raw body of the event.
     """
 
     id: int
@@ -121,7 +121,7 @@ class DeadLetter:
 
     @property
     def can_be_retried(self) -> bool:
-        """True if it is of a message or of an event out."""
+        """True for a message and for an event out."""
         return self.what in _SENT_AGAIN
 
     @property
@@ -141,13 +141,13 @@ class StoredDeadLetters(Queries):
 
     @reads_rows
     def event(self, id: int) -> DeadEvent | None:
-        """The event of a dead letter; None if there is none with this id, or it is of something else."""
+        """The event of the dead letter with this id; None if there is no such letter, or it is of another kind."""
         row = self.database.one(_LETTER, id)
         return None if row is None else _dead_event(*row)
 
     @reads_rows
     def send(self, id: int) -> DeadSend | None:
-        """The message of a dead letter; None if there is none with this id, or it is not of a message."""
+        """The message of the dead letter with this id; None if there is no such letter, or it is of another kind."""
         row = self.database.one(_LETTER, id)
         return None if row is None else _dead_send(*row)
 
@@ -158,12 +158,12 @@ class StoredDeadLetters(Queries):
 
 
 def _dead_event(what: str, contact: str, body: str, send_id: int | None) -> DeadEvent | None:
-    """The event of a dead letter, from its row; None if it is not of an event that was to be delivered."""
+    """The event of a dead letter, from its row; None if the letter is of another kind."""
     return DeadEvent(contact=contact, **values.loads(body)) if what == EVENT_OUT else None
 
 
 def _dead_send(what: str, contact: str, body: str, send_id: int | None) -> DeadSend | None:
-    """The message of a dead letter, from its row; None if it is not of a message."""
+    """The message of a dead letter, from its row; None if the letter is of another kind."""
     if what != "send":
         return None
     fields = values.loads(body)
@@ -182,7 +182,7 @@ def _dead_send(what: str, contact: str, body: str, send_id: int | None) -> DeadS
 class DeadLetterChanges:
     """The dead letters that a commit adds, ``added`` (what, the contact, and why), and those that it deletes.
 
-    ``ended`` are the ids of the latter: what they are of is tried again now, or forgotten.
+    ``ended`` are the ids of the latter, whose message or event is tried again now, or is dropped.
     """
 
     def __init__(self, rows: CommitRows) -> None:
@@ -212,9 +212,9 @@ class DeadLetterReader(Queries):
 
     @reads_rows
     def find(self, search: LetterSearch, limit: int, before: int = LAST_ID) -> tuple[list[DeadLetter], int]:
-        """The dead letters that fit a search, the newest first, of those before an id.
+        """The dead letters before an id that fit a search, the newest first.
 
-        Also returns the id before which the search goes on, 0 where all was looked through: it ends early as
+        Also returns the id before which to continue, 0 if the search is complete: it ends early as
         `bot.store.session_rows.SessionReader.find` does.
         """
         rows: list[Any] = []
@@ -227,12 +227,14 @@ class DeadLetterReader(Queries):
         return found, found[-1].id if len(found) == limit else begin
 
     def ids(self, search: LetterSearch, before: int = LAST_ID) -> list[int]:
-        """The ids of the dead letters that fit a search, in order, of those before one. It reads in short pieces."""
+        """The ids of the dead letters before an id that fit a search, in order. They are read in short pieces."""
         pieces = (self.database.all(_FIND_IDS, *search.asked, *ids) for ids in self._pieces(before))
         return [id for piece in pieces for (id,) in piece][::-1]
 
     def count(self, search: LetterSearch) -> tuple[int, bool]:
-        """How many dead letters fit, and False if there may be more: it stops at `MOST_COUNTED` or `SEARCH_SECONDS`."""
+        """How many dead letters fit, and whether these are all: the count stops at `MOST_COUNTED` or after
+        `SEARCH_SECONDS`.
+        """
         count, until = 0, monotonic() + SEARCH_SECONDS
         for begin, end in self._pieces(LAST_ID):
             count += self.database.one(_COUNT, *search.asked, begin, end)[0]
@@ -241,7 +243,7 @@ class DeadLetterReader(Queries):
         return count, True
 
     def _pieces(self, before: int) -> Iterator[tuple[int, int]]:
-        """The ids of dead letters before one, in pieces (from, before), the newest first; the last begins at 0."""
+        """Ranges (from, before) of the ids of dead letters before one, the newest first; the last begins at 0."""
         first, last = self.database.one(_FIRST_AND_LAST)
         end = 0 if last is None else min(before, last + 1)
         while first is not None and end > first:

@@ -154,7 +154,7 @@ class EngineStore:
         return _PRUNED_AT_ONCE in deleted
 
     def erase(self, contact: str, upto: int, now: datetime, by: str = OPERATOR) -> Withdrawn:
-        """Delete a contact, note ``by`` whom. The log must forget its events ``upto`` a place:
+        """Delete a contact, and note ``by`` whom. The events of the log up to the place ``upto`` are deleted later: see
         `bot.store.contact_data`.
         """
         self._forget()
@@ -168,12 +168,12 @@ class EngineStore:
         return read_time(self.database.one(_META)[2])
 
     def clock_set_back(self, now: datetime, by: timedelta) -> None:
-        """The clock was set back by ``by``: move times that are ahead of now to now.
+        """Move times that are ahead of now to now, after the clock was set back by ``by``.
 
         Every session that was written after now is woken, so that it computes its waits again. It does so at a time
-        before all times that it then sets to now, because a wake-up and its messages get their ids from the time.
-        Rows that wait keep their age and the rest of their wait. Sent messages keep their age, on which the gateway's
-        limits depend.
+        before all times that it then sets to now, because a wake-up and its messages get their ids from the time. Rows
+        that wait keep their age and the rest of their wait. Sent messages keep their age, on which the gateway's limits
+        depend.
         """
         earlier = time_text(now), f"-{by.total_seconds():.6f} seconds"
         statements = [(sql, [earlier]) for sql in _SET_BACK]

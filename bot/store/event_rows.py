@@ -50,7 +50,7 @@ class StoredEvents(Queries):
 
     @reads_rows
     def next_due(self, without: Collection[int]) -> datetime | None:
-        """When the first event but for ``without`` is to be delivered; None if there is none."""
+        """When the next event that is not among ``without`` is due; None if no other event waits."""
         if not self.may_wait:
             return None
         row = self.database.one(_FIRST, json_text([*without]))

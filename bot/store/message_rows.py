@@ -128,7 +128,7 @@ class StoredMessages(Queries):
 
     @reads_rows
     def pending(self, after: int, limit: int) -> list[OutboxRow]:
-        """The messages to send that are not claimed, in order, with ids above one."""
+        """The messages to send that are not claimed, in order, with ids above ``after``."""
         return [_outbox_row(*row) for row in self.database.all(_TO_SEND, after, limit)]
 
     @reads_rows
@@ -144,7 +144,7 @@ class StoredMessages(Queries):
 
     @reads_rows
     def sent(self, message_id: str) -> SentRow | None:
-        """The message with this id of the gateway's, if the bot sent it and it is still kept."""
+        """The message with this id of the gateway, if the bot sent it and it is still kept."""
         row = self.database.one(_BY_MESSAGE_ID, storable(message_id))
         if row is None:
             return None
@@ -153,7 +153,7 @@ class StoredMessages(Queries):
 
     @reads_rows
     def status(self, message_id: str) -> MessageStatus | None:
-        """The status of the message with this id of the gateway's."""
+        """The status of the message with this id of the gateway."""
         row = self.database.one(_STATUS_OF, storable(message_id))
         return None if row is None else MessageStatus(*row)
 
@@ -343,8 +343,8 @@ class MessageReader(Queries):
 
     @reads_rows
     def to(self, contact: str, times: Sequence[datetime]) -> list[MessageTo]:
-        """The messages to a contact that wait, or were decided on at ``times`` (in order): the times of lines of its
-        trace. Those that were given up come last.
+        """The messages to a contact that wait, or were decided on at ``times`` (in order), the times of lines of its
+        trace. Messages that were given up come last.
         """
         found: dict[int, MessageTo] = {}
         schema = self._schema_of(contact)
@@ -436,7 +436,7 @@ class MessageReader(Queries):
 
     @reads_rows
     def last_replaced(self, contact: str) -> datetime | None:
-        """When a template last went to the contact in place of a message whose window was closed."""
+        """The last time at which a template went to the contact in place of a message whose window was closed."""
         return read_time(self.database.one(_LAST_REPLACED, storable(contact))[0])
 
     @reads_rows

@@ -107,7 +107,7 @@ class MessageStatus:
 
     @property
     def rank(self) -> int:
-        """How far that is."""
+        """The place of the status among `STATUSES`."""
         return STATUSES.index(self.name)
 
 

@@ -135,7 +135,7 @@ class ContactSearch:
 
     @property
     def number(self) -> str:
-        """The digits that are looked for, of a number however it is written; an empty text where it is a name."""
+        """The digits of the number that is searched for, however it was written; empty if the search is for a name."""
         return "".join(filter(str.isdecimal, self.find)) if self.find.strip("+0123456789 ()-/") == "" else ""
 
 
@@ -171,7 +171,9 @@ class StoredSessions(SessionRows):
         self._first_wake: tuple[str, str] | None = None  # the next time of all sessions, and whose it is; None: ask
 
     def states(self, contacts: Iterable[str]) -> dict[str, str | None]:
-        """Contacts' sessions as they are written, for `bot.core.session.read_session`; None for a contact without."""
+        """The stored texts of contacts' sessions, for `bot.core.session.read_session`; None for a contact without a
+        session.
+        """
         return self._of_all(_STATES_OF, contacts)
 
     def knows(self, contact: str) -> bool:
@@ -184,7 +186,7 @@ class StoredSessions(SessionRows):
         return None if row is None else row[0]
 
     def contacts_of_aliases(self, aliases: Iterable[str]) -> dict[str, str | None]:
-        """The contacts that write from these numbers, and are written to under other ones."""
+        """The contact who writes from each of these numbers and gets messages at another one; else None."""
         return self._of_all(_OF_ALIASES, aliases)
 
     def _of_all(self, sql: str, names: Iterable[str]) -> dict[str, str | None]:
@@ -287,7 +289,7 @@ class SessionReader(SessionRows):
 
     @reads_rows
     def summaries(self, after: str = "", limit: int = 100) -> list[SessionSummary]:
-        """The sessions in the order of their contacts, of those behind ``after``."""
+        """The sessions of the contacts behind ``after``, in the order of contacts."""
         return [
             SessionSummary(contact, flow, step, read_time(wake_at), datetime.fromisoformat(updated_at), bool(opted_out))
             for contact, flow, step, wake_at, updated_at, opted_out in self.database.all(
@@ -323,12 +325,12 @@ class SessionReader(SessionRows):
     def find(
         self, search: ContactSearch, limit: int, after: str = "", *, by_number: bool = True
     ) -> tuple[list[FoundContact], str]:
-        """The contacts that fit a search, those with the newest turn first, then those whose last turn is not kept any
-        more, by number: unless their order would tell more of their numbers than somebody may know.
+        """The contacts that fit a search: those with the newest turn first, then, by number, those whose last turn is
+        not kept any more. Without ``by_number`` the latter are left out, because their order would reveal their
+        numbers.
 
-        Also returns the place where the search goes on: it ends early once it has found ``limit``, or after
-        `SEARCH_SECONDS`. The place is empty where all was looked through. ``after`` is such a place, or that of a
-        contact.
+        Also returns the place from which to continue, which is empty if the search is complete: it ends early after
+        ``limit`` contacts or `SEARCH_SECONDS`. ``after`` is such a place, or that of a contact.
         """
         found = search.number or search.find, search.find.lower(), search.flow, search.step, search.state
         asked = [*map(storable, found)]
@@ -371,7 +373,7 @@ class SessionReader(SessionRows):
 
     @reads_rows
     def last_inbound(self, contact: str) -> datetime | None:
-        """The time of the contact's newest event, by the event itself: the window begins with it."""
+        """The time of the contact's newest message or tap, by the event itself: the window begins with it."""
         row = self.database.one(_LAST_INBOUND, storable(contact))
         return None if row is None else read_time(row[0])
 

@@ -48,8 +48,8 @@ class StoreReader:
         self.database.close()
 
     def cursor(self) -> int:
-        """The place in the log up to which events have been taken. Events below it may be pruned from the inbox. It is
-        asked of a shard: each has a log of its own.
+        """The place in the log up to which events have been taken. Earlier events may be pruned from the inbox. Only
+        the reader of one shard can tell it, because each shard has a log of its own.
         """
         assert len(self._schemas) == 1
         return int(self.database.one(_CURSOR)[0])
@@ -59,7 +59,7 @@ class StoreReader:
         return bool(self.database.one(_CLEAN)[0])
 
     def commits(self) -> int:
-        """A number that is another one after each commit of the engine's."""
+        """A number that changes with each commit of the engine."""
         return self.database.version()
 
     def counts(self) -> dict[str, int]:
@@ -67,7 +67,7 @@ class StoreReader:
         return dict(self.database.all(count_rows.COUNTS))
 
     def queue_counts(self) -> dict[str, int]:
-        """How many rows each queue has, by table: without what takes longer to count."""
+        """How many rows each queue has, by table. Sessions and dead letters would take longer to count."""
         return dict(self.database.all(count_rows.QUEUE_COUNTS))
 
     @reads_rows
@@ -78,7 +78,7 @@ class StoreReader:
         return {queue: min(at for of, at in waits if of == queue) for queue, _ in waits}
 
     def keeps(self, contact: str) -> bool:
-        """True if something is kept of a contact, who may have no session."""
+        """True if anything of a contact is kept, who may have no session."""
         return bool(self.database.one(_IS_KEPT, storable(contact))[0])
 
     def erasures(self) -> list[tuple[str, int]]:

@@ -39,14 +39,16 @@ class StoreShards(Queries):
         self.others = tuple(number for number in range(len(self.addresses)) if number != self.this)
 
     def elsewhere(self, contact: str) -> int | None:
-        """The number of the shard that has a contact, if it is another one than this."""
+        """The number of the shard that has a contact; None if this shard has it."""
         if not self.addresses:
             return None
         shard = shard_number(contact, len(self.addresses))
         return None if shard == self.this else shard
 
     def of_messages(self, message_ids: Iterable[str]) -> dict[str, int]:
-        """The shards that sent these messages, by the gateway's ids, as far as the store is divided and one has."""
+        """The shard that sent each of these messages, by the gateway's id. Messages that no shard sent are missing; all
+        are if the store is not divided.
+        """
         if not self.addresses:
             return {}
         shards = (_SENT_IN.format(shard.schema("engine"), shard.shard) for shard in self.addresses)
@@ -91,7 +93,9 @@ class RowIds(Queries):
             drawn.extend(id for (id,) in self.database.all(_DRAW_IDS.format(table), max(least, _DRAWN_AT_ONCE)))
 
     def drop_drawn(self) -> None:
-        """Give later ids from now on than other shards have given so far: who reads the whole store sorts by them."""
+        """Drop the ids that were drawn, so that the next ones are later than those that other shards have given.
+        Readers of the whole store sort by ids.
+        """
         for drawn in self._drawn.values():
             drawn.clear()
 
