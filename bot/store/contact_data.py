@@ -143,41 +143,6 @@ class Withdrawn:
     events: frozenset[int]
 
 
-def begin_erasure(engine: Database, contact: str, upto: int, now: datetime, by: str, turn: int) -> Withdrawn:
-    """Delete a contact from the engine's file, and note that the log must forget it ``upto`` a place, and ``by`` whom:
-    in the line ``turn`` of the trace.
-
-    Usage stays: tokens, and requests of the last day, which still count against the limits.
-
-    The first shard that begins asks all others in the same commit to erase each of the contact's numbers
-    (`Erasures.asked`): they may no longer find them, because another number is noted only in its own shard.
-    """
-    contact = storable(contact)
-    numbers = numbers_of(engine, contact)
-    shards = shards_of(whole_of(engine.place))
-    with engine.transaction() as execute:
-        if len(shards) > 1 and not execute(_HAS_BEGUN, (contact,)).fetchone():
-            for shard in shards:  # all engines in the same order, so that none waits for one that waits for it
-                for number in sorted(numbers):
-                    execute(_ASK.format(engine_schema(shard)), (number, time_text(now)))
-        requests = 0
-        rows = ([id for (id,) in execute(sql, (contact,))] for sql in (_SENDS, _CALLS, _EVENTS))
-        withdrawn = Withdrawn(*map(frozenset, rows))
-        for number in numbers:
-            requests += execute(_REQUESTS, (number, time_text(now - _A_DAY))).fetchone()[0]
-            for table, where in OF_CONTACT.items():
-                execute(_KEPT_OF_NOBODY.get(table, f"DELETE FROM {table} WHERE {where}"), (number,))
-            execute(_BEGIN, (number, upto, time_text(now)))
-            execute(f"UPDATE meta SET taking = NULL WHERE {names_contact('taking')}", (number,))
-        if requests or _is_own(engine, contact):
-            event = json_text({"do": "erase", "attempts": requests, "by": by})
-            note = trace_rows.note_row(None, f"operator:{uuid4().hex}", event, OPERATOR, "a contact was erased")
-            execute("UPDATE meta SET last_turn = ?", (turn,))
-            execute(trace_rows.ADD_TURN, (turn, time_text(now), *note))
-    engine.wipe()
-    return withdrawn
-
-
 class Erasures(Queries):
     """The erasures of contacts that the engine's tables note."""
 
@@ -185,6 +150,40 @@ class Erasures(Queries):
         super().__init__(database)
         self._files = files
         self._divided = divided
+
+    def begin(self, contact: str, upto: int, now: datetime, by: str, turn: int) -> Withdrawn:
+        """Delete a contact from the engine's tables, and note ``by`` whom, in the line ``turn`` of the trace. The
+        events of the log up to the place ``upto`` are still to be deleted.
+
+        Usage stays: tokens, and requests of the last day, which still count against the limits.
+
+        The first shard that begins asks all others in the same commit to erase each of the contact's numbers (`asked`):
+        they may no longer find them, because another number is noted only in its own shard.
+        """
+        engine, contact = self.database, storable(contact)
+        numbers = numbers_of(engine, contact)
+        shards = shards_of(whole_of(engine.place))
+        with engine.transaction() as execute:
+            if len(shards) > 1 and not execute(_HAS_BEGUN, (contact,)).fetchone():
+                for shard in shards:  # all engines in the same order, so that none waits for one that waits for it
+                    for number in sorted(numbers):
+                        execute(_ASK.format(engine_schema(shard)), (number, time_text(now)))
+            requests = 0
+            rows = ([id for (id,) in execute(sql, (contact,))] for sql in (_SENDS, _CALLS, _EVENTS))
+            withdrawn = Withdrawn(*map(frozenset, rows))
+            for number in numbers:
+                requests += execute(_REQUESTS, (number, time_text(now - _A_DAY))).fetchone()[0]
+                for table, where in OF_CONTACT.items():
+                    execute(_KEPT_OF_NOBODY.get(table, f"DELETE FROM {table} WHERE {where}"), (number,))
+                execute(_BEGIN, (number, upto, time_text(now)))
+                execute(f"UPDATE meta SET taking = NULL WHERE {names_contact('taking')}", (number,))
+            if requests or _is_own(engine, contact):
+                event = json_text({"do": "erase", "attempts": requests, "by": by})
+                note = trace_rows.note_row(None, f"operator:{uuid4().hex}", event, OPERATOR, "a contact was erased")
+                execute("UPDATE meta SET last_turn = ?", (turn,))
+                execute(trace_rows.ADD_TURN, (turn, time_text(now), *note))
+        engine.wipe()
+        return withdrawn
 
     def is_under_way(self, contact: str) -> bool:
         """True if a contact was erased, and the log still has to forget it."""

@@ -6,7 +6,7 @@ from itertools import islice
 from typing import Any
 
 from bot.core.values import read_time, time_text
-from bot.store import contact_data, count_rows
+from bot.store import count_rows
 from bot.store.call_rows import ParkedEvents, StoredCalls
 from bot.store.commit import Commit
 from bot.store.contact_data import Erasures, Withdrawn
@@ -155,11 +155,11 @@ class EngineStore:
 
     def erase(self, contact: str, upto: int, now: datetime, by: str = OPERATOR) -> Withdrawn:
         """Delete a contact, and note ``by`` whom. The events of the log up to the place ``upto`` are deleted later: see
-        `bot.store.contact_data`.
+        `bot.store.contact_data.Erasures`.
         """
         self._forget()
         note = next(self.ids.new("turns"))
-        withdrawn = contact_data.begin_erasure(self.database, contact, upto, now, by, note)
+        withdrawn = self.erasures.begin(contact, upto, now, by, note)
         self.ids.given("turns", note)
         return withdrawn
 

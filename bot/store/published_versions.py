@@ -141,7 +141,7 @@ def published(version: PublishedVersion) -> dict[str, int]:
 
 
 def already_served(served: PublishedVersion | None) -> str:
-    """That what is to be published is served already, in words."""
+    """The reason why nothing is published, in words: the same is served already."""
     if served is None or served.digest is None:
         return "the files in the folder are followed already"
     return f"version {served.number} has the same files, and is served already"

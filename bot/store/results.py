@@ -90,7 +90,7 @@ def splits_of(steps: Iterable[StepResults]) -> dict[str, list[str]]:
 
 
 def answered_share(ways: Mapping[str, int]) -> float | None:
-    """Which part of the entries was answered, from 0 to 1; None where there was no entry."""
+    """The share of entries that were answered, from 0 to 1; None if there was no entry."""
     entered = ways.get(ENTERED, 0)
     return min(ways.get(ANSWERED, 0) / entered, 1.0) if entered else None
 
