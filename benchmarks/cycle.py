@@ -30,8 +30,9 @@ from bot.core.values import time_text
 from bot.engine.advance import advance
 from bot.loading.folder import read_folder
 from bot.loading.program import load_program
-from bot.runtime import batch, engine_loop
+from bot.runtime import batch_sessions, engine_loop
 from bot.runtime.batch import Batch, RequestRefused
+from bot.runtime.batch_sessions import BatchSessions
 from bot.runtime.engine_input import EngineInput
 from bot.runtime.engine_loop import EngineCycle
 from bot.runtime.metrics import EngineMetrics
@@ -42,6 +43,7 @@ from bot.store.database import StoreAddress
 from bot.store.engine_store import EngineStore
 from bot.store.files import inbox_path, open_reader, open_writer, transaction
 from bot.store.inbox import InboxReader
+from bot.store.message_rows import MessageChanges
 from bot.store.rows import CallRow, OutboxRow
 from bot.store.sqlite_schema import migrate
 
@@ -244,12 +246,12 @@ def watched() -> Parts:
     parts.watch(EngineCycle, "take", "the rest of the cycle")
     parts.watch(InboxReader, "after", "reading the inbox")
     parts.watch(webhook_events, "read", "reading the bodies")
-    parts.watch(Batch, "look_up", "looking up")
-    parts.watch(batch, "read_session", "reading the sessions")
+    parts.watch(BatchSessions, "prefetch", "looking up")
+    parts.watch(batch_sessions, "read_session", "reading the sessions")
     parts.watch(sys.modules[__name__], "advance", "turns: advance")
     parts.watch(Batch, "_made", "turns: keys and rows")
     parts.watch(Commit, "add_turn", "writing turns as JSON")
-    parts.watch(Commit, "send_ended", "results of messages")
+    parts.watch(MessageChanges, "end", "results of messages")
     parts.watch(engine_loop, "handle_send_result", "results of messages")
     parts.watch(Commit, "statements", "statements")
     parts.watch(EngineStore, "write", "the commit")

@@ -17,6 +17,7 @@ from functools import partial
 from pathlib import Path
 from statistics import mean, median
 from time import perf_counter, thread_time_ns
+from types import SimpleNamespace
 from typing import Any, NamedTuple, Protocol
 
 from benchmarks.cycle import CONTACTS, Engine, append_bodies, written
@@ -28,9 +29,10 @@ from bot.services.gateway import webhook_events
 from bot.services.gateway.webhook_events import Verdict
 from bot.store import commit
 from bot.store.commit import Commit
-from bot.store.engine_tables import UPDATE_SESSION, WRITE_SESSION
 from bot.store.files import inbox_path
-from bot.store.inbox import InboxWriter
+from bot.store.inbox import InboxWriter, append_statement
+from bot.store.message_rows import MessageChanges
+from bot.store.session_rows import UPDATE_SESSION, WRITE_SESSION
 from bot.store.sqlite_database import SqliteDatabase
 from bot.store.sqlite_schema import migrate
 from bot.store.trace_rows import ADD_TURN
@@ -100,7 +102,8 @@ class Appends:
         self._deliveries.clear()
 
 
-NOWHERE: Any = None  # `InboxWriter.event` makes a statement, for which it needs no inbox
+NOWHERE: Any = SimpleNamespace(shard_of=lambda contact: 0, _logs=[SimpleNamespace(append=append_statement(Path()))])
+"""All that `InboxWriter.event` needs of an inbox to make a statement."""
 
 
 # -- the engine
@@ -140,8 +143,8 @@ def _without(*left_out: str) -> Change:
     return Commit, "statements", left
 
 
-def _forget(self: Commit, row: Any, *_: object) -> None:
-    self._forget_send(row.id)
+def _forget(self: MessageChanges, row: Any, *_: object, **__: object) -> None:
+    self.remove(row.id)
 
 
 NORMAL, LEFT_BEHIND = "PRAGMA synchronous = NORMAL", "PRAGMA secure_delete = OFF"
@@ -160,7 +163,7 @@ PARTS = {
         Row("a commit for each event", Turns, alone=True),
         Row("sessions in memory only", Turns, [NO_SESSION_JSON, _without(WRITE_SESSION, UPDATE_SESSION)]),
         Row("no trace", Turns, [(commit, "turn_row", lambda *_: ()), _without(ADD_TURN)]),
-        Row("sent messages are not kept", Turns, [(Commit, "send_ended", _forget)]),
+        Row("sent messages are not kept", Turns, [(MessageChanges, "end", _forget)]),
         Row("messages have no keys", Turns, [(batch, "effect_key", lambda *_: "key")]),
         Row("erased data stays in free pages", partial(Turns, pragma=LEFT_BEHIND)),
         Row("the gateway takes no key", Claiming),

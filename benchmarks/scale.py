@@ -234,7 +234,7 @@ def measure_events(folder: Path, contacts: int, bot: Path | None = None, events:
             size = written()
             ours.append(_cpu(engine.take))
             sizes.append(written() - size)
-            engine.cycle.next_wake = engine.store.next_wake()  # as before each rest
+            engine.cycle.next_wake = engine.store.sessions.next_wake()  # as before each rest
             start = number * AT_ONCE % 960
             append_bodies(floor.log, [next(each) for each in floor_talks[start : start + AT_ONCE]])
             floors.append(_cpu(floor.take))

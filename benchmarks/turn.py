@@ -22,7 +22,8 @@ from bot.core.values import dumps, json_text, loads
 from bot.engine.advance import advance
 from bot.loading.folder import read_folder
 from bot.loading.program import load_program
-from bot.store.commit import session_row, turn_row
+from bot.store.session_rows import session_row
+from bot.store.trace_rows import turn_row
 
 HERE = Path(__file__).parent
 CONTACT = "6281234567890"

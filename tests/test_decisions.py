@@ -78,7 +78,7 @@ class Running:
 
     @property
     def session(self) -> Session:
-        found = self.reader.session(ANN)
+        found = self.reader.sessions.get(ANN)
         assert found is not None
         return found
 
@@ -160,7 +160,7 @@ def test_a_reply_of_unknown_fate_is_repeated_where_the_setting_says_so(
         bot.settle()
         clock.move(timedelta(seconds=5))
         bot.settle()
-        assert [letter.what for letter in bot.reader.dead_letters()] == ["send"]
+        assert [letter.what for letter in bot.reader.dead_letters.newest()] == ["send"]
     assert fault.hits == tries
 
 
@@ -250,7 +250,7 @@ def test_a_header_that_nothing_fills_can_be_sent_where_the_gateway_wants_it(
         emulator.templates.add(MessageTemplate("fixed", header="Our shop", body="Hello"))
         emulator.receive(ANN, "Hello")
         bot.settle()
-        reasons = [letter.reason for letter in bot.reader.dead_letters()]
+        reasons = [letter.reason for letter in bot.reader.dead_letters.newest()]
         assert (len(emulator.sent), len(reasons)) == ((0, 1) if needed and not said else (1, 0))
         assert all("132001" in reason for reason in reasons)
 
@@ -331,7 +331,7 @@ def test_messages_from_senders_who_are_no_numbers_are_one_alarm_with_a_count(
         assert "BOT_ANSWER_IDS=yes" in alarm.advice
         assert [record.levelname for record in caplog.records if "sender" in record.message] == ["ERROR"]
         assert not any("could not be read" in record.message for record in caplog.records)
-        assert [letter.what for letter in bot.reader.dead_letters()] == ["event"] * 5
+        assert [letter.what for letter in bot.reader.dead_letters.newest()] == ["event"] * 5
         clock.move(timedelta(days=1, minutes=1))
         emulator.receive(ANN, "hi")
         bot.settle()
@@ -354,8 +354,8 @@ def test_a_sender_who_is_no_number_is_answered_where_that_is_wanted(tmp_path: Pa
         written_by(emulator, "ann smith\n", 3)
         written_by(emulator, "ben", 4)
         bot.settle()
-        (refused, unknown) = sorted(bot.reader.dead_letters(), key=lambda letter: letter.what, reverse=True)
+        (refused, unknown) = sorted(bot.reader.dead_letters.newest(), key=lambda letter: letter.what, reverse=True)
         assert "VALIDATION_INVALID_PHONE" in refused.reason and unknown.what == "event"
         bot.engine.operate(EraseContact(US))
         bot.settle()
-        assert bot.reader.session(US) is None
+        assert bot.reader.sessions.get(US) is None

@@ -23,7 +23,7 @@ from bot.engine.advance import advance
 from bot.loading.folder import read_folder
 from bot.runtime.sending import WINDOW_CLOSED
 from bot.services.gateway.gateway_answers import BY_CODE
-from bot.store.store_reader import DeadLetter
+from bot.store.dead_letter_rows import DeadLetter
 from bot.testing.conversations.coverage import Coverage
 from bot.testing.conversations.transcript_reader import load_with_tests
 from tests.random_contact import ACTS, Contact

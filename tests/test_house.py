@@ -194,14 +194,11 @@ def test_each_file_of_the_command_line_is_a_command() -> None:
 
 WIDE = {
     "Behaviour": "the switches of the emulated gateway",
-    "Commit": "the rows of one transaction; its subjects are not apart yet",
     "Emulator": "the public face of the emulated gateway, on one page",
-    "EngineStore": "the rows that the engine writes; its subjects are not apart yet",
     "Exchange": "the fields of one round with a model",
     "Frame": "the stored fields of an open flow",
     "Session": "the stored fields of a contact",
     "StepFacts": "the fields of all that is known of a step",
-    "StoreReader": "the rows that are read; its subjects are not apart yet",
     "Variable": "the questions to a type of variables, each with a default",
 }
 """The classes of more than `LARGE` lines or `MANY` public members, and why they are."""

@@ -189,7 +189,7 @@ def command(
         _check_template(bot, what["template"], recipients[0], str(file or "--where"))
     name = edited or name or ": ".join([flow or asked[0], *([file.stem] if file else []), *([where] if where else [])])
     with open_store(folder) as store:
-        known = store.broadcast(name)
+        known = store.broadcasts.get(name)
     if at is not None or (known is not None and known.at):
         clock = read_contacts_time(at or (known.at if known is not None else ""))
         bound = _bound(late) if at is not None or known is None else known.late
@@ -276,7 +276,7 @@ def _zone(folder: Path | None) -> tzinfo:
 def _begin(folder: Path | None, name: str, what: Mapping[str, Any], recipients: Sequence[Recipient], yes: bool) -> None:
     """Add the contacts to the broadcast, after its contents were shown and confirmed."""
     with open_store(folder) as store:
-        counts = store.outcomes(name)
+        counts = store.broadcasts.outcomes(name)
     for state in ("stopped", "paused"):
         if left := counts.get(state):
             raise CommandRefused(
@@ -308,9 +308,9 @@ def _edit(
     if not moved:
         what = {key: value for key, value in what.items() if key not in ("at", "late")}
     with open_store(folder) as store:
-        if store.broadcast(name) is None:
+        if store.broadcasts.get(name) is None:
             raise CommandRefused(f'there is no broadcast "{name}" (`bot broadcast` lists them)')
-        left = {contact for contact, outcome, _ in store.recipients(name) if outcome in NOT_YET}
+        left = {contact for contact, outcome, _ in store.broadcasts.recipients(name) if outcome in NOT_YET}
     _preview(folder, what, recipients)
     if gone := left - {recipient["contact"] for recipient in recipients}:
         click.echo(f"{counted(len(gone), 'contact')} who did not get it and are not in the file will not get it.")
@@ -449,7 +449,7 @@ HOLD_ALL = (
 def _list(folder: Path | None, as_json: bool) -> None:
     """Print all broadcasts with their states and times, the newest first."""
     with open_store(folder) as store:
-        listed = store.broadcasts()
+        listed = store.broadcasts.all()
     if as_json:
         echo_json({"broadcasts": [asdict(each) for each in listed]})
         return
@@ -476,8 +476,12 @@ def show(folder: Path | None, name: str, as_json: bool) -> None:
     from bot.store.broadcast_rows import ANSWERED_WITHIN, PAUSED, FlowToStart
 
     with open_store(folder) as store:
-        broadcast, counts, recipients = store.broadcast(name), store.outcomes(name), store.recipients(name)
-        reached, to_come = store.reached(name), store.to_come(name)
+        broadcast, counts, recipients = (
+            store.broadcasts.get(name),
+            store.broadcasts.outcomes(name),
+            store.broadcasts.recipients(name),
+        )
+        reached, to_come = store.broadcasts.reached(name), store.broadcasts.to_come(name)
     if broadcast is None:
         raise CommandRefused(f'there is no broadcast "{name}" (`bot broadcast` lists them)')
     content = broadcast.content
@@ -543,7 +547,7 @@ def follow(ctx: click.Context, folder: Path | None, name: str, wait: bool) -> No
     """Show the progress of the broadcast, and end with its results."""
     if _server(folder) is None:
         with open_store(folder) as store:
-            waits = store.outcomes(name).get("scheduled")
+            waits = store.broadcasts.outcomes(name).get("scheduled")
         click.echo(
             f"No server runs: {'start `bot serve` before its time' if waits else 'it begins when `bot serve` does'}."
         )
@@ -583,13 +587,13 @@ def _watch(folder: Path | None, store: "StoreReader", name: str) -> dict[str, in
     """Show the progress until nobody waits, the server has stopped or cannot send, or Ctrl-C. Returns the state at the
     end.
     """
-    counts, why = store.outcomes(name), ""
+    counts, why = store.broadcasts.outcomes(name), ""
     with click.progressbar(length=sum(counts.values()), label=name) as bar:
         try:
             while counts.get("waiting") and not (why := trouble(folder, name)):
                 bar.update(_done(counts) - bar.pos)
                 sleep(LOOK_EVERY)
-                counts = store.outcomes(name)
+                counts = store.broadcasts.outcomes(name)
         except KeyboardInterrupt:
             pass
         bar.update(_done(counts) - bar.pos)
@@ -597,7 +601,7 @@ def _watch(folder: Path | None, store: "StoreReader", name: str) -> dict[str, in
         why = trouble(folder, name)
     if why:
         click.echo(f"\n{why}", err=True)
-    return store.outcomes(name)
+    return store.broadcasts.outcomes(name)
 
 
 def _done(counts: Mapping[str, int]) -> int:

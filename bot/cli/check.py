@@ -260,7 +260,7 @@ def look(library: "Library", reader: "StoreReader") -> Live:
     from bot.checker.replaying.migration_preview import MigrationKind, migration_outcomes
 
     live, now = Live(), datetime.now(UTC).astimezone(library.bot.timezone)
-    for session in reader.all_sessions():
+    for session in reader.sessions.all():
         if session is None:
             live.unreadable += 1
             live.dropped += 1

@@ -303,13 +303,13 @@ def _erase_here(store: StoreAddress, request: EngineRequest) -> dict[str, Any]:
         closing(InboxReader(store)) as log,
     ):
         upto = log.last_seq()
-        for known_as in {*engine.numbers_of(contact), *engine.asked_to_erase()}:
+        for known_as in {*engine.erasures.numbers_of(contact), *engine.erasures.asked()}:
             inbox.erase(log.of_contact(known_as, upto))
         engine.erase(contact, upto, clock.now())
-        for known_as in engine.asked_to_erase():
+        for known_as in engine.erasures.asked():
             engine.erase(known_as, upto, clock.now())
         until = monotonic() + PATIENCE
-        while engine.finish_erasures(log.has_of):
+        while engine.erasures.finish(log.has_of):
             if monotonic() > until:
                 raise CommandRefused(
                     f"{contact} is erased from {engine.database.place}, but files of it are left: the next `bot serve` goes on with them"

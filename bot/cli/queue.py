@@ -17,7 +17,8 @@ from bot.server.shard_requests import why_it_waits
 from bot.store.database import StoreAddress
 
 if TYPE_CHECKING:
-    from bot.store.store_reader import DeadLetter, PendingSend
+    from bot.store.dead_letter_rows import DeadLetter
+    from bot.store.rows import PendingSend
 
 ACTIONS = ("retry", "drop")
 THINGS = {"retry": "message", "drop": "dead letter"}
@@ -80,11 +81,11 @@ def command(
     from bot.runtime.operator_requests import UNCLEAR, end_dead_letters
 
     if every:
-        from bot.store.store_reader import LetterSearch
+        from bot.store.dead_letter_rows import LetterSearch
 
         with open_store(folder) as store:
             letters = tuple(
-                store.dead_letter_ids(
+                store.dead_letters.ids(
                     LetterSearch(code=code or "", broadcast=broadcast or "", retried=action == "retry")
                 )
             )
@@ -131,10 +132,10 @@ def _show(folder: Path | None, limit: int, as_json: bool) -> None:
     from bot.store.broadcast_rows import outcome_for_people
 
     with open_store(folder) as store:
-        pending, dead, counts = store.pending_sends(limit), store.dead_letters(limit), store.counts()
-        events = store.pending_events(limit)
-        broadcasts = store.unfinished_broadcasts()
-        next_at = {name: min(store.to_come(name), default=None) for name in broadcasts}
+        pending, dead, counts = store.messages.pending(limit), store.dead_letters.newest(limit), store.counts()
+        events = store.events.pending(limit)
+        broadcasts = store.broadcasts.unfinished()
+        next_at = {name: min(store.broadcasts.to_come(name), default=None) for name in broadcasts}
     server = _ask_server(folder, [send.id for send in pending])
     if as_json:
         shown = {"alarms": server.alarms, "pending": pending, "waits": server.waits, "events": events, "dead": dead}

@@ -74,9 +74,9 @@ def _replay(store: "StoreReader", tally: "Tally", contact: str | None, since: da
     from bot.checker.replaying.conversation_replay import replay
     from bot.store.trace_rows import UnreadableRecord
 
-    for each in store.contacts_traced(since) if contact is None else (number(contact),):
+    for each in store.trace.contacts(since) if contact is None else (number(contact),):
         try:
-            recorded = list(_since(store.conversations(each), since))
+            recorded = list(_since(store.trace.conversations(each), since))
         except UnreadableRecord:
             tally.add_unreadable()
             continue

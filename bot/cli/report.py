@@ -38,7 +38,7 @@ def command(flow: str | None, since: timedelta, folder: Path | None, as_csv: boo
     quiet_log()
     library = loaded(used_bot(folder)).library
     with open_store(folder) as store:
-        rows, waiting = store.results(datetime.now(UTC) - since), store.waiting_at()
+        rows, waiting = store.results(datetime.now(UTC) - since), store.sessions.waiting_at()
     reports = results_by_flow(counted_as(library), rows, waiting)
     if flow is not None:
         if flow not in reports:

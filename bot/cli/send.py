@@ -100,7 +100,7 @@ def _outcome(folder: Path | None, contact: str, id: int) -> tuple[str, str]:
     until = monotonic() + PATIENCE
     try:
         with open_store(folder) as store:
-            while (found := store.send_outcome(id)) is None:
+            while (found := store.messages.outcome(id)) is None:
                 if monotonic() > until or not answers(shard):
                     return "waiting", ""
                 sleep(LOOK_EVERY)

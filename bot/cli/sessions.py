@@ -47,7 +47,7 @@ def command(words: tuple[str, ...], folder: Path | None, limit: int, after: str,
 
 def _list(folder: Path | None, after: str, limit: int, as_json: bool) -> None:
     with open_store(folder) as store:
-        sessions, total = store.sessions(number(after), limit), store.counts()["sessions"]
+        sessions, total = store.sessions.summaries(number(after), limit), store.counts()["sessions"]
     if as_json:
         echo_json(sessions)
         return
@@ -66,7 +66,7 @@ def _show(folder: Path | None, contact: str, as_json: bool) -> None:
     from bot.cli.shared.explain import session_lines
 
     with open_store(folder) as store:
-        session = store.session(contact)
+        session = store.sessions.get(contact)
     if session is None:
         raise CommandRefused(f"{contact} has never written to this bot (`bot sessions` lists who has)")
     if as_json:

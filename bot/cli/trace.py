@@ -27,7 +27,7 @@ def command(contact: str, folder: Path | None, limit: int, as_json: bool) -> Non
     from bot.cli.shared.explain import turn_lines
 
     with open_store(folder) as store:
-        turns = store.trace(number(contact), limit)
+        turns = store.trace.turns(number(contact), limit)
     if not turns:
         raise CommandRefused(f"no turn of {number(contact)} is kept (`bot sessions` lists who has written)")
     if as_json:

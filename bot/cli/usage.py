@@ -8,7 +8,7 @@ import click
 from bot.cli.shared.operate import bot_option, open_store, span
 from bot.cli.shared.output import echo_json
 from bot.language.source import wall_clock
-from bot.store.engine_tables import USAGE_BY
+from bot.store.count_rows import USAGE_BY
 
 
 @click.command("usage")
@@ -29,7 +29,7 @@ def command(since: timedelta, by: str, folder: Path | None, as_json: bool) -> No
     Exit code 0: success. 1: there is no store yet.
     """
     with open_store(folder) as store:
-        sums = store.usage(datetime.now(UTC) - since, by)
+        sums = store.usage.sums(datetime.now(UTC) - since, by)
     if as_json:
         names = ("answers", "prompt_tokens", "completion_tokens", "estimated")
         echo_json([{by: row.name, **{name: getattr(row, name) for name in names}} for row in sums])

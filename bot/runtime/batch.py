@@ -152,10 +152,10 @@ class Batch:
         self._set_back = store.set_back
         self.sessions = BatchSessions(store, self.commit)
         self.session = self.sessions.get
-        self._caused = CausedEvents(store.shard_elsewhere)
+        self._caused = CausedEvents(store.shards.elsewhere)
         self._due: list[tuple[datetime, str]] = []  # a heap of wake-ups that have come; some have changed since
-        self._send_ids = store.new_ids("messages")
-        self._call_ids = store.new_ids("calls")
+        self._send_ids = store.ids.new("messages")
+        self._call_ids = store.ids.new("calls")
 
     def take(self, event: Event, fired: datetime | None = None) -> Turn | None:
         """Take an event, and what was parked behind it; park it while its contact is inside a call. The event of a
@@ -165,7 +165,7 @@ class Batch:
         Events of a contact are parked only while its session is busy, keeps them, or rests, and all of that ends only
         here: so nothing is ever parked that could be taken. ``fired``: the wake-up time that has come.
         """
-        shard = self.store.shard_elsewhere(event.contact)
+        shard = self.store.shards.elsewhere(event.contact)
         if shard is not None:
             self.forward(event, shard)
             return None
@@ -194,7 +194,7 @@ class Batch:
         if self.forwarded is None:
             self._forward(Forwarded(event), *shards)
         else:
-            self.commit.add_dead_letter("turn", event.contact or None, _ASTRAY, _written(event))
+            self.commit.dead_letters.add("turn", event.contact or None, _ASTRAY, _written(event))
 
     def _forward(self, forwarded: Forwarded, *shards: int) -> None:
         event = forwarded.event
@@ -218,7 +218,7 @@ class Batch:
         """Pop the session that has been due for longest, as this batch has left them; None if none is due by then."""
         while self._due and self._due[0][0] <= upto:
             wake_at, contact = heappop(self._due)
-            if self.commit.wakes_at(contact, wake_at):
+            if self.commit.sessions.wakes_at(contact, wake_at):
                 return DueRow(contact, wake_at)
         return None
 
@@ -232,7 +232,7 @@ class Batch:
 
     def status(self, message: str) -> MessageStatus | None:
         """How far the message has got that the gateway calls so, as this batch has left it."""
-        return self.commit.statuses.get(message) or self.store.status(message)
+        return self.commit.messages.statuses.get(message) or self.store.messages.status(message)
 
     def send_row(self, ref: str, effect: ToSend, session: Session, priority: int = REPLY) -> OutboxRow:
         """The row of a message to the session's contact, or of a change of the contact for the gateway."""
@@ -254,13 +254,13 @@ class Batch:
 
     def call_dead_letter_hooks(self, hooks: Collection[str]) -> None:
         """Call these hooks for every dead letter of this batch."""
-        for what, contact, reason in self.commit.dead_letters:
+        for what, contact, reason in self.commit.dead_letters.added:
             told = {"contact": contact, "at": self.now, "what": what, "reason": reason}
             for hook in hooks:
                 id = next(self._call_ids)
                 ref = f"letter:{self.now.isoformat()}#{id}"  # with the time, since a restored store counts anew
                 key = effect_key(self.store.store_id, ref)
-                self.commit.add_call(CallRow(id, ref, key, contact or "", RunHook(hook, told), 0, self.now))
+                self.commit.calls.add(CallRow(id, ref, key, contact or "", RunHook(hook, told), 0, self.now))
 
     def _row(self, ref: str, effect: Effect, session: Session) -> OutboxRow | CallRow | NewEvent | None:
         if isinstance(effect, Send):
@@ -276,14 +276,14 @@ class Batch:
 
     def _park(self, event: MessageReceived | Tapped) -> None:
         try:
-            self.commit.park(event)
+            self.commit.parked.add(event)
         except (UnstorableValue, ValueError) as error:
             self._fail(event, error)
 
     def _take_parked(self, contact: str, after: Turn | None) -> None:
         """Take parked events: those that a step keeps, as one message, once it takes messages again; then the rest."""
-        rows = (row for row in self.store.parked(contact) if row.id not in self.commit.unparked)
-        parked: _Parked = [*rows, *self.commit.unpark(contact)]
+        rows = (row for row in self.store.parked.rows(contact) if row.id not in self.commit.parked.removed)
+        parked: _Parked = [*rows, *self.commit.parked.pop(contact)]
         kept = [each for each in parked if _is_kept(each)]
         unread = [each for each in parked if not _is_kept(each)]
         if after is not None and after.drops_parked:
@@ -304,8 +304,8 @@ class Batch:
         """A parked event, which is not parked any more."""
         if not isinstance(parked, ParkedRow):
             return parked
-        self.commit.unparked.add(parked.id)
-        return self.store.parked_event(parked)
+        self.commit.parked.removed.add(parked.id)
+        return self.store.parked.event(parked)
 
     def _take_each(self, contact: str, parked: _Parked, stay: _Parked) -> None:
         """Take events one by one; those that the session is busy for, or keeps, stay parked, after what it keeps."""
@@ -334,7 +334,7 @@ class Batch:
 
     def _turn(self, event: Event, fired: datetime | None = None) -> Turn | None:
         if self.marks:
-            self.store.mark_taking(event.id)
+            self.store.runs.mark_taking(event.id)
         session = self.session(event.contact)
         if event.at > self.now:  # it came before the clock was set back
             event = replace(event, at=self.now)
@@ -347,7 +347,7 @@ class Batch:
             return None
         if self._share is not None and isinstance(event, MessageReceived | Tapped):
             turn = self._share.with_rest(turn, thread_time() - computed, self.now)
-        self.store.draw_ids(len(turn.effects))  # outside of what counts as the turn's failure: a query may fail
+        self.store.ids.draw(len(turn.effects))  # outside of what counts as the turn's failure: a query may fail
         try:
             causes = self._add(session, event, turn, micros)
         except Exception as error:
@@ -355,9 +355,9 @@ class Batch:
             return None
         self.sessions.set(event.contact, turn.session)
         if turn.session.opted_out and not session.opted_out:
-            self.commit.opted_out.add(event.contact)
+            self.commit.broadcasts.opted_out.add(event.contact)
         if turn.failure is not None:
-            self.commit.add_dead_letter("turn", event.contact, turn.failure, json_text(event))
+            self.commit.dead_letters.add("turn", event.contact, turn.failure, json_text(event))
         self._wakes(event.contact, turn.wake_at)
         if causes:
             self._cause(turn, event)
@@ -402,14 +402,14 @@ class Batch:
         log.error("a turn failed, %s: see `bot queue`", place_of(error))
         reason = str(error) if isinstance(error, BotError) else f"{type(error).__name__}: {error}"
         body = _written(event)
-        self.commit.add_dead_letter("turn", event.contact, reason, body)
+        self.commit.dead_letters.add("turn", event.contact, reason, body)
         self.commit.add_note(event.contact, event.id, body, FAILED, reason)
         session = self.session(event.contact)
         if _nothing_else_comes(session, event):
             rest = _without_what_failed(session)
             self.sessions.set(event.contact, rest)
             wake_at = max(min(plan.at for plan in rest.plans), event.at) if rest.plans else None
-            self.commit.set_session(rest, wake_at)
+            self.commit.sessions.set(rest, wake_at)
             self._wakes(event.contact, wake_at)
 
 

@@ -22,11 +22,11 @@ class BatchSessions:
 
     def prefetch(self, contacts: Collection[str]) -> None:
         """Read these sessions with one query: each query waits for the interpreter, which the senders keep busy."""
-        unknown = [contact for contact in contacts if self._store.recent_session(contact) is None]
+        unknown = [contact for contact in contacts if self._store.sessions.latest.get(contact) is None]
         if unknown:
-            self._states = self._store.states(unknown)
+            self._states = self._store.sessions.states(unknown)
             strangers = [contact for contact, state in self._states.items() if state is None]
-            self._aliases = self._store.contacts_of_aliases(strangers)
+            self._aliases = self._store.sessions.contacts_of_aliases(strangers)
 
     def get(self, contact: str) -> Session:
         """Return the contact's session; a new one if there is none."""
@@ -47,24 +47,24 @@ class BatchSessions:
     def contact_in(self, conversation: str) -> str | None:
         """The contact of one of the gateway's conversations."""
         here = (session.contact for session in self._sessions.values() if session.conversation == conversation)
-        return next(here, None) or self._store.contact_in(conversation)
+        return next(here, None) or self._store.sessions.contact_in(conversation)
 
     def contact_of_alias(self, alias: str) -> str | None:
         """The contact who writes from this number, if it is not the number that the bot writes to."""
         if alias not in self._aliases:
-            self._aliases |= self._store.contacts_of_aliases((alias,))
+            self._aliases |= self._store.sessions.contacts_of_aliases((alias,))
         return self._commit.aliases.get(alias) or self._aliases[alias]
 
     def _load(self, contact: str) -> Session:
-        recent = self._store.recent_session(contact)
+        recent = self._store.sessions.latest.get(contact)
         if recent is not None:
             return recent
         try:
             if contact not in self._states:
-                return self._store.session(contact) or Session(contact)
+                return self._store.sessions.get(contact) or Session(contact)
             state = self._states[contact]
             return Session(contact) if state is None else read_session(state)
         except UnreadableSession as error:  # better a conversation that starts anew than one that is stuck
             log.error("a session cannot be read and starts anew: see `bot queue`")
-            self._commit.add_dead_letter("turn", contact, str(error), error.state)
-            return Session(contact, tags=(OPTED_OUT,) if self._store.opted_out(contact) else ())
+            self._commit.dead_letters.add("turn", contact, str(error), error.state)
+            return Session(contact, tags=(OPTED_OUT,) if self._store.sessions.opted_out(contact) else ())

@@ -43,8 +43,8 @@ from bot.store.broadcast_rows import (
     Recipient,
     RepeatedSend,
 )
+from bot.store.dead_letter_rows import DeadSend
 from bot.store.engine_store import EngineStore
-from bot.store.engine_tables import DeadSend
 from bot.store.rows import CAMPAIGN, SentRow
 from bot.store.trace_rows import OPERATOR
 
@@ -120,18 +120,18 @@ def add_recipients(
     first = begun or Broadcast(name, content, SCHEDULED if at else TRYING, at=at, late=late, started_by=by)
     broadcast = _begins_no_later(first, rows)
     if broadcast is not known:
-        batch.commit.set_broadcast(known, broadcast)
+        batch.commit.broadcasts.set(known, broadcast)
     added = opted_out = differ = 0
     for contact, own, due_at in rows:
-        if (name, contact) in batch.commit.recipients:
+        if (name, contact) in batch.commit.broadcasts.recipients:
             continue
-        if (there := batch.store.recipient(name, contact)) is not None:
+        if (there := batch.store.broadcasts.recipient(name, contact)) is not None:
             outcome, has = there
             differ += has != own and outcome in (None, "failed")
         elif batch.session(contact).opted_out:
             opted_out += 1
         else:
-            batch.commit.add_recipient(broadcast, contact, own, due_at)
+            batch.commit.broadcasts.add_recipient(broadcast, contact, own, due_at)
             added += 1
     if added:
         _reopen(batch, broadcast)
@@ -146,12 +146,12 @@ def stop(batch: Batch, name: str, event_id: str, take_back: TakeBack, by: str) -
     """
     broadcast = _known(batch, name)
     asked = json_text({"do": "stop", "name": name, "by": by})
-    waiting = 0 if broadcast.state in (STOPPED, EDITING) else batch.store.waiting_of(name)
-    just_added = sum(broadcast == name for broadcast, _ in batch.commit.recipients)
+    waiting = 0 if broadcast.state in (STOPPED, EDITING) else batch.store.broadcasts.count_waiting(name)
+    just_added = sum(broadcast == name for broadcast, _ in batch.commit.broadcasts.recipients)
     back, in_flight = _take_back_all(batch, name, event_id, asked, take_back)
     stopped = waiting + just_added + back
     if broadcast.state != EDITING:
-        batch.commit.set_broadcast(broadcast, replace(broadcast, state=STOPPED, ended_at=None))
+        batch.commit.broadcasts.set(broadcast, replace(broadcast, state=STOPPED, ended_at=None))
     batch.commit.add_note(None, event_id, asked, OPERATOR, f"{stopped} stopped, {in_flight} in flight")
     return {"stopped": stopped, "in_flight": in_flight}
 
@@ -168,12 +168,16 @@ def resume(batch: Batch, name: str, event_id: str, by: str) -> dict[str, int]:
         raise RequestRefused(_broken_off(name))
     resumed = to_come = 0
     if broadcast.state in (PAUSED, STOPPED):
-        to_come = sum(count for at, count in batch.store.to_come(name).items() if at > batch.now)
-        resumed = batch.store.waiting_of(name) + batch.store.refused_of(name, broadcast.code) - to_come
-        batch.commit.resume_refused(broadcast, broadcast.code)
+        to_come = sum(count for at, count in batch.store.broadcasts.to_come(name).items() if at > batch.now)
+        resumed = (
+            batch.store.broadcasts.count_waiting(name)
+            + batch.store.broadcasts.count_refused(name, broadcast.code)
+            - to_come
+        )
+        batch.commit.broadcasts.resume_refused(broadcast, broadcast.code)
         state = SCHEDULED if broadcast.begins_at is not None and broadcast.begins_at > batch.now else TRYING
         again = replace(broadcast, state=state, code="", recent=(), canary=None, resumed_at=batch.now)
-        batch.commit.set_broadcast(broadcast, again)
+        batch.commit.broadcasts.set(broadcast, again)
     note = f"{resumed + to_come} wait again"
     batch.commit.add_note(None, event_id, json_text({"do": "resume", "name": name, "by": by}), OPERATOR, note)
     return {"resumed": resumed, "to_come": to_come}
@@ -206,7 +210,7 @@ def begin_edit(
     if at:
         changed = replace(changed, at=at, late=late, begins_at=None)
     edited = replace(changed, state=EDITING, edit=broadcast.edit + 1)
-    batch.commit.set_broadcast(broadcast, edited)
+    batch.commit.broadcasts.set(broadcast, edited)
     batch.commit.add_note(None, event_id, asked, OPERATOR, f"correction {edited.edit} has begun")
     return {"edit": edited.edit, "in_flight": in_flight}
 
@@ -221,15 +225,15 @@ def correct(batch: Batch, name: str, edit: int, recipients: Sequence[Any], moved
     broadcast = _in_edit(batch, name, edit)
     rows = [_read(recipient, broadcast.content) for recipient in recipients]
     if (earlier := _begins_no_later(broadcast, rows)) is not broadcast:
-        batch.commit.set_broadcast(broadcast, earlier)
+        batch.commit.broadcasts.set(broadcast, earlier)
     answer = dict.fromkeys(("corrected", "added", "had_it", "unknown", "opted_out"), 0)
     for contact, own, due_at in rows:
-        there = batch.store.recipient(name, contact)
+        there = batch.store.broadcasts.recipient(name, contact)
         outcome = there and there[0]
         if outcome == "opted_out" or batch.session(contact).opted_out:
             answer["opted_out"] += 1
         elif outcome in _ADDED_AGAIN:
-            batch.commit.add_recipient(broadcast, contact, own, due_at, moved)
+            batch.commit.broadcasts.add_recipient(broadcast, contact, own, due_at, moved)
             answer["added" if there is None else "unknown" if outcome == "unknown" else "corrected"] += 1
         else:
             answer["had_it"] += 1
@@ -242,9 +246,9 @@ def end_edit(batch: Batch, name: str, edit: int, event_id: str) -> dict[str, int
     Answers how many are ``left_out``. Raises `RequestRefused`.
     """
     broadcast = _in_edit(batch, name, edit)
-    left_out = batch.store.not_corrected_of(broadcast)
-    batch.commit.exclude(broadcast)
-    batch.commit.set_broadcast(broadcast, replace(broadcast, state=STOPPED))
+    left_out = batch.store.broadcasts.count_not_corrected(broadcast)
+    batch.commit.broadcasts.exclude(broadcast)
+    batch.commit.broadcasts.set(broadcast, replace(broadcast, state=STOPPED))
     asked = json_text({"do": "edit", "name": name})
     batch.commit.add_note(None, event_id, asked, OPERATOR, f"correction {edit} has ended, {left_out} left out")
     return {"left_out": left_out}
@@ -263,16 +267,16 @@ def continue_broadcasts(batch: Batch, take_back: TakeBack) -> None:
     Messages of paused ones and of contacts who opt out are taken back; then what is due begins, room in the outbox is
     filled, and what is done is finished.
     """
-    if batch.commit.moved:
+    if batch.commit.broadcasts.moved:
         take_back_paused(batch, take_back)
-    if batch.commit.opted_out:
+    if batch.commit.broadcasts.opted_out:
         cancel(batch, take_back)
-    starts = batch.store.next_broadcast()
+    starts = batch.store.broadcasts.next_due()
     if starts is not None and starts <= batch.now:
         begin_due(batch)
-    if batch.commit.broadcasts or batch.store.broadcasts_wait():
+    if batch.commit.broadcasts.written or batch.store.broadcasts.some_wait():
         fill_outbox(batch, take_back)
-    if batch.store.done_broadcasts():
+    if batch.store.broadcasts.done():
         finish_done(batch)
 
 
@@ -280,28 +284,28 @@ def begin_due(batch: Batch) -> None:
     """Let those recipients wait whose time has come, some at a time, unless this batch has stopped or corrected their
     broadcast. Those whose time has passed by too much, while no server ran, get nothing.
     """
-    for broadcast in [_known(batch, name) for name in batch.store.due_broadcasts(batch.now)]:
+    for broadcast in [_known(batch, name) for name in batch.store.broadcasts.due(batch.now)]:
         if broadcast.state in LIVE:
-            if missed := batch.store.missed_of(broadcast, batch.now):
+            if missed := batch.store.broadcasts.count_missed(broadcast, batch.now):
                 log.warning(
                     'no server ran when the broadcast "%s" was due for %d contacts: they get nothing '
                     "(`bot broadcast ... --edit NAME` sends it to them)",
                     broadcast.name,
                     missed,
                 )
-            batch.commit.release(broadcast, batch.now)
+            batch.commit.broadcasts.release(broadcast, batch.now)
         if broadcast.state == SCHEDULED:
-            batch.commit.set_broadcast(broadcast, replace(broadcast, state=TRYING))
+            batch.commit.broadcasts.set(broadcast, replace(broadcast, state=TRYING))
 
 
 def finish_done(batch: Batch) -> None:
     """Finish the broadcasts for which nobody waits any more, unless this batch changes them: then the next does it."""
-    if batch.commit.lets_recipients_wait:
+    if batch.commit.broadcasts.lets_some_wait:
         return
-    for name in batch.store.done_broadcasts():
-        if name not in batch.commit.broadcasts:
+    for name in batch.store.broadcasts.done():
+        if name not in batch.commit.broadcasts.written:
             broadcast = _known(batch, name)
-            batch.commit.set_broadcast(broadcast, replace(broadcast, state=FINISHED, ended_at=batch.now))
+            batch.commit.broadcasts.set(broadcast, replace(broadcast, state=FINISHED, ended_at=batch.now))
 
 
 def _reopen(batch: Batch, broadcast: Broadcast) -> Broadcast:
@@ -310,7 +314,7 @@ def _reopen(batch: Batch, broadcast: Broadcast) -> Broadcast:
         return broadcast
     taken = broadcast.recent[-1:] == ("",)
     again = replace(broadcast, state=RUNNING if taken else TRYING, canary=None, ended_at=None)
-    batch.commit.set_broadcast(broadcast, again)
+    batch.commit.broadcasts.set(broadcast, again)
     return again
 
 
@@ -330,14 +334,14 @@ def _broken_off(name: str) -> str:
 
 
 def _find(batch: Batch, name: str) -> Broadcast | None:
-    return batch.commit.broadcasts.get(name) or batch.store.broadcast(name)
+    return batch.commit.broadcasts.written.get(name) or batch.store.broadcasts.get(name)
 
 
 def _find_elsewhere(batch: Batch, name: str) -> Broadcast | None:
     """A broadcast that only other shards have, as it begins in this one: what is asked about it is refused in each for
     the same reasons.
     """
-    found = batch.store.broadcast_elsewhere(name)
+    found = batch.store.broadcasts.in_any_shard(name)
     if found is None:
         return None
     state = found.state if found.state in (STOPPED, EDITING) else SCHEDULED if found.at else TRYING
@@ -353,22 +357,22 @@ def _known(batch: Batch, name: str) -> Broadcast:
 
 def cancel(batch: Batch, take_back: TakeBack) -> None:
     """Take back all broadcasts from contacts who have opted out in this batch, except what may have been sent."""
-    for contact in sorted(batch.commit.opted_out):
-        in_outbox = batch.store.broadcasts_in_outbox_to(contact)
-        unclaimed = {each.id for each in in_outbox if not (each.claimed or each.id in batch.commit.sends_ended)}
+    for contact in sorted(batch.commit.broadcasts.opted_out):
+        in_outbox = batch.store.broadcasts.in_outbox_to(contact)
+        unclaimed = {each.id for each in in_outbox if not (each.claimed or each.id in batch.commit.messages.ended)}
         for id in sorted(take_back(unclaimed)):
-            batch.commit.opt_out_of(id)
+            batch.commit.messages.opt_out(id)
 
 
 def _take_back_all(batch: Batch, name: str, event_id: str, asked: str, take_back: TakeBack) -> tuple[int, int]:
     """Returns how many messages were taken back out of the outbox, and how many are in flight: all those of flows,
     since their contacts are in the flow already.
     """
-    in_outbox = {m.id: m for m in batch.store.broadcast_in_outbox(name) if m.id not in batch.commit.sends_ended}
+    in_outbox = {m.id: m for m in batch.store.broadcasts.in_outbox(name) if m.id not in batch.commit.messages.ended}
     unclaimed = {message.id for message in in_outbox.values() if not message.claimed}
     back = set[int]() if _is_flow(_known(batch, name)) else take_back(unclaimed)
     for id in sorted(back):
-        batch.commit.withdraw(id)
+        batch.commit.broadcasts.withdraw(id)
         batch.commit.add_note(in_outbox[id].contact, event_id, asked, "broadcast", f"message {id} was taken back")
     return len(back), len(in_outbox) - len(back)
 
@@ -378,28 +382,28 @@ def _take_back_all(batch: Batch, name: str, event_id: str, asked: str, take_back
 
 def is_of_flow(batch: Batch, send_id: int) -> bool:
     """True if a flow that a broadcast started sent this message, which has its priority: the session is informed."""
-    place = batch.store.place_in_broadcast(send_id)
+    place = batch.store.broadcasts.place_of(send_id)
     return place is None or _is_flow(_known(batch, place.broadcast))
 
 
 def handle_campaign_result(batch: Batch, result: SendResult) -> None:
     """Note the result of a broadcast's message, and decide what it means for the other messages."""
-    row, place = result.row, batch.store.place_in_broadcast(result.row.id)
+    row, place = result.row, batch.store.broadcasts.place_of(result.row.id)
     if place is not None and result.state == "failed" and _was_corrected(batch, place, row.ref):
-        batch.commit.correct_refused(row.id)
+        batch.commit.broadcasts.correct_refused(row.id)
         asked = json_text({"do": "broadcast", "name": place.broadcast})
         batch.commit.add_note(row.contact, row.ref, asked, "broadcast", f"message {row.id} was refused, and corrected")
         return
     code = result.code if result.state == "failed" else ""
     ended = result.message_ids, result.attempts, result.detail, result.at, code
-    batch.commit.send_ended(row, result.state, *ended, key_helps=result.key_helps)
+    batch.commit.messages.end(row, result.state, *ended, key_helps=result.key_helps)
     if place is not None:
         _judge(batch, place, row.ref, result.state, result.code, result.detail)
 
 
 def handle_campaign_failure(batch: Batch, sent: SentRow, code: str, detail: str) -> None:
     """A broadcast's message that the gateway took did not arrive: decide what this means for the other messages."""
-    place = batch.store.place_in_broadcast(sent.id)
+    place = batch.store.broadcasts.place_of(sent.id)
     if place is not None:
         _judge(batch, place, sent.ref, "failed", code, detail)
 
@@ -434,7 +438,7 @@ def _count(batch: Batch, broadcast: Broadcast, state: str, code: str) -> None:
             now = replace(now, state=PAUSED, code=code, ended_at=None)
     else:
         return
-    batch.commit.set_broadcast(broadcast, now)
+    batch.commit.broadcasts.set(broadcast, now)
 
 
 def is_enough(recent: Sequence[str]) -> bool:
@@ -483,26 +487,26 @@ def wait_again(batch: Batch, dead: DeadSend, ref: str) -> Broadcast | None:
     the key of this effect, one to a contact that a correction has left out. Returns its broadcast; None where it is of
     none, or of a flow that one has started: that message can be sent again as any other.
     """
-    place = None if dead.send_id is None else batch.store.place_in_broadcast(dead.send_id)
+    place = None if dead.send_id is None else batch.store.broadcasts.place_of(dead.send_id)
     if place is None or dead.send_id is None or not isinstance(dead.effect, Send):
         return None
     broadcast = _known(batch, place.broadcast)
     if _is_flow(broadcast):
         return None
     if dead.may_be_sent and dead.key_helps:
-        batch.commit.repeat(dead.send_id, RepeatedSend(dead.ref, dead.key, dead.effect, repeated=True))
+        batch.commit.broadcasts.repeat(dead.send_id, RepeatedSend(dead.ref, dead.key, dead.effect, repeated=True))
     elif dead.may_be_sent or place.edit != broadcast.edit:
         key = effect_key(batch.store.store_id, ref)
-        batch.commit.repeat(dead.send_id, RepeatedSend(ref, key, dead.effect, repeated=False))
+        batch.commit.broadcasts.repeat(dead.send_id, RepeatedSend(ref, key, dead.effect, repeated=False))
     else:
-        batch.commit.wait_again(dead.send_id)
+        batch.commit.broadcasts.wait_again(dead.send_id)
     return _reopen(batch, broadcast)
 
 
 def take_back_paused(batch: Batch, take_back: TakeBack) -> None:
     """Take the messages of those broadcasts back that this batch has paused."""
-    for name in sorted(batch.commit.moved):
-        if batch.commit.broadcasts[name].state == PAUSED:
+    for name in sorted(batch.commit.broadcasts.moved):
+        if batch.commit.broadcasts.written[name].state == PAUSED:
             asked = json_text({"do": "pause", "name": name})
             _take_back_all(batch, name, f"broadcast:{name}", asked, take_back)
 
@@ -517,7 +521,7 @@ class PausedAlarms:
 
     def report(self) -> None:
         """Report an alarm for each paused broadcast, and clear those of the others."""
-        paused = {broadcast.name: broadcast for broadcast in self._store.paused_broadcasts()}
+        paused = {broadcast.name: broadcast for broadcast in self._store.broadcasts.paused()}
         for name in self._paused - paused.keys():
             self._alarms.clear(ALARM, name)
         for name, broadcast in paused.items():
@@ -549,13 +553,13 @@ def why_paused(broadcast: Broadcast, resume: str = "") -> tuple[str, str]:
 
 def fill_outbox(batch: Batch, take_back: TakeBack) -> None:
     """Move recipients that wait into the outbox, as far as there is room for them."""
-    trying = {*batch.store.trying_broadcasts(), *batch.commit.broadcasts}
+    trying = {*batch.store.broadcasts.trying(), *batch.commit.broadcasts.written}
     for broadcast in (_known(batch, name) for name in sorted(trying)):
         if broadcast.state == TRYING and not _is_out(batch, broadcast, take_back):
             _send_alone(batch, broadcast)
-    room = max(0, AHEAD - batch.store.recipients_in_outbox())  # those that go alone may be beyond it
-    for recipient in batch.store.waiting_recipients("templates", room):
-        changed = batch.commit.broadcasts.get(recipient.broadcast)
+    room = max(0, AHEAD - batch.store.broadcasts.count_in_outbox())  # those that go alone may be beyond it
+    for recipient in batch.store.broadcasts.waiting("templates", room):
+        changed = batch.commit.broadcasts.written.get(recipient.broadcast)
         if (changed is None or changed.state == RUNNING) and _may_go(batch, recipient):
             _to_outbox(batch, recipient)
     _start_flows(batch)
@@ -563,8 +567,8 @@ def fill_outbox(batch: Batch, take_back: TakeBack) -> None:
 
 def _start_flows(batch: Batch) -> None:
     """Start the flows of recipients that wait, as far as there is room for what they send and call."""
-    waiting = batch.store.waiting_recipients("flows", STARTING)
-    room = STARTING - batch.store.starting() if waiting else 0
+    waiting = batch.store.broadcasts.waiting("flows", STARTING)
+    room = STARTING - batch.store.broadcasts.starting() if waiting else 0
     for recipient in waiting:
         broadcast = _known(batch, recipient.broadcast)
         if room > 0 and broadcast.state == RUNNING and _may_go(batch, recipient):
@@ -575,19 +579,19 @@ def _start_flows(batch: Batch) -> None:
 def _may_go(batch: Batch, recipient: Recipient) -> bool:
     """True if the contact has not opted out; else what waits for it is cancelled."""
     if batch.session(recipient.contact).opted_out:
-        batch.commit.opted_out.add(recipient.contact)
+        batch.commit.broadcasts.opted_out.add(recipient.contact)
         return False
     return True
 
 
 def _send_alone(batch: Batch, broadcast: Broadcast) -> None:
-    recipient = batch.store.first_waiting(broadcast.name)
+    recipient = batch.store.broadcasts.first_waiting(broadcast.name)
     if recipient is None or not _may_go(batch, recipient):
         return
     if _is_flow(broadcast):
         _start(batch, recipient, broadcast)
     else:
-        batch.commit.set_broadcast(broadcast, replace(broadcast, canary=_to_outbox(batch, recipient)))
+        batch.commit.broadcasts.set(broadcast, replace(broadcast, canary=_to_outbox(batch, recipient)))
 
 
 def _start(batch: Batch, recipient: Recipient, broadcast: Broadcast) -> None:
@@ -597,18 +601,18 @@ def _start(batch: Batch, recipient: Recipient, broadcast: Broadcast) -> None:
     name, contact = broadcast.name, recipient.contact
     id = f"{STARTS}{_ref(name, contact, recipient.retries)}"
     event = StartRequested(id, contact, batch.now, flow, data, by=f'broadcast "{name}"', broadcast=name)
-    sends = len(batch.commit.sends)
+    sends = len(batch.commit.messages.added)
     turn = batch.take(event)
     if turn is None or turn.failure is not None:
-        batch.commit.begin_flow(recipient.id, "failed", NOT_STARTED)
+        batch.commit.broadcasts.begin_flow(recipient.id, "failed", NOT_STARTED)
         _count(batch, broadcast, "failed", NOT_STARTED)
         return
-    batch.commit.begin_flow(recipient.id, turn.start)
+    batch.commit.broadcasts.begin_flow(recipient.id, turn.start)
     if broadcast.state != TRYING or turn.start in (WAITS, SKIPPED):
         return
-    first = next((row for row in batch.commit.sends[sends:] if row.contact == contact), None)
+    first = next((row for row in batch.commit.messages.added[sends:] if row.contact == contact), None)
     if first is not None:
-        batch.commit.set_broadcast(broadcast, replace(broadcast, canary=first.id))
+        batch.commit.broadcasts.set(broadcast, replace(broadcast, canary=first.id))
     elif not turn.session.waits_for_effect:
         _count(batch, broadcast, "sent", "")
 
@@ -618,17 +622,21 @@ def _is_out(batch: Batch, broadcast: Broadcast, take_back: TakeBack) -> bool:
     back, but one of a flow, whose contact is in the flow already.
     """
     canary, name = broadcast.canary, broadcast.name
-    if canary in batch.commit.sends_ended:
+    if canary in batch.commit.messages.ended:
         return False
-    since = None if canary is None else batch.store.in_outbox_since(canary)
-    waits_long = since is not None and batch.now - since >= CANARY_WAITS and batch.store.first_waiting(name) is not None
+    since = None if canary is None else batch.store.messages.in_outbox_since(canary)
+    waits_long = (
+        since is not None
+        and batch.now - since >= CANARY_WAITS
+        and batch.store.broadcasts.first_waiting(name) is not None
+    )
     if _is_flow(broadcast):
-        return not waits_long and batch.store.starting(name) > 0
+        return not waits_long and batch.store.broadcasts.starting(name) > 0
     if canary is None or since is None:
         return False
     if not (waits_long and take_back({canary})):
         return True
-    batch.commit.requeue_last(canary)
+    batch.commit.broadcasts.requeue_last(canary)
     asked = json_text({"do": "broadcast", "name": name})
     batch.commit.add_note(
         None, f"broadcast:{name}", asked, "broadcast", f"message {canary} waits: another one is the first"
@@ -646,7 +654,7 @@ def _to_outbox(batch: Batch, recipient: Recipient) -> int:
         ref = _ref(recipient.broadcast, recipient.contact, recipient.retries)
         assert isinstance(recipient.content, TemplateMessage)
         row = batch.send_row(ref, Send(recipient.content), session, CAMPAIGN)
-    batch.commit.add_campaign_send(recipient.id, row)
+    batch.commit.broadcasts.add_send(recipient.id, row)
     asked = json_text({"do": "broadcast", "name": recipient.broadcast})
     batch.commit.add_note(recipient.contact, row.ref, asked, "broadcast", f"message {row.id}")
     return row.id

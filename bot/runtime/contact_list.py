@@ -39,7 +39,7 @@ def read_contacts(batch: Batch) -> None:
         elif known is not None and _was_read_today(batch):
             _give_up(batch, id, (contact,), _not_there(batch))
         else:
-            batch.commit.list_contact(contact, None)
+            batch.commit.contact_list.keep(contact, None)
     if not _is_being_read(batch) and (wanted := _wanted(batch)):
         began_by = batch.to_read[-1].id if batch.to_read else f"{min(wanted)}:{batch.now.isoformat()}"
         _read(batch, ListContacts(began_by))
@@ -48,14 +48,14 @@ def read_contacts(batch: Batch) -> None:
 def forget(batch: Batch, contact: str) -> None:
     """Forget what the gateway's list said about a contact: it is out of date."""
     if _known(batch, contact) is not None:
-        batch.commit.unlist_contact(contact)
+        batch.commit.contact_list.drop(contact)
 
 
 def handle_page(batch: Batch, result: SendResult) -> None:
     """Note the contacts of a page, describe those that wait for it, and go on to the next page."""
     row, page = result.row, result.page
     assert isinstance(row.effect, ListContacts)
-    batch.commit.send_ended(row, result.state if page else "given_up", (), result.attempts, result.detail, result.at)
+    batch.commit.messages.end(row, result.state if page else "given_up", (), result.attempts, result.detail, result.at)
     wanted = _wanted(batch)
     if page is None:
         _give_up(batch, row.ref, wanted, result.detail)
@@ -63,7 +63,7 @@ def handle_page(batch: Batch, result: SendResult) -> None:
     _note(batch, row.ref, page, wanted)
     is_last = not page.has_more and not row.effect.skips
     if is_last:
-        batch.commit.list_read()
+        batch.commit.contact_list.note_read()
         for contact in wanted:  # the gateway has nothing of them that could be overwritten
             _describe(batch, _event(batch, f"{row.ref}:{contact}", ContactInfo("", contact), contact))
     elif not _was_read_today(batch) or (wanted and row.effect.step < FEW_PAGES):
@@ -71,49 +71,54 @@ def handle_page(batch: Batch, result: SendResult) -> None:
     else:
         _give_up(batch, row.ref, wanted, _not_there(batch))
         for contact in wanted:
-            batch.commit.list_contact(contact, ContactChanged("", contact, batch.now, LISTED))
+            batch.commit.contact_list.keep(contact, ContactChanged("", contact, batch.now, LISTED))
 
 
 def _known(batch: Batch, contact: str) -> ContactChanged | None:
     """The contact as the gateway's list had it; not ``described`` if the list did not have it."""
-    if contact in batch.commit.listed or contact in batch.commit.unlisted:
-        return batch.commit.listed.get(contact)
-    return batch.store.listed_contact(contact)
+    if contact in batch.commit.contact_list.listed or contact in batch.commit.contact_list.unlisted:
+        return batch.commit.contact_list.listed.get(contact)
+    return batch.store.contact_list.get(contact)
 
 
 def _wanted(batch: Batch) -> set[str]:
     """The contacts that wait for the list."""
-    wanted = {contact for contact, known in batch.commit.listed.items() if known is None}
-    return wanted | {*batch.store.wanted_contacts()} - batch.commit.listed.keys() - batch.commit.unlisted
+    wanted = {contact for contact, known in batch.commit.contact_list.listed.items() if known is None}
+    return (
+        wanted
+        | {*batch.store.contact_list.wanted()}
+        - batch.commit.contact_list.listed.keys()
+        - batch.commit.contact_list.unlisted
+    )
 
 
 def _is_being_read(batch: Batch) -> bool:
-    row = batch.store.listing()
-    return (row is not None and row not in batch.commit.sends_ended) or any(
-        isinstance(row.effect, ListContacts) for row in batch.commit.sends
+    row = batch.store.contact_list.next_page()
+    return (row is not None and row not in batch.commit.messages.ended) or any(
+        isinstance(row.effect, ListContacts) for row in batch.commit.messages.added
     )
 
 
 def _was_read_today(batch: Batch) -> bool:
-    read_at = batch.store.list_read_at()
+    read_at = batch.store.contact_list.read_at()
     return read_at is not None and batch.now < read_at + READ_EVERY
 
 
 def _not_there(batch: Batch) -> str:
-    return f"the list did not have the contact, and is read again a day after {batch.store.list_read_at():%Y-%m-%d %H:%M} UTC"
+    return f"the list did not have the contact, and is read again a day after {batch.store.contact_list.read_at():%Y-%m-%d %H:%M} UTC"
 
 
 def _note(batch: Batch, ref: str, page: Page[ContactInfo], wanted: set[str]) -> None:
     """Describe the contacts of a page that are wanted, which then are no more; keep the others."""
-    owners = batch.store.contacts_of_aliases(info.phone for info in page if info.phone not in wanted)
+    owners = batch.store.sessions.contacts_of_aliases(info.phone for info in page if info.phone not in wanted)
     for info in page:
         contact = owners.get(info.phone) or info.phone
         event = _event(batch, f"{ref}:{contact}", info, contact)
         if contact in wanted:
             wanted.remove(contact)
             _describe(batch, event)
-        elif batch.store.shard_elsewhere(contact) is None:
-            batch.commit.list_contact(contact, event)
+        elif batch.store.shards.elsewhere(contact) is None:
+            batch.commit.contact_list.keep(contact, event)
 
 
 def _event(batch: Batch, id: str, info: ContactInfo, contact: str) -> ContactChanged:
@@ -121,7 +126,7 @@ def _event(batch: Batch, id: str, info: ContactInfo, contact: str) -> ContactCha
 
 
 def _describe(batch: Batch, event: ContactChanged) -> None:
-    batch.commit.unlist_contact(event.contact)
+    batch.commit.contact_list.drop(event.contact)
     batch.take(event)
 
 
@@ -138,13 +143,13 @@ def _read_on(batch: Batch, effect: ListContacts, page: Page[ContactInfo], wanted
 
 def _read(batch: Batch, effect: ListContacts) -> None:
     ref = f"{LISTED}:{effect.began_by}:{effect.step}"
-    batch.commit.add_send(batch.send_row(ref, effect, Session(""), SYNC))
+    batch.commit.messages.add(batch.send_row(ref, effect, Session(""), SYNC))
 
 
 def _give_up(batch: Batch, ref: str, wanted: Iterable[str], reason: str) -> None:
     """The list does not describe these contacts: what the bot would have sent of them becomes a dead letter."""
     for contact in wanted:
-        batch.commit.unlist_contact(contact)
+        batch.commit.contact_list.drop(contact)
         session = batch.session(contact)
         row = batch.send_row(f"{ref}:{contact}", PutContact(session.name, session.email, session.tags), session, SYNC)
-        batch.commit.dead_send(row, "failed", f"{reason}: {_UNREAD}")
+        batch.commit.messages.give_up(row, "failed", f"{reason}: {_UNREAD}")

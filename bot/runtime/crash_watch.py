@@ -31,13 +31,13 @@ class CrashWatch:
 
     def begin(self, cursor: int, now: datetime, most: int) -> None:
         """Begin a run. ``most`` is how many events one commit takes."""
-        self.run, self._begun = self._store.begin_run(), self._bounds(cursor, now, most)
+        self.run, self._begun = self._store.runs.begin(), self._bounds(cursor, now, most)
         if self.run.in_quarantine:
             self._alarms.report(QUARANTINE, *_CAREFUL)
 
     def _bounds(self, cursor: int, now: datetime, most: int) -> Bounds:
         """The bounds of what the run before may have taken: one commit at most, and results of what it had begun."""
-        rows, due, ids = self._inbox.after(cursor, most), self._store.due(now, most), self._store.last_ids()
+        rows, due, ids = self._inbox.after(cursor, most), self._store.sessions.due(now, most), self._store.ids.last()
         upto = max(row.received_at for row in rows) if len(rows) == most else now
         if len(due) == most:
             upto = min(upto, due[-1].wake_at)
@@ -70,8 +70,8 @@ class CrashWatch:
             return
         if cursor < begun.log and self._inbox.has_after(cursor):  # the last of them may have been erased
             return
-        wake = self._store.next_wake()
+        wake = self._store.sessions.next_wake()
         if wake is None or wake > begun.due:
-            self._store.caught_up()
+            self._store.runs.caught_up()
             self._begun, self.run = None, replace(ORDINARY, number=self.run.number)
             self._alarms.clear(QUARANTINE)

@@ -28,8 +28,8 @@ class EarlyStatuses:
 
     def begin(self) -> None:
         """Go on with what an earlier run has kept."""
-        if self._store.other_shards:
-            self.note(self._store.early_statuses(self._clock.now() - EARLY_FOR))
+        if self._store.shards.others:
+            self.note(self._store.messages.early_statuses(self._clock.now() - EARLY_FOR))
 
     def note(self, message_ids: Collection[str]) -> None:
         """Look for these messages from now on."""
@@ -44,18 +44,18 @@ class EarlyStatuses:
         if now < self._next_look:
             return
         due = [id for id, (_, next_time) in self._looked_for.items() if next_time <= now]
-        found = self._store.shards_of_messages(due)
+        found = self._store.shards.of_messages(due)
         for id in due:
             since, _ = self._looked_for[id]
             self._looked_for[id] = since, now + max(_FIRST_WAIT, now - since)
             shard = found.get(id)
             if shard is None and now - since <= EARLY_FOR.total_seconds():
                 continue
-            status = None if shard in (None, self._store.shard) else batch.store.status(id)
+            status = None if shard in (None, self._store.shards.this) else batch.store.messages.status(id)
             if shard is None or status is None:
                 del self._looked_for[id]  # it is where it belongs, or nobody's
             else:
                 event = StatusReported(f"early:{id}:{status.name}", "", batch.now, status.name, (id,), status.detail)
                 batch.forward(event, shard)
-                batch.commit.statuses_forwarded.add(id)
+                batch.commit.messages.statuses_forwarded.add(id)
         self._next_look = min((next_time for _, next_time in self._looked_for.values()), default=inf)

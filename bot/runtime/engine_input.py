@@ -267,7 +267,9 @@ def handle_send_result(batch: Batch, result: SendResult) -> None:
     """
     row = result.row
     if result.state in ("retry", "held"):
-        batch.commit.send_again(row, result.attempts, result.due_at or batch.now, result.detail, unclear=result.unclear)
+        batch.commit.messages.try_again(
+            row, result.attempts, result.due_at or batch.now, result.detail, unclear=result.unclear
+        )
         return
     if isinstance(row.effect, ListContacts):
         handle_page(batch, result)
@@ -277,7 +279,7 @@ def handle_send_result(batch: Batch, result: SendResult) -> None:
         handle_campaign_result(batch, result if state is None else replace(result, state=state))
     else:
         state = _report_to_session(batch, result) or result.state
-        batch.commit.send_ended(
+        batch.commit.messages.end(
             row, state, result.message_ids, result.attempts, result.detail, result.at, key_helps=result.key_helps
         )
     give_up_if_failed(batch, result.message_ids)
@@ -300,17 +302,17 @@ def handle_call_result(batch: Batch, result: CallResult) -> None:
     row = result.row
     _add_usage(batch, result)
     if result.outcome == "said":
-        batch.commit.call_said(row)
+        batch.commit.calls.said(row)
         said = f"call:{row.ref}:{result.said}"
         batch.take(CallProgressed(said, row.contact, batch.now, row.ref, result.value))
         return
     if result.outcome == "retry":
-        batch.commit.call_again(row, result.attempts, result.due_at or batch.now, result.detail)
+        batch.commit.calls.try_again(row, result.attempts, result.due_at or batch.now, result.detail)
         tried = json_text({"call": call_name(row), "try": result.attempts})
         id = f"retry:{row.ref}:{result.attempts}"
         batch.commit.add_note(row.contact or None, id, tried, "retry", result.detail)
         return
-    batch.commit.calls_ended.add(row.id)
+    batch.commit.calls.ended.add(row.id)
     if isinstance(row.effect, RunHook):
         return
     ended = CallEnded(f"call:{row.ref}", row.contact, batch.now, row.ref, result.outcome, result.value, result.detail)
@@ -329,13 +331,13 @@ def handle_event_result(batch: Batch, result: CallResult) -> None:
     row, now = result.row, batch.now
     assert isinstance(row, EventRow)
     if result.outcome == "done":
-        batch.commit.event_ended(row)
+        batch.commit.events.end(row)
     elif result.outcome == NO_RECEIVER or now - row.created_at >= DELIVERED_FOR:
         log.error("an event could not be delivered and is given up: see `bot queue`")
-        batch.commit.event_given_up(row, result.detail)
+        batch.commit.events.give_up(row, result.detail)
     else:
         wait = RETRY_AFTER[min(result.attempts, len(RETRY_AFTER)) - 1]
-        batch.commit.event_again(row, result.attempts, now + wait, result.detail)
+        batch.commit.events.try_again(row, result.attempts, now + wait, result.detail)
 
 
 def handle_late_result(batch: Batch, result: SendResult | CallResult) -> None:
@@ -343,7 +345,7 @@ def handle_late_result(batch: Batch, result: SendResult | CallResult) -> None:
 
     The tokens that a model used for it are counted all the same.
     """
-    if batch.store.knows(result.row.contact):
+    if batch.store.sessions.knows(result.row.contact):
         if isinstance(result, CallResult):
             _add_usage(batch, result)
         batch.commit.add_note(result.row.contact, result.row.ref, "{}", "late", "a second result was dropped")
@@ -352,7 +354,7 @@ def handle_late_result(batch: Batch, result: SendResult | CallResult) -> None:
 def _add_usage(batch: Batch, result: CallResult) -> None:
     flow = result.row.effect.flow if isinstance(result.row.effect, AskModel) else ""
     for usage in result.usage:
-        batch.commit.add_usage(result.row, flow, usage)
+        batch.commit.calls.add_usage(result.row, flow, usage)
 
 
 # -- what the gateway reports of a message afterwards -------------------------------------------------
@@ -366,16 +368,16 @@ def handle_status(batch: Batch, event: StatusReported) -> None:
         if shard is not None:
             batch.forward(event, shard)
             return
-        batch.commit.early.update(event.messages)
+        batch.commit.messages.early.update(event.messages)
     status = MessageStatus(event.status, event.detail)
     if not _is_news(batch, sent.message_ids if sent else event.messages, status):
         return
     contact = event.contact if sent is None else sent.contact
     for name in event.messages:
-        batch.commit.set_status(name, status, contact or None)
+        batch.commit.messages.set_status(name, status, contact or None)
     if status.name == FAILED:
         if sent is None:
-            batch.commit.failed_early.update(event.messages)
+            batch.commit.messages.failed_early.update(event.messages)
         else:
             _give_up(batch, sent, status)
     if contact:
@@ -384,19 +386,19 @@ def handle_status(batch: Batch, event: StatusReported) -> None:
 
 def _shard_of_status(batch: Batch, event: StatusReported) -> int | None:
     """The other shard that sent the message of a status, or has its contact."""
-    sent_in = batch.store.shards_of_messages(event.messages)
-    return next(iter(sent_in.values()), None) if sent_in else batch.store.shard_elsewhere(event.contact)
+    sent_in = batch.store.shards.of_messages(event.messages)
+    return next(iter(sent_in.values()), None) if sent_in else batch.store.shards.elsewhere(event.contact)
 
 
 def give_up_if_failed(batch: Batch, message_ids: Sequence[str]) -> None:
     """The gateway has just taken a message and named it: that it failed may have been heard before."""
-    known = None if batch.store.failed_early.isdisjoint(message_ids) else _furthest(batch, message_ids)
+    known = None if batch.store.messages.failed_early.isdisjoint(message_ids) else _furthest(batch, message_ids)
     if known is not None and known.name == FAILED:
-        _give_up(batch, batch.commit.messages[message_ids[0]], known)
+        _give_up(batch, batch.commit.messages.sent[message_ids[0]], known)
 
 
 def _message(batch: Batch, names: Iterable[str]) -> SentRow | None:
-    found = (batch.commit.messages.get(name) or batch.store.sent(name) for name in names)
+    found = (batch.commit.messages.sent.get(name) or batch.store.messages.sent(name) for name in names)
     return next((sent for sent in found if sent is not None), None)
 
 
@@ -423,7 +425,7 @@ def _give_up(batch: Batch, sent: SentRow, status: MessageStatus) -> None:
         turn = batch.take(ended)
     if turn is None or not turn.in_plain_text:
         code = next(iter(_CODE.findall(status.detail)), REFUSED)
-        batch.commit.message_failed(sent, status.detail, code)
+        batch.commit.messages.note_failure(sent, status.detail, code)
         if sent.priority == CAMPAIGN:
             handle_campaign_failure(batch, sent, code, status.detail)
 
@@ -445,7 +447,7 @@ def on_event(batch: Batch, event: Event) -> None:
                 learn_alias(batch, known.alias, known.contact)
         batch.take(known)
     elif batch.forwarded is None:  # the one with the conversation takes it, in the order of its log
-        batch.forward(event, *batch.store.other_shards)
+        batch.forward(event, *batch.store.shards.others)
 
 
 def on_forwarded(batch: Batch, forwarded: Forwarded | AliasLearned) -> None:
@@ -454,7 +456,7 @@ def on_forwarded(batch: Batch, forwarded: Forwarded | AliasLearned) -> None:
         batch.forwarded = forwarded
         on_event(batch, forwarded.event)
         batch.forwarded = None
-    elif not batch.store.is_being_erased(forwarded.contact):
+    elif not batch.store.erasures.is_under_way(forwarded.contact):
         _note_alias(batch, forwarded.alias, forwarded.contact)
 
 
@@ -480,10 +482,10 @@ def learn_alias(batch: Batch, alias: str, contact: str) -> None:
     """The gateway calls the contact by another number: its events are this contact's, unless that one is somebody. If
     another shard gets that number's events, it learns the alias from an event, unless it has the alias already.
     """
-    shard = batch.store.shard_elsewhere(alias)
+    shard = batch.store.shards.elsewhere(alias)
     if shard is None:
         _note_alias(batch, alias, contact)
-    elif not batch.store.alias_is_known(shard, alias, contact):
+    elif not batch.store.shards.knows_alias(shard, alias, contact):
         told = f"{alias} {contact} {batch.now.isoformat()}"  # it may be told anew once it is erased
         key = effect_key(batch.store.store_id, told)
         batch.commit.forward(shard, AliasLearned(alias, contact), key)

@@ -436,8 +436,10 @@ class EngineCycle:
         Raises `StoresDiffer`.
         """
         store, self._delivery, self._performers = self._store, delivery, performers
-        self._sends = InFlightWindow(store.pending_sends, delivery, delivery.room, delivery.takes, delivery.takes_again)
-        self._calls = CallWindow(store.pending_calls, performers)
+        self._sends = InFlightWindow(
+            store.messages.pending, delivery, delivery.room, delivery.takes, delivery.takes_again
+        )
+        self._calls = CallWindow(store.calls.pending, performers)
         age = check_pair(store.address)
         if age.taken_again:
             log.warning(
@@ -451,7 +453,7 @@ class EngineCycle:
         now = self._clock.now()
         self.clock_watch.begin(now)
         self.crashes.begin(self.cursor, now, AT_ONCE)
-        unclear = store.claimed_sends()
+        unclear = store.messages.claimed()
         self._sends.adopt(unclear)
         self._early.begin()
         self._paused.report()
@@ -459,7 +461,7 @@ class EngineCycle:
 
     def end(self) -> None:
         """End the run."""
-        self._store.end_run()
+        self._store.runs.end()
 
     def takes_at_once(self, incoming: EngineInput) -> int:
         """How much one cycle takes of what has come in: up to the first that may have crashed the engine."""
@@ -487,18 +489,18 @@ class EngineCycle:
         batch.repeated = self.cursor < self._taken_before
         for sent in incoming.sent:
             batch.marks = self.crashes.may_crash(sent)
-            known = sent.row.id in self._sends and sent.row.id not in batch.commit.sends_ended
+            known = sent.row.id in self._sends and sent.row.id not in batch.commit.messages.ended
             (handle_send_result if known else handle_late_result)(batch, sent)
         for called in incoming.called:
             batch.marks = self.crashes.may_crash(called)
             if isinstance(called.row, EventRow):
-                known = called.row.id in self._events and called.row.id not in batch.commit.events_tried
+                known = called.row.id in self._events and called.row.id not in batch.commit.events.tried
                 (handle_event_result if known else handle_late_result)(batch, called)
                 continue
-            known = called.row.id in self._calls and called.row.id not in batch.commit.calls_ended
+            known = called.row.id in self._calls and called.row.id not in batch.commit.calls.ended
             (handle_call_result if known else handle_late_result)(batch, called)
             if isinstance(called.row.effect, Fetch | Transcribe) and not (
-                known or self._store.knows(called.row.contact)
+                known or self._store.sessions.knows(called.row.contact)
             ):
                 self._erase(called.row.contact)  # its contact was erased meanwhile, and the file came later
         most = 0 if batch.marks and (incoming.sent or incoming.called) else AT_ONCE - len(incoming)
@@ -516,13 +518,11 @@ class EngineCycle:
         if unsent := {sent.row.id for sent in incoming.sent if sent.state != "sent"}:
             self._delivery.ends_stored(unsent)
             self._sends.refill()
-        if self._store.has_events:
+        if self._store.events.may_wait:
             self._deliver_events(batch.now)
-        operated = bool(
-            incoming.called or incoming.requests or batch.commit.broadcasts or batch.commit.frees_recipients
-        )
+        operated = bool(incoming.called or incoming.requests or batch.commit.broadcasts.frees_some)
         self.more = operated or more or self._sends.behind or self._calls.behind
-        self.more = self.more or bool(self._store.done_broadcasts())
+        self.more = self.more or bool(self._store.broadcasts.done())
         self._has_passed = True
         if worked:
             seconds = self._clock.elapsed() - started
@@ -540,8 +540,8 @@ class EngineCycle:
     def housekeeping(self) -> bool:
         """Do the housekeeping, after a cycle that found nothing. True when there is more of it to do."""
         self._catch_up()
-        event = self._store.next_event(self._events) if len(self._events) < _EVENTS_AT_ONCE else None
-        times = self._store.next_wake(), self._store.next_broadcast(), event
+        event = self._store.events.next_due(self._events) if len(self._events) < _EVENTS_AT_ONCE else None
+        times = self._store.sessions.next_wake(), self._store.broadcasts.next_due(), event
         self.next_wake = min((at for at in times if at is not None), default=None)
         self._unreadable.clear_old()
         self._housekeeping.finish_erasures()
@@ -569,7 +569,7 @@ class EngineCycle:
         """
         if most <= 0:
             return [], True
-        rows, due = self._inbox.after(self.cursor, most), self._store.due(batch.now, most)
+        rows, due = self._inbox.after(self.cursor, most), self._store.sessions.due(batch.now, most)
         batch.advance = self.advance  # of events that came after a reload, none is taken by the old one
         batch.expect(due)
         batch.sessions.prefetch({row.contact for row in rows if row.contact} | {session.contact for session in due})
@@ -622,7 +622,7 @@ class EngineCycle:
     def _take_row(self, batch: Batch, row: LogRow, event: Event | Forwarded | AliasLearned | str | None) -> None:
         batch.commit.move_cursor(row.seq, row.event_id)
         if isinstance(event, str):
-            batch.commit.add_dead_letter("event", row.contact, event, row.body)
+            batch.commit.dead_letters.add("event", row.contact, event, row.body)
         elif isinstance(event, Forwarded | AliasLearned):
             on_forwarded(batch, event)
         elif event is not None:
@@ -640,17 +640,17 @@ class EngineCycle:
 
     def _deliver_events(self, now: datetime) -> None:
         """Hand on the events that are due, a few at a time. Those behind them stay in the file."""
-        rows = self._store.due_events(now, self._events, _EVENTS_AT_ONCE - len(self._events))
+        rows = self._store.events.due(now, self._events, _EVENTS_AT_ONCE - len(self._events))
         self._events.update(row.id for row in rows)
         self._performers.offer(rows)
 
     def _answer(self, batch: Batch, request: EngineRequest | OutboxRow | CallRow) -> Answer | RequestRefused:
         try:
             if isinstance(request, OutboxRow):
-                batch.commit.claim(request)
+                batch.commit.messages.claim(request)
                 return {}
             if isinstance(request, CallRow):
-                batch.commit.claim_call(request)
+                batch.commit.calls.claim(request)
                 return {}
             answer = operate(batch, request, self._take_back)
             if not request.only_tells and request.asked_as is not None:
@@ -675,14 +675,14 @@ class EngineCycle:
         if not self._store.write(commit):
             return False
         self.cursor = commit.cursor
-        self._sends.done(commit.sends_ended)
-        self._calls.done(commit.calls_ended)
-        self._events -= commit.events_tried
-        if self._store.other_shards:
-            self._early.note(commit.early)
-        self._sends.add(commit.sends)
-        self._calls.add(commit.calls)
-        if commit.moved:
+        self._sends.done(commit.messages.ended)
+        self._calls.done(commit.calls.ended)
+        self._events -= commit.events.tried
+        if self._store.shards.others:
+            self._early.note(commit.messages.early)
+        self._sends.add(commit.messages.added)
+        self._calls.add(commit.calls.added)
+        if commit.broadcasts.moved:
             self._paused.report()
         return True
 

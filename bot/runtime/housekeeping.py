@@ -29,10 +29,10 @@ class Housekeeping:
         now = self._clock.elapsed()
         if not self.erasing or now < self._erased_at:
             return
-        for contact in self._store.asked_to_erase():
+        for contact in self._store.erasures.asked():
             self._erase(contact)
-        self.erasing = self._store.finish_erasures(self._inbox.has_of) or bool(self._store.other_shards)
-        self._store.drop_drawn_ids()
+        self.erasing = self._store.erasures.finish(self._inbox.has_of) or bool(self._store.shards.others)
+        self._store.ids.drop_drawn()
         self._erased_at = now + _ERASED_EVERY
 
     def prune(self) -> bool:

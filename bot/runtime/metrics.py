@@ -177,7 +177,7 @@ class EngineMetrics(_Metrics):
         for event, _, micros in commit.turns:
             self._turns.add(type(event).__name__)
             self._turn_seconds.add(micros / 1e6)
-        for what, _, _ in commit.dead_letters:
+        for what, _, _ in commit.dead_letters.added:
             self._letters.add(what)
 
     def sent(self, priority: int, outcome: str, seconds: float | None) -> None:

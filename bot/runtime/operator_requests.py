@@ -62,7 +62,7 @@ from bot.runtime.broadcasting import (
 )
 from bot.runtime.gateway_commands import note_command
 from bot.store.broadcast_rows import RUNNING, TRYING
-from bot.store.engine_tables import DeadSend
+from bot.store.dead_letter_rows import DeadSend
 from bot.store.rows import CAMPAIGN, LAST_ID, REPLY, SYNC, NewEvent
 from bot.store.trace_rows import OPERATOR
 
@@ -276,7 +276,7 @@ def _send(batch: Batch, request: SendMessage | AnswerContact) -> Answer:
         )
     event_id = _event_id()
     row = batch.send_row(effect_ref(event_id, 0), Send(message), session)
-    batch.commit.add_send(row)
+    batch.commit.messages.add(row)
     asked = json_text({"do": "send", "by": request.by})
     batch.commit.add_note(contact, event_id, asked, OPERATOR, f"message {row.id}", json_text([row.effect]))
     return {"id": row.id, "contact": contact}
@@ -324,8 +324,8 @@ def retry_dead_letters(
     `RequestRefused`.
     """
     there = [id for id in _read(ids) if _is_there(batch, id)]
-    found = {id: dead for id in there if (dead := batch.store.dead_send(id)) is not None}
-    events = {id: event for id in there if (event := batch.store.dead_event(id)) is not None}
+    found = {id: dead for id in there if (dead := batch.store.dead_letters.send(id)) is not None}
+    events = {id: event for id in there if (event := batch.store.dead_letters.event(id)) is not None}
     stay: dict[str, list[Any]] = {"opted_out": [], "same_key": [], "may_double": []}
     for id, dead in [*found.items()]:
         if isinstance(dead.effect, Send) and batch.session(dead.contact).opted_out:
@@ -337,7 +337,7 @@ def retry_dead_letters(
         del found[id]
     held = set()
     for ordinal, (id, dead) in enumerate(found.items()):
-        batch.commit.dead_letters_ended.add(id)
+        batch.commit.dead_letters.ended.add(id)
         ref = effect_ref(event_id, ordinal)
         broadcast = wait_again(batch, dead, ref)
         if broadcast is None:
@@ -348,8 +348,8 @@ def retry_dead_letters(
         tried = {"do": "retry", "id": id, "attempts": dead.attempts, "by": by}  # these count against the limits still
         batch.commit.add_note(dead.contact, event_id, json_text(tried), OPERATOR, note)
     for id, event in events.items():
-        batch.commit.dead_letters_ended.add(id)
-        batch.commit.add_event(NewEvent(event.ref, event.key, event.contact, event.effect))
+        batch.commit.dead_letters.ended.add(id)
+        batch.commit.events.add(NewEvent(event.ref, event.key, event.contact, event.effect))
         asked = json_text({"do": "retry", "id": id, "by": by})
         batch.commit.add_note(event.contact, event_id, asked, OPERATOR, "an event is delivered again")
     staying = set().union(*stay.values())
@@ -362,11 +362,13 @@ def drop_dead_letters(batch: Batch, ids: Sequence[int], event_id: str, by: str) 
     `RequestRefused`.
     """
     found = {
-        id: letter for id in _read(ids) if _is_there(batch, id) and (letter := batch.store.dead_letter(id)) is not None
+        id: letter
+        for id in _read(ids)
+        if _is_there(batch, id) and (letter := batch.store.dead_letters.about(id)) is not None
     }
     for id, (what, contact) in found.items():
-        dead = batch.store.dead_send(id)
-        batch.commit.dead_letters_ended.add(id)
+        dead = batch.store.dead_letters.send(id)
+        batch.commit.dead_letters.ended.add(id)
         asked = json_text({"do": "drop", "id": id, "attempts": dead.attempts if dead else 0, "by": by})
         batch.commit.add_note(contact, event_id, asked, OPERATOR, f"a dead letter was dropped: {what}")
     return _answer(ids, found.keys())
@@ -375,17 +377,17 @@ def drop_dead_letters(batch: Batch, ids: Sequence[int], event_id: str, by: str) 
 def _send_again(batch: Batch, dead: DeadSend, ref: str, *, alone: bool) -> str:
     """Send the message of a dead letter again. Returns in words what was done."""
     priority = REPLY if alone and isinstance(dead.effect, Send) else SYNC
-    is_first = dead.send_id is not None and batch.store.place_in_broadcast(dead.send_id) is not None
+    is_first = dead.send_id is not None and batch.store.broadcasts.place_of(dead.send_id) is not None
     row = batch.send_row(ref, dead.effect, batch.session(dead.contact), CAMPAIGN if is_first else priority)
     repeats = dead.may_be_sent and dead.key_helps  # under its old key the gateway will not send it twice
-    batch.commit.add_send(replace(row, key=dead.key, repeated=True) if repeats else row)
+    batch.commit.messages.add(replace(row, key=dead.key, repeated=True) if repeats else row)
     if is_first and dead.send_id is not None:
-        batch.commit.sent_again(dead.send_id, row.id)
+        batch.commit.broadcasts.sent_again(dead.send_id, row.id)
     return f"message {row.id}"
 
 
 def _is_there(batch: Batch, id: int) -> bool:
-    return 0 < id <= LAST_ID and id not in batch.commit.dead_letters_ended
+    return 0 < id <= LAST_ID and id not in batch.commit.dead_letters.ended
 
 
 def _read(ids: Sequence[int]) -> Sequence[int]:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from bot.runtime.sending import REFUSED, SHUT, UNCLEAR, SendResult
 from bot.services.gateway.gateway_answers import BY_CODE
-from bot.store.commit import DEAD_LETTER_OUTCOMES
+from bot.store.message_rows import DEAD_LETTER_OUTCOMES
 
 _OWN_CODES = (REFUSED, SHUT, UNCLEAR)  # beside the table's and numbers, the codes that are no text of a stranger's
 

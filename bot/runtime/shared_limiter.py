@@ -95,7 +95,7 @@ class SharedLimiter:
             engines, now = turn.state.setdefault("engines", {}), clock.elapsed()
             if not engines:
                 with closing(StoreReader(whole_of(store))) as reader:
-                    turn.made += reader.requests(clock.now())
+                    turn.made += reader.messages.requests(clock.now())
             before = engines.get(budget.name, {"ended": 0, "in_flight": 0})
             turn.made.append((0.0, before["in_flight"]))
             counted = [(now - ago, requests) for ago, requests in [*turn.recent(), *turn.made]]
@@ -306,7 +306,7 @@ def open_limiter(
     """
     if (budget := shared_budget(store)) is not None:
         return SharedLimiter(per_minute, per_day, budget, store, clock, crashed=crashed)
-    recent = [(clock.elapsed() - ago, count) for ago, count in reader.requests(clock.now())]
+    recent = [(clock.elapsed() - ago, count) for ago, count in reader.messages.requests(clock.now())]
     return RateLimiter(per_minute, per_day, recent, crashed=crashed)
 
 

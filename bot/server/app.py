@@ -138,7 +138,7 @@ class Engine:
             inbox = opened.enter_context(closing(InboxReader(store)))
             reader = opened.enter_context(closing(StoreReader(store)))
             whole = reader if whole_of(store) == store else opened.enter_context(closing(StoreReader(whole_of(store))))
-            self._opted_out = whole.opted_out
+            self._opted_out = whole.sessions.opted_out
             channels = program.library.bot.channels
             reach = ReachabilityAlarm(self.alarms, clock, *_GATEWAY)
             gateway = Gateway(account.url, account.key, account.channel_id, channels=channels, reach=reach)
@@ -152,7 +152,10 @@ class Engine:
                 account.per_minute,
                 account.per_day,
                 account.per_contact,
-                [(clock.elapsed() - ago, contact, count) for ago, contact, count in reader.requests_for(clock.now())],
+                [
+                    (clock.elapsed() - ago, contact, count)
+                    for ago, contact, count in reader.messages.requests_for(clock.now())
+                ],
             )
             self._python_calls = PythonCalls(program.extensions)
             self._model_calls = None if models is None else self._open_models(models, whole, opened)
@@ -178,11 +181,11 @@ class Engine:
             clock,
             limiter,
             self._loop.sent,
-            reader.last_inbound,
+            reader.sessions.last_inbound,
             alarms=self.alarms,
             contact_limiter=contact_limiter,
-            replaced=reader.last_replaced,
-            opted_out=reader.opted_out,
+            replaced=reader.messages.last_replaced,
+            opted_out=reader.sessions.opted_out,
             claim=self._loop.begin_claim,
             repeat_unclear=account.repeat_unknown,
         )
@@ -202,7 +205,7 @@ class Engine:
         opened.enter_context(closing(service))
         facts, breaker = FactIndex(self._program.library.documents), ModelBreaker(self._clock)
         call = self._python_calls.call
-        return ModelCalls(service, breaker, models.models, facts, reader.used, call, self._clock, self.alarms)
+        return ModelCalls(service, breaker, models.models, facts, reader.usage.tokens, call, self._clock, self.alarms)
 
     def _performers_for(
         self, downloads: Downloads, clock: Clock, events: Perform, spoken: Known, prompter: Prompter | None

@@ -84,7 +84,6 @@ STARTING = """
 IN_OUTBOX = """
     SELECT count(*) FROM recipients INDEXED BY recipients_in_outbox WHERE send_id IS NOT NULL AND outcome IS NULL
 """
-IN_OUTBOX_SINCE = "SELECT created_at FROM outbox WHERE id = ?"
 
 _SOME_WAIT_IN = f"EXISTS (SELECT 1 FROM {_BY_WAITING} WHERE broadcast = name AND {_WAIT})"
 _SOME_READY_IN = f"EXISTS (SELECT 1 FROM {_BY_WAITING} WHERE broadcast = name AND {_READY})"
@@ -239,8 +238,8 @@ class Broadcast:
 
 @immutable
 class ListedBroadcast:
-    """A broadcast in the list of all. ``began_at``: when it began, or will. So many contacts' time is ``to_come``, the
-    next at ``next_at``, and so many have ``missed`` it.
+    """A broadcast in the list of all. ``began_at``: when it began, or will begin. ``to_come`` contacts wait for their
+    time, the next one until ``next_at``. ``missed`` contacts have missed their time.
     """
 
     name: str
@@ -327,7 +326,9 @@ def outcome_for_people(outcome: str) -> str:
 
 
 def without_message(recipients: Iterable[tuple[str, str, str]]) -> list[tuple[str, str, str]]:
-    """Those of `bot.store.store_reader.StoreReader.recipients` who did not get the broadcast and will not."""
+    """The recipients who did not get the broadcast and will not, of those of
+    `bot.store.stored_broadcasts.BroadcastReader.recipients`.
+    """
     return [each for each in recipients if each[1] not in NOT_YET and not each[1].startswith(_HAVE_IT)]
 
 
@@ -337,7 +338,9 @@ def reached_totals(reached: Collection[Reached]) -> dict[str, int]:
 
 
 def outcome_in_words(outcome: str | None, state: str) -> str:
-    """The outcome of a recipient's message in a broadcast of this state, for people: see `StoreReader.outcomes`."""
+    """The outcome of a recipient's message in a broadcast of this state, for people: see
+    `bot.store.stored_broadcasts.BroadcastReader.outcomes`.
+    """
     if outcome in CUT_IN:
         return f"{STARTED} ({outcome})"
     if outcome in ("not_begun", "to_come") and state not in LIVE:

@@ -10,7 +10,7 @@ from bot.core import values
 from bot.core.immutable import immutable
 from bot.core.values import json_text, readable_json, storable, time_text
 from bot.store import trace_rows
-from bot.store.database import Database, StoreAddress, engine_schema, shard_of, shards_of, whole_of
+from bot.store.database import Database, Queries, StoreAddress, engine_schema, shard_of, shards_of, whole_of
 from bot.store.files import damage_in_words
 from bot.store.kept_files import KeptFiles, kept_files
 from bot.store.opening import engine_reader, log_reader
@@ -128,7 +128,7 @@ _BEGIN = """
 """
 _ASK = "INSERT INTO {0}erasures (contact, upto, asked_at) VALUES (?, -1, ?) ON CONFLICT (contact) DO NOTHING"
 _HAS_BEGUN = "SELECT 1 FROM erasures WHERE contact = ?"
-ASKED_TO_ERASE = "SELECT contact FROM erasures WHERE upto < 0 ORDER BY asked_at"
+_ASKED = "SELECT contact FROM erasures WHERE upto < 0 ORDER BY asked_at"
 """The numbers whose erasure an engine of another shard has begun, and whose rows this shard still has to delete."""
 ERASING = "SELECT contact, upto FROM erasures ORDER BY asked_at"
 _END = "DELETE FROM erasures WHERE contact = ?"
@@ -143,57 +143,78 @@ class Withdrawn:
     events: frozenset[int]
 
 
-def begin_erasure(engine: Database, contact: str, upto: int, now: datetime, by: str, turn: int) -> Withdrawn:
-    """Delete a contact from the engine's file, and note that the log must forget it ``upto`` a place, and ``by`` whom:
-    in the line ``turn`` of the trace.
+class Erasures(Queries):
+    """The erasures of contacts that the engine's tables note."""
 
-    Usage stays: tokens, and requests of the last day, which still count against the limits.
+    def __init__(self, database: Database, files: KeptFiles, *, divided: bool) -> None:
+        super().__init__(database)
+        self._files = files
+        self._divided = divided
 
-    The first shard that begins asks all others in the same commit to erase each of the contact's numbers
-    (`ASKED_TO_ERASE`): they may no longer find them, because another number is noted only in its own shard.
-    """
-    contact = storable(contact)
-    numbers = numbers_of(engine, contact)
-    shards = shards_of(whole_of(engine.place))
-    with engine.transaction() as execute:
-        if len(shards) > 1 and not execute(_HAS_BEGUN, (contact,)).fetchone():
-            for shard in shards:  # all engines in the same order, so that none waits for one that waits for it
-                for number in sorted(numbers):
-                    execute(_ASK.format(engine_schema(shard)), (number, time_text(now)))
-        requests = 0
-        rows = ([id for (id,) in execute(sql, (contact,))] for sql in (_SENDS, _CALLS, _EVENTS))
-        withdrawn = Withdrawn(*map(frozenset, rows))
-        for number in numbers:
-            requests += execute(_REQUESTS, (number, time_text(now - _A_DAY))).fetchone()[0]
-            for table, where in OF_CONTACT.items():
-                execute(_KEPT_OF_NOBODY.get(table, f"DELETE FROM {table} WHERE {where}"), (number,))
-            execute(_BEGIN, (number, upto, time_text(now)))
-            execute(f"UPDATE meta SET taking = NULL WHERE {names_contact('taking')}", (number,))
-        if requests or _is_own(engine, contact):
-            event = json_text({"do": "erase", "attempts": requests, "by": by})
-            note = trace_rows.note_row(None, f"operator:{uuid4().hex}", event, OPERATOR, "a contact was erased")
-            execute("UPDATE meta SET last_turn = ?", (turn,))
-            execute(trace_rows.ADD_TURN, (turn, time_text(now), *note))
-    engine.wipe()
-    return withdrawn
+    def begin(self, contact: str, upto: int, now: datetime, by: str, turn: int) -> Withdrawn:
+        """Delete a contact from the engine's tables, and note ``by`` whom, in the line ``turn`` of the trace. The
+        events of the log up to the place ``upto`` are still to be deleted.
 
+        Usage stays: tokens, and requests of the last day, which still count against the limits.
 
-def finish_erasures(engine: Database, files: KeptFiles, in_log: Callable[[str, int], bool]) -> bool:
-    """End the erasures for which ``in_log`` (contact, up to) finds nothing any more, and files neither. Returns whether
-    some are left. The files of a number are erased by the engine of its shard, which alone knows what is on its way
-    there.
-    """
-    pending = engine.all(ERASING)
-    begun = [(contact, upto) for contact, upto in pending if upto >= 0]
-    gone = [
-        contact
-        for contact, upto in begun
-        if not in_log(contact, upto) and (not _is_own(engine, contact) or files.erase(contact))
-    ]
-    if gone:
-        engine.write((_END, [(contact,) for contact in sorted(gone)]))
+        The first shard that begins asks all others in the same commit to erase each of the contact's numbers (`asked`):
+        they may no longer find them, because another number is noted only in its own shard.
+        """
+        engine, contact = self.database, storable(contact)
+        numbers = numbers_of(engine, contact)
+        shards = shards_of(whole_of(engine.place))
+        with engine.transaction() as execute:
+            if len(shards) > 1 and not execute(_HAS_BEGUN, (contact,)).fetchone():
+                for shard in shards:  # all engines in the same order, so that none waits for one that waits for it
+                    for number in sorted(numbers):
+                        execute(_ASK.format(engine_schema(shard)), (number, time_text(now)))
+            requests = 0
+            rows = ([id for (id,) in execute(sql, (contact,))] for sql in (_SENDS, _CALLS, _EVENTS))
+            withdrawn = Withdrawn(*map(frozenset, rows))
+            for number in numbers:
+                requests += execute(_REQUESTS, (number, time_text(now - _A_DAY))).fetchone()[0]
+                for table, where in OF_CONTACT.items():
+                    execute(_KEPT_OF_NOBODY.get(table, f"DELETE FROM {table} WHERE {where}"), (number,))
+                execute(_BEGIN, (number, upto, time_text(now)))
+                execute(f"UPDATE meta SET taking = NULL WHERE {names_contact('taking')}", (number,))
+            if requests or _is_own(engine, contact):
+                event = json_text({"do": "erase", "attempts": requests, "by": by})
+                note = trace_rows.note_row(None, f"operator:{uuid4().hex}", event, OPERATOR, "a contact was erased")
+                execute("UPDATE meta SET last_turn = ?", (turn,))
+                execute(trace_rows.ADD_TURN, (turn, time_text(now), *note))
         engine.wipe()
-    return len(gone) < len(pending)
+        return withdrawn
+
+    def is_under_way(self, contact: str) -> bool:
+        """True if a contact was erased, and the log still has to forget it."""
+        return self.database.one(_HAS_BEGUN, storable(contact)) is not None
+
+    def numbers_of(self, contact: str) -> list[str]:
+        """The numbers of a contact, its own first."""
+        return numbers_of(self.database, storable(contact))
+
+    def asked(self) -> list[str]:
+        """The numbers that the engine of another shard has begun to erase, and that this one has to erase, too."""
+        if not self._divided:
+            return []
+        return [contact for (contact,) in self.database.all(_ASKED)]
+
+    def finish(self, in_log: Callable[[str, int], bool]) -> bool:
+        """End the erasures for which ``in_log`` (contact, up to) finds no event, and of whose files none is left.
+        Returns True if some erasures are left. The files of a number are erased by the engine of its shard, which alone
+        knows which files are on their way there.
+        """
+        pending = self.database.all(ERASING)
+        begun = [(contact, upto) for contact, upto in pending if upto >= 0]
+        gone = [
+            contact
+            for contact, upto in begun
+            if not in_log(contact, upto) and (not _is_own(self.database, contact) or self._files.erase(contact))
+        ]
+        if gone:
+            self.database.write((_END, [(contact,) for contact in sorted(gone)]))
+            self.database.wipe()
+        return len(gone) < len(pending)
 
 
 def _is_own(engine: Database, contact: str) -> bool:

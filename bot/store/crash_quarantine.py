@@ -3,11 +3,14 @@
 from datetime import datetime
 
 from bot.core.immutable import immutable
-from bot.store.database import Execute
+from bot.core.values import storable
+from bot.store.database import Execute, Queries
+from bot.store.message_rows import MAY_BE_REPEATED
 
 MOST_CRASHES = 2
 """The quarantine begins after so many crashes in a row. An event or call in progress at so many is given up."""
 
+_CLEAN = "SELECT clean FROM meta"
 _BEGIN = "UPDATE meta SET run = run + 1, clean = 0"
 _SUSPECT = """
     INSERT INTO crashes (run, work)
@@ -23,14 +26,14 @@ _MAY_CRASH = "INSERT INTO crashes (run, work) SELECT run, '' FROM meta"
 _NUMBER = "SELECT run FROM meta"
 _WAIT_FOR_BEGINNING = "UPDATE meta SET run = run"
 _NO_CRASH = "DELETE FROM crashes WHERE run = ?"
-TAKING = "UPDATE meta SET taking = ?"
-CAUGHT_UP = ("UPDATE meta SET taking = NULL", "DELETE FROM crashes WHERE run < (SELECT run FROM meta)")
-ENDED = ("UPDATE meta SET clean = 1, taking = NULL", "DELETE FROM crashes WHERE run = (SELECT run FROM meta)")
+_TAKING = "UPDATE meta SET taking = ?"
+_CAUGHT_UP = ("UPDATE meta SET taking = NULL", "DELETE FROM crashes WHERE run < (SELECT run FROM meta)")
+_ENDED = ("UPDATE meta SET clean = 1, taking = NULL", "DELETE FROM crashes WHERE run = (SELECT run FROM meta)")
 
 
 @immutable
 class EngineRun:
-    """How a run of the engine begins. ``in_quarantine``: what the runs before it may have been taking (`Bounds`) is
+    """How a run of the engine begins. ``in_quarantine``: work that the runs before it may have been doing (`Bounds`) is
     marked, and ends its commit.
 
     ``suspects`` are the ids of events and the keys of calls that were in progress at two crashes: they are not
@@ -61,22 +64,41 @@ class Bounds:
     call: int
 
 
-def begin_run(execute: Execute) -> EngineRun:
-    """Note, within a transaction, that a run begins, which counts as a crash until it has ended properly or
-    `lost_connection`.
+class EngineRuns(Queries):
+    """How the runs of an engine begin and end."""
 
-    The quarantine begins after two crashes before an engine has caught up, which is when it has taken all within its
-    `Bounds`. So one kill, or many kills of an engine that catches up in between, put no event under suspicion.
-    """
-    execute(_BEGIN)
-    execute(_SUSPECT)
-    execute(TAKING, (None,))
-    execute(_UNCLAIM)
-    ((crashes,),) = execute(_CRASHES).fetchall()
-    suspects = frozenset(work for (work,) in execute(_SUSPECTS, (MOST_CRASHES,)))
-    execute(_MAY_CRASH)
-    ((number,),) = execute(_NUMBER).fetchall()
-    return EngineRun(number, crashes >= MOST_CRASHES, suspects)
+    def begin(self) -> EngineRun:
+        """Note that a run begins. It counts as a crash until it has ended properly or `lost_connection`. After a crash,
+        messages in the outbox may have been tried.
+
+        The quarantine begins after two crashes before an engine has caught up, which is when it has taken all within
+        its `Bounds`. So one kill, or many kills of an engine that catches up in between, put no event under suspicion.
+        """
+        with self.database.transaction() as execute:
+            ((ended_clean,),) = execute(_CLEAN).fetchall()
+            if not ended_clean:
+                execute(MAY_BE_REPEATED)
+            execute(_BEGIN)
+            execute(_SUSPECT)
+            execute(_TAKING, (None,))
+            execute(_UNCLAIM)
+            ((crashes,),) = execute(_CRASHES).fetchall()
+            suspects = frozenset(work for (work,) in execute(_SUSPECTS, (MOST_CRASHES,)))
+            execute(_MAY_CRASH)
+            ((number,),) = execute(_NUMBER).fetchall()
+            return EngineRun(number, crashes >= MOST_CRASHES, suspects)
+
+    def mark_taking(self, event_id: str) -> None:
+        """Note durably that an event is about to be taken. The next commit deletes the note."""
+        self.database.write((_TAKING, [(storable(event_id),)]))
+
+    def caught_up(self) -> None:
+        """Note that all that may have crashed the runs before has been taken: their crashes do not count any more."""
+        self.database.write(*((sql, [()]) for sql in _CAUGHT_UP))
+
+    def end(self) -> None:
+        """Note that the run ended properly."""
+        self.database.write(*((sql, [()]) for sql in _ENDED))
 
 
 def lost_connection(execute: Execute, run: int) -> None:

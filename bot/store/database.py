@@ -261,6 +261,13 @@ class Database(Protocol):
         """Close the connection. It may be called twice."""
 
 
+class Queries:
+    """The queries about one subject of a database."""
+
+    def __init__(self, database: Database) -> None:
+        self.database = database
+
+
 @mutable
 class BudgetTurn:
     """A moment in which one engine alone changes the budget. ``now`` is the database's time in seconds, ``state`` what

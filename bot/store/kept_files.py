@@ -330,7 +330,7 @@ class ObjectFiles:
 
     @contextmanager
     def _asked(self) -> Iterator[None]:
-        """Raise `FilesUnavailable` where the store did not do what it was asked, which is an alarm until it does."""
+        """Raise `FilesUnavailable`, and report an alarm until a request succeeds, if the S3-like store fails."""
         from obstore.exceptions import BaseError
 
         try:

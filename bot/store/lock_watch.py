@@ -15,8 +15,8 @@ LOOK_SECONDS = 1.0
 
 @contextmanager
 def watches_locks(databases: Mapping[str, Database], alarms: Alarms, waited: float = WAITED_SECONDS) -> Iterator[None]:
-    """Report an alarm while another program's lock holds up one of these databases, from a thread of its own: theirs
-    wait.
+    """Report an alarm while another program's lock holds up one of these databases. A thread of its own watches them,
+    because those that use the databases wait.
 
     ``databases`` has each by what does not happen meanwhile: "no event is accepted".
     """

@@ -55,7 +55,7 @@ def shared_budget(store: StoreAddress) -> Budget | None:
 
 
 class DriverMissing(BotError):
-    """The library is not installed that talks to the database, or to the store of kept files."""
+    """The library for the database, or for the store of kept files, is not installed."""
 
 
 def require_driver() -> None:

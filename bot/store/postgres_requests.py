@@ -79,7 +79,7 @@ def answer_requests(connection: Connection, answer: AnswerOthers) -> None:
     unanswered.
 
     ``answer`` gets the request with ``asked_as``, its name in the table, and ``again``: an engine that has ended had
-    begun it. An answer that is committed with what was done (`bot.store.engine_tables.ANSWER`) shows the next engine
+    begun it. An answer that is committed with what was done (`bot.store.commit.ANSWER`) shows the next engine
     that there is nothing to do.
     """
     connection.execute(_FORGET_OLD, [2 * ANSWERED_SECONDS])

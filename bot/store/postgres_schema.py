@@ -231,5 +231,5 @@ def _unite(address: PostgresAddress, connection: Connection) -> None:
 
 
 def _use(connection: Connection, schema: str) -> None:
-    """Have the next statements be about the tables of a schema."""
+    """Make a schema the one whose tables the next statements are about."""
     connection.execute(f"SET LOCAL search_path = {schema}, bot, pg_catalog", prepare=False)

@@ -13,8 +13,8 @@ from bot.core.errors import BotError
 from bot.core.immutable import immutable
 from bot.core.values import json_text, storable, time_text
 from bot.loading.folder import FileChanges, Folder, NoBot, file_changes, read_folder, unpacked
+from bot.store.commit import ANSWER
 from bot.store.database import REQUEST_BYTES, Database
-from bot.store.engine_tables import ANSWER
 
 KEPT_VERSIONS = 50
 _LISTED = "SELECT id, at, published_by, note, digest FROM versions ORDER BY id DESC LIMIT ?"
@@ -116,7 +116,7 @@ def add_version(
 
     ``after`` is the newest version that the publisher knew. Raises `PublishRefused` if there is another one, whose
     effect on the conversations nobody has looked at, or if these files are served already. ``asked_as`` is the name of
-    a request of another machine: see `bot.store.engine_tables.ANSWER`.
+    a request of another machine: see `bot.store.commit.ANSWER`.
     """
     digest, content = (None, None) if files is None else (files.digest, files.packed())
     with database.transaction() as execute:
@@ -141,7 +141,7 @@ def published(version: PublishedVersion) -> dict[str, int]:
 
 
 def already_served(served: PublishedVersion | None) -> str:
-    """That what is to be published is served already, in words."""
+    """The reason why nothing is published, in words: the same is served already."""
     if served is None or served.digest is None:
         return "the files in the folder are followed already"
     return f"version {served.number} has the same files, and is served already"

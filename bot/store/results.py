@@ -1,4 +1,4 @@
-"""The counts of the steps of flows (`bot.store.engine_tables.ResultCount`), summed for people by flow, step and day."""
+"""The counts of the steps of flows (`bot.store.count_rows.ResultCount`), summed for people by flow, step and day."""
 
 import csv
 import io
@@ -10,7 +10,7 @@ from bot.core.immutable import mutable
 from bot.core.text import guarded_cell
 from bot.core.turn import ANSWERED, ENTERED, shown_outcome
 from bot.language.flow.library import Library
-from bot.store.engine_tables import ResultCount
+from bot.store.count_rows import ResultCount
 
 _COLUMNS = ("day", "flow", "step", "split", "way", "outcome", "count")
 
@@ -90,7 +90,7 @@ def splits_of(steps: Iterable[StepResults]) -> dict[str, list[str]]:
 
 
 def answered_share(ways: Mapping[str, int]) -> float | None:
-    """Which part of the entries was answered, from 0 to 1; None where there was no entry."""
+    """The share of entries that were answered, from 0 to 1; None if there was no entry."""
     entered = ways.get(ENTERED, 0)
     return min(ways.get(ANSWERED, 0) / entered, 1.0) if entered else None
 

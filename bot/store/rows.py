@@ -2,13 +2,18 @@
 
 from datetime import datetime, timedelta
 
-from bot.core.effects import Performed, Publish, ToSend
+from bot.core import values
+from bot.core.effects import Effect, Performed, Publish, ToSend
 from bot.core.immutable import immutable
 
 REPLY, SYNC, CAMPAIGN = 0, 1, 2
 """The order in which messages go when not all can: a reply, a change of a contact at the gateway, a broadcast."""
 LAST_ID = 2**63 - 1
 """The largest id of a row that SQLite can have."""
+SEARCH_SECONDS = 3.0
+"""A search through rows ends after so long, and can be continued."""
+SEARCHED_AT_ONCE = 10_000
+"""A search looks through so many rows at once. Between two queries others may read."""
 
 
 @immutable
@@ -43,6 +48,36 @@ class OutboxRow:
 
 
 @immutable
+class PendingSend:
+    """A message to send, or an event to deliver. ``detail`` is the last try's error; every try has the same ``key``."""
+
+    id: int
+    contact: str
+    effect: Effect
+    created_at: datetime
+    attempts: int
+    due_at: datetime
+    detail: str
+    key: str
+
+
+def pending_send(
+    id: int, contact: str, effect: str, created_at: str, attempts: int, due_at: str, detail: str, key: str
+) -> PendingSend:
+    """A message to send, or an event to deliver, from its row."""
+    return PendingSend(
+        id,
+        contact,
+        values.loads(effect),
+        datetime.fromisoformat(created_at),
+        attempts,
+        datetime.fromisoformat(due_at),
+        detail,
+        key,
+    )
+
+
+@immutable
 class SentRow:
     """A message that the gateway took. ``message_ids`` are its names there; the rest is as in `OutboxRow`."""
 
@@ -72,7 +107,7 @@ class MessageStatus:
 
     @property
     def rank(self) -> int:
-        """How far that is."""
+        """The place of the status among `STATUSES`."""
         return STATUSES.index(self.name)
 
 

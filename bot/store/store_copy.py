@@ -216,7 +216,7 @@ class _MergedLog:
         return f"{event}:{shard}" if event.startswith(MOVED) and len(self._cursors) > 1 else event
 
     def _place(self, shard: int, seq: int) -> int:
-        """The place in the merged log of a place in that of a shard."""
+        """The place in the merged log of an event that has the place ``seq`` in a shard's log."""
         ahead = max(self._cursors) - self._cursors[shard]
         return (seq - 1 + ahead) * len(self._cursors) + self._order[shard] + 1
 
@@ -261,7 +261,7 @@ class _Shards:
         self._rest.clear()
 
     def settle(self) -> None:
-        """Leave each broadcast where it has recipients, and its message that goes alone where that is."""
+        """Keep each broadcast only where it has recipients, and its ``canary`` only where that message is."""
         schemas = self._store.schemas("engine")
         for shard, schema in enumerate(schemas if len(schemas) > 1 else ()):
             self._store.ask(_WITHOUT_RECIPIENTS.format(schema) + (_WITH_ANY if shard == 0 else ""))
@@ -273,7 +273,7 @@ class _Shards:
         return [replace(table, name=f"{schema}.{name}") for schema in schemas]
 
     def _contacts(self, table: Table, rows: list[Row]) -> list[str | None]:
-        """By which contact the shard of each row is found: what is known of a message lies where the message does."""
+        """The contact that decides the shard of each row. Rows about a message go where the message goes."""
         records = [_record(table, row) for row in rows]
         if table.name == "engine.aliases":
             return [record["alias"] for record in records]

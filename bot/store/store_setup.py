@@ -39,8 +39,9 @@ def stopped_store(store: StoreAddress) -> AbstractContextManager[WholeStore]:
 
 
 def new_store(store: StoreAddress) -> AbstractContextManager[WholeStore]:
-    """A store without rows to copy to, which is there when the block has ended, durable; or else nothing is. Raises
-    `bot.store.files.StoreExists`, `StoreLocked` and `StoreUnavailable`.
+    """A new store without rows, to copy to. When the block has ended, it is there and durable; or nothing is.
+
+    Raises `bot.store.files.StoreExists`, `StoreLocked` and `StoreUnavailable`.
     """
     if isinstance(store, Path):
         from bot.store.sqlite_copy import new_store_of_files

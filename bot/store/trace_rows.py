@@ -1,6 +1,6 @@
 """The trace in the engine's file: a line for each turn, and for each act of an operator."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any, get_args
 
@@ -10,15 +10,17 @@ from bot.core.errors import BotError
 from bot.core.events import Event
 from bot.core.immutable import immutable
 from bot.core.session import Session, effect_ref
-from bot.core.turn import Conversation, RecordedTurn
-from bot.core.values import json_text, optional_storable, read_time, storable
+from bot.core.turn import Conversation, RecordedTurn, StepTaken, Trace
+from bot.core.values import json_text, optional_storable, plain_json_text, read_time, storable, time_text
+from bot.store.database import Database, Queries
+from bot.store.files import reads_rows
 from bot.store.rows import MessageStatus
 
 ADD_TURN = """
     INSERT INTO turns (id, at, contact, event_id, event, rule, steps, effects, notes, problems, micros, session, wake_at)
     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 """
-LAST_TURNS = """
+_LAST = """
     SELECT at, event_id, event, rule, steps, effects, notes, problems, micros FROM turns
     WHERE contact = ? ORDER BY id DESC LIMIT ?
 """
@@ -56,6 +58,34 @@ class TurnTraced:
     statuses: list[MessageStatus | None]
 
 
+def turn_row(event: Event, trace: Trace, effects: Sequence[str], micros: int) -> tuple[Any, ...]:
+    """The row of a turn, except its id, its time and its sessions. ``effects`` are JSON.
+
+    Raises `bot.core.values.UnstorableValue`.
+    """
+    steps = plain_json_text([_step(step) for step in trace.steps])
+    notes = plain_json_text(trace.notes) if trace.notes else "[]"
+    what = storable(event.contact), storable(event.id), json_text(event), storable(trace.rule)
+    problems = plain_json_text(trace.problems) if trace.problems else "[]"
+    return (*what, steps, f"[{','.join(effects)}]", notes, problems, micros)
+
+
+def _step(step: StepTaken) -> dict[str, Any]:
+    """A step of a trace, with `STEP_FIELDS`."""
+    return {
+        "flow": step.flow,
+        "step": step.step,
+        "outcome": step.outcome,
+        "target": step.target,
+        "conditions": [[source, _shown(value)] for source, value in step.conditions] if step.conditions else [],
+        "effects": step.effects,
+    }
+
+
+def _shown(value: Any) -> Any:
+    return value if value is None or isinstance(value, bool | int | str) else str(value)
+
+
 def note_row(
     contact: str | None, event_id: str, event: str, rule: str, note: str, effects: str = "[]"
 ) -> tuple[Any, ...]:
@@ -75,7 +105,7 @@ def note_row(
     )
 
 
-def turn_traced(
+def _turn_traced(
     statuses: Mapping[str, MessageStatus],
     at: str,
     event_id: str,
@@ -95,8 +125,8 @@ def turn_traced(
     return TurnTraced(datetime.fromisoformat(at), event_id, values.loads(event), rule, *read, micros, became)
 
 
-CONTACTS_TRACED = "SELECT DISTINCT contact FROM turns WHERE contact IS NOT NULL AND at >= ? ORDER BY contact"
-RECORDED_TURNS = """
+_CONTACTS = "SELECT DISTINCT contact FROM turns WHERE contact IS NOT NULL AND at >= ? ORDER BY contact"
+_RECORDED = """
     SELECT id, event, rule, steps, effects, notes, session, wake_at FROM turns WHERE contact = ?1
     UNION ALL
     SELECT 9223372036854775807, NULL, NULL, NULL, NULL, NULL, CASE WHEN flow IS NULL THEN state END, NULL
@@ -113,7 +143,7 @@ class UnreadableRecord(BotError):
 
 
 def conversations(contact: str, rows: Iterable[tuple[Any, ...]]) -> Iterator[Conversation]:
-    """A contact's conversations, from the rows of `RECORDED_TURNS`. Raises `UnreadableRecord`.
+    """A contact's conversations, from the rows of `_RECORDED`. Raises `UnreadableRecord`.
 
     A turn outside of flows that does nothing belongs to the conversation before it, or else to the first one.
     """
@@ -149,3 +179,30 @@ def _read(rows: Iterable[tuple[Any, ...]]) -> Iterator[RecordedTurn | Session]:
                 yield RecordedTurn(happened, rule, *decided, met, read_time(wake_at))
     except (ValueError, TypeError, KeyError, ArithmeticError) as error:
         raise UnreadableRecord("what is recorded cannot be read by this version") from error
+
+
+class TraceReader(Queries):
+    """The trace as commands and pages read it. ``statuses_made_at`` returns the statuses of a contact's messages that
+    were decided on at some times, by the names of their effects.
+    """
+
+    def __init__(
+        self, database: Database, statuses_made_at: Callable[[str, Sequence[datetime]], Mapping[str, MessageStatus]]
+    ) -> None:
+        super().__init__(database)
+        self._statuses_made_at = statuses_made_at
+
+    @reads_rows
+    def turns(self, contact: str, limit: int = 20) -> list[TurnTraced]:
+        """A contact's last turns, in the order they were taken."""
+        rows = self.database.all(_LAST, storable(contact), limit)[::-1]
+        statuses = self._statuses_made_at(contact, [datetime.fromisoformat(at) for at, *_ in rows])
+        return [_turn_traced(statuses, *row) for row in rows]
+
+    def contacts(self, since: datetime) -> list[str]:
+        """The contacts with a line in the trace since a time, in order."""
+        return [contact for (contact,) in self.database.all(_CONTACTS, time_text(since))]
+
+    def conversations(self, contact: str) -> list[Conversation]:
+        """The recorded conversations of a contact, in order. Raises `UnreadableRecord`."""
+        return list(conversations(contact, self.database.all(_RECORDED, storable(contact))))

@@ -15,8 +15,8 @@ from bot.core.clock import MovableClock
 from bot.store.commit import Commit
 from bot.store.engine_store import EngineStore
 from bot.store.files import ConnectionLost, StoreUnavailable
+from bot.store.message_rows import MessageReader
 from bot.store.sqlite_schema import migrate
-from bot.store.store_reader import StoreReader
 from bot.testing.emulator import MessageTemplate
 from bot.testing.emulator.injected_faults import Request
 from tests.cli.keeping import CONTACT, Kept, kept
@@ -497,11 +497,11 @@ def test_a_template_needs_no_window(folder: Path, bot: Kept) -> None:
 def test_a_message_that_is_accepted_is_not_called_failed_while_its_outcome_cannot_be_read(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def away(reader: StoreReader, id: int) -> tuple[str, str]:
+    def away(reader: MessageReader, id: int) -> tuple[str, str]:
         raise StoreUnavailable("the database is away", "start it")
 
     migrate(folder / "bot.db")
-    monkeypatch.setattr(StoreReader, "send_outcome", away)
+    monkeypatch.setattr(MessageReader, "outcome", away)
     ended = call("send", CONTACT, "Hello", "--bot", folder)
     assert ended.code == 0 and ended.out.startswith(f"The message to {CONTACT} is accepted, and is sent as soon as")
     assert "the database is away: start it. `bot trace` and `bot queue` show" in ended.out

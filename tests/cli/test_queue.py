@@ -247,7 +247,7 @@ def test_many_go_in_pieces_that_the_server_takes(folder: Path) -> None:
     with closing(EngineStore(folder / "bot.db")) as store:
         commit = Commit(store.cursor(), START)
         for number in range(1200):
-            commit.add_dead_letter("event", None, "it could not be read", f"event {number}")
+            commit.dead_letters.add("event", None, "it could not be read", f"event {number}")
         store.write(commit)
     with kept(folder, server=True):
         told = call("queue", "drop", "--all", "--code", "it could not be read", "--yes", "--bot", folder)

@@ -28,13 +28,13 @@ def give_up(store: PostgresAddress, *contacts: str) -> None:
     for contact in contacts:
         with closing(EngineStore(shard_of(store, contact))) as own:
             commit = Commit(own.cursor(), SystemClock().now())
-            commit.add_dead_letter("turn", contact, "the flow is broken", "{}")
+            commit.dead_letters.add("turn", contact, "the flow is broken", "{}")
             own.write(commit)
 
 
 def steps(store: PostgresAddress) -> dict[str, str | None]:
     with closing(StoreReader(store)) as reader:
-        return {each.contact: each.step for each in reader.sessions()}
+        return {each.contact: each.step for each in reader.sessions.summaries()}
 
 
 def test_without_a_server_a_request_is_done_in_the_shard_of_its_contact(divided: Divided) -> None:
@@ -183,7 +183,7 @@ def test_what_commands_ask_of_the_gateway_counts_against_the_limits(divided: Div
             settings.write(f"BOT_GATEWAY_URL={gateway.url}\nBOT_GATEWAY_KEY={gateway.api_key}\n")
         assert divided.call("contacts", "list")[0] == 0
     with closing(StoreReader(divided.store)) as reader:
-        assert sum(count for _, count in reader.requests(SystemClock().now())) == 1
+        assert sum(count for _, count in reader.messages.requests(SystemClock().now())) == 1
 
 
 def test_for_requests_to_the_gateway_engines_are_asked_once_how_they_are(divided: Divided) -> None:

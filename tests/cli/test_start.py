@@ -86,7 +86,7 @@ def test_a_contact_in_a_flow_is_waited_for_left_alone_or_cut_in_on(folder: Path)
 def test_who_has_opted_out_is_left_alone_and_listed_so(folder: Path) -> None:
     with closing(EngineStore(folder / "bot.db")) as store:
         commit = Commit(store.cursor(), datetime.now(UTC))
-        commit.set_session(Session(ELSEWHERE, tags=(OPTED_OUT,)), None)
+        commit.sessions.set(Session(ELSEWHERE, tags=(OPTED_OUT,)), None)
         store.write(commit)
     started = call("start", "main", ELSEWHERE, "--bot", folder)
     assert (started.code, started.out, started.err) == (0, f"{ELSEWHERE} has opted out: main was not started.\n", "")
@@ -102,7 +102,7 @@ def test_what_cannot_be_started_is_refused_before_anything_is_kept_of_it(folder:
     unfit = call("start", "main", CONTACT, "--data", "cups=many", "--bot", folder)
     assert unfit.code == 1 and unfit.err.startswith("main was not started: cups: ")
     with closing(StoreReader(folder / "bot.db")) as reader:
-        assert reader.dead_letters() == []
+        assert reader.dead_letters.newest() == []
     assert call("trace", CONTACT, "--bot", folder, "--json").out == before
 
 

@@ -608,7 +608,7 @@ def test_no_contact_costs_more_than_is_said_whatever_it_writes_and_a_model_answe
     service.answer_with(hostile)
     for _ in range(30):
         simulation.user("\u4f60" * 4096)
-    used = simulation.stored.reader.used(simulation.contact, START - timedelta(hours=1))
+    used = simulation.stored.reader.usage.tokens(simulation.contact, START - timedelta(hours=1))
     made = sum("CallEnded" in str(turn) and "orders.count" in str(turn) for turn in simulation.stored.all_turns())
     assert load.tokens is not None and load.requests is not None and load.calls is not None
     assert 9_000 <= used <= load.tokens

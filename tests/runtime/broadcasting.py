@@ -12,10 +12,10 @@ from bot.core.engine_requests import AddRecipients, ResumeBroadcast, StopBroadca
 from bot.core.messages import TemplateMessage
 from bot.store.broadcast_rows import RUNNING, Broadcast
 from bot.store.commit import Commit
+from bot.store.dead_letter_rows import ALL_LETTERS
 from bot.store.engine_store import EngineStore
 from bot.store.inbox import InboxWriter
 from bot.store.rows import OutboxRow
-from bot.store.store_reader import ALL_LETTERS
 from tests import postgres
 from tests.patience import PATIENCE
 from tests.runtime.engine_kit import START, World, begin, sent
@@ -27,7 +27,7 @@ def begun(store: EngineStore, *names: str) -> None:
     """Broadcasts whose first message, to somebody else, the gateway has taken."""
     commit = Commit(store.cursor(), START)
     for name in names:
-        commit.set_broadcast(None, Broadcast(name, TemplateMessage("sale", "en"), RUNNING, recent=("",)))
+        commit.broadcasts.set(None, Broadcast(name, TemplateMessage("sale", "en"), RUNNING, recent=("",)))
     store.write(commit)
 
 
@@ -62,7 +62,7 @@ def resume(world: World, name: str = "spring") -> dict[str, Any]:
 
 
 def letters(world: World) -> list[int]:
-    return world.reader.dead_letter_ids(ALL_LETTERS)
+    return world.reader.dead_letters.ids(ALL_LETTERS)
 
 
 def copied(world: World) -> Path:

@@ -201,7 +201,7 @@ class World:
         self.settle()
 
     def taken(self, contact: str) -> list[str]:
-        session = self.reader.session(contact)
+        session = self.reader.sessions.get(contact)
         return session.frame.vars["taken"] if session and session.frame else []
 
     def texts(self) -> list[str]:
@@ -211,7 +211,7 @@ class World:
         return [turn.rule for turn in self.trace(contact)]
 
     def trace(self, contact: str) -> list[TurnTraced]:
-        return self.reader.trace(contact)
+        return self.reader.trace.turns(contact)
 
     def stop(self) -> None:
         assert self.turns.stop(PATIENCE)

@@ -152,7 +152,7 @@ def outcome(path: Path, kills: int, contacts: Sequence[str]) -> dict[str, Any]:
     notes = path.with_name("notes")
     return {
         "kills": kills,
-        "taken": {contact: [turn.event_id for turn in reader.trace(contact, 1000)] for contact in contacts},
+        "taken": {contact: [turn.event_id for turn in reader.trace.turns(contact, 1000)] for contact in contacts},
         "said": {contact: _said(reader, contact) for contact in contacts},
         "sent": [row[0] for row in reader.database.all("SELECT ref FROM sent ORDER BY id")],
         "performed": sorted(set(notes.read_text().splitlines())) if notes.exists() else [],
@@ -160,12 +160,12 @@ def outcome(path: Path, kills: int, contacts: Sequence[str]) -> dict[str, Any]:
         if notes.exists()
         else [],
         "counts": reader.counts(),
-        "dead": [(letter.what, letter.reason, letter.body) for letter in reader.dead_letters()],
+        "dead": [(letter.what, letter.reason, letter.body) for letter in reader.dead_letters.newest()],
     }
 
 
 def _said(reader: StoreReader, contact: str) -> list[str]:
-    loop = sorted(reader.trace(contact, 1000), key=lambda turn: turn.at)
+    loop = sorted(reader.trace.turns(contact, 1000), key=lambda turn: turn.at)
     sends = [effect for turn in loop for effect in turn.effects if isinstance(effect, Send)]
     return [send.message.body for send in sends if isinstance(send.message, TextMessage)]
 

@@ -67,25 +67,25 @@ def send(world: World) -> list[str]:
 
 
 def state(world: World) -> str:
-    found = world.reader.broadcast("spring")
+    found = world.reader.broadcasts.get("spring")
     assert found is not None
     return found.state
 
 
 def test_each_contact_gets_it_at_its_own_time_and_the_report_says_who_is_still_to_come(world: World) -> None:
     ask(world, {ANN: 60, BO: 120, CY: 60})
-    assert world.reader.outcomes("spring") == {"scheduled": 3}
-    assert world.reader.to_come("spring") == {START + HOUR: 2, START + 2 * HOUR: 1}
+    assert world.reader.broadcasts.outcomes("spring") == {"scheduled": 3}
+    assert world.reader.broadcasts.to_come("spring") == {START + HOUR: 2, START + 2 * HOUR: 1}
     assert (state(world), world.turns.next_wake()) == (SCHEDULED, START + HOUR)
     wait(world, minutes=59)
     assert send(world) == []
     wait(world, minutes=1)
     assert send(world) == [ANN, CY]
-    assert world.reader.outcomes("spring") == {"sent": 2, "scheduled": 1}
+    assert world.reader.broadcasts.outcomes("spring") == {"sent": 2, "scheduled": 1}
     assert (state(world), world.turns.next_wake()) == (RUNNING, START + 2 * HOUR)
     wait(world, minutes=60)
     assert send(world) == [BO]
-    assert (state(world), world.reader.to_come("spring"), world.turns.next_wake()) == (FINISHED, {}, None)
+    assert (state(world), world.reader.broadcasts.to_come("spring"), world.turns.next_wake()) == (FINISHED, {}, None)
 
 
 @about_files
@@ -98,11 +98,11 @@ def test_a_server_that_was_down_at_the_time_sends_late_within_the_bound_and_else
     with continued(down, world) as restarted:
         restarted.settle()
         assert send(restarted) == [BO]
-        assert restarted.reader.outcomes("spring") == {"missed": 1, "sent": 1, "scheduled": 1}
+        assert restarted.reader.broadcasts.outcomes("spring") == {"missed": 1, "sent": 1, "scheduled": 1}
         wait(restarted, hours=3)
         assert send(restarted) == [CY]
         assert state(restarted) == FINISHED
-        assert restarted.reader.outcomes("spring") == {"missed": 1, "sent": 2}
+        assert restarted.reader.broadcasts.outcomes("spring") == {"missed": 1, "sent": 2}
 
 
 @about_files
@@ -115,9 +115,9 @@ def test_one_that_all_have_missed_is_finished_and_the_log_and_the_list_say_so(
     with continued(down, world) as restarted:
         restarted.settle()
         assert (send(restarted), state(restarted)) == ([], FINISHED)
-        assert restarted.reader.outcomes("spring") == {"missed": 2}
+        assert restarted.reader.broadcasts.outcomes("spring") == {"missed": 2}
         assert 'no server ran when the broadcast "spring" was due for 2 contacts: they get nothing' in caplog.text
-        assert [each.missed for each in restarted.reader.broadcasts() if each.name == "spring"] == [2]
+        assert [each.missed for each in restarted.reader.broadcasts.all() if each.name == "spring"] == [2]
         assert ask(restarted, {ANN: 60}) == {"added": 0, "known": 1, "differ": 0, "opted_out": 0}
 
 
@@ -127,7 +127,7 @@ def test_what_waits_for_the_gateways_limits_is_not_missed(world: World) -> None:
     done(world, list(world.delivery.rows))  # the first one alone, and a hundred come
     wait(world, hours=5)
     assert len(send(world)) == 149
-    assert world.reader.outcomes("spring") == {"sent": 150}
+    assert world.reader.broadcasts.outcomes("spring") == {"sent": 150}
 
 
 @about_files
@@ -146,7 +146,7 @@ def test_killed_before_or_after_the_time_is_noted_nobody_gets_it_twice(world: Wo
 def test_who_is_resumed_after_its_time_gets_it_then_and_the_others_at_their_time(world: World) -> None:
     ask(world, {ANN: 60, BO: 600})
     assert stop(world) == {"stopped": 2, "in_flight": 0}
-    assert (world.reader.outcomes("spring"), world.turns.next_wake()) == ({"stopped": 2}, None)
+    assert (world.reader.broadcasts.outcomes("spring"), world.turns.next_wake()) == ({"stopped": 2}, None)
     wait(world, hours=5)
     assert resume(world) == {"resumed": 1, "to_come": 1}
     assert send(world) == [ANN]
@@ -163,17 +163,17 @@ def test_a_correction_moves_the_time_or_leaves_it_and_has_those_who_missed_it_ge
     world.clock.move(timedelta(hours=3))
     with continued(down, world) as restarted:
         restarted.settle()
-        assert restarted.reader.outcomes("spring") == {"missed": 1, "scheduled": 2}
+        assert restarted.reader.broadcasts.outcomes("spring") == {"missed": 1, "scheduled": 2}
         correct(restarted, {ANN: 0, BO: 0}, moved=False)
         assert resume(restarted) == {"resumed": 1, "to_come": 1}
         assert send(restarted) == [ANN]
-        assert restarted.reader.to_come("spring") == {START + 5 * HOUR: 1}
+        assert restarted.reader.broadcasts.to_come("spring") == {START + 5 * HOUR: 1}
         correct(restarted, {BO: 24 * 60}, moved=True, at="11:00")
         assert resume(restarted) == {"resumed": 0, "to_come": 1}
-        assert restarted.reader.to_come("spring") == {START + 27 * HOUR: 1}
+        assert restarted.reader.broadcasts.to_come("spring") == {START + 27 * HOUR: 1}
         wait(restarted, hours=24)
         assert send(restarted) == [BO]
-        assert restarted.reader.outcomes("spring") == {"sent": 2, "left_out": 1}
+        assert restarted.reader.broadcasts.outcomes("spring") == {"sent": 2, "left_out": 1}
 
 
 def correct(world: World, times: dict[str, int], moved: bool, **more: Any) -> None:
@@ -208,12 +208,12 @@ def test_a_clock_that_is_set_back_sends_it_once(world: World) -> None:
 def test_a_request_whose_times_make_no_sense_is_refused_whole(world: World, wrong: dict[str, Any]) -> None:
     with pytest.raises(RequestRefused, match=r"number of seconds|a recipient's at is a time with its offset"):
         ask(world, {ANN: 60}, **wrong)
-    assert world.reader.broadcast("spring") is None
+    assert world.reader.broadcasts.get("spring") is None
 
 
 def test_a_time_with_half_a_character_is_kept_as_the_store_can(world: World) -> None:
     ask(world, {ANN: 60}, at="10:00\ud800")
-    found = world.reader.broadcast("spring")
+    found = world.reader.broadcasts.get("spring")
     assert found is not None and found.at == "10:00\\ud800"
 
 
@@ -229,6 +229,6 @@ def test_of_very_many_whose_time_has_come_some_wait_at_a_time_and_all_get_it(
     monkeypatch.setattr(engine_loop, "_ANSWERED_WITHIN", PATIENCE)
     ask(world, dict.fromkeys(people(2500), 60))
     wait(world, hours=1)
-    assert world.reader.to_come("spring") == {}
+    assert world.reader.broadcasts.to_come("spring") == {}
     assert sorted(send(world)) == people(2500)
     assert state(world) == FINISHED

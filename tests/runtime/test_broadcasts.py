@@ -31,10 +31,11 @@ from bot.services.http_client import wait_for
 from bot.store.broadcast_rows import FINISHED, PAUSED, RUNNING, TRYING
 from bot.store.commit import Commit
 from bot.store.crash_quarantine import ORDINARY
+from bot.store.dead_letter_rows import LetterSearch
 from bot.store.engine_store import EngineStore
 from bot.store.inbox import InboxWriter
 from bot.store.rows import CAMPAIGN, REPLY, SYNC
-from bot.store.store_reader import LetterSearch, StoreReader
+from bot.store.store_reader import StoreReader
 from tests.patience import PATIENCE
 from tests.postgres import about_files
 from tests.runtime.broadcasting import SALE, ask, begun, continued, copied, done, letters, people, resume, stop
@@ -69,7 +70,7 @@ def test_the_outbox_never_holds_many_and_a_reply_does_not_stand_behind_them(worl
     assert [row.priority for row in world.delivery.rows[AHEAD:]] == [REPLY, REPLY]
     done(world, world.delivery.rows[:30])
     assert sum(row.priority == CAMPAIGN for row in world.delivery.rows) == AHEAD
-    assert world.reader.outcomes("spring") == {"sent": 30, "waiting": 220}
+    assert world.reader.broadcasts.outcomes("spring") == {"sent": 30, "waiting": 220}
 
 
 def test_nobody_is_added_twice(world: World) -> None:
@@ -85,9 +86,9 @@ def test_what_became_of_each_message_is_kept(world: World) -> None:
     for row, state in zip(world.delivery.wait_for(3), ("sent", "failed", "opted_out"), strict=True):
         world.turns.sent(sent(row, state))
     world.settle()
-    assert world.reader.outcomes("spring") == {"sent": 1, "failed": 1, "opted_out": 1}
-    assert [letter.contact for letter in world.reader.dead_letters()] == people(1, 1)
-    assert world.reader.session(people(1, 1)[0]) is None  # no conversation hears of it
+    assert world.reader.broadcasts.outcomes("spring") == {"sent": 1, "failed": 1, "opted_out": 1}
+    assert [letter.contact for letter in world.reader.dead_letters.newest()] == people(1, 1)
+    assert world.reader.sessions.get(people(1, 1)[0]) is None  # no conversation hears of it
 
 
 def test_who_has_opted_out_is_not_added(world: World) -> None:
@@ -99,7 +100,7 @@ def test_who_has_opted_out_is_not_added(world: World) -> None:
 
 def opt_out(store: EngineStore, contact: str) -> None:
     commit = Commit(store.cursor(), START)
-    commit.set_session(Session(contact, tags=(OPTED_OUT,)), None)
+    commit.sessions.set(Session(contact, tags=(OPTED_OUT,)), None)
     store.write(commit)
 
 
@@ -152,7 +153,7 @@ def test_another_template_under_the_same_name_is_refused(world: World) -> None:
 def test_a_request_that_makes_no_sense_is_refused_whole(world: World, request_: dict[str, Any]) -> None:
     with pytest.raises(RequestRefused):
         world.turns.operate(AddRecipients("n", **request_))
-    assert world.reader.outcomes("n") == {}
+    assert world.reader.broadcasts.outcomes("n") == {}
 
 
 # -- its end
@@ -219,7 +220,7 @@ def test_the_end_that_a_kill_has_left_out_is_made_up_for(world: World) -> None:
 
 
 def state(world: World, name: str = "spring") -> tuple[str, datetime | None]:
-    found = world.reader.broadcast(name)
+    found = world.reader.broadcasts.get(name)
     assert found is not None
     return found.state, found.ended_at
 
@@ -234,11 +235,11 @@ def test_a_broadcast_that_is_stopped_takes_back_all_but_what_is_being_sent(world
     world.delivery.in_flight = {second.id}
     assert stop(world) == {"stopped": 148, "in_flight": 1}
     assert world.delivery.rows == [second]
-    assert world.reader.outcomes("spring") == {"sent": 1, "waiting": 1, "stopped": 148}
+    assert world.reader.broadcasts.outcomes("spring") == {"sent": 1, "waiting": 1, "stopped": 148}
     world.report(second, "failed", "no such number")
-    assert world.reader.outcomes("spring") == {"sent": 1, "failed": 1, "stopped": 148}
+    assert world.reader.broadcasts.outcomes("spring") == {"sent": 1, "failed": 1, "stopped": 148}
     assert world.reader.counts()["outbox"] == 0
-    assert world.reader.unfinished_broadcasts() == {"spring": {"failed": 1, "sent": 1, "stopped": 148}}
+    assert world.reader.broadcasts.unfinished() == {"spring": {"failed": 1, "sent": 1, "stopped": 148}}
 
 
 def test_stopped_twice_is_stopped_once(world: World) -> None:
@@ -246,7 +247,7 @@ def test_stopped_twice_is_stopped_once(world: World) -> None:
     world.delivery.in_flight = {world.delivery.wait_for(3)[0].id}
     assert stop(world) == {"stopped": 2, "in_flight": 1}
     assert stop(world) == {"stopped": 0, "in_flight": 1}
-    assert world.reader.outcomes("spring") == {"waiting": 1, "stopped": 2}
+    assert world.reader.broadcasts.outcomes("spring") == {"waiting": 1, "stopped": 2}
 
 
 def test_a_broadcast_that_nobody_knows_cannot_be_stopped_nor_resumed(world: World) -> None:
@@ -266,7 +267,7 @@ def test_another_broadcast_and_replies_are_left_alone(world: World) -> None:
         *((contact, CAMPAIGN) for contact in people(2)),
         *((people(1)[0], REPLY),) * 2,
     ]
-    assert world.reader.outcomes("summer") == {"waiting": 2}
+    assert world.reader.broadcasts.outcomes("summer") == {"waiting": 2}
 
 
 def test_a_stopped_broadcast_goes_on_only_when_it_is_resumed_and_under_the_keys_it_had(world: World) -> None:
@@ -290,14 +291,14 @@ def test_an_answer_that_is_on_its_way_when_the_broadcast_stops_is_kept(world: Wo
     world.delivery.rows.remove(first)  # delivery has done it, and its report is not taken yet
     assert stop(world) == {"stopped": 1, "in_flight": 1}
     world.report(first)
-    assert world.reader.outcomes("spring") == {"sent": 1, "stopped": 1}
+    assert world.reader.broadcasts.outcomes("spring") == {"sent": 1, "stopped": 1}
 
 
 def test_who_started_a_broadcast_stays_so_whoever_goes_on_with_it(world: World) -> None:
     for by, contact in (("ann", "6281234567890"), ("bo", "6281234567891")):
         world.turns.operate(AddRecipients("autumn", [{"contact": contact, "body": ["x"]}], SALE, by=by))
     stop(world, "autumn")
-    found = world.reader.broadcast("autumn")
+    found = world.reader.broadcasts.get("autumn")
     assert found is not None and found.started_by == "ann"
 
 
@@ -319,12 +320,12 @@ def test_a_kill_before_or_after_the_stop_is_durable_leaves_all_of_it_or_nothing(
     after = shutil.copytree(tmp_path, tmp_path / "killed after", ignore=shutil.ignore_patterns("killed*"))
     with continued(before, world) as restarted:
         assert len(restarted.delivery.wait_for(AHEAD)) == AHEAD
-        assert restarted.reader.outcomes("spring") == {"waiting": 150}
+        assert restarted.reader.broadcasts.outcomes("spring") == {"waiting": 150}
     with continued(after, world) as restarted:
         restarted.settle()
         assert [(row.id, row.key) for row in restarted.delivery.rows] == [(flying.id, flying.key)]
         done(restarted, list(restarted.delivery.rows))
-        assert restarted.reader.outcomes("spring") == {"sent": 1, "stopped": 149}
+        assert restarted.reader.broadcasts.outcomes("spring") == {"sent": 1, "stopped": 149}
         assert resume(restarted) == {"resumed": 149}
         done(restarted, list(restarted.delivery.rows))
         assert len(restarted.delivery.rows) == AHEAD
@@ -341,7 +342,7 @@ def test_a_stop_that_cannot_be_written_yet_is_written_later_and_sends_nothing_me
         connection.execute("PRAGMA query_only = off")
         assert asked.result(PATIENCE) == {"stopped": 150, "in_flight": 0}
     world.settle()
-    assert world.reader.outcomes("spring") == {"stopped": 150}
+    assert world.reader.broadcasts.outcomes("spring") == {"stopped": 150}
 
 
 @about_files
@@ -356,7 +357,7 @@ def test_what_an_earlier_run_left_unknown_is_not_taken_back(world: World, tmp_pa
     with continued(killed, world) as restarted:
         restarted.settle()
         assert restarted.delivery.rows == []
-        assert restarted.reader.outcomes("spring") == {"unknown": 1, "stopped": 1}
+        assert restarted.reader.broadcasts.outcomes("spring") == {"unknown": 1, "stopped": 1}
 
 
 def test_stop_and_others_in_one_commit_end_as_they_were_asked(world: World) -> None:
@@ -370,8 +371,8 @@ def test_stop_and_others_in_one_commit_end_as_they_were_asked(world: World) -> N
             operate(batch, add)
         fill_outbox(batch, set)
         store.write(batch.commit)
-        assert (store.waiting_of("spring"), store.recipients_in_outbox()) == (3, 0)
-        assert (store.broadcasts_wait(), store.waiting_recipients("templates", 100)) == (False, [])
+        assert (store.broadcasts.count_waiting("spring"), store.broadcasts.count_in_outbox()) == (3, 0)
+        assert (store.broadcasts.some_wait(), store.broadcasts.waiting("templates", 100)) == (False, [])
 
 
 @pytest.mark.parametrize("do", ["stop", "resume"])
@@ -439,11 +440,11 @@ def test_a_retry_of_a_broadcasts_message_waits_with_the_others_under_a_new_key(w
     world.report(first, "failed", "no")
     world.report(second, "unknown", "timed out", key_helps=True)
     world.delivery.rows.clear()
-    spring = world.reader.broadcast("spring")
+    spring = world.reader.broadcasts.get("spring")
     assert spring is not None and (spring.name, spring.state) == ("spring", FINISHED)
-    assert world.reader.broadcast("autumn") is None
-    assert world.reader.dead_letter_ids(LetterSearch(broadcast="autumn", retried=True)) == []
-    ids = world.reader.dead_letter_ids(LetterSearch(broadcast="spring", retried=True))
+    assert world.reader.broadcasts.get("autumn") is None
+    assert world.reader.dead_letters.ids(LetterSearch(broadcast="autumn", retried=True)) == []
+    ids = world.reader.dead_letters.ids(LetterSearch(broadcast="spring", retried=True))
     answer = world.turns.operate(RetryDeadLetters(ids, True))
     assert {key: found for key, found in answer.items() if found} == {"done": ids}
     world.settle()
@@ -452,7 +453,7 @@ def test_a_retry_of_a_broadcasts_message_waits_with_the_others_under_a_new_key(w
     assert again[first.contact].key != first.key  # under the old one the gateway may only repeat its refusal
     assert again[second.contact].key == second.key  # under it the gateway sends nothing twice
     done(world, list(world.delivery.rows))
-    assert world.reader.outcomes("spring") == {"sent": 2}
+    assert world.reader.broadcasts.outcomes("spring") == {"sent": 2}
     assert letters(world) == []
 
 
@@ -461,7 +462,7 @@ def test_many_messages_that_are_sent_again_let_replies_go_first(world: World) ->
     for row in list(world.delivery.rows):
         world.report(row, "failed", "132012: Template does not exist")
     world.delivery.rows.clear()
-    ids = world.reader.dead_letter_ids(LetterSearch(code="132012", retried=True))
+    ids = world.reader.dead_letters.ids(LetterSearch(code="132012", retried=True))
     world.turns.operate(RetryDeadLetters(ids))
     assert [(row.effect.message.body, row.priority) for row in world.delivery.rows] == [
         ("1: hi", SYNC),
@@ -518,7 +519,7 @@ def test_two_messages_to_one_contact_each_have_an_outcome_of_their_own(world: Wo
     first, _, third = world.delivery.wait_for(3)
     world.report(third, "unknown", "timed out")
     world.report(first, "failed", "no such number")
-    outcomes = [world.reader.send_outcome(answer["id"]) for answer in answers]
+    outcomes = [world.reader.messages.outcome(answer["id"]) for answer in answers]
     assert outcomes == [("failed", "no such number"), None, ("unknown", "timed out")]
 
 
@@ -529,9 +530,9 @@ def test_an_operator_sends_one_message(world: World) -> None:
     answer = world.turns.operate(SendMessage("62811", "Your parcel is here"))
     (row,) = world.delivery.wait_for(1)
     assert (row.id, row.priority, row.effect.message.body) == (answer["id"], REPLY, "Your parcel is here")
-    assert world.reader.send_outcome(row.id) is None
+    assert world.reader.messages.outcome(row.id) is None
     world.report(row, "failed", "no such number")
-    assert world.reader.send_outcome(row.id) == ("failed", "no such number")
+    assert world.reader.messages.outcome(row.id) == ("failed", "no such number")
 
 
 @pytest.mark.parametrize("message", [{}, {"text": ""}, {"text": "x" * 5000}, {"template": {"name": "t"}}])
@@ -561,4 +562,4 @@ def test_the_requests_of_a_dead_letter_count_against_the_limits_when_it_is_gone(
     world.turns.operate(read_request({"do": do, "ids": letters(world)}))
     world.settle()
     assert letters(world) == []
-    assert sum(count for _, count in world.reader.requests(world.clock.now())) == 5
+    assert sum(count for _, count in world.reader.messages.requests(world.clock.now())) == 5

@@ -72,7 +72,7 @@ def test_each_question_to_a_model_that_failed_is_counted_and_each_failed_try_is_
         row = replace(row, attempts=attempt)
     world.call_ends(row, failures=(("acme/one", "quota"), ("acme/two", "down")))
     assert failed == [("acme/one", "down"), ("acme/one", "down"), ("acme/one", "quota"), ("acme/two", "down")]
-    tries = [turn for turn in world.reader.trace(CONTACT, 10) if turn.rule == "retry"]
+    tries = [turn for turn in world.reader.trace.turns(CONTACT, 10) if turn.rule == "retry"]
     assert [(turn.event, turn.notes) for turn in tries] == [
         ({"call": 'handler "look_up"', "try": attempt}, [f"failure {attempt}"]) for attempt in (1, 2)
     ]

@@ -28,7 +28,7 @@ def test_each_hook_is_told_of_a_turn_that_failed(world: World) -> None:
     (first, second) = tells(world)
     assert (first.hook, second.hook) == ("dead_letter/a", "dead_letter/b")
     assert first.told["at"] == world.clock.now()
-    reason = world.reader.dead_letters()[0].reason
+    reason = world.reader.dead_letters.newest()[0].reason
     assert {name: first.told[name] for name in ("contact", "what", "reason")} == {
         "contact": ANN, "what": "turn", "reason": reason,
     }  # fmt: skip
@@ -61,7 +61,7 @@ def test_after_a_restart_it_is_told_again_with_the_same_key_until_it_has_ended(w
     assert [row.key for row in again.performers.wait_for(2)] == keys
     for row in again.performers.rows:
         again.call_ends(row, "error")
-    assert again.reader.dead_letters(), "the letter is not gone by that"
+    assert again.reader.dead_letters.newest(), "the letter is not gone by that"
     again.stop()
     last = begin(world.path, world.clock, world.inbox)
     last.settle()

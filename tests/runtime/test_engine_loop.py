@@ -92,7 +92,7 @@ def test_a_result_that_nobody_waits_for_wakes_nobody(world: World, monkeypatch: 
     world.turns.sent(sent(first))
     assert not woken
     world.settle()
-    assert [row.id for row in world.store.pending_sends(0, 9)] == [asked.id], (
+    assert [row.id for row in world.store.messages.pending(0, 9)] == [asked.id], (
         "it is committed a moment later all the same"
     )
     for result in (sent(second), sent(asked), sent(first, "failed"), sent(first, alias=BOB)):
@@ -118,7 +118,7 @@ def test_an_event_that_concerns_no_conversation_only_moves_the_cursor(world: Wor
 def test_what_cannot_be_read_is_a_dead_letter_and_the_next_is_taken(world: World, body: bytes, readable: bool) -> None:
     world.inbox.append(world.inbox.event(None, "evt_bad", "message.inbound", ANN, START, body, readable))
     event = world.say(ANN, "hi")
-    (letter,) = world.reader.dead_letters()
+    (letter,) = world.reader.dead_letters.newest()
     assert (letter.what, letter.contact, letter.body) == ("event", ANN, body.decode(errors="backslashreplace"))
     assert world.taken(ANN) == [event]
 
@@ -133,7 +133,7 @@ def test_a_turn_that_raises_is_a_dead_letter_and_costs_no_other_event(
     after = world.say(ANN, "bye")
     assert world.taken(ANN) == [before, after]
     assert world.taken(BOB) == [other]
-    (letter,) = world.reader.dead_letters()
+    (letter,) = world.reader.dead_letters.newest()
     assert (letter.what, letter.contact, letter.reason) == ("turn", ANN, "ValueError: 49170123 said boom")
     assert world.rules(ANN) == ["MessageReceived", "failed", "MessageReceived"]
     assert boom in str(letter.body)
@@ -144,7 +144,7 @@ def test_a_turn_that_raises_is_a_dead_letter_and_costs_no_other_event(
 def test_a_failure_of_the_flow_is_a_dead_letter_although_the_session_has_moved_on(world: World) -> None:
     event = world.say(ANN, "broken flow")
     assert world.taken(ANN) == [event]
-    assert [letter.reason for letter in world.reader.dead_letters()] == ["the flow is broken"]
+    assert [letter.reason for letter in world.reader.dead_letters.newest()] == ["the flow is broken"]
 
 
 @pytest.mark.parametrize("text", ["half a pair: \ud83d", "nul: \x00", "{{ 7 * 7 }}", "$dict", "'; DROP TABLE log"])
@@ -214,7 +214,7 @@ def test_a_conversation_whose_call_result_fails_ends_so_that_it_is_not_stuck(wor
     world.say(ANN, "call")
     parked = world.say(ANN, "hi")
     world.call_ends(world.performers.rows[0], "boom")
-    assert [letter.what for letter in world.reader.dead_letters()] == ["turn"]
+    assert [letter.what for letter in world.reader.dead_letters.newest()] == ["turn"]
     assert world.taken(ANN) == [parked]  # a new conversation
 
 
@@ -235,7 +235,7 @@ def test_what_a_model_used_up_for_a_result_that_came_too_late_is_counted(world: 
     late = replace(called(row), outcome="late", usage=(Usage("acme/one", 300, 20, estimated=True),))
     world.turns.called(late)
     world.settle()
-    assert (world.reader.used(ANN, START), world.rules(ANN)[-1]) == (320, "late")
+    assert (world.reader.usage.tokens(ANN, START), world.rules(ANN)[-1]) == (320, "late")
 
 
 def test_a_request_takes_so_many_tokens_from_a_budget_at_least(world: World) -> None:
@@ -243,8 +243,8 @@ def test_a_request_takes_so_many_tokens_from_a_budget_at_least(world: World) -> 
     row = world.performers.rows[0]
     world.turns.called(replace(called(row), usage=(Usage("acme/one", 3, 1), Usage("acme/two", 0, 1))))
     world.settle()
-    assert world.reader.used(ANN, START) == world.reader.used(None, START) == 400
-    assert sum(each.prompt_tokens + each.completion_tokens for each in world.reader.usage(START, "model")) == 5
+    assert world.reader.usage.tokens(ANN, START) == world.reader.usage.tokens(None, START) == 400
+    assert sum(each.prompt_tokens + each.completion_tokens for each in world.reader.usage.sums(START, "model")) == 5
 
 
 def test_a_call_that_is_retried_stays_and_keeps_its_count(world: World) -> None:
@@ -289,8 +289,8 @@ def test_a_timer_that_fails_ends_the_conversation_and_does_not_fire_again(world:
     world.clock.move(timedelta(hours=1))
     world.settle()
     assert world.rules(ANN) == ["MessageReceived", "failed"]
-    assert world.reader.session(ANN).frames == ()  # type: ignore[union-attr]
-    assert not world.store.next_wake()
+    assert world.reader.sessions.get(ANN).frames == ()  # type: ignore[union-attr]
+    assert not world.store.sessions.next_wake()
 
 
 def test_a_timer_that_asks_for_the_same_time_again_cannot_spin(world: World) -> None:
@@ -300,7 +300,7 @@ def test_a_timer_that_asks_for_the_same_time_again_cannot_spin(world: World) -> 
     world.turns.use(stubborn)
     world.say(ANN, "hi")
     assert world.rules(ANN) == ["MessageReceived", "failed"]
-    assert "once more" in world.reader.dead_letters()[0].reason
+    assert "once more" in world.reader.dead_letters.newest()[0].reason
 
 
 def test_of_what_a_flood_has_parked_only_what_is_taken_is_read(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -308,13 +308,13 @@ def test_of_what_a_flood_has_parked_only_what_is_taken_is_read(world: World, mon
     for _ in range(300):
         world.say(ANN, "call", settle=False)
     world.settle()
-    real, read_rows = world.store.parked_event, count()
+    real, read_rows = world.store.parked.event, count()
 
     def counted(row: ParkedRow) -> MessageReceived | Tapped:
         next(read_rows)
         return real(row)
 
-    monkeypatch.setattr(world.store, "parked_event", counted)
+    monkeypatch.setattr(world.store.parked, "event", counted)
     world.call_ends(world.performers.pop())
     assert next(read_rows) == 1
     assert world.reader.counts()["parked"] == 299
@@ -325,10 +325,10 @@ def test_a_parked_event_is_known_to_be_kept_by_how_it_is_written(world: World) -
     commit, store = Commit(0, START), EngineStore(world.path)
     events = [MessageReceived(id, ANN, START, START, "text", '"id":"kept:') for id in ("kept:1", "2")]
     for event in events:
-        commit.park(event)
+        commit.parked.add(event)
     store.write(commit)
-    parked = store.parked(ANN)
-    assert [store.parked_event(row) for row in parked] == events
+    parked = store.parked.rows(ANN)
+    assert [store.parked.event(row) for row in parked] == events
     assert [row.kept for row in parked] == [is_kept(event) for event in events] == [True, False]
     store.close()
 
@@ -354,9 +354,9 @@ def test_the_session_hears_of_a_message_that_asked_for_it_or_did_not_go_as_plann
     world.report(first, "replaced", "the window was closed")
     world.report(second, "failed", "WHATSAPP_SEND_FAILED: no such number")
     assert world.taken(ANN) == [report, hi, f"sent:{report}#0", f"sent:{hi}#0", f"sent:{hi}#1"]
-    (letter,) = world.reader.dead_letters()
+    (letter,) = world.reader.dead_letters.newest()
     assert (letter.what, letter.reason) == ("send", "WHATSAPP_SEND_FAILED: no such number")
-    assert world.reader.last_replaced(ANN) == START
+    assert world.reader.messages.last_replaced(ANN) == START
     assert world.reader.counts()["outbox"] == 0
 
 
@@ -364,7 +364,7 @@ def test_a_message_that_is_retried_stays_in_the_outbox_with_its_count(world: Wor
     world.say(ANN, "report")
     later = START + timedelta(seconds=2)
     world.report(world.delivery.rows[0], "retry", "503", due_at=later, unclear=True)
-    (pending,) = world.reader.pending_sends()
+    (pending,) = world.reader.messages.pending()
     assert (pending.attempts, pending.due_at, pending.detail) == (1, later, "503")
     restarted = again(world)
     (row,) = restarted.delivery.wait_for(1)
@@ -388,7 +388,7 @@ def test_a_message_that_was_being_sent_without_a_key_when_the_engine_died_is_unk
     restarted = again(world)
     restarted.settle()
     assert restarted.texts() == ["2: hi"]
-    assert [letter.reason for letter in restarted.reader.dead_letters()] == [CUT_OFF]
+    assert [letter.reason for letter in restarted.reader.dead_letters.newest()] == [CUT_OFF]
     assert restarted.taken(ANN) == [event, f"sent:{event}#0"]
     restarted.stop()
 
@@ -402,7 +402,7 @@ def test_a_hundred_thousand_pending_messages_are_never_held_in_memory_all_at_onc
                 " VALUES (?, ?, ?, ?, ?, ?, '2030-05-06T09:00:00+00:00', '2030-05-06T09:15:00+00:00')",
                 (row for _ in range(100_000)),
             )
-        store._last_ids["messages"] = 100_000
+        store.ids._last["messages"] = 100_000
 
     world = open_world(tmp_path / "bot.db", room=500, prepare=fill)
     assert len(world.delivery.wait_for(500)) == 500
@@ -449,7 +449,7 @@ def test_a_failed_message_is_sent_after_all_behind_the_others_and_under_a_new_ke
     world.say(ANN, "hi")
     failed, waiting = world.delivery.rows
     world.report(failed, "failed", "no")
-    (letter,) = world.reader.dead_letters()
+    (letter,) = world.reader.dead_letters.newest()
     assert world.turns.operate(RetryDeadLetters([letter.id])) == {
         "done": [letter.id],
         "missing": [],
@@ -460,7 +460,7 @@ def test_a_failed_message_is_sent_after_all_behind_the_others_and_under_a_new_ke
     assert (row.effect, row.contact) == (failed.effect, ANN)
     assert row.id > waiting.id
     assert row.key != failed.key  # under the old one the gateway may only repeat its refusal
-    assert world.reader.dead_letters() == []
+    assert world.reader.dead_letters.newest() == []
     assert world.turns.operate(RetryDeadLetters([letter.id])) == {
         "done": [],
         "missing": [letter.id],
@@ -476,11 +476,11 @@ def test_a_message_that_may_have_been_sent_is_retried_by_a_person_who_is_sure_un
     world.say(ANN, "report")
     first = world.delivery.rows[0]
     world.report(first, "unknown", "timed out", key_helps=key_helps)
-    (letter,) = world.reader.dead_letters()
+    (letter,) = world.reader.dead_letters.newest()
     retry = RetryDeadLetters([letter.id])
     stays = {"same_key" if key_helps else "may_double": [letter.id]}
     assert world.turns.operate(retry) == {"done": [], "missing": [], "held": [], **NONE_STAYS, **stays}
-    assert world.reader.dead_letters() == [letter]
+    assert world.reader.dead_letters.newest() == [letter]
     assert world.turns.operate(replace(retry, sure=True)) == {
         "done": [letter.id],
         "missing": [],
@@ -494,7 +494,7 @@ def test_a_message_that_may_have_been_sent_is_retried_by_a_person_who_is_sure_un
 
 def began(store: EngineStore) -> None:
     """A run that never ended."""
-    store.begin_run()
+    store.runs.begin()
 
 
 def test_what_waits_when_the_engine_crashes_may_be_repeated(world: World) -> None:
@@ -661,7 +661,7 @@ def test_a_session_that_cannot_be_read_starts_anew_and_is_kept_as_a_dead_letter(
     restarted = begin(world.path, world.clock, world.inbox)
     event = restarted.say(ANN, "again")
     assert restarted.taken(ANN) == [event]
-    assert "colour" in str(restarted.reader.dead_letters()[0].body)
+    assert "colour" in str(restarted.reader.dead_letters.newest()[0].body)
     restarted.stop()
 
 
@@ -686,11 +686,11 @@ def test_what_is_over_is_pruned_after_its_time_and_dead_letters_are_kept_longer(
     world.clock.move(timedelta(days=8))
     world.say(BOB, "hi")  # what is settled has been pruned
     assert world.trace(ANN) == []
-    assert len(world.reader.dead_letters()) == 1
+    assert len(world.reader.dead_letters.newest()) == 1
     world.clock.move(timedelta(days=90))
     world.say(BOB, "hi")
-    assert world.reader.dead_letters() == []
-    assert world.reader.session(ANN) is not None
+    assert world.reader.dead_letters.newest() == []
+    assert world.reader.sessions.get(ANN) is not None
 
 
 # -- a clock that is set

@@ -111,7 +111,7 @@ def test_a_time_out_that_comes_in_the_rest_is_carried_out_where_nobody_has_writt
     world.clock.move(timedelta(seconds=5))
     world.settle()
     assert texts(world, ANN)[2:] == ["Too late."]
-    assert world.reader.dead_letters() == []
+    assert world.reader.dead_letters.newest() == []
 
 
 def test_the_trace_and_the_log_say_that_a_contact_rests(

@@ -80,7 +80,7 @@ def test_a_parked_message_goes_with_its_contact_and_the_others_go_on(world: Worl
     erase(world, ANN)
     world.say(BOB, "hi again")
     assert world.reader.counts()["parked"] == 0
-    assert len(world.taken(BOB)) == 2 and world.reader.session(ANN) is None
+    assert len(world.taken(BOB)) == 2 and world.reader.sessions.get(ANN) is None
 
 
 def test_a_file_that_was_being_fetched_goes_too(world: World) -> None:

@@ -98,7 +98,7 @@ def ask(world: World, *contacts: str, flow: str = "course", name: str = "spring"
 
 
 def state(world: World, name: str = "spring") -> str:
-    found = world.reader.broadcast(name)
+    found = world.reader.broadcasts.get(name)
     assert found is not None
     return found.state
 
@@ -110,11 +110,11 @@ def rows(world: World) -> list[OutboxRow]:
 def test_the_flow_starts_for_each_contact_with_its_values_the_first_one_alone(world: World) -> None:
     assert ask(world, *people(3)) == {"added": 3, "known": 0, "differ": 0, "opted_out": 0}
     assert world.texts() == ["Day 3", "Done?"]
-    assert (state(world), world.reader.outcomes("spring")) == (TRYING, {"waiting": 3})
+    assert (state(world), world.reader.broadcasts.outcomes("spring")) == (TRYING, {"waiting": 3})
     done(world, rows(world))
     assert [row.contact for row in rows(world)] == [each for each in people(3)[1:] for _ in range(2)]
     done(world, rows(world))
-    assert (state(world), world.reader.outcomes("spring")) == (FINISHED, {"started": 3})
+    assert (state(world), world.reader.broadcasts.outcomes("spring")) == (FINISHED, {"started": 3})
     assert world.rules(ANN) == ['start of course: by broadcast "spring"']
 
 
@@ -130,7 +130,7 @@ def test_a_flow_starts_at_each_contacts_own_time(world: World) -> None:
         world.settle()
         assert [row.contact for row in rows(world)] == [contact]
         done(world, rows(world))
-    assert (state(world), world.reader.outcomes("spring")) == (FINISHED, {"started": 2})
+    assert (state(world), world.reader.broadcasts.outcomes("spring")) == (FINISHED, {"started": 2})
 
 
 def test_what_it_sends_goes_behind_replies_until_the_contact_writes(world: World) -> None:
@@ -148,7 +148,7 @@ def test_only_some_are_started_ahead_of_what_was_sent(world: World) -> None:
     assert len(started) == STARTING
     done(world, rows(world)[:2])
     assert len({row.contact for row in rows(world)} - started) == 1
-    assert world.reader.outcomes("spring") == {"started": 2, "waiting": 98}
+    assert world.reader.broadcasts.outcomes("spring") == {"started": 2, "waiting": 98}
 
 
 def test_calls_count_as_what_is_on_its_way_and_the_message_after_one_is_the_contacts(world: World) -> None:
@@ -156,9 +156,9 @@ def test_calls_count_as_what_is_on_its_way_and_the_message_after_one_is_the_cont
     (call,) = world.performers.rows  # the first goes alone
     world.performers.rows.clear()
     world.call_ends(call, value={})
-    assert world.reader.outcomes("spring") == {"waiting": 60}
+    assert world.reader.broadcasts.outcomes("spring") == {"waiting": 60}
     done(world, rows(world))
-    assert (state(world), world.reader.outcomes("spring")) == (
+    assert (state(world), world.reader.broadcasts.outcomes("spring")) == (
         RUNNING,
         {"started": 1 + STARTING, "waiting": 39},
     )
@@ -184,7 +184,7 @@ def test_the_flows_busy_decides_for_a_contact_in_a_conversation(
     ask(world, ANN, flow="news")
     assert world.texts() == texts
     done(world, rows(world))
-    assert (state(world), world.reader.outcomes("spring")) == (FINISHED, {outcome: 1})
+    assert (state(world), world.reader.broadcasts.outcomes("spring")) == (FINISHED, {outcome: 1})
     world.close()
 
 
@@ -195,9 +195,9 @@ def test_a_start_that_waited_for_a_conversation_is_counted_as_started(tmp_path: 
     ask(world, ANN, flow="news")
     world.say(ANN, "fine")
     assert world.texts() == ["News!"]
-    assert world.reader.outcomes("spring") == {"waiting": 1}
+    assert world.reader.broadcasts.outcomes("spring") == {"waiting": 1}
     done(world, rows(world))
-    assert world.reader.outcomes("spring") == {"started": 1}
+    assert world.reader.broadcasts.outcomes("spring") == {"started": 1}
     world.close()
 
 
@@ -208,7 +208,7 @@ def test_the_message_of_a_start_that_waited_is_a_dead_letter_if_it_is_refused(tm
     ask(world, ANN, flow="news")
     world.say(ANN, "fine")
     world.report(world.delivery.pop(), "failed", "no", code="WHATSAPP_SEND_FAILED")
-    assert world.reader.outcomes("spring") == {"failed (WHATSAPP_SEND_FAILED)": 1}
+    assert world.reader.broadcasts.outcomes("spring") == {"failed (WHATSAPP_SEND_FAILED)": 1}
     assert len(letters(world)) == 1
     assert rows(world) == []
     world.close()
@@ -220,23 +220,23 @@ def test_who_has_opted_out_gets_nothing_before_and_after_the_request(world: Worl
     assert ask(world, *people(40))["opted_out"] == 1
     last = people(40)[-1]
     world.say(last, "stop")
-    assert world.reader.outcomes("spring") == {"waiting": 38, "opted_out": 1}
+    assert world.reader.broadcasts.outcomes("spring") == {"waiting": 38, "opted_out": 1}
     done(world, [row for row in rows(world) if row.priority == CAMPAIGN])
     while [row for row in rows(world) if row.priority == CAMPAIGN]:
         done(world, [row for row in rows(world) if row.priority == CAMPAIGN])
-    assert world.reader.outcomes("spring") == {"started": 38, "opted_out": 1}
+    assert world.reader.broadcasts.outcomes("spring") == {"started": 38, "opted_out": 1}
 
 
 def test_a_flow_without_messages_goes_on_by_itself_to_the_end(world: World) -> None:
     ask(world, *people(50), flow="silent")
-    assert (state(world), world.reader.outcomes("spring")) == (FINISHED, {"started": 50})
+    assert (state(world), world.reader.broadcasts.outcomes("spring")) == (FINISHED, {"started": 50})
 
 
 def test_values_that_do_not_fit_start_nothing_and_pause_it_soon(world: World) -> None:
     ask(world, *people(10), day="x")
-    found = world.reader.broadcast("spring")
+    found = world.reader.broadcasts.get("spring")
     assert found is not None and (found.state, found.code) == (PAUSED, NOT_STARTED)
-    assert world.reader.outcomes("spring") == {f"failed ({NOT_STARTED})": 3, "paused": 7}
+    assert world.reader.broadcasts.outcomes("spring") == {f"failed ({NOT_STARTED})": 3, "paused": 7}
     assert rows(world) == []
     assert [alarm.about for alarm in world.alarms.current()] == ["spring"]
     assert "its flow could not be started" in world.alarms.current()[0].what
@@ -247,13 +247,13 @@ def test_what_the_gateway_refuses_pauses_it_and_a_resumption_starts_the_flow_ane
     (first,) = rows(world)
     world.delivery.rows.clear()
     world.report(first, "failed", "no", code="132000")
-    assert (state(world), world.reader.outcomes("spring")) == (PAUSED, {"failed (132000)": 1, "paused": 2})
+    assert (state(world), world.reader.broadcasts.outcomes("spring")) == (PAUSED, {"failed (132000)": 1, "paused": 2})
     assert resume(world) == {"resumed": 3}
     (again,) = rows(world)
     assert letters(world) == []
     done(world, [again])
     done(world, rows(world))
-    assert (state(world), world.reader.outcomes("spring")) == (FINISHED, {"started": 3})
+    assert (state(world), world.reader.broadcasts.outcomes("spring")) == (FINISHED, {"started": 3})
 
 
 def test_closed_windows_are_counted_and_pause_it_when_nearly_all_are_closed(world: World) -> None:
@@ -265,7 +265,7 @@ def test_closed_windows_are_counted_and_pause_it_when_nearly_all_are_closed(worl
         world.delivery.rows.remove(row)
         world.report(row, "failed", "the 24-hour window is closed", code="window_closed")
     assert state(world) == PAUSED
-    assert world.reader.outcomes("spring")["failed (window_closed)"] == 9
+    assert world.reader.broadcasts.outcomes("spring")["failed (window_closed)"] == 9
 
 
 def test_a_template_in_the_place_of_a_message_counts_as_started(world: World) -> None:
@@ -277,8 +277,8 @@ def test_a_template_in_the_place_of_a_message_counts_as_started(world: World) ->
     world.delivery.rows.clear()
     world.report(first, "replaced")
     world.report(second, "covered")
-    assert world.reader.outcomes("spring") == {"started": 1}
-    session = world.reader.session(ANN)
+    assert world.reader.broadcasts.outcomes("spring") == {"started": 1}
+    session = world.reader.sessions.get(ANN)
     assert session is not None and session.frame is not None and session.frame.question_undelivered
 
 
@@ -287,11 +287,11 @@ def test_a_stop_starts_no_more_and_leaves_those_who_are_in_the_flow(world: World
     done(world, rows(world))
     assert stop(world) == {"stopped": 9, "in_flight": 20}
     done(world, rows(world))
-    assert world.reader.outcomes("spring") == {"started": 21, "stopped": 9}
+    assert world.reader.broadcasts.outcomes("spring") == {"started": 21, "stopped": 9}
     assert resume(world) == {"resumed": 9}
     done(world, rows(world))
     done(world, rows(world))
-    assert world.reader.outcomes("spring") == {"started": 30}
+    assert world.reader.broadcasts.outcomes("spring") == {"started": 30}
 
 
 def test_a_first_message_that_waits_for_long_holds_up_nobody(world: World) -> None:
@@ -321,13 +321,13 @@ def test_a_dead_letter_of_its_message_is_sent_again_and_the_flow_is_not_started_
     world.delivery.rows.clear()
     world.report(first, "failed", "no", code="WHATSAPP_SEND_FAILED")
     world.report(second)
-    assert world.reader.outcomes("spring") == {"failed (WHATSAPP_SEND_FAILED)": 1}
+    assert world.reader.broadcasts.outcomes("spring") == {"failed (WHATSAPP_SEND_FAILED)": 1}
     world.turns.operate(RetryDeadLetters(letters(world)))
     world.settle()
     (again,) = rows(world)
     assert again.effect == first.effect
     done(world, [again])
-    assert world.reader.outcomes("spring") == {"started": 1}
+    assert world.reader.broadcasts.outcomes("spring") == {"started": 1}
     assert len([rule for rule in world.rules(ANN) if rule.startswith("start of")]) == 1
 
 
@@ -337,7 +337,7 @@ def test_killed_after_any_commit_it_goes_on_and_starts_the_flow_for_nobody_twice
     (tmp_path / "0").mkdir()
     world, number, keys = opened(tmp_path / "0"), 0, dict[str, set[str]]()
     ask(world, *people(50), flow=flow)
-    while world.reader.outcomes("spring").keys() - {"started"}:
+    while world.reader.broadcasts.outcomes("spring").keys() - {"started"}:
         note_keys(world, keys)
         if world.performers.rows:
             world.call_ends(world.performers.pop(), value={})

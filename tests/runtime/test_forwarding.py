@@ -29,6 +29,7 @@ from bot.store.engine_store import EngineStore
 from bot.store.inbox import InboxWriter
 from bot.store.opening import serves_others
 from bot.store.store_reader import StoreReader
+from bot.store.store_shards import StoreShards
 from tests.patience import PATIENCE, wait_for
 from tests.postgres import Postgres, divided_database
 from tests.runtime import engine_kit
@@ -103,14 +104,14 @@ class Machine:
         return id
 
     def taken(self, contact: str) -> list[str]:
-        session = self.reader.session(contact)
+        session = self.reader.sessions.get(contact)
         return session.frame.vars["taken"] if session and session.frame else []
 
     def turns(self, contact: str) -> list[Any]:
-        return [turn.event for turn in self.reader.trace(contact)]
+        return [turn.event for turn in self.reader.trace.turns(contact)]
 
     def letters(self) -> list[tuple[str | None, str]]:
-        return [(letter.contact, letter.reason) for letter in self.reader.dead_letters()]
+        return [(letter.contact, letter.reason) for letter in self.reader.dead_letters.newest()]
 
     def rows(self, sql: str) -> list[tuple[Any, ...]]:
         return list(self.reader.database.all(sql))
@@ -152,7 +153,7 @@ def test_an_event_of_an_alias_reaches_its_contact_s_shard(machine: Machine) -> N
     before = machine.taken(ANN)
     written = machine.say(ANNS_OTHER, "here I am")
     assert machine.taken(ANN) == [*before, written]
-    assert machine.reader.session(ANNS_OTHER) is None
+    assert machine.reader.sessions.get(ANNS_OTHER) is None
     assert machine.rows("SELECT alias, contact FROM engine_1.aliases") == [(ANNS_OTHER, ANN)]
 
 
@@ -216,7 +217,7 @@ def test_an_event_that_names_only_a_conversation_reaches_the_shard_that_has_it(m
     machine.tell("message.inbound", BOB, **IN_CONVERSATION)
     resolved = machine.tell("conversation.resolved", conversation_id="c1")
     assert machine.turns(BOB)[-1].id == resolved
-    assert machine.reader.session(BOB) is not None and machine.letters() == []
+    assert machine.reader.sessions.get(BOB) is not None and machine.letters() == []
 
 
 def test_it_comes_behind_what_that_shard_was_told_before(machine: Machine) -> None:
@@ -300,9 +301,7 @@ def test_a_status_that_names_a_number_which_was_somebody_else_s_is_not_lost(mach
 
 def test_it_is_looked_for_less_and_less_often(machine: Machine) -> None:
     machine.tell("message.delivered", message_id="of another program")
-    with patch.object(
-        EngineStore, "shards_of_messages", autospec=True, side_effect=EngineStore.shards_of_messages
-    ) as asked:
+    with patch.object(StoreShards, "of_messages", autospec=True, side_effect=StoreShards.of_messages) as asked:
         for _ in range(600):
             machine.second_passes()
     assert 5 < asked.call_count < 20

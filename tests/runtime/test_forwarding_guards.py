@@ -24,6 +24,7 @@ from bot.store.files import ConnectionLost, StoreUnavailable
 from bot.store.inbox import InboxReader, append_statement
 from bot.store.opening import log_writer, serves_others
 from bot.store.postgres_database import PostgresDatabase, connect
+from bot.store.store_shards import StoreShards
 from tests.postgres import Postgres, divided_database
 from tests.runtime.engine_kit import START
 from tests.runtime.test_forwarding import ANN, ANNS_OTHER, BOB, LIBRARY, SHARDS, learn, running
@@ -137,7 +138,7 @@ def what_two_shards_disagree_on_becomes_a_dead_letter(shared: Shared) -> None:
     """Each takes the other one for Bob's shard."""
     with (
         running(shared.address) as machine,
-        patch.object(EngineStore, "shard_elsewhere", lambda store, contact: 1 - store.shard),
+        patch.object(StoreShards, "elsewhere", lambda shards, contact: 1 - shards.this),
     ):
         machine.say(BOB, "hello")
         assert [(contact, reason.split(",")[0]) for contact, reason in machine.letters()] == [
@@ -178,7 +179,7 @@ def in_a_commit_of_its_own(store: EngineStore, commit: Commit) -> Iterator[Any]:
     """What is forwarded is appended before the commit, by another connection."""
     with closing(log_writer(shards_of(whole_of(store.address))[1])) as other:
         for shard, rows in commit.forwarded.items():
-            other.write((append_statement(store._shards[shard]), rows))
+            other.write((append_statement(store.shards.addresses[shard]), rows))
     yield postgres_database.in_order(1), [()]
 
 
@@ -189,7 +190,7 @@ def goes_further(batch: Batch, event: Event, *shards: int) -> None:
 GUARDS: dict[str, tuple[Callable[[Shared], None], TakenOut]] = {
     "what concerns another shard is forwarded": (
         an_event_of_an_alias_is_its_contact_s,
-        without(EngineStore, "shard_elsewhere", lambda store, contact: None),
+        without(StoreShards, "elsewhere", lambda shards, contact: None),
     ),
     "the lock under which places in the log are drawn": (
         no_event_is_passed,

@@ -164,7 +164,7 @@ def test_each_request_is_noted_before_it_is_made_and_counts_from_then_on(tmp_pat
             with pytest.raises(GatewayUnauthorized):
                 commands.run(PUT)
     with closing(StoreReader(store)) as reader:
-        assert reader.requests(NOON) == [(0.0, 2)]
+        assert reader.messages.requests(NOON) == [(0.0, 2)]
     with closing(sqlite3.connect(store)) as file:
         assert file.execute("SELECT rule, event FROM turns ORDER BY id").fetchall() == [
             ("command", '{"do":"gateway","call":"templates"}'),
@@ -176,7 +176,7 @@ def test_a_server_notes_them_too(tmp_path: Path) -> None:
     with kept(tmp_path) as bot:
         bot.engine.operate(ListTemplates())
     with closing(StoreReader(tmp_path / "bot.db")) as reader:
-        assert [count for _, count in reader.requests(START)] == [1]
+        assert [count for _, count in reader.messages.requests(START)] == [1]
 
 
 def test_what_cannot_be_noted_is_not_asked(gateway: Emulator) -> None:

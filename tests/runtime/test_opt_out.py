@@ -74,7 +74,7 @@ def test_a_broadcast_that_waits_for_it_is_cancelled(world: World, contact: str, 
     for word in words:
         world.say(contact, word)
     assert contact not in campaigns(world)
-    assert world.reader.outcomes("spring") == {"opted_out": 1, "waiting": AHEAD + 1}
+    assert world.reader.broadcasts.outcomes("spring") == {"opted_out": 1, "waiting": AHEAD + 1}
     assert ask(world, contact) == {"added": 0, "known": 1, "differ": 0, "opted_out": 0}
 
 
@@ -84,8 +84,8 @@ def test_who_opts_out_before_its_time_has_come_gets_nothing(world: World) -> Non
     world.turns.operate(request)
     world.say(ANN, "stop")
     world.say(CONTACTS[1], "stop")
-    assert world.reader.outcomes("autumn") == {"opted_out": 2}
-    found = world.reader.broadcast("autumn")
+    assert world.reader.broadcasts.outcomes("autumn") == {"opted_out": 2}
+    found = world.reader.broadcasts.get("autumn")
     assert found is not None and (found.state, found.ended_at) == (FINISHED, START)
 
 
@@ -96,14 +96,14 @@ def test_who_opts_out_just_before_the_outbox_is_filled_gets_no_broadcast(
 
     def written_and_then_stopped(commit: Commit) -> bool:
         something = write(commit)
-        if commit.recipients and words:
+        if commit.broadcasts.recipients and words:
             world.say(ANN, words.pop(), settle=False)
         return something
 
     monkeypatch.setattr(world.store, "write", written_and_then_stopped)
     ask(world, ANN, LAST)
     assert campaigns(world) == [LAST]
-    assert world.reader.outcomes("spring") == {"opted_out": 1, "waiting": 1}
+    assert world.reader.broadcasts.outcomes("spring") == {"opted_out": 1, "waiting": 1}
 
 
 def test_what_may_have_been_sent_ends_as_it_ends(world: World) -> None:
@@ -112,7 +112,7 @@ def test_what_may_have_been_sent_ends_as_it_ends(world: World) -> None:
     world.delivery.in_flight.add(row.id)
     world.say(ANN, "stop")
     world.report(row)
-    assert world.reader.outcomes("spring") == {"sent": 1}
+    assert world.reader.broadcasts.outcomes("spring") == {"sent": 1}
 
 
 def test_no_broadcast_is_begun_with_it(world: World) -> None:
@@ -126,7 +126,7 @@ def test_a_stopped_broadcast_that_goes_on_leaves_it_out(world: World) -> None:
     world.say(ANN, "stop")
     resume(world)
     assert campaigns(world) == [LAST]
-    assert world.reader.outcomes("spring") == {"opted_out": 1, "waiting": 1}
+    assert world.reader.broadcasts.outcomes("spring") == {"opted_out": 1, "waiting": 1}
 
 
 def test_the_first_message_goes_to_another_where_the_first_contact_has_opted_out(world: World) -> None:
@@ -134,7 +134,7 @@ def test_the_first_message_goes_to_another_where_the_first_contact_has_opted_out
     assert campaigns(world) == [ANN]
     world.say(ANN, "stop")
     assert campaigns(world) == [LAST]
-    assert world.reader.outcomes("new")["opted_out"] == 1
+    assert world.reader.broadcasts.outcomes("new")["opted_out"] == 1
 
 
 def test_a_program_hears_that_nothing_was_started(world: World) -> None:
@@ -172,8 +172,12 @@ def test_what_was_given_up_stays_given_up(world: World, others: list[str]) -> No
 def test_it_is_seen_where_the_contacts_are_listed(world: World) -> None:
     world.say(ANN, "stop")
     world.say(LAST, "hello")
-    assert {each.contact: each.opted_out for each in world.reader.sessions()} == {ANN: True, LAST: False}
-    assert (world.reader.opted_out(ANN), world.reader.opted_out(LAST), world.reader.opted_out("1")) == (
+    assert {each.contact: each.opted_out for each in world.reader.sessions.summaries()} == {ANN: True, LAST: False}
+    assert (
+        world.reader.sessions.opted_out(ANN),
+        world.reader.sessions.opted_out(LAST),
+        world.reader.sessions.opted_out("1"),
+    ) == (
         True,
         False,
         False,
@@ -188,5 +192,5 @@ def test_it_holds_also_where_the_session_cannot_be_read(world: World) -> None:
     again = begin(world.path, world.clock, world.inbox)
     assert again.turns.operate(StartFlow(ANN, "news"))["outcome"] == "opted_out"
     again.say(ANN, "hello")
-    assert again.reader.opted_out(ANN)
+    assert again.reader.sessions.opted_out(ANN)
     again.stop()

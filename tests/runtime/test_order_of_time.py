@@ -76,7 +76,7 @@ class Life:
     def turns(self, contact: str = ANN) -> list[tuple[str, timedelta]]:
         """What was taken, and when it happened."""
         found = []
-        for turn in self.reader.trace(contact, 1000):
+        for turn in self.reader.trace.turns(contact, 1000):
             assert isinstance(turn.event, Event)
             found.append((turn.event_id, turn.event.at - START))
         return found

@@ -63,7 +63,7 @@ def test_flows_start_for_others_with_the_turn_that_starts_them(world: World) -> 
     assert [(row.contact, row.effect.message.body) for row in world.delivery.rows] == [
         (each, "Free?") for each in OTHERS
     ]
-    (turn,) = world.reader.trace(OTHERS[1], 5)
+    (turn,) = world.reader.trace.turns(OTHERS[1], 5)
     assert turn.rule == "start of offer: by main/ask"
 
 
@@ -72,13 +72,13 @@ def test_a_signal_reaches_the_conversation_that_waits_and_only_the_first_counts(
     world.say(OTHERS[1], "yes")
     world.say(OTHERS[0], "yes")
     assert [text for text in world.texts() if "takes" in text] == [f"{OTHERS[1]} takes it."]
-    rules = [turn.rule for turn in world.reader.trace(CONTACT, 5)]
+    rules = [turn.rule for turn in world.reader.trace.turns(CONTACT, 5)]
     assert sorted(rules[-2:]) == ["signal taken", "signal taken: nobody waits for it"]
 
 
 def test_what_would_go_round_for_ever_ends_with_a_dead_letter(world: World) -> None:
     world.say(CONTACT, "again")
-    (letter,) = world.reader.dead_letters()
+    (letter,) = world.reader.dead_letters.newest()
     assert letter.reason.startswith("more than 10 starts and signals led here")
     assert world.texts() == []
 

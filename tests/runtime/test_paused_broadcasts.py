@@ -95,7 +95,7 @@ def send_all(world: World) -> list[str]:
 def test_the_first_message_goes_alone_and_the_rest_once_the_gateway_has_taken_it(world: World) -> None:
     ask(world, *people(3))
     (first,) = world.delivery.wait_for(1)
-    assert world.reader.outcomes("spring") == {"waiting": 3}
+    assert world.reader.broadcasts.outcomes("spring") == {"waiting": 3}
     done(world, [first])
     assert [row.contact for row in world.delivery.rows] == people(2, 1)
 
@@ -105,7 +105,7 @@ def test_a_first_message_that_is_refused_for_its_template_costs_one_contact(worl
     ask(world, *people(300))
     refuse(world, world.delivery.wait_for(1)[0], code)
     assert world.delivery.rows == []
-    assert world.reader.outcomes("spring") == {f"failed ({code})": 1, "paused": 299}
+    assert world.reader.broadcasts.outcomes("spring") == {f"failed ({code})": 1, "paused": 299}
 
 
 def test_a_first_message_to_somebody_who_cannot_be_reached_is_followed_by_the_next_one_alone(world: World) -> None:
@@ -137,7 +137,7 @@ def test_a_kill_while_the_first_message_is_sent_leaves_it_unknown_and_the_next_o
     with continued(killed, world) as restarted:
         (second,) = restarted.delivery.wait_for(1)
         restarted.settle()
-        assert restarted.reader.outcomes("spring") == {"unknown": 1, "waiting": 2}
+        assert restarted.reader.broadcasts.outcomes("spring") == {"unknown": 1, "waiting": 2}
         done(restarted, [second])
         assert send_all(restarted) == people(1, 2)
 
@@ -158,7 +158,7 @@ def test_a_first_message_that_cannot_go_lets_another_contact_be_the_first(world:
     wait(world, SECOND)
     (second,) = world.delivery.rows
     assert [held.contact, second.contact] == people(2)
-    assert world.reader.outcomes("spring") == {"waiting": 3}
+    assert world.reader.broadcasts.outcomes("spring") == {"waiting": 3}
     done(world, [second])
     assert send_all(world) == [*people(1, 2), held.contact]
 
@@ -193,7 +193,7 @@ def test_a_template_that_stops_working_in_the_middle_takes_the_rest_back_and_say
     world.delivery.in_flight = {rows[1].id}
     refuse(world, rows[0], "132006")
     assert world.delivery.rows == [rows[1]]
-    assert world.reader.outcomes("spring") == {"sent": 1, "failed (132006)": 1, "waiting": 1, "paused": 297}
+    assert world.reader.broadcasts.outcomes("spring") == {"sent": 1, "failed (132006)": 1, "waiting": 1, "paused": 297}
     (alarm,) = world.alarms.current()
     assert (alarm.name, alarm.about) == (ALARM, "spring")
     assert alarm.what == 'the broadcast "spring" is paused: the gateway refuses its messages with 132006'
@@ -286,7 +286,7 @@ def test_a_refused_text_of_one_recipient_never_pauses_the_others(world: World) -
         world.report(row, "failed", f"132001: no (field: {FIELD}[0].text)", code="132001", message_ids=())
     assert world.alarms.current() == []
     assert send_all(world) == people(2, 12)
-    assert world.reader.outcomes("spring") == {"failed (132001)": 12, "sent": 2}
+    assert world.reader.broadcasts.outcomes("spring") == {"failed (132001)": 12, "sent": 2}
 
 
 def test_messages_that_fail_after_the_gateway_took_them_count(world: World) -> None:
@@ -294,7 +294,7 @@ def test_messages_that_fail_after_the_gateway_took_them_count(world: World) -> N
     first = world.delivery.wait_for(1)[0]
     done(world, [first])
     world.tell("message.failed", message_id=f"m{first.id}", error={"code": "132007", "message": "rejected"})
-    assert world.reader.outcomes("spring") == {"failed (132007)": 1, "paused": 8}
+    assert world.reader.broadcasts.outcomes("spring") == {"failed (132007)": 1, "paused": 8}
 
 
 def test_messages_of_which_nobody_knows_pause_it_before_there_are_many(world: World) -> None:
@@ -302,7 +302,7 @@ def test_messages_of_which_nobody_knows_pause_it_before_there_are_many(world: Wo
     for row in rows[:3]:
         world.delivery.rows.remove(row)
         world.report(row, "unknown", "timed out", code="unclear", message_ids=())
-    assert world.reader.outcomes("spring") == {"sent": 1, "unknown": 3, "paused": 16}
+    assert world.reader.broadcasts.outcomes("spring") == {"sent": 1, "unknown": 3, "paused": 16}
     assert "nobody can tell" in world.alarms.current()[0].what
     assert resume(world) == {"resumed": 16}
     assert send_all(world) == people(16, 4)
@@ -329,7 +329,7 @@ def test_a_corrected_broadcast_goes_on_with_everybody_who_did_not_get_it(world: 
     done(world, [first])
     assert key not in {row.key for row in world.delivery.rows}
     assert {first.contact, *send_all(world)} == {*people(4, 3)}
-    assert world.reader.outcomes("spring") == {"sent": 5, "unknown": 1, "opted_out": 1}
+    assert world.reader.broadcasts.outcomes("spring") == {"sent": 5, "unknown": 1, "opted_out": 1}
     assert len(letters(world)) == 1  # what nobody knows of stays for an operator
     assert world.alarms.current() == []
 
@@ -339,7 +339,7 @@ def test_refused_ones_go_again_without_a_correction_where_the_template_was_put_r
     refuse(world, world.delivery.wait_for(1)[0], "132006")
     assert resume(world) == {"resumed": 3}
     assert send_all(world) == [*people(2, 1), *people(1)]
-    assert world.reader.outcomes("spring") == {"sent": 3}
+    assert world.reader.broadcasts.outcomes("spring") == {"sent": 3}
     assert letters(world) == []
 
 
@@ -350,7 +350,7 @@ def test_what_failed_for_no_word_of_the_gateways_stays_given_up_when_a_stopped_b
     stop(world)
     assert resume(world) == {"resumed": 2}
     assert send_all(world) == people(2, 2)
-    assert world.reader.outcomes("spring") == {"sent": 3, "failed": 1}
+    assert world.reader.broadcasts.outcomes("spring") == {"sent": 3, "failed": 1}
     assert len(letters(world)) == 1
 
 
@@ -372,13 +372,13 @@ def test_a_wrong_correction_costs_one_contact_and_is_corrected_once_more(world: 
         keys.add(row.key)
         refuse(world, row)
     assert len(keys) == 3
-    assert sum(world.reader.outcomes("spring").values()) == 5
+    assert sum(world.reader.broadcasts.outcomes("spring").values()) == 5
     edit(world, *people(5))
     edit(world, *people(5))
     resume(world)
     assert resume(world) == {"resumed": 0}
     assert sorted(send_all(world)) == people(5)
-    assert world.reader.outcomes("spring") == {"sent": 5}
+    assert world.reader.broadcasts.outcomes("spring") == {"sent": 5}
     assert letters(world) == []
 
 
@@ -399,7 +399,7 @@ def test_a_message_in_flight_is_not_corrected_but_ends_as_it_ends(world: World) 
     assert (again.contact, again.key != rows[1].key) == (rows[1].contact, True)
     assert texts(world) == {again.contact: f"better for {again.contact}"}
     done(world, [again])
-    assert world.reader.outcomes("spring") == {"sent": 4}
+    assert world.reader.broadcasts.outcomes("spring") == {"sent": 4}
     assert letters(world) == []
 
 
@@ -409,7 +409,7 @@ def test_who_is_not_in_the_corrected_file_does_not_get_it_until_another_correcti
     assert edit(world, *people(2, 2))["left_out"] == 1
     resume(world)
     assert send_all(world) == people(2, 2)
-    assert world.reader.outcomes("spring") == {"sent": 2, "left_out": 1, "failed (132000)": 1}
+    assert world.reader.broadcasts.outcomes("spring") == {"sent": 2, "left_out": 1, "failed (132000)": 1}
     edit(world, *people(4))
     resume(world)
     assert sorted(send_all(world)) == people(2)
@@ -436,7 +436,7 @@ def test_a_running_broadcast_is_stopped_by_a_correction(world: World) -> None:
     running(world, 4)
     edit(world, *people(4))
     assert world.delivery.rows == []
-    assert world.reader.outcomes("spring") == {"sent": 1, "stopped": 3}
+    assert world.reader.broadcasts.outcomes("spring") == {"sent": 1, "stopped": 3}
     resume(world)
     assert send_all(world) == people(3, 1)
 
@@ -469,7 +469,7 @@ def test_a_kill_between_any_two_steps_gives_it_to_everybody_once(world: World, t
                 edit(restarted, *people(6))
                 resume(restarted)
             assert sorted(send_all(restarted)) == people(5, 1), number
-            assert restarted.reader.outcomes("spring") == {"sent": 6}
+            assert restarted.reader.broadcasts.outcomes("spring") == {"sent": 6}
 
 
 # -- what was given up
@@ -539,7 +539,7 @@ def later(world: World, **by: int) -> None:
 def test_nothing_is_sent_before_the_time_of_a_broadcast_and_then_its_first_message_goes_alone(world: World) -> None:
     later(world, hours=1)
     wait(world, timedelta(minutes=59))
-    assert (world.delivery.rows, world.reader.outcomes("spring")) == ([], {"scheduled": 3})
+    assert (world.delivery.rows, world.reader.broadcasts.outcomes("spring")) == ([], {"scheduled": 3})
     assert world.turns.next_wake() == START + timedelta(hours=1)
     wait(world, timedelta(minutes=1))
     assert [row.contact for row in world.delivery.rows] == people(1)
@@ -560,9 +560,9 @@ def test_the_time_of_a_broadcast_outlives_a_restart(world: World, tmp_path: Path
 def test_a_broadcast_that_is_stopped_before_its_time_stays_stopped_and_is_resumed_for_it(world: World) -> None:
     later(world, hours=1)
     assert stop(world) == {"stopped": 3, "in_flight": 0}
-    assert world.reader.outcomes("spring") == {"stopped": 3}
+    assert world.reader.broadcasts.outcomes("spring") == {"stopped": 3}
     resume(world)
-    assert world.reader.outcomes("spring") == {"scheduled": 3}
+    assert world.reader.broadcasts.outcomes("spring") == {"scheduled": 3}
     stop(world)
     wait(world, timedelta(hours=2))
     assert world.delivery.rows == []

@@ -35,14 +35,14 @@ class Load:
     def begin(self, *, crashes: int = 0, events: int = 0) -> World:
         def crash_and_watch(store: EngineStore) -> None:
             for _ in range(crashes):
-                store.begin_run()
-            real = store.mark_taking
+                store.runs.begin()
+            real = store.runs.mark_taking
 
             def mark(event_id: str) -> None:
                 self.marked.append(event_id)
                 real(event_id)
 
-            store.mark_taking = mark  # type: ignore[method-assign]
+            store.runs.mark_taking = mark  # type: ignore[method-assign]
 
         self.left = events
         self.world = begin(self.path, self.clock, self.inbox, prepare=crash_and_watch, advance=self._advance)
@@ -115,4 +115,4 @@ def test_the_end_of_a_message_that_was_there_is_suspect_and_until_then_there_is_
     world.report(before)
     assert load.marked == [f"sent:{before.ref}"]
     assert world.alarms.current() == []
-    assert not world.store.begin_run().in_quarantine, "earlier crashes do not count any more"
+    assert not world.store.runs.begin().in_quarantine, "earlier crashes do not count any more"

@@ -62,7 +62,7 @@ def states(store: StoreAddress) -> list[str | None]:
     found: list[str | None] = []
     for shard in shards_of(store):
         with closing(EngineStore(shard)) as own:
-            broadcast = own.broadcast("spring")
+            broadcast = own.broadcasts.get("spring")
             found.append(None if broadcast is None else broadcast.state)
     return found
 

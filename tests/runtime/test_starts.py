@@ -71,7 +71,7 @@ def ask(world: World, flow: str = "later", **more: Any) -> dict[str, Any]:
 
 
 def plans(world: World, contact: str = CONTACT) -> list[str]:
-    session = world.reader.session(contact)
+    session = world.reader.sessions.get(contact)
     return [] if session is None else [plan.name for plan in session.plans]
 
 
@@ -105,7 +105,7 @@ def test_a_request_of_another_form_is_refused(open_with: Callable[..., World]) -
     for wrong in forms:
         with pytest.raises((RequestRefused, RequestMalformed)):
             world.turns.operate(read_request({"do": "start", "contact": CONTACT, "flow": "later", **wrong}))
-    assert world.reader.session(CONTACT) is None
+    assert world.reader.sessions.get(CONTACT) is None
 
 
 def test_a_scheduled_flow_starts_when_its_time_has_come_and_what_waited_comes_right_after(
@@ -135,8 +135,8 @@ def test_a_defect_when_time_has_come_ends_the_conversation_and_then_costs_one_st
     world.clock.move(timedelta(hours=20))
     world.settle()
     assert plans(world) == []
-    letters = [letter for letter in world.reader.dead_letters() if letter.contact == CONTACT]
+    letters = [letter for letter in world.reader.dead_letters.newest() if letter.contact == CONTACT]
     assert len(letters) == 3  # the time-out, and the two that were scheduled
     assert world.texts().count("Later ") == 2  # the other contact's
-    session = world.reader.session(CONTACT)
+    session = world.reader.sessions.get(CONTACT)
     assert session is not None and session.frame is None

@@ -46,7 +46,7 @@ def statuses(world: World) -> dict[str, str]:
 
 
 def dead(world: World) -> list[tuple[str, str | None, str]]:
-    return [(letter.what, letter.contact, letter.reason) for letter in world.reader.dead_letters()]
+    return [(letter.what, letter.contact, letter.reason) for letter in world.reader.dead_letters.newest()]
 
 
 def told(world: World, kind: type = StatusReported, contact: str = ANN) -> list[Any]:
@@ -201,10 +201,10 @@ def test_a_message_that_failed_can_be_sent_again_under_a_new_key(world: World) -
     row = reply(world)
     world.report(row, message_ids=("m1",))
     world.tell("message.failed", message_id="m1")
-    (letter,) = world.reader.dead_letters()
-    requests = world.reader.requests(START)
+    (letter,) = world.reader.dead_letters.newest()
+    requests = world.reader.messages.requests(START)
     world.turns.operate(RetryDeadLetters([letter.id]))
-    assert world.reader.requests(START) == requests, "what was sent counts against the limits once"
+    assert world.reader.messages.requests(START) == requests, "what was sent counts against the limits once"
     again = world.delivery.rows[-1]
     assert (again.contact, again.effect) == (row.contact, row.effect)
     assert again.key != row.key
@@ -288,7 +288,7 @@ def test_a_million_statuses_of_strangers_are_pruned_in_pieces(tmp_path: Path) ->
     insert = "INSERT INTO statuses (message_id, status, at, detail) VALUES (?, ?, ?, ?)"
     sqlite(store).executemany(insert, many)
     assert [store.prune(START) for _ in range(3)] == [True, True, False]
-    assert store.status("m1") is None
+    assert store.messages.status("m1") is None
     store.close()
 
 
@@ -319,7 +319,7 @@ def test_a_contact_that_the_gateway_calls_by_another_number_is_the_same(world: W
     tapped: dict[str, Any] = {"from": f"+{BOB}", "interactive": button}
     world.tell("message.interactive_reply", **tapped)
     assert [event.contact for event in told(world, Tapped)] == [ANN]
-    assert world.reader.session(BOB) is None
+    assert world.reader.sessions.get(BOB) is None
 
 
 def test_a_number_that_somebody_has_written_from_is_nobodys_alias(world: World) -> None:

@@ -63,8 +63,8 @@ def test_a_session_that_cannot_be_read_while_a_turn_is_followed_up_ends_the_batc
         return None
 
     world.settle()
-    monkeypatch.setattr(world.store, "session", session)
+    monkeypatch.setattr(world.store.sessions, "get", session)
     batch = Batch(world.store, turn, ORDINARY, START)
     with pytest.raises(StoreUnavailable):
         batch.take(StartRequested("first", ANN, START, "f", {}))
-    assert {contact for _, contact, _ in batch.commit.dead_letters} == {BOB}
+    assert {contact for _, contact, _ in batch.commit.dead_letters.added} == {BOB}

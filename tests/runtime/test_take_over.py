@@ -20,8 +20,9 @@ from bot.runtime.engine_loop import EngineLoop
 from bot.runtime.metrics import EngineMetrics
 from bot.store.engine_store import EngineStore
 from bot.store.inbox import InboxReader, InboxWriter
+from bot.store.session_rows import HandedOver
 from bot.store.sqlite_schema import migrate
-from bot.store.store_reader import HandedOver, StoreReader
+from bot.store.store_reader import StoreReader
 from tests.patience import PATIENCE
 from tests.runtime.engine_kit import START, Hands, World, read
 from tests.talk import BOT, library_of
@@ -69,7 +70,7 @@ def refused(world: World, do: str, contact: str = ANN, by: str = "anna", **more:
 
 
 def where(world: World, contact: str) -> tuple[str | None, datetime | None, str | None]:
-    session = world.reader.session(contact)
+    session = world.reader.sessions.get(contact)
     assert session is not None
     return session.agent, session.taken_at, None if session.frame is None else session.frame.step
 
@@ -95,7 +96,7 @@ def test_a_hand_over_goes_on_where_its_step_says_once_it_is_given_back(world: Wo
     ask(world, "take")
     ask(world, "give_back")
     assert texts(world) == ["One moment.", "Bye."]
-    assert world.reader.handed_over() == []
+    assert world.reader.sessions.handed_over() == []
 
 
 def test_the_trace_names_who_took_it_who_answered_and_who_gave_it_back(world: World) -> None:
@@ -182,10 +183,10 @@ def test_what_is_handed_over_is_listed_the_longest_first_with_the_note_and_who_h
     world.clock.move(timedelta(minutes=1))
     ask(world, "take")
     later = START + timedelta(minutes=2)
-    assert world.reader.handed_over() == [
+    assert world.reader.sessions.handed_over() == [
         HandedOver(BOB, None, "person", "desk", "bar", "They want milk.", START, None, None, START, False),
         HandedOver(ANN, None, "main", "ask", None, None, later, "anna", later, START + timedelta(minutes=1), False),
     ]
-    assert world.reader.count_handed_over() == 2
+    assert world.reader.sessions.count_handed_over() == 2
     ask(world, "take", BOB)
-    assert [(each.since, each.taken_at) for each in world.reader.handed_over(limit=1)] == [(START, later)]
+    assert [(each.since, each.taken_at) for each in world.reader.sessions.handed_over(limit=1)] == [(START, later)]

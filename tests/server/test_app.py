@@ -333,8 +333,10 @@ def test_an_engine_of_a_shard_knows_of_the_whole_store_what_all_contacts_share(
         first, second = shards_of(store)
         of_first = next(each for each in (f"628123456789{n}" for n in range(9)) if shard_number(each, 2) == 0)
         commit = Commit(0, noon)
-        commit.set_session(Session(of_first, tags=(OPTED_OUT,)), None)
-        commit.add_usage(CallRow(1, "", "", of_first, RunHook("", {}), 0, noon), "main", Usage("m", 700, 300, False))
+        commit.sessions.set(Session(of_first, tags=(OPTED_OUT,)), None)
+        commit.calls.add_usage(
+            CallRow(1, "", "", of_first, RunHook("", {}), 0, noon), "main", Usage("m", 700, 300, False)
+        )
         with closing(EngineStore(first)) as other:
             other.write(commit)
         models = ModelService("https://models.invalid/api/v1", "key", ("m",), "authorization")

@@ -391,7 +391,7 @@ def decided_events(store: StoreAddress, contacts: list[str]) -> dict[str, int]:
     reader = StoreReader(store)
     found = {}
     for contact in contacts:
-        turns = reader.trace(contact, 10_000)
+        turns = reader.trace.turns(contact, 10_000)
         found[contact] = sum(isinstance(effect, Publish) for turn in turns for effect in turn.effects)
     reader.close()
     return found
@@ -545,7 +545,7 @@ def kill_again_and_again(
 
         assert gateway.wait_until(lambda: arrived() == decided_events(store, travelled), PATIENCE), arrived()
         reader = StoreReader(store)
-        wait_for(lambda: not any(reader.queue_counts().values()) and not reader.dead_letters())
+        wait_for(lambda: not any(reader.queue_counts().values()) and not reader.dead_letters.newest())
         shards = len(shards_of(store))
         if shards > 1:
             share = shards // len(servers)
@@ -559,7 +559,7 @@ def kill_again_and_again(
     assert set(gateway.acknowledged) <= {row.event_id for row in rows}, "an acknowledged event was lost"
     assert len(rows) > 30, "hardly anything came through: this shows nothing"
     turns = Counter(
-        turn.event_id for contact in {row.contact or "" for row in rows} for turn in reader.trace(contact, 10_000)
+        turn.event_id for contact in {row.contact or "" for row in rows} for turn in reader.trace.turns(contact, 10_000)
     )
     assert {row.event_id: turns[row.event_id] for row in rows} == {row.event_id: 1 for row in rows}
     sent: dict[str, list[str]] = defaultdict(list)

@@ -26,7 +26,7 @@ ANN = "6281234567890"
 def take(store: EngineStore, upto: int) -> None:
     commit = Commit(store.cursor(), START)
     commit.cursor = upto
-    commit.set_session(Session(ANN, visit=upto), None)
+    commit.sessions.set(Session(ANN, visit=upto), None)
     store.write(commit)
 
 
@@ -42,7 +42,7 @@ def test_a_live_store_is_copied_with_all_it_has(path: Path, inbox: InboxWriter, 
     assert (backup.contacts, backup.cursor, backup.last_seq) == (1, 2, 3)
     copy = backup.folder / "bot.db"
     with closing(StoreReader(copy)) as reader, closing(InboxReader(copy)) as log:
-        assert reader.session(ANN) == store.session(ANN)
+        assert reader.sessions.get(ANN) == store.sessions.get(ANN)
         assert [row.event_id for row in log.after(reader.cursor(), 10)] == ["evt_2"]
     assert (contact_files(copy, ANN) / "photo.jpg").read_bytes() == b"a photo"
     store.close()

@@ -36,19 +36,19 @@ def reader(store: EngineStore) -> Iterator[StoreReader]:
 
 def send(store: EngineStore, minutes: float, outcome: str = "sent") -> None:
     """A message is sent so many minutes after the start."""
-    id, at = store.last_ids()["messages"] + 1, START + minutes * MINUTE
+    id, at = store.ids.last()["messages"] + 1, START + minutes * MINUTE
     row = OutboxRow(id, f"r{id}", f"k{id}", ANN, Send(TextMessage("x")), REPLY, None, at, 0, at, at, None)
     commit = Commit(store.cursor(), at)
-    commit.add_send(row)
+    commit.messages.add(row)
     store.write(commit)
     commit = Commit(store.cursor(), at)
-    commit.send_ended(row, outcome, (), 1, "why", at)
+    commit.messages.end(row, outcome, (), 1, "why", at)
     store.write(commit)
 
 
 def ages(reader: StoreReader, minutes: float) -> list[float]:
     """How many minutes ago requests were made, as seen so many minutes after the start."""
-    return sorted(round(ago / 60, 1) for ago, _ in reader.requests(START + minutes * MINUTE))
+    return sorted(round(ago / 60, 1) for ago, _ in reader.messages.requests(START + minutes * MINUTE))
 
 
 @pytest.mark.parametrize("back", [60, 1440, 525_600], ids=["an hour", "a day", "a year"])
@@ -68,7 +68,7 @@ def test_requests_of_before_the_clock_was_set_back_keep_their_age(
 def test_a_dead_letter_keeps_its_age(store: EngineStore, reader: StoreReader) -> None:
     send(store, 0, "failed")
     store.clock_set_back(START - 30 * MINUTE, DAY)
-    assert [letter.at for letter in reader.dead_letters()] == [START - DAY]
+    assert [letter.at for letter in reader.dead_letters.newest()] == [START - DAY]
 
 
 def test_a_template_that_went_before_the_clock_was_set_back_is_older_than_the_next_message(
@@ -76,18 +76,18 @@ def test_a_template_that_went_before_the_clock_was_set_back_is_older_than_the_ne
 ) -> None:
     send(store, 0, "replaced")
     store.clock_set_back(START - DAY, DAY)
-    assert reader.last_replaced(ANN) == START - DAY
+    assert reader.messages.last_replaced(ANN) == START - DAY
 
 
 def test_who_was_written_of_since_is_woken_and_nobody_else(store: EngineStore) -> None:
     for contact, minutes, wakes in (("1", 0, 60), ("2", 0, None), ("3", -100, 60), ("4", 0, -90)):
         commit = Commit(store.cursor(), START + minutes * MINUTE)
-        commit.set_session(Session(contact), None if wakes is None else START + wakes * MINUTE)
+        commit.sessions.set(Session(contact), None if wakes is None else START + wakes * MINUTE)
         store.write(commit)
     now = START - 60 * MINUTE
     store.clock_set_back(now, 60 * MINUTE)
     before_all_that_is_set_to_now = now - timedelta(milliseconds=1)  # a wake-up has its name from its time
-    assert {row.contact: row.wake_at for row in store.due(now, 9)} == {
+    assert {row.contact: row.wake_at for row in store.sessions.due(now, 9)} == {
         "1": before_all_that_is_set_to_now,
         "2": before_all_that_is_set_to_now,
         "4": START - 90 * MINUTE,
@@ -98,10 +98,10 @@ def test_who_was_written_of_since_is_woken_and_nobody_else(store: EngineStore) -
 def test_what_waits_keeps_its_age_and_what_is_left_of_its_wait(store: EngineStore, reader: StoreReader) -> None:
     row = OutboxRow(1, "r", "k", ANN, Send(TextMessage("x")), REPLY, None, START, 0, START, START + 15 * MINUTE, None)
     commit = Commit(store.cursor(), START)
-    commit.add_send(row)
-    commit.send_again(row, 1, START + MINUTE, "503")
+    commit.messages.add(row)
+    commit.messages.try_again(row, 1, START + MINUTE, "503")
     store.write(commit)
     store.clock_set_back(START - DAY + MINUTE / 2, DAY)
-    [waiting] = store.pending_sends(0, 9)
+    [waiting] = store.messages.pending(0, 9)
     times = waiting.created_at, waiting.due_at, waiting.expires_at
     assert times == (START - DAY, START - DAY + MINUTE, START - DAY + 15 * MINUTE)

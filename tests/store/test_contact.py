@@ -120,11 +120,11 @@ def test_nothing_of_an_erased_contact_is_left_in_any_file_and_all_of_the_others(
         (contact_files(path, contact) / "photo.jpg").write_bytes(b"a photo")
     write_log(inbox)
     store.erase(ANN, log.last_seq(), START)
-    assert store.finish_erasures(log.has_of), "the log has not forgotten yet"
+    assert store.erasures.finish(log.has_of), "the log has not forgotten yet"
     assert kept_files(path).of(ANN) != []
     for number in (ANN, ALIAS):
         inbox.erase(log.of_contact(number, log.last_seq()))
-    assert not store.finish_erasures(log.has_of)
+    assert not store.erasures.finish(log.has_of)
     assert {table: count for table, count in rows_in(path).items() if count != 1} == {"turns": 2, "usage": 2}
     assert export_contact(path, ANN) == {} and kept_files(path).of(ANN) == []
     assert export_contact(path, BOB).keys() == OF_CONTACT.keys() | {"log"} and len(kept_files(path).of(BOB)) == 1
@@ -162,7 +162,7 @@ def test_of_an_erased_contact_no_column_of_any_table_of_either_file_has_a_word(
     store.erase(ANN, log.last_seq(), START)
     for number in (ANN, ALIAS):
         inbox.erase(log.of_contact(number, log.last_seq()))
-    assert not store.finish_erasures(log.has_of)
+    assert not store.erasures.finish(log.has_of)
     assert found_in(path) == []
 
 
@@ -206,10 +206,10 @@ def test_what_an_erased_contact_used_up_counts_still(path: Path, store: EngineSt
         insert(execute, "usage", at=time_text(START), contact=ANN, flow="main", model="acme/swift", **used)
     store.erase(ANN, 0, START)
     with closing(StoreReader(path)) as reader:
-        assert sum(count for _, count in reader.requests(START)) == 2 + 5
-        assert reader.requests_for(START) == []
-        assert reader.used(None, START) == 1200 and reader.used(ANN, START) == 0
-        assert [each.name for each in reader.usage(START, "contact")] == ["erased"]
+        assert sum(count for _, count in reader.messages.requests(START)) == 2 + 5
+        assert reader.messages.requests_for(START) == []
+        assert reader.usage.tokens(None, START) == 1200 and reader.usage.tokens(ANN, START) == 0
+        assert [each.name for each in reader.usage.sums(START, "contact")] == ["erased"]
 
 
 def test_an_erased_event_is_not_taken_again_and_its_repetition_is_recognised(
@@ -236,7 +236,7 @@ def test_an_erasure_that_was_cut_short_is_finished_by_the_next_run(path: Path, c
     first.erase(ANN, 0, START)
     first.close()
     second = EngineStore(path)
-    assert not second.finish_erasures(lambda contact, upto: False)
+    assert not second.erasures.finish(lambda contact, upto: False)
     with closing(sqlite3.connect(inbox_path(path))) as db:
         assert db.execute("SELECT count(*) FROM log").fetchone() == (0,)
     second.close()

@@ -51,7 +51,7 @@ def take(store: EngineStore) -> Take:
             if event is not None:
                 commit.add_turn(before, event, Turn(after, (), LATER, Trace()), [], 10)
             else:
-                number = store.last_ids()["messages"] + 1
+                number = store.ids.last()["messages"] + 1
                 wrote = MessageReceived(f"e{number}", ANN, START, START, "text", "hi")
                 row = OutboxRow(number, f"e{number}#0", "key", ANN, HELLO, REPLY, None, START, 0, START, START, None)
                 turn = Turn(after, (HELLO,), LATER, Trace("start", [StepTaken("shop", "hello")]))
@@ -63,7 +63,7 @@ def take(store: EngineStore) -> Take:
 
 def test_a_conversation_begins_where_the_contact_was_in_no_flow(take: Take, reader: StoreReader) -> None:
     take((Session(ANN), BUSY), (BUSY, IDLE), (IDLE, BUSY))
-    first, second = reader.conversations(ANN)
+    first, second = reader.trace.conversations(ANN)
     assert [turn.session for turn in (*first.turns, *second.turns)] == [Session(ANN), None, IDLE]
     assert (first.left, second.left) == (IDLE, None)
     assert (first.contact, second.contact) == (ANN, ANN)
@@ -74,7 +74,7 @@ def test_a_conversation_begins_where_the_contact_was_in_no_flow(take: Take, read
 
 def test_what_the_last_one_left_is_the_session_as_it_is(take: Take, reader: StoreReader) -> None:
     take((Session(ANN), BUSY), (BUSY, IDLE))
-    (only,) = reader.conversations(ANN)
+    (only,) = reader.trace.conversations(ANN)
     assert only.left == IDLE
 
 
@@ -84,7 +84,7 @@ def test_what_comes_to_nothing_makes_no_conversation_of_its_own(take: Take, read
     take((Session(ANN), BUSY), (BUSY, IDLE))
     take((IDLE, IDLE), event=named)
     take((IDLE, BUSY))
-    assert [len(found.turns) for found in reader.conversations(ANN)] == [4, 1]
+    assert [len(found.turns) for found in reader.trace.conversations(ANN)] == [4, 1]
 
 
 def test_lines_that_are_no_turns_are_left_out(store: EngineStore, take: Take, reader: StoreReader) -> None:
@@ -92,7 +92,7 @@ def test_lines_that_are_no_turns_are_left_out(store: EngineStore, take: Take, re
     commit = Commit(0, START)
     commit.add_note(ANN, "operator:1", '{"do":"send"}', "operator", "message 1")
     store.write(commit)
-    assert [len(found.turns) for found in reader.conversations(ANN)] == [1]
+    assert [len(found.turns) for found in reader.trace.conversations(ANN)] == [1]
 
 
 def test_where_the_beginning_was_pruned_no_session_is_known(
@@ -100,29 +100,29 @@ def test_where_the_beginning_was_pruned_no_session_is_known(
 ) -> None:
     take((Session(ANN), BUSY), (BUSY, IDLE), (IDLE, BUSY))
     sqlite(store).execute("DELETE FROM turns WHERE id = 1")
-    assert [found.turns[0].session for found in reader.conversations(ANN)] == [None, IDLE]
+    assert [found.turns[0].session for found in reader.trace.conversations(ANN)] == [None, IDLE]
 
 
 def test_what_another_version_wrote_is_refused_in_words(store: EngineStore, take: Take, reader: StoreReader) -> None:
     take((Session(ANN), BUSY))
     sqlite(store).execute("""UPDATE turns SET effects = '[{"$Send":{"colour":"red"}}]'""")
     with pytest.raises(UnreadableRecord, match="cannot be read by this version"):
-        reader.conversations(ANN)
+        reader.trace.conversations(ANN)
 
 
 def test_the_contacts_of_a_span_of_time_are_listed(take: Take, reader: StoreReader) -> None:
     take((Session(ANN), BUSY))
-    assert reader.contacts_traced(START) == [ANN]
-    assert reader.contacts_traced(START + timedelta(seconds=1)) == []
+    assert reader.trace.contacts(START) == [ANN]
+    assert reader.trace.contacts(START + timedelta(seconds=1)) == []
 
 
 def test_every_session_is_read_and_one_of_another_version_is_none(store: EngineStore, reader: StoreReader) -> None:
     commit = Commit(0, START)
     for number in range(501):
-        commit.set_session(Session(f"{number:04}"), None)
+        commit.sessions.set(Session(f"{number:04}"), None)
     store.write(commit)
     sqlite(store).execute("UPDATE sessions SET state = '{}' WHERE contact = '0499'")
-    found = list(reader.all_sessions())
+    found = list(reader.sessions.all())
     assert len(found) == 501
     assert found[499] is None and found[500] == Session("0500")
 

@@ -18,14 +18,16 @@ from bot.loading.folder import read_folder
 from bot.loading.program import load_program
 from bot.server.app import Engine, GatewayAccount
 from bot.store.contact_data import export_contact
+from bot.store.count_rows import USAGE_BY
 from bot.store.database import PostgresAddress, StoreAddress, shard_number, shards_of
+from bot.store.dead_letter_rows import ALL_LETTERS, LetterSearch
 from bot.store.engine_store import EngineStore
-from bot.store.engine_tables import USAGE_BY
 from bot.store.inbox import InboxReader, InboxWriter, append_statement
 from bot.store.integrity import check_pair, health
 from bot.store.opening import engine_reader, engine_writer, log_reader
+from bot.store.session_rows import ContactSearch
 from bot.store.store_copy import CannotCopy, copy_store
-from bot.store.store_reader import ALL_LETTERS, ContactSearch, LetterSearch, StoreReader
+from bot.store.store_reader import StoreReader
 from bot.store.store_setup import prepare
 from bot.testing.emulator import Emulator, MessageTemplate
 from bot.testing.emulator.gateway_behaviour import Behaviour
@@ -95,52 +97,60 @@ def answers(store: StoreAddress) -> dict[str, Any]:
     """What a reader says of a whole store."""
     with closing(StoreReader(store)) as reader:
         without = {
-            name: [*found] if isinstance(found := ask(reader), Iterator) else found
-            for name, ask in vars(StoreReader).items()
+            f"{type(part).__name__} {name}": [*found] if isinstance(found := ask(part), Iterator) else found
+            for part in (reader, *(part for part in vars(reader).values() if type(part).__name__.endswith("Reader")))
+            for name, ask in vars(type(part)).items()
             if name[0] != "_"
             and len(signature(ask).parameters) == 1
             and name not in ("close", "cursor", "commits", "erasures")
         }
-        since = {name: getattr(reader, name)(START) for name in ("contacts_traced", "results")}
-        now = {name: sorted(getattr(reader, name)(LATER)) for name in ("requests", "requests_for")}
+        since = {"traced": reader.trace.contacts(START), "results": reader.results(START)}
+        now = [sorted(reader.messages.requests(LATER)), sorted(reader.messages.requests_for(LATER))]
+        sessions, sent, trace = reader.sessions, reader.messages, reader.trace
         of_contacts = {
-            f"{name} {contact}": getattr(reader, name)(contact)
-            for name in (
-                *("session", "opted_out", "keeps", "last_inbound", "last_replaced", "trace", "conversations"),
-                *("message_statuses", "message_refs"),
-            )
+            contact: [
+                *(sessions.get(contact), sessions.opted_out(contact), sessions.last_inbound(contact)),
+                *(reader.keeps(contact), trace.turns(contact), trace.conversations(contact)),
+                *(sent.last_replaced(contact), sent.statuses(contact), sent.refs(contact)),
+            ]
             for contact in CONTACTS
         }
         messages = {
-            contact: reader.messages_to(contact, [line.at for line in reader.trace(contact)]) for contact in CONTACTS
+            contact: reader.messages.to(contact, [line.at for line in reader.trace.turns(contact)])
+            for contact in CONTACTS
         }
         pages, place = [], ""
-        while page := reader.find_contacts(ContactSearch(), 3, place):
+        while page := reader.sessions.find(ContactSearch(), 3, place):
             pages += page[0]
             if not (place := page[1]):
                 break
         return {
             **without,
             **since,
-            **now,
-            **of_contacts,
+            "now": now,
+            "of contacts": of_contacts,
             "messages": messages,
             "pages": pages,
-            "broadcast": reader.broadcast("sale: people"),
-            "outcomes": reader.outcomes("sale: people"),
-            "recipients": reader.recipients("sale: people"),
-            "reached": reader.reached("sale: people"),
-            "usage": [reader.usage(START, by) for by in USAGE_BY],
-            "used": [reader.used(contact, START) for contact in (None, *CONTACTS)],
+            "broadcast": reader.broadcasts.get("sale: people"),
+            "outcomes": reader.broadcasts.outcomes("sale: people"),
+            "recipients": reader.broadcasts.recipients("sale: people"),
+            "reached": reader.broadcasts.reached("sale: people"),
+            "usage": [reader.usage.sums(START, by) for by in USAGE_BY],
+            "used": [reader.usage.tokens(contact, START) for contact in (None, *CONTACTS)],
             "letters": [
-                reader.dead_letters(),
-                reader.find_dead_letters(ALL_LETTERS, 3),
-                reader.dead_letter_ids(ALL_LETTERS),
-                reader.count_dead_letters(LetterSearch(broadcast="sale: people")),
-                reader.find_dead_letters(LetterSearch(contact=CONTACTS[7]), 3),
+                reader.dead_letters.newest(),
+                reader.dead_letters.find(ALL_LETTERS, 3),
+                reader.dead_letters.ids(ALL_LETTERS),
+                reader.dead_letters.count(LetterSearch(broadcast="sale: people")),
+                reader.dead_letters.find(LetterSearch(contact=CONTACTS[7]), 3),
             ],
-            "ends": [reader.send_outcome(id) for id in range(1, 60)],
-            "queues": [reader.sessions("", 5), reader.pending_sends(), reader.pending_events(), reader.handed_over()],
+            "ends": [reader.messages.outcome(id) for id in range(1, 60)],
+            "queues": [
+                reader.sessions.summaries("", 5),
+                reader.messages.pending(),
+                reader.events.pending(),
+                reader.sessions.handed_over(),
+            ],
             "erased": {contact for contact, _ in reader.erasures()},
             "health": replace(health(store), exposed=()),
         }
@@ -212,8 +222,8 @@ def test_ids_go_on_above_all_that_were_given(copies: list[StoreAddress]) -> None
     for store in copies[1:]:
         for shard in shards_of(store):
             with closing(EngineStore(shard)) as engine:
-                assert next(engine.new_ids("messages")) > last["messages"]
-                assert next(engine.new_ids("turns")) > last["turns"]
+                assert next(engine.ids.new("messages")) > last["messages"]
+                assert next(engine.ids.new("turns")) > last["turns"]
 
 
 def test_a_store_that_has_taken_nothing_has_taken_nothing_in_the_copy(postgres: Postgres, tmp_path: Path) -> None:

@@ -54,12 +54,12 @@ def go_on(shard: StoreAddress, *asked: str) -> bool:
         closing(InboxReader(shard)) as log,
         closing(InboxWriter(shard, MovableClock(START))) as inbox,
     ):
-        for contact in chain(asked, lazily(engine.asked_to_erase)):
+        for contact in chain(asked, lazily(engine.erasures.asked)):
             engine.erase(contact, log.last_seq(), START)
         with closing(StoreReader(shard)) as reader:
             for contact, upto in reader.erasures():
                 inbox.erase(log.of_contact(contact, upto))
-        return engine.finish_erasures(log.has_of)
+        return engine.erasures.finish(log.has_of)
 
 
 def lazily(ask: Callable[[], list[str]]) -> Iterator[str]:
@@ -73,7 +73,7 @@ def left(store: PostgresAddress) -> dict[str, int]:
 
 def others(store: PostgresAddress) -> int:
     with closing(StoreReader(store)) as reader:
-        return len([letter for letter in reader.dead_letters() if letter.contact == OTHER])
+        return len([letter for letter in reader.dead_letters.newest() if letter.contact == OTHER])
 
 
 @pytest.mark.parametrize("order", [*permutations(range(SHARDS))])
@@ -92,8 +92,8 @@ def test_an_engine_that_nobody_asks_goes_on_with_what_another_has_begun(store: P
     assert not go_on(second, CONTACT)  # its note of the number there is gone
     for shard in (first, third):
         with closing(EngineStore(shard)) as engine, closing(InboxReader(shard)) as log:
-            assert engine.finish_erasures(log.has_of), "nothing of it was done in this shard"
-            assert sorted(engine.asked_to_erase()) == sorted(NUMBERS)
+            assert engine.erasures.finish(log.has_of), "nothing of it was done in this shard"
+            assert sorted(engine.erasures.asked()) == sorted(NUMBERS)
     with closing(StoreReader(store)) as reader:
         assert {contact for contact, _ in reader.erasures()} == {*NUMBERS}
     assert not go_on(first) and not go_on(third)

@@ -41,7 +41,7 @@ def test_every_file_is_private_whatever_the_umask(tmp_path: Path) -> None:
         inbox = InboxWriter(tmp_path / "bot.db", MovableClock(START), patience=PATIENCE)
         append(inbox, "evt_1")
         store = EngineStore(tmp_path / "bot.db")
-        store.begin_run()
+        store.runs.begin()
         names = {file.name for file in tmp_path.iterdir()}
         assert {"bot.db", "bot.db-wal", "bot.db-shm", "bot.db.lock", "bot.inbox.db", "bot.inbox.db-wal"} <= names
         assert {stat.S_IMODE(file.stat().st_mode) for file in tmp_path.iterdir()} == {0o600}

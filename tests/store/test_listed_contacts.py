@@ -25,25 +25,25 @@ def store(path: Path) -> Iterator[EngineStore]:
 def write(store: EngineStore, **contacts: ContactChanged | None) -> None:
     commit = Commit(0, START)
     for contact, event in contacts.items():
-        commit.list_contact(contact, event)
+        commit.contact_list.keep(contact, event)
     store.write(commit)
 
 
 def test_a_contact_waits_until_it_is_listed_and_is_forgotten_when_it_is_taken(store: EngineStore) -> None:
     write(store, **{ANN: None, BEN: None})
-    assert (store.wanted_contacts(), store.listed_contact(ANN)) == ([ANN, BEN], None)
+    assert (store.contact_list.wanted(), store.contact_list.get(ANN)) == ([ANN, BEN], None)
     write(store, **{ANN: LISTED_ANN})
-    assert (store.wanted_contacts(), store.listed_contact(ANN)) == ([BEN], LISTED_ANN)
+    assert (store.contact_list.wanted(), store.contact_list.get(ANN)) == ([BEN], LISTED_ANN)
     commit = Commit(0, START)
-    commit.unlist_contact(ANN)
-    commit.unlist_contact(BEN)
+    commit.contact_list.drop(ANN)
+    commit.contact_list.drop(BEN)
     store.write(commit)
-    assert (store.wanted_contacts(), store.listed_contact(ANN)) == ([], None)
+    assert (store.contact_list.wanted(), store.contact_list.get(ANN)) == ([], None)
 
 
 def test_the_store_knows_when_the_list_was_read_to_its_end(store: EngineStore) -> None:
-    assert store.list_read_at() is None
+    assert store.contact_list.read_at() is None
     commit = Commit(0, START + timedelta(hours=1))
-    commit.list_read()
+    commit.contact_list.note_read()
     store.write(commit)
-    assert store.list_read_at() == START + timedelta(hours=1)
+    assert store.contact_list.read_at() == START + timedelta(hours=1)

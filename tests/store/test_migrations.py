@@ -123,12 +123,12 @@ def test_programs_of_the_version_before_go_on_while_a_newer_one_expands_the_sche
         closing(EngineStore(address)) as engine,
     ):
         inbox.append(inbox.event(None, "before", "x", None, SystemClock().now(), b"", True))
-        engine.session("1")
+        engine.sessions.get("1")
         later(EXPANDS)
         prepare(address)
         later()
         inbox.append(inbox.event(None, "after", "x", None, SystemClock().now(), b"", True))
-        assert engine.session("1") is None
+        assert engine.sessions.get("1") is None
         engine.database.require()
     prepare(address)  # and when one starts again
     EngineStore(address).close()
@@ -164,12 +164,12 @@ def test_a_migration_brings_all_shards_and_their_views_up_to_date_while_the_vers
         inbox = before.enter_context(closing(InboxWriter(store, SystemClock(), patience=PATIENCE)))
         engines = [before.enter_context(closing(EngineStore(shard))) for shard in shards_of(store)]
         reader = before.enter_context(closing(StoreReader(store)))
-        assert reader.sessions() == []
+        assert reader.sessions.summaries() == []
         later(EXPANDS)
         prepare(store)
         later()
         inbox.append(inbox.event(None, "after", "x", None, SystemClock().now(), b"", True))
-        assert reader.sessions() == [] and [engine.session("1") for engine in engines] == [None] * 3
+        assert reader.sessions.summaries() == [] and [engine.sessions.get("1") for engine in engines] == [None] * 3
         later(EXPANDS)
         with closing(engine_reader(store)) as whole:
             assert whole.all("SELECT colour FROM sessions") == [] and len(whole.all("SELECT name FROM colours")) == 3

@@ -15,13 +15,15 @@ from bot.core.events import Event, ResetRequested, SignalReceived, StartRequeste
 from bot.core.messages import TextMessage
 from bot.core.session import Frame, Session, UnreadableSession
 from bot.core.values import Record, Usage, json_text
-from bot.store import store_reader
+from bot.store import dead_letter_rows
 from bot.store.commit import Commit
+from bot.store.count_rows import USAGE_BY, UsageSum
+from bot.store.dead_letter_rows import DeadLetter, LetterSearch
 from bot.store.engine_store import EngineStore
-from bot.store.engine_tables import HANDED_OVER, USAGE_BY, UsageSum
 from bot.store.files import StoreDamaged
 from bot.store.rows import REPLY, CallRow, OutboxRow
-from bot.store.store_reader import DeadLetter, LetterSearch, StoreReader
+from bot.store.session_rows import HANDED_OVER
+from bot.store.store_reader import StoreReader
 from tests.postgres import about_files
 from tests.store.store_kit import START, sqlite
 
@@ -58,17 +60,17 @@ def in_a_flow(contact: str) -> Session:
 def write(store: EngineStore, *contacts: str) -> None:
     commit = Commit(0, START)
     for contact in contacts:
-        commit.set_session(in_a_flow(contact), START + timedelta(hours=1))
+        commit.sessions.set(in_a_flow(contact), START + timedelta(hours=1))
     store.write(commit)
 
 
 def test_a_commit_is_seen_at_once_and_every_value_comes_back_as_it_went(
     store: EngineStore, reader: StoreReader
 ) -> None:
-    assert reader.session(ANN) is None
+    assert reader.sessions.get(ANN) is None
     write(store, ANN)
-    assert reader.session(ANN) == in_a_flow(ANN) == store.session(ANN)
-    assert reader.last_inbound(ANN) == START
+    assert reader.sessions.get(ANN) == in_a_flow(ANN) == store.sessions.get(ANN)
+    assert reader.sessions.last_inbound(ANN) == START
 
 
 def test_what_is_not_committed_is_not_seen(store: EngineStore, reader: StoreReader) -> None:
@@ -85,20 +87,20 @@ def test_what_is_handed_over_is_found_without_reading_the_other_sessions(store: 
 
 def test_the_sessions_are_listed_in_pages(store: EngineStore, reader: StoreReader) -> None:
     write(store, "3", "1", "2")
-    first = reader.sessions(limit=2)
+    first = reader.sessions.summaries(limit=2)
     assert [one.contact for one in first] == ["1", "2"]
     assert (first[0].flow, first[0].step, first[0].wake_at) == ("shop", "menu", START + timedelta(hours=1))
-    assert [one.contact for one in reader.sessions(after="2")] == ["3"]
+    assert [one.contact for one in reader.sessions.summaries(after="2")] == ["3"]
 
 
 def test_the_queue_shows_what_waits_and_why(store: EngineStore, reader: StoreReader) -> None:
     expires = START + timedelta(minutes=15)
     row = OutboxRow(1, "evt_1#0", "key", ANN, Send(TextMessage("hi")), REPLY, None, START, 0, START, expires, None)
     commit = Commit(0, START)
-    commit.add_send(row)
-    commit.send_again(row, 2, START + timedelta(seconds=4), "503")
+    commit.messages.add(row)
+    commit.messages.try_again(row, 2, START + timedelta(seconds=4), "503")
     store.write(commit)
-    (pending,) = reader.pending_sends()
+    (pending,) = reader.messages.pending()
     assert (pending.id, pending.contact, pending.effect) == (1, ANN, Send(TextMessage("hi")))
     assert (pending.attempts, pending.due_at, pending.detail) == (2, START + timedelta(seconds=4), "503")
 
@@ -107,13 +109,13 @@ def test_a_session_of_another_version_is_refused_in_words(store: EngineStore, re
     write(store, ANN)
     sqlite(store).execute("""UPDATE sessions SET state = '{"$Session":{"colour":"red"}}'""")
     with pytest.raises(UnreadableSession, match="cannot be read by this version"):
-        reader.session(ANN)
+        reader.sessions.get(ANN)
 
 
 def test_damage_that_a_question_meets_names_the_file(store: EngineStore, reader: StoreReader) -> None:
     sqlite(store).execute("UPDATE meta SET written_at = 'yesterday'")
     with pytest.raises(StoreDamaged, match=r"bot\.db is damaged .*: stop the bot, then `bot restore"):
-        reader.requests_for(START)
+        reader.messages.requests_for(START)
 
 
 def test_a_store_that_nobody_has_open_can_be_read(path: Path) -> None:
@@ -121,7 +123,7 @@ def test_a_store_that_nobody_has_open_can_be_read(path: Path) -> None:
     write(store, ANN)
     store.close()
     reader = StoreReader(path)
-    assert reader.session(ANN) == in_a_flow(ANN)
+    assert reader.sessions.get(ANN) == in_a_flow(ANN)
     assert reader.cursor() == 0
     reader.close()
 
@@ -142,21 +144,21 @@ def test_usage_is_summed_up_by_contact_flow_model_and_day(store: EngineStore, re
     ]
     for at, contact, flow, usage in used:
         commit = Commit(0, at)
-        commit.add_usage(CallRow(1, "e#0", "key", contact, AskModel(()), 0, at), flow, usage)
+        commit.calls.add_usage(CallRow(1, "e#0", "key", contact, AskModel(()), 0, at), flow, usage)
         store.write(commit)
-    assert reader.usage(START, "contact") == [UsageSum(BEN, 1, 500, 5, 0), UsageSum(ANN, 2, 110, 22, 1)]
-    assert [one.name for one in reader.usage(START, "flow")] == ["shop", "help"]
-    assert [one.name for one in reader.usage(START, "model")] == ["a/one", "b/two"]
-    assert [one.name for one in reader.usage(START, "day")] == ["2030-05-06", "2030-05-07"]
+    assert reader.usage.sums(START, "contact") == [UsageSum(BEN, 1, 500, 5, 0), UsageSum(ANN, 2, 110, 22, 1)]
+    assert [one.name for one in reader.usage.sums(START, "flow")] == ["shop", "help"]
+    assert [one.name for one in reader.usage.sums(START, "model")] == ["a/one", "b/two"]
+    assert [one.name for one in reader.usage.sums(START, "day")] == ["2030-05-06", "2030-05-07"]
     later = START + timedelta(seconds=1)
-    assert [(one.name, one.answers) for one in reader.usage(later, "contact")] == [(BEN, 1), (ANN, 1)]
-    counted = reader.used(ANN, START), reader.used(ANN, later), reader.used(None, START)
+    assert [(one.name, one.answers) for one in reader.usage.sums(later, "contact")] == [(BEN, 1), (ANN, 1)]
+    counted = reader.usage.tokens(ANN, START), reader.usage.tokens(ANN, later), reader.usage.tokens(None, START)
     assert counted == (400, 200, 905), "a request counts two hundred tokens at least against a budget"
 
 
 def test_where_nothing_was_used_that_is_none(store: EngineStore, reader: StoreReader) -> None:
-    assert (reader.used(None, START), reader.used(ANN, START)) == (0, 0)
-    assert all(reader.usage(START, by) == [] for by in USAGE_BY)
+    assert (reader.usage.tokens(None, START), reader.usage.tokens(ANN, START)) == (0, 0)
+    assert all(reader.usage.sums(START, by) == [] for by in USAGE_BY)
 
 
 @pytest.mark.parametrize(
@@ -177,14 +179,14 @@ def test_dead_letters_that_are_searched_in_pieces_are_the_same(
 ) -> None:
     commit = Commit(store.cursor(), START)
     for reason in ("this", "that") * 3:
-        commit.add_dead_letter("turn", "628", reason, "{}")
+        commit.dead_letters.add("turn", "628", reason, "{}")
     store.write(commit)
-    monkeypatch.setattr(store_reader, "_SEARCHED_AT_ONCE", at_once)
+    monkeypatch.setattr(dead_letter_rows, "SEARCHED_AT_ONCE", at_once)
     that = LetterSearch(reason="that")
-    assert reader.dead_letter_ids(that) == [2, 4, 6] and reader.dead_letter_ids(that, 6) == [2, 4]
-    assert reader.count_dead_letters(that) == (3, True)
-    found, further = reader.find_dead_letters(that, 2)
+    assert reader.dead_letters.ids(that) == [2, 4, 6] and reader.dead_letters.ids(that, 6) == [2, 4]
+    assert reader.dead_letters.count(that) == (3, True)
+    found, further = reader.dead_letters.find(that, 2)
     assert ([letter.id for letter in found], further) == ([6, 4], 4)
-    found, further = reader.find_dead_letters(that, 2, further)
+    found, further = reader.dead_letters.find(that, 2, further)
     assert ([letter.id for letter in found], further) == ([2], 0)
-    assert reader.find_dead_letters(LetterSearch(broadcast="spring"), 2) == ([], 0)
+    assert reader.dead_letters.find(LetterSearch(broadcast="spring"), 2) == ([], 0)

@@ -40,7 +40,7 @@ def take(path: Path, *ids: str, visit: int) -> None:
         commit = Commit(store.cursor(), START)
         for row in log.after(store.cursor(), 100):
             commit.move_cursor(row.seq, row.event_id)
-        commit.set_session(Session(ANN, visit=visit), None)
+        commit.sessions.set(Session(ANN, visit=visit), None)
         store.write(commit)
 
 
@@ -71,7 +71,7 @@ def backup(path: Path) -> Path:
 def of(path: Path) -> tuple[object, list[str], bytes]:
     """What a store holds: the session's visit, the events, the photo."""
     with closing(StoreReader(path)) as reader, closing(InboxReader(path)) as log:
-        session = reader.session(ANN)
+        session = reader.sessions.get(ANN)
         ids = [row.event_id for row in log.after(0, 100)]
     return session and session.visit, ids, (contact_files(path, ANN) / PHOTO).read_bytes()
 

@@ -12,7 +12,7 @@ import pytest
 from bot.core.clock import MovableClock
 from bot.core.effects import Send
 from bot.core.messages import TextMessage
-from bot.store import postgres_database, store_reader
+from bot.store import dead_letter_rows, event_rows, message_rows, postgres_database
 from bot.store.broadcast_rows import (
     EDITING,
     FINISHED,
@@ -27,13 +27,13 @@ from bot.store.broadcast_rows import (
 from bot.store.commit import Commit
 from bot.store.database import PostgresAddress, ServingMachine, StoreAddress, shard_number, shards_of, whole_of
 from bot.store.engine_store import EngineStore
-from bot.store.engine_tables import ALL_SESSION_STATES, SESSION_SUMMARIES
 from bot.store.files import ShardsDiffer
 from bot.store.inbox import InboxReader, InboxWriter
 from bot.store.opening import engine_reader, engine_writer, signal_key, works_elsewhere
 from bot.store.postgres_database import PostgresDatabase, connect, translated
 from bot.store.postgres_schema import migrate
 from bot.store.rows import LAST_ID, REPLY, OutboxRow
+from bot.store.session_rows import ALL_SESSION_STATES, SESSION_SUMMARIES
 from bot.store.store_reader import StoreReader
 from tests.postgres import Postgres, divided_database
 
@@ -134,7 +134,7 @@ def test_an_id_is_given_once_in_all_shards(store: PostgresAddress) -> None:
     for _ in range(2):
         for shard in shards_of(store):
             with closing(EngineStore(shard)) as engine:
-                ids = engine.new_ids("messages")
+                ids = engine.ids.new("messages")
                 own = [next(ids) for _ in range(100)]
                 assert own == sorted(own)
                 drawn += own
@@ -194,9 +194,9 @@ def message(id: int, at: datetime, contact: str = CONTACTS[0]) -> OutboxRow:
 def test_all_engines_have_ended_properly_or_one_has_not(store: PostgresAddress) -> None:
     with closing(StoreReader(store)) as whole, closing(EngineStore(shards_of(store)[2])) as engine:
         assert whole.ended_clean()
-        engine.begin_run()
+        engine.runs.begin()
         assert not whole.ended_clean()
-        engine.end_run()
+        engine.runs.end()
         assert whole.ended_clean()
 
 
@@ -205,26 +205,26 @@ def test_a_clock_that_was_set_back_is_measured_by_the_last_commit_of_all(store: 
         with closing(EngineStore(shard)) as engine:
             commit = Commit(0, at)
             commit.move_cursor(1, "evt")
-            commit.add_send(row := message(next(engine.new_ids("messages")), at))
-            commit.send_ended(row, "sent", (), 1, "", at)
+            commit.messages.add(row := message(next(engine.ids.new("messages")), at))
+            commit.messages.end(row, "sent", (), 1, "", at)
             engine.write(commit)
     with closing(StoreReader(store)) as whole:
-        assert sorted(whole.requests(NOON)) == [(0, 1), (3600, 2)]
+        assert sorted(whole.messages.requests(NOON)) == [(0, 1), (3600, 2)]
 
 
 def test_a_contact_s_messages_are_found_though_other_shards_gave_later_ids_before(
     store: PostgresAddress, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(store_reader, "_FEW_MESSAGES", 0)
+    monkeypatch.setattr(message_rows, "_FEW_MESSAGES", 0)
     contact = next(contact for contact in CONTACTS if shard_number(contact, SHARDS) == 1)
     with closing(EngineStore(shards_of(store)[0])) as first, closing(EngineStore(shards_of(store)[1])) as second:
         for engine, at, count in ((first, NOON, 1), (second, NOON, 1), (first, NOON + HOUR, 40)):
             commit = Commit(0, at)
-            for id in islice(engine.new_ids("messages"), count):
-                commit.add_send(message(id, at, contact))
+            for id in islice(engine.ids.new("messages"), count):
+                commit.messages.add(message(id, at, contact))
             engine.write(commit)
     with closing(StoreReader(store)) as whole:
-        assert whole._messages_made(contact, [NOON]) == [(65, 65)]
+        assert whole.messages._made(contact, [NOON]) == [(65, 65)]
 
 
 def test_results_of_all_shards_are_one_count(store: PostgresAddress) -> None:
@@ -244,7 +244,7 @@ def broadcast(store: PostgresAddress) -> PostgresAddress:
     for number, shard in enumerate(shards_of(store)):
         with closing(EngineStore(shard)) as engine:
             begins, commit = NOON + number * HOUR, Commit(0, NOON)
-            commit.set_broadcast(None, Broadcast("sale", FlowToStart("main"), RUNNING, begins_at=begins))
+            commit.broadcasts.set(None, Broadcast("sale", FlowToStart("main"), RUNNING, begins_at=begins))
             engine.write(commit)
             engine.database.write((add, [(c,) for c in CONTACTS if shard_number(c, SHARDS) == number]))
     return store
@@ -271,7 +271,7 @@ def in_states(store: PostgresAddress, *states: str) -> None:
 def test_a_broadcast_has_one_state(broadcast: PostgresAddress, states: tuple[str, ...], one: str) -> None:
     in_states(broadcast, *states)
     with closing(StoreReader(broadcast)) as whole:
-        found, (listed,) = whole.broadcast("sale"), whole.broadcasts()
+        found, (listed,) = whole.broadcasts.get("sale"), whole.broadcasts.all()
     assert found is not None and found.state == listed.state == one
     assert found.begins_at == listed.began_at == NOON
     assert (found.ended_at is not None) == (listed.ended_at is not None) == (one == FINISHED)
@@ -281,19 +281,19 @@ def test_recipients_wait_as_long_as_the_broadcast_does_in_their_shard(broadcast:
     in_states(broadcast, RUNNING, PAUSED, RUNNING)
     paused = [contact for contact in CONTACTS if shard_number(contact, SHARDS) == 1]
     with closing(StoreReader(broadcast)) as whole:
-        assert whole.outcomes("sale") == {"waiting": len(CONTACTS) - len(paused), "paused": len(paused)}
-        assert [contact for contact, outcome, _ in whole.recipients("sale") if outcome == "paused"] == paused
-        assert whole.unfinished_broadcasts() == {"sale": whole.outcomes("sale")}
-        assert whole.outcomes("none") == {}
+        assert whole.broadcasts.outcomes("sale") == {"waiting": len(CONTACTS) - len(paused), "paused": len(paused)}
+        assert [contact for contact, outcome, _ in whole.broadcasts.recipients("sale") if outcome == "paused"] == paused
+        assert whole.broadcasts.unfinished() == {"sale": whole.broadcasts.outcomes("sale")}
+        assert whole.broadcasts.outcomes("none") == {}
 
 
 def test_the_oldest_that_waits_is_that_of_all_shards(store: PostgresAddress) -> None:
     with closing(EngineStore(shards_of(store)[0])) as first, closing(EngineStore(shards_of(store)[1])) as second:
         for engine, at in ((first, NOON - HOUR), (second, NOON), (first, NOON + HOUR)):
             commit = Commit(0, at)
-            commit.add_send(row := message(next(engine.new_ids("messages")), at))
+            commit.messages.add(row := message(next(engine.ids.new("messages")), at))
             if at < NOON:
-                commit.send_ended(row, "sent", (), 1, "", at)
+                commit.messages.end(row, "sent", (), 1, "", at)
             engine.write(commit)
     with closing(StoreReader(store)) as whole:
         assert whole.oldest() == {"outbox": NOON}
@@ -301,18 +301,18 @@ def test_the_oldest_that_waits_is_that_of_all_shards(store: PostgresAddress) -> 
 
 def test_ids_of_a_shard_that_had_nothing_to_do_follow_those_that_others_gave_meanwhile(store: PostgresAddress) -> None:
     with closing(EngineStore(shards_of(store)[0])) as idle, closing(EngineStore(shards_of(store)[1])) as busy:
-        before = next(idle.new_ids("turns"))
-        meanwhile = [*islice(busy.new_ids("turns"), 100)]
-        idle.drop_drawn_ids()
-        assert before < min(meanwhile) and next(idle.new_ids("turns")) > max(meanwhile)
+        before = next(idle.ids.new("turns"))
+        meanwhile = [*islice(busy.ids.new("turns"), 100)]
+        idle.ids.drop_drawn()
+        assert before < min(meanwhile) and next(idle.ids.new("turns")) > max(meanwhile)
 
 
 @pytest.mark.parametrize(
     ("sql", "asked"),
     [
-        (store_reader._PENDING, (100,)),
-        (store_reader._EVENTS, (100,)),
-        (store_reader._DEAD, (*store_reader.ALL_LETTERS.asked, 0, LAST_ID, 100)),
+        (message_rows._PENDING, (100,)),
+        (event_rows._PENDING, (100,)),
+        (dead_letter_rows._FIND, (*dead_letter_rows.ALL_LETTERS.asked, 0, LAST_ID, 100)),
         (SESSION_SUMMARIES, ("", 100)),
         (ALL_SESSION_STATES, ("", 100)),
     ],

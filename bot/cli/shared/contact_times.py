@@ -70,7 +70,7 @@ def with_times(bot: Folder, at: ContactsTime, recipients: Sequence[Recipient], n
         for recipient in recipients:
             contact = recipient["contact"]
             try:
-                session = store.session(contact) or Session(contact)
+                session = store.sessions.get(contact) or Session(contact)
             except UnreadableSession:
                 session = Session(contact)
             timed.append({**recipient, "at": at.on(library.zone_of(session), now).isoformat()})

@@ -89,7 +89,7 @@ class _Selection:
 
     def _sessions(self, listed: Collection[str] | None) -> Iterator[Session]:
         with open_store(self._path) as store:
-            for session in store.all_sessions():
+            for session in store.sessions.all():
                 if session is not None and (listed is None or session.contact in listed):
                     yield session
 

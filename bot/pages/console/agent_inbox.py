@@ -17,14 +17,14 @@ MOST = 500
 
 def inbox(console: Console, user: User) -> str:
     """The conversations that wait for a person, and those that a person has, the longest wait first."""
-    found = console.reader.handed_over(MOST)
+    found = console.reader.sessions.handed_over(MOST)
     team = request.args.get("team", "").strip()[:100]
     shown = [each for each in found if team in ("", each.team)]
     return render_template(
         "inbox.html",
         waiting=[each for each in shown if each.agent is None],
         taken=[each for each in shown if each.agent is not None],
-        left_out=console.reader.count_handed_over() - len(found),
+        left_out=console.reader.sessions.count_handed_over() - len(found),
         teams=sorted({each.team for each in found if each.team is not None}),
         team=team,
     )

@@ -32,7 +32,7 @@ SHOWN = 50
 def broadcasts(console: Console, user: User) -> str:
     """The broadcasts, the newest first."""
     page = page_asked()
-    found = console.reader.broadcasts()
+    found = console.reader.broadcasts.all()
     shown = found[(page - 1) * PAGE : page * PAGE]
     return render_template(
         "broadcasts.html",
@@ -50,7 +50,7 @@ def broadcast(console: Console, user: User) -> str:
     Those who did not get it, and how far messages have got, are not looked up again while the page is open.
     """
     name = unsealed(request.args.get("name", "")) or ""
-    found = console.reader.broadcast(name)
+    found = console.reader.broadcasts.get(name)
     if found is None:
         abort(
             404, "there is no such broadcast, or its address was of an earlier login: look for it among the broadcasts"
@@ -58,8 +58,8 @@ def broadcast(console: Console, user: User) -> str:
     counts = _outcomes(console, name)
     reached, unsent = {}, []
     if REFRESH not in request.headers:
-        reached = reached_totals(console.reader.reached(name).values())
-        unsent = without_message(console.reader.recipients(name))
+        reached = reached_totals(console.reader.broadcasts.reached(name).values())
+        unsent = without_message(console.reader.broadcasts.recipients(name))
     content = found.content
     return render_template(
         "broadcast.html",
@@ -69,7 +69,7 @@ def broadcast(console: Console, user: User) -> str:
         most=max(counts.values(), default=0),
         bar=bar,
         why=[called(words) for words in why_paused(found, "“Resume”")] if found.state == PAUSED else [],
-        to_come=list(console.reader.to_come(name).items()),
+        to_come=list(console.reader.broadcasts.to_come(name).items()),
         reached=reached,
         reached_fields=REACHED_FIELDS,
         answered_within=ANSWERED_WITHIN,
@@ -102,7 +102,7 @@ def resume_broadcast(console: Console, user: User) -> Response:
 
 
 def _outcomes(console: Console, name: str) -> dict[str, int]:
-    return console.cached(("outcomes", name), lambda: console.reader.outcomes(name))
+    return console.cached(("outcomes", name), lambda: console.reader.broadcasts.outcomes(name))
 
 
 def _in_words(counts: Mapping[str, int]) -> dict[str, int]:

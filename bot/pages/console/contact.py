@@ -37,8 +37,9 @@ from bot.pages.shared.contact_view import (
 )
 from bot.services.gateway.gateway_client import content, type_of
 from bot.store.contact_data import export_as_json
+from bot.store.message_rows import MessageTo
 from bot.store.rows import STATUSES
-from bot.store.store_reader import MessageTo, StoreReader
+from bot.store.store_reader import StoreReader
 from bot.store.trace_rows import TurnTraced
 from bot.testing.simulation.phone import message_from_request
 from bot.testing.simulation.turn_words import event_in_words
@@ -50,7 +51,7 @@ MOST = 1000
 def contact(console: Console, user: User, who: str) -> str:
     """One contact."""
     number = unsealed(who)
-    session = None if number is None else console.reader.session(number)
+    session = None if number is None else console.reader.sessions.get(number)
     if number is not None and session is None and console.reader.keeps(number):
         session = Session(number)
     if number is None or session is None:
@@ -89,8 +90,8 @@ _BESIDES = (StartRequested, SignalReceived, ConversationAssigned, HandoffClosed,
 
 def recorded_phone(reader: StoreReader, session: Session, limit: int) -> PhoneView:
     """The phone of a session's contact: the newest ``limit`` of what is recorded."""
-    turns = reader.trace(session.contact, limit)
-    messages = reader.messages_to(session.contact, [turn.at for turn in turns])
+    turns = reader.trace.turns(session.contact, limit)
+    messages = reader.messages.to(session.contact, [turn.at for turn in turns])
     sends = [each for each in messages if isinstance(each.effect, Send)]
     numbers = count(1)
     order = {turn.event_id: place for place, turn in enumerate(turns)}

@@ -8,7 +8,7 @@ from werkzeug.wrappers import Response
 from bot.pages.console.page_formats import address_of, reads, sealed, unsealed
 from bot.pages.console.routes import Console, Route
 from bot.pages.console.users import VIEWER, User
-from bot.store.store_reader import CONTACT_STATES, ContactSearch
+from bot.store.session_rows import CONTACT_STATES, ContactSearch
 
 PAGE = 50
 _LONG_NUMBER = 7
@@ -24,10 +24,10 @@ def contacts(console: Console, user: User) -> str | Response:
     search, reader = ContactSearch(**asked), console.reader
     if len(search.number) >= _LONG_NUMBER and reader.keeps(search.number):
         return redirect(address_of(search.number))
-    found, further = reader.find_contacts(search, PAGE + 1, after, by_number=reads())
+    found, further = reader.sessions.find(search, PAGE + 1, after, by_number=reads())
     if more_found := len(found) > PAGE:
         further = found[PAGE - 1].place
-    waiting = console.cached("waiting_at", reader.waiting_at)
+    waiting = console.cached("waiting_at", reader.sessions.waiting_at)
     more = {name: value for name, value in asked.items() if value}
     return render_template(
         "contacts.html",

@@ -17,8 +17,8 @@ from bot.pages.console.routes import Console, Route, say
 from bot.pages.console.users import OPERATOR, VIEWER, User
 from bot.runtime.operator_requests import UNCLEAR
 from bot.runtime.operator_requests import end_dead_letters as end_letters
+from bot.store.dead_letter_rows import DeadLetter, LetterSearch
 from bot.store.rows import LAST_ID
-from bot.store.store_reader import DeadLetter, LetterSearch
 from bot.testing.simulation.turn_words import effect_in_words
 
 PAGE = 50
@@ -31,10 +31,10 @@ def dead_letters(console: Console, user: User) -> str:
     before = min(max(request.args.get("before", LAST_ID, int), 1), LAST_ID)
     asked = _asked(request.args)
     search = _search(console, asked)
-    found, further = console.reader.find_dead_letters(search, PAGE + 1, before)
+    found, further = console.reader.dead_letters.find(search, PAGE + 1, before)
     if more_found := len(found) > PAGE:
         further = found[PAGE - 1].id
-    total, complete = console.reader.count_dead_letters(search)
+    total, complete = console.reader.dead_letters.count(search)
     return render_template(
         "dead_letters.html",
         letters=[(letter, _words(letter)) for letter in found[:PAGE]],
@@ -128,7 +128,7 @@ def _ticked() -> list[int]:
 def _chosen(console: Console, asked: Mapping[str, str], *, retries: bool) -> _Chosen:
     search = _search(console, asked, retried=retries)
     newest = min(request.form.get("newest", LAST_ID - 1, int), LAST_ID - 1)
-    ids = console.reader.dead_letter_ids(search, newest + 1)
+    ids = console.reader.dead_letters.ids(search, newest + 1)
     return _Chosen(ids, ids[-1] if ids else 0)
 
 

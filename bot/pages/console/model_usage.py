@@ -9,7 +9,7 @@ from bot.pages.console.charts import SPANS, bar, bars_by_day, chosen_days, longe
 from bot.pages.console.page_formats import reads, sealed
 from bot.pages.console.routes import Console, Route
 from bot.pages.console.users import VIEWER, User
-from bot.store.engine_tables import USAGE_BY
+from bot.store.count_rows import USAGE_BY
 
 MOST = 100
 """The most rows that are shown."""
@@ -22,7 +22,7 @@ def usage(console: Console, user: User) -> str:
     by = request.args.get("by", "day")
     by = by if by in USAGE_BY else "day"
     since = datetime.combine(days[0], time(), UTC)
-    sums = console.cached(("usage", since, by), lambda: console.reader.usage(since, by))
+    sums = console.cached(("usage", since, by), lambda: console.reader.usage.sums(since, by))
     if by == "contact" and not reads():  # equal ones are in the order of their numbers, which tells of them
         sums = sorted(sums, key=lambda each: (-each.prompt_tokens - each.completion_tokens, sealed(each.name)))
     shown = sums if by == "day" else sums[:MOST]

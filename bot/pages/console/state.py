@@ -12,7 +12,7 @@ from bot.pages.console.users import VIEWER, User
 from bot.server.local_socket import NotRunning
 from bot.server.shard_requests import why_it_waits
 from bot.store.database import StoreAddress
-from bot.store.store_reader import PendingSend
+from bot.store.rows import PendingSend
 from bot.testing.simulation.turn_words import effect_in_words
 
 SHOWN = 50
@@ -26,7 +26,7 @@ QUEUES = {
 
 def state(console: Console, user: User) -> str:
     """The page of what is not sent or not accepted now, and why."""
-    pending = console.reader.pending_sends(SHOWN)
+    pending = console.reader.messages.pending(SHOWN)
     status: dict[str, Any] = {"waits": {}}
     trouble = ""
     try:

@@ -14,7 +14,7 @@ from bot.pages.console.charts import SPANS, bar, bars_by_day, chosen_days, longe
 from bot.pages.console.routes import ActionRefused, Console, Route
 from bot.pages.console.users import VIEWER, User
 from bot.server.local_socket import NotRunning
-from bot.store.engine_tables import ResultCount
+from bot.store.count_rows import ResultCount
 from bot.store.results import CountedAs, answered_share, results_by_flow, results_csv, splits_of
 
 PARTS = ANSWERED, TIMED_OUT, LEFT, FAILED
@@ -24,7 +24,7 @@ PARTS = ANSWERED, TIMED_OUT, LEFT, FAILED
 def results(console: Console, user: User) -> str:
     """The results of one flow, and of one of its steps by day."""
     days, rows = _asked(console)
-    flows = results_by_flow(_names(console), rows, console.cached("waiting_at", console.reader.waiting_at))
+    flows = results_by_flow(_names(console), rows, console.cached("waiting_at", console.reader.sessions.waiting_at))
     flow = request.args.get("flow", "")
     if flow not in flows:
         flow = next((name for name, steps in flows.items() if any(step.ways for step in steps)), next(iter(flows), ""))

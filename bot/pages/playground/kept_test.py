@@ -29,10 +29,10 @@ def kept_test(playground: Playground, contact: str) -> str:
     reader, zone = playground.simulation.stored.reader, playground.simulation.running.program.library.bot.timezone
     began = bubbles[0].at.astimezone(zone)
     head = {"test": f"kept on {began:%Y-%m-%d at %H.%M}", "now": f"{began:%Y-%m-%dT%H:%M:%S}", "contact": contact}
-    frame = (reader.session(contact) or Session(contact)).frame
+    frame = (reader.sessions.get(contact) or Session(contact)).frame
     place = {"flow": None} if frame is None else {"flow": frame.flow, "step": frame.step}
-    turns = reader.trace(contact, EVERY_TURN)
-    refs = reader.message_refs(contact)
+    turns = reader.trace.turns(contact, EVERY_TURN)
+    refs = reader.messages.refs(contact)
     said: defaultdict[str, list[Bubble]] = defaultdict(list)  # by the events of their turns
     for bubble in bubbles:
         if bubble.message is not None:

@@ -78,7 +78,7 @@ class Playground:
             self.questions.release()
 
     def _is_awaited(self, row: CallRow) -> bool:
-        session = self.simulation.stored.reader.session(row.contact)
+        session = self.simulation.stored.reader.sessions.get(row.contact)
         return session is not None and session.awaits(row.ref)
 
     def _note_change(self) -> None:
@@ -232,7 +232,7 @@ class Playground:
 
     def skip_past_window(self, contact: str) -> None:
         """Skip the time in which the gateway takes other messages than templates for a contact."""
-        last = self.simulation.stored.reader.last_inbound(self.chats.require(contact))
+        last = self.simulation.stored.reader.sessions.last_inbound(self.chats.require(contact))
         left = timedelta() if last is None else last + SENDING_WINDOW - self.simulation.clock.now()
         if left <= timedelta():
             raise Refused("the 24 hours are over already: the bot may send this contact only templates")

@@ -31,7 +31,7 @@ from bot.pages.playground.written_values import declared_in, read_value, written
 from bot.pages.shared import contact_view
 from bot.pages.shared.contact_view import Bubble, PhoneView, ShownBubble, Unsent, text_of
 from bot.pages.shared.page_server import ALIVE, ALIVE_SECONDS, page_app
-from bot.store.store_reader import DeadLetter
+from bot.store.dead_letter_rows import DeadLetter
 from bot.testing.conversations.stub_reader import MODEL_FAILURES
 from bot.testing.simulation.gateway_events import GATEWAY_EVENTS
 from bot.testing.simulation.store_view import EVERY_TURN
@@ -151,7 +151,7 @@ class _Pages:
         playground = self._playground
         now, session = (
             playground.simulation.clock.now(),
-            playground.simulation.stored.reader.session(contact) or Session(contact),
+            playground.simulation.stored.reader.sessions.get(contact) or Session(contact),
         )
         turns = contact_view.turns_of(
             playground.simulation.stored.reader, contact, EVERY_TURN if everything else contact_view.NEWEST_TURNS
@@ -247,7 +247,7 @@ class _Pages:
     def variable(self, contact: str) -> str:
         """A form that sets a variable."""
         simulation = self._playground.simulation
-        session = simulation.stored.reader.session(contact) or Session(contact)
+        session = simulation.stored.reader.sessions.get(contact) or Session(contact)
         asked = request.args
         found = written_value(simulation.running.program.library, session, asked.get("flow", ""), asked.get("name", ""))
         return render_template("variable.html", written=found)
@@ -284,7 +284,7 @@ class _Pages:
             step=step,
             written=written,
             findings=flow_map.findings(flow, step),
-            waiting=reader.waiting_at().get((flow, step), 0),
+            waiting=reader.sessions.waiting_at().get((flow, step), 0),
             visits=visits,
             ways=counted.most_common(),
             tests=tests,
@@ -323,13 +323,13 @@ def phone_view(playground: Playground, session: Session, *, everything: bool = F
     bubbles = playground.chats.bubbles(contact)  # after what is not sent: what was accepted meanwhile is shown once
     accepted = {bubble.key for bubble in bubbles if bubble.key is not None}
     shown = bubbles if everything else bubbles[-contact_view.NEWEST_BUBBLES :]
-    statuses = reader.message_statuses(contact)
+    statuses = reader.messages.statuses(contact)
     seen = []
     for bubble in shown:
         status = statuses.get(bubble.id)
         name = "" if bubble.message is None else "sent" if status is None else status.name
         seen.append(ShownBubble(bubble, name, "" if status is None else status.detail))
-    decided = {turn.event_id: turn.at for turn in reader.trace(contact, EVERY_TURN)} if letters else {}
+    decided = {turn.event_id: turn.at for turn in reader.trace.turns(contact, EVERY_TURN)} if letters else {}
     unsent = [*(_given_up(letter, decided, bubbles) for letter in letters), *waiting]
     left = tuple(each for each in unsent if each.key not in accepted)
     return PhoneView(tuple(seen), left, len(bubbles) - len(shown), session.waits_for_effect)
@@ -337,14 +337,14 @@ def phone_view(playground: Playground, session: Session, *, everything: bool = F
 
 def _waiting(playground: Playground, contact: str) -> Iterator[Unsent]:
     """The messages to a contact that are still to be sent."""
-    for send in playground.simulation.stored.reader.pending_sends():
+    for send in playground.simulation.stored.reader.messages.pending():
         if send.contact == contact and isinstance(send.effect, Send):
             yield Unsent(send.key, text_of(send.effect), "waiting", send.detail, send.attempts, send.due_at)
 
 
 def _letters(playground: Playground, contact: str) -> Iterator[DeadLetter]:
     """The messages to a contact that were given up, the oldest first."""
-    for letter in reversed(playground.simulation.stored.reader.dead_letters()):
+    for letter in reversed(playground.simulation.stored.reader.dead_letters.newest()):
         if letter.contact == contact and letter.what == "send" and isinstance(letter.body, dict):
             yield letter
 

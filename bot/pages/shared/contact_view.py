@@ -187,7 +187,7 @@ class ShownTurn:
 
 def turns_of(reader: StoreReader, contact: str, limit: int = NEWEST_TURNS) -> list[ShownTurn]:
     """A contact's newest turns, the newest first."""
-    return [_turn(turn) for turn in reversed(reader.trace(contact, limit))]
+    return [_turn(turn) for turn in reversed(reader.trace.turns(contact, limit))]
 
 
 def _turn(turn: TurnTraced) -> ShownTurn:

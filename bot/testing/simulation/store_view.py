@@ -5,7 +5,8 @@ from collections.abc import Callable
 
 from bot.core.effects import AskModel
 from bot.core.session import Session
-from bot.store.store_reader import DeadLetter, StoreReader
+from bot.store.dead_letter_rows import DeadLetter
+from bot.store.store_reader import StoreReader
 from bot.store.trace_rows import TurnTraced
 from bot.testing.simulation.phones import Phones
 
@@ -27,11 +28,11 @@ class StoreView:
 
     def session(self) -> Session:
         """The session: where the contact is, and which values are known."""
-        return self.reader.session(self._contact()) or Session(self._contact())
+        return self.reader.sessions.get(self._contact()) or Session(self._contact())
 
     def trace(self, limit: int = 20) -> list[TurnTraced]:
         """The contact's last turns."""
-        return self.reader.trace(self._contact(), limit)
+        return self.reader.trace.turns(self._contact(), limit)
 
     def all_turns(self) -> list[TurnTraced]:
         """All turns since the contact began."""
@@ -47,12 +48,12 @@ class StoreView:
 
     def _turns_of(self, contact: str, newest: int) -> list[TurnTraced]:
         turns = self._turns[contact]
-        turns.update((turn.event_id, turn) for turn in self.reader.trace(contact, newest))
+        turns.update((turn.event_id, turn) for turn in self.reader.trace.turns(contact, newest))
         return list(turns.values())
 
     def dead_letters(self) -> list[DeadLetter]:
         """The messages and events of the contact that the bot has given up, the oldest first."""
-        return [letter for letter in reversed(self.reader.dead_letters()) if letter.contact == self._contact()]
+        return [letter for letter in reversed(self.reader.dead_letters.newest()) if letter.contact == self._contact()]
 
     def complaints(self) -> list[str]:
         """The recent problems of the contact, in words: those of its turns, and its dead letters."""

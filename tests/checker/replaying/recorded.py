@@ -6,8 +6,7 @@ from bot.core.events import Event
 from bot.core.session import Session
 from bot.core.turn import Conversation, Turn
 from bot.core.values import json_text, optional_time_text
-from bot.store.commit import turn_row
-from bot.store.trace_rows import conversations
+from bot.store.trace_rows import conversations, turn_row
 
 
 class Tape:

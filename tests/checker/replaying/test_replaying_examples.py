@@ -27,7 +27,7 @@ def conversations(transcript: Transcript, program: Program, folder: Folder) -> l
     ):
         for number, line in enumerate(transcript.conversation, start=1):
             player.take(line, transcript.conversation[number:])
-        return simulation.stored.reader.conversations(simulation.contact)
+        return simulation.stored.reader.trace.conversations(simulation.contact)
 
 
 def in_its_world(transcript: Transcript, library: Library) -> Library:

@@ -227,7 +227,7 @@ def test_of_two_people_who_take_a_contact_at_once_one_wins_and_the_other_is_told
     pages = {name: live.log_in(name, f"/contact/{ANN}") for name in ("abel", "olga")}
     for page in pages.values():
         page.get_by_role("button", name="Take over").click(no_wait_after=True)
-    session = live.simulation.stored.reader.session
+    session = live.simulation.stored.reader.sessions.get
     expect(pages["abel"].locator("#person")).not_to_contain_text("Waits for a person")
     expect(pages["olga"].locator("#person")).not_to_contain_text("Waits for a person")
     found = session(ANN)

@@ -34,13 +34,13 @@ def test_a_contact_is_erased_once_the_number_is_typed(live: Live, caplog: pytest
     typed.fill(contact[:-1])
     page.get_by_role("button", name="Erase").click()
     expect(page.get_by_role("alert")).to_have_text("That is not the contact's number: nothing is erased.")
-    assert live.simulation.stored.reader.session(contact) is not None
+    assert live.simulation.stored.reader.sessions.get(contact) is not None
     assert violations(page) == []
     typed.fill(f"+{contact[:2]} {contact[2:]}")
     page.get_by_role("button", name="Erase").click()
     expect(page.get_by_role("status")).to_contain_text(f"All data of {contact} is erased")
     expect(page.locator("#contacts")).to_contain_text("Nobody has written to the bot yet.")
-    assert live.simulation.stored.reader.session(contact) is None
+    assert live.simulation.stored.reader.sessions.get(contact) is None
     assert f"olga (operator): erase •••{contact[-3:]}" in caplog.messages
     (note,) = [
         json.loads(event) for (event,) in rows(live.console.store, "SELECT event FROM turns WHERE contact IS NULL")
@@ -65,7 +65,7 @@ def test_only_an_operator_may(served: Served) -> None:
     assert client.ask(f"/contact/{contact}/export").status == 403
     assert client.ask(f"/contact/{contact}/erase", {"token": client.token(), "number": contact}).status == 403
     assert client.ask(f"/contact/{contact}/reset", {"token": client.token()}).status == 403
-    assert served.simulation.stored.reader.session(contact) is not None
+    assert served.simulation.stored.reader.sessions.get(contact) is not None
 
 
 def test_nothing_is_exported_of_somebody_who_is_not_known(served: Served, caplog: pytest.LogCaptureFixture) -> None:

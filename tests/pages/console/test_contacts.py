@@ -8,8 +8,8 @@ from playwright.sync_api import expect
 
 from bot.core.engine_requests import AddRecipients
 from bot.core.values import time_text
-from bot.store import store_reader
-from bot.store.store_reader import ContactSearch
+from bot.store import session_rows
+from bot.store.session_rows import ContactSearch
 from bot.store.trace_rows import ADD_TURN, FAILED, note_row
 from bot.testing.emulator import MessageTemplate
 from tests.pages.console.client import logged_in
@@ -27,7 +27,7 @@ def listed(served: Served, size: int, search: ContactSearch = EVERYBODY) -> list
     """The pages of all contacts."""
     pages, after = [], ""
     while True:
-        found, after = served.console.reader.find_contacts(search, size, after)
+        found, after = served.console.reader.sessions.find(search, size, after)
         pages.append([each.contact for each in found])
         if not after:
             return [page for page in pages if page]
@@ -79,8 +79,8 @@ def test_a_search_that_takes_long_ends_early_says_so_and_goes_on(live: Live, mon
         live.simulation.user("hi")
     with beside_the_store(live.console.store) as execute:
         execute("DELETE FROM turns WHERE contact IN (?, ?)", (NUMBERS[0], NUMBERS[1]))
-    monkeypatch.setattr(store_reader, "SEARCH_SECONDS", 0)
-    monkeypatch.setattr(store_reader, "_SEARCHED_AT_ONCE", 1)
+    monkeypatch.setattr(session_rows, "SEARCH_SECONDS", 0)
+    monkeypatch.setattr(session_rows, "SEARCHED_AT_ONCE", 1)
     page = live.log_in("olga", "/?find=7801")
     for _ in range(2):  # two turns are left
         expect(page.locator("#contacts")).to_contain_text("Only a part of the")
@@ -157,7 +157,7 @@ def test_a_whole_number_leads_to_what_is_kept_of_a_contact_who_has_never_written
     recipients = [{"contact": NUMBERS[0], "body": []}]
     live.console.ask(AddRecipients("sale", recipients, {"name": "sale", "language": "en"}))
     live.simulation.settle()
-    assert live.simulation.stored.reader.session(NUMBERS[0]) is None
+    assert live.simulation.stored.reader.sessions.get(NUMBERS[0]) is None
     page = live.log_in("olga", f"/?find=%2B{NUMBERS[0]}")
     expect(page.get_by_role("heading", level=1)).to_have_text(NUMBERS[0])
     expect(page.locator(".bubble.bot")).to_contain_text("template sale (en)")

@@ -6,8 +6,8 @@ from datetime import timedelta
 import pytest
 
 from bot.core.values import time_text
-from bot.store import store_reader
-from bot.store.store_reader import LetterSearch
+from bot.store import dead_letter_rows
+from bot.store.dead_letter_rows import LetterSearch
 from tests.pages.console.client import Client, logged_in
 from tests.pages.console.conftest import NOON, Served
 from tests.store.store_kit import beside_the_store
@@ -87,8 +87,8 @@ def test_a_search_that_takes_long_ends_early_says_so_and_goes_on(
 ) -> None:
     for number, reason in zip(NUMBERS, ("that", "this", "this", "this"), strict=True):
         give_up(served, number, "turn", reason)
-    monkeypatch.setattr(store_reader, "SEARCH_SECONDS", 0)
-    monkeypatch.setattr(store_reader, "_SEARCHED_AT_ONCE", 1)
+    monkeypatch.setattr(dead_letter_rows, "SEARCH_SECONDS", 0)
+    monkeypatch.setattr(dead_letter_rows, "SEARCHED_AT_ONCE", 1)
     client, path = logged_in(served, "olga"), "/dead-letters?reason=that"
     for _ in NUMBERS[1:]:
         text = client.ask(path).text
@@ -119,14 +119,14 @@ def test_all_that_is_found_is_dropped_after_the_number_was_asked_back(served: Se
     hidden = dict(re.findall(r'type="hidden" name="([^"]+)" value="([^"]*)"', asked.partition('class="panel"')[2]))
     assert client.ask("/dead-letters/end", hidden).headers["Location"].endswith("/dead-letters?reason=too+many")
     assert "Dropped: 1200." in client.ask("/dead-letters").text
-    assert sorted(letter.contact or "" for letter in served.console.reader.dead_letters()) == NUMBERS[1:3]
+    assert sorted(letter.contact or "" for letter in served.console.reader.dead_letters.newest()) == NUMBERS[1:3]
 
 
 def test_all_that_is_found_and_can_be_is_retried(served: Served) -> None:
     for number in NUMBERS[:2]:
         refuse(served, number)
     give_up(served, NUMBERS[0], "turn", "too many steps")
-    sends = len(served.console.reader.dead_letter_ids(LetterSearch(contact=NUMBERS[0], retried=True)))
+    sends = len(served.console.reader.dead_letters.ids(LetterSearch(contact=NUMBERS[0], retried=True)))
     client = logged_in(served, "olga")
     form = {"token": client.token(), "do": "retry", "contact": NUMBERS[0]}
     asked = client.ask("/dead-letters/end?all=1", form).text
@@ -135,6 +135,6 @@ def test_all_that_is_found_and_can_be_is_retried(served: Served) -> None:
     client.ask("/dead-letters/end", hidden)
     assert f"To be sent again: {sends}." in client.ask("/dead-letters").text
     served.simulation.settle()
-    left = served.console.reader.dead_letters()
+    left = served.console.reader.dead_letters.newest()
     assert [letter.what for letter in left if letter.contact == NUMBERS[0]] == ["turn"]
     assert any(letter.contact == NUMBERS[1] for letter in left)

@@ -65,7 +65,7 @@ def test_a_contact_is_shown_and_reset_in_its_shard(divided: Divided, client: Cli
             client.ask(f"/contact/{contact}/reset", {"token": token})
         assert "(shard 1): is `bot serve` running?" in client.ask("/").text
     with closing(StoreReader(divided.store)) as reader:
-        assert {each.contact for each in reader.sessions() if each.flow is None} == {EVE}
+        assert {each.contact for each in reader.sessions.summaries() if each.flow is None} == {EVE}
 
 
 def test_a_broadcast_is_stopped_in_all_shards(divided: Divided, client: Client) -> None:

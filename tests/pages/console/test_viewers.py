@@ -12,7 +12,7 @@ from bot.core.engine_requests import AddRecipients, StartFlow
 from bot.core.values import time_text
 from bot.pages.console import contacts
 from bot.pages.console.console_app import VIEWS
-from bot.store.engine_tables import ADD_USAGE
+from bot.store.count_rows import ADD_USAGE
 from bot.testing.emulator import MessageTemplate
 from tests.pages.console.client import Answer, Client, logged_in
 from tests.pages.console.conftest import NOON, PREFIX, Served
@@ -143,7 +143,7 @@ def test_no_answer_whatever_has_a_number_a_name_an_address_or_words_of_a_contact
 def test_the_rule_of_a_turn_quotes_nobody(planted: Served) -> None:
     found = everything(logged_in(planted, "vera"))
     assert any("<code>answers •••</code>" in text for text in found.values())
-    turns = planted.simulation.stored.reader.trace(NUMBER, 100)
+    turns = planted.simulation.stored.reader.trace.turns(NUMBER, 100)
     assert any("answers email" in turn.rule for turn in turns) and any("broadcast:" in turn.event_id for turn in turns)
 
 

@@ -164,7 +164,7 @@ def test_an_answer_comes_paragraph_by_paragraph_and_what_was_used_up_is_kept(
     wait_for(gateway, "One.", "Two.", "Three.\n\nFour.", "Bye.")
     reader = StoreReader(serving.store)
     for by, name in {"contact": CONTACT, "flow": "main", "model": "acme/swift"}.items():
-        (row,) = reader.usage(datetime.now(UTC) - timedelta(hours=1), by)
+        (row,) = reader.usage.sums(datetime.now(UTC) - timedelta(hours=1), by)
         assert (row.name, row.answers, row.estimated) == (name, 2, 0)
         assert row.prompt_tokens > 0
     reader.close()

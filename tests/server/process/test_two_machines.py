@@ -127,7 +127,7 @@ def test_what_is_asked_on_either_machine_is_answered_by_the_one_engine(machines:
         assert machines.ask(server, AskStatus())["waiting"] == 0
         assert requests.get(f"http://127.0.0.1:{server.port}/readyz", timeout=PATIENCE).status_code == 200
     machines.ask(machines.second, ResetContact(ANN))
-    assert StoreReader(machines.store).trace(ANN)[-1].rule == "reset"
+    assert StoreReader(machines.store).trace.turns(ANN)[-1].rule == "reset"
 
 
 def test_machines_of_one_name_are_shown_each(machines: Machines) -> None:
@@ -259,7 +259,7 @@ def test_an_event_that_is_taken_while_engines_lose_their_connection_again_and_ag
             wait_for(lambda: connection.execute(END_HELD_UP).fetchone() == (1,))
     assert machines.gateway.wait_until(lambda: len(machines.gateway.sent) == 2, PATIENCE)
     assert machines.texts() == ["You wrote:", "You wrote: again"]
-    assert StoreReader(machines.store).dead_letters() == []
+    assert StoreReader(machines.store).dead_letters.newest() == []
 
 
 def test_a_full_disk_for_temporary_files_does_not_change_how_an_engine_ends_that_lost_its_connection() -> None:

@@ -16,9 +16,10 @@ from bot.runtime.engine_loop import EngineCycle, EngineLoop
 from bot.runtime.rate_limiter import RateLimiter
 from bot.runtime.sending import Sender
 from bot.server.app import Engine
-from bot.store.engine_tables import EVENT_ENDED, FORGET_SEND
+from bot.store.event_rows import EVENT_ENDED
 from bot.store.files import StoreUnavailable
 from bot.store.inbox import InboxWriter
+from bot.store.message_rows import FORGET_SEND, StoredMessages
 from bot.store.postgres_database import PostgresDatabase
 
 Mutant = Callable[[], AbstractContextManager[object]]
@@ -103,9 +104,9 @@ def row_deleted_before_its_result() -> AbstractContextManager[object]:
 
     def give(real: Any, claims: InFlightWindow[Any], rows: Any) -> None:
         real(claims, rows)
-        store = getattr(claims._pending, "__self__", None)
-        if store is not None and claims._pending.__name__ == "pending_sends":
-            store.database.write((FORGET_SEND, [(row.id,) for row in rows]))
+        stored = getattr(claims._pending, "__self__", None)
+        if isinstance(stored, StoredMessages):
+            stored.database.write((FORGET_SEND, [(row.id,) for row in rows]))
 
     return _around(InFlightWindow, "_give", give)
 

@@ -1,0 +1,399 @@
+"""The sessions in the engine's tables: where each contact is, and the numbers from which contacts write."""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from datetime import datetime
+from itertools import islice
+from time import monotonic
+from typing import Any
+
+from bot.core.immutable import immutable
+from bot.core.session import Session, UnreadableSession, read_session
+from bot.core.values import json_text, optional_storable, optional_time_text, read_time, storable, time_text
+from bot.store.commit_rows import CommitRows, Row, Rows
+from bot.store.database import Database, Queries
+from bot.store.files import reads_rows
+from bot.store.rows import LAST_ID, SEARCH_SECONDS, SEARCHED_AT_ONCE, DueRow
+
+_LATEST = 2000  # sessions that are remembered
+_LATEST_CHARACTERS = 4000  # of JSON; a longer session is not remembered
+_NO_WAKE = ("~", "")  # behind every time
+_AT_ONCE = 500  # sessions
+
+WRITE_SESSION = """
+    INSERT INTO sessions (contact, flow, step, visit, wake_at, last_inbound, conversation, opted_out, state, handed_over_at, updated_at)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+    ON CONFLICT (contact) DO UPDATE SET flow = excluded.flow, step = excluded.step, visit = excluded.visit,
+        wake_at = excluded.wake_at, last_inbound = excluded.last_inbound,
+        conversation = excluded.conversation, opted_out = excluded.opted_out, state = excluded.state,
+        handed_over_at = excluded.handed_over_at, updated_at = excluded.updated_at
+"""
+UPDATE_SESSION = """
+    UPDATE sessions SET flow = ?2, step = ?3, visit = ?4, wake_at = ?5, last_inbound = ?6, opted_out = ?7, state = ?8,
+        handed_over_at = ?9, updated_at = ?10
+    WHERE contact = ?1
+"""
+"""The same for a stored session with the same conversation: SQLite would write the index of each named column anew."""
+STATEMENTS = (WRITE_SESSION, UPDATE_SESSION)
+"""The statements of a commit, in order."""
+
+_STATE = "SELECT state FROM sessions WHERE contact = ?"
+_STATES_OF = "SELECT contact, state FROM sessions WHERE contact IN (SELECT value FROM json_each(?))"
+_CONTACT_IN_CONVERSATION = "SELECT contact FROM sessions WHERE conversation = ? ORDER BY updated_at DESC LIMIT 1"
+_DUE = "SELECT contact, wake_at FROM sessions WHERE wake_at <= ? ORDER BY wake_at LIMIT ?"
+_NEXT_WAKE = "SELECT wake_at, contact FROM sessions WHERE wake_at IS NOT NULL ORDER BY wake_at LIMIT 1"
+_OPTED_OUT = "SELECT opted_out FROM sessions WHERE contact = ?"
+_LAST_INBOUND = "SELECT last_inbound FROM sessions WHERE contact = ?"
+SESSION_SUMMARIES = """
+    SELECT contact, flow, step, wake_at, updated_at, opted_out FROM sessions WHERE contact > ? ORDER BY contact LIMIT ?
+"""
+HANDED_OVER = (
+    "SELECT handed_over_at, state FROM sessions WHERE handed_over_at IS NOT NULL ORDER BY handed_over_at LIMIT ?"
+)
+_COUNT_HANDED_OVER = "SELECT count(*) FROM sessions WHERE handed_over_at IS NOT NULL"
+ALL_SESSION_STATES = "SELECT contact, state FROM sessions WHERE contact > ? ORDER BY contact LIMIT ?"
+_WAITING_AT = "SELECT flow, step, count(*) FROM sessions WHERE flow IS NOT NULL GROUP BY flow, step"
+_OF_ALIASES = "SELECT alias, contact FROM aliases WHERE alias IN (SELECT value FROM json_each(?))"
+_FITS = """
+    (?1 = '' OR instr(sessions.contact, ?1) > 0 OR instr(lower(state ->> '$."$Session".name'), ?2) > 0)
+        AND (?3 = '' OR flow = ?3) AND (?4 = '' OR step = ?4)
+        AND CASE ?5
+            WHEN 'in a flow' THEN flow IS NOT NULL
+            WHEN 'in no flow' THEN flow IS NULL
+            WHEN 'with a person' THEN state ->> '$."$Session".agent' IS NOT NULL
+            WHEN 'opted out' THEN opted_out <> 0
+            ELSE 1 = 1 END
+"""
+_FOUND = """
+    sessions.contact, flow, step, sessions.wake_at, updated_at, opted_out, state ->> '$."$Session".name', state ->> '$."$Session".agent'
+"""
+_BY_TURN = f"""
+    SELECT 't' || turns.id, {_FOUND} FROM turns CROSS JOIN sessions
+    WHERE sessions.contact = turns.contact AND turns.id < ?6 AND turns.id >= ?8 AND turns.at = updated_at
+        AND NOT EXISTS (
+            SELECT 1 FROM turns AS later WHERE later.contact = turns.contact AND later.id > turns.id AND later.at = turns.at
+        )
+        AND {_FITS}
+    ORDER BY turns.id DESC LIMIT ?7
+"""
+_WITHOUT_TURN = f"""
+    SELECT 's' || sessions.contact, {_FOUND} FROM sessions
+    WHERE sessions.contact > ?6 AND sessions.contact <= ?8 AND NOT EXISTS (SELECT 1 FROM turns WHERE turns.contact = sessions.contact AND at = updated_at) AND {_FITS}
+    ORDER BY sessions.contact LIMIT ?7
+"""
+_TURN_IDS = "SELECT (SELECT min(id) FROM turns), (SELECT max(id) FROM turns)"
+_LAST_OF_NEXT = (
+    "SELECT max(contact) FROM (SELECT contact FROM sessions WHERE contact > ? ORDER BY contact LIMIT ?) AS next"
+)
+_PLACE = re.compile(r"t-?\d{1,18}|s\d{0,18}")
+CONTACT_STATES = ("in a flow", "in no flow", "with a person", "opted out")
+"""The states by which contacts can be searched, besides the flow and step where they are."""
+
+
+@immutable
+class SessionSummary:
+    """Where a contact is. ``flow`` and ``step`` are None outside of flows."""
+
+    contact: str
+    flow: str | None
+    step: str | None
+    wake_at: datetime | None
+    updated_at: datetime
+    opted_out: bool
+
+
+@immutable
+class HandedOver:
+    """A conversation that a person has, or that waits for one. ``agent`` has taken it, at ``taken_at``; None: nobody.
+
+    ``since`` is when the flow handed it over, or else when it was taken. ``flow`` and ``step`` are None outside of
+    flows, ``team`` and ``note`` are those of a ``handoff`` step.
+    """
+
+    contact: str
+    name: str | None
+    flow: str | None
+    step: str | None
+    team: str | None
+    note: str | None
+    since: datetime
+    agent: str | None
+    taken_at: datetime | None
+    last_inbound: datetime | None
+    opted_out: bool
+
+
+@immutable
+class ContactSearch:
+    """A search for contacts: part of a number or name, flow and step, one of `CONTACT_STATES`. Empty texts fit all."""
+
+    find: str = ""
+    flow: str = ""
+    step: str = ""
+    state: str = ""
+
+    @property
+    def number(self) -> str:
+        """The digits of the number that is searched for, however it was written; empty if the search is for a name."""
+        return "".join(filter(str.isdecimal, self.find)) if self.find.strip("+0123456789 ()-/") == "" else ""
+
+
+@immutable
+class FoundContact(SessionSummary):
+    """A contact that fits a search. ``agent`` has taken the conversation over; the next page begins after ``place``."""
+
+    name: str | None
+    agent: str | None
+    place: str
+
+
+class SessionRows(Queries):
+    """The queries about sessions that the engine and read-only processes share."""
+
+    def get(self, contact: str) -> Session | None:
+        """A contact's session with all its variables, if there is one. Raises `bot.core.session.UnreadableSession`."""
+        row = self.database.one(_STATE, storable(contact))
+        return None if row is None else read_session(row[0])
+
+    def opted_out(self, contact: str) -> bool:
+        """True if a contact has opted out, also if its session cannot be read."""
+        row = self.database.one(_OPTED_OUT, storable(contact))
+        return row is not None and bool(row[0])
+
+
+class StoredSessions(SessionRows):
+    """The sessions as the engine reads them. It remembers those that were written last, and the next time of all."""
+
+    def __init__(self, database: Database) -> None:
+        super().__init__(database)
+        self.latest: dict[str, Session] = {}  # nobody changes a session that was written: it need not be read
+        self._first_wake: tuple[str, str] | None = None  # the next time of all sessions, and whose it is; None: ask
+
+    def states(self, contacts: Iterable[str]) -> dict[str, str | None]:
+        """The stored texts of contacts' sessions, for `bot.core.session.read_session`; None for a contact without a
+        session.
+        """
+        return self._of_all(_STATES_OF, contacts)
+
+    def knows(self, contact: str) -> bool:
+        """True if a contact has a session."""
+        return self.database.one(_STATE, storable(contact)) is not None
+
+    def contact_in(self, conversation: str) -> str | None:
+        """The contact of one of the gateway's conversations, if a session has its id."""
+        row = self.database.one(_CONTACT_IN_CONVERSATION, storable(conversation))
+        return None if row is None else row[0]
+
+    def contacts_of_aliases(self, aliases: Iterable[str]) -> dict[str, str | None]:
+        """The contact who writes from each of these numbers and gets messages at another one; else None."""
+        return self._of_all(_OF_ALIASES, aliases)
+
+    def _of_all(self, sql: str, names: Iterable[str]) -> dict[str, str | None]:
+        """The result of a query for each of several names, None for no row."""
+        found: dict[str, str | None] = dict.fromkeys(names)
+        written = {storable(name): name for name in found}
+        rows = self.database.all(sql, json_text([*written]))
+        return found | {written[name]: value for name, value in rows}
+
+    @reads_rows
+    def due(self, now: datetime, limit: int) -> list[DueRow]:
+        """The sessions with something due, the oldest first."""
+        first = self.next_wake()
+        if first is None or first > now:
+            return []
+        return [
+            DueRow(contact, datetime.fromisoformat(wake_at))
+            for contact, wake_at in self.database.all(_DUE, time_text(now), limit)
+        ]
+
+    @reads_rows
+    def next_wake(self) -> datetime | None:
+        """When something of a session is due next."""
+        if self._first_wake is None:
+            self._first_wake = self.database.one(_NEXT_WAKE) or _NO_WAKE
+        return None if self._first_wake is _NO_WAKE else datetime.fromisoformat(self._first_wake[0])
+
+    def committed(self, changes: "SessionChanges") -> None:
+        """Remember what a commit has written."""
+        for session, row in changes.written.values():
+            self._remember(session, row)
+        for contact in list(islice(self.latest, max(0, len(self.latest) - _LATEST))):
+            del self.latest[contact]
+
+    def _remember(self, session: Session, row: tuple[Any, ...]) -> None:
+        """Remember a session that was written, so that neither it nor, mostly, the next time of all needs a query."""
+        contact, wake_at, state = row[0], row[4], row[8]
+        self.latest.pop(session.contact, None)
+        if len(state) <= _LATEST_CHARACTERS:
+            self.latest[session.contact] = session
+        if self._first_wake is not None:
+            if wake_at is not None and wake_at <= self._first_wake[0]:
+                self._first_wake = wake_at, contact
+            elif contact == self._first_wake[1]:
+                self._first_wake = None
+
+    def forget(self) -> None:
+        """Forget all, because rows were changed otherwise than by a commit."""
+        self.latest.clear()
+        self._first_wake = None
+
+
+class SessionChanges:
+    """The sessions that a commit writes, ``written``, by contact, each with its row."""
+
+    def __init__(self, rows: CommitRows) -> None:
+        self.written: dict[str, tuple[Session, Row]] = {}
+        self._rows = rows
+
+    def set(self, session: Session, wake_at: datetime | None) -> None:
+        """Write a session that was not made by a turn."""
+        self.written[session.contact] = session, (*session_row(session, wake_at), self._rows.at)
+
+    def wakes_at(self, contact: str, wake_at: datetime) -> bool:
+        """True unless this commit writes the contact's session with another time at which it is woken."""
+        written = self.written.get(contact)
+        return written is None or written[1][4] == time_text(wake_at)
+
+    def rows(self, latest: Mapping[str, Session]) -> Rows:
+        """The rows to write. ``latest`` are sessions in the store."""
+        known, new = list[Row](), list[Row]()
+        for contact, (session, row) in self.written.items():
+            stored = latest.get(contact)
+            if stored is None or stored.conversation != session.conversation:
+                new.append(row)
+            else:
+                known.append((*row[:6], *row[7:]))
+        return {WRITE_SESSION: new, UPDATE_SESSION: known}
+
+
+def session_row(session: Session, wake_at: datetime | None) -> tuple[Any, ...]:
+    """The row of a session, except the time at which it is written. Raises `bot.core.values.UnstorableValue`."""
+    frame = session.frame
+    return (
+        storable(session.contact),
+        storable(frame.flow) if frame else None,
+        storable(frame.step) if frame else None,
+        frame.visit if frame else session.visit,
+        optional_time_text(wake_at),
+        optional_time_text(session.last_inbound),
+        optional_storable(session.conversation),
+        int(session.opted_out),
+        json_text(session),
+        optional_time_text(session.handed_over_at),
+    )
+
+
+class SessionReader(SessionRows):
+    """The sessions as commands and pages read them."""
+
+    @reads_rows
+    def summaries(self, after: str = "", limit: int = 100) -> list[SessionSummary]:
+        """The sessions of the contacts behind ``after``, in the order of contacts."""
+        return [
+            SessionSummary(contact, flow, step, read_time(wake_at), datetime.fromisoformat(updated_at), bool(opted_out))
+            for contact, flow, step, wake_at, updated_at, opted_out in self.database.all(
+                SESSION_SUMMARIES, after, limit
+            )
+        ]
+
+    def all(self) -> Iterator[Session | None]:
+        """Every session, by contact; None for one that this version cannot read. It reads in short pieces."""
+        rows = self.database.all(ALL_SESSION_STATES, "", _AT_ONCE)
+        while rows:
+            for _, state in rows:
+                try:
+                    yield read_session(state)
+                except UnreadableSession:
+                    yield None
+            rows = self.database.all(ALL_SESSION_STATES, rows[-1][0], _AT_ONCE)
+
+    @reads_rows
+    def handed_over(self, limit: int = 1000) -> list[HandedOver]:
+        """The conversations that persons have, or are to take, the oldest first."""
+        found = []
+        for since, state in self.database.all(HANDED_OVER, limit):
+            with suppress(UnreadableSession):  # of another version: the conversation starts anew
+                found.append(_handed_over(datetime.fromisoformat(since), read_session(state)))
+        return found
+
+    def count_handed_over(self) -> int:
+        """How many conversations persons have, or are to take."""
+        return int(self.database.one(_COUNT_HANDED_OVER)[0])
+
+    @reads_rows
+    def find(
+        self, search: ContactSearch, limit: int, after: str = "", *, by_number: bool = True
+    ) -> tuple[list[FoundContact], str]:
+        """The contacts that fit a search: those with the newest turn first, then, by number, those whose last turn is
+        not kept any more. Without ``by_number`` the latter are left out, because their order would reveal their
+        numbers.
+
+        Also returns the place from which to continue, which is empty if the search is complete: it ends early after
+        ``limit`` contacts or `SEARCH_SECONDS`. ``after`` is such a place, or that of a contact.
+        """
+        found = search.number or search.find, search.find.lower(), search.flow, search.step, search.state
+        asked = [*map(storable, found)]
+        rows: list[Any] = []
+        place, until = after if _PLACE.fullmatch(after) else f"t{LAST_ID}", monotonic() + SEARCH_SECONDS
+        while place and len(rows) < limit:
+            more, place = self._next_contacts(asked, limit - len(rows), place)
+            rows += more
+            if place[:1] == "s" and not by_number:
+                place = ""
+            if monotonic() >= until:
+                break
+        contacts = [
+            FoundContact(
+                contact,
+                flow,
+                step,
+                read_time(wake_at),
+                datetime.fromisoformat(updated_at),
+                bool(opted_out),
+                name,
+                agent,
+                at,
+            )
+            for at, contact, flow, step, wake_at, updated_at, opted_out, name, agent in rows
+        ]
+        return contacts, contacts[-1].place if len(contacts) == limit else place
+
+    def _next_contacts(self, asked: list[str], limit: int, place: str) -> tuple[list[Any], str]:
+        """The rows of contacts among those behind a place, as many as are read at once, and the place behind these."""
+        if place[0] == "s":
+            (last,) = self.database.one(_LAST_OF_NEXT, place[1:], SEARCHED_AT_ONCE)
+            return (self.database.all(_WITHOUT_TURN, *asked, place[1:], limit, last), f"s{last}") if last else ([], "")
+        first, last = self.database.one(_TURN_IDS)
+        end = 0 if last is None else min(int(place[1:]), last + 1)
+        if last is None or end <= first:
+            return [], "s"
+        begin = end - SEARCHED_AT_ONCE
+        return self.database.all(_BY_TURN, *asked, end, limit, begin), f"t{begin}"
+
+    @reads_rows
+    def last_inbound(self, contact: str) -> datetime | None:
+        """The time of the contact's newest message or tap, by the event itself: the window begins with it."""
+        row = self.database.one(_LAST_INBOUND, storable(contact))
+        return None if row is None else read_time(row[0])
+
+    def waiting_at(self) -> dict[tuple[str, str], int]:
+        """How many contacts are at each step now, by flow and step."""
+        return {(flow, step): count for flow, step, count in self.database.all(_WAITING_AT)}
+
+
+def _handed_over(since: datetime, session: Session) -> HandedOver:
+    frame = session.frame
+    return HandedOver(
+        contact=session.contact,
+        name=session.name,
+        flow=None if frame is None else frame.flow,
+        step=None if frame is None else frame.step,
+        team=None if frame is None else frame.team,
+        note=None if frame is None else frame.note,
+        since=since,
+        agent=session.agent,
+        taken_at=session.taken_at,
+        last_inbound=session.last_inbound,
+        opted_out=session.opted_out,
+    )
