@@ -67,7 +67,7 @@ def _in_part(hour: int, part: str) -> int | None:
 
 _END = 24  # the hour in which a day ends
 _FIGURES = re.compile(r"([0-9]{1,2})\s?([:.h時时点點시])\s?([0-5][0-9])(?![0-9])(?:[:.]([0-5][0-9])(?![0-9.]))?[分분]?")
-_FOUR = re.compile(r"([01][0-9]|2[0-3])([0-5][0-9])(?![0-9])")
+_TOGETHER = re.compile(r"([01]?[0-9]|2[0-3])([0-5][0-9])(?![0-9])")  # 330pm
 _OTHER_SIGNS = re.compile(r"[0-9][.,:/]$")
 _NOT_A_TIME = re.compile(r"[.,/][0-9]")
 _HOUR_SIGNS = frozenset("時时点點시")
@@ -140,8 +140,8 @@ class ClockReader:
                 bare = dotted and not (self._dots or said)
                 clock = Clock(hour, int(found[3]), int(found[4] or 0), sure, bare, int(found[1]) == _END)
                 yield self._tokens.at(found.end()), clock
-        elif (four := _FOUR.match(text, place)) is not None:
-            yield self._tokens.at(four.end()), Clock(int(four[1]), int(four[2]), sure=True, bare=True)
+        elif (four := _TOGETHER.match(text, place)) is not None:
+            yield self._tokens.at(four.end()), Clock(int(four[1]), int(four[2]), bare=True)
 
     def _slot(self, name: str, start: int) -> Iterator[tuple[int, int]]:
         """An hour or minutes, in a pattern."""

@@ -121,7 +121,7 @@ def figures_at(tokens: Tokens, index: int, words: Words, whole: bool) -> tuple[i
     """The number that figures say, and the index of the token behind them."""
     start = tokens.starts[index]
     gap = tokens.gap(index)
-    bare = gap.endswith((".", ",", "٫")) and (len(gap) == 1 or gap[-2].isspace())  # .5
+    bare = gap.endswith((".", ",", "٫")) and (gap[-2].isspace() if len(gap) > 1 else index == 0)  # .5
     if len(gap) > 1 and gap[-1] in ".," and bare is False and tokens.text[: start - 1][-1:].isdigit():
         return None
     found = _FIGURES.match(tokens.text, start)
@@ -361,7 +361,7 @@ def _onto(atoms: Sequence[Atom], words: Words) -> Decimal | None:
         if kind is not Kind.NUMBER or not isinstance(value, Decimal) or (room is not None and not 0 < value < room):
             return None
         total += value
-        room = Decimal(0) if words.unit_first and value < _HUNDRED else _room(value)
+        room = Decimal(0) if (words.unit_first or words.single_to_99) and value < _HUNDRED else _room(value)
         after_and = False
     return None if after_and else total
 
