@@ -116,9 +116,9 @@ class ClockReader:
         if start >= len(self._marks):
             return
         for end, kind, value in self._marks[start]:
-            if kind is Kind.TIME:
+            if kind in (Kind.TIME, Kind.TIME_OF_12):
                 hour, _, minute = value.partition(":")
-                yield end, Clock(int(hour), int(minute), sure=True)
+                yield end, Clock(int(hour), int(minute), sure=kind is Kind.TIME)
         yield from self._in_figures(start, said)
         for end, hour in self._hours(start):
             sure = hour > 12 or not self._words.hours_of_12

@@ -1,7 +1,7 @@
 """Days as people write them: ``12.5.``, ``next Friday``, ``the 4th of July``, ``in two weeks``, ``après-demain``."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import date, timedelta
 from decimal import Decimal
 from functools import lru_cache
@@ -66,11 +66,16 @@ class DayReader:
         """The days that begin at a token, each with the index of the token behind it; the longest first."""
         if start not in self._found:
             self._found[start] = []  # a day within itself is none
-            found: dict[int, Day] = {}
-            for end, day in self._read(start):
-                found.setdefault(end, day)
-            self._found[start] = sorted(found.items(), key=lambda item: -item[0])
+            self._found[start] = _longest_first(self._told(start))
+            self._found[start] = _longest_first([*self._said_at(start), *self._found[start]])
         return self._found[start]
+
+    def _said_at(self, start: int) -> Iterator[tuple[int, Day]]:
+        """The days that patterns say; they may begin with a day: "Friday in two weeks"."""
+        for end, name, bound in self._matcher.found_at(start):
+            day = self._said(name, bound)
+            if day is not None:
+                yield end, day
 
     def spans_at(self, start: int) -> Iterator[tuple[int, timedelta]]:
         """The hours and minutes from now that begin at a token: ``in 2 hours``, ``half an hour ago``."""
@@ -81,11 +86,7 @@ class DayReader:
                 if 0 < seconds <= _LONGEST_SPAN:
                     yield end, timedelta(seconds=int(seconds)) * (1 if name == "ahead" else -1)
 
-    def _read(self, start: int) -> Iterator[tuple[int, Day]]:
-        for end, name, bound in self._matcher.found_at(start):
-            day = self._said(name, bound)
-            if day is not None:
-                yield end, day
+    def _told(self, start: int) -> Iterator[tuple[int, Day]]:
         yield from self._in_figures(start)
         for end, kind, value in self.marks[start]:
             if kind is Kind.DAY:
@@ -250,9 +251,7 @@ class DayReader:
     def _years(self, start: int, known: _Parts) -> Iterator[tuple[int, int]]:
         token = self.tokens.tokens[start]
         if token.isdigit():
-            if len(token) == 4 and _FIRST_YEAR <= int(token) <= _LAST_YEAR:
-                yield start + 1, int(token)
-            elif (
+            if (len(token) == 4 and _FIRST_YEAR <= int(token) <= _LAST_YEAR) or (
                 len(token) == 2
                 and known.day is not None
                 and known.month is not None
@@ -355,6 +354,8 @@ class DayReader:
         year = found[3] if pattern is _SPACED else found[4]
         day_first, month_first = self._dated(first, second, year), self._dated(second, first, year)
         dots = pattern is _FIGURES and found[2] == "."
+        if pattern is _FIGURES and found[2] == "-" and year is None and weekday is None:
+            return None  # 5-6 may be two days
         if weekday is not None:
             fitting = {day for day in (day_first, month_first) if day is not None and day.weekday() == weekday}
             return Day(fitting.pop()) if len(fitting) == 1 else None
@@ -376,6 +377,14 @@ class DayReader:
         if year is None:
             return self._nearest(month, day)
         return _exact(int(year) if len(year) == 4 else self._century(int(year)), month, day)
+
+
+def _longest_first(days: Iterable[tuple[int, Day]]) -> list[tuple[int, Day]]:
+    """The days by where they end; of two that end at one place the first."""
+    found: dict[int, Day] = {}
+    for end, day in days:
+        found.setdefault(end, day)
+    return sorted(found.items(), key=lambda item: -item[0])
 
 
 def _with(parts: _Parts, **more: int | bool) -> _Parts:

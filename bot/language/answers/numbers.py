@@ -16,7 +16,10 @@ _MOST_ATOMS = 16
 _LONGEST_FIGURES = 60  # characters
 _LONGEST_SINGLE = 15  # digits without signs
 _DOZEN, _TEN, _HUNDRED, _THOUSAND, _MILLION = map(Decimal, (12, 10, 100, 1000, 1_000_000))
-_FIGURES = re.compile(r"[0-9]+(?:[.,'’_٫٬،][0-9]+)*(?:[ \u00a0\u202f][0-9]{3}(?![0-9]))*(?:[.,٫][0-9]{1,9}(?![0-9]))?")
+_FIGURES = re.compile(
+    r"[0-9]+(?:[.,٫،][0-9]+|['’_٬][0-9]{3}(?![0-9]))*"
+    r"(?:[ \u00a0\u202f][0-9]{3}(?![0-9]))*(?:[.,٫][0-9]{1,9}(?![0-9]))?(?![0-9]|['’][0-9])"
+)
 _SIGNED_FRACTION = re.compile(r"(?:([0-9]{1,6})\s{1,2})?([0-9]{1,2})\s?[/⁄]\s?([0-9]{1,2})(?![0-9/])")
 _PRICE_END = re.compile(r"\s?(?:/[-=]|,-{1,2}|\.-)(?![0-9])")  # 5,000/- and 20,-
 _SPACES = re.compile(r"[\s'’_٬]")
@@ -247,7 +250,7 @@ def _multiplied(atoms: Sequence[Atom], words: Words) -> Decimal | None:
         return _small(atoms, words)
     if atoms[0][0] is Kind.NUMBER and len(atoms) > 1 and (room := _room(_decimal(atoms[0][1]))) >= _HUNDRED:
         more = _value(atoms[2:] if atoms[1][0] is Kind.AND else atoms[1:], words)  # seribu lima ratus
-        clear = atoms[1][0] is Kind.AND or room < _MILLION or more is None or more >= _THOUSAND
+        clear = atoms[1][0] is Kind.AND or room < _MILLION or more is None or not _is_short(more)
         if more is not None and 0 < more < room and clear:
             return _plain(_decimal(atoms[0][1]) + more)
     if atoms[-1][0] is Kind.MULTIPLE and atoms[-1][1] == _DOZEN:
@@ -277,9 +280,14 @@ def _multiplied(atoms: Sequence[Atom], words: Words) -> Decimal | None:
         return None
     if [atom[0] for atom in rest] == [None] and not joined and more * _TEN < value:
         return None  # 2 thousand 500, but not 5k 6
-    if value >= _MILLION and not joined and more < _THOUSAND:
+    if value >= _MILLION and not joined and _is_short(more):
         return None  # a million two hundred may have two hundred thousand
     return _plain(times * value + more)
+
+
+def _is_short(more: Decimal) -> bool:
+    """True for a number that may be said without its thousands: two, or two hundred."""
+    return more < _TEN or (more < _THOUSAND and more % _HUNDRED == 0)
 
 
 def _coefficient(atoms: Sequence[Atom], words: Words) -> Decimal | None:
@@ -361,7 +369,7 @@ def _onto(atoms: Sequence[Atom], words: Words) -> Decimal | None:
         if kind is not Kind.NUMBER or not isinstance(value, Decimal) or (room is not None and not 0 < value < room):
             return None
         total += value
-        room = Decimal(0) if (words.unit_first or words.single_to_99) and value < _HUNDRED else _room(value)
+        room = Decimal(0) if (words.unit_first or words.tens_alone) and value < _HUNDRED else _room(value)
         after_and = False
     return None if after_and else total
 

@@ -48,6 +48,7 @@ class Piece:
 
 _UNITS = (Kind.UNIT, Kind.CURRENCY)
 _NOTHING = ""
+_STOP = re.compile(r"[!?;\n।،؟]|[.,]\s")
 _NO_PART = frozenset({"x"})  # 3x
 _ONE_OR_A_THOUSAND = re.compile(r"(?<![0-9.,])[1-9][0-9]{0,2}\.[0-9]{3}(?![0-9.,])")
 _NIGHT = ("evening", "night")
@@ -94,7 +95,17 @@ def written(text: str, words: Words) -> Written | None:
     tokens = split(text, words.spelling)
     if not 0 < len(tokens.tokens) <= _MOST_TOKENS:
         return None
-    return Written(tokens, [words.marks(tokens.tokens, index) for index in range(len(tokens.tokens))], words)
+    marks = [words.marks(tokens.tokens, index) for index in range(len(tokens.tokens))]
+    if _STOP.search(tokens.text):
+        marks = [[mark for mark in found if not _is_divided(tokens, index, mark)] for index, found in enumerate(marks)]
+    return Written(tokens, marks, words)
+
+
+def _is_divided(tokens: Tokens, start: int, mark: Mark) -> bool:
+    """True if a phrase has the end of a sentence in it: "No. Please" is no "no please"."""
+    end, kind, _ = mark
+    phrase = kind in (Kind.YES, Kind.NO, Kind.HARMLESS)
+    return phrase and any(_STOP.search(tokens.gap(index)) for index in range(start + 1, end))
 
 
 def in_each_language(text: str, language: str | None, read: Callable[[Written], Value | None]) -> Value | None:

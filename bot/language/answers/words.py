@@ -49,6 +49,7 @@ class Kind(Enum):
     BETWEEN = "between dates"
     PART = "parts"
     TIME = "times"
+    TIME_OF_12 = "times of 12"
     BEFORE_TIME = "before times"
     BEHIND_HOUR = "behind hours"
     HOUR = "hour words"
@@ -90,7 +91,7 @@ class Words:
     clock: tuple[Pattern, ...]
     joined: bool  # number words are written together
     unit_first: bool  # 21 is one and twenty
-    single_to_99: bool  # each number below 100 is a word of its own
+    tens_alone: bool  # each number below 100 is a word of its own
     hours_of_12: bool  # 8 o'clock may be in the evening
     week_begins: int  # for some: 6 is Saturday, 7 Sunday; 1 for all
     unsure_days: frozenset[str]  # words that mean a day before or after today
@@ -144,7 +145,7 @@ def _read(language: str) -> Words:
         tuple(_patterns(own.get("clock"), spelling)),
         own.get("joined") == "true",
         own.get("unit before ten") == "true",
-        own.get("single to 99") == "true",
+        own.get("tens stand alone") == "true",
         own.get("hours are of 12") == "true",
         int(own.get("week begins", 1)),
         frozenset(word for written in _listed(own.get("unsure days", "")) for word in split(written, spelling).tokens),
