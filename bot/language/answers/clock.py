@@ -25,6 +25,7 @@ class Clock:
     sure: bool = False
     bare: bool = False
     next_day: bool = False  # 24:00
+    midnight: bool = False  # said so, and of one night or the next one
 
     def at(self, part: str | None) -> "Clock | None":
         """The time in a part of the day; None where they contradict each other."""
@@ -65,6 +66,7 @@ def _in_part(hour: int, part: str) -> int | None:
     return None
 
 
+_MIDNIGHT = ("00:00", "0:00")
 _END = 24  # the hour in which a day ends
 _FIGURES = re.compile(r"([0-9]{1,2})\s?([:.h時时点點시])\s?([0-5][0-9])(?![0-9])(?:[:.]([0-5][0-9])(?![0-9.]))?[分분]?")
 _TOGETHER = re.compile(r"([01]?[0-9]|2[0-3])([0-5][0-9])(?![0-9])")  # 330pm
@@ -118,7 +120,8 @@ class ClockReader:
         for end, kind, value in self._marks[start]:
             if kind in (Kind.TIME, Kind.TIME_OF_12):
                 hour, _, minute = value.partition(":")
-                yield end, Clock(int(hour), int(minute), sure=kind is Kind.TIME)
+                midnight = value in _MIDNIGHT
+                yield end, Clock(int(hour), int(minute), sure=kind is Kind.TIME, midnight=midnight)
         yield from self._in_figures(start, said)
         for end, hour in self._hours(start):
             sure = hour > 12 or not self._words.hours_of_12

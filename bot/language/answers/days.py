@@ -94,6 +94,10 @@ class DayReader:
             if kind is Kind.WEEKDAY:
                 for behind in self._behind(end):
                     yield from self._in_figures(behind, int(value) - 1)
+                    said = self._said_at(behind) if behind < len(self.marks) else ()  # Monday two weeks from now
+                    yield from (
+                        (last, day) for last, day in said if day.day.weekday() == value - 1 and day.other is None
+                    )
         yield from self._beside(start)
 
     def _relative(self, start: int, end: int, ahead: int) -> Iterator[tuple[int, Day]]:
@@ -215,7 +219,7 @@ class DayReader:
         if known.day is None:
             for end, day, named in self._day_numbers(start):
                 yield end, _with(known, day=day, named=named)
-        if known.year is None and (known.month is not None or known.day is None):
+        if known.year is None:
             for end, year in self._years(start, known):
                 yield end, _with(known, year=year)
 
@@ -228,9 +232,10 @@ class DayReader:
                 and 1 <= int(token) <= 31
                 and not _CLOCK_BEHIND.match(self.tokens.text, self.tokens.ends[start])
             ):
-                glued = start + 1 < len(self.tokens.tokens) and not self.tokens.gap(start + 1).strip(".-")
-                for end, kind, _ in self.marks[start + 1] if glued else ():
-                    if kind is Kind.ENDING:
+                beside = start + 1 < len(self.tokens.tokens) and not self.tokens.gap(start + 1).strip(".- ")
+                for end, kind, _ in self.marks[start + 1] if beside else ():
+                    glued = " " not in self.tokens.gap(start + 1) or len(self.tokens.tokens[start + 1]) > 1
+                    if kind is Kind.ENDING and glued:
                         yield end, int(token), True
                 yield start + 1, int(token), False
             return
@@ -354,7 +359,8 @@ class DayReader:
         year = found[3] if pattern is _SPACED else found[4]
         day_first, month_first = self._dated(first, second, year), self._dated(second, first, year)
         dots = pattern is _FIGURES and found[2] == "."
-        if pattern is _FIGURES and found[2] == "-" and year is None and weekday is None:
+        dashed = pattern is _FIGURES and found[2] == "-" and not self.words.dashed_days
+        if dashed and year is None and weekday is None:
             return None  # 5-6 may be two days
         if weekday is not None:
             fitting = {day for day in (day_first, month_first) if day is not None and day.weekday() == weekday}

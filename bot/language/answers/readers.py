@@ -12,6 +12,8 @@ from decimal import Decimal
 from functools import lru_cache
 from typing import Any, Generic, TypeVar
 
+import regex
+
 from bot.core.immutable import immutable
 from bot.language.answers.clock import Clock, ClockReader
 from bot.language.answers.days import Day, DayReader
@@ -20,6 +22,7 @@ from bot.language.answers.tokens import LONGEST, Tokens, split
 from bot.language.answers.words import Kind, Mark, Words, words_of
 from bot.language.source.languages import ENGLISH
 from bot.language.source.wall_clock import ISO_MOMENT, at_time, later, read_iso, zone_of
+from bot.language.source.word_matching import folded
 
 Value = TypeVar("Value")
 _MOST_TOKENS = 60
@@ -49,19 +52,23 @@ class Piece:
 _UNITS = (Kind.UNIT, Kind.CURRENCY)
 _NOTHING = ""
 _STOP = re.compile(r"[!?;\n।،؟]|[.,]\s")
+_NAME = regex.compile(r"(?<=[\p{Ll}\p{N},] )(\p{Lu}\p{Ll}+)\b|^(\p{Lu}\p{Ll}+)(?=,)")
 _NO_PART = frozenset({"x"})  # 3x
 _ONE_OR_A_THOUSAND = re.compile(r"(?<![0-9.,])[1-9][0-9]{0,2}\.[0-9]{3}(?![0-9.,])")
+_STRICT_PARTS = ("am", "pm")
 _NIGHT = ("evening", "night")
+_NOON = 12
 _MORNING = 5  # the hour in which a day begins for those who have not slept
 
 
 @immutable
 class Written:
-    """A text as one language reads it."""
+    """A text as one language reads it. ``names`` are the words in it that are written like names of people or places."""
 
     tokens: Tokens
     marks: list[list[Mark]]
     words: Words
+    names: frozenset[str]
 
     @property
     def length(self) -> int:
@@ -98,7 +105,12 @@ def written(text: str, words: Words) -> Written | None:
     marks = [words.marks(tokens.tokens, index) for index in range(len(tokens.tokens))]
     if _STOP.search(tokens.text):
         marks = [[mark for mark in found if not _is_divided(tokens, index, mark)] for index, found in enumerate(marks)]
-    return Written(tokens, marks, words)
+    return Written(tokens, marks, words, _names_in(text) if words.capitals_are_names else frozenset())
+
+
+def _names_in(text: str) -> frozenset[str]:
+    """The words with a capital letter within a sentence, or before a comma: "Anna, on Friday with Jim"."""
+    return frozenset(folded(found[1] or found[2]) for found in _NAME.finditer(text))
 
 
 def _is_divided(tokens: Tokens, start: int, mark: Mark) -> bool:
@@ -122,8 +134,13 @@ def in_each_language(text: str, language: str | None, read: Callable[[Written], 
     return None if english is None else read(english)
 
 
-def covered(text: Written, pieces: Callable[[int], Iterator[Piece]], most: int) -> Iterator[list[Piece]]:
-    """The ways in which pieces and harmless words are the whole text; at most so many pieces have a value."""
+def covered(
+    text: Written, pieces: Callable[[int], Iterator[Piece]], most: int, *, names: bool = False
+) -> Iterator[list[Piece]]:
+    """The ways in which pieces and harmless words are the whole text; at most so many pieces have a value.
+
+    ``names`` says that names of people and places are harmless, too.
+    """
     steps = 0
 
     def from_(start: int, found: list[Piece]) -> Iterator[list[Piece]]:
@@ -143,8 +160,9 @@ def covered(text: Written, pieces: Callable[[int], Iterator[Piece]], most: int) 
         for end in text.ends_of(start, Kind.HARMLESS):
             if end >= least and not text.is_glued(start, end):
                 yield from from_(end, found)
-        if _is_emoji(text.tokens.tokens[start]):
-            yield from from_(start + 1, found)  # an emoji
+        token = text.tokens.tokens[start]
+        if _is_emoji(token) or (names and token in text.names and not text.marks[start]):
+            yield from from_(start + 1, found)
 
     yield from from_(0, [])
 
@@ -195,6 +213,7 @@ def read_number(text: str, language: str | None = None, *, whole: bool = False) 
 
     def read(text: Written) -> Reading[Decimal] | None:
         def pieces(start: int) -> Iterator[Piece]:
+            yield from (Piece(start, end, "number", n) for end, kind, n in text.marks[start] if kind is Kind.COUNT)
             first = next(text.ends_of(start, Kind.CURRENCY), start)
             if first >= text.length:
                 return
@@ -267,7 +286,7 @@ def read_date(text: str, today: date, language: str | None = None, *, past: bool
                 if kind in (Kind.PART, Kind.BEFORE_TIME, Kind.BETWEEN):
                     yield Piece(start, end, _NOTHING)
 
-        return _only(_one_day(found) for found in covered(text, pieces, 6))
+        return _only(_one_day(found) for found in covered(text, pieces, 6, names=True))
 
     return in_each_language(text, language, read)
 
@@ -291,7 +310,13 @@ def _days(days: DayReader, start: int) -> Iterator[Piece]:
 
 def _times(clock: ClockReader, text: Written, start: int) -> Iterator[Piece]:
     for end, time_ in clock.times_at(start):
-        yield Piece(start, end, "time", time_)
+        told = (
+            any(kind is Kind.PART and value in _STRICT_PARTS for _, kind, value in text.marks[end])
+            if end < text.length
+            else False
+        )
+        if told or not (time_.bare and start and any(kind is Kind.HARMLESS for _, kind, _ in text.marks[start - 1])):
+            yield Piece(start, end, "time", time_)  # "for 4 in the afternoon" may be four people
     for end, kind, value in text.marks[start]:
         if kind is Kind.PART:
             yield Piece(start, end, "part", value)
@@ -304,7 +329,7 @@ def read_time(text: str, language: str | None = None) -> Reading[time] | None:
 
     def read(text: Written) -> Reading[time] | None:
         clock = ClockReader(text.tokens, text.marks, text.words, dots=True)
-        found_all = covered(text, lambda start: _times(clock, text, start), 6)
+        found_all = covered(text, lambda start: _times(clock, text, start), 6, names=True)
         return _only((_one_time(found) for found in found_all), 12)
 
     return in_each_language(text, language, read)
@@ -349,7 +374,7 @@ def read_moment(
     def read(text: Written) -> Reading[datetime] | None:
         for dots in (False, True):
             reader = _MomentReader(text, now, past, dots)
-            found = _only((reader.moment(found) for found in covered(text, reader.pieces, 6)), 12)
+            found = _only((reader.moment(found) for found in covered(text, reader.pieces, 6, names=True)), 12)
             if found is not None:
                 return found
         return None
@@ -415,10 +440,17 @@ class _MomentReader:
 
     def _on(self, day: Day, clock: Clock) -> Reading[datetime]:
         days, times = (day.day, *_known(day.other)), (clock.time_of_day, *_known(clock.later))
-        first, *others = [at_time(on, at, zone_of(self._now)) for on in days for at in times]
-        return Reading(first, tuple(others))
+        moments = [at_time(on, at, zone_of(self._now)) for on in days for at in times]
+        if clock.midnight:  # of the night that begins with the day, or that ends with it
+            moments = [at_time(on + timedelta(days=1), clock.time_of_day, zone_of(self._now)) for on in days] + moments
+        elif len(moments) == 1 and clock.hour < _NOON and not self._past and days[0] == self._now.date():
+            first = moments[0]
+            moments += [first + timedelta(hours=_NOON)] if first <= self._now else []  # "today at 8", said at 10
+        return Reading(moments[0], tuple(moments[1:]))
 
     def _nearest(self, clock: Clock) -> Reading[datetime]:
         today = at_time(self._now.date(), clock.time_of_day, zone_of(self._now))
         ahead = 0 if (today <= self._now if self._past else today > self._now) else -1 if self._past else 1
-        return self._on(Day(self._now.date() + timedelta(days=ahead)), clock)
+        day = self._now.date() + timedelta(days=ahead)
+        moments = [at_time(day, at, zone_of(self._now)) for at in (clock.time_of_day, *_known(clock.later))]
+        return Reading(moments[0], tuple(moments[1:]))

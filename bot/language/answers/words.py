@@ -26,6 +26,7 @@ class Kind(Enum):
     """The kinds of words. Their values are the keys of the files."""
 
     NUMBER = "numbers"
+    COUNT = "counts"
     MULTIPLE = "multiples"
     FRACTION = "fractions"
     ADDED = "added fractions"
@@ -65,7 +66,7 @@ Mark = tuple[int, Kind, Any]
 """The end of a phrase, its kind, and its value."""
 Phrase = tuple[tuple[str, ...], Kind, Any]
 
-_NUMBERS = (Kind.NUMBER, Kind.MULTIPLE, Kind.ORDINAL, Kind.MONTH, Kind.WEEKDAY, Kind.DAY, Kind.HOUR)
+_NUMBERS = (Kind.NUMBER, Kind.COUNT, Kind.MULTIPLE, Kind.ORDINAL, Kind.MONTH, Kind.WEEKDAY, Kind.DAY, Kind.HOUR)
 _FRACTIONS = (Kind.FRACTION, Kind.ADDED, Kind.BEFORE_NUMBER)
 PIECES = frozenset({Kind.NUMBER, Kind.MULTIPLE, Kind.AND, Kind.FRACTION, Kind.ADDED, Kind.ONE})
 """The kinds of words that a language may write together."""
@@ -91,8 +92,10 @@ class Words:
     clock: tuple[Pattern, ...]
     joined: bool  # number words are written together
     unit_first: bool  # 21 is one and twenty
+    capitals_are_names: bool  # a word with a capital letter within a sentence is a name
     tens_alone: bool  # each number below 100 is a word of its own
     hours_of_12: bool  # 8 o'clock may be in the evening
+    dashed_days: bool  # 12-5 is a day, and not two
     week_begins: int  # for some: 6 is Saturday, 7 Sunday; 1 for all
     unsure_days: frozenset[str]  # words that mean a day before or after today
     country: str = ""  # in capital letters, where it is known
@@ -145,8 +148,10 @@ def _read(language: str) -> Words:
         tuple(_patterns(own.get("clock"), spelling)),
         own.get("joined") == "true",
         own.get("unit before ten") == "true",
+        own.get("nouns have capitals") != "true",
         own.get("tens stand alone") == "true",
         own.get("hours are of 12") == "true",
+        own.get("days have dashes") == "true",
         int(own.get("week begins", 1)),
         frozenset(word for written in _listed(own.get("unsure days", "")) for word in split(written, spelling).tokens),
     )
