@@ -292,7 +292,8 @@ class DayReader:
 
     def _of_weekday(self, weekday: int) -> Day:
         ahead = (weekday - self.today.weekday()) % 7
-        return Day(self.today + timedelta(days=(ahead or 7) if not self.past else ahead - 7))
+        day = self.today + timedelta(days=(ahead or 7) if not self.past else ahead - 7)
+        return Day(day, None if ahead else self.today)  # on a Monday, Monday may be today
 
     def _in_month(self, number: int, weekday: int | None) -> Day | None:
         """The next day of that number in a month, or the last; None where it is not that weekday."""

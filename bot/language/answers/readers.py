@@ -28,7 +28,7 @@ Value = TypeVar("Value")
 _MOST_TOKENS = 60
 _MOST_STEPS = 3000  # of a search through a text, each a token that is looked at
 _SIMPLE = 15  # figures
-_SHORTEST_PHONE = 7  # figures
+_SHORTEST_PHONE = 6  # figures behind the first
 
 
 @immutable
@@ -203,12 +203,7 @@ def read_number(text: str, language: str | None = None, *, whole: bool = False) 
     A comma before three digits divides thousands (``1,000``), any other is a decimal comma (``3,5``); a single point
     is a decimal point. In a language with a decimal comma ``1.000`` is a thousand and ``1,000`` is one.
     """
-    if (
-        text.isdecimal()
-        and text.isascii()
-        and len(text) <= _SIMPLE
-        and not (text[0] == "0" and len(text) > _SHORTEST_PHONE)
-    ):
+    if text.isdecimal() and text.isascii() and len(text) <= _SIMPLE and not (text[0] == "0" and len(text) > 7):
         return Reading(Decimal(text))
 
     def read(text: Written) -> Reading[Decimal] | None:
@@ -218,7 +213,7 @@ def read_number(text: str, language: str | None = None, *, whole: bool = False) 
             if first >= text.length:
                 return
             number = number_at(text.tokens, text.marks, first, text.words, whole)
-            if number is None or _is_code(text, first):
+            if number is None or _is_code(text, first, number[2]) or _is_article(text, first, number):
                 return
             end, _, value = number
             for behind in text.ends_of(end, *_UNITS) if end < text.length else ():
@@ -239,10 +234,18 @@ def read_number(text: str, language: str | None = None, *, whole: bool = False) 
     return in_each_language(text, language, read)
 
 
-def _is_code(text: Written, start: int) -> bool:
+def _is_code(text: Written, start: int, value: Decimal) -> bool:
     """True for a phone number, which begins with a plus."""
-    tokens = text.tokens.tokens
-    return tokens[start] == "+" and start + 1 < len(tokens) and len(tokens[start + 1]) >= _SHORTEST_PHONE
+    return text.tokens.tokens[start] == "+" and value >= 10**_SHORTEST_PHONE
+
+
+def _is_article(text: Written, start: int, number: Mark) -> bool:
+    """True for a word that may be "one" or "a" before another word: "una cita" is no 1, "una persona" is."""
+    end, _, value = number
+    kinds = {kind for _, kind, _ in text.marks[start]}
+    if value != 1 or end != start + 1 or Kind.ONE not in kinds or end == text.length or text.tokens.gap(end).strip():
+        return False
+    return not any(kind is Kind.UNIT for _, kind, _ in text.marks[end])
 
 
 # yes and no
