@@ -18,10 +18,14 @@ from bot.language.source.wall_clock import months_later
 
 @immutable
 class Day:
-    """A day that somebody may mean, and the ``other`` day that somebody else could mean by the same words."""
+    """A day that somebody may mean, and the ``other`` day that somebody else could mean by the same words.
+
+    ``figures``: by the order of the figures for the day and the month.
+    """
 
     day: date
     other: date | None = None
+    figures: bool = False
 
 
 @immutable
@@ -368,9 +372,9 @@ class DayReader:
             return Day(fitting.pop()) if len(fitting) == 1 else None
         wanted, other = (month_first, day_first) if self.month_first and not dots else (day_first, month_first)
         if wanted is None or other is None or wanted == other:
-            only = wanted or (other if self.words.language == ENGLISH and not dots else None)
+            only = wanted or (None if dots else other)
             return None if only is None else self._in_century(only, year)
-        return Day(wanted, other) if self.order_unsure and not dots else self._in_century(wanted, year)
+        return Day(wanted, other, True) if self.order_unsure and not dots else self._in_century(wanted, year)
 
     def _in_century(self, day: date, year: str | int | None) -> Day:
         """A day whose year was written with two figures may be of the last century: 12 May 99."""

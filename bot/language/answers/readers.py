@@ -33,10 +33,14 @@ _SHORTEST_PHONE = 6  # figures behind the first
 
 @immutable
 class Reading(Generic[Value]):
-    """What an answer means, and the ``others`` that somebody else could mean by the same words."""
+    """What an answer means, and the ``others`` that somebody else could mean by the same words.
+
+    ``figures`` says that they differ in which of two figures is the month.
+    """
 
     value: Value
     others: tuple[Value, ...] = ()
+    figures: bool = False
 
 
 @immutable
@@ -296,7 +300,7 @@ def read_date(text: str, today: date, language: str | None = None, *, past: bool
 
 def _one_day(found: Sequence[Piece]) -> Reading[date] | None:
     days = [piece.value for piece in found if piece.kind == "day"]
-    return Reading(days[0].day, _known(days[0].other)) if len(days) == 1 else None
+    return Reading(days[0].day, _known(days[0].other), days[0].figures) if len(days) == 1 else None
 
 
 def _by_night(found: Sequence[Piece], part: str | None) -> bool:
@@ -449,7 +453,7 @@ class _MomentReader:
         elif len(moments) == 1 and clock.hour < _NOON and not self._past and days[0] == self._now.date():
             first = moments[0]
             moments += [first + timedelta(hours=_NOON)] if first <= self._now else []  # "today at 8", said at 10
-        return Reading(moments[0], tuple(moments[1:]))
+        return Reading(moments[0], tuple(moments[1:]), day.figures)
 
     def _nearest(self, clock: Clock) -> Reading[datetime]:
         today = at_time(self._now.date(), clock.time_of_day, zone_of(self._now))

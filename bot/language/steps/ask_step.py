@@ -92,7 +92,8 @@ _ACCEPTS = KeySpec(
 _CONFIRM = KeySpec(
     "confirm",
     one_of("unsure", "never"),
-    "Whether the contact is asked which value an answer means that may mean several (unsure); never: it is no answer.",
+    "Whether the contact is asked back about an answer that may mean several values (unsure); never: it is no answer. "
+    "If left out, only about a day in figures that may be the month.",
 )
 _OTHER = KeySpec("other", TRANSITION, "Where every reply leads that is no answer; instead of retry.")
 
@@ -110,7 +111,7 @@ class AskStep(StepKind):
     other: Transition | None
     variable: Variable | None
     closed: bool  # only its choices are answers
-    confirms: bool  # it asks back where an answer may mean several values
+    confirm: str | None  # where it asks back about an answer that may mean several values
     verb = "ask"
     keys = KeySet(_ASK, _HEADER, _FOOTER, *CHOICES, _ACCEPTS, _CONFIRM, _SKIP, _OTHER)
     options = SOME_HAVE
@@ -134,8 +135,8 @@ class AskStep(StepKind):
         if choices is not None and accepts_text and variable is not None and variable.kind is ValueKind.NUMBER:
             choices = replace(choices, counted=False)  # a number that somebody writes is the answer itself
         closed = choices is not None and not accepts_text and (variable is None or variable.written)
-        confirms = _CONFIRM.read(fields) != "never"
-        ask = cls(body, header, footer, choices, skip_words, skipped, other, variable, closed, confirms)
+        confirm = _CONFIRM.read(fields)
+        ask = cls(body, header, footer, choices, skip_words, skipped, other, variable, closed, confirm)
         ask._check(fields)
         return ask
 
@@ -337,7 +338,8 @@ class AskStep(StepKind):
         try:
             value = _accepted(self.variable, context, reply)
         except UnsureAnswer as unsure:
-            return self._ask_which(context, unsure.values[0]) if self.confirms else None
+            asks_back = self.confirm == "unsure" or (self.confirm is None and unsure.figures)
+            return self._ask_which(context, unsure.values[0]) if asks_back else None
         except InvalidAnswer:
             return None
         if self.choices is not None and self.choices.hides(context, context.step_state, value):

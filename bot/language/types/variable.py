@@ -38,11 +38,15 @@ class InvalidAnswer(BotError):
 
 
 class UnsureAnswer(InvalidAnswer):
-    """An answer by which people mean different ``values``. The contact can be asked whether it is the first."""
+    """An answer by which people mean different ``values``. The contact can be asked whether it is the first.
 
-    def __init__(self, values: Sequence[Any]) -> None:
+    ``figures`` says that they are days, and differ in which of two figures is the month.
+    """
+
+    def __init__(self, values: Sequence[Any], *, figures: bool = False) -> None:
         super().__init__("it may mean several values")
         self.values = values
+        self.figures = figures
 
 
 class TypeMismatch(BotError):
@@ -151,15 +155,15 @@ class Variable:
         try:
             value = self._taken(answer, now, scope.get(CONTACT_LANGUAGE))
         except UnsureAnswer as unsure:
-            return self._only_checked(unsure.values, answer, scope)
+            return self._only_checked(unsure, answer, scope)
         except (InvalidAnswer, TypeMismatch) as reason:
             raise InvalidAnswer(str(reason), self.error, answer.text) from reason
         return self._checked(value, answer, scope)
 
-    def _only_checked(self, values: Sequence[Any], answer: Answer, scope: Mapping[str, Any]) -> Any:
+    def _only_checked(self, unsure: UnsureAnswer, answer: Answer, scope: Mapping[str, Any]) -> Any:
         """The only one of these values that passes all checks. Raises as `accept` does."""
         passed, objections = [], []
-        for value in values:
+        for value in unsure.values:
             try:
                 passed.append(self._checked(value, answer, scope))
             except InvalidAnswer as objection:
@@ -167,7 +171,7 @@ class Variable:
         if not passed:
             raise objections[0]
         if len(passed) > 1:
-            raise UnsureAnswer(passed)
+            raise UnsureAnswer(passed, figures=unsure.figures)
         return passed[0]
 
     def _checked(self, value: Any, answer: Answer, scope: Mapping[str, Any]) -> Any:
@@ -219,7 +223,7 @@ class Variable:
         if not fitting:
             raise reasons[0]
         if len(fitting) > 1:
-            raise UnsureAnswer(fitting)
+            raise UnsureAnswer(fitting, figures=reading.figures)
         return fitting[0]
 
     def _read_text(self, text: str, now: datetime, language: str | None) -> Reading[Any] | None:
