@@ -198,7 +198,6 @@ WIDE = {
     "Emulator": "the public face of the emulated gateway, on one page",
     "EngineStore": "the rows that the engine writes; its subjects are not apart yet",
     "Exchange": "the fields of one round with a model",
-    "Frame": "the stored fields of an open flow",
     "Session": "the stored fields of a contact",
     "StepFacts": "the fields of all that is known of a step",
     "StoreReader": "the rows that are read; its subjects are not apart yet",
