@@ -56,7 +56,7 @@ class ForContact(FrameWait):
 
 
 @immutable
-class _ForEnd(FrameWait):
+class ForEnd(FrameWait):
     """The end of the last of its effects."""
 
     @property
@@ -85,7 +85,7 @@ class AskedMessage:
 
 @stored
 @immutable(kw_only=True)
-class ForEffect(_ForEnd):
+class ForEffect(ForEnd):
     """The end of a call, a request or a model's answer.
 
     ``listens``: messages are offered meanwhile; otherwise they are parked unread.
@@ -102,7 +102,7 @@ class ForEffect(_ForEnd):
 
 @stored
 @immutable(kw_only=True)
-class ForSend(_ForEnd):
+class ForSend(ForEnd):
     """The gateway's word on the last of the step's messages."""
 
     @property
