@@ -683,7 +683,7 @@ def _apologise(turn: TurnContext) -> None:
         return
     session.apology_due = False
     if not session.window_is_open(turn.event.at):
-        lost = "a model failed, and the contact hears nothing of it: their 24 hours are over"
+        lost = "a model failed, and the contact hears nothing of it: their 24-hour window is closed"
         turn.result.failure = turn.result.failure or lost
         return
     turn.trace.problem("a model failed, and the flow says nothing: sorry")

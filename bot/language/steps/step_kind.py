@@ -141,8 +141,8 @@ class StepContext:
         return template.source if template.constant else template.render(self.names())
 
     @property
-    def open(self) -> bool:
-        """True if what is said now can be sent: the contact's 24 hours are not over."""
+    def window_open(self) -> bool:
+        """True if a message that is no template can be sent now."""
         return self.window_is_open(self.now)
 
 
