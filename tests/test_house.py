@@ -196,7 +196,6 @@ WIDE = {
     "Behaviour": "the switches of the emulated gateway",
     "Emulator": "the public face of the emulated gateway, on one page",
     "Exchange": "the fields of one round with a model",
-    "Frame": "the stored fields of an open flow",
     "Session": "the stored fields of a contact",
     "StepFacts": "the fields of all that is known of a step",
     "Variable": "the questions to a type of variables, each with a default",

@@ -23,7 +23,7 @@ Rule = Callable[["Graph"], Iterable["Finding"]]
 
 
 def rule(*, whole: bool = False, **titles: str) -> Callable[[Rule], Rule]:
-    """Declare that a function is a rule that finds these codes: `@rule(W501="a message after the 24 hours")`.
+    """Declare that a function is a rule that finds these codes: `@rule(W501="a message after the window has closed")`.
 
     ``whole``: it is about things that never happen, so it does not run for a bot that has steps with problems.
     """

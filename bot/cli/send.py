@@ -28,7 +28,9 @@ OUTCOMES = {  # those of `bot.core.events.SendEnded`, and one before it
 @click.command("send")
 @click.argument("contact")
 @click.argument("text", required=False)
-@click.option("--template", metavar="NAME", help="Send this template: the only message outside the 24-hour window.")
+@click.option(
+    "--template", metavar="NAME", help="Send this template: the only message while the 24-hour window is closed."
+)
 @click.option("--language", default="en", show_default=True, help="The template's language.")
 @click.option("--body", metavar="TEXT", multiple=True, help="A parameter of the template; once for each.")
 @click.option("--header", "head", metavar="TEXT|URL", help="The header's parameter: a text, or the address of a file.")

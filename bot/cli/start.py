@@ -53,8 +53,8 @@ def command(
     """Start FLOW for CONTACT, and print the result.
 
     A VALUE is read as the type of its variable; a value that begins with [ or { is JSON. The running server starts the
-    flow; if none runs, its messages wait for the next start. If the contact has not written in the last 24 hours,
-    only a template can be sent: the command warns if the flow begins with another message.
+    flow; if none runs, its messages wait for the next start. If the contact's 24-hour window is closed, only a template
+    can be sent: the command warns if the flow begins with another message.
 
     \b
       $ bot start visit_reminder 6281234567890

@@ -7,12 +7,52 @@ from operator import attrgetter
 from typing import Any
 
 from bot.core.errors import BotError
-from bot.core.events import CallEnded, MessageReceived, SendEnded
+from bot.core.events import MessageReceived
 from bot.core.immutable import immutable, mutable
 from bot.core.values import loads, stored
+from bot.core.waits import ForContact, ForPerson, FrameWait
 
-HANDOFF_TAG = "handoff:"
-"""The beginning of the tag that a contact has while a step waits for a person; the team follows."""
+
+@stored
+@immutable
+class Question:
+    """The state of the active step's question in this visit.
+
+    ``retries`` counts wrong answers, and ``reminders`` those that were sent. ``undelivered``: it did not reach the
+    contact (the window was closed), so their next message brings it. ``to_continue``: after an interruption, the
+    contact was asked whether to go on.
+    """
+
+    retries: int = 0
+    reminders: int = 0
+    undelivered: bool = False
+    to_continue: bool = False
+
+
+NEW_QUESTION = Question()
+
+
+@stored
+@immutable
+class UnansweredQuestion:
+    """A question that was left without an answer, and to which `back` leads: ``where`` is ``flow/step``.
+
+    ``below`` are the flows that were open below, if they were left as well. ``retries``: how often it had been asked
+    again, if it was left for a digression.
+    """
+
+    where: str
+    below: tuple["Frame", ...] = ()
+    retries: int = 0
+
+
+@stored
+@immutable
+class Correction:
+    """The correction of an earlier answer: ``step`` is answered anew, then ``back`` follows."""
+
+    step: str
+    back: str
 
 
 @stored
@@ -28,15 +68,10 @@ class Frame:
     fingerprint: str = ""  # of the step's source, to notice an edit
     form: str = ""  # how the step waits, to notice an edit that makes another kind of it
     vars: dict[str, Any] = field(default_factory=dict)
-    step_state: dict[str, Any] = field(default_factory=dict)  # what the waiting step remembers of its own
-    awaited_effect: str | None = None  # the effect whose end this step waits for
-    accepts_messages: bool = False  # while it waits for that: else every message is parked unread
-    parked_messages: int = 0  # how many it has parked meanwhile, to take them as one afterwards
-    gathers_since: datetime | None = None  # ... until no further one follows: when the first of them came
-    deferred_result: CallEnded | SendEnded | None = None  # that end, where it came while an agent had the conversation
-    retries: int = 0
-    reminders: int = 0
-    question_undelivered: bool = False  # the question did not reach the contact (the window was closed): ask it again
+    step_state: dict[str, Any] = field(default_factory=dict)  # the step's own notes: only its kind reads them
+    waits: FrameWait | None = None  # None: the step has not begun to wait
+    question: Question = NEW_QUESTION
+    parked_messages: int = 0  # how many messages the step takes as one when it has what it waits for
     visit_counts: dict[str, int] = field(default_factory=dict)
     first_visit: int = 0  # the one with which this run of the flow began
     came_from: str | None = None
@@ -44,29 +79,24 @@ class Frame:
     notice: bool = False  # ... and has asked nothing: the question below is not asked again
     ahead: dict[str, str] = field(default_factory=dict)  # answers to questions that have not come yet, by step
     unread: str | None = None  # a message in which a model looks for more of them, as soon as a question comes
-    asks_to_continue: bool = False  # after an interruption the contact is asked whether to go on
-    unanswered_question: str | None = None  # "flow/step": it was left without an answer, and `back` leads there
-    unanswered_below: tuple["Frame", ...] = ()  # what was open below then, where all of that was left with it
-    unanswered_retries: int = 0  # how often that had been asked again, where it was left for a digression
+    unanswered: UnansweredQuestion | None = None
     former_step_names: dict[str, str] = field(default_factory=dict)  # before an edit, by "flow/step"
-    corrected_step: str | None = None  # whose answer the contact corrects now
-    step_after_correction: str | None = None  # where the contact goes when that is answered
+    correction: Correction | None = None
+
+    @property
+    def awaited_effect(self) -> str | None:
+        """The effect whose end the step waits for; None if it waits for something else."""
+        return None if self.waits is None else self.waits.effect
+
+    @property
+    def gathers_since(self) -> datetime | None:
+        """The time at which the step began to gather messages; None if it gathers none."""
+        return self.waits.gathers_since if isinstance(self.waits, ForContact) else None
 
     @property
     def is_occupied(self) -> bool:
         """True if it waits for the end of something, or for more of the contact's messages: nothing interrupts that."""
-        return self.awaited_effect is not None or self.gathers_since is not None
-
-    @property
-    def team(self) -> str | None:
-        """The team to which the active step has handed the conversation over; None if it waits for no person."""
-        tag = self.step_state.get("tag")
-        return tag.removeprefix(HANDOFF_TAG) if isinstance(tag, str) and tag.startswith(HANDOFF_TAG) else None
-
-    @property
-    def note(self) -> str | None:
-        """The note for that team, if the step has one."""
-        return None if self.team is None else self.step_state.get("note")
+        return self.waits is not None and self.waits.is_occupied
 
 
 SENDING_WINDOW = timedelta(hours=24) - timedelta(minutes=5)
@@ -204,8 +234,13 @@ class Session:
     @property
     def handed_over_at(self) -> datetime | None:
         """The time since which a person has the conversation, or is to take it; None if the bot has it."""
-        frame = self.frame
-        return self.taken_at if frame is None or frame.team is None else frame.entered_at
+        return self.taken_at if self.hand_over is None else self.frames[-1].entered_at
+
+    @property
+    def hand_over(self) -> ForPerson | None:
+        """The team that is to take the conversation over, and the note for it; None if nobody is to."""
+        waits = self.frames[-1].waits if self.frames else None
+        return waits if isinstance(waits, ForPerson) else None
 
     def window_is_open(self, now: datetime) -> bool:
         """True if a message that is no template can be sent."""
@@ -223,7 +258,8 @@ class Session:
     @property
     def step_is_busy(self) -> bool:
         """True while the active step waits for a call and takes no messages."""
-        return self.waits_for_effect and self.frames[-1].accepts_messages is False
+        waits = self.frames[-1].waits if self.frames else None
+        return waits is not None and waits.parks_messages and self.agent is None
 
     def awaits(self, effect: str) -> bool:
         """True if nothing goes on before the end of this effect."""

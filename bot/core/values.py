@@ -400,10 +400,16 @@ def _revive(value: Any) -> Any:
     """The value for what stands in JSON. Lists and dicts are filled in place."""
     kind = type(value)
     if kind is dict:
+        if len(value) == 1:
+            (tag,) = value
+            decode = _DECODE.get(tag)
+            if decode is not None:  # as in `_revive_entry`, without a second look at the item
+                item = value[tag]
+                return decode(item if type(item) in _AS_THEY_ARE else _revive(item))
         for name, item in value.items():
             if type(item) not in _AS_THEY_ARE:
                 value[name] = _revive(item)
-        return _revive_entry(value)
+        return value
     if kind is list:
         for place, item in enumerate(value):
             if type(item) not in _AS_THEY_ARE:

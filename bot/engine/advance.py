@@ -35,6 +35,7 @@ from bot.core.messages import TextMessage
 from bot.core.session import CONTACT, HAS_OPTED_OUT, OPTED_OUT, Frame, Session, ValidReplies
 from bot.core.text import KEPT_CHARACTERS, head
 from bot.core.turn import Counted, Turn, shown_outcome
+from bot.core.waits import ForContact
 from bot.engine.contact_values import add_tag, remove_tag
 from bot.engine.entering import open_flow, put_again
 from bot.engine.executor import Executor
@@ -256,12 +257,12 @@ def _hand_over(executor: Executor, reply: Reply) -> bool:
 def _question_to_continue(executor: Executor, reply: Reply) -> bool:
     """The question whether to continue an interrupted flow. Yes asks the flow's own question again; no ends it."""
     turn, frame = executor.turn, executor.turn.frame
-    if not frame.asks_to_continue or frame.question_undelivered or not _is_current(turn, frame, reply):
+    if not frame.question.to_continue or frame.question.undelivered or not _is_current(turn, frame, reply):
         return False
     agreed = yes_no_question.agreed(turn.step_context(), reply)
     if agreed is None:
         return False
-    frame.asks_to_continue = False
+    frame.question = replace(frame.question, to_continue=False)
     if agreed:
         turn.trace.rule = "goes on"
         executor.run(put_again(turn))
@@ -278,7 +279,7 @@ def _own_buttons(executor: Executor, reply: Reply) -> bool:
     turn, frame = executor.turn, executor.turn.frame
     if reply.tap is None and not turn.step.facts.texts_before_words:
         return False
-    if frame.question_undelivered or not _is_current(turn, frame, reply):
+    if frame.question.undelivered or not _is_current(turn, frame, reply):
         return False
     result = ask(turn, turn.step.kind.answer_before_words, reply)
     executor.run(result, "tap" if reply.tap else "reply")
@@ -330,7 +331,7 @@ def _old_tap(executor: Executor, reply: Reply) -> bool:
     if frame is None:
         if turn.library.bot.defaults.old_taps == "message":
             return False
-    elif frame.question_undelivered and _is_current(turn, frame, reply):
+    elif frame.question.undelivered and _is_current(turn, frame, reply):
         return False
     other = frame is not None and "other" in turn.step.transitions
     policy = turn.defaults.old_taps or ("message" if other else "explain")
@@ -387,8 +388,9 @@ def _to_word(executor: Executor, reply: Reply) -> bool:
 def _undelivered_question(executor: Executor, reply: Reply) -> bool:
     """A question that did not reach the contact: their message cannot be its answer, so it is asked again."""
     turn, frame = executor.turn, executor.turn.frame
-    frame.asks_to_continue = False
-    if frame.question_undelivered:
+    if frame.question.to_continue:
+        frame.question = replace(frame.question, to_continue=False)
+    if frame.question.undelivered:
         turn.trace.rule = "put again: it had not been seen"
         executor.run(put_again(turn))
         return True
@@ -405,7 +407,8 @@ def _gather(executor: Executor, reply: Reply) -> bool:
     if not fresh or not written or not turn.step.kind.gathers(turn.step_context(), reply):
         return False
     frame = turn.frame
-    frame.gathers_since = frame.gathers_since or event.at
+    if frame.gathers_since is None:
+        frame.waits = ForContact(() if frame.waits is None else frame.waits.effects, gathers_since=event.at)
     executor.park("gathered: more may follow")
     return True
 
@@ -476,11 +479,11 @@ def _other_or_retry(executor: Executor, reply: Reply) -> bool:
         _leave_unanswered(executor, "other")
     elif "retry" not in turn.step.transitions:
         turn.trace.rule = "unread"
-    elif retry is not None and retry.most is not None and frame.retries >= retry.most:
+    elif retry is not None and retry.most is not None and frame.question.retries >= retry.most:
         _leave_unanswered(executor, "retry.else")
     else:
-        frame.retries += 1
-        turn.trace.rule = f"retry {frame.retries}"
+        frame.question = replace(frame.question, retries=frame.question.retries + 1)
+        turn.trace.rule = f"retry {frame.question.retries}"
         _retry(executor, reply)
     return True
 
@@ -680,7 +683,7 @@ def _apologise(turn: TurnContext) -> None:
         return
     session.apology_due = False
     if not session.window_is_open(turn.event.at):
-        lost = "a model failed, and the contact hears nothing of it: their 24 hours are over"
+        lost = "a model failed, and the contact hears nothing of it: their 24-hour window is closed"
         turn.result.failure = turn.result.failure or lost
         return
     turn.trace.problem("a model failed, and the flow says nothing: sorry")

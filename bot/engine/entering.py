@@ -1,6 +1,7 @@
 """Entering steps and flows: visits are counted, and questions that the contact has answered already are not asked."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from bot.core.text import is_blank
@@ -90,7 +91,7 @@ def ask_model_for_slots(
     turn.trace.add_rule(f"a model looks for {', '.join(questions)}")
     if before_question:
         turn.note_step()
-        turn.frame.question_undelivered = True
+        turn.frame.question = replace(turn.frame.question, undelivered=True)
     push_flow(turn, f"/{SLOT_FILLING}", {}, flow.name, interrupts=True)
     count_entry(turn, turn.step)
     arrive(turn, turn.step)

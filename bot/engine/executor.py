@@ -3,14 +3,18 @@
 `Executor.run` is the loop, `Executor.go` the list of targets. Where an outcome leads is what the flow's machine says.
 """
 
+from dataclasses import replace
+
 from bot.core.events import SendEnded
 from bot.core.messages import TextMessage
+from bot.core.session import Correction
 from bot.core.turn import StepTaken
+from bot.core.waits import ForContact
 from bot.engine.contact_values import assign_values, checkpoint, roll_back
 from bot.engine.entering import enter, open_flow, put_again
 from bot.engine.failures import ask, failure_outcome
 from bot.engine.flow_ends import end_flow, migrate, offer_again, return_to_question
-from bot.engine.frame_stack import note_unanswered, remove_step_tags, switch_flow, take_unanswered
+from bot.engine.frame_stack import note_unanswered, remove_step_tags, reopen_unanswered, switch_flow
 from bot.engine.migration import StepChange, name_now
 from bot.engine.starting_flows import reroute
 from bot.engine.step_actions import apply_options, carry_out, note_result, send_messages, wait
@@ -85,7 +89,8 @@ class Executor:
         """
         turn, frame, flow, outcome = self.turn, self.turn.frame, self.turn.flow, result.outcome
         step, resolved, before = flow.steps[frame.step], flow.machine.follow(frame.step, outcome), checkpoint(turn)
-        frame.awaited_effect = None
+        if frame.waits is not None:
+            frame.waits = frame.waits.without_effect()
         turn.session.apology_due = turn.session.apology_due or step.is_model_failure(outcome)
         try:
             if resolved.success:
@@ -99,11 +104,11 @@ class Executor:
         except FAILURES as failed:
             roll_back(turn, before)
             return self.leave(taken, LeaveStep(failure_outcome(turn, failed, leaving=outcome), known=result.known))
-        unanswered = frame.unanswered_question
-        own = unanswered is not None and unanswered.partition("/")[0] == frame.flow
+        unanswered = frame.unanswered
+        own = unanswered is not None and unanswered.where.partition("/")[0] == frame.flow
         answered = step.facts.asks and not isinstance(turn.event, SendEnded)  # a message that went is no answer
         if own and resolved.success and resolved.target != BACK and answered:
-            frame.unanswered_question, frame.unanswered_below = None, ()  # the contact has answered
+            frame.unanswered = None  # the contact has answered
         is_asked = objection is not None and resolved.target == AGAIN  # the objection has done so
         target = None if is_asked else self._after_correction(resolved)
         taken.outcome, taken.target, taken.success = outcome, STAY if resolved.stays else target, resolved.success
@@ -118,10 +123,14 @@ class Executor:
     def _stay(self) -> StepResult | None:
         """Keep waiting at the active step: the last answer counts as wrong. After too many, `retry.else` follows."""
         turn, frame, step = self.turn, self.turn.frame, self.turn.step
-        frame.question_undelivered = frame.question_undelivered or "sent" not in frame.step_state
+        if frame.waits is None:  # the question could not be asked
+            frame.waits = ForContact()
+        question = frame.question
+        if not frame.waits.effects:
+            frame.question = question = replace(question, undelivered=True)
         retry, otherwise = step.defaults.retry, step.transitions.get("retry.else")
-        if retry is None or retry.most is None or otherwise is None or frame.retries < retry.most:
-            frame.retries += 1
+        if retry is None or retry.most is None or otherwise is None or question.retries < retry.most:
+            frame.question = replace(question, retries=question.retries + 1)
             return None
         note_unanswered(turn, otherwise.target)
         result = LeaveStep("retry.else")
@@ -137,8 +146,8 @@ class Executor:
         remove_step_tags(turn, (turn.frame,))
         if target == AGAIN:
             return put_again(turn)
-        if target == BACK and (question := take_unanswered(turn)) is not None:
-            return return_to_question(turn, question)
+        if target == BACK and (unanswered := reopen_unanswered(turn)) is not None:
+            return return_to_question(turn, unanswered)
         if target in (END, BACK):
             return end_flow(turn, expired=expired and target == END, failed=failed and target == END)
         if target == ROUTE:
@@ -181,18 +190,20 @@ class Executor:
             return False
         return True
 
-    def correct(self, step: str | None) -> None:
+    def correct(self, step: str) -> None:
         """Let the contact correct the answer of an earlier step. After it, the active step follows again."""
-        self.turn.frame.corrected_step, self.turn.frame.step_after_correction = step, self.turn.frame.step
+        self.turn.frame.correction = Correction(step, self.turn.frame.step)
 
     def _after_correction(self, resolved: ResolvedTransition) -> str | None:
         """The target; after a corrected answer, the step from which the correction started."""
         frame, target = self.turn.frame, resolved.target
+        if target is None:
+            return None
         if resolved.written is not None and resolved.written.corrects:
             self.correct(target)
-        elif target is not None and frame.step == frame.corrected_step:
-            back = name_now(self.turn.flow, frame.step_after_correction or "", frame.former_step_names)
-            frame.corrected_step = frame.step_after_correction = None
+        elif frame.correction is not None and frame.step == frame.correction.step:
+            back = name_now(self.turn.flow, frame.correction.back, frame.former_step_names)
+            frame.correction = None
             return back if resolved.success and back is not None else target
         return target
 

@@ -48,7 +48,17 @@ def _note_failure(turn: TurnContext, failed: Failure) -> None:
     Values of the state are never changed in place.
     """
     session = turn.session
-    frames = [(each.flow, each.step, each.vars, each.step_state, each.visit_counts) for each in session.frames]
+    frames = [
+        (
+            each.flow,
+            each.step,
+            each.vars,
+            each.step_state,
+            each.waits and each.waits.without_effect(),
+            each.visit_counts,
+        )
+        for each in session.frames
+    ]
     state = frames, session.kept_variables, session.tags, session.language
     if state in turn.counted.failed:
         raise FlowBroken(f"{turn.where}: {failed}: its errors lead back here, and it fails again")

@@ -3,6 +3,10 @@
 An edit may have changed or removed the step at which that flow waits.
 """
 
+from dataclasses import replace
+
+from bot.core.session import Question, UnansweredQuestion
+from bot.core.waits import ForEffect
 from bot.engine.entering import count_entry, enter, put_again
 from bot.engine.failures import ask
 from bot.engine.frame_stack import (
@@ -15,18 +19,13 @@ from bot.engine.frame_stack import (
     switch_flow,
 )
 from bot.engine.migration import StepChange, edited_step, name_now, target_when_gone
-from bot.engine.step_actions import carry_out
+from bot.engine.step_actions import carry_out, note_message
 from bot.engine.turn_context import TurnContext
 from bot.engine.turn_effects import send
 from bot.language.source.languages import wording
 from bot.language.steps import yes_no_question
-from bot.language.steps.intent_step import IntentStep
-from bot.language.steps.slot_step import SlotStep
 from bot.language.steps.step_kind import FlowEnded, Redirect, Reply, StepResult
 from bot.language.steps.transition import END
-
-_ASKS_ABOUT_MESSAGE = frozenset({f"{IntentStep.verb}, waiting", SlotStep.verb})
-"""The forms of the steps at which a model is asked about a message (`bot.language.flow.definition.MADE_FLOWS`)."""
 
 
 def end_flow(turn: TurnContext, *, expired: bool = False, failed: bool = False) -> StepResult | None:
@@ -51,11 +50,11 @@ def end_flow(turn: TurnContext, *, expired: bool = False, failed: bool = False) 
     return result
 
 
-def return_to_question(turn: TurnContext, question: str) -> StepResult | None:
+def return_to_question(turn: TurnContext, unanswered: UnansweredQuestion) -> StepResult | None:
     """Return to a question that was left without an answer. If an edit has removed it, the flow ends."""
     frame = turn.frame
-    flow, _, name = question.partition("/")
-    known, retries = turn.library.flows.get(flow), frame.unanswered_retries
+    flow, _, name = unanswered.where.partition("/")
+    known = turn.library.flows.get(flow)
     now = None if known is None else name_now(known, name, frame.former_step_names)
     if known is None or now is None:
         return end_flow(turn)
@@ -64,7 +63,8 @@ def return_to_question(turn: TurnContext, question: str) -> StepResult | None:
         change_flow(turn, flow)
     count_entry(turn, known.steps[now])
     arrive(turn, known.steps[now])
-    frame.retries = retries
+    if unanswered.retries:
+        frame.question = Question(unanswered.retries)
     return ask(turn, turn.step.kind.enter)
 
 
@@ -79,13 +79,13 @@ def return_to_interrupted(turn: TurnContext, *, agreed: bool = False) -> StepRes
         return result
     frame = turn.frame
     frame.entered_at = turn.event.at
-    if turn.flow.interrupted != "ask" or frame.question_undelivered or agreed:
+    if turn.flow.interrupted != "ask" or frame.question.undelivered or agreed or frame.awaited_effect is not None:
         return put_again(turn)
     name = turn.flow.name.replace("_", " ")
     asked = send(turn, yes_no_question.question(turn.step_context(), wording(turn.scope(), "go_on", flow=name)))
-    frame.step_state = {**frame.step_state, "sent": [asked]}
+    note_message(frame, asked)
     frame.silent_since = turn.event.at
-    frame.asks_to_continue = True
+    frame.question = replace(frame.question, to_continue=True)
     return None
 
 
@@ -115,7 +115,7 @@ def migrate(turn: TurnContext) -> tuple[StepChange, StepResult | None]:
         arrive(turn, turn.step)
         return edited.change, ask(turn, turn.step.kind.enter)
     frame.fingerprint = turn.step.fingerprint
-    frame.question_undelivered = edited.change is StepChange.ASKED
+    frame.question = replace(frame.question, undelivered=edited.change is StepChange.ASKED)
     return edited.change, None
 
 
@@ -124,9 +124,9 @@ def _leave_gone(turn: TurnContext) -> StepResult | None:
 
     If the step asked a model about a message, the message is offered as if no model had been asked.
     """
-    if turn.frame.awaited_effect is not None and turn.frame.form in _ASKS_ABOUT_MESSAGE:
-        state = turn.frame.step_state
-        offer_again(turn, Redirect("other", Reply(text=state["said"]), found=state.get("found")))
+    waits = turn.frame.waits
+    if isinstance(waits, ForEffect) and waits.about is not None:
+        offer_again(turn, Redirect("other", Reply(text=waits.about.text), found=waits.about.found))
         return None
     target, gone = target_when_gone(turn.library, turn.frame), turn.defaults.gone
     remove_step_tags(turn, (turn.frame,))

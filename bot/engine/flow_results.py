@@ -44,8 +44,8 @@ def _add_open(frames: Iterable[Frame], visits: dict[Visit, Frame | StepTaken]) -
     """The visits of these frames, and of those to which `back` returns from them."""
     for frame in frames:
         visits[frame.flow, frame.visit] = frame
-        if frame.unanswered_below:
-            _add_open(frame.unanswered_below, visits)
+        if frame.unanswered is not None:
+            _add_open(frame.unanswered.below, visits)
 
 
 def _count(

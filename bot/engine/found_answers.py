@@ -33,7 +33,7 @@ def take_found(executor: Executor, found: Mapping[str, str], said: str) -> bool:
     A value counts if its question takes it. A question that was not asked yet is answered or asked.
     """
     turn, frame = executor.turn, executor.turn.frame
-    answers, undelivered = slots.taken(turn, found, said), frame.question_undelivered
+    answers, undelivered = slots.taken(turn, found, said), frame.question.undelivered
     turn.trace.add_rule(slots.in_words(answers))
     if undelivered:
         frame.ahead = {**frame.ahead, **answers}

@@ -4,7 +4,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from bot.core.session import Frame
+from bot.core.session import NEW_QUESTION, Frame, UnansweredQuestion
+from bot.core.waits import ForPerson
 from bot.engine.contact_values import assign_values, declare_variables
 from bot.engine.turn_context import FlowBroken, TurnContext
 from bot.language.flow.definition import Step
@@ -51,7 +52,8 @@ def switch_flow(turn: TurnContext, target: str, *, alone: bool) -> str:
     if alone and len(session.frames) > 1:
         *below, top = session.frames
         session.frames = (top,)
-        top.unanswered_below = tuple(below) if top.unanswered_question is not None else ()
+        if top.unanswered is not None:
+            top.unanswered = replace(top.unanswered, below=tuple(below))
     if name != left:
         turn.frame.came_from = left
     if name != turn.frame.flow:
@@ -66,17 +68,16 @@ def note_unanswered(turn: TurnContext, target: str | None, *, digression: bool =
     """
     frame = turn.session.frame
     if frame is not None and target not in (None, AGAIN, BACK) and turn.step.facts.asks:
-        frame.unanswered_question, frame.unanswered_retries = turn.where, frame.retries if digression else 0
-        frame.unanswered_below = ()
+        frame.unanswered = UnansweredQuestion(turn.where, retries=frame.question.retries if digression else 0)
 
 
-def take_unanswered(turn: TurnContext) -> str | None:
+def reopen_unanswered(turn: TurnContext) -> UnansweredQuestion | None:
     """The question that was left without an answer, to return to it. The flows that were open below are open again."""
     frame, session = turn.frame, turn.session
-    question, frame.unanswered_question = frame.unanswered_question, None
-    below, frame.unanswered_below = frame.unanswered_below, ()
-    session.frames = (*(replace(each) for each in below), *session.frames)
-    return question
+    unanswered, frame.unanswered = frame.unanswered, None
+    if unanswered is not None and unanswered.below:
+        session.frames = (*(replace(each) for each in unanswered.below), *session.frames)
+    return unanswered
 
 
 def change_flow(turn: TurnContext, name: str) -> None:
@@ -94,10 +95,7 @@ def arrive(turn: TurnContext, step: Step) -> None:
     frame.step, frame.visit = step.name, session.visit
     frame.entered_at = frame.silent_since = turn.event.at
     frame.fingerprint, frame.form = step.fingerprint, step.form
-    frame.step_state, frame.awaited_effect, frame.deferred_result = {}, None, None
-    frame.accepts_messages, frame.parked_messages, frame.gathers_since = False, 0, None
-    frame.retries = frame.reminders = 0
-    frame.question_undelivered = frame.asks_to_continue = False
+    frame.step_state, frame.waits, frame.question, frame.parked_messages = {}, None, NEW_QUESTION, 0
     note_former_name(turn, step)
 
 
@@ -154,7 +152,7 @@ def remove_step_tags(turn: TurnContext, frames: Iterable[Frame]) -> None:
     """Remove the tags that these frames' steps have set while they wait."""
     if not turn.session.tags:
         return
-    gone = {frame.step_state.get("tag") for frame in frames}
+    gone = {frame.waits.tag for frame in frames if isinstance(frame.waits, ForPerson)}
     turn.session.tags = tuple(tag for tag in turn.session.tags if tag not in gone)
 
 

@@ -34,6 +34,7 @@ from bot.engine.failures import ask, refuse
 from bot.engine.scheduled_flows import is_decided, keep_plans, requested_inputs, signal_data
 from bot.engine.signals import deliver_signal
 from bot.engine.starting_flows import start_by_event, start_plan
+from bot.engine.step_actions import note_message, stop_gathering
 from bot.engine.turn_context import FAILURES, TurnContext
 from bot.engine.turn_effects import add_effect, keeps_quiet, send
 from bot.language.flow.library import Library
@@ -80,7 +81,8 @@ def take_send(executor: Executor, event: SendEnded) -> None:
     undelivered = event.outcome in UNDELIVERED and step is not None and step.facts.asks and step.facts.needs_window
     if frame is not None and undelivered and event.effect == frame.awaited_effect:
         # it awaits no more: the contact's next message brings what a template, or nothing, has taken the place of
-        frame.awaited_effect, frame.question_undelivered = None, True
+        _stop_awaiting(frame)
+        _note_undelivered(frame)
     elif frame is not None and (event.effect == frame.awaited_effect or _is_lost(event, frame)):
         _go_on(executor, event, turn.trace.rule)
     elif turn.session.agent is not None:
@@ -91,7 +93,7 @@ def take_send(executor: Executor, event: SendEnded) -> None:
         _note_plain_text(turn)
     elif frame is not None and undelivered:
         # the contact saw a template, or nothing, so their answer is not for this question: it is asked again
-        frame.question_undelivered = True
+        _note_undelivered(frame)
 
 
 def _is_lost(event: SendEnded, frame: Frame) -> bool:
@@ -99,21 +101,36 @@ def _is_lost(event: SendEnded, frame: Frame) -> bool:
 
     A model that is still at work is waited for, whatever happens to the paragraphs that were sent already.
     """
-    sent = frame.step_state.get("sent", ())
-    awaited = frame.awaited_effect
-    return event.outcome in UNSENT and event.effect in sent and (awaited is None or awaited in sent)
+    return event.outcome in UNSENT and frame.waits is not None and event.effect in frame.waits.effects
 
 
 def _go_on(executor: Executor, event: CallEnded | SendEnded, rule: str) -> None:
     """Resume the active step with the event that it waited for. While an agent has the conversation, keep the event."""
     turn, frame = executor.turn, executor.turn.frame
     if turn.session.agent is not None:
-        frame.deferred_result = event
+        if frame.waits is not None:
+            frame.waits = replace(frame.waits, ended=event)
         turn.trace.rule = f"{rule}: kept until the conversation is resolved"
         return
-    frame.awaited_effect = frame.deferred_result = None
-    if not (isinstance(event, SendEnded) and event.outcome in UNSENT and _made_good(executor, event)):
-        executor.resume(event, rule)
+    if frame.waits is not None and frame.waits.ended is not None:
+        frame.waits = replace(frame.waits, ended=None)
+    if isinstance(event, SendEnded) and event.outcome in UNSENT and _made_good(executor, event):
+        return
+    result = ask(turn, turn.step.kind.resume, event)
+    _stop_awaiting(frame)
+    executor.run(result, rule)
+
+
+def _stop_awaiting(frame: Frame) -> None:
+    """Wait for the contact in place of an effect that has ended."""
+    if frame.waits is not None:
+        frame.waits = frame.waits.without_effect()
+
+
+def _note_undelivered(frame: Frame) -> None:
+    """Note that the contact has not got the question: their next message brings it."""
+    if not frame.question.undelivered:
+        frame.question = replace(frame.question, undelivered=True)
 
 
 def _made_good(executor: Executor, event: SendEnded) -> bool:
@@ -133,7 +150,8 @@ def _made_good(executor: Executor, event: SendEnded) -> bool:
             executor.fail(StepFailed("refused", event.detail))
             return True
         turn.trace.problem(f"{turn.where}: refused: {MOST_REFUSED + 1} times in a row, so it waits for the contact")
-    frame.question_undelivered = frame.question_undelivered or (facts.asks and event.outcome != "unknown")
+    if facts.asks and event.outcome != "unknown":
+        _note_undelivered(frame)
     return False
 
 
@@ -143,8 +161,8 @@ def _put_in_plain_text(executor: Executor, event: SendEnded) -> bool:
     text = in_plain_text(message)
     if not text or message is None:
         return False
-    if frame.asks_to_continue:
-        frame.step_state = {**frame.step_state, "sent": [send(turn, TextMessage(text))]}
+    if frame.question.to_continue:
+        note_message(frame, send(turn, TextMessage(text)))
     else:
         executor.run(ask(turn, turn.step.kind.in_plain_text, message))
     _note_plain_text(turn)
@@ -180,7 +198,8 @@ def take_conversation(executor: Executor, event: ConversationOpened | Conversati
         if step is not None and session.frame is not None and step.form == session.frame.form:
             executor.resume(event, turn.trace.rule)
         if session.frame is not None:
-            session.frame.parked_messages, session.frame.gathers_since = 0, None  # the agent's to answer, too
+            session.frame.parked_messages = 0  # the agent's to answer, too
+            stop_gathering(session.frame)
         executor.run(start_by_event(turn))
     finally:  # the agent has it also where a flow is broken
         agent = event.agent or SOMEBODY
@@ -201,13 +220,13 @@ def take_close(executor: Executor, event: HandoffClosed) -> None:
     if frame is None:
         executor.run(start_by_event(turn))
     elif turn.step.facts.ignores_messages:
-        frame.deferred_result = None  # what became of its message does not matter any more
         executor.resume(event, "closed")
     elif had is not None:  # the question is far above the agent's messages by now
         frame.entered_at = frame.silent_since = event.at
-        frame.question_undelivered = frame.question_undelivered or turn.step.facts.asks
-        if frame.deferred_result is not None:
-            _go_on(executor, frame.deferred_result, "kept from before")
+        if turn.step.facts.asks:
+            _note_undelivered(frame)
+        if frame.waits is not None and frame.waits.ended is not None:
+            _go_on(executor, frame.waits.ended, "kept from before")
 
 
 def _is_older(turn: TurnContext, event: ConversationAssigned | HandoffClosed) -> bool:

@@ -129,7 +129,7 @@ class _Question:
     def of(cls, turn: TurnContext, step: str) -> "_Question | None":
         """A question of the active flow; None if it cannot be asked now."""
         kind = turn.flow.steps[step].kind
-        context = replace(turn.step_context(), step=step, step_state={})
+        context = replace(turn.step_context(), step=step, step_state={}, waits=None)
         try:
             asked = kind.enter(context)
         except BotError:

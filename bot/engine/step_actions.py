@@ -5,26 +5,31 @@ When a step waits or is left: its notes, its messages, and what it waits for. Wh
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from bot.core.messages import TextMessage
 from bot.core.session import Frame
 from bot.core.turn import StepTaken
+from bot.core.waits import ForContact, ForEffect, ForFlow, ForPerson, ForSend, ForTime
 from bot.engine.contact_values import add_tag, assign, assign_all, assign_values, remove_tag
 from bot.engine.scheduled_flows import arrange, cancel
 from bot.engine.turn_context import TurnContext
 from bot.engine.turn_effects import add_effect, call_hooks, let_happen, send
 from bot.engine.valid_replies import keep_replies
 from bot.language.flow.definition import LANGUAGE, Step
+from bot.language.python.decorators import HANDOFF
 from bot.language.steps.step_kind import (
     NOTHING,
     HandOver,
     KeepWaiting,
     LeaveStep,
+    RunFlow,
     WaitForEffect,
     WaitForSend,
     WaitHere,
     Waits,
+    WaitUntil,
 )
 from bot.language.steps.step_options import StepOptions
 from bot.language.steps.transition import Transition
@@ -61,29 +66,46 @@ def wait(turn: TurnContext, result: Waits, sent: list[str]) -> None:
     ``sent`` are the step's messages: if one of them is refused, the step is resumed.
     """
     frame = turn.frame
-    if isinstance(result, WaitForEffect):
-        sent = [add_effect(turn, result.effect)]
     if turn.step.facts.waits and not isinstance(result, WaitForSend):
         for each in turn.session.frames:
             each.notice = False  # the contact is asked something: the question below is far above then
-    if not isinstance(result, KeepWaiting):
-        awaits = isinstance(result, (WaitForEffect, WaitForSend))
-        frame.awaited_effect = sent[-1] if awaits and sent else None
-        frame.deferred_result = None
-        frame.accepts_messages = isinstance(result, WaitForEffect) and result.listens
-        frame.gathers_since = None if frame.awaited_effect is not None else frame.gathers_since
     frame.step_state = dict(result.step_state)
-    frame.question_undelivered = isinstance(result, WaitHere) and result.undelivered
-    frame.asks_to_continue = False
-    if sent:
-        frame.step_state["sent"] = sent
+    undelivered = isinstance(result, WaitHere) and result.undelivered
+    if frame.question.undelivered is not undelivered or frame.question.to_continue:
+        frame.question = replace(frame.question, undelivered=undelivered, to_continue=False)
+    effects = tuple(sent)
     match result:
-        case WaitHere(valid=valid) if valid is not None:
-            keep_replies(turn, valid)
-        case HandOver(tag=tag, event=event, values=values):
-            add_tag(turn, tag)
-            frame.step_state["tag"] = tag
-            call_hooks(turn, event, frame.flow, step=frame.step, **values)
+        case WaitHere(valid=valid):
+            frame.waits = ForContact(effects, gathers_since=frame.gathers_since)
+            if valid is not None:
+                keep_replies(turn, valid)
+        case WaitForEffect(effect=effect, listens=listens, about=about):
+            frame.waits = ForEffect((add_effect(turn, effect),), listens=listens, about=about)
+        case WaitForSend():
+            frame.waits = ForSend(effects)
+        case RunFlow():
+            frame.waits = ForFlow(effects)
+        case WaitUntil(until=until, lasts=lasts):
+            frame.waits = ForTime(effects, until=until, lasts=lasts)
+        case HandOver(team=team, note=note):
+            frame.waits = person = ForPerson(effects, team=team, note=note)
+            add_tag(turn, person.tag)
+            call_hooks(turn, HANDOFF, frame.flow, step=frame.step, team=team, note=note)
+        case KeepWaiting():
+            pass
+
+
+def note_message(frame: Frame, effect: str | None) -> None:
+    """Note that the contact was asked by this message in place of the step's own; None: it was not sent."""
+    if frame.waits is None:
+        frame.waits = ForContact()
+    frame.waits = replace(frame.waits, effects=() if effect is None else (effect,))
+
+
+def stop_gathering(frame: Frame) -> None:
+    """Wait for no further message: those that were parked come next, as one."""
+    if isinstance(frame.waits, ForContact) and frame.waits.gathers_since is not None:
+        frame.waits = replace(frame.waits, gathers_since=None)
 
 
 def visited(frame: Frame, step: str) -> str:

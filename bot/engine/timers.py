@@ -1,14 +1,17 @@
 """Time: reminders, time-outs, waits and plans. Only the active frame's clock runs (docs/language/time.md)."""
 
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 from bot.core.session import LONGEST_REST, Frame
+from bot.core.waits import ForContact, ForTime
 from bot.engine.executor import Executor
 from bot.engine.failures import ask, refuse
 from bot.engine.frame_stack import note_unanswered
 from bot.engine.scheduled_flows import at_no_later, count_due, fitting_inputs, is_there, next_plan_at, take_next_due
 from bot.engine.signals import deliver_signal
 from bot.engine.starting_flows import start_plan
+from bot.engine.step_actions import stop_gathering
 from bot.engine.turn_context import FAILURES, TurnContext
 from bot.language.flow.definition import Step
 from bot.language.steps.schedule import no_later
@@ -71,10 +74,11 @@ def clamp_to_now(turn: TurnContext) -> None:
     session.plans = tuple(at_no_later(plan, turn.now) for plan in session.plans)
     for frame in session.frames:
         frame.entered_at, frame.silent_since = min(frame.entered_at, now), min(frame.silent_since, now)
-        frame.gathers_since = None if frame.gathers_since is None else min(frame.gathers_since, now)
-        state = frame.step_state
-        if "until" in state and "for" in state:
-            frame.step_state = {**state, "until": no_later(state["until"], turn.now, state["for"])}
+        match frame.waits:
+            case ForContact(gathers_since=since) if since is not None:
+                frame.waits = replace(frame.waits, gathers_since=min(since, now))
+            case ForTime(until=until, lasts=lasts) if lasts is not None:
+                frame.waits = replace(frame.waits, until=no_later(until, turn.now, lasts))
 
 
 def _step_wakes_at(turn: TurnContext) -> datetime | None:
@@ -86,10 +90,11 @@ def _step_wakes_at(turn: TurnContext) -> datetime | None:
     step = turn.known_step
     if step is None or step.form != frame.form:  # an edit has led on, and this event has not: the next one does
         return turn.event.at
-    if frame.gathers_since is not None:
-        return _gathered_at(frame, frame.gathers_since, step)
+    since = frame.gathers_since
+    if since is not None:
+        return _gathered_at(frame, since, step)
     earliest = _timeout_at(frame, step)
-    for time in (_reminder_at(turn, step), step.kind.wakes_at(frame.step_state)):
+    for time in (_reminder_at(turn, step), _waits_until(frame)):
         if time is not None and (earliest is None or time < earliest):
             earliest = time
     return earliest
@@ -101,21 +106,21 @@ def _take_step_time(executor: Executor) -> None:
     """
     turn, frame, now = executor.turn, executor.turn.frame, executor.turn.event.at
     if frame.gathers_since is not None:  # what is parked comes next, as one message
-        frame.gathers_since = None
+        stop_gathering(frame)
         turn.trace.rule = "gathered: no more has followed"
         return
-    over, reminder = turn.step.kind.wakes_at(frame.step_state), _reminder_at(turn, turn.step)
+    over, reminder = _waits_until(frame), _reminder_at(turn, turn.step)
     if over is not None and over <= now:
         result = ask(turn, turn.step.kind.enter)
-        frame.step_state = {}  # a wait that leads to `again` begins again
+        frame.waits = None  # a wait that leads to `again` begins again
         turn.trace.rule = "the time of the wait has come"
         executor.run(result)
         return
     if reminder is not None and reminder <= now:
         visit = frame.visit
-        frame.reminders += 1
+        frame.question = replace(frame.question, reminders=frame.question.reminders + 1)
         frame.silent_since = now
-        turn.trace.rule = f"reminder {frame.reminders}"
+        turn.trace.rule = f"reminder {frame.question.reminders}"
         executor.follow("remind")
         if turn.session.frame is not frame or frame.visit != visit:
             return
@@ -160,9 +165,13 @@ def _gathered_at(frame: Frame, since: datetime, step: Step) -> datetime:
     return min(frame.silent_since + (step.defaults.gather or timedelta()), since + LONGEST_GATHER)
 
 
+def _waits_until(frame: Frame) -> datetime | None:
+    return frame.waits.until if isinstance(frame.waits, ForTime) else None
+
+
 def _reminder_at(turn: TurnContext, step: Step) -> datetime | None:
     frame, remind = turn.frame, step.defaults.remind
-    if remind is None or remind.after is None or frame.reminders >= (remind.most or 1):
+    if remind is None or remind.after is None or frame.question.reminders >= (remind.most or 1):
         return None
     if turn.session.opted_out or not step.facts.waits:
         return None

@@ -129,6 +129,7 @@ class TurnContext:
             session.window_is_open,
             variables,
             frame.step_state,
+            frame.waits,
             self.pending_input,
             frame.parked_messages > 0,
         )

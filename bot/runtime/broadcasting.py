@@ -23,7 +23,7 @@ from bot.core.turn import SKIPPED, WAITS
 from bot.core.values import json_text
 from bot.language.source.wall_clock import LONGEST
 from bot.runtime.batch import Batch, RequestRefused, effect_key
-from bot.runtime.sending import SHUT, UNCLEAR, SendResult
+from bot.runtime.sending import UNCLEAR, WINDOW_CLOSED_CODE, SendResult
 from bot.services.gateway.gateway_answers import BY_CODE
 from bot.store.broadcast_rows import (
     EDITING,
@@ -74,7 +74,7 @@ _ENOUGH_OF_CONTACTS = 9, 10
 _ABOUT_TEXTS = ("132005", "132018")
 _ONE_PARAMETER = re.compile(r"\bparam(?:eter)?s?[.\[][0-9]+|\bparam(?:eter)? #?[0-9]+|\{\{[0-9]+\}\}")
 _TYPE = re.compile(r"\bparam(?:eter)?s?[.\[][0-9]+\]?\.(?:type|image|video|document|location)\b")
-_ABOUT_CONTACTS = ("VALIDATION_INVALID_PHONE", "WHATSAPP_SEND_FAILED", SHUT)
+_ABOUT_CONTACTS = ("VALIDATION_INVALID_PHONE", "WHATSAPP_SEND_FAILED", WINDOW_CLOSED_CODE)
 NOT_STARTED = "not_started"
 """The code of a flow that could not be started: its inputs do not fit, or it is not there."""
 
@@ -543,7 +543,7 @@ def why_paused(broadcast: Broadcast, resume: str = "") -> tuple[str, str]:
     if broadcast.code == NOT_STARTED:
         what = f'the broadcast "{name}" is paused: its flow could not be started'
         return what, f'`bot queue` says why: correct the flow, or the values with `--edit "{name}"`; then {resume}'
-    if broadcast.code == SHUT:
+    if broadcast.code == WINDOW_CLOSED_CODE:
         what = f'the broadcast "{name}" is paused: the contacts\' windows are closed, and only a template can be sent'
         return what, f"begin the flow with a template, or write window_closed; then {resume}"
     what = f'the broadcast "{name}" is paused: the gateway refuses its messages with {broadcast.code}'

@@ -196,7 +196,7 @@ def _shut_out(turn: Turn, now: datetime) -> str:
     ):
         return ""
     return (
-        "what is no template cannot be sent: the contact has not written in the last 24 hours "
+        "what is no template cannot be sent: the contact's 24-hour window is closed "
         "(begin the flow with a template, or write window_closed)"
     )
 
@@ -235,7 +235,7 @@ def _answer_contact(batch: Batch, request: AnswerContact) -> Answer:
     if session.agent != request.by:
         raise RequestRefused(_has_it(batch, session))
     if request.text is not None and not session.window_is_open(batch.now):
-        raise RequestRefused(f"{contact} has not written in the last 24 hours: only a template can be sent")
+        raise RequestRefused(f"the 24-hour window of {contact} is closed: only a template can be sent")
     return _send(batch, request)
 
 

@@ -5,11 +5,15 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 
-from bot.runtime.sending import REFUSED, SHUT, UNCLEAR, SendResult
+from bot.runtime.sending import REFUSED, UNCLEAR, WINDOW_CLOSED_CODE, SendResult
 from bot.services.gateway.gateway_answers import BY_CODE
 from bot.store.message_rows import DEAD_LETTER_OUTCOMES
 
-_OWN_CODES = (REFUSED, SHUT, UNCLEAR)  # beside the table's and numbers, the codes that are no text of a stranger's
+_OWN_CODES = (
+    REFUSED,
+    WINDOW_CLOSED_CODE,
+    UNCLEAR,
+)  # beside the table's and numbers, the codes that are no text of a stranger's
 
 log = logging.getLogger(__name__)
 

@@ -62,7 +62,7 @@ _FAULTS: dict[type[GatewayError], str] = {
 
 WINDOW_CLOSED = "the 24-hour window is closed"
 NEWER = "something newer about the contact follows"
-REFUSED, UNCLEAR, SHUT = "refused", "unclear", "window_closed"
+REFUSED, UNCLEAR, WINDOW_CLOSED_CODE = "refused", "unclear", "window_closed"
 
 
 class OtherRoute(Enum):
@@ -87,7 +87,7 @@ def route_name(route: Route) -> str:
 
 
 @mutable
-class ShutWindow:
+class ClosedWindow:
     """A window that is closed: the contact's newest message, and whether a template went in place of one since."""
 
     newest: datetime | None
@@ -128,7 +128,7 @@ class ContactQueue:
     priority: int
     route: Route
     rows: deque[OutboxRow]
-    shut_window: ShutWindow | None = None
+    closed_window: ClosedWindow | None = None
     attempts: int = 0
     tried_since: float | None = None
     unclear: bool = False  # an attempt may have been sent
@@ -172,9 +172,9 @@ class SendAttempt:
     not what goes in its place. ``fault`` is `ADDRESS`, `ACCOUNT`, `LIMITS` or `CHANNEL` where it was refused for that,
     and ``retry_after`` the seconds that the gateway asks to wait. ``advice`` is what may stand in a log: the gateway's
     words may quote a contact. ``code`` is the gateway's where it refused the message, `REFUSED` where it named none,
-    `UNCLEAR` where nobody can tell whether it was sent, and `SHUT` where the window was closed. ``key_helps``, of one
-    that is unknown, whether the gateway takes a key with it and may still recognise it by that. ``page`` is what was
-    asked for, if that was a page of contacts.
+    `UNCLEAR` where nobody can tell whether it was sent, and `WINDOW_CLOSED_CODE` where the window was closed.
+    ``key_helps``, of one that is unknown, whether the gateway takes a key with it and may still recognise it by that.
+    ``page`` is what was asked for, if that was a page of contacts.
     """
 
     state: str
@@ -352,20 +352,20 @@ class Sender:
 
     def _is_open(self, queue: ContactQueue, now: datetime) -> bool:
         until = queue.rows[0].window_until
-        if queue.shut_window is None and until is not None and now < until:
+        if queue.closed_window is None and until is not None and now < until:
             return True
         newest = self._window(queue.contact)
-        if queue.shut_window is not None and queue.shut_window.newest == newest:
+        if queue.closed_window is not None and queue.closed_window.newest == newest:
             return False
         if newest is not None and now < newest + SENDING_WINDOW:
-            queue.shut_window = None
+            queue.closed_window = None
             return True
         self._shut(queue, newest)
         return False
 
     def _shut(self, queue: ContactQueue, newest: datetime | None) -> None:
         replaced = self._replaced(queue.contact)
-        queue.shut_window = ShutWindow(newest, replaced is not None and (newest is None or replaced > newest))
+        queue.closed_window = ClosedWindow(newest, replaced is not None and (newest is None or replaced > newest))
 
     # The request
 
@@ -402,8 +402,8 @@ class Sender:
             case Page():
                 return SendAttempt("sent", requested=True, rate=result.rate, page=result)
             case Sent():
-                assert queue.shut_window is not None
-                queue.shut_window.replaced = True
+                assert queue.closed_window is not None
+                queue.closed_window.replaced = True
                 return _taken("replaced", WINDOW_CLOSED, result)
         return self._failed(queue, content, result)
 
@@ -486,11 +486,11 @@ def _code(state: str, error: GatewayError) -> str:
 
 
 def _replaced(queue: ContactQueue) -> bool:
-    return queue.shut_window is not None and queue.shut_window.replaced
+    return queue.closed_window is not None and queue.closed_window.replaced
 
 
 def _blocked(queue: ContactQueue) -> SendAttempt:
     """The attempt that ends a message whose window is closed, and for which no template is sent."""
     if _replaced(queue):
         return SendAttempt("covered", f"{WINDOW_CLOSED}, and a template went since")
-    return SendAttempt("failed", f"{WINDOW_CLOSED}, and no window_closed template is declared", code=SHUT)
+    return SendAttempt("failed", f"{WINDOW_CLOSED}, and no window_closed template is declared", code=WINDOW_CLOSED_CODE)

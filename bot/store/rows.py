@@ -25,7 +25,7 @@ class OutboxRow:
     which the bot and the contact talk; None where that is not known. ``ref`` is the effect's name, which the session
     knows; ``key`` the idempotency key, the same at every try. ``attempts`` counts the tries that were made; before
     ``due_at`` there is no next one. It is tried for as long as there is between ``created_at`` and ``expires_at``, from
-    the first try on, or since nothing at all could be sent. ``window_until`` is when the window shuts, as far as was
+    the first try on, or since nothing at all could be sent. ``window_until`` is when the window closes, as far as was
     known when the row was claimed: a later message of the contact moves it. ``unclear``: a try may have been sent.
     ``repeated``: an earlier request with its key may have been carried out, of a run that crashed, of a store that this
     one is a copy of, or before it was given up.

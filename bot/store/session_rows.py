@@ -383,14 +383,14 @@ class SessionReader(SessionRows):
 
 
 def _handed_over(since: datetime, session: Session) -> HandedOver:
-    frame = session.frame
+    frame, hand_over = session.frame, session.hand_over
     return HandedOver(
         contact=session.contact,
         name=session.name,
         flow=None if frame is None else frame.flow,
         step=None if frame is None else frame.step,
-        team=None if frame is None else frame.team,
-        note=None if frame is None else frame.note,
+        team=None if hand_over is None else hand_over.team,
+        note=None if hand_over is None else hand_over.note,
         since=since,
         agent=session.agent,
         taken_at=session.taken_at,

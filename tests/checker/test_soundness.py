@@ -78,7 +78,7 @@ class Watched(Contact):
         """The step that has decided on an effect. Whether to go on is asked where the contact is then."""
         assert self.turn is not None
         taken = [(step.flow, step.step) for step in self.turn.trace.steps if step.effects <= number]
-        asks_to_go_on = self.session.frame is not None and self.session.frame.asks_to_continue
+        asks_to_go_on = self.session.frame is not None and self.session.frame.question.to_continue
         return {*(taken[-1:] or before), *(self._place() if asks_to_go_on else [])}
 
     def _place(self) -> list[StepId]:

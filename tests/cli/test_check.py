@@ -280,7 +280,7 @@ def test_a_finding_is_explained_with_its_conversation_or_its_path(here: Path) ->
     late = "flow: main\nstart: {words: [hi]}\nsteps:\n  a: {ask: A?, buttons: {B: end}, timeout: {after: 30h, say: Hello?, then: end}}\n"
     make_bot(here / "one", late)
     explained = call("check", "one", "--explain", "W501")
-    assert (explained.code, explained.lines[0]) == (1, "# W501: a message after the 24 hours")
+    assert (explained.code, explained.lines[0]) == (1, "# W501: a message after the window has closed")
     assert (
         '  How to get there:\n    you write "hi"\n' in explained.out
         and "    fix: declare `window_closed`" in explained.out

@@ -36,7 +36,7 @@ def test_a_flow_is_started_for_somebody_whom_the_bot_has_never_met_with_values_a
 ) -> None:
     started = call("start", "/main", "+62 812-3456-7899", "--data", "cups=3", "--data", "price=1.50", "--bot", folder)
     assert (started.code, started.out) == (0, f"main was started for {ELSEWHERE}.\n")
-    assert started.err.startswith("But what is no template cannot be sent: the contact has not written in the last 24")
+    assert started.err.startswith("But what is no template cannot be sent: the contact's 24-hour window is closed")
     shown = call("sessions", ELSEWHERE, "--bot", folder).out
     assert "main/cups" in shown and "cups   3" in shown and "price  1.5" in shown
     assert "start of main by bot start" in call("trace", ELSEWHERE, "--bot", folder, "-n", "1").out

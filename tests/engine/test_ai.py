@@ -380,6 +380,6 @@ def test_no_model_is_asked_where_the_24_hours_are_over_and_what_was_to_be_said_i
     silent.now += timedelta(days=1)
     assert silent.start("main/talk") == []
     assert silent.turn is not None
-    assert silent.turn.failure == "a model failed, and the contact hears nothing of it: their 24 hours are over"
+    assert silent.turn.failure == "a model failed, and the contact hears nothing of it: their 24-hour window is closed"
     chat.user("x")
     assert len(chat.asked) == 1

@@ -153,7 +153,7 @@ def test_what_is_about_no_flow_is_a_wrong_answer() -> None:
     chat.user("order")
     chat.user("blah")
     assert chat.model("none") == ["One of the two!"]
-    assert chat.session.frames[-1].retries == 1
+    assert chat.session.frames[-1].question.retries == 1
     chat.user("blah")
     assert chat.model("none") == ["Sorry?"]
 

@@ -222,7 +222,7 @@ def test_a_template_goes_out_in_the_language_and_its_replies_are_known_in_all(ta
     assert talk.user("more") == ["Nothing more."]
 
 
-def test_what_goes_when_the_window_is_shut_is_in_the_language(talk: Talk) -> None:
+def test_what_goes_when_the_window_is_closed_is_in_the_language(talk: Talk) -> None:
     talk.user("hi")
     talk.user("bahasa")
     assert isinstance(effect := talk.effects[-1], Send)

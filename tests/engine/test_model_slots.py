@@ -113,7 +113,7 @@ def test_an_answer_to_another_question_is_kept_and_the_waiting_one_put_again() -
     chat.user("order")
     chat.user("it is for my birthday")
     assert chat.model('{"day": "2030-05-10"}') == [SIZE]
-    assert chat.session.frames[0].retries == 0
+    assert chat.session.frames[0].question.retries == 0
     chat.user("Small")
     assert chat.user("4") == ["And your name?"]
 
@@ -261,7 +261,7 @@ def test_nonsense_is_as_if_no_model_had_been_asked(answer: str) -> None:
     assert chat.model(answer) == plain.user(BIRTHDAY) == [SIZE]
     chat.user("the biggest")
     assert chat.model(answer) == plain.user("the biggest") == ["Small or large?"]
-    assert chat.session.frames[0].retries == plain.session.frames[0].retries == 1
+    assert chat.session.frames[0].question.retries == plain.session.frames[0].question.retries == 1
 
 
 @pytest.mark.parametrize("outcome", ["down", "timeout", "quota", "refused", "unsafe", "empty", "over_budget"])

@@ -405,7 +405,7 @@ def test_turning_a_page_is_the_same_visit_and_uses_up_no_retry() -> None:
     visit = talk.session.visit
     tap(talk, "More …")
     assert talk.session.visit == visit
-    assert talk.session.frame is not None and talk.session.frame.retries == 0
+    assert talk.session.frame is not None and talk.session.frame.question.retries == 0
 
 
 def test_the_question_put_again_shows_the_page_where_the_contact_was() -> None:

@@ -101,7 +101,11 @@ EVENTS = st.one_of(*(st.tuples(st.just(kind), st.sampled_from(details)) for kind
 
 def open_visits(frames: tuple[Frame, ...]) -> set[int]:
     """The visits that go on, also below what `back` returns from."""
-    return {visit for frame in frames for visit in (frame.visit, *open_visits(frame.unanswered_below))}
+    return {
+        visit
+        for frame in frames
+        for visit in (frame.visit, *open_visits(frame.unanswered.below if frame.unanswered else ()))
+    }
 
 
 def turn_step(library: Library, frame: Frame) -> Step | None:
@@ -278,9 +282,10 @@ class Contact(Talk):
             planned = left_out if self.session.agent is not None else {plan.at for plan in self.session.plans}
             assert turn.wake_at == min(planned, default=None)
             return
-        if frame.deferred_result is not None:
+        assert frame.waits is not None or frame.question.undelivered, "it rests before it has begun to wait"
+        if frame.waits is not None and frame.waits.ended is not None:
             assert self.session.agent is not None
-            assert frame.deferred_result.effect in (frame.awaited_effect, *frame.step_state.get("sent", ()))
+            assert frame.waits.ended.effect in frame.waits.effects
         elif frame.awaited_effect is not None:
             assert frame.awaited_effect in self._open, "it waits for what has come already"
         if self.session.agent is not None or frame.awaited_effect is not None:

@@ -72,7 +72,7 @@ def test_the_plain_text_goes_once_and_then_the_question_waits_to_be_put_again() 
     assert refused(chat) == [], "nothing is left that could go in its place"
     assert chat.turn is not None and not chat.turn.in_plain_text, "so it is a dead letter"
     assert chat.user("hello?") == [AS_NUMBERS], "what the contact writes is no wrong answer"
-    assert chat.session.frame is not None and chat.session.frame.retries == 0
+    assert chat.session.frame is not None and chat.session.frame.question.retries == 0
     assert chat.user("1") == ["One coffee."]
 
 

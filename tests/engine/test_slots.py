@@ -62,7 +62,7 @@ def test_an_answer_to_another_question_is_kept_and_this_one_put_again() -> None:
     talk = Talk(ORDER)
     talk.user("order")
     assert talk.user("for Friday") == [["Which size?", "Small", "Large"]]
-    assert talk.session.frames[0].retries == 0
+    assert talk.session.frames[0].question.retries == 0
     talk.user("Small")
     assert talk.user("4") == ["And your name?"]
 

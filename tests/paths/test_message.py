@@ -97,7 +97,7 @@ def test_a_handlers_result_its_declared_error_and_its_bug_each_lead_somewhere(st
         assert said(simulation) == ["Your name?", expected]
 
 
-def test_behind_a_shut_window_the_template_goes_and_the_reply_puts_the_question_again(start: Start) -> None:
+def test_after_the_window_has_closed_the_template_goes_and_the_reply_puts_the_question_again(start: Start) -> None:
     simulation = start()
     simulation.user("hi")
     simulation.wait(timedelta(hours=26))
@@ -109,7 +109,7 @@ def test_behind_a_shut_window_the_template_goes_and_the_reply_puts_the_question_
     assert simulation.stored.dead_letters() == []
 
 
-def test_behind_a_shut_window_without_a_template_the_message_is_a_visible_dead_letter(start: Start) -> None:
+def test_after_the_window_has_closed_without_a_template_the_message_is_a_visible_dead_letter(start: Start) -> None:
     simulation = start(BOT.replace("  window_closed:", "  # "))
     simulation.user("hi")
     simulation.wait(timedelta(hours=26))

@@ -16,6 +16,7 @@ from bot.core.events import CallEnded, Event, MessageReceived, ResetRequested, S
 from bot.core.messages import TextMessage
 from bot.core.session import Frame, Session, effect_ref
 from bot.core.turn import Trace, Turn
+from bot.core.waits import ForContact, ForEffect
 from bot.runtime.batch import Advance
 from bot.runtime.engine_loop import EngineLoop
 from bot.runtime.metrics import EngineMetrics
@@ -55,7 +56,7 @@ def advance(session: Session, event: Event) -> Turn:
         case MessageReceived(text="boom") | CallEnded(outcome="boom"):
             raise ValueError("49170123 said boom")
         case MessageReceived(text="call"):
-            frame.awaited_effect = effect_ref(event.id, 0)
+            frame.waits = ForEffect((effect_ref(event.id, 0),))
             effects = (Call("look_up", {"number": 4711}),)
         case MessageReceived(text="wait" | "wait, then boom"):
             wake_at = event.at + timedelta(hours=1)
@@ -68,7 +69,7 @@ def advance(session: Session, event: Event) -> Turn:
         case MessageReceived(text=text):
             effects = (Send(TextMessage(f"1: {text}")), Send(TextMessage(f"2: {text}")))
         case CallEnded(outcome=outcome):
-            frame.awaited_effect = None
+            frame.waits = ForContact()
             effects = (Send(TextMessage(f"called: {outcome}")),)
         case TimeReached() if frame.step_state["text"] == "wait, then boom":
             raise ValueError("time")

@@ -805,18 +805,18 @@ def test_or_it_is_repeated_once_where_that_is_set(server: Peer) -> None:
 
 # -- the window
 
-SHUT: dict[str, Any] = {"window_until": NOON - timedelta(seconds=1)}
+CLOSED: dict[str, Any] = {"window_until": NOON - timedelta(seconds=1)}
 
 
-def test_behind_a_shut_window_the_template_goes_under_a_key_of_its_own(bench: Bench) -> None:
-    bench.offer(bench.row(instead=TEMPLATE, **SHUT))
+def test_after_the_window_has_closed_the_template_goes_under_a_key_of_its_own(bench: Bench) -> None:
+    bench.offer(bench.row(instead=TEMPLATE, **CLOSED))
     assert bench.after(1).state == "replaced"
     assert bench.bodies == [{"name": "come_back", "language": {"code": "en"}}]
     assert bench.keys == ["key1-instead"]
 
 
 def test_the_template_goes_once_a_silence(bench: Bench) -> None:
-    bench.offer(*[bench.row(instead=TEMPLATE, **SHUT) for _ in range(3)])
+    bench.offer(*[bench.row(instead=TEMPLATE, **CLOSED) for _ in range(3)])
     bench.after(3)
     assert bench.states == ["replaced", "covered", "covered"]
 
@@ -824,21 +824,21 @@ def test_the_template_goes_once_a_silence(bench: Bench) -> None:
 def test_a_template_of_an_earlier_run_covers_too_unless_the_contact_wrote_since(bench: Bench) -> None:
     bench.newest.update({"1": NOON - timedelta(days=2), "2": NOON - timedelta(days=2)})
     bench.replaced.update({"1": NOON - timedelta(days=1), "2": NOON - timedelta(days=3)})
-    bench.offer(bench.row("1", instead=TEMPLATE, **SHUT))
+    bench.offer(bench.row("1", instead=TEMPLATE, **CLOSED))
     assert bench.after(1).state == "covered"
-    bench.offer(bench.row("2", instead=TEMPLATE, **SHUT))
+    bench.offer(bench.row("2", instead=TEMPLATE, **CLOSED))
     assert bench.after(2).state == "replaced"
 
 
-def test_without_a_template_a_shut_window_is_a_failure_in_words(server: Peer, bench: Bench) -> None:
-    bench.offer(bench.row(**SHUT))
+def test_without_a_template_a_closed_window_is_a_failure_in_words(server: Peer, bench: Bench) -> None:
+    bench.offer(bench.row(**CLOSED))
     result = bench.after(1)
     assert (result.state, result.attempts, server.requests) == ("failed", 0, [])
     assert result.detail == "the 24-hour window is closed, and no window_closed template is declared"
 
 
 def test_a_template_of_its_own_needs_no_window(bench: Bench) -> None:
-    bench.offer(bench.row(message=TEMPLATE, **SHUT))
+    bench.offer(bench.row(message=TEMPLATE, **CLOSED))
     assert bench.after(1).state == "sent"
 
 
@@ -862,7 +862,7 @@ def test_the_window_is_checked_when_a_message_is_sent(server: Peer) -> None:
     bench.delivery.stop(5)
 
 
-def test_template_required_takes_the_same_way_as_a_shut_window(server: Peer, bench: Bench) -> None:
+def test_template_required_takes_the_same_way_as_a_closed_window(server: Peer, bench: Bench) -> None:
     server.answers(refused("WHATSAPP_TEMPLATE_REQUIRED", 400))
     bench.offer(bench.row(instead=TEMPLATE), bench.row(instead=TEMPLATE))
     bench.after(2)
@@ -878,7 +878,7 @@ def test_template_required_without_a_template_is_a_failure(server: Peer, bench: 
 
 def test_a_contact_who_writes_opens_the_window_for_what_waits(server: Peer, bench: Bench) -> None:
     server.answers(reset)
-    bench.offer(bench.row(instead=TEMPLATE, **SHUT), bench.row())
+    bench.offer(bench.row(instead=TEMPLATE, **CLOSED), bench.row())
     assert bench.after(1).state == "retry"
     bench.newest["49"] = NOON
     bench.move_to_next()
@@ -888,7 +888,7 @@ def test_a_contact_who_writes_opens_the_window_for_what_waits(server: Peer, benc
 
 def test_a_template_that_is_refused_covers_nothing(server: Peer, bench: Bench) -> None:
     server.answers(refused("132012", 400))
-    bench.offer(bench.row(instead=TEMPLATE, **SHUT), bench.row(instead=TEMPLATE, **SHUT))
+    bench.offer(bench.row(instead=TEMPLATE, **CLOSED), bench.row(instead=TEMPLATE, **CLOSED))
     bench.after(2)
     assert bench.states == ["failed", "replaced"]
 
@@ -948,7 +948,7 @@ def test_a_row_that_needs_no_request_does_not_use_up_the_probe(server: Peer, ben
     server.answers(KEY_INVALID)
     bench.offer(bench.row("1"))
     bench.after(1)
-    bench.offer(bench.row("2", **SHUT))
+    bench.offer(bench.row("2", **CLOSED))
     bench.move_to_next()
     bench.after(3)
     assert sorted(bench.states) == ["failed", "held", "sent"]

@@ -230,7 +230,7 @@ def test_an_inactive_channel_holds_its_own_messages_alone() -> None:
     bench.close()
 
 
-def test_a_window_that_the_gateway_finds_shut_is_answered_with_the_template(bench: Emulated) -> None:
+def test_a_window_that_the_gateway_finds_closed_is_answered_with_the_template(bench: Emulated) -> None:
     stranger = "491510000002"
     instead = TemplateMessage("shipped", "en", *_filled())
     bench.offer(bench.row(stranger, TextMessage("Hello"), instead=instead), bench.row(stranger, instead=instead))

@@ -279,7 +279,7 @@ def test_a_template_in_the_place_of_a_message_counts_as_started(world: World) ->
     world.report(second, "covered")
     assert world.reader.broadcasts.outcomes("spring") == {"started": 1}
     session = world.reader.sessions.get(ANN)
-    assert session is not None and session.frame is not None and session.frame.question_undelivered
+    assert session is not None and session.frame is not None and session.frame.question.undelivered
 
 
 def test_a_stop_starts_no_more_and_leaves_those_who_are_in_the_flow(world: World) -> None:

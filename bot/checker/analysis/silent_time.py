@@ -27,7 +27,7 @@ Sender = StepId | Edge
 """A sender of messages: a step, or an edge with a text."""
 
 _MOST_SHOWN = 800  # steps and edges of a path; in longer ones the flows that run in between are left out
-_LONGEST_OPEN = SENDING_WINDOW.total_seconds() - 1
+_LAST_IN_WINDOW = SENDING_WINDOW.total_seconds() - 1
 _MOST_FRAMES = 10  # on top of each other, on one path
 
 
@@ -159,7 +159,7 @@ class SilentTimes:
         if edge.cause is Cause.REPLY:
             yield Constraint(timed.seconds, here, edge=edge, anew=True)
         elif timed.in_window:
-            yield Constraint(_LONGEST_OPEN, here, edge=edge, anew=True)
+            yield Constraint(_LAST_IN_WINDOW, here, edge=edge, anew=True)
         elif edge.cause is Cause.SIGNAL and any(self._graph.steps[edge.source].facts.flows_run):
             for place, seconds in waits_during_run(self._graph, edge.source):
                 yield Constraint(seconds, self._nodes.sending(place), edge=edge)

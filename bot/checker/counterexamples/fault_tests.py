@@ -338,8 +338,8 @@ def _replaced(parts: Any, replace: Any) -> Any:
 
 
 def _late(state: ExploredState, case: FindingCase) -> VisibleFault | None:
-    """W501: a message of the step that came after the 24 hours."""
-    late = next((sent for place, sent in _sent_by(state) if sent.is_late and case.place in (None, place)), None)
+    """W501: a message of the step that came after the window had closed."""
+    late = next((sent for place, sent in _sent_by(state) if sent.missed_window and case.place in (None, place)), None)
     if late is None:
         return None
     return VisibleFault(f"the bot may not {_would(late)}: {_why(late.silence)}", tuple(messages(state)))

@@ -1,7 +1,7 @@
 """The explorer: takes moves with the real engine and without I/O, and returns the state after each.
 
-It imitates what delivery does: outside the window it sends a message's template instead or nothing, and it reports the
-end of a send to the step that waits for it.
+It imitates what delivery does: while the window is closed it sends a message's template instead or nothing, and it
+reports the end of a send to the step that waits for it.
 """
 
 from collections import deque
@@ -75,10 +75,10 @@ class ExploredSend:
     silence: timedelta | None
 
     @property
-    def is_late(self) -> bool:
-        """True if it was outside the window, and had no template to replace it."""
-        late = self.silence is None or self.silence >= SENDING_WINDOW
-        return self.outcome == "failed" and late and not isinstance(self.message, TemplateMessage)
+    def missed_window(self) -> bool:
+        """True if the window was closed, and no template replaced it."""
+        closed = self.silence is None or self.silence >= SENDING_WINDOW
+        return self.outcome == "failed" and closed and not isinstance(self.message, TemplateMessage)
 
 
 @immutable
@@ -113,9 +113,9 @@ class ExploredState:
         return self.session.frame
 
     @property
-    def is_late(self) -> bool:
-        """True if the window is closed."""
-        return not self.session.window_is_open(self.now)
+    def window_is_open(self) -> bool:
+        """True if a message that is no template can be sent."""
+        return self.session.window_is_open(self.now)
 
     def local(self, zone: tzinfo) -> datetime:
         """The time in a zone."""
@@ -251,7 +251,7 @@ class Explorer:
         """Try to send a message, as `bot.runtime.sending` does."""
         newest, now = state.session.last_inbound, state.now
         silence = None if newest is None else now - newest
-        closed = state.is_late and not isinstance(effect.message, TemplateMessage)
+        closed = not (state.window_is_open or isinstance(effect.message, TemplateMessage))
         covered = state.replaced is not None and (newest is None or state.replaced > newest)
         outcome, shown = "sent", effect.message
         if closed and (covered or effect.instead is None or state.next_send_refused):

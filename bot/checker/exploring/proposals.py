@@ -40,11 +40,11 @@ from bot.core.errors import BotError
 from bot.core.events import TimeReached
 from bot.core.session import Frame
 from bot.core.values import Media
+from bot.core.waits import ForEffect
 from bot.engine.turn_context import TurnContext
 from bot.language.flow.definition import Flow, Step, uses_of_flow
 from bot.language.flow.library import Library
 from bot.language.steps.call_step import UNDECLARED
-from bot.language.steps.slot_step import SLOT_FILLING
 from bot.language.steps.step_kind import Reply, ReplyId
 from bot.language.types.structured_types import AnswerVariable, LocationVariable, MediaVariable
 from bot.language.types.type_registry import Answer as Written
@@ -343,7 +343,8 @@ class ResultProposals:
     def _slots_found(self, state: ExploredState) -> Mapping[str, str]:
         """Answers to the slots of the flow below, if a model is asked to find them in a message; else empty."""
         assert state.frame is not None
-        questions = state.frame.step_state.get("asked", ()) if state.frame.flow == SLOT_FILLING else ()
+        waits = state.frame.waits
+        questions = waits.about.questions if isinstance(waits, ForEffect) and waits.about is not None else ()
         return {name: text for name in questions if (text := self._answer_to(state, name)) is not None}
 
     def _answer_to(self, state: ExploredState, question: str) -> str | None:

@@ -26,10 +26,10 @@ from bot.checker.graph import Cause, Edge
 from bot.core.immutable import immutable
 from bot.core.session import Frame
 from bot.core.turn import StepTaken, Turn
+from bot.core.waits import ForEffect, ForPerson, ForTime, FrameWait
 from bot.language.source.word_matching import normalise
 from bot.language.steps.step_options import SIGNAL
 
-_OF_HOLD = ("sent", "until")  # they only distinguish visits of a step
 _UNLIKELY = 3  # moves; a move that is unlike all of the next edges costs so many more
 _ASTRAY = 10  # moves; a conversation at a step of no next edge costs so many more
 _AHEAD = 4  # edges that are considered: another path may lead to the third one as well
@@ -229,18 +229,28 @@ def digest(state: ExploredState) -> str:
 
 def _of(frame: Frame) -> tuple[object, ...]:
     """Everything in a frame that can change how the conversation continues."""
-    hold = {key: value for key, value in frame.step_state.items() if key not in _OF_HOLD}
-    counts = (frame.retries, frame.reminders, frame.visit_counts)
+    unanswered = frame.unanswered
     return (
         frame.flow,
         frame.step,
         frame.vars,
-        hold,
-        *counts,
-        frame.question_undelivered,
-        frame.asks_to_continue,
-        frame.awaited_effect is None,
+        frame.step_state,
+        frame.question,
+        *_of_wait(frame.waits),
         frame.parked_messages,
-        frame.unanswered_question,
-        *map(_of, frame.unanswered_below),
+        frame.visit_counts,
+        None if unanswered is None else unanswered.where,
+        *(() if unanswered is None else map(_of, unanswered.below)),
     )
+
+
+def _of_wait(waits: FrameWait | None) -> tuple[object, ...]:
+    """The kind of a wait, and its fields that do not only distinguish visits of a step."""
+    match waits:
+        case ForEffect(about=about):
+            return ForEffect.__name__, about
+        case ForTime(lasts=lasts):
+            return ForTime.__name__, lasts
+        case ForPerson(team=team, note=note):
+            return ForPerson.__name__, team, note
+    return (type(waits).__name__,)

@@ -88,7 +88,7 @@ def _has_digit(word: str) -> bool:
 
 def _kept(session: Session) -> Any:
     """All values that a session holds."""
-    waiting = (below for frame in session.frames for below in frame.unanswered_below)
+    waiting = (below for frame in session.frames if frame.unanswered for below in frame.unanswered.below)
     sent = (frame for replies in session.valid_replies for frame in replies.frames)
     frames = (frame.vars for frame in (*session.frames, *waiting, *sent))
     return [session.kept_variables, *frames, *(plan.inputs for plan in session.plans)]

@@ -1,4 +1,4 @@
-"""W501 and W601: messages that a customer does not get: too late for the 24-hour window, or too many for a minute."""
+"""W501 and W601: messages that a customer does not get: the window has closed, or they are too many for a minute."""
 
 from collections.abc import Iterator
 
@@ -16,7 +16,7 @@ from bot.language.source.problems import Mark
 
 _FIX = "declare `window_closed` with a template here or under `defaults`"
 _SOONER = ", or send it sooner"  # where the time is written
-_OPEN_FOR = SENDING_WINDOW.total_seconds()
+_WINDOW = SENDING_WINDOW.total_seconds()
 
 
 @immutable
@@ -30,7 +30,7 @@ class LateMessage:
     seconds: float
 
 
-@rule(W501="a message after the 24 hours")
+@rule(W501="a message after the window has closed")
 def find_late_messages(graph: Graph) -> Iterator[Finding]:
     """Find messages that the gateway rejects and that no template replaces. Only the first in one silence is reported.
 
@@ -55,11 +55,11 @@ def late_messages(graph: Graph, silent_times: SilentTimes) -> Iterator[LateMessa
         if step.defaults.window_closed is not None:
             continue
         silent = silent_times.before(place)
-        if silent is not None and silent >= _OPEN_FOR and step.facts.needs_window and step.facts.most_messages:
+        if silent is not None and silent >= _WINDOW and step.facts.needs_window and step.facts.most_messages:
             yield LateMessage(place, step.mark, step.name, "its message", silent)
         for edge in (timed.edge for timed in silent_times.timed_edges[place] if speaks(timed.edge)):
             silent, what = silent_times.before(edge), _said_on(edge, step)
-            if silent is not None and silent >= _OPEN_FOR and what:
+            if silent is not None and silent >= _WINDOW and what:
                 mark = step.mark if edge.transition is None else edge.transition.mark
                 yield LateMessage(edge, mark, step.name, what, silent)
 

@@ -220,8 +220,8 @@ class AiStep(StepKind):
     # -- the model's side -------------------------------------------------------------------------
 
     def _request(self, context: StepContext, exchange: Exchange) -> WaitForEffect:
-        if not context.open:
-            raise StepFailed("failed", "the contact's 24 hours are over: what the model says could not be sent")
+        if not context.window_open:
+            raise StepFailed("failed", "the contact's 24-hour window is closed: what the model says could not be sent")
         exchange.ask()
         if exchange.rounds > MOST_ROUNDS + exchange.merged:
             raise StepFailed("confused", f"the model asked for more than {MOST_ROUNDS} rounds of tools in one turn")

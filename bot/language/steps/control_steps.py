@@ -8,6 +8,7 @@ from typing import Any, Self
 
 from bot.core.immutable import immutable
 from bot.core.values import Record
+from bot.core.waits import ForTime
 from bot.language.expressions.opening_hours import Hours, no_hours
 from bot.language.expressions.template_failures import TemplateFailed
 from bot.language.expressions.templates import Expression, Template
@@ -52,7 +53,7 @@ from bot.language.steps.step_kind import (
     StepContext,
     StepKind,
     StepResult,
-    WaitHere,
+    WaitUntil,
 )
 from bot.language.steps.step_options import CLEAR, SET
 from bot.language.steps.transition import ASSIGNMENTS, TARGET_FORM, TRANSITION, Assignment, Target, Transition
@@ -251,15 +252,12 @@ class WaitStep(StepKind):
         until = self._until(context)
         if until <= context.now:
             return LeaveStep("then")
-        lasts = context.step_state["for"] if "for" in context.step_state else self._lasts(context)
-        return WaitHere(step_state={"until": until} if lasts is None else {"until": until, "for": lasts})
-
-    def wakes_at(self, step_state: Mapping[str, Any]) -> datetime | None:
-        """When the time has come, as far as is known."""
-        return step_state.get("until")
+        return WaitUntil(until=until, lasts=self._lasts(context))
 
     def _lasts(self, context: StepContext) -> timedelta | None:
         """The duration, if the step has one: it waits no longer than this, whatever happens to the clock."""
+        if isinstance(context.waits, ForTime) and context.waits.lasts is not None:
+            return context.waits.lasts
         if isinstance(self.until, Template):
             return duration_of(self.until, context.scope)
         return self.until if isinstance(self.until, timedelta) else None
@@ -271,9 +269,8 @@ class WaitStep(StepKind):
             if opens is None:
                 raise StepFailed("failed", f"{self.until.name} never opens again")
             return opens
-        if "until" in context.step_state:
-            held: datetime = context.step_state["until"]
-            return held
+        if isinstance(context.waits, ForTime):
+            return context.waits.until
         if isinstance(self.until, timedelta):
             return in_time(context.now, self.until)
         return start_of(self.until, context.scope, context.now)

@@ -5,12 +5,10 @@ from typing import Self
 from bot.core.events import HandoffClosed
 from bot.core.immutable import immutable
 from bot.core.messages import TEXT_BODY, TextMessage
-from bot.core.session import HANDOFF_TAG
 from bot.language.expressions.templates import Template
 from bot.language.keys.declared_keys import STRING, TEMPLATE, KeySet, KeySpec, as_fields, either
 from bot.language.keys.fields import Fields
 from bot.language.keys.text_shapes import TEXT
-from bot.language.python.decorators import HANDOFF
 from bot.language.steps.step_facts import DefaultTarget, Outcome, SentText, StepFacts, Used, Wait, WaitsFor
 from bot.language.steps.step_kind import (
     Awaited,
@@ -71,9 +69,8 @@ class HandoffStep(StepKind):
     def enter(self, context: StepContext) -> StepResult:
         """Tell the contact, set the team's tag and be silent."""
         said = () if self.text is None else (TextMessage(self.text.render(context.scope)),)
-        note = {} if self.note is None else {"note": self.note.render(context.scope)}
-        told = {"team": self.team, "note": note.get("note")}
-        return HandOver(said, note, tag=f"{HANDOFF_TAG}{self.team}", event=HANDOFF, values=told)
+        note = None if self.note is None else self.note.render(context.scope)
+        return HandOver(said, team=self.team, note=note)
 
     def resume(self, context: StepContext, event: Awaited) -> StepResult | None:
         """The agent resolved the conversation."""

@@ -12,6 +12,7 @@ from bot.core.events import CallEnded
 from bot.core.immutable import immutable
 from bot.core.messages import BUTTON_TITLE, Buttons, Choice, clip
 from bot.core.text import estimate
+from bot.core.waits import AskedMessage
 from bot.language.source.languages import wording
 from bot.language.source.problems import Mark
 from bot.language.source.word_matching import normalise
@@ -28,6 +29,7 @@ from bot.language.steps.step_kind import (
     StepResult,
     WaitForEffect,
     WaitHere,
+    asked_message,
     value_hash,
 )
 from bot.language.steps.transition import END, Target, Transition
@@ -121,7 +123,7 @@ class IntentStep(StepKind):
         reply, intents = context.pending_input, self._open(context)
         if reply is None or not reply.text or not intents:
             return Redirect("other", reply)
-        return WaitForEffect(effect=self.question(reply.text, intents), step_state={"said": reply.text})
+        return WaitForEffect(effect=self.question(reply.text, intents), about=AskedMessage(reply.text))
 
     def resume(self, context: StepContext, event: Awaited) -> StepResult | None:
         """Offer the message to the flow that it is about.
@@ -130,7 +132,7 @@ class IntentStep(StepKind):
         """
         if not isinstance(event, CallEnded):
             return Redirect("other", None)
-        message = Reply(text=context.step_state["said"])
+        message = Reply(text=asked_message(context).text)
         if event.outcome != "done":
             return Redirect("other", message, problem=f"the model: {event.detail or event.outcome}")
         intents = self._open(context)

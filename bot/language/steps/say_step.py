@@ -233,7 +233,7 @@ class SayStep(StepKind):
 
         While the window is closed, send the template to which an answer brings it.
         """
-        if self.instead is not None and not context.open:
+        if self.instead is not None and not context.window_open:
             return WaitHere((self.instead.message(context.scope),), {_TEMPLATE: True}, undelivered=True)
         messages = tuple(self._messages(context))
         awaited = messages and (self.watches or self.instead is not None)

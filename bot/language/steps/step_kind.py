@@ -21,6 +21,7 @@ from bot.core.events import (
 from bot.core.immutable import immutable
 from bot.core.messages import Message, TextMessage, in_plain_text
 from bot.core.values import Location, Media, dumps
+from bot.core.waits import AskedMessage, ForEffect, FrameWait
 from bot.language.expressions.opening_hours import Hours
 from bot.language.expressions.templates import Template
 from bot.language.keys.declared_keys import KeySet
@@ -126,6 +127,7 @@ class StepContext:
     window_is_open: Callable[[datetime], bool]
     variables: Mapping[str, Variable]
     step_state: Mapping[str, Any]  # what the step remembered when it began to wait
+    waits: FrameWait | None = None  # what it has waited for; None: it is entered
     pending_input: Reply | None = None  # what the contact wrote, where no step has taken it yet
     more: bool = False  # the contact has written more, which the step takes when it has what it awaits
 
@@ -139,9 +141,15 @@ class StepContext:
         return template.source if template.constant else template.render(self.names())
 
     @property
-    def open(self) -> bool:
-        """True if what is said now can be sent: the contact's 24 hours are not over."""
+    def window_open(self) -> bool:
+        """True if a message that is no template can be sent now."""
         return self.window_is_open(self.now)
+
+
+def asked_message(context: StepContext) -> AskedMessage:
+    """The message that a model is asked about, at a step that waits for its answer."""
+    assert isinstance(context.waits, ForEffect) and context.waits.about is not None
+    return context.waits.about
 
 
 NOTHING = object()
@@ -179,7 +187,7 @@ class _Waiting:
 
 @immutable
 class WaitHere(_Waiting):
-    """Wait for the contact, or for time to pass.
+    """Wait for the contact.
 
     ``valid``: for so long a tap leads on from here, also when the conversation waits here no longer.
     ``undelivered``: the contact has not got the step's message, so that what they write is no answer, but brings it.
@@ -193,11 +201,13 @@ class WaitHere(_Waiting):
 class WaitForEffect(_Waiting):
     """Wait for the end of a call, a request or a model's answer.
 
-    ``listens``: words and taps are heard meanwhile, and `StepKind.answer` gets what the contact writes.
+    ``listens``: words and taps are heard meanwhile, and `StepKind.answer` gets what the contact writes. ``about``: the
+    message about which a model is asked.
     """
 
     effect: Call | Fetch | AskModel | HttpRequest
     listens: bool = False
+    about: AskedMessage | None = None
 
 
 @immutable
@@ -219,15 +229,22 @@ class RunFlow(_Waiting):
 
 
 @immutable(kw_only=True)
-class HandOver(_Waiting):
-    """Wait for a person who takes the conversation over.
+class WaitUntil(_Waiting):
+    """Wait until a point in time; ``lasts`` is the duration from which it was computed, if it was."""
 
-    The contact has the ``tag`` until the step is left. The bot's own Python hears of it: the ``event`` with its values.
+    until: datetime
+    lasts: timedelta | None = None
+
+
+@immutable(kw_only=True)
+class HandOver(_Waiting):
+    """Wait for a person of the ``team``, with a ``note`` for them.
+
+    The contact has the team's tag until the step is left. The hooks for hand-overs are called.
     """
 
-    tag: str
-    event: str
-    values: Mapping[str, Any]
+    team: str
+    note: str | None = None
 
 
 @immutable
@@ -251,7 +268,7 @@ class Redirect:
     problem: str = ""
 
 
-Waits = WaitHere | WaitForEffect | WaitForSend | KeepWaiting | RunFlow | HandOver
+Waits = WaitHere | WaitForEffect | WaitForSend | KeepWaiting | RunFlow | WaitUntil | HandOver
 StepResult = LeaveStep | Waits | PostponeMessage | Redirect
 
 
@@ -338,7 +355,3 @@ class StepKind:
     def after_failure(self, step_state: Mapping[str, Any]) -> Mapping[str, Any]:
         """The step state that remains after a failure which does not leave the step."""
         return step_state
-
-    def wakes_at(self, step_state: Mapping[str, Any]) -> datetime | None:
-        """When a step that waits for time to pass is entered again; None: it waits for something else."""
-        return None

@@ -413,7 +413,7 @@ WAIT = KeySpec(
 )
 _CLOSED, _CLOSED_ABOUT = (
     "{template: {name: its_name, language: en}}",
-    "The template that is sent instead of a message after the 24 hours.",
+    "The template that is sent instead of a message after the window has closed.",
 )
 WINDOW_CLOSED = KeySpec("window_closed", nested(KeySet(_TEMPLATE), _TEMPLATE.read, _CLOSED), _CLOSED_ABOUT)
 WINDOW_CLOSED_HERE = KeySpec(

@@ -1,4 +1,4 @@
-"""``template``: an approved template, the only message that may be sent outside the 24-hour window."""
+"""``template``: an approved template, the only message that may be sent while the 24-hour window is closed."""
 
 from collections.abc import Iterator
 from datetime import timedelta

@@ -235,7 +235,7 @@ class Playground:
         last = self.simulation.stored.reader.sessions.last_inbound(self.chats.require(contact))
         left = timedelta() if last is None else last + SENDING_WINDOW - self.simulation.clock.now()
         if left <= timedelta():
-            raise Refused("the 24 hours are over already: the bot may send this contact only templates")
+            raise Refused("the window is closed already: the bot may send this contact only templates")
         self.wait(left + timedelta(minutes=6))
 
     def _besides(

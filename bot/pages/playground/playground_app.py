@@ -399,7 +399,7 @@ ACTS: dict[str, Callable[[Playground, str, Asked], Any]] = {
     "restart": lambda playground, contact, _: playground.restart(contact),
     "wait": lambda playground, _, asked: _wait(playground, asked),
     "next": lambda playground, *_: playground.wait_for_next(),
-    "shut": lambda playground, contact, _: playground.skip_past_window(contact),
+    "past_window": lambda playground, contact, _: playground.skip_past_window(contact),
     "switch": lambda playground, _, asked: playground.faults.switch(str(asked["fault"]), bool(asked["on"])),
     "replay": lambda playground, contact, asked: _replay(playground, contact, asked),
     "keep": lambda playground, contact, _: {"test": kept_test(playground, contact)},

@@ -304,7 +304,7 @@ class _AttackRun:
         else:
             self._world.play(move, self._model)
         frame = simulation.stored.session().frame
-        if frame is not None and frame.gathers_since is not None:
+        if simulation.stored.session().gathers:
             simulation.wait(LONGEST_GATHER)
             frame = simulation.stored.session().frame
         if frame is not None and frame.awaited_effect is not None:  # a failed request is repeated a little later

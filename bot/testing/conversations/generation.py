@@ -255,7 +255,15 @@ def _sort(state: ExploredState) -> str:
 def _sort_of(frame: Frame) -> tuple[object, ...]:
     known = [(name, _kind(value)) for name, value in frame.vars.items()]
     counted = [(name, value) for name, value in frame.step_state.items() if isinstance(value, int)]
-    return (frame.flow, frame.step, frame.retries, frame.visit_counts, frame.awaited_effect is None, *known, *counted)
+    return (
+        frame.flow,
+        frame.step,
+        frame.question.retries,
+        frame.visit_counts,
+        frame.awaited_effect is None,
+        *known,
+        *counted,
+    )
 
 
 def _kind(value: object) -> str:

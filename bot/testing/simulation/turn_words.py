@@ -197,9 +197,9 @@ def message_in_words(message: Message) -> str:
 
 def state_in_words(frame: Frame) -> str:
     """The thing that a frame's step waits for, in words."""
-    if frame.gathers_since is not None:
-        return "waits for more of the contact's messages"
-    return "waits for a call or a message to end" if frame.awaited_effect else "waits"
+    if frame.awaited_effect is not None:
+        return "waits for a call or a message to end"
+    return "waits for more of the contact's messages" if frame.is_occupied else "waits"
 
 
 def plan_in_words(plan: Plan) -> str:

@@ -35,7 +35,7 @@ def test_a_chart_has_boxes_lines_and_classes() -> None:
             BoxKind.ASKS,
             "day",
             ("ask", "Which day?"),
-            (BoxFinding("W501", "a message after the 24 hours", "..."),),
+            (BoxFinding("W501", "a message after the window has closed", "..."),),
         ),
         Box("n3", BoxKind.END, "end"),
     )
@@ -47,7 +47,7 @@ def test_a_chart_has_boxes_lines_and_classes() -> None:
     assert mermaid(drawing(*boxes, lines=lines)).splitlines()[:8] == [
         "flowchart TD",
         '  n1(["hi"]):::is_start',
-        '  n2["day<br/>ask<br/>Which day?<br/>⚠ W501: a message after the 24 hours"]:::is_asks',
+        '  n2["day<br/>ask<br/>Which day?<br/>⚠ W501: a message after the window has closed"]:::is_asks',
         '  n3(["end"]):::is_end',
         "  n1 --> n2",
         '  n2 -->|"Mon, Tue, +2"| n3',

@@ -11,7 +11,9 @@ from bot.checker.drawing.svg import svg, text_box, width, wrapped
 from tests.checker.drawing.drawn import flow
 from tests.checker.drawing.test_mermaid import HOSTILE
 
-FLAG = BoxFinding("W501", "a message after the 24 hours", 'the bot may not write "Hi" any more (send a template)')
+FLAG = BoxFinding(
+    "W501", "a message after the window has closed", 'the bot may not write "Hi" any more (send a template)'
+)
 DRAWN = Drawing(
     "order",
     "Takes an order.",
@@ -37,7 +39,7 @@ def test_it_has_the_title_a_key_to_the_colours_every_box_and_every_label() -> No
     assert texts(DRAWN) == [
         "order", "Takes an order.", "start", "end", "asks",
         "Small, Large, +1", "Tell me more",
-        "hi", "size", "ask", "Which size?", "⚠ W501: a message after the", "24 hours", "end", "again",
+        "hi", "size", "ask", "Which size?", "⚠ W501: a message after the", "window has closed", "end", "again",
     ]  # fmt: skip
 
 

@@ -91,13 +91,13 @@ def test_what_comes_late_does_not_go_or_its_template_goes_once() -> None:
         walk = explorer(LATE, bot=bot)
         state = walk.take(walk.take(begun(walk), WriteMove("late")), WaitMove(timedelta(hours=25)))
         assert [sent.outcome for sent in state.sent] == outcomes
-        assert [sent.is_late for sent in state.sent] == [bot == "name: Test"] * 2
+        assert [sent.missed_window for sent in state.sent] == [bot == "name: Test"] * 2
 
 
 def test_who_has_never_written_can_be_sent_nothing_but_templates() -> None:
     walk = explorer("flow: a\nsteps:\n  b: {say: B}")
     state = walk.take(begun(walk), StartMove("a"))
-    assert [(sent.silence, sent.is_late) for sent in state.sent] == [(None, True)]
+    assert [(sent.silence, sent.missed_window) for sent in state.sent] == [(None, True)]
 
 
 def test_the_world_is_waited_for_and_answered() -> None:

@@ -188,7 +188,7 @@ def assert_does(said: list[MigrationOutcome], executor: Executor) -> None:
             assert not moved and turn.frame.visit == visit
             assert turn.where == (top.to or top.place)
         if top.becomes is MigrationKind.ASKED:
-            assert turn.frame.question_undelivered
+            assert turn.frame.question.undelivered
         if top.becomes in (MigrationKind.LED, MigrationKind.DROPPED) and top.to in ("", "end") and frames == 1:
             assert not turn.session.frames
     gone = top.becomes in (MigrationKind.LED, MigrationKind.DROPPED)

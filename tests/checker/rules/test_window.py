@@ -1,4 +1,4 @@
-"""W501: messages that can come after the 24 hours."""
+"""W501: messages that can come after the window has closed."""
 
 import pytest
 
@@ -170,7 +170,7 @@ def test_nobody_knows_when_a_hand_over_is_closed() -> None:
     assert late(flow) == [("b", "any time")]
 
 
-def test_a_flow_that_only_a_program_starts_may_begin_with_the_window_shut() -> None:
+def test_a_flow_that_only_a_program_starts_may_begin_with_the_window_closed() -> None:
     assert late("flow: a\nsteps:\n  b: {say: B}") == [("b", "any time")]
     assert late("flow: a\nstart: {event: contact.created}\nsteps:\n  b: {say: B}") == [("b", "any time")]
 

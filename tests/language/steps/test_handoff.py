@@ -31,9 +31,9 @@ def test_what_became_of_its_message_is_forgotten_when_it_is_closed() -> None:
     talk.user("a")
     talk.take(ConversationAssigned("a1", CONTACT, talk.now, agent="Ann"))
     talk.send_ended("failed")
-    assert talk.session.frames[0].deferred_result is not None
+    assert talk.session.hand_over is not None and talk.session.hand_over.ended is not None
     assert talk.closed() == ["One moment."]
-    assert talk.session.frames[0].deferred_result is None
+    assert talk.session.hand_over is not None and talk.session.hand_over.ended is None
 
 
 def test_a_failure_takes_the_tag_of_a_hand_over_away() -> None:

@@ -178,7 +178,7 @@ steps:
     assert talk.user("x") == ["No map."]
 
 
-def test_the_template_for_a_shut_window_travels_with_every_message_but_templates() -> None:
+def test_the_template_for_a_closed_window_travels_with_every_message_but_templates() -> None:
     bot = BOT.replace("}}", '}, window_closed: {template: {name: back, language: en, body: ["{{ n }}"]}}}')
     bot = bot.replace("{{ n }}", "{{ contact.name }}")
     talk = Talk("flow: main\nstart: {otherwise: true}\nsteps: {s: {say: Hi., then: end}}\n", bot, name="Ann")
@@ -188,7 +188,7 @@ def test_the_template_for_a_shut_window_travels_with_every_message_but_templates
     assert getattr(effect, "instead") == TemplateMessage("back", "en", None, ({"type": "text", "text": "Ann"},))  # noqa: B009
 
 
-def test_the_nearest_template_for_a_shut_window_is_taken() -> None:
+def test_the_nearest_template_for_a_closed_window_is_taken() -> None:
     def notice(name: str) -> str:
         return f"window_closed: {{template: {{name: {name}, language: en}}}}"
 

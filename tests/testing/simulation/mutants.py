@@ -80,7 +80,7 @@ def retry_behind_the_others() -> AbstractContextManager[object]:
 
 def window_not_checked() -> AbstractContextManager[object]:
     """A message goes out although the contact's window has been closed since it was decided."""
-    return patch.object(Sender, "_is_open", lambda sender, queue, now: queue.shut_window is None)
+    return patch.object(Sender, "_is_open", lambda sender, queue, now: queue.closed_window is None)
 
 
 def wake_lost_in_a_crash() -> AbstractContextManager[object]:
