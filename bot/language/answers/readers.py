@@ -12,9 +12,9 @@ from functools import lru_cache
 from typing import Any, Generic, TypeVar
 
 from bot.core.immutable import immutable
-from bot.language.answers.clock import Clock, ClockReader
 from bot.language.answers.days import Day, DayReader
 from bot.language.answers.numbers import number_at
+from bot.language.answers.times_of_day import ClockReader, TimeOfDay
 from bot.language.answers.tokens import LONGEST, Tokens, split
 from bot.language.answers.words import Kind, Mark, Words, words_of
 from bot.language.source.languages import ENGLISH
@@ -29,14 +29,14 @@ _SHORTEST_PHONE = 7  # figures
 
 @immutable
 class Reading(Generic[Value]):
-    """What an answer means, and the ``others`` that somebody else could mean by the same words."""
+    """The value that an answer means, and the ``others`` that somebody else could mean by the same words."""
 
     value: Value
     others: tuple[Value, ...] = ()
 
 
 @immutable
-class Piece:
+class Segment:
     """A piece of a text: the index of the token behind it, what it is, and its value; `Kind.HARMLESS` has none."""
 
     end: int
@@ -50,7 +50,7 @@ _MORNING = 5  # the hour in which a day begins for those who have not slept
 
 
 @immutable
-class Written:
+class TokenizedText:
     """A text as one language reads it."""
 
     tokens: Tokens
@@ -75,17 +75,17 @@ class Written:
 
 
 @lru_cache(maxsize=512)
-def written(text: str, words: Words) -> Written | None:
+def written(text: str, words: Words) -> TokenizedText | None:
     """A text as a language reads it; None for a text that is too long, or has no word."""
     if len(text) > LONGEST:
         return None
     tokens = split(text, words.spelling)
     if not 0 < len(tokens.tokens) <= _MOST_TOKENS:
         return None
-    return Written(tokens, [words.marks(tokens.tokens, index) for index in range(len(tokens.tokens))], words)
+    return TokenizedText(tokens, [words.marks(tokens.tokens, index) for index in range(len(tokens.tokens))], words)
 
 
-def in_each_language(text: str, language: str | None, read: Callable[[Written], Value | None]) -> Value | None:
+def in_each_language(text: str, language: str | None, read: Callable[[TokenizedText], Value | None]) -> Value | None:
     """The reading in the contact's language; in English where that has words which the other does not know."""
     own = written(text, words_of(language))
     if own is None:
@@ -99,11 +99,11 @@ def in_each_language(text: str, language: str | None, read: Callable[[Written], 
     return None if english is None else read(english)
 
 
-def covered(text: Written, pieces: Callable[[int], Iterator[Piece]], most: int) -> Iterator[list[Piece]]:
+def covered(text: TokenizedText, pieces: Callable[[int], Iterator[Segment]], most: int) -> Iterator[list[Segment]]:
     """The ways in which pieces and harmless words are the whole text; at most so many pieces have a value."""
     steps = 0
 
-    def from_(start: int, found: list[Piece]) -> Iterator[list[Piece]]:
+    def from_(start: int, found: list[Segment]) -> Iterator[list[Segment]]:
         nonlocal steps
         steps += 1
         if steps > _MOST_STEPS:
@@ -147,7 +147,7 @@ def prepare(languages: Iterable[str]) -> None:
 def says_nothing(text: str, language: str | None = None) -> bool:
     """True if a text has only words that change nothing of an answer beside them."""
 
-    def read(text: Written) -> bool | None:
+    def read(text: TokenizedText) -> bool | None:
         return next((True for _ in covered(text, lambda _: iter(()), 0)), None)
 
     return not any(map(str.isalnum, text)) or bool(in_each_language(text, language, read))
@@ -170,8 +170,8 @@ def read_number(text: str, language: str | None = None, *, whole: bool = False) 
     ):
         return Reading(Decimal(text))
 
-    def read(text: Written) -> Reading[Decimal] | None:
-        def pieces(start: int) -> Iterator[Piece]:
+    def read(text: TokenizedText) -> Reading[Decimal] | None:
+        def pieces(start: int) -> Iterator[Segment]:
             first = next(text.ends_of(start, Kind.UNIT), start) if _is_currency(text, start) else start
             if first >= text.length:
                 return
@@ -181,21 +181,21 @@ def read_number(text: str, language: str | None = None, *, whole: bool = False) 
             end, _, value = number
             for behind in text.ends_of(end, Kind.UNIT) if end < text.length else ():
                 for further in text.ends_of(behind, Kind.UNIT) if behind < text.length else ():
-                    yield Piece(further, "number", value)
-                yield Piece(behind, "number", value)
-            yield Piece(end, "number", value)
+                    yield Segment(further, "number", value)
+                yield Segment(behind, "number", value)
+            yield Segment(end, "number", value)
 
         return _only(Reading(found[0].value) if found else None for found in covered(text, pieces, 1))
 
     return in_each_language(text, language, read)
 
 
-def _is_currency(text: Written, start: int) -> bool:
+def _is_currency(text: TokenizedText, start: int) -> bool:
     """True for a unit that stands before a number: R$ 20, x3."""
     return any(kind is Kind.UNIT for _, kind, _ in text.marks[start])
 
 
-def _is_code(text: Written, start: int) -> bool:
+def _is_code(text: TokenizedText, start: int) -> bool:
     """True for a phone number, which begins with a plus."""
     tokens = text.tokens.tokens
     return tokens[start] == "+" and start + 1 < len(tokens) and len(tokens[start + 1]) >= _SHORTEST_PHONE
@@ -207,11 +207,11 @@ def _is_code(text: Written, start: int) -> bool:
 def read_yes_no(text: str, language: str | None = None) -> Reading[bool] | None:
     """True if a text means yes, False if it means no; None if neither, or both."""
 
-    def read(text: Written) -> Reading[bool] | None:
-        def pieces(start: int) -> Iterator[Piece]:
+    def read(text: TokenizedText) -> Reading[bool] | None:
+        def pieces(start: int) -> Iterator[Segment]:
             for end, kind, _ in text.marks[start]:
                 if kind in (Kind.YES, Kind.NO):
-                    yield Piece(end, "answer", kind is Kind.YES)
+                    yield Segment(end, "answer", kind is Kind.YES)
 
         for found in covered(text, pieces, 12):
             said = {piece.value for piece in found}
@@ -231,28 +231,28 @@ def read_date(text: str, today: date, language: str | None = None, *, past: bool
     is meant, it is the last such day. A weekday beside a date has to be that date's.
     """
 
-    def read(text: Written) -> Reading[date] | None:
+    def read(text: TokenizedText) -> Reading[date] | None:
         days = DayReader(text.tokens, text.marks, text.words, today, past)
 
-        def pieces(start: int) -> Iterator[Piece]:
+        def pieces(start: int) -> Iterator[Segment]:
             yield from _days(days, start)
             for end, kind, value in text.marks[start]:
                 if kind is Kind.DAY_PART:
-                    yield Piece(end, "day", Day(today + timedelta(days=value[0])))
+                    yield Segment(end, "day", Day(today + timedelta(days=value[0])))
                 if kind in (Kind.PART, Kind.BEFORE_TIME, Kind.BETWEEN):
-                    yield Piece(end, _NOTHING)
+                    yield Segment(end, _NOTHING)
 
         return _only(_one_day(found) for found in covered(text, pieces, 6))
 
     return in_each_language(text, language, read)
 
 
-def _one_day(found: Sequence[Piece]) -> Reading[date] | None:
+def _one_day(found: Sequence[Segment]) -> Reading[date] | None:
     days = [piece.value for piece in found if piece.kind == "day"]
     return Reading(days[0].day, _known(days[0].other)) if len(days) == 1 else None
 
 
-def _by_night(found: Sequence[Piece], part: str | None) -> bool:
+def _by_night(found: Sequence[Segment], part: str | None) -> bool:
     return part in _NIGHT or any(piece.kind == "part" and piece.value in _NIGHT for piece in found)
 
 
@@ -260,24 +260,24 @@ def _known(value: Value | None) -> tuple[Value, ...]:
     return () if value is None else (value,)
 
 
-def _days(days: DayReader, start: int) -> Iterator[Piece]:
-    return (Piece(end, "day", day) for end, day in days.days_at(start))
+def _days(days: DayReader, start: int) -> Iterator[Segment]:
+    return (Segment(end, "day", day) for end, day in days.days_at(start))
 
 
-def _times(clock: ClockReader, text: Written, start: int) -> Iterator[Piece]:
+def _times(clock: ClockReader, text: TokenizedText, start: int) -> Iterator[Segment]:
     for end, time_ in clock.times_at(start):
-        yield Piece(end, "time", time_)
+        yield Segment(end, "time", time_)
     for end, kind, value in text.marks[start]:
         if kind is Kind.PART:
-            yield Piece(end, "part", value)
+            yield Segment(end, "part", value)
         if kind in (Kind.BEFORE_TIME, Kind.BEHIND_HOUR):
-            yield Piece(end, _NOTHING)
+            yield Segment(end, _NOTHING)
 
 
 def read_time(text: str, language: str | None = None) -> Reading[time] | None:
     """The time of day that a text is, or None. A bare number is refused: 3 could be night or afternoon."""
 
-    def read(text: Written) -> Reading[time] | None:
+    def read(text: TokenizedText) -> Reading[time] | None:
         clock = ClockReader(text.tokens, text.marks, text.words, dots=True)
         found_all = covered(text, lambda start: _times(clock, text, start), 6)
         return _only((_one_time(found) for found in found_all), 12)
@@ -285,22 +285,22 @@ def read_time(text: str, language: str | None = None) -> Reading[time] | None:
     return in_each_language(text, language, read)
 
 
-def _one_time(found: Sequence[Piece]) -> Reading[time] | None:
+def _one_time(found: Sequence[Segment]) -> Reading[time] | None:
     clock = _clock_of(found)
     return None if clock is None else _reading_of(clock)
 
 
-def _reading_of(clock: Clock) -> Reading[time]:
+def _reading_of(clock: TimeOfDay) -> Reading[time]:
     return Reading(clock.time_of_day, _known(clock.later))
 
 
-def _clock_of(found: Sequence[Piece], part: str | None = None) -> Clock | None:
+def _clock_of(found: Sequence[Segment], part: str | None = None) -> TimeOfDay | None:
     """The time of the pieces, in the part of the day that stands with it."""
     times = [piece.value for piece in found if piece.kind == "time"]
     parts = {piece.value for piece in found if piece.kind == "part"} | ({part} if part else set())
     if len(times) != 1 or len(parts) > 2:
         return None
-    clock: Clock | None = times[0]
+    clock: TimeOfDay | None = times[0]
     if not parts:
         return None if times[0].bare else times[0]
     clocks = {found.time_of_day: found for part in parts if (found := times[0].at(part)) is not None}
@@ -315,7 +315,7 @@ def read_moment(
     time; where the ``past`` is meant, the last.
     """
 
-    def read(text: Written) -> Reading[datetime] | None:
+    def read(text: TokenizedText) -> Reading[datetime] | None:
         for dots in (False, True):
             reader = _MomentReader(text, now, past, dots)
             found = _only((reader.moment(found) for found in covered(text, reader.pieces, 6)), 12)
@@ -335,25 +335,25 @@ def read_moment(
 class _MomentReader:
     """Reads days together with times."""
 
-    def __init__(self, text: Written, now: datetime, past: bool, dots: bool) -> None:
+    def __init__(self, text: TokenizedText, now: datetime, past: bool, dots: bool) -> None:
         self._text, self._now, self._past, self._dots = text, now, past, dots
         self._days = DayReader(text.tokens, text.marks, text.words, now.date(), past)
         self._clock = ClockReader(text.tokens, text.marks, text.words, dots=dots)
 
-    def pieces(self, start: int) -> Iterator[Piece]:
+    def pieces(self, start: int) -> Iterator[Segment]:
         """The days, times and parts of the day that begin at a token."""
-        yield from (Piece(end, "span", span) for end, span in self._days.spans_at(start))
+        yield from (Segment(end, "span", span) for end, span in self._days.spans_at(start))
         yield from _days(self._days, start)
         yield from _times(self._clock, self._text, start)
         for end, kind, value in self._text.marks[start]:
             if kind is Kind.DAY_PART:
-                yield Piece(end, "day part", value)
+                yield Segment(end, "day part", value)
             elif kind is Kind.NOW:
-                yield Piece(end, "span", timedelta(0))
+                yield Segment(end, "span", timedelta(0))
             elif kind is Kind.BETWEEN:
-                yield Piece(end, _NOTHING)
+                yield Segment(end, _NOTHING)
 
-    def moment(self, found: Sequence[Piece]) -> Reading[datetime] | None:
+    def moment(self, found: Sequence[Segment]) -> Reading[datetime] | None:
         """The moment that pieces make together."""
         spans = [piece.value for piece in found if piece.kind == "span"]
         days = [piece.value for piece in found if piece.kind == "day"]
@@ -380,12 +380,12 @@ class _MomentReader:
             return self._on(days[0], clock)
         return None if self._dots else self._nearest(clock)
 
-    def _on(self, day: Day, clock: Clock) -> Reading[datetime]:
+    def _on(self, day: Day, clock: TimeOfDay) -> Reading[datetime]:
         days, times = (day.day, *_known(day.other)), (clock.time_of_day, *_known(clock.later))
         first, *others = [at_time(on, at, zone_of(self._now)) for on in days for at in times]
         return Reading(first, tuple(others))
 
-    def _nearest(self, clock: Clock) -> Reading[datetime]:
+    def _nearest(self, clock: TimeOfDay) -> Reading[datetime]:
         today = at_time(self._now.date(), clock.time_of_day, zone_of(self._now))
         ahead = 0 if (today <= self._now if self._past else today > self._now) else -1 if self._past else 1
         return self._on(Day(self._now.date() + timedelta(days=ahead)), clock)
