@@ -15,6 +15,7 @@ LAYERS = (
     "language/source",
     "language/python",
     "language/expressions",
+    "language/answers",
     "language/keys",
     "language/types",
     "language/steps",
@@ -33,7 +34,7 @@ LAYERS = (
 )
 """The folders of `bot`: each imports only from those before it (docs/architecture.md)."""
 ONLY_IN = {
-    "yaml": ("language/source",),
+    "yaml": ("language/source", "language/answers/words.py"),
     "jinja2": ("language/expressions",),
     "regex": ("core/text.py", "language"),
     "croniter": ("language/source/wall_clock.py",),
@@ -56,6 +57,9 @@ IMPURE = {"os", "io", "time", "threading", "socket", "logging", "random", "secre
 CLOCKS_AND_FILES = ("open", "print", "input", "datetime.now", "date.today")
 PURE = ("core", "language", "engine", "checker")
 CLOCK_AND_LOG = ("core/alarms.py", "core/clock.py", "core/defects.py", "core/telemetry.py")
+
+PACKAGE_DATA = ("language/answers/words.py", "language/types/contact_zones.py")
+"""Below the line, what reads files: tables of the packages themselves, each when it is first needed."""
 
 FILES = sorted((ROOT / "bot").rglob("*.py"))
 
@@ -119,6 +123,8 @@ def test_below_the_line_nothing_does_io_or_reads_a_clock() -> None:
     assert [found for found in imported if found[1].split(".")[0] in IMPURE] == []
     calls = [(inside(path), call) for path in pure for call in called_in(path)]
     assert [found for found in calls if found[1] in CLOCKS_AND_FILES] == []
+    data = {file for file, module in imported if module.split(".")[:2] == ["importlib", "resources"]}
+    assert data == {*PACKAGE_DATA}
 
 
 ON_THREADS = {
@@ -196,6 +202,7 @@ WIDE = {
     "Behaviour": "the switches of the emulated gateway",
     "Emulator": "the public face of the emulated gateway, on one page",
     "Exchange": "the fields of one round with a model",
+    "Kind": "the kinds of words of a language, of which each is a key of its file",
     "Session": "the stored fields of a contact",
     "StepFacts": "the fields of all that is known of a step",
     "Variable": "the questions to a type of variables, each with a default",

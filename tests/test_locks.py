@@ -21,9 +21,8 @@ FAULTY = {
     "requests": "2.32.3",
     "werkzeug": "3.0.5",
     "certifi": "2024.6.2",
-    "dateparser": "2.0",
 }
-"""Releases with known faults, and a major one that nobody has tried."""
+"""Releases with known faults."""
 
 
 def test_there_is_a_file_for_each_purpose() -> None:

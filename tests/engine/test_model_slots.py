@@ -24,7 +24,7 @@ steps:
 """
 SIZE = ["Which size?", "Small", "Large"]
 PLAIN = ORDER.replace("{fill: [size, cups, day], model: true}", "[size, cups, day]")
-BIRTHDAY = "order the biggest, a pair, for my birthday"
+BIRTHDAY = "order the biggest, for us both, for my birthday"
 ANSWER = '{"size": "Large", "cups": 2, "day": "2030-05-10"}'
 
 
@@ -120,7 +120,7 @@ def test_an_answer_to_another_question_is_kept_and_the_waiting_one_put_again() -
 
 def test_an_answer_of_the_models_is_corrected_like_any_other() -> None:
     chat = Talk(ORDER)
-    chat.user("order the biggest, a pair")
+    chat.user("order the biggest, for us both")
     assert chat.model('{"size": "Large", "cups": 2}') == ["For which day?"]
     assert chat.user("actually, make it five") == ["For which day?"]
     assert chat.turn is not None and chat.turn.trace.rule == "corrects cups"
@@ -143,7 +143,7 @@ def test_a_step_before_the_first_slot_is_taken_first_and_the_model_is_asked_when
 
 def test_a_message_about_a_flow_fills_its_slots() -> None:
     chat = Talk(ORDER.replace("{words: [order], pattern: '(?i)order .*'}", "{about: they want coffee}"))
-    chat.user("the biggest, a pair, on my birthday")
+    chat.user("the biggest, for us both, on my birthday")
     assert chat.model("order 90") == []
     assert chat.model(ANSWER) == ["And your name?"]
 
@@ -278,7 +278,7 @@ def test_a_failure_is_as_if_no_model_had_been_asked(outcome: str) -> None:
 def test_after_a_failure_what_the_readers_have_found_counts() -> None:
     chat = Talk(ORDER)
     chat.user("order")
-    chat.user("large ones for Friday, a pair")
+    chat.user("large ones for Friday, for us both")
     assert asked_for(chat) == ["cups"]
     assert chat.model_ends("down") == ["How many?"]
     assert chat.user("2") == ["And your name?"]

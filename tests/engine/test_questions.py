@@ -79,9 +79,6 @@ def test_many_answers_of_two_are_buttons() -> None:
 @pytest.mark.parametrize(
     ("text", "answer"),
     [
-        ("1, 3 and 4", "tea+salt+milk."),
-        ("4 1", "milk+tea."),
-        ("1-3", "tea+coffee+salt."),
         ("tea, coffee", "tea+coffee."),
         ("salt, pepper, tea", "salt+tea."),
         ("Milk and tea and milk", "milk+tea."),
@@ -94,11 +91,30 @@ def test_many_answers_in_one_text_are_taken_at_once(text: str, answer: str) -> N
     assert many().user(text) == [answer]
 
 
+NUMBERED = f"many: true\n    show: numbers\n    {DRINKS}"
+
+
+@pytest.mark.parametrize(
+    ("text", "answer"),
+    [
+        ("1, 3 and 4", "tea+salt+milk."),
+        ("4 1", "milk+tea."),
+        ("1-3", "tea+coffee+salt."),
+        ("tea, 4", "tea+milk."),
+    ],
+)
+def test_numbers_that_are_shown_are_many_answers_in_one_text(text: str, answer: str) -> None:
+    assert many(NUMBERED).user(text) == [answer]
+    assert many().user(text) == ["Sorry?"], "no number is shown"
+
+
 @pytest.mark.parametrize(
     "text", ["tea and cake", "5", "9 and 1", "and", "done", "x" * 5000, "1-99", "not tea, milk", "1.3", "€2", "3%, 4"]
 )
 def test_a_text_with_anything_else_in_it_is_no_answer(text: str) -> None:
     assert many().user(text) == ["Sorry?"]
+    if text not in ("5", "done"):  # they end the question where something is picked
+        assert many(NUMBERED).user(text) == ["Sorry?"]
 
 
 def test_one_answer_that_is_written_is_taken_like_a_tap() -> None:
@@ -134,7 +150,7 @@ def test_the_end_of_many_answers_is_offered_when_there_are_enough_and_comes_by_i
     assert "That is all" not in tap(talk, "Tea")[0]
     assert "That is all" in tap(talk, "Coffee")[0]
     assert tap(talk, "Milk") == ["tea+coffee+milk."]
-    for text, answer in (("tea", None), ("1, 2", "tea+coffee."), ("1, 2, 3, 4", "Sorry?")):
+    for text, answer in (("tea", None), ("tea, coffee", "tea+coffee."), ("tea, coffee, milk, salt, pepper", "Sorry?")):
         heard = many(f"many: {{min: 2, max: 3, done: That is all}}\n    {DRINKS}").user(text)
         assert answer is None or heard == [answer]
 
@@ -220,21 +236,31 @@ def test_a_choice_is_shown_and_heard_where_its_condition_holds() -> None:
     talk = Talk(HIDDEN)
     assert talk.user("hi") == [["Which?", "A", "C"]]
     assert talk.user("b") == [["Which?", "A", "C"]]
+    assert talk.user("c") == ["c"]
+
+
+def test_the_numbers_are_those_of_the_choices_that_are_shown() -> None:
+    talk = Talk(HIDDEN.replace("ask: Which?", "ask: Which?\n    show: numbers"))
+    assert talk.user("hi") == ["Which?\n\n1. A\n2. C"]
+    assert talk.user("hold") == ["Fine."]
     assert talk.user("2") == ["c"]
+    talk.user("hi"), talk.user("more")
+    assert talk.user("2") == ["b"]
 
 
 def test_conditions_are_looked_at_whenever_the_question_is_put() -> None:
     talk = Talk(HIDDEN)
     talk.user("hi")
     assert talk.user("more") == [["Which?", "A", "B", "C"]]
-    assert talk.user("2") == ["b"]
+    assert talk.user("b") == ["b"]
 
 
 def test_an_answer_means_what_was_shown_although_conditions_have_changed_since() -> None:
     talk = Talk(HIDDEN)
     talk.user("hi")
     assert talk.user("hold") == ["Fine."]
-    assert talk.user("2") == ["c"]
+    assert talk.user("b") == [["Which?", "A", "B", "C"]]
+    assert talk.user("c") == ["c"]
 
 
 def test_a_tap_on_a_choice_that_came_later_in_the_list_is_good_still_when_others_are_shown_too() -> None:
@@ -385,7 +411,7 @@ def test_pages_are_turned_in_writing_too() -> None:
 
 
 def test_titles_and_numbers_of_all_pages_are_answers() -> None:
-    for text, answer in (("day 19", "day 19"), ("17", "day 17"), ("never", "Never."), ("21", "Never.")):
+    for text, answer in (("day 19", "day 19"), ("17", "day 17"), ("never", "Never.")):
         talk = pages(20)
         talk.user("hi")
         assert talk.user(text) == [answer]
@@ -618,11 +644,18 @@ steps:
   done: {say: "{{ got }}", then: end}
 """
     for how, text, answer in (
-        ("whole", "a cleaning please", "Sorry?"),
-        ("anywhere", "a cleaning please", "Cleaning"),
+        ("whole", "a cleaning please", "Cleaning"),
+        ("whole", "a cleaning for my teeth", "Sorry?"),
+        ("anywhere", "a cleaning for my teeth", "Cleaning"),
+        ("anywhere", "a cleaning, not for me", "Cleaning"),
+        ("anywhere", "not a cleaning", "Sorry?"),
+        ("anywhere", "a check-up and a cleaning", "Sorry?"),
         ("anywhere", "claening", "Sorry?"),
         ("close", "claening", "Cleaning"),
-        ("close", "a cleaning please", "Sorry?"),
+        ("close", "chek up", "Check-up"),
+        ("close", "a cleaning please", "Cleaning"),
+        ("close", "a cleaning for my teeth", "Sorry?"),
+        ("close", "no cleaning", "Sorry?"),
     ):
         talk = Talk(flow.replace("HOW", how))
         talk.user("hi")
@@ -679,7 +712,7 @@ steps: {help: {say: A human comes., then: end}}
     ("declared", "offer", "answers"),
     [
         ("text", "options: [Small, Large]", {"huge": "Sorry?", "large!": "Large"}),
-        ("text", "options: [Small, Large], accepts: text", {"huge": "huge", "2": "Large"}),
+        ("text", "options: [Small, Large], accepts: text", {"huge": "huge", "2": "2"}),
         ("date", 'options: {Tomorrow: {value: "{{ today + days(1) }}"}}', {"12 May": "Sorry?", "7.5.": "2030-05-07"}),
         (
             "boolean",
@@ -695,15 +728,30 @@ steps: {help: {say: A human comes., then: end}}
         (
             "integer",
             "options: {A ten: {value: 10}, A five: {value: 5}}",
-            {"5": "5", "5 pieces": "5", "2": "5", "7": "Sorry?"},
+            {"5": "5", "5 pieces": "5", "2": "Sorry?", "7": "Sorry?"},
         ),
         (
             "integer",
             "options: {Ten: {value: 10}, Two: {value: 2}, One: {value: 1}}",
-            {"2": "2", "1": "Sorry?", "3": "1"},
+            {"2": "2", "1": "1", "3": "Sorry?"},
         ),
         ("integer", "options: {A few: {value: 3}, Many: {value: 30}}, accepts: text", {"2": "2", "many": "30"}),
-        ("integer", "show: numbers, options: {A ten: {value: 1}, A five: {value: 2}, A two: {value: 3}}", {"3": "3"}),
+        ("integer", "show: numbers, options: {A ten: {value: 1}, A five: {value: 2}, A lot: {value: 3}}", {"3": "3"}),
+        (
+            "integer",
+            "show: numbers, options: {Ten: {value: 10}, Two: {value: 2}, One: {value: 1}}",
+            {"2": "2", "1": "Sorry?", "3": "1"},
+        ),
+        (
+            "integer",
+            "options: {1 night: {value: 10}, 2 nights: {value: 20}, A week or more: {value: 70}}",
+            {"2": "20", "two nights": "20", "for 2 please": "20", "2 guests": "Sorry?", "3": "Sorry?", "10": "10"},
+        ),
+        (
+            "text",
+            "options: {Under 18: {value: child}, 18 to 64: {value: adult}}",
+            {"18": "Sorry?", "64": "adult", "under 18": "child"},
+        ),
     ],
 )
 def test_only_choices_are_answers_unless_the_question_accepts_texts(
@@ -748,15 +796,23 @@ def test_what_is_accepted_for_nothing_is_a_problem(declared: str, offer: str, pr
 # -- numbers
 
 
-@pytest.mark.parametrize("text", ["-2", "−2", "2,5", "2 €", "+2"])
+@pytest.mark.parametrize("text", ["-2", "−2", "2,5", "2 €", "1.2"])
 def test_a_number_with_a_sign_or_a_unit_chooses_nothing(text: str) -> None:
-    talk = Talk(CLOSED.replace("TYPE", "text").replace("OFFER", "options: [A, B]"))
+    talk = Talk(CLOSED.replace("TYPE", "text").replace("OFFER", "show: numbers, options: [A, B]"))
     talk.user("hi")
     assert talk.user(text) == ["Sorry?"]
 
 
+@pytest.mark.parametrize("text", ["2", " 2. ", "#2", "(2)", "２", "*2*", "two", "number 2 please", "B"])
+def test_a_number_that_is_shown_chooses(text: str) -> None:
+    for show, answer in (("show: numbers, ", "B"), ("", "B" if text == "B" else "Sorry?")):
+        talk = Talk(CLOSED.replace("TYPE", "text").replace("OFFER", f"{show}options: [A, B]"))
+        talk.user("hi")
+        assert talk.user(text) == [answer], show
+
+
 def test_a_negative_number_is_none_of_many_answers() -> None:
-    talk = Talk(CLOSED.replace("TYPE", "list").replace("OFFER", "many: true, options: [A, B, C]"))
+    talk = Talk(CLOSED.replace("TYPE", "list").replace("OFFER", "many: true, show: numbers, options: [A, B, C]"))
     talk.user("hi")
     assert [talk.user(text) for text in ("-2", "1, -3", "A and -3")] == [["Sorry?"]] * 3
     assert talk.user("1-2") == ["A, B"]
@@ -768,6 +824,27 @@ def test_an_exact_match_takes_titles_and_words_as_they_are_written_and_no_number
         talk = Talk(CLOSED.replace("TYPE", "{type: choice, of: [c, cpp]}").replace("OFFER", offer))
         talk.user("hi")
         assert talk.user(text) == [answer], text
+
+
+def test_beside_an_exact_match_the_numbers_count_that_are_shown() -> None:
+    for options, text, answer in (
+        ("C, C++", "2", "C++"),
+        ("C, C++", "3", "Sorry?"),
+        ("2, 1", "1", "1"),
+        ("C, 1", "2", "Sorry?"),
+    ):
+        offer = f"match: exact, show: numbers, options: [{options}]"
+        talk = Talk(CLOSED.replace("TYPE", "text").replace("OFFER", offer))
+        talk.user("hi")
+        assert talk.user(text) == [answer], (options, text)
+
+
+def test_no_place_counts_among_many_answers_where_a_title_has_a_number_of_its_own() -> None:
+    offer = "many: true, show: numbers, options: [2 nights, 1 night]"
+    talk = Talk(CLOSED.replace("TYPE", "list").replace("OFFER", offer))
+    talk.user("hi")
+    assert [talk.user(text) for text in ("1", "1, 2", "3")] == [["Sorry?"]] * 3
+    assert talk.user("1 night, 2 nights") == ["1 night, 2 nights"]
 
 
 def test_an_exact_match_of_many_answers_takes_one_at_a_time() -> None:

@@ -92,7 +92,8 @@ def test_a_refusal_of_an_earlier_visit_means_nothing() -> None:
     chat.user("tea")
     chat.user("hi")
     assert refuse(chat, ref, message) == []
-    assert chat.user("1") == ["One coffee."]
+    assert chat.user("1") == ["Please choose one."], "no number is shown"
+    assert chat.user("coffee") == ["One coffee."]
 
 
 def test_a_refused_list_is_written_out_whole_whatever_page_was_shown() -> None:

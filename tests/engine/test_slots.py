@@ -28,12 +28,12 @@ def test_the_trace_says_what_was_found_and_that_is_no_problem() -> None:
     talk = Talk(ORDER)
     talk.user("order two large ones for Friday")
     assert talk.turn is not None
-    assert talk.turn.trace.rule == 'start of order: answers cups "two", size "large", day "Friday"'
+    assert talk.turn.trace.rule == 'start of order: answers size "large", cups "two", day "Friday"'
     assert talk.turn.trace.notes == []
     talk = Talk(ORDER)
     talk.user("order")
     talk.user("for Friday, two")
-    assert talk.turn is not None and talk.turn.trace.rule == 'answers cups "two", day "Friday"'
+    assert talk.turn is not None and talk.turn.trace.rule == 'answers day "Friday", cups "two"'
 
 
 def test_an_answer_that_is_none_any_more_when_its_question_comes_is_asked() -> None:

@@ -68,7 +68,7 @@ def test_a_message_that_takes_too_many_readings_answers_no_slot_and_the_trace_sa
     monkeypatch.setattr(slots, "MOST_READINGS", 20)
     talk = Talk(DAYS)
     talk.user("days")
-    assert talk.user("well then Friday would be good for me") == ["Which day?"]
+    assert talk.user("the sooner the better and Friday suits everybody here") == ["Which day?"]
     assert talk.turn is not None
     assert "the message is too long to look for answers to 3 questions" in talk.turn.trace.notes
     assert talk.user("so Friday") == ["To?"]

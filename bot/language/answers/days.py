@@ -9,7 +9,7 @@ from typing import Any
 
 from bot.core.immutable import immutable
 from bot.language.answers.numbers import number_at
-from bot.language.answers.patterns import Found, Matcher
+from bot.language.answers.phrase_patterns import Found, Matcher
 from bot.language.answers.tokens import Tokens
 from bot.language.answers.words import Kind, Mark, Words
 from bot.language.source.languages import ENGLISH
@@ -119,7 +119,7 @@ class DayReader:
                 yield behind, Day(day)
 
     def _slot(self, name: str, start: int) -> Iterator[tuple[int, Any]]:
-        """What a slot of a pattern may be from a token on."""
+        """The values that a slot of a pattern may have from a token on, each with the index of the token behind it."""
         if name == "{n}":
             number = number_at(self.tokens, self.marks, start, self.words, True)
             if number is not None:
@@ -158,24 +158,7 @@ class DayReader:
                 month = first if name == "day of this month" else months_later(first, 1)
                 found = _exact(month.year, month.month, int(bound["{day}"]))
                 return None if found is None else Day(found)
-        weekday = int(bound["{weekday}"]) - 1
-        return self._weekday(name, weekday)
-
-    def _weekday(self, name: str, weekday: int) -> Day | None:
-        today = self.today
-        ahead, behind = (weekday - today.weekday()) % 7, (today.weekday() - weekday) % 7 or 7
-        monday = today - timedelta(days=today.weekday())
-        other = -7 if weekday + 1 >= self.words.week_begins > 1 else 0  # a week may begin before Monday
-        days: dict[str, Day | None] = {
-            "coming weekday": Day(today + timedelta(days=ahead or 7), None if ahead else today),
-            "next weekday": _either(today, ahead or 7, 7 if 0 < ahead < 7 - today.weekday() else 0),
-            "past weekday": Day(today - timedelta(days=behind)),
-            "last weekday": _either(today, -behind, -7 if behind <= today.weekday() else 0),
-            "weekday next week": _either(monday, weekday + 7, other),
-            "weekday this week": _either(monday, weekday, other),
-            "weekday last week": _either(monday, weekday - 7, other),
-        }
-        return days.get(name)
+        return _weekday(name, int(bound["{weekday}"]) - 1, self.today, self.words.week_begins)
 
     # days of parts: 4 July 2030, Friday the 4th
 
@@ -310,12 +293,6 @@ class DayReader:
                 return Day(found) if weekday in (None, found.weekday()) else None
         return None
 
-    def _nearest(self, month: int, day: int) -> date | None:
-        """The next such day, or the last: a 29 February may be eight years away."""
-        step, today = (-1 if self.past else 1), self.today
-        candidates = (_exact(today.year + step * years, month, day) for years in range(9))
-        return next((found for found in candidates if found and step * (found - today).days >= 0), None)
-
     def _century(self, year: int) -> int:
         found = 2000 + year
         return found - 100 if self.past and found > self.today.year else found
@@ -386,7 +363,7 @@ class DayReader:
         if not (1 <= month <= 12 and 1 <= day <= 31):
             return None
         if year is None:
-            return self._nearest(month, day)
+            return _nearest(month, day, self.today, self.past)
         return _exact(int(year) if len(year) == 4 else self._century(int(year)), month, day)
 
 
@@ -401,6 +378,30 @@ def _longest_first(days: Iterable[tuple[int, Day]]) -> list[tuple[int, Day]]:
 def _with(parts: _Parts, **more: int | bool) -> _Parts:
     known = {name: getattr(parts, name) for name in ("day", "month", "year", "weekday", "named")}
     return _Parts(**known | more)
+
+
+def _weekday(name: str, weekday: int, today: date, week_begins: int) -> Day | None:
+    """The weekday that a pattern means, seen from today."""
+    ahead, behind = (weekday - today.weekday()) % 7, (today.weekday() - weekday) % 7 or 7
+    monday = today - timedelta(days=today.weekday())
+    other = -7 if weekday + 1 >= week_begins > 1 else 0  # a week may begin before Monday
+    days: dict[str, Day | None] = {
+        "coming weekday": Day(today + timedelta(days=ahead or 7), None if ahead else today),
+        "next weekday": _either(today, ahead or 7, 7 if 0 < ahead < 7 - today.weekday() else 0),
+        "past weekday": Day(today - timedelta(days=behind)),
+        "last weekday": _either(today, -behind, -7 if behind <= today.weekday() else 0),
+        "weekday next week": _either(monday, weekday + 7, other),
+        "weekday this week": _either(monday, weekday, other),
+        "weekday last week": _either(monday, weekday - 7, other),
+    }
+    return days.get(name)
+
+
+def _nearest(month: int, day: int, today: date, past: bool) -> date | None:
+    """The next such day, or the last: a 29 February may be eight years away."""
+    step = -1 if past else 1
+    candidates = (_exact(today.year + step * years, month, day) for years in range(9))
+    return next((found for found in candidates if found and step * (found - today).days >= 0), None)
 
 
 def _either(today: date, days: int, more: int) -> Day:

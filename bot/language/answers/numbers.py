@@ -1,4 +1,4 @@
-"""Numbers as people write them: ``1,200``, ``5k``, ``two and a half``, ``dreiundzwanzig``, ``50 ribu``, ``डेढ़ लाख``."""
+"""Numbers as people write them: ``1,200``, ``5k``, ``two and a half``, ``dreiundzwanzig``, ``डेढ़ लाख``."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -375,7 +375,7 @@ def _onto(atoms: Sequence[Atom], words: Words) -> Decimal | None:
 
 
 def _room(value: Decimal) -> Decimal:
-    """What may be added to a number that ends in zeros: less than 10 to twenty, less than 100 to two hundred."""
+    """The bound of a number that may be added to one with zeros at its end: 10 for twenty, 100 for two hundred."""
     if value != int(value) or value < 20:
         return Decimal(0)
     if value in (60, 80):

@@ -15,9 +15,9 @@ from typing import Any, Generic, TypeVar
 import regex
 
 from bot.core.immutable import immutable
-from bot.language.answers.clock import Clock, ClockReader
 from bot.language.answers.days import Day, DayReader
 from bot.language.answers.numbers import number_at
+from bot.language.answers.times_of_day import ClockReader, TimeOfDay
 from bot.language.answers.tokens import LONGEST, Tokens, split
 from bot.language.answers.words import Kind, Mark, Words, words_of
 from bot.language.source.languages import ENGLISH
@@ -33,7 +33,7 @@ _SHORTEST_PHONE = 6  # figures behind the first
 
 @immutable
 class Reading(Generic[Value]):
-    """What an answer means, and the ``others`` that somebody else could mean by the same words.
+    """The value that an answer means, and the ``others`` that somebody else could mean by the same words.
 
     ``figures`` says that they differ in which of two figures is the month.
     """
@@ -44,7 +44,7 @@ class Reading(Generic[Value]):
 
 
 @immutable
-class Piece:
+class Segment:
     """A piece of a text: from a token to the one behind it; what it is, and its value."""
 
     start: int
@@ -66,7 +66,7 @@ _MORNING = 5  # the hour in which a day begins for those who have not slept
 
 
 @immutable
-class Written:
+class TokenizedText:
     """A text as one language reads it. ``names`` are the words in it that are written like names of people or places."""
 
     tokens: Tokens
@@ -99,7 +99,7 @@ class Written:
 
 
 @lru_cache(maxsize=512)
-def written(text: str, words: Words) -> Written | None:
+def written(text: str, words: Words) -> TokenizedText | None:
     """A text as a language reads it; None for a text that is too long, or has no word."""
     if len(text) > LONGEST:
         return None
@@ -109,7 +109,7 @@ def written(text: str, words: Words) -> Written | None:
     marks = [words.marks(tokens.tokens, index) for index in range(len(tokens.tokens))]
     if _STOP.search(tokens.text):
         marks = [[mark for mark in found if not _is_divided(tokens, index, mark)] for index, found in enumerate(marks)]
-    return Written(tokens, marks, words, _names_in(text) if words.capitals_are_names else frozenset())
+    return TokenizedText(tokens, marks, words, _names_in(text) if words.capitals_are_names else frozenset())
 
 
 def _names_in(text: str) -> frozenset[str]:
@@ -124,7 +124,7 @@ def _is_divided(tokens: Tokens, start: int, mark: Mark) -> bool:
     return phrase and any(_STOP.search(tokens.gap(index)) for index in range(start + 1, end))
 
 
-def in_each_language(text: str, language: str | None, read: Callable[[Written], Value | None]) -> Value | None:
+def in_each_language(text: str, language: str | None, read: Callable[[TokenizedText], Value | None]) -> Value | None:
     """The reading in the contact's language; in English where that has words which the other does not know."""
     own = written(text, words_of(language))
     if own is None:
@@ -139,15 +139,15 @@ def in_each_language(text: str, language: str | None, read: Callable[[Written], 
 
 
 def covered(
-    text: Written, pieces: Callable[[int], Iterator[Piece]], most: int, *, names: bool = False
-) -> Iterator[list[Piece]]:
+    text: TokenizedText, pieces: Callable[[int], Iterator[Segment]], most: int, *, names: bool = False
+) -> Iterator[list[Segment]]:
     """The ways in which pieces and harmless words are the whole text; at most so many pieces have a value.
 
     ``names`` says that names of people and places are harmless, too.
     """
     steps = 0
 
-    def from_(start: int, found: list[Piece]) -> Iterator[list[Piece]]:
+    def from_(start: int, found: list[Segment]) -> Iterator[list[Segment]]:
         nonlocal steps
         steps += 1
         if steps > _MOST_STEPS:
@@ -192,7 +192,7 @@ def prepare(languages: Iterable[str]) -> None:
 def says_nothing(text: str, language: str | None = None) -> bool:
     """True if a text has only words that change nothing of an answer beside them."""
 
-    def read(text: Written) -> bool | None:
+    def read(text: TokenizedText) -> bool | None:
         return next((True for _ in covered(text, lambda _: iter(()), 0)), None)
 
     return not any(map(str.isalnum, text)) or bool(in_each_language(text, language, read))
@@ -210,9 +210,9 @@ def read_number(text: str, language: str | None = None, *, whole: bool = False) 
     if text.isdecimal() and text.isascii() and len(text) <= _SIMPLE and not (text[0] == "0" and len(text) > 7):
         return Reading(Decimal(text))
 
-    def read(text: Written) -> Reading[Decimal] | None:
-        def pieces(start: int) -> Iterator[Piece]:
-            yield from (Piece(start, end, "number", n) for end, kind, n in text.marks[start] if kind is Kind.COUNT)
+    def read(text: TokenizedText) -> Reading[Decimal] | None:
+        def pieces(start: int) -> Iterator[Segment]:
+            yield from (Segment(start, end, "number", n) for end, kind, n in text.marks[start] if kind is Kind.COUNT)
             first = next(text.ends_of(start, Kind.CURRENCY), start)
             if first >= text.length:
                 return
@@ -222,9 +222,9 @@ def read_number(text: str, language: str | None = None, *, whole: bool = False) 
             end, _, value = number
             for behind in text.ends_of(end, *_UNITS) if end < text.length else ():
                 for further in text.ends_of(behind, *_UNITS) if behind < text.length else ():
-                    yield Piece(start, further, "number", value)
-                yield Piece(start, behind, "number", value)
-            yield Piece(start, end, "number", value)
+                    yield Segment(start, further, "number", value)
+                yield Segment(start, behind, "number", value)
+            yield Segment(start, end, "number", value)
 
         for found in covered(text, pieces, 1):
             if found:
@@ -238,12 +238,12 @@ def read_number(text: str, language: str | None = None, *, whole: bool = False) 
     return in_each_language(text, language, read)
 
 
-def _is_code(text: Written, start: int, value: Decimal) -> bool:
+def _is_code(text: TokenizedText, start: int, value: Decimal) -> bool:
     """True for a phone number, which begins with a plus."""
     return text.tokens.tokens[start] == "+" and value >= 10**_SHORTEST_PHONE
 
 
-def _is_article(text: Written, start: int, number: Mark) -> bool:
+def _is_article(text: TokenizedText, start: int, number: Mark) -> bool:
     """True for a word that may be "one" or "a" before another word: "una cita" is no 1, "una persona" is."""
     end, _, value = number
     kinds = {kind for _, kind, _ in text.marks[start]}
@@ -258,11 +258,11 @@ def _is_article(text: Written, start: int, number: Mark) -> bool:
 def read_yes_no(text: str, language: str | None = None) -> Reading[bool] | None:
     """True if a text means yes, False if it means no; None if neither, or both."""
 
-    def read(text: Written) -> Reading[bool] | None:
-        def pieces(start: int) -> Iterator[Piece]:
+    def read(text: TokenizedText) -> Reading[bool] | None:
+        def pieces(start: int) -> Iterator[Segment]:
             for end, kind, _ in text.marks[start]:
                 if kind in (Kind.YES, Kind.NO):
-                    yield Piece(start, end, "answer", kind is Kind.YES)
+                    yield Segment(start, end, "answer", kind is Kind.YES)
 
         for found in covered(text, pieces, 12):
             said = {piece.value for piece in found}
@@ -282,28 +282,28 @@ def read_date(text: str, today: date, language: str | None = None, *, past: bool
     is meant, it is the last such day. A weekday beside a date has to be that date's.
     """
 
-    def read(text: Written) -> Reading[date] | None:
+    def read(text: TokenizedText) -> Reading[date] | None:
         days = DayReader(text.tokens, text.marks, text.words, today, past)
 
-        def pieces(start: int) -> Iterator[Piece]:
+        def pieces(start: int) -> Iterator[Segment]:
             yield from _days(days, start)
             for end, kind, value in text.marks[start]:
                 if kind is Kind.DAY_PART:
-                    yield Piece(start, end, "day", Day(today + timedelta(days=value[0])))
+                    yield Segment(start, end, "day", Day(today + timedelta(days=value[0])))
                 if kind in (Kind.PART, Kind.BEFORE_TIME, Kind.BETWEEN):
-                    yield Piece(start, end, _NOTHING)
+                    yield Segment(start, end, _NOTHING)
 
         return _only(_one_day(found) for found in covered(text, pieces, 6, names=True))
 
     return in_each_language(text, language, read)
 
 
-def _one_day(found: Sequence[Piece]) -> Reading[date] | None:
+def _one_day(found: Sequence[Segment]) -> Reading[date] | None:
     days = [piece.value for piece in found if piece.kind == "day"]
     return Reading(days[0].day, _known(days[0].other), days[0].figures) if len(days) == 1 else None
 
 
-def _by_night(found: Sequence[Piece], part: str | None) -> bool:
+def _by_night(found: Sequence[Segment], part: str | None) -> bool:
     return part in _NIGHT or any(piece.kind == "part" and piece.value in _NIGHT for piece in found)
 
 
@@ -311,11 +311,11 @@ def _known(value: Value | None) -> tuple[Value, ...]:
     return () if value is None else (value,)
 
 
-def _days(days: DayReader, start: int) -> Iterator[Piece]:
-    return (Piece(start, end, "day", day) for end, day in days.days_at(start))
+def _days(days: DayReader, start: int) -> Iterator[Segment]:
+    return (Segment(start, end, "day", day) for end, day in days.days_at(start))
 
 
-def _times(clock: ClockReader, text: Written, start: int) -> Iterator[Piece]:
+def _times(clock: ClockReader, text: TokenizedText, start: int) -> Iterator[Segment]:
     for end, time_ in clock.times_at(start):
         told = (
             any(kind is Kind.PART and value in _STRICT_PARTS for _, kind, value in text.marks[end])
@@ -323,18 +323,18 @@ def _times(clock: ClockReader, text: Written, start: int) -> Iterator[Piece]:
             else False
         )
         if told or not (time_.bare and start and any(kind is Kind.HARMLESS for _, kind, _ in text.marks[start - 1])):
-            yield Piece(start, end, "time", time_)  # "for 4 in the afternoon" may be four people
+            yield Segment(start, end, "time", time_)  # "for 4 in the afternoon" may be four people
     for end, kind, value in text.marks[start]:
         if kind is Kind.PART:
-            yield Piece(start, end, "part", value)
+            yield Segment(start, end, "part", value)
         if kind in (Kind.BEFORE_TIME, Kind.BEHIND_HOUR):
-            yield Piece(start, end, _NOTHING)
+            yield Segment(start, end, _NOTHING)
 
 
 def read_time(text: str, language: str | None = None) -> Reading[time] | None:
     """The time of day that a text is, or None. A bare number is refused: 3 could be night or afternoon."""
 
-    def read(text: Written) -> Reading[time] | None:
+    def read(text: TokenizedText) -> Reading[time] | None:
         clock = ClockReader(text.tokens, text.marks, text.words, dots=True)
         found_all = covered(text, lambda start: _times(clock, text, start), 6, names=True)
         return _only((_one_time(found) for found in found_all), 12)
@@ -342,28 +342,28 @@ def read_time(text: str, language: str | None = None) -> Reading[time] | None:
     return in_each_language(text, language, read)
 
 
-def _one_time(found: Sequence[Piece]) -> Reading[time] | None:
+def _one_time(found: Sequence[Segment]) -> Reading[time] | None:
     clock = _clock_of(found)
     return None if clock is None else _reading_of(clock)
 
 
-def _are_beside(found: Sequence[Piece]) -> bool:
+def _are_beside(found: Sequence[Segment]) -> bool:
     """True if a part of the day stands right beside the time: 8 in the evening, but not "for 4 in the evening"."""
     clock = next(piece for piece in found if piece.kind == "time")
     return any(piece.kind == "part" and clock.start <= piece.end and piece.start <= clock.end for piece in found)
 
 
-def _reading_of(clock: Clock) -> Reading[time]:
+def _reading_of(clock: TimeOfDay) -> Reading[time]:
     return Reading(clock.time_of_day, _known(clock.later))
 
 
-def _clock_of(found: Sequence[Piece], part: str | None = None) -> Clock | None:
+def _clock_of(found: Sequence[Segment], part: str | None = None) -> TimeOfDay | None:
     """The time of the pieces, in the part of the day that stands with it."""
     times = [piece.value for piece in found if piece.kind == "time"]
     parts = {piece.value for piece in found if piece.kind == "part"} | ({part} if part else set())
     if len(times) != 1 or len(parts) > 2:
         return None
-    clock: Clock | None = times[0]
+    clock: TimeOfDay | None = times[0]
     if not parts or (times[0].bare and not _are_beside(found)):
         return None if times[0].bare else times[0]
     clocks = {found.time_of_day: found for part in parts if (found := times[0].at(part)) is not None}
@@ -378,7 +378,7 @@ def read_moment(
     time; where the ``past`` is meant, the last.
     """
 
-    def read(text: Written) -> Reading[datetime] | None:
+    def read(text: TokenizedText) -> Reading[datetime] | None:
         for dots in (False, True):
             reader = _MomentReader(text, now, past, dots)
             found = _only((reader.moment(found) for found in covered(text, reader.pieces, 6, names=True)), 12)
@@ -398,25 +398,25 @@ def read_moment(
 class _MomentReader:
     """Reads days together with times."""
 
-    def __init__(self, text: Written, now: datetime, past: bool, dots: bool) -> None:
+    def __init__(self, text: TokenizedText, now: datetime, past: bool, dots: bool) -> None:
         self._text, self._now, self._past, self._dots = text, now, past, dots
         self._days = DayReader(text.tokens, text.marks, text.words, now.date(), past)
         self._clock = ClockReader(text.tokens, text.marks, text.words, dots=dots)
 
-    def pieces(self, start: int) -> Iterator[Piece]:
+    def pieces(self, start: int) -> Iterator[Segment]:
         """The days, times and parts of the day that begin at a token."""
-        yield from (Piece(start, end, "span", span) for end, span in self._days.spans_at(start))
+        yield from (Segment(start, end, "span", span) for end, span in self._days.spans_at(start))
         yield from _days(self._days, start)
         yield from _times(self._clock, self._text, start)
         for end, kind, value in self._text.marks[start]:
             if kind is Kind.DAY_PART:
-                yield Piece(start, end, "day part", value)
+                yield Segment(start, end, "day part", value)
             elif kind is Kind.NOW:
-                yield Piece(start, end, "span", timedelta(0))
+                yield Segment(start, end, "span", timedelta(0))
             elif kind is Kind.BETWEEN:
-                yield Piece(start, end, _NOTHING)
+                yield Segment(start, end, _NOTHING)
 
-    def moment(self, found: Sequence[Piece]) -> Reading[datetime] | None:
+    def moment(self, found: Sequence[Segment]) -> Reading[datetime] | None:
         """The moment that pieces make together."""
         spans = [piece.value for piece in found if piece.kind == "span"]
         days = [piece.value for piece in found if piece.kind == "day"]
@@ -445,7 +445,7 @@ class _MomentReader:
             return self._on(days[0], clock)
         return None if self._dots else self._nearest(clock)
 
-    def _on(self, day: Day, clock: Clock) -> Reading[datetime]:
+    def _on(self, day: Day, clock: TimeOfDay) -> Reading[datetime]:
         days, times = (day.day, *_known(day.other)), (clock.time_of_day, *_known(clock.later))
         moments = [at_time(on, at, zone_of(self._now)) for on in days for at in times]
         if clock.midnight:  # of the night that begins with the day, or that ends with it
@@ -455,7 +455,7 @@ class _MomentReader:
             moments += [first + timedelta(hours=_NOON)] if first <= self._now else []  # "today at 8", said at 10
         return Reading(moments[0], tuple(moments[1:]), day.figures)
 
-    def _nearest(self, clock: Clock) -> Reading[datetime]:
+    def _nearest(self, clock: TimeOfDay) -> Reading[datetime]:
         today = at_time(self._now.date(), clock.time_of_day, zone_of(self._now))
         ahead = 0 if (today <= self._now if self._past else today > self._now) else -1 if self._past else 1
         day = self._now.date() + timedelta(days=ahead)

@@ -6,7 +6,7 @@ from decimal import Decimal
 from functools import lru_cache
 
 from bot.language.answers.numbers import number_at
-from bot.language.answers.readers import Piece, Written, covered, in_each_language, written
+from bot.language.answers.readers import Segment, TokenizedText, covered, in_each_language, written
 from bot.language.answers.words import Kind, words_of
 from bot.language.expressions.formats import country_names
 from bot.language.source.languages import ENGLISH
@@ -19,7 +19,7 @@ _STRICT = frozenset("<>≤≥")
 def number_in(text: str, language: str | None) -> tuple[Decimal, frozenset[str]] | None:
     """The only number that a text says, and the words beside it that may be those of a title."""
 
-    def read(text: Written) -> tuple[Decimal, frozenset[str]] | None:
+    def read(text: TokenizedText) -> tuple[Decimal, frozenset[str]] | None:
         found: list[Decimal] = []
         others: set[str] = set()
         index = 0
@@ -60,7 +60,7 @@ def have_numbers(titles: Sequence[str], language: str | None) -> bool:
     return any(text is not None and any(_numbers_in(text)) for text in texts)
 
 
-def _numbers_in(text: Written) -> Iterator[tuple[Decimal, bool]]:
+def _numbers_in(text: TokenizedText) -> Iterator[tuple[Decimal, bool]]:
     """The numbers that a title has, and whether it only compares with each: ``under 18``."""
     for index, token in enumerate(text.tokens.tokens):
         places = range(max(index - 2, 0), index)
@@ -78,14 +78,14 @@ def _numbers_in(text: Written) -> Iterator[tuple[Decimal, bool]]:
 def within(text: str, phrases: Sequence[tuple[str, int]], language: str | None) -> int | None:
     """The only value of the phrases that a text names beside words that change nothing: "the large one, please"."""
 
-    def read(text: Written) -> int | None:
+    def read(text: TokenizedText) -> int | None:
         tokens = [(_tokens(phrase, text), value) for phrase, value in phrases]
 
-        def pieces(start: int) -> Iterator[Piece]:
+        def pieces(start: int) -> Iterator[Segment]:
             for phrase, value in tokens:
                 if phrase and text.tokens.tokens[start : start + len(phrase)] == phrase:
-                    yield Piece(start, start + len(phrase), "title", value)
-            yield from (Piece(start, end, "") for end in text.ends_of(start, Kind.AROUND_TITLE))
+                    yield Segment(start, start + len(phrase), "title", value)
+            yield from (Segment(start, end, "") for end in text.ends_of(start, Kind.AROUND_TITLE))
 
         for found in covered(text, pieces, 8):
             named = {piece.value for piece in found if piece.kind == "title"}
@@ -95,7 +95,7 @@ def within(text: str, phrases: Sequence[tuple[str, int]], language: str | None) 
     return in_each_language(text, language, read)
 
 
-def _tokens(phrase: str, text: Written) -> list[str]:
+def _tokens(phrase: str, text: TokenizedText) -> list[str]:
     found = written(phrase, text.words)
     return [] if found is None else found.tokens.tokens
 

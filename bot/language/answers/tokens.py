@@ -1,4 +1,4 @@
-"""What somebody wrote, folded and cut into words, figures and signs."""
+"""Fold a text and cut it into words, figures and signs."""
 
 import unicodedata
 from collections.abc import Iterator, Mapping
@@ -44,7 +44,7 @@ class Tokens:
     ends: list[int]
 
     def gap(self, index: int) -> str:
-        """What stands before a token: spaces and punctuation."""
+        """The spaces and punctuation before a token."""
         return self.text[self.ends[index - 1] if index else 0 : self.starts[index]]
 
     def at(self, place: int) -> int:

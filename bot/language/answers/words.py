@@ -10,7 +10,8 @@ from decimal import Decimal
 from enum import Enum
 from fractions import Fraction
 from functools import lru_cache
-from pathlib import Path
+from importlib.resources import files
+from importlib.resources.abc import Traversable
 from typing import Any
 
 from bot.core.immutable import immutable
@@ -18,8 +19,6 @@ from bot.language.answers.tokens import Spelling, split
 from bot.language.expressions.formats import decimal_sign
 from bot.language.source.languages import ENGLISH, without_country
 from bot.language.source.word_matching import folded
-
-FOLDER = Path(__file__).with_name("words")
 
 
 class Kind(Enum):
@@ -114,7 +113,7 @@ class Words:
 def words_of(language: str | None) -> Words:
     """The words of a language, with its country or without; of English for a language that has no file."""
     spoken = without_country(language or ENGLISH)
-    words = _read(spoken if Path(FOLDER, f"{spoken}.yml").exists() else ENGLISH)
+    words = _read(spoken if _path(spoken).is_file() else ENGLISH)
     country = (language or "").partition("-")[2].upper()
     comma = language not in (None, ENGLISH) and decimal_sign(str(language)) == ","
     return replace(words, country=country, decimal_comma=comma)
@@ -157,11 +156,15 @@ def _read(language: str) -> Words:
     )
 
 
+def _path(language: str) -> Traversable:
+    return files("bot.language.answers") / "words" / f"{language}.yml"
+
+
 def _file(name: str) -> dict[str, Any]:
     import yaml  # every scalar is a text: no, yes and on are words here
 
     loader: Any = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
-    found: dict[str, Any] = yaml.load(Path(FOLDER, f"{name}.yml").read_text("utf-8"), Loader=loader)
+    found: dict[str, Any] = yaml.load(_path(name).read_text("utf-8"), Loader=loader)
     return found
 
 

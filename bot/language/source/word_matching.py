@@ -188,8 +188,8 @@ def quoted(phrase: str, text: str) -> str | None:
 def _close(said: str, phrase: str, known: frozenset[str]) -> float:
     """The similarity of a text to a phrase, up to 100; 0 if it is not enough.
 
-    Word by word, with a slip in each at most: no word comes or goes, for it could be a "not". A word of another phrase is
-    no slip (``known``), nor is one in the first letter (``unable`` is not ``able``) or in a digit.
+    Word by word, with a slip in each at most: no word comes or goes, for it could be a "not". A word of another phrase
+    is no slip (``known``), nor is one in the first letter (``unable`` is not ``able``) or in a digit.
     """
     words, wanted = said.split(), phrase.split()
     if len(words) != len(wanted):

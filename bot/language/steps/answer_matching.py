@@ -204,8 +204,10 @@ def _typed(offer: ShownChoices, text: str, read: Reading) -> LeaveStep | WaitHer
 def _one(offer: ShownChoices, text: str, read: Reading) -> int | None:
     """The choice by its title or word; by a number; by its value; or within a sentence. Where these are two, none."""
     options, how = [choice.option for choice in offer.shown], offer.choices.how
-    index = match(text, options, EXACT if how == EXACT else WHOLE)
-    if index is not None or how == EXACT or len(text) > LONGEST:
+    if how == EXACT:
+        return _exactly(offer, text, options)
+    index = match(text, options, WHOLE)
+    if index is not None or len(text) > LONGEST:
         return index
     means = read()
     valued = next((n for n, choice in enumerate(offer.shown) if choice.saves and means(choice.value)), None)
@@ -245,21 +247,21 @@ def _wider(text: str, options: Sequence[Option], how: str, language: str | None)
     return _TWO if len(meant) > 1 or speaks_against(text, longest, language) else meant.pop()
 
 
-def _option(option: Option, number: int, offer: ShownChoices) -> Option:
-    """The option, with its number as a further word if numbers are written out, even if titles are numbers too."""
-    return Option(option.title, (*option.words, str(number))) if offer.choices.numbered else option
+def _exactly(offer: ShownChoices, text: str, options: Sequence[Option]) -> int | None:
+    """The option by its title or word as written, or by its number where numbers are shown."""
+    index = match(text, options, EXACT)
+    return by_number(text.strip(), len(options)) if index is None and _counts_places(offer) else index
 
 
 def _several(offer: ShownChoices, many: Many, text: str) -> LeaveStep | WaitHere | None:
     """Take one answer like a tap, and several as the contact's whole answer."""
-    options = [_option(choice.option, number, offer) for number, choice in enumerate(offer.shown, start=1)]
-    done = _option(Option(offer.done(many)), len(options) + 1, offer)
+    options = [*(choice.option for choice in offer.shown), Option(offer.done(many))]
     if offer.choices.how == EXACT:
-        one = match(text, [*options, done], EXACT)
+        one = _exactly(offer, text, options)
         found = [] if one is None else [one]
     else:
-        found = named(text, [*options, done], offer.choices.how, shown_numbers=_counts_places(offer))
-    chosen = [offer.shown[index] for index in found if index < len(options)]
+        found = named(text, options, offer.choices.how, shown_numbers=_counts_places(offer))
+    chosen = [offer.shown[index] for index in found if index < len(offer.shown)]
     if len(found) == 1 and chosen:
         return _take(offer, chosen[0])
     if not found or any(choice.leads for choice in chosen):
@@ -316,7 +318,8 @@ def _counts_places(offer: ShownChoices) -> bool:
         return False
     titles = [choice.title for choice in offer.shown]
     places = (
-        (place, with_number(Decimal(place + 1), frozenset(), titles, offer.language)) for place in range(len(titles))
+        (place, with_number(Decimal(place + 1), frozenset(), titles, offer.language))
+        for place in range(len(titles) + 1)
     )
     return all(set(found) <= {place} for place, found in places)
 

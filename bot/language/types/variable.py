@@ -148,8 +148,8 @@ class Variable:
     def accept(self, answer: Answer, now: datetime, scope: Mapping[str, Any] | None = None) -> Any:
         """The value of an answer that passes all checks. ``now`` is in the bot's time zone, ``scope`` is the turn's.
 
-        Raises `InvalidAnswer`, which is `UnsureAnswer` where people mean different values by it, and `TemplateFailed` if a
-        check fails.
+        Raises `InvalidAnswer`, which is `UnsureAnswer` where people mean different values by it, and `TemplateFailed`
+        if a check fails.
         """
         scope = scope or {}
         try:

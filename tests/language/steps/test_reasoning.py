@@ -51,7 +51,7 @@ steps:
     [
         (["when may I come"], "order 95", "hours 90", "We are open."),
         (["sort"], "order", "hours", "Sorted as hours."),
-        (["table", "a dozen of us"], '{"guests": 9}', '{"guests": "12"}', "Which day?"),
+        (["table", "as many as last time"], '{"guests": 9}', '{"guests": "12"}', "Which day?"),
         (["sort"], "order", "none", "Sorted as nothing."),
     ],
 )

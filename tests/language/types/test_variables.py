@@ -11,9 +11,11 @@ from hypothesis import strategies as st
 
 from bot.core.values import Location, Media, Record
 from bot.language.expressions.templates import TemplateFailed
+from bot.language.source.languages import CONTACT_LANGUAGE
 from bot.language.source.problems import Problems
 from bot.language.source.yaml_tree import read
 from bot.language.types.type_registry import TYPES, Answer, InvalidAnswer, TypeMismatch, Variable, read_variable
+from bot.language.types.variable import UnsureAnswer
 
 ZONE = ZoneInfo("Asia/Jakarta")
 NOW = datetime(2030, 5, 6, 10, 0, tzinfo=ZONE)  # a Monday
@@ -32,12 +34,12 @@ def variable(text: str) -> Variable:
     return found
 
 
-def answered(text: str, answer: str) -> Any:
-    """The value of a written answer; `InvalidAnswer` itself where it does not fit."""
+def answered(text: str, answer: str, language: str = "en") -> Any:
+    """The value of a written answer; where it is none, the class of the error."""
     try:
-        return variable(text).accept(Answer(answer), NOW)
-    except InvalidAnswer:
-        return InvalidAnswer
+        return variable(text).accept(Answer(answer), NOW, {CONTACT_LANGUAGE: language})
+    except InvalidAnswer as invalid:
+        return type(invalid)
 
 
 @pytest.mark.parametrize(
@@ -67,7 +69,7 @@ def answered(text: str, answer: str) -> Any:
         ("number", "1.000", Decimal(1)),
         ("number", "1,234.5", Decimal("1234.5")),
         ("number", "1.234,5", Decimal("1234.5")),
-        ("number", "1,00,000", InvalidAnswer),
+        ("number", "1,00,000", Decimal(100000)),
         ("number", "nan", InvalidAnswer),
         ("number", "five", Decimal(5)),
         ("number", "five apples or six", InvalidAnswer),
@@ -119,7 +121,8 @@ def answered(text: str, answer: str) -> Any:
         ("{type: time, min: '9:00', max: '18:00'}", "8:59", InvalidAnswer),
         ("datetime", "12 May 15:00", datetime(2030, 5, 12, 15, tzinfo=ZONE)),
         ("datetime", "12 May", InvalidAnswer),
-        ("{type: datetime, after: now}", "today 9:00", InvalidAnswer),
+        ("{type: datetime, after: now}", "today 9:00", datetime(2030, 5, 6, 21, tzinfo=ZONE)),
+        ("{type: datetime, after: now}", "today 9 am", InvalidAnswer),
         ("{type: datetime, before: now}", "9:00", datetime(2030, 5, 6, 9, tzinfo=ZONE)),
         ("{type: datetime, before: 2030-05-12T15:00}", "12 May 15:00", InvalidAnswer),
         ("{type: datetime, before: 2030-05-12T15:00}", "12 May 14:59", datetime(2030, 5, 12, 14, 59, tzinfo=ZONE)),
@@ -369,9 +372,12 @@ def test_a_number_comes_back_as_it_was_written(number: Decimal) -> None:
 
 @given(st.dates(date(2030, 5, 6), date(2099, 12, 31)))
 def test_a_day_comes_back_in_whatever_form_it_was_written(day: date) -> None:
-    forms = (f"{day}", f"{day:%d.%m.%Y}", f"{day.day}/{day.month}/{day.year}", f"{day:%d %B %Y}", f"{day:%b %d, %Y}",
-             f"{day:%A, %d %B %Y}")  # fmt: skip
+    forms = (f"{day}", f"{day:%d.%m.%Y}", f"{day:%d %B %Y}", f"{day:%b %d, %Y}", f"{day:%A, %d %B %Y}")
     assert {answered("date", form) for form in forms} == {day}
+    figures = f"{day.day}/{day.month}/{day.year}"
+    assert answered("date", figures, "en-GB") == day
+    assert answered("date", f"{day.month}/{day.day}/{day.year}", "en-US") == day
+    assert answered("date", figures) == (day if day.day > 12 or day.day == day.month else UnsureAnswer)
 
 
 @given(st.dates(NOW.date(), NOW.date() + timedelta(days=365)))

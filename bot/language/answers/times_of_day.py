@@ -6,13 +6,13 @@ from datetime import time
 
 from bot.core.immutable import immutable
 from bot.language.answers.numbers import number_at
-from bot.language.answers.patterns import Found, Matcher
+from bot.language.answers.phrase_patterns import Found, Matcher
 from bot.language.answers.tokens import Tokens
 from bot.language.answers.words import Kind, Mark, Words
 
 
 @immutable
-class Clock:
+class TimeOfDay:
     """A time of day without the part of the day.
 
     ``sure`` where the hour is one of 24, or written so. ``bare`` is an hour alone, which is a time only beside a part
@@ -27,12 +27,12 @@ class Clock:
     next_day: bool = False  # 24:00
     midnight: bool = False  # said so, and of one night or the next one
 
-    def at(self, part: str | None) -> "Clock | None":
+    def at(self, part: str | None) -> "TimeOfDay | None":
         """The time in a part of the day; None where they contradict each other."""
         if part is None:
             return self
         hour = _in_part(self.hour, part)
-        return None if hour is None else Clock(hour, self.minute, self.second, True)
+        return None if hour is None else TimeOfDay(hour, self.minute, self.second, True)
 
     @property
     def time_of_day(self) -> time:
@@ -82,17 +82,17 @@ class ClockReader:
         self._tokens, self._marks, self._words, self._dots = tokens, marks, words, dots
         self._matcher = Matcher(words.clock, tokens, self._slot)
 
-    def times_at(self, start: int) -> list[tuple[int, Clock]]:
+    def times_at(self, start: int) -> list[tuple[int, TimeOfDay]]:
         """The times that begin at a token, each with the index of the token behind it; the longest first."""
         return sorted(self._read(start), key=lambda item: -item[0])
 
-    def _read(self, start: int) -> Iterator[tuple[int, Clock]]:
+    def _read(self, start: int) -> Iterator[tuple[int, TimeOfDay]]:
         first, said = self._behind_before(start)
         for end, clock in self._told(first, said):
             behind = self._behind(end)
             if behind is not None:
                 sure = clock.sure or not self._words.hours_of_12
-                yield behind, Clock(clock.hour, clock.minute, clock.second, sure, next_day=clock.next_day)
+                yield behind, TimeOfDay(clock.hour, clock.minute, clock.second, sure, next_day=clock.next_day)
             yield end, clock
 
     def _behind_before(self, start: int) -> tuple[int, bool]:
@@ -114,24 +114,24 @@ class ClockReader:
             return end + 1
         return next((behind for behind, kind, _ in self._marks[end] if kind is Kind.BEHIND_HOUR), None)
 
-    def _told(self, start: int, said: bool) -> Iterator[tuple[int, Clock]]:
+    def _told(self, start: int, said: bool) -> Iterator[tuple[int, TimeOfDay]]:
         if start >= len(self._marks):
             return
         for end, kind, value in self._marks[start]:
             if kind in (Kind.TIME, Kind.TIME_OF_12):
                 hour, _, minute = value.partition(":")
                 midnight = value in _MIDNIGHT
-                yield end, Clock(int(hour), int(minute), sure=kind is Kind.TIME, midnight=midnight)
+                yield end, TimeOfDay(int(hour), int(minute), sure=kind is Kind.TIME, midnight=midnight)
         yield from self._in_figures(start, said)
         for end, hour in self._hours(start):
             sure = hour > 12 or not self._words.hours_of_12
-            yield end, Clock(hour % _END, sure=sure, bare=not said, next_day=hour == _END)
+            yield end, TimeOfDay(hour % _END, sure=sure, bare=not said, next_day=hour == _END)
         for end, name, bound in self._matcher.found_at(start):
             clock = self._of_pattern(name, bound)
             if clock is not None:
                 yield end, clock
 
-    def _in_figures(self, start: int, said: bool) -> Iterator[tuple[int, Clock]]:
+    def _in_figures(self, start: int, said: bool) -> Iterator[tuple[int, TimeOfDay]]:
         text, place = self._tokens.text, self._tokens.starts[start]
         if _OTHER_SIGNS.search(text[max(place - 2, 0) : place]) or not text[place].isdigit():
             return
@@ -141,10 +141,10 @@ class ClockReader:
             if not _NOT_A_TIME.match(text, found.end()):
                 sure = hour > 12 or (len(found[1]) == 2 and found[1][0] == "0") or not self._words.hours_of_12
                 bare = dotted and not (self._dots or said)
-                clock = Clock(hour, int(found[3]), int(found[4] or 0), sure, bare, int(found[1]) == _END)
+                clock = TimeOfDay(hour, int(found[3]), int(found[4] or 0), sure, bare, int(found[1]) == _END)
                 yield self._tokens.at(found.end()), clock
         elif (four := _TOGETHER.match(text, place)) is not None:
-            yield self._tokens.at(four.end()), Clock(int(four[1]), int(four[2]), bare=True)
+            yield self._tokens.at(four.end()), TimeOfDay(int(four[1]), int(four[2]), bare=True)
 
     def _slot(self, name: str, start: int) -> Iterator[tuple[int, int]]:
         """An hour or minutes, in a pattern."""
@@ -183,7 +183,7 @@ class ClockReader:
         if number is not None and number[2] == int(number[2]) and 0 <= number[2] < 60:
             yield number[0], int(number[2])
 
-    def _of_pattern(self, name: str, bound: Found) -> Clock | None:
+    def _of_pattern(self, name: str, bound: Found) -> TimeOfDay | None:
         hour: int = bound["{hour}"] % _END
         if name == "hour minute":
             minute = bound["{minute}"]
@@ -194,4 +194,4 @@ class ClockReader:
         if minute < 0:
             hour, minute = (hour - 1) % 24 if hour != 1 else 12, minute + 60
         sure = hour > 12 or (name == "hour minute" and not self._words.hours_of_12)
-        return Clock(hour, minute, sure=sure)
+        return TimeOfDay(hour, minute, sure=sure)

@@ -8,7 +8,7 @@ from bot.language.answers.tokens import Tokens
 from bot.language.answers.words import Pattern
 
 Found = Mapping[str, Any]
-"""What the slots of a pattern are."""
+"""The values of the slots of a pattern."""
 Slot = Callable[[str, int], Iterable[tuple[int, Any]]]
 
 
