@@ -274,13 +274,8 @@ class DayReader:
         if parts.month is not None or parts.year is not None:
             return None
         if parts.day is None:
-            return None if weekday is None else self._of_weekday(weekday)
+            return None if weekday is None else _alone(weekday, self.today, self.past)
         return self._in_month(parts.day, weekday) if parts.named or weekday is not None else None
-
-    def _of_weekday(self, weekday: int) -> Day:
-        ahead = (weekday - self.today.weekday()) % 7
-        day = self.today + timedelta(days=(ahead or 7) if not self.past else ahead - 7)
-        return Day(day, None if ahead else self.today)  # on a Monday, Monday may be today
 
     def _in_month(self, number: int, weekday: int | None) -> Day | None:
         """The next day of that number in a month, or the last; None where it is not that weekday."""
@@ -292,10 +287,6 @@ class DayReader:
             if found is not None and step * (found - self.today).days >= 0:
                 return Day(found) if weekday in (None, found.weekday()) else None
         return None
-
-    def _century(self, year: int) -> int:
-        found = 2000 + year
-        return found - 100 if self.past and found > self.today.year else found
 
     # days of figures alone: 12/5/2030, 2030-05-12
 
@@ -364,7 +355,7 @@ class DayReader:
             return None
         if year is None:
             return _nearest(month, day, self.today, self.past)
-        return _exact(int(year) if len(year) == 4 else self._century(int(year)), month, day)
+        return _exact(int(year) if len(year) == 4 else _century(int(year), self.today, self.past), month, day)
 
 
 def _longest_first(days: Iterable[tuple[int, Day]]) -> list[tuple[int, Day]]:
@@ -395,6 +386,19 @@ def _weekday(name: str, weekday: int, today: date, week_begins: int) -> Day | No
         "weekday last week": _either(monday, weekday - 7, other),
     }
     return days.get(name)
+
+
+def _alone(weekday: int, today: date, past: bool) -> Day:
+    """The next weekday of that name, or the last. On a Monday, Monday may be today."""
+    ahead = (weekday - today.weekday()) % 7
+    day = today + timedelta(days=ahead - 7 if past else ahead or 7)
+    return Day(day, None if ahead else today)
+
+
+def _century(year: int, today: date, past: bool) -> int:
+    """The year that two figures mean."""
+    found = 2000 + year
+    return found - 100 if past and found > today.year else found
 
 
 def _nearest(month: int, day: int, today: date, past: bool) -> date | None:

@@ -43,6 +43,8 @@ def number_at(tokens: Tokens, marks: Sequence[Sequence[Mark]], start: int, words
     if signed is None:
         return None
     for count in range(len(atoms), 0, -1):
+        if count < len(atoms) and atoms[count][2] == atoms[count - 1][2]:
+            continue  # within a word
         value = _value(atoms[:count], words)
         if value is not None:
             return atoms[count - 1][2], Kind.NUMBER, -value if signed < 0 else value

@@ -67,7 +67,7 @@ _MORNING = 5  # the hour in which a day begins for those who have not slept
 
 @immutable
 class TokenizedText:
-    """A text as one language reads it. ``names`` are the words in it that are written like names of people or places."""
+    """A text as one language reads it. ``names`` are the words that are written like names of people or places."""
 
     tokens: Tokens
     marks: list[list[Mark]]
@@ -157,11 +157,12 @@ def covered(
             return
         end_against = next(text.ends_of(start, Kind.AGAINST), start)
         least = end_against + (end_against > start + 1)  # a longer phrase comes before a shorter one
+        longest = next(text.ends_of(start, Kind.HARMLESS), start)  # "grazie mille" is no thousand
         if len(found) < most:
             for piece in pieces(start):
-                if piece.end >= least:
+                if piece.end >= least and (piece.kind != "number" or piece.end > longest or longest == start + 1):
                     yield from from_(piece.end, [*found, piece])
-        for end in text.ends_of(start, Kind.HARMLESS):
+        for end in [longest] if longest > start + 1 else text.ends_of(start, Kind.HARMLESS):
             if end >= least and not text.is_glued(start, end):
                 yield from from_(end, found)
         token = text.tokens.tokens[start]
@@ -327,7 +328,7 @@ def _times(clock: ClockReader, text: TokenizedText, start: int) -> Iterator[Segm
     for end, kind, value in text.marks[start]:
         if kind is Kind.PART:
             yield Segment(start, end, "part", value)
-        if kind in (Kind.BEFORE_TIME, Kind.BEHIND_HOUR):
+        if kind is Kind.BEFORE_TIME:
             yield Segment(start, end, _NOTHING)
 
 

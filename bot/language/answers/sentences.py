@@ -1,4 +1,4 @@
-"""Sentences in which several answers are looked for: whether the other words of a sentence make something else of one."""
+"""Sentences with several answers: whether the other words of a sentence make something else of an answer."""
 
 from collections.abc import Iterator, Sequence
 

@@ -1,4 +1,4 @@
-"""Times of day as people write them: ``15:30``, ``3pm``, ``halb vier``, ``8 da noite``, ``jam 8 malam``, ``शाम 5 बजे``."""
+"""Times of day as people write them: ``15:30``, ``3pm``, ``halb vier``, ``jam 8 malam``, ``शाम 5 बजे``."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -68,7 +68,9 @@ def _in_part(hour: int, part: str) -> int | None:
 
 _MIDNIGHT = ("00:00", "0:00")
 _END = 24  # the hour in which a day ends
-_FIGURES = re.compile(r"([0-9]{1,2})\s?([:.h時时点點시])\s?([0-5][0-9])(?![0-9])(?:[:.]([0-5][0-9])(?![0-9.]))?[分분]?")
+_FIGURES = re.compile(
+    r"([0-9]{1,2})\s?([:.h時时点點시])\s?([0-5][0-9])(?![0-9])(?:[:.]([0-5][0-9])(?![0-9.]))?(?!\s?h\b)[分분]?"
+)
 _TOGETHER = re.compile(r"([01]?[0-9]|2[0-3])([0-5][0-9])(?![0-9])")  # 330pm
 _OTHER_SIGNS = re.compile(r"[0-9][.,:/]$")
 _NOT_A_TIME = re.compile(r"[.,/][0-9]")
@@ -94,6 +96,9 @@ class ClockReader:
                 sure = clock.sure or not self._words.hours_of_12
                 yield behind, TimeOfDay(clock.hour, clock.minute, clock.second, sure, next_day=clock.next_day)
             yield end, clock
+        for end, name, bound in self._matcher.found_at(first) if first < len(self._marks) else ():
+            behind = None if name == "hour minute" else self._behind(end)
+            yield from ((last, self._of_pattern(name, bound)) for last in (behind, end) if last is not None)
 
     def _behind_before(self, start: int) -> tuple[int, bool]:
         """The index behind words such as "at", and whether there are any."""
@@ -126,10 +131,6 @@ class ClockReader:
         for end, hour in self._hours(start):
             sure = hour > 12 or not self._words.hours_of_12
             yield end, TimeOfDay(hour % _END, sure=sure, bare=not said, next_day=hour == _END)
-        for end, name, bound in self._matcher.found_at(start):
-            clock = self._of_pattern(name, bound)
-            if clock is not None:
-                yield end, clock
 
     def _in_figures(self, start: int, said: bool) -> Iterator[tuple[int, TimeOfDay]]:
         text, place = self._tokens.text, self._tokens.starts[start]
@@ -183,7 +184,7 @@ class ClockReader:
         if number is not None and number[2] == int(number[2]) and 0 <= number[2] < 60:
             yield number[0], int(number[2])
 
-    def _of_pattern(self, name: str, bound: Found) -> TimeOfDay | None:
+    def _of_pattern(self, name: str, bound: Found) -> TimeOfDay:
         hour: int = bound["{hour}"] % _END
         if name == "hour minute":
             minute = bound["{minute}"]
