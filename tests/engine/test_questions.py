@@ -749,7 +749,15 @@ steps: {help: {say: A human comes., then: end}}
         (
             "integer",
             "options: {1 night: {value: 10}, 2 nights: {value: 20}, A week or more: {value: 70}}",
-            {"2": "20", "the one with 2 nights": "20", "two nights": "20", "for 2 please": "20", "2 guests": "Sorry?", "3": "Sorry?", "10": "10"},
+            {
+                "2": "20",
+                "the one with 2 nights": "20",
+                "two nights": "20",
+                "for 2 please": "20",
+                "2 guests": "Sorry?",
+                "3": "Sorry?",
+                "10": "10",
+            },
         ),
         (
             "text",
