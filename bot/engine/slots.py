@@ -19,7 +19,7 @@ from bot.engine.turn_context import TurnContext
 from bot.language.answers.sentences import undisturbed
 from bot.language.source.languages import CONTACT_LANGUAGE
 from bot.language.source.word_matching import LONGEST, normalise, quoted
-from bot.language.steps.step_kind import LeaveStep, Reply, StepContext, StepKind, WaitHere
+from bot.language.steps.step_kind import LeaveStep, Reply, StepContext, StepKind, StepResult, WaitHere
 
 MOST_WORDS = 25  # of a message that are looked at
 MOST_OF_ONE = 4  # words of one answer
@@ -33,7 +33,8 @@ _EDGES = " ,.;:!?\n"
 def found_ahead(turn: TurnContext, text: str) -> tuple[dict[str, str], bool]:
     """The answers in a text to the active flow's slots, by step, and whether it has other words.
 
-    Longer answers come first; no word is used twice. If looking for answers takes too long, there are none.
+    Longer answers come first; no word is used twice. If looking for answers takes too long, there are none. Where a
+    question would ask back ("next Friday"), it takes no part of these words either ("Friday").
     """
     written = [match.group() for match in _WORD.finditer(text)]
     words = written[:MOST_WORDS]
@@ -41,19 +42,25 @@ def found_ahead(turn: TurnContext, text: str) -> tuple[dict[str, str], bool]:
     questions = {step: question for step in told if (question := _Question.of(turn, step)) is not None}
     found: dict[str, tuple[int, int]] = {}
     used: set[int] = set()
+    unsure: dict[str, set[int]] = {step: set() for step in questions}
     for length in range(min(MOST_OF_ONE, len(words)), 0, -1):
         for step, question in questions.items():
             for first in range(len(words) - length + 1):
-                if step in found or not used.isdisjoint(range(first, first + length)):
+                place = range(first, first + length)
+                if step in found or not (used.isdisjoint(place) and unsure[step].isdisjoint(place)):
                     continue
                 turn.counted.readings += 1
                 if turn.counted.readings > MOST_READINGS:
                     turn.trace.notes.append(_TOO_LONG.format(len(turn.flow.slots)))
                     return {}, True
-                place = question.found_at(words, first, first + length)
-                if place is not None:
-                    found[step] = place
-                    used.update(range(*place))
+                piece = _piece(words, first, first + length)
+                match question.read(piece) if len(piece) <= LONGEST else None:
+                    case LeaveStep() as answer:
+                        ends = question.without_edges(words, first, first + length, answer)
+                        found[step] = ends
+                        used.update(range(*ends))
+                    case WaitHere():
+                        unsure[step].update(place)
     sure = undisturbed(words, list(found.values()), turn.scope().get(CONTACT_LANGUAGE))
     kept = {step: _piece(words, *place) for (step, place), is_sure in zip(found.items(), sure, strict=True) if is_sure}
     return kept, len(used) < len(written) or len(kept) < len(found)
@@ -143,20 +150,21 @@ class _Question:
         """The question and its choices, as they would be sent."""
         return "\n".join(in_plain_text(message) or message_in_words(message) for message in self.messages)
 
-    def answered(self, piece: str) -> LeaveStep | None:
-        """The outcome of an answer; None if the text is no answer."""
+    def read(self, piece: str) -> StepResult | None:
+        """The result of a piece of a message: an answer, or a question that goes on waiting; None if it is neither."""
         try:
             result = self.kind.answer(self.context, Reply(piece))
         except BotError:
             return None
-        return result if isinstance(result, LeaveStep) and result.outcome != "skip" else None
+        return None if isinstance(result, LeaveStep) and result.outcome == "skip" else result
 
-    def found_at(self, words: Sequence[str], first: int, end: int) -> tuple[int, int] | None:
-        """The place of an answer among these words, without words that change nothing; None if there is no answer."""
-        piece = _piece(words, first, end)
-        answer = self.answered(piece) if len(piece) <= LONGEST else None
-        if answer is None:
-            return None
+    def answered(self, piece: str) -> LeaveStep | None:
+        """The outcome of an answer; None if the text is no answer."""
+        result = self.read(piece)
+        return result if isinstance(result, LeaveStep) else None
+
+    def without_edges(self, words: Sequence[str], first: int, end: int, answer: LeaveStep) -> tuple[int, int]:
+        """The place of an answer among these words, without words that change nothing."""
         while end - first > 1 and self.answered(_piece(words, first, end - 1)) == answer:
             end -= 1
         while end - first > 1 and self.answered(_piece(words, first + 1, end)) == answer:

@@ -1,4 +1,4 @@
-"""What docs/language/data.md says of values is so: each row of its tables is worked out."""
+"""The values and answers in the tables of docs/language/data.md and docs/language/questions.md: each row is tried."""
 
 import re
 from collections.abc import Mapping
@@ -23,16 +23,20 @@ from bot.language.source.languages import CONTACT_LANGUAGE
 from bot.language.source.problems import Mark, Problems
 from bot.language.source.yaml_tree import read
 from bot.language.types.type_registry import TYPES, Answer, InvalidAnswer, read_variable
+from bot.language.types.variable import UnsureAnswer
+from tests.talk import Talk
 
-PAGE = (Path(__file__).parents[2] / "docs" / "language" / "data.md").read_text()
+PAGES = Path(__file__).parents[2] / "docs" / "language"
+PAGE = (PAGES / "data.md").read_text()
+QUESTIONS = (PAGES / "questions.md").read_text()
 MONDAY = datetime(2030, 5, 6, 10, tzinfo=ZoneInfo("Europe/London"))
 MARK = Mark("data.md", 1, 1)
 
 
-def rows(*columns: str) -> list[tuple[str, ...]]:
+def rows(*columns: str, page: str = PAGE) -> list[tuple[str, ...]]:
     """The rows of all tables with these columns; ``\\|`` is a bar within a cell."""
     found, heading = [], ""
-    for line in PAGE.splitlines():
+    for line in page.splitlines():
         if not line.startswith("|"):
             heading = ""
             continue
@@ -47,7 +51,20 @@ CALLED = {
     cells[0].strip("`"): cells[1:] for kind in ("filter", "function") for cells in rows(kind, "an example", "its value")
 }
 EXPRESSIONS = [*rows("an expression", "its value"), *CALLED.values()]
-ANSWERS = rows("variable", "language", "an answer", "its value")
+ANSWERS = [
+    row for page in (PAGE, QUESTIONS) for row in rows("variable", "language", "an answer", "its value", page=page)
+]
+CHOICES = rows("choices", "the question's", "an answer", "its choice", page=QUESTIONS)
+
+
+CHOOSING = """
+flow: main
+start: {otherwise: true}
+vars: {got: text}
+steps:
+  q: {ask: Which?, KEYS, save: got, retry: {say: –}}
+  done: {say: "{{ got }}", then: end}
+"""
 
 
 @pytest.fixture(scope="module")
@@ -105,9 +122,19 @@ def test_an_answer_means_what_the_page_says(declaration: str, language: str, ans
     assert problems.sorted() == []
     try:
         found = shown(variable.accept(Answer(answer.strip("`")), MONDAY, {CONTACT_LANGUAGE: language}))
+    except UnsureAnswer as unsure:
+        found = " or ".join(map(shown, unsure.values))
     except InvalidAnswer:
         found = "–"
     assert found == value
+
+
+@pytest.mark.parametrize(("choices", "keys", "answer", "choice"), CHOICES)
+def test_an_answer_chooses_what_the_page_says(choices: str, keys: str, answer: str, choice: str) -> None:
+    keys = f"{keys.strip('`')}, " if keys else ""
+    talk = Talk(CHOOSING.replace("KEYS", f"{keys}options: [{choices}]"))
+    talk.user("hi")
+    assert talk.user(answer.strip("`")) == [choice]
 
 
 def test_every_type_is_in_the_table_of_types() -> None:

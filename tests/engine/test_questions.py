@@ -711,7 +711,11 @@ steps: {help: {say: A human comes., then: end}}
 @pytest.mark.parametrize(
     ("declared", "offer", "answers"),
     [
-        ("text", "options: [Small, Large]", {"huge": "Sorry?", "large!": "Large"}),
+        (
+            "text",
+            "options: [Small, Large]",
+            {"huge": "Sorry?", "large!": "Large", "the large one, please": "Large", "not the large one": "Sorry?"},
+        ),
         ("text", "options: [Small, Large], accepts: text", {"huge": "huge", "2": "2"}),
         ("date", 'options: {Tomorrow: {value: "{{ today + days(1) }}"}}', {"12 May": "Sorry?", "7.5.": "2030-05-07"}),
         (
@@ -745,7 +749,15 @@ steps: {help: {say: A human comes., then: end}}
         (
             "integer",
             "options: {1 night: {value: 10}, 2 nights: {value: 20}, A week or more: {value: 70}}",
-            {"2": "20", "two nights": "20", "for 2 please": "20", "2 guests": "Sorry?", "3": "Sorry?", "10": "10"},
+            {
+                "2": "20",
+                "the one with 2 nights": "20",
+                "two nights": "20",
+                "for 2 please": "20",
+                "2 guests": "Sorry?",
+                "3": "Sorry?",
+                "10": "10",
+            },
         ),
         (
             "text",

@@ -48,13 +48,13 @@ def test_an_answer_that_is_slow_for_a_pattern_is_asked_again_and_the_trace_says_
 
 def test_words_that_are_longer_than_any_answer_are_not_read_as_one(monkeypatch: pytest.MonkeyPatch) -> None:
     read: list[str] = []
-    answered = slots._Question.answered
+    reader = slots._Question.read
 
     def noted(question: slots._Question, piece: str) -> Any:
         read.append(piece)
-        return answered(question, piece)
+        return reader(question, piece)
 
-    monkeypatch.setattr(slots._Question, "answered", noted)
+    monkeypatch.setattr(slots._Question, "read", noted)
     talk = Talk(DAYS)
     talk.checks = False
     talk.user("days")

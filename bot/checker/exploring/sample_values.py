@@ -8,7 +8,7 @@ import typing
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
-from itertools import islice, zip_longest
+from itertools import chain, islice, zip_longest
 from typing import Any
 
 from bot.checker.pattern_texts import text_matching
@@ -24,7 +24,7 @@ NAME, ADDRESS = "Ann", "https://shop.example/a"
 DAYS = (1, 2, 3, 7, 30, 0, -1, -10_000)
 """Days from today. One of them fits most variables."""
 
-CLOCKS = (time(10), time(15), time(23))
+CLOCKS = (time(9), time(15), time(23))
 
 
 def sample_texts(variable: Variable, now: datetime, *, large: bool = False) -> Iterator[str]:
@@ -45,7 +45,9 @@ def sample_texts(variable: Variable, now: datetime, *, large: bool = False) -> I
             days = _days(now, after, before)
             yield from (f"{day.isoformat()} {clock:%H:%M}" for day in days for clock in CLOCKS)
         case TimeVariable(least=least, most=most):
-            yield from (f"{clock:%H:%M}" for clock in (least, most, *CLOCKS) if clock is not None)
+            yield from chain.from_iterable(
+                map(_clock_texts, (clock for clock in (least, most, *CLOCKS) if clock is not None))
+            )
         case _:
             yield from variable.example_answers
 
@@ -56,6 +58,13 @@ def _texts(variable: TextVariable, *, large: bool) -> Iterator[str]:
         yield variable.example or NAME[: variable.most]
     else:
         yield from text_matching(variable.pattern.pattern) if variable.example is None else (variable.example,)
+
+
+def _clock_texts(clock: time) -> Iterator[str]:
+    """A time of day in words that mean one time: 10:00 may be in the evening, 09:00 is not."""
+    if 10 <= clock.hour <= 12:
+        yield f"{clock:%I:%M %p}"
+    yield f"{clock:%H:%M}"
 
 
 def longest(most: int) -> str:

@@ -38,7 +38,8 @@ def _is_disturbed(first: int, end: int, kinds: Sequence[frozenset[Kind] | None],
     for place, found in enumerate(kinds):
         if found is None or clauses[place] != clauses[first]:
             continue
-        if Kind.AGAINST in found or found & _VALUES or (place in (first - 1, end) and found & _BESIDE):
+        beside = place in (first - 1, end)
+        if Kind.AGAINST in found or found & _VALUES or (beside and found & _BESIDE):
             return True
     return False
 
@@ -57,4 +58,7 @@ def _kinds(word: str, words: Words) -> Iterator[Kind]:
     for index, token in enumerate(tokens):
         if token[0].isdigit():
             yield Kind.NUMBER
-        yield from (kind for _, kind, _ in words.marks(tokens, index))
+        marks = words.marks(tokens, index)
+        yield from (kind for _, kind, _ in marks)
+        if token in words.in_patterns and not any(kind is Kind.HARMLESS for _, kind, _ in marks):
+            yield Kind.PERIOD  # "next" before Friday

@@ -89,6 +89,7 @@ class Words:
     phrases: Mapping[str, tuple[Phrase, ...]]
     dates: tuple[Pattern, ...]
     clock: tuple[Pattern, ...]
+    in_patterns: frozenset[str]  # the words of both
     joined: bool  # number words are written together
     unit_first: bool  # 21 is one and twenty
     capitals_are_names: bool  # a word with a capital letter within a sentence is a name
@@ -139,12 +140,14 @@ def _read(language: str) -> Words:
     for found in phrases.values():
         found.sort(key=lambda phrase: -len(phrase[0]))  # stable: those of the language before those of all
     spelling = replace(spelling, known=frozenset(phrases))
+    dates, clock = (tuple(_patterns(own.get(name), spelling)) for name in ("dates", "clock"))
     return Words(
         language,
         spelling,
         {first: tuple(found) for first, found in phrases.items()},
-        tuple(_patterns(own.get("dates"), spelling)),
-        tuple(_patterns(own.get("clock"), spelling)),
+        dates,
+        clock,
+        frozenset(word for pattern in (*dates, *clock) for word in pattern.elements if word[0] != "{"),
         own.get("joined") == "true",
         own.get("unit before ten") == "true",
         own.get("nouns have capitals") != "true",

@@ -25,7 +25,7 @@ def _way(*ways: str) -> Form[str]:
 def _match_of(one_way: Form[Any], node: Node, problems: Problems, what: str) -> str:
     how: str = one_way.read(node, problems, what) or WHOLE
     if how == CLOSE:
-        import rapidfuzz.fuzz  # noqa: F401 - its 20 ms are spent here, by bots that need it, and by no turn
+        import rapidfuzz.distance  # noqa: F401 - its 20 ms are spent here, by bots that need it, and by no turn
     if how == ANYWHERE:
         import regex  # noqa: F401 - likewise
     return how

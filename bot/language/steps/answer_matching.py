@@ -212,8 +212,8 @@ def _one(offer: ShownChoices, text: str, read: Reading) -> int | None:
     means = read()
     valued = next((n for n, choice in enumerate(offer.shown) if choice.saves and means(choice.value)), None)
     said = number_in(text, offer.language) if offer.choices.counted else None
-    other = _wider(text, options, how, offer.language) if said is None else _by_number(offer, *said)
-    found = {index for index in (valued, other) if index is not None}
+    numbered = None if said is None else _by_number(offer, *said)
+    found = {index for index in (valued, numbered, _wider(text, options, how, offer.language)) if index is not None}
     return found.pop() if len(found) == 1 and _TWO not in found else None
 
 

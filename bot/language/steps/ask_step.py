@@ -49,6 +49,7 @@ from bot.language.steps.step_kind import (
     StepResult,
     WaitForEffect,
     WaitHere,
+    value_hash,
 )
 from bot.language.steps.step_options import SAVE, SOME_HAVE
 from bot.language.steps.transition import TEXTS, TRANSITION, TRANSITION_KEYS, Transition, transition_from
@@ -58,7 +59,6 @@ from bot.language.types.type_registry import Answer, InvalidAnswer, TypeMismatch
 from bot.language.types.variable import UnsureAnswer
 
 _UNSURE = "unsure"  # the value that the contact is asked about, in what the step remembers
-_UNSURE_NUMBER = 1  # of that question, beside others of the same visit
 KEEPING_ERRORS = (TOO_LARGE, WRONG_TYPE, NOT_FETCHED)
 _KEEPING = (*KEEPING_ERRORS, *SENDING)
 
@@ -262,6 +262,7 @@ class AskStep(StepKind):
         step_state = {**context.step_state, "plain": True}
         if (
             self.choices is None
+            or _UNSURE in step_state
             or not self.choices.offers(step_state)
             or not isinstance(message, Buttons | ListMessage)
         ):
@@ -293,7 +294,7 @@ class AskStep(StepKind):
         """The answer to "did you mean ...?": the value is the contact's, or the question is put again."""
         if _UNSURE not in context.step_state:
             return None
-        match agreed(context, reply, _UNSURE_NUMBER):
+        match agreed(context, reply, _about(context.step_state[_UNSURE])):
             case True:
                 return LeaveStep("then", saved=context.step_state[_UNSURE], notes=("the contact confirms the value",))
             case False:
@@ -354,7 +355,7 @@ class AskStep(StepKind):
     def _ask_which(self, context: StepContext, value: Any) -> WaitHere:
         """Ask whether the answer means this value."""
         body = wording(context.scope, "did_you_mean_this", value=as_asked(value, context.scope))
-        message = question(context, body, _UNSURE_NUMBER)
+        message = question(context, body, _about(value))
         notes = ("the answer may mean several values",)
         return WaitHere((message,), {**context.step_state, _UNSURE: value}, notes=notes)
 
@@ -381,6 +382,11 @@ class AskStep(StepKind):
         if event.outcome == "done":
             return LeaveStep("then", saved=self._keeping.of_file(event.value))
         raise StepFailed(event.outcome if event.outcome in KEEPING_ERRORS else NOT_FETCHED, event.detail)
+
+
+def _about(value: Any) -> str:
+    """A key that tells "did you mean ...?" about one value from that about another, in the ids of its buttons."""
+    return value_hash(_UNSURE, value)
 
 
 def _offered(choices: Choices, context: StepContext, step_state: Mapping[str, Any]) -> ShownChoices:

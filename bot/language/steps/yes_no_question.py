@@ -22,7 +22,7 @@ class QuestionTooLong(BotError):
     """The text is too long for one question."""
 
 
-def question(context: StepContext, body: str, number: int = 0) -> Buttons:
+def question(context: StepContext, body: str, number: int | str = 0) -> Buttons:
     """The question as buttons. ``number`` tells it from others that the same step asks in one visit."""
     buttons = (
         Choice(str(_id(context, choice, number)), wording(context.scope, name)) for choice, name in enumerate(_ANSWERS)
@@ -30,7 +30,7 @@ def question(context: StepContext, body: str, number: int = 0) -> Buttons:
     return Buttons(clip(body, INTERACTIVE_BODY), tuple(buttons))
 
 
-def agreed(context: StepContext, reply: Reply, number: int = 0) -> bool | None:
+def agreed(context: StepContext, reply: Reply, number: int | str = 0) -> bool | None:
     """True for yes, False for no; None if the reply is no answer."""
     if reply.tap is not None:
         return {_id(context, choice, number): name == "yes" for choice, name in enumerate(_ANSWERS)}.get(reply.tap)
@@ -94,7 +94,7 @@ def _spoken(value: Any, scope: Mapping[str, Any], *, inner: bool = False) -> str
     return as_spoken(value, scope)
 
 
-def _id(context: StepContext, choice: int, number: int) -> ReplyId:
+def _id(context: StepContext, choice: int, number: int | str) -> ReplyId:
     return ReplyId(
         context.flow, context.step, choice, context.visit, value_hash(_ANSWERS[choice], {"question": number})
     )
