@@ -11,7 +11,7 @@ flow: main
 start: {otherwise: true}
 vars: {day: DECLARED, note: text}
 steps:
-  day: {ask: Which day?, save: day, retry: {say: "A day, please.", max: 2, else: lost}}
+  day: {ask: Which day?, save: day, KEYS, retry: {say: "A day, please.", max: 2, else: lost}}
   done: {say: "{{ day }}", then: end}
   lost: {say: Lost., then: end}
 """
@@ -19,9 +19,9 @@ DAY = "{type: date, after: today}"
 ASKED_BACK = ["Did you mean Friday, 10 May 2030?", "Yes", "No"]
 
 
-def visit(declared: str = DAY, keys: str = "") -> Talk:
+def visit(declared: str = DAY, keys: str = "", confirm: str = ", confirm: unsure") -> Talk:
     """A conversation at the question. It is Monday, 6 May 2030, 10:00."""
-    talk = Talk(VISIT.replace("DECLARED", declared).replace("save: day", f"save: day{keys}"))
+    talk = Talk(VISIT.replace("DECLARED", declared).replace(", KEYS", f"{keys}{confirm}"))
     talk.user("hi")
     return talk
 
@@ -92,9 +92,16 @@ def test_where_they_leave_none_it_is_a_wrong_answer(declared: str) -> None:
 
 
 def test_confirm_never_makes_it_a_wrong_answer() -> None:
-    talk = visit(keys=", confirm: never")
-    assert talk.user("next Friday") == ["A day, please."]
+    talk = visit(confirm=", confirm: never")
+    assert talk.user("7/5") == ["A day, please."]
     assert talk.user("Friday next week") == ["2030-05-17"]
+
+
+def test_without_the_key_only_a_day_in_figures_is_asked_back() -> None:
+    talk = visit(confirm="")
+    assert talk.user("next Friday") == ["A day, please."]
+    assert talk.user("7/5") == [["Did you mean Tuesday, 7 May 2030?", "Yes", "No"]]
+    assert talk.tap("Yes") == ["2030-05-07"]
 
 
 CHOICES = ', options: {Tomorrow: {value: "{{ today + days(1) }}"}, Friday: {value: 2030-05-10}}, accepts: text'
@@ -126,7 +133,7 @@ slots: [cups, day]
 vars: {cups: integer, day: {type: date, after: today}}
 steps:
   cups: {ask: How many?, save: cups}
-  day: {ask: For which day?, save: day}
+  day: {ask: For which day?, save: day, confirm: unsure}
   done: {say: "{{ cups }} for {{ day }}.", then: end}
 """)
     assert talk.user("order two, for next Friday") == ["For which day?"]

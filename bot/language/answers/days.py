@@ -61,8 +61,6 @@ class DayReader:
     def __init__(self, tokens: Tokens, marks: Sequence[Sequence[Mark]], words: Words, today: date, past: bool) -> None:
         self.tokens, self.marks, self.words = tokens, marks, words
         self.today, self.past = today, past
-        self.month_first = words.language == ENGLISH and words.country in ("US", "PH", "CA")
-        self.order_unsure = words.language == ENGLISH and not words.country
         self._matcher = Matcher(words.dates, tokens, self._slot)
         self._found: dict[int, list[tuple[int, Day]]] = {}
 
@@ -338,11 +336,11 @@ class DayReader:
         if weekday is not None:
             fitting = {day for day in (day_first, month_first) if day is not None and day.weekday() == weekday}
             return Day(fitting.pop()) if len(fitting) == 1 else None
-        wanted, other = (month_first, day_first) if self.month_first and not dots else (day_first, month_first)
+        wanted, other = (month_first, day_first) if self.words.month_first and not dots else (day_first, month_first)
         if wanted is None or other is None or wanted == other:
             only = wanted or (None if dots else other)
             return None if only is None else self._in_century(only, year)
-        return Day(wanted, other, True) if self.order_unsure and not dots else self._in_century(wanted, year)
+        return Day(wanted, other, True) if self.words.order_unsure and not dots else self._in_century(wanted, year)
 
     def _in_century(self, day: date, year: str | int | None) -> Day:
         """A day whose year was written with two figures may be of the last century: 12 May 99."""

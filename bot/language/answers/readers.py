@@ -451,7 +451,12 @@ class _MomentReader:
         moments = [at_time(on, at, zone_of(self._now)) for on in days for at in times]
         if clock.midnight:  # of the night that begins with the day, or that ends with it
             moments = [at_time(on + timedelta(days=1), clock.time_of_day, zone_of(self._now)) for on in days] + moments
-        elif len(moments) == 1 and clock.hour < _NOON and not self._past and days[0] == self._now.date():
+        elif (
+            len(moments) == 1
+            and clock.hour < _NOON
+            and not (self._past or clock.in_part)
+            and day.day == self._now.date()
+        ):
             first = moments[0]
             moments += [first + timedelta(hours=_NOON)] if first <= self._now else []  # "today at 8", said at 10
         return Reading(moments[0], tuple(moments[1:]), day.figures)

@@ -24,6 +24,7 @@ class TimeOfDay:
     second: int = 0
     sure: bool = False
     bare: bool = False
+    in_part: bool = False  # the part of the day is known
     next_day: bool = False  # 24:00
     midnight: bool = False  # said so, and of one night or the next one
 
@@ -32,7 +33,7 @@ class TimeOfDay:
         if part is None:
             return self
         hour = _in_part(self.hour, part)
-        return None if hour is None else TimeOfDay(hour, self.minute, self.second, True)
+        return None if hour is None else TimeOfDay(hour, self.minute, self.second, True, in_part=True)
 
     @property
     def time_of_day(self) -> time:
@@ -142,7 +143,7 @@ class ClockReader:
             if not _NOT_A_TIME.match(text, found.end()):
                 sure = hour > 12 or (len(found[1]) == 2 and found[1][0] == "0") or not self._words.hours_of_12
                 bare = dotted and not (self._dots or said)
-                clock = TimeOfDay(hour, int(found[3]), int(found[4] or 0), sure, bare, int(found[1]) == _END)
+                clock = TimeOfDay(hour, int(found[3]), int(found[4] or 0), sure, bare, next_day=int(found[1]) == _END)
                 yield self._tokens.at(found.end()), clock
         elif (four := _TOGETHER.match(text, place)) is not None:
             yield self._tokens.at(four.end()), TimeOfDay(int(four[1]), int(four[2]), bare=True)

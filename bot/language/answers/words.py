@@ -101,6 +101,16 @@ class Words:
     country: str = ""  # in capital letters, where it is known
     decimal_comma: bool = False  # 1.000 is a thousand
 
+    @property
+    def month_first(self) -> bool:
+        """True if 5/12 is 12 May."""
+        return self.language == ENGLISH and self.country in ("US", "PH", "CA")
+
+    @property
+    def order_unsure(self) -> bool:
+        """True if 5/12 may be 12 May or 5 December."""
+        return self.language == ENGLISH and not self.country
+
     def marks(self, tokens: list[str], start: int) -> list[Mark]:
         """The phrases that begin at a token, the longest first."""
         return [
