@@ -12,7 +12,6 @@ from bot.language.answers.numbers import number_at
 from bot.language.answers.phrase_patterns import Found, Matcher
 from bot.language.answers.tokens import Tokens
 from bot.language.answers.words import Kind, Mark, Words
-from bot.language.source.languages import ENGLISH
 from bot.language.source.wall_clock import months_later
 
 

@@ -36,6 +36,14 @@ _CLEAR_FRACTIONS = frozenset({(1, 2), (1, 3), (1, 4), (3, 4)})  # 5/6 may be a c
 
 def number_at(tokens: Tokens, marks: Sequence[Sequence[Mark]], start: int, words: Words, whole: bool) -> Mark | None:
     """The number that begins at a token, as long as it goes; ``whole`` reads 1.000 as a thousand in every language."""
+    known = tokens.numbers
+    if (start, whole) not in known:
+        known[start, whole] = _number_at(tokens, marks, start, words, whole)
+    found: Mark | None = known[start, whole]
+    return found
+
+
+def _number_at(tokens: Tokens, marks: Sequence[Sequence[Mark]], start: int, words: Words, whole: bool) -> Mark | None:
     if (fraction := _fraction_at(tokens, start)) is not None:
         return fraction
     atoms = list(_atoms(tokens, marks, start, words, whole))

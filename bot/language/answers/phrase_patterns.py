@@ -1,11 +1,10 @@
 """Ways of saying a day or a time, as a language's file lists them, found among the tokens of a text."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from bot.language.answers.tokens import Tokens
-from bot.language.answers.words import Pattern
+from bot.language.answers.words import Pattern, Patterns
 
 Found = Mapping[str, Any]
 """The values of the slots of a pattern."""
@@ -13,26 +12,36 @@ Slot = Callable[[str, int], Iterable[tuple[int, Any]]]
 
 
 class Matcher:
-    """Finds patterns in a text. ``slot`` yields what a slot may be from a token on, and where that ends."""
+    """Finds patterns in a text. ``slot`` yields the values that a slot may have from a token on, and where each ends."""
 
-    def __init__(self, patterns: Sequence[Pattern], tokens: Tokens, slot: Slot) -> None:
-        self._literal, self._open = _by_first(tuple(patterns))
+    def __init__(self, patterns: Patterns, tokens: Tokens, slot: Slot) -> None:
+        self._patterns = patterns
         self._tokens = tokens
         self._slot = slot
+        self._values: dict[tuple[str, int], list[tuple[int, Any]]] = {}
 
     def found_at(self, start: int) -> Iterator[tuple[int, str, Found]]:
         """The patterns that begin at a token: where each ends, its name, and its slots."""
-        first = self._tokens.tokens[start]
-        for pattern in self._literal.get(first, ()):
+        for pattern in self._patterns.by_word.get(self._tokens.tokens[start], ()):
             yield from self._rest(pattern, 1, start + 1, {})
-        for slot, patterns in self._open.items():
-            for end, value in list(self._slot(slot, start)):
+        for slot, patterns in self._patterns.by_slot.items():
+            for end, value in self._values_of(slot, start):
                 for pattern in patterns:
                     yield from self._rest(pattern, 1, end, {slot: value})
+
+    def _values_of(self, slot: str, start: int) -> list[tuple[int, Any]]:
+        """The values of a slot from a token on: those of days change while a day is looked for, others never."""
+        if slot == "{date}":
+            return list(self._slot(slot, start))
+        found = self._values.get((slot, start))
+        if found is None:
+            found = self._values[slot, start] = list(self._slot(slot, start))
+        return found
 
     def _rest(
         self, pattern: Pattern, index: int, start: int, bound: dict[str, Any]
     ) -> Iterator[tuple[int, str, Found]]:
+        """The ends of a pattern of which the first elements are found."""
         if index == len(pattern.elements):
             yield start, pattern.name, bound
             return
@@ -43,16 +52,5 @@ class Matcher:
             if element == self._tokens.tokens[start]:
                 yield from self._rest(pattern, index + 1, start + 1, bound)
             return
-        for end, value in self._slot(element, start):
+        for end, value in self._values_of(element, start):
             yield from self._rest(pattern, index + 1, end, {**bound, element: value})
-
-
-@lru_cache(maxsize=64)
-def _by_first(patterns: tuple[Pattern, ...]) -> tuple[dict[str, list[Pattern]], dict[str, list[Pattern]]]:
-    """The patterns by the word, and by the slot, that they begin with."""
-    literal: dict[str, list[Pattern]] = {}
-    slots: dict[str, list[Pattern]] = {}
-    for pattern in patterns:
-        first = pattern.elements[0]
-        (slots if first[0] == "{" else literal).setdefault(first, []).append(pattern)
-    return literal, slots

@@ -57,6 +57,7 @@ _UNITS = (Kind.UNIT, Kind.CURRENCY)
 _NOTHING = ""
 _STOP = re.compile(r"[!?;\n।،؟]|[.,]\s")
 _NAME = regex.compile(r"(?<=[\p{Ll}\p{N},] )(\p{Lu}\p{Ll}+)\b|^(\p{Lu}\p{Ll}+)(?=,)")
+_DOTTED = re.compile(r"[0-9]\.[0-9]")
 _NO_PART = frozenset({"x"})  # 3x
 _ONE_OR_A_THOUSAND = re.compile(r"(?<![0-9.,])[1-9][0-9]{0,2}\.[0-9]{3}(?![0-9.,])")
 _STRICT_PARTS = ("am", "pm")
@@ -146,20 +147,29 @@ def covered(
     ``names`` says that names of people and places are harmless, too.
     """
     steps = 0
+    begun: dict[int, list[Segment]] = {}
+    dead: set[tuple[int, int]] = set()  # from there, with so many pieces, nothing leads to the end
 
     def from_(start: int, found: list[Segment]) -> Iterator[list[Segment]]:
         nonlocal steps
         steps += 1
-        if steps > _MOST_STEPS:
-            return
         if start == text.length:
             yield found
-            return
+        elif steps <= _MOST_STEPS and (start, len(found)) not in dead:
+            way = None
+            for way in onward(start, found):
+                yield way
+            if way is None:
+                dead.add((start, len(found)))
+
+    def onward(start: int, found: list[Segment]) -> Iterator[list[Segment]]:
         end_against = next(text.ends_of(start, Kind.AGAINST), start)
         least = end_against + (end_against > start + 1)  # a longer phrase comes before a shorter one
         longest = next(text.ends_of(start, Kind.HARMLESS), start)  # "grazie mille" is no thousand
         if len(found) < most:
-            for piece in pieces(start):
+            if start not in begun:
+                begun[start] = list(pieces(start))
+            for piece in begun[start]:
                 if piece.end >= least and (piece.kind != "number" or piece.end > longest or longest == start + 1):
                     yield from from_(piece.end, [*found, piece])
         for end in [longest] if longest > start + 1 else text.ends_of(start, Kind.HARMLESS):
@@ -380,7 +390,7 @@ def read_moment(
     """
 
     def read(text: TokenizedText) -> Reading[datetime] | None:
-        for dots in (False, True):
+        for dots in (False, True) if _DOTTED.search(text.tokens.text) else (False,):
             reader = _MomentReader(text, now, past, dots)
             found = _only((reader.moment(found) for found in covered(text, reader.pieces, 6, names=True)), 12)
             if found is not None:

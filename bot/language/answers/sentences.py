@@ -60,5 +60,7 @@ def _kinds(word: str, words: Words) -> Iterator[Kind]:
             yield Kind.NUMBER
         marks = words.marks(tokens, index)
         yield from (kind for _, kind, _ in marks)
-        if token in words.in_patterns and not any(kind is Kind.HARMLESS for _, kind, _ in marks):
+        if (token in words.dates.words or token in words.clock.words) and not any(
+            kind is Kind.HARMLESS for _, kind, _ in marks
+        ):
             yield Kind.PERIOD  # "next" before Friday

@@ -36,12 +36,16 @@ class Spelling:
 
 @immutable
 class Tokens:
-    """A text in small letters, and its words, figures and signs with their places in it."""
+    """A text in small letters, and its words, figures and signs with their places in it.
+
+    ``numbers`` remembers the numbers that were looked for, by the token and by whether a whole one was wanted.
+    """
 
     text: str
     tokens: list[str]
     starts: list[int]
     ends: list[int]
+    numbers: dict[tuple[int, bool], Any] = field(default_factory=dict)
 
     def gap(self, index: int) -> str:
         """The spaces and punctuation before a token."""

@@ -4,7 +4,7 @@ A file is read when a bot is loaded that speaks the language, or at the first an
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
 from enum import Enum
@@ -81,15 +81,23 @@ class Pattern:
 
 
 @immutable(eq=False)
+class Patterns:
+    """The patterns of a language, by the word and by the slot that they begin with; and the words in them."""
+
+    by_word: Mapping[str, Sequence[Pattern]]
+    by_slot: Mapping[str, Sequence[Pattern]]
+    words: frozenset[str]
+
+
+@immutable(eq=False)
 class Words:
     """The words of a language. ``phrases`` begin with the word that is their key; longer ones come first."""
 
     language: str  # without the country
     spelling: Spelling
     phrases: Mapping[str, tuple[Phrase, ...]]
-    dates: tuple[Pattern, ...]
-    clock: tuple[Pattern, ...]
-    in_patterns: frozenset[str]  # the words of both
+    dates: Patterns
+    clock: Patterns
     joined: bool  # number words are written together
     unit_first: bool  # 21 is one and twenty
     capitals_are_names: bool  # a word with a capital letter within a sentence is a name
@@ -150,14 +158,12 @@ def _read(language: str) -> Words:
     for found in phrases.values():
         found.sort(key=lambda phrase: -len(phrase[0]))  # stable: those of the language before those of all
     spelling = replace(spelling, known=frozenset(phrases))
-    dates, clock = (tuple(_patterns(own.get(name), spelling)) for name in ("dates", "clock"))
     return Words(
         language,
         spelling,
         {first: tuple(found) for first, found in phrases.items()},
-        dates,
-        clock,
-        frozenset(word for pattern in (*dates, *clock) for word in pattern.elements if word[0] != "{"),
+        _patterns(own.get("dates"), spelling),
+        _patterns(own.get("clock"), spelling),
         own.get("joined") == "true",
         own.get("unit before ten") == "true",
         own.get("nouns have capitals") != "true",
@@ -208,14 +214,20 @@ def _value(kind: Kind, written: str) -> Any:
     return written
 
 
-def _patterns(found: Mapping[str, Any] | None, spelling: Spelling) -> Iterator[Pattern]:
+def _patterns(found: Mapping[str, Any] | None, spelling: Spelling) -> Patterns:
     """The patterns, the longest first: ``{weekday} next week`` before ``next {weekday}``."""
     made = [
         Pattern(name, tuple(_elements(written, spelling)))
         for name, patterns in (found or {}).items()
         for written in _listed(patterns)
     ]
-    yield from sorted(made, key=lambda pattern: -len(pattern.elements))
+    by_word: dict[str, list[Pattern]] = {}
+    by_slot: dict[str, list[Pattern]] = {}
+    for pattern in sorted(made, key=lambda pattern: -len(pattern.elements)):
+        first = pattern.elements[0]
+        (by_slot if first[0] == "{" else by_word).setdefault(first, []).append(pattern)
+    words = frozenset(word for pattern in made for word in pattern.elements if word[0] != "{")
+    return Patterns(by_word, by_slot, words)
 
 
 def _elements(written: str, spelling: Spelling) -> Iterator[str]:
