@@ -42,21 +42,21 @@ from bot.engine.executor import Executor
 from bot.engine.failures import ask
 from bot.engine.flow_ends import return_to_interrupted
 from bot.engine.flow_results import results_of
-from bot.engine.found_answers import look_ahead, look_by_model, take_found
+from bot.engine.found_answers import accept_found, look_ahead, look_by_model
 from bot.engine.frame_stack import drop_flow, end_all, forget, go_back_to, note_unanswered, remove_step_tags
 from bot.engine.migration import name_now
 from bot.engine.outside_events import (
     ask_for_words,
     begin_turn,
-    take_call,
-    take_close,
-    take_contact,
-    take_conversation,
-    take_progress,
-    take_send,
-    take_signal,
-    take_start,
-    take_values,
+    on_call_ended,
+    on_call_progressed,
+    on_contact_changed,
+    on_conversation,
+    on_handoff_closed,
+    on_send_ended,
+    on_signal_received,
+    on_start_requested,
+    on_values_set,
 )
 from bot.engine.starting_flows import (
     ask_what_about,
@@ -67,7 +67,7 @@ from bot.engine.starting_flows import (
     start_by_message,
     triggers,
 )
-from bot.engine.timers import clamp_to_now, take_time, wake_at
+from bot.engine.timers import clamp_to_now, on_time_reached, wake_at
 from bot.engine.turn_context import FAILURES, FlowBroken, TurnContext
 from bot.engine.turn_effects import add_effect, call_error_hooks, call_hooks, publish, remember, send
 from bot.engine.valid_replies import replies_to, replies_with, return_to_conversation
@@ -98,7 +98,7 @@ def advance(library: Library, session: Session, event: Event) -> Turn:
         turn = begin_turn(library, session, event)
         try:
             executor = Executor(turn)
-            _take(executor, turn.event)
+            _on_event(executor, turn.event)
             while turn.offered is not None:
                 _offer_again(executor, turn.offered)
         except (FlowBroken, *FAILURES) as broken:
@@ -119,7 +119,7 @@ def advance(library: Library, session: Session, event: Event) -> Turn:
     return turn.result.build(turn.session, wake_at(turn), turn.trace, _as_parked(turn), results)
 
 
-def _take(executor: Executor, event: Event) -> None:
+def _on_event(executor: Executor, event: Event) -> None:
     """Call the function for this kind of event."""
     turn = executor.turn
     if isinstance(event, FROM_CONTACT):
@@ -129,7 +129,7 @@ def _take(executor: Executor, event: Event) -> None:
         reply, history, note = reply_of(event), turn.session.history, turn.session.voice_note
         if turn.keeps_history and turn.session.agent is None:
             remember(turn, CONTACT, event.title if isinstance(event, Tapped) else from_contact(reply))
-        take_message(executor, reply)
+        offer_message(executor, reply)
         if turn.result.parks_message or turn.session.voice_note is not note:
             turn.session.history = history  # it is added when it is taken
         return
@@ -142,28 +142,28 @@ def _take(executor: Executor, event: Event) -> None:
         return
     match event:
         case TimeReached():
-            take_time(executor)
+            on_time_reached(executor)
         case SendEnded():
-            take_send(executor, event)
+            on_send_ended(executor, event)
         case CallEnded():
-            take_call(executor, event)
+            on_call_ended(executor, event)
         case CallProgressed():
-            take_progress(executor, event)
+            on_call_progressed(executor, event)
         case ContactChanged():
-            take_contact(executor, event)
+            on_contact_changed(executor, event)
         case ConversationOpened() | ConversationAssigned():
-            take_conversation(executor, event)
+            on_conversation(executor, event)
         case HandoffClosed():
-            take_close(executor, event)
+            on_handoff_closed(executor, event)
         case StatusReported():
             turn.trace.rule = f"message {event.status}"
             executor.run(start_by_event(turn))
         case StartRequested():
-            take_start(executor, event)
+            on_start_requested(executor, event)
         case SignalReceived():
-            take_signal(executor, event)
+            on_signal_received(executor, event)
         case ValuesSet():
-            take_values(executor, event)
+            on_values_set(executor, event)
         case ResetRequested():
             turn.trace.rule = "reset"
             turn.session.valid_replies, turn.session.voice_note = (), None
@@ -185,7 +185,7 @@ def _note_contact(turn: TurnContext, event: MessageReceived | Tapped) -> None:
 # -- who gets a message -------------------------------------------------------------------------------
 
 
-def take_message(executor: Executor, reply: Reply) -> None:
+def offer_message(executor: Executor, reply: Reply) -> None:
     """Offer a message in the order of `FIRST`, then of `OFFERS` or `OFFERS_OUTSIDE`, until one of them takes it."""
     turn = executor.turn
     frame, waiting, visit = turn.session.frame, 0, 0
@@ -504,7 +504,7 @@ def _offer_again(executor: Executor, offered: Redirect) -> None:
     if reply is None:
         _edited_flow(executor, Reply())
     elif offered.anew:
-        take_message(executor, reply)
+        offer_message(executor, reply)
     elif offered.found is not None:
         if not _edited_flow(executor, reply):
             _offer_found(executor, offered.found, reply)
@@ -521,8 +521,8 @@ def _offer_again(executor: Executor, offered: Redirect) -> None:
 def _offer_found(executor: Executor, found: Mapping[str, str], reply: Reply) -> None:
     """Take the answers that were found in a message. If there are none, offer it to the handlers that follow."""
     if executor.turn.session.frame is None:  # an edit has ended the conversation
-        take_message(executor, reply)
-    elif not take_found(executor, found, reply.text or "") and not _to_intent(executor, reply):
+        offer_message(executor, reply)
+    elif not accept_found(executor, found, reply.text or "") and not _to_intent(executor, reply):
         _other_or_retry(executor, reply)
 
 

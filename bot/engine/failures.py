@@ -1,8 +1,9 @@
 """Failures of steps: what is tried with a step, and the outcome by which the step is left when that fails."""
 
 from collections.abc import Callable
-from typing import TypeVarTuple
+from typing import Any, TypeVarTuple
 
+from bot.core.session import Frame
 from bot.engine.turn_context import FAILURES, Failure, FlowBroken, TurnContext
 from bot.engine.turn_effects import call_error_hooks
 from bot.language.steps.step_kind import LeaveStep, StepContext, StepResult
@@ -48,21 +49,15 @@ def _note_failure(turn: TurnContext, failed: Failure) -> None:
     Values of the state are never changed in place.
     """
     session = turn.session
-    frames = [
-        (
-            each.flow,
-            each.step,
-            each.vars,
-            each.step_state,
-            each.waits and each.waits.without_effect(),
-            each.visit_counts,
-        )
-        for each in session.frames
-    ]
-    state = frames, session.kept_variables, session.tags, session.language
+    state = [*map(_state_of, session.frames)], session.kept_variables, session.tags, session.language
     if state in turn.counted.failed:
         raise FlowBroken(f"{turn.where}: {failed}: its errors lead back here, and it fails again")
     turn.counted.failed.append(state)
+
+
+def _state_of(frame: Frame) -> tuple[Any, ...]:
+    waits = None if frame.waits is None else frame.waits.without_effect()
+    return frame.flow, frame.step, frame.vars, frame.step_state, waits, frame.visit_counts
 
 
 def refuse(turn: TurnContext, failed: Failure) -> None:

@@ -27,7 +27,7 @@ def look_ahead(executor: Executor, text: str, *, with_others: bool = False) -> b
     return True
 
 
-def take_found(executor: Executor, found: Mapping[str, str], said: str) -> bool:
+def accept_found(executor: Executor, found: Mapping[str, str], said: str) -> bool:
     """Take answers that a model has found in a message, as `look_ahead` does. Returns False if none counts.
 
     A value counts if its question takes it. A question that was not asked yet is answered or asked.

@@ -52,7 +52,7 @@ SOMEBODY = "an agent"
 # -- the ends of effects ------------------------------------------------------------------------------
 
 
-def take_call(executor: Executor, event: CallEnded) -> None:
+def on_call_ended(executor: Executor, event: CallEnded) -> None:
     """The end of a call. If nobody waits for it any more, it is dropped."""
     frame = executor.turn.session.frame
     if frame is None or frame.awaited_effect != event.effect:
@@ -61,7 +61,7 @@ def take_call(executor: Executor, event: CallEnded) -> None:
     _go_on(executor, event, f"result: {event.outcome}")
 
 
-def take_progress(executor: Executor, event: CallProgressed) -> None:
+def on_call_progressed(executor: Executor, event: CallProgressed) -> None:
     """A paragraph of a model's answer. If nobody waits for it any more, it is dropped."""
     session = executor.turn.session
     if session.frame is None or session.frame.awaited_effect != event.effect or session.agent is not None:
@@ -70,7 +70,7 @@ def take_progress(executor: Executor, event: CallProgressed) -> None:
     executor.resume(event, "paragraph")
 
 
-def take_send(executor: Executor, event: SendEnded) -> None:
+def on_send_ended(executor: Executor, event: SendEnded) -> None:
     """A message was sent, if somebody wanted to know, or was not sent as planned.
 
     If the active step waits with a refused message, the refusal is the step's own matter. Otherwise only a refused
@@ -177,7 +177,7 @@ def _note_plain_text(turn: TurnContext) -> None:
 # -- agents and the gateway's contact -----------------------------------------------------------------
 
 
-def take_conversation(executor: Executor, event: ConversationOpened | ConversationAssigned) -> None:
+def on_conversation(executor: Executor, event: ConversationOpened | ConversationAssigned) -> None:
     """A conversation was opened, or an agent took it. With an agent the bot is silent until the conversation is
     resolved.
 
@@ -207,7 +207,7 @@ def take_conversation(executor: Executor, event: ConversationOpened | Conversati
             session.agent, session.taken_at = agent, event.at
 
 
-def take_close(executor: Executor, event: HandoffClosed) -> None:
+def on_handoff_closed(executor: Executor, event: HandoffClosed) -> None:
     """An agent resolved the conversation: the bot has it again."""
     turn, session = executor.turn, executor.turn.session
     turn.trace.rule = "closed"
@@ -245,7 +245,7 @@ def _is_older(turn: TurnContext, event: ConversationAssigned | HandoffClosed) ->
     return False
 
 
-def take_contact(executor: Executor, event: ContactChanged) -> None:
+def on_contact_changed(executor: Executor, event: ContactChanged) -> None:
     """The gateway's contact has changed, or was read: its name and email replace ours.
 
     Only the tags count that the gateway added or removed since it last listed them.
@@ -271,7 +271,7 @@ def take_contact(executor: Executor, event: ContactChanged) -> None:
 # -- a program starts a flow ----------------------------------------------------------------------------
 
 
-def take_start(executor: Executor, event: StartRequested) -> None:
+def on_start_requested(executor: Executor, event: StartRequested) -> None:
     """Start a flow for a program or an operator: at once, or as `busy` says. A mistake in the request is a failure."""
     turn, session = executor.turn, executor.turn.session
     if session.opted_out:
@@ -293,7 +293,7 @@ def take_start(executor: Executor, event: StartRequested) -> None:
         executor.run(start_plan(turn, plan, inputs, f"by {event.by}"))
 
 
-def take_signal(executor: Executor, event: SignalReceived) -> None:
+def on_signal_received(executor: Executor, event: SignalReceived) -> None:
     """Deliver a signal to the step that waits for it: now, or when the step can hear it."""
     turn, session = executor.turn, executor.turn.session
     executor.migrate_session()
@@ -314,7 +314,7 @@ def take_signal(executor: Executor, event: SignalReceived) -> None:
 # -- an operator sets variables -----------------------------------------------------------------------
 
 
-def take_values(executor: Executor, event: ValuesSet) -> None:
+def on_values_set(executor: Executor, event: ValuesSet) -> None:
     """Set variables for an operator. Values that do not fit any more are a failure; then nothing is changed."""
     turn, session = executor.turn, executor.turn.session
     executor.migrate_session()

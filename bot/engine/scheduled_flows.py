@@ -72,7 +72,7 @@ def next_plan_at(turn: TurnContext) -> datetime | None:
     return min((plan.at for plan in turn.session.plans if is_decided(turn, plan)), default=None)
 
 
-def take_next_due(turn: TurnContext) -> Plan | None:
+def pop_next_due(turn: TurnContext) -> Plan | None:
     """Take the plan that has been due for longest out of the session, if one can be started; and plan its next time."""
     now = turn.event.at
     due = [plan for plan in turn.session.plans if plan.at <= now and is_decided(turn, plan)]

@@ -8,7 +8,7 @@ from bot.core.waits import ForContact, ForTime
 from bot.engine.executor import Executor
 from bot.engine.failures import ask, refuse
 from bot.engine.frame_stack import note_unanswered
-from bot.engine.scheduled_flows import at_no_later, count_due, fitting_inputs, is_there, next_plan_at, take_next_due
+from bot.engine.scheduled_flows import at_no_later, count_due, fitting_inputs, is_there, next_plan_at, pop_next_due
 from bot.engine.signals import deliver_signal
 from bot.engine.starting_flows import start_plan
 from bot.engine.step_actions import stop_gathering
@@ -31,7 +31,7 @@ def wake_at(turn: TurnContext) -> datetime | None:
     return at_step if planned is None else planned if at_step is None else min(planned, at_step)
 
 
-def take_time(executor: Executor) -> None:
+def on_time_reached(executor: Executor) -> None:
     """Carry out what has been due for longest. The active step comes before a flow that is due at the same time."""
     turn = executor.turn
     if turn.session.rests_until is not None:
@@ -40,9 +40,9 @@ def take_time(executor: Executor) -> None:
     at_step, planned = _step_wakes_at(turn), next_plan_at(turn)
     turn.trace.rule = "nothing was due"
     if at_step is not None and at_step <= min(planned or at_step, turn.event.at):
-        _take_step_time(executor)
+        _on_step_time(executor)
     else:
-        _take_due_plan(executor)
+        _start_due_plan(executor)
 
 
 def _end_rest(turn: TurnContext) -> None:
@@ -100,7 +100,7 @@ def _step_wakes_at(turn: TurnContext) -> datetime | None:
     return earliest
 
 
-def _take_step_time(executor: Executor) -> None:
+def _on_step_time(executor: Executor) -> None:
     """Carry out the end of a wait, a reminder or the time-out of the active step. If both are due, the reminder comes
     first, because the time-out counts from it, unless it is fixed.
     """
@@ -132,14 +132,14 @@ def _take_step_time(executor: Executor) -> None:
         executor.follow("timeout", expired=True)
 
 
-def _take_due_plan(executor: Executor) -> None:
+def _start_due_plan(executor: Executor) -> None:
     """Start the plan that has been due for longest, if one can start; one plan in a turn.
 
     If an edit has removed its flow, the plan is skipped with a note. Inputs that no longer fit, and too many starts,
     are a failure.
     """
     turn = executor.turn
-    plan = take_next_due(turn)
+    plan = pop_next_due(turn)
     if plan is None:
         return
     if not is_there(turn.library, plan):

@@ -263,17 +263,17 @@ class Delivery:
                 return None
             self._sending = True
         try:
-            queues, change = self._take_all()
+            queues, change = self._pop_all()
             while queues:
                 self._sender.begin(queues)
-                queues, change = self._take_all()
+                queues, change = self._pop_all()
         except BaseException:
             with self._lock:
                 self._sending = False  # the next one who comes begins what can go
             raise
         return change
 
-    def _take_all(self) -> tuple[list[ContactQueue], float | None]:
+    def _pop_all(self) -> tuple[list[ContactQueue], float | None]:
         """Take the queues whose first message can go now. If there are none, return when more can go, and let other
         threads send.
         """
@@ -283,7 +283,7 @@ class Delivery:
             self._limit_alarms.refresh(now, waiting=self._waiting() > 0)
             self._scheduler.update(now)
             queues = []
-            while self._running and self._in_flight < self._most and (queue := self._take(now)) is not None:
+            while self._running and self._in_flight < self._most and (queue := self._pop(now)) is not None:
                 queues.append(queue)
             if queues:
                 return queues, None
@@ -297,12 +297,12 @@ class Delivery:
         if not self._will_report:
             self._will_report = True
             try:
-                self._gateway.after_answers(self._take_attempts)
+                self._gateway.after_answers(self._on_attempts)
             except BaseException:
                 self._will_report = False  # the next one to end has them all taken
                 raise
 
-    def _take_attempts(self) -> None:
+    def _on_attempts(self) -> None:
         self._will_report = False
         with self._lock:
             while self._attempts:
@@ -319,8 +319,8 @@ class Delivery:
     def _wake_soon(self) -> None:
         self._timekeeper.wake_by(self._clock.elapsed())
 
-    def _take(self, now: float) -> ContactQueue | None:
-        taken = self._scheduler.take(now)
+    def _pop(self, now: float) -> ContactQueue | None:
+        taken = self._scheduler.pop(now)
         if taken is None:
             return None
         queue, permit = taken

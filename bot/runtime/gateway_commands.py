@@ -269,7 +269,7 @@ class CommandPermits:
         deadline = monotonic() + timeout
         self.waiting += 1
         try:
-            while (permit := self._take()) is None:
+            while (permit := self._acquire()) is None:
                 free, left = self._free_at(), deadline - monotonic()
                 wait = None if free is None else free - self._clock.elapsed()
                 if left <= 0 or self._closed or (wait is not None and wait > _SOON):
@@ -281,9 +281,9 @@ class CommandPermits:
             self.waiting -= 1
             self._changed()
 
-    def _take(self) -> int | None:
+    def _acquire(self) -> int | None:
         now = self._clock.elapsed()
-        return self._limiter.take(now, SYNC) if self._breaker.free_at(now) == now else None
+        return self._limiter.acquire(now, SYNC) if self._breaker.free_at(now) == now else None
 
     def _free_at(self) -> float | None:
         free = self._limiter.free_at(self._clock.elapsed(), SYNC)

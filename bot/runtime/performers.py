@@ -146,7 +146,7 @@ class Performers:
         self._spare = spare
         self._random = random or Random()
         self._pool: WorkerPool[_Job, CallAttempt] = WorkerPool(
-            clock, look=self._look, take=self._take, do=self._do, done=self._done, size=threads, name=name
+            clock, look=self._look, pop=self._pop, do=self._do, done=self._done, size=threads, name=name
         )
         self._lock = self._pool.lock
         self._waiting: DelayQueue[_Job] = DelayQueue()
@@ -272,7 +272,7 @@ class Performers:
             return 0 if self._in_flight else 1
         return len(ready)
 
-    def _take(self, now: float) -> _Job | None:
+    def _pop(self, now: float) -> _Job | None:
         if not self._startable():
             return None
         job = self._waiting.ready.popleft()
@@ -429,7 +429,7 @@ class WorkerPool(Generic[J, R]):
     The pool owns ``lock``, under which its owner decides everything about the jobs:
 
     * ``look(now)`` brings the jobs up to date. It returns how many can begin now, and when more of them can.
-    * ``take(now)`` returns the next job, or None when none can begin.
+    * ``pop(now)`` returns the next job, or None when none can begin.
     * ``do(job)`` runs on a worker without the lock, and raises nothing.
     * ``done(job, result)`` takes the result, with the lock held again.
 
@@ -442,7 +442,7 @@ class WorkerPool(Generic[J, R]):
         clock: Clock,
         *,
         look: Callable[[float], tuple[int, float | None]],
-        take: Callable[[float], J | None],
+        pop: Callable[[float], J | None],
         do: Callable[[J], R],
         done: Callable[[J, R], None],
         size: int,
@@ -453,7 +453,7 @@ class WorkerPool(Generic[J, R]):
         self.running = False
         self._clock = clock
         self._look = look
-        self._take = take
+        self._pop = pop
         self._do = do
         self._done = done
         self._name = name
@@ -532,7 +532,7 @@ class WorkerPool(Generic[J, R]):
     def _next(self) -> J | None:
         """Wait for the worker's next job; None when the worker is to end. With the lock held."""
         while self.running and not self._is_one_too_many():
-            job = self._take(self._clock.elapsed())
+            job = self._pop(self._clock.elapsed())
             if job is not None:
                 return job
             self._idle += 1

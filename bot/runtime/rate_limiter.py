@@ -78,7 +78,7 @@ class RateLimiter:
     def stop(self) -> None:
         """Nothing."""
 
-    def take(self, now: float, priority: int = REPLY, wanted: int = 1) -> int | None:
+    def acquire(self, now: float, priority: int = REPLY, wanted: int = 1) -> int | None:
         """A permit for one request of so many that are ``wanted``, or None if none is free. `give_back` returns it."""
         if self.free_at(now, priority) != now:
             return None

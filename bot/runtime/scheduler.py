@@ -78,13 +78,13 @@ class Scheduler:
 
     # The next message
 
-    def take(self, now: float) -> tuple[ContactQueue, int] | None:
+    def pop(self, now: float) -> tuple[ContactQueue, int] | None:
         """The next queue whose first message can be sent, and the permit for it."""
         for priority in self._priorities():
             for route, waiting in self._waiting[priority].items():
                 if not waiting.ready or self._breakers[route].free_at(now) != now:
                     continue
-                permit = self._limiter.take(now, priority, len(waiting.ready))
+                permit = self._limiter.acquire(now, priority, len(waiting.ready))
                 if permit is None:
                     break
                 # the other routes go first next time

@@ -145,7 +145,7 @@ class SharedLimiter:
         """True if permits may come at any moment, although nothing is answered and no time passes."""
         return self._is_asked or self._draws
 
-    def take(self, now: float, priority: int = REPLY, wanted: int = 1) -> int | None:
+    def acquire(self, now: float, priority: int = REPLY, wanted: int = 1) -> int | None:
         """A permit for one request, or None if none is there: then so many as are ``wanted`` are drawn as soon as that
         is possible.
         """
@@ -272,7 +272,7 @@ class SharedLimiter:
             spare = self._limiter.spare(now) - for_others
             wanted = min(wanted + min(spare // 16, AHEAD), (spare + 1) // 2)
         drawn: list[int] = []
-        while len(there) + len(drawn) < min(wanted, MOST) and (permit := self._limiter.take(now, kind)) is not None:
+        while len(there) + len(drawn) < min(wanted, MOST) and (permit := self._limiter.acquire(now, kind)) is not None:
             drawn.append(permit)
         if drawn:
             self._drawn_at[kind] = now

@@ -97,7 +97,7 @@ def worker_pool(folder: Path, parts: ExitStack) -> None:
     pool: WorkerPool[str, str] = WorkerPool(
         MovableClock(START),
         look=lambda now: (1, None),
-        take=lambda now: "job",
+        pop=lambda now: "job",
         do=lambda job: job,
         done=lambda job, result: None,
         size=1,

@@ -21,7 +21,7 @@ def at(seconds: float) -> float:
 def burst(limiter: RateLimiter, now: float, remaining: int | None = None, resets_in: float | None = None) -> int:
     """Take and use every permit there is; how many there were."""
     count = 0
-    while (permit := limiter.take(now)) is not None:
+    while (permit := limiter.acquire(now)) is not None:
         limiter.ended(permit, now, remaining, resets_in)
         count += 1
     return count
@@ -30,7 +30,7 @@ def burst(limiter: RateLimiter, now: float, remaining: int | None = None, resets
 def left(limiter: RateLimiter, now: float, priority: int = REPLY) -> int:
     """How many permits are free now."""
     tried = deepcopy(limiter)
-    return sum(1 for _ in iter(lambda: tried.take(now, priority), None))
+    return sum(1 for _ in iter(lambda: tried.acquire(now, priority), None))
 
 
 def test_a_minute_has_its_limit_and_slides() -> None:
@@ -43,26 +43,26 @@ def test_a_minute_has_its_limit_and_slides() -> None:
 
 def test_a_request_in_flight_counts_until_a_minute_after_its_answer() -> None:
     limiter = RateLimiter(1, 100)
-    permit = limiter.take(NOON)
+    permit = limiter.acquire(NOON)
     assert permit is not None
-    assert limiter.take(at(90)) is None
+    assert limiter.acquire(at(90)) is None
     assert limiter.free_at(at(90)) is None
     limiter.ended(permit, at(100))
-    assert limiter.take(at(159)) is None
-    assert limiter.take(at(161)) is not None
+    assert limiter.acquire(at(159)) is None
+    assert limiter.acquire(at(161)) is not None
 
 
 def test_a_request_that_never_left_does_not_count() -> None:
     limiter = RateLimiter(1, 100)
     for _ in range(5):
-        permit = limiter.take(NOON)
+        permit = limiter.acquire(NOON)
         assert permit is not None
         limiter.unused(permit)
 
 
 def test_the_room_of_each_window_is_what_replies_may_still_take() -> None:
     limiter = RateLimiter(60, 10_000)
-    permit = limiter.take(NOON)
+    permit = limiter.acquire(NOON)
     assert limiter.room(NOON) == {"minute": 59, "day": 9_999}, "one in flight counts, the reserve does not"
     assert permit is not None
     limiter.ended(permit, NOON)
@@ -94,9 +94,9 @@ def test_requests_from_before_a_restart_count() -> None:
 
 def test_the_first_request_after_a_crash_goes_alone_and_its_answer_says_how_many_are_left() -> None:
     limiter = RateLimiter(60, 10_000, crashed=True)
-    first = limiter.take(NOON)
+    first = limiter.acquire(NOON)
     assert first is not None
-    assert limiter.take(at(1)) is None
+    assert limiter.acquire(at(1)) is None
     assert limiter.free_at(at(1)) == at(5)
     limiter.ended(first, at(1), remaining=3)
     assert burst(limiter, at(1)) == 3
@@ -104,17 +104,17 @@ def test_the_first_request_after_a_crash_goes_alone_and_its_answer_says_how_many
 
 def test_others_wait_a_moment_only_for_the_first_request_after_a_crash() -> None:
     limiter = RateLimiter(60, 10_000, crashed=True)
-    unused = limiter.take(NOON)
+    unused = limiter.acquire(NOON)
     assert unused is not None
     limiter.unused(unused)
-    assert limiter.take(NOON) is not None
-    assert limiter.take(at(4)) is None
-    assert limiter.take(at(5)) is not None
+    assert limiter.acquire(NOON) is not None
+    assert limiter.acquire(at(4)) is None
+    assert limiter.acquire(at(5)) is not None
 
 
 def test_headers_lower_the_limit_until_their_reset() -> None:
     limiter = RateLimiter(60, 10_000)
-    permit = limiter.take(NOON)
+    permit = limiter.acquire(NOON)
     assert permit is not None
     limiter.ended(permit, NOON, 2, 10)
     assert left(limiter, NOON) == 2
@@ -137,9 +137,9 @@ def test_a_reset_that_is_far_off_holds_for_a_minute_at_most() -> None:
 
 def test_the_newest_word_of_the_gateway_counts_less_what_was_given_since() -> None:
     limiter = RateLimiter(60, 10_000)
-    first, second = limiter.take(NOON), limiter.take(NOON)
+    first, second = limiter.acquire(NOON), limiter.acquire(NOON)
     assert first is not None and second is not None
-    limiter.take(NOON)
+    limiter.acquire(NOON)
     limiter.ended(second, NOON, 10, 30)
     assert left(limiter, NOON) == 9
     limiter.ended(first, NOON, 50, 30)
@@ -179,7 +179,7 @@ def test_no_window_of_the_gateways_ever_overflows_and_little_is_wasted() -> None
             in_flight.remove(request)
             counted.append(request[1])
             limiter.ended(request[2], at(request[0]), None)
-        while (permit := limiter.take(at(now))) is not None:
+        while (permit := limiter.acquire(at(now))) is not None:
             duration = chance.uniform(0.01, 2)
             in_flight.append((now + duration, now + chance.uniform(0, duration), permit))
             used += 1
@@ -198,7 +198,7 @@ def test_millions_of_requests_take_little_memory() -> None:
 
 def burst_of(limiter: RateLimiter, now: float, most: int, remaining: int | None = None) -> int:
     for _ in range(most):
-        permit = limiter.take(now)
+        permit = limiter.acquire(now)
         assert permit is not None
         limiter.ended(permit, now, remaining)
     return most
@@ -247,7 +247,7 @@ def test_the_same_share_of_a_day_is_left_to_replies() -> None:
 
 def test_headers_leave_the_reserve_too() -> None:
     limiter = RateLimiter(60, 10_000, reserve=10)
-    permit = limiter.take(NOON)
+    permit = limiter.acquire(NOON)
     assert permit is not None
     limiter.ended(permit, NOON, 10, 20)
     assert (left(limiter, NOON), left(limiter, NOON, CAMPAIGN)) == (10, 0)
@@ -273,7 +273,7 @@ def test_how_long_a_campaign_takes_counts_the_reserve_and_the_days() -> None:
 
 def burst_for(limiter: RateLimiter, now: float, priority: int) -> int:
     count = 0
-    while (permit := limiter.take(now, priority)) is not None:
+    while (permit := limiter.acquire(now, priority)) is not None:
         limiter.ended(permit, now)
         count += 1
     return count

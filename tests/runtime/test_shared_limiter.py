@@ -76,10 +76,10 @@ class Engine:
 
     def drawn(self, priority: int, wanted: int) -> int | None:
         """A permit, which is drawn if that is possible."""
-        permit = self.limiter.take(self.clock.elapsed(), priority, wanted)
+        permit = self.limiter.acquire(self.clock.elapsed(), priority, wanted)
         if permit is None and self.limiter.drawing:
             self.limiter._draw()
-            permit = self.limiter.take(self.clock.elapsed(), priority, wanted)
+            permit = self.limiter.acquire(self.clock.elapsed(), priority, wanted)
         return permit
 
     def send(self, remaining: int | None = None) -> None:

@@ -44,7 +44,7 @@ class Login:
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _seal: Seal = field(default_factory=lambda: Seal(secrets.token_bytes(32)))
 
-    def take_said(self) -> list[str]:
+    def pop_messages(self) -> list[str]:
         """Return the notes for the next page, and forget them."""
         said, self.said = self.said, []
         return said

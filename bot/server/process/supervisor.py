@@ -132,7 +132,7 @@ class Supervisor:
             self._signals = _catch_signals(held)
             self._open_pipes(held)
             while self._children_wanted():
-                self._take_signals()
+                self._on_signals()
                 self._look_after_children()
         return self._exit_code
 
@@ -177,10 +177,10 @@ class Supervisor:
     def _children_wanted(self) -> bool:
         return self._stop_by is None or any(child.pid for child in self._children)
 
-    def _take_signals(self) -> None:
+    def _on_signals(self) -> None:
         ready, _, _ = select.select([self._signals, self._news], [], [], self._pause())
         if self._news in ready:
-            self._take_news(os.read(self._news, 10_000).decode().split())
+            self._on_news(os.read(self._news, 10_000).decode().split())
         for number in os.read(self._signals, 1000) if self._signals in ready else b"":
             if number in (signal.SIGTERM, signal.SIGINT):
                 self._stop(signal.SIGTERM if self._stop_by is None else signal.SIGKILL)
@@ -195,7 +195,7 @@ class Supervisor:
         moments += [] if self._stop_by is None else [self._stop_by]
         return max(0.0, min(moments) - monotonic()) if moments else None
 
-    def _take_news(self, up: list[str]) -> None:
+    def _on_news(self, up: list[str]) -> None:
         starting, self._starting = self._starting, self._starting.difference(up)
         if not any(child.role == "engine" and child.name in self._starting for child in self._children):
             tell(self._begin, b"x")

@@ -147,7 +147,7 @@ class Stubs:
     def _turn(self, standing: Mapping[str, "_AnswerQueue"], means: Callable[[str], bool]) -> Any | None:
         """The next answer of the first queue that fits; None if there is none, or it is empty."""
         found = next((turns for written, turns in standing.items() if means(written)), None)
-        return None if found is None else found.take()
+        return None if found is None else found.pop()
 
     def _verb(self, verb: VerbSpec) -> VerbSpec:
         return verb if verb.outside is None else replace(verb, outside=self._called(verb.outside))
@@ -170,7 +170,7 @@ class Stubs:
         self.interrupt()
         with self._lock:
             self.calls.append(made)
-            result: HandlerStub | None = None if turns is None else turns.take()
+            result: HandlerStub | None = None if turns is None else turns.pop()
             if turns is not None and result is None:
                 self.troubles.append(
                     f'the bot calls "{made.name}" more often than the test has answers: add one to `handlers`'
@@ -180,7 +180,7 @@ class Stubs:
     def _draw(self, key: str) -> float:
         assert self._random is not None
         with self._lock:
-            number: float | None = self._random.take()
+            number: float | None = self._random.pop()
             if number is not None:
                 return number
             self.troubles.append("the bot draws more random numbers than the test has: add one to `random`")
@@ -194,7 +194,7 @@ class _AnswerQueue:
         self._standing = standing
         self._left = deque(standing.answers)
 
-    def take(self) -> Any | None:
+    def pop(self) -> Any | None:
         """The next answer; None if there is no other."""
         if not self._standing.turns:
             return self._left[0]

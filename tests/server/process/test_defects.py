@@ -17,7 +17,7 @@ THREADS = {
     "web": ("web", "bot.server.web.web_server:WebServer._each_second"),
     "signals": ("web", "bot.server.process.web_process:_stop_on_sigterm"),
     "turns": ("engine", "bot.runtime.engine_loop:EngineCycle.take"),
-    "http": ("engine", "bot.runtime.delivery:Delivery._take_attempts"),
+    "http": ("engine", "bot.runtime.delivery:Delivery._on_attempts"),
     "main": ("engine", "bot.server.app:Engine.check"),
 }
 """By the name of the thread: its process, and a function that it calls soon."""

@@ -81,7 +81,7 @@ def test_web_accepts_events_once_the_engines_of_all_shards_are_up(tmp_path: Path
         assert [child.name for child in engines] == ["engine.0", "engine.1"]
         begun = web._files["begun"]
         for name, accepts in (("web", False), ("engine.1", False), ("engine.0", True)):
-            supervisor._take_news([name])
+            supervisor._on_news([name])
             assert (bool(select.select([begun], [], [], 0)[0]), len(announced)) == (accepts, accepts)
 
 
