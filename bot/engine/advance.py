@@ -14,6 +14,7 @@ from bot.core.effects import PutContact, ReadContact, Send
 from bot.core.events import (
     FROM_CONTACT,
     LISTED,
+    UNHEARD_KINDS,
     CallEnded,
     CallProgressed,
     ContactChanged,
@@ -88,7 +89,7 @@ _SLOW_PATTERNS = "the patterns took too long for this text: it matches none of t
 def advance(library: Library, session: Session, event: Event) -> Turn:
     """Take one event: return a new session, the effects, and the time at which something is due next.
 
-    A message or tap must not come while ``session.busy``: the caller parks it. The caller also parks each
+    A message or tap that is heard must not come while ``session.busy``: the caller parks it. The caller also parks each
     ``Turn.parks_message``: when the session no longer ``keeps_parked``, these come as one event (`merged`) if it
     ``has_parked_messages``, else one by one, and before those that came later. A defect in this program may raise
     anything; a defect in a flow raises nothing.
@@ -122,6 +123,9 @@ def _take(executor: Executor, event: Event) -> None:
     """Call the function for this kind of event."""
     turn = executor.turn
     if isinstance(event, FROM_CONTACT):
+        if isinstance(event, MessageReceived) and not event.is_heard:
+            turn.trace.rule = f"{UNHEARD_KINDS[event.kind]}: not heard"
+            return
         turn.session.unsolicited = False  # the contact continues the conversation, and not time
         turn.session.broadcast = None
         _note_contact(turn, event)

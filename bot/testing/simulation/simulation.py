@@ -150,7 +150,7 @@ class Simulation:
         location: Mapping[str, Any] | None = None,
         late: timedelta = timedelta(),
     ) -> None:
-        """Send a file with this content (or a sample of its kind), a place or a sticker."""
+        """Send a file with this content (or a sample of its kind), a place, a sticker, or a reaction and the like."""
         place = None if location is None else dict(location)
         at = self.clock.now() - late
         self.emulator.receive(self.contact, caption, kind=kind, content=content, location=place, at=at)

@@ -91,6 +91,11 @@ def test_files_places_and_stickers_come_from_the_contact(tmp_path: Path) -> None
     assert failed(tmp_path, *lines, "send: {image: cat.png, caption: Me}", "bot: It is new.") is None
 
 
+def test_a_contact_can_react(tmp_path: Path) -> None:
+    lines = ["user: hi", "bot: Your photo?"]
+    assert failed(tmp_path, *lines, "send: reaction", "send: edited", "send: image", "bot: It is new.") is None
+
+
 REPORT = """
 flow: main
 start: {words: [report]}
