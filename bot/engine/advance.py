@@ -8,6 +8,7 @@ the language (docs/language).
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from datetime import datetime, timedelta
 from typing import Any
 
 from bot.core.effects import PutContact, ReadContact, Send
@@ -176,6 +177,7 @@ def _take(executor: Executor, event: Event) -> None:
 def _note_contact(turn: TurnContext, event: MessageReceived | Tapped) -> None:
     """Note that the contact has written: this opens the window, and may name the channel and the conversation."""
     session = turn.session
+    turn.put_since = _put_since(session, event)
     session.due_count = session.refusals = 0
     sent_at = min(event.sent_at, event.at)  # by the sender's clock: no message is written after it has come
     if session.last_inbound is None or sent_at > session.last_inbound:
@@ -183,6 +185,25 @@ def _note_contact(turn: TurnContext, event: MessageReceived | Tapped) -> None:
     if isinstance(event, MessageReceived):
         session.channel = event.channel or session.channel
         session.conversation = event.conversation or session.conversation
+
+
+def _put_since(session: Session, event: MessageReceived | Tapped) -> datetime | None:
+    """When the waiting question was put, if the contact wrote this before; None if the contact may have seen it.
+
+    A message that was parked has come before the question. Otherwise the gateway's time decides. Its clock may be
+    behind, so the message must also belong to a burst: it was written right after the newest one, or before it.
+    """
+    frame, newest = session.frame, session.last_inbound
+    if frame is None or (isinstance(event, MessageReceived) and event.transcribed):
+        return None
+    put_at = frame.silent_since
+    if is_kept(event):  # its own time is the newest one, and the step that kept it takes it
+        return put_at if event.at < frame.entered_at else None
+    in_burst = newest is not None and event.sent_at <= newest + _BURST
+    return put_at if event.at < put_at or (in_burst and event.sent_at < put_at) else None
+
+
+_BURST = timedelta(seconds=2)  # between two messages that are sent together, such as the pictures of an album
 
 
 # -- who gets a message -------------------------------------------------------------------------------
@@ -472,8 +493,15 @@ def _to_intent(executor: Executor, reply: Reply) -> bool:
 
 
 def _other_or_retry(executor: Executor, reply: Reply) -> bool:
-    """Any other reply at a step: its `other`, else its `retry` until there were too many."""
+    """Any other reply at a step: its `other`, else its `retry` until there were too many.
+
+    A message that was written before the question was put is no reply to it.
+    """
     turn, frame = executor.turn, executor.turn.frame
+    if turn.put_since is not None and turn.step.facts.asks:
+        frame.silent_since = turn.put_since
+        turn.trace.rule = "written before the question: not heard"
+        return True
     turn.pending_input = reply
     retry = turn.step.defaults.retry
     if "other" in turn.step.transitions:

@@ -13,7 +13,7 @@ from bot.engine.flow_ends import end_flow, migrate, offer_again, return_to_quest
 from bot.engine.frame_stack import note_unanswered, remove_step_tags, switch_flow, take_unanswered
 from bot.engine.migration import StepChange, name_now
 from bot.engine.starting_flows import reroute
-from bot.engine.step_actions import apply_options, carry_out, note_result, send_messages, wait
+from bot.engine.step_actions import EARLY, apply_options, carry_out, note_result, send_messages, wait
 from bot.engine.turn_context import FAILURES, Failure, TurnContext
 from bot.engine.turn_effects import send
 from bot.language.flow.definition import ResolvedTransition
@@ -116,9 +116,14 @@ class Executor:
         return self.go(target, expired=expired, failed=outcome.startswith("errors."), alone=resolved.of_bot)
 
     def _stay(self) -> StepResult | None:
-        """Keep waiting at the active step: the last answer counts as wrong. After too many, `retry.else` follows."""
+        """Keep waiting at the active step: the last answer counts as wrong, unless it was written before the question
+        was put. After too many, `retry.else` follows.
+        """
         turn, frame, step = self.turn, self.turn.frame, self.turn.step
         frame.question_undelivered = frame.question_undelivered or "sent" not in frame.step_state
+        if turn.put_since is not None or EARLY in frame.step_state:
+            frame.step_state = {name: value for name, value in frame.step_state.items() if name != EARLY}
+            return None
         retry, otherwise = step.defaults.retry, step.transitions.get("retry.else")
         if retry is None or retry.most is None or otherwise is None or frame.retries < retry.most:
             frame.retries += 1

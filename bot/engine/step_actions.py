@@ -30,6 +30,8 @@ from bot.language.steps.step_options import StepOptions
 from bot.language.steps.transition import Transition
 from bot.language.types.contact_zones import TIMEZONE
 
+EARLY = "early"  # in the step state: the answer that is being checked was written before the question was put
+
 
 def note_result(turn: TurnContext, result: LeaveStep | Waits) -> StepTaken:
     """Note what the active step decided, in the trace; and what it passes on to the next step."""
@@ -77,6 +79,8 @@ def wait(turn: TurnContext, result: Waits, sent: list[str]) -> None:
     frame.asks_to_continue = False
     if sent:
         frame.step_state["sent"] = sent
+    if isinstance(result, WaitForEffect) and turn.put_since is not None and turn.step.facts.asks:
+        frame.step_state[EARLY] = True
     match result:
         case WaitHere(valid=valid) if valid is not None:
             keep_replies(turn, valid)

@@ -204,7 +204,8 @@ def test_an_event_that_comes_again_means_nothing(tmp_path: Path) -> None:
 
 
 def test_messages_may_come_in_another_order_than_they_were_written(tmp_path: Path) -> None:
-    assert failed(tmp_path, "user: hi", "bot: Your photo?", "{user: hi, late: 2m}", "bot: Your photo?") is None
+    lines = ["user: hi", "bot: Your photo?", "{user: hi, late: 2m}", "silence", "user: hi", "bot: Your photo?"]
+    assert failed(tmp_path, *lines, "{send: image, late: 2m}", "bot: It is new.") is None
 
 
 def test_a_program_starts_a_flow(tmp_path: Path) -> None:
