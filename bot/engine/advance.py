@@ -82,7 +82,7 @@ from bot.language.source.word_matching import normalise
 from bot.language.steps import yes_no_question
 from bot.language.steps.ai_exchange import from_contact
 from bot.language.steps.step_kind import PostponeMessage, Redirect, Reply, ReplyId
-from bot.language.steps.transition import END, NEXT, ROUTE, Word, Words
+from bot.language.steps.transition import AGAIN, END, NEXT, ROUTE, Word, Words
 
 _SLOW_PATTERNS = "the patterns took too long for this text: it matches none of those that were left"
 
@@ -641,10 +641,25 @@ def _retry(executor: Executor, reply: Reply) -> None:
     turn = executor.turn
     try:
         objection = turn.step.kind.objection(turn.step_context(), reply)
+        above = _hint(turn, reply) if objection is None else None
     except FAILURES as failed:
         executor.fail(failed)
     else:
+        turn.above_question = above or ""
         executor.follow("retry", objection=objection)
+        turn.above_question = ""
+
+
+def _hint(turn: TurnContext, reply: Reply) -> str | None:
+    """Return what the question takes, in words, at each second wrong reply: no two repetitions in a row are the same.
+
+    None if `retry` has a text or a target of its own.
+    """
+    retry = turn.step.transitions["retry"]
+    says = retry.written is not None and (retry.written.say is not None or retry.written.ask is not None)
+    if says or retry.target != AGAIN or turn.frame.retries % 2:
+        return None
+    return turn.step.kind.hint(turn.step_context(), reply)
 
 
 # -- messages as steps see them -----------------------------------------------------------------------
