@@ -24,6 +24,19 @@ EVENTS = (
 
 
 MESSAGE_KINDS = ("text", "image", "audio", "video", "document", "location", "sticker")
+UNHEARD_KINDS = {
+    **dict.fromkeys(("reaction", "reactions"), "a reaction"),
+    **dict.fromkeys(("edit", "edited", "message_edit"), "an edit of an earlier message"),
+    **dict.fromkeys(("revoke", "revoked", "delete", "deleted"), "a deleted message"),
+    **dict.fromkeys(("system", "notification", "protocol", "e2e_notification", "ciphertext"), "a notice of the system"),
+    **dict.fromkeys(("poll", "poll_creation", "poll_update", "poll_vote"), "a poll"),
+    **dict.fromkeys(("call", "call_log"), "a call"),
+    **dict.fromkeys(("unsupported", "unknown"), "a message that the gateway does not support"),
+}
+"""The kinds of inbound messages that say nothing to a bot, each in words: no answer, no wrong answer, and no start.
+
+The specification does not list them; gateways send them all the same.
+"""
 
 
 @immutable
@@ -52,6 +65,11 @@ class MessageReceived(ContactEvent):
     together: tuple[str, ...] = ()
     transcribed: bool = False  # a voice note that was: ``text`` is what was said, None where that is not known
 
+    @property
+    def is_heard(self) -> bool:
+        """False for a reaction and the like, by which the contact says nothing to the bot."""
+        return self.kind not in UNHEARD_KINDS
+
 
 @stored
 @immutable
@@ -62,6 +80,7 @@ class Tapped(ContactEvent):
     reply: str
     title: str
     message: str | None = None
+    is_heard = True
 
 
 FROM_CONTACT = (MessageReceived, Tapped)

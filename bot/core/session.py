@@ -19,13 +19,14 @@ class Question:
     """The state of the active step's question in this visit.
 
     ``retries`` counts wrong answers, and ``reminders`` those that were sent. ``undelivered``: it did not reach the
-    contact (the window was closed), so their next message brings it. ``to_continue``: after an interruption, the
-    contact was asked whether to go on.
+    contact (the window was closed), so their next message brings it. ``early``: the answer that is being checked was
+    written before the question was put. ``to_continue``: after an interruption, the contact was asked whether to go on.
     """
 
     retries: int = 0
     reminders: int = 0
     undelivered: bool = False
+    early: bool = False
     to_continue: bool = False
 
 

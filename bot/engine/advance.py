@@ -8,12 +8,14 @@ the language (docs/language).
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from datetime import datetime, timedelta
 from typing import Any
 
 from bot.core.effects import PutContact, ReadContact, Send
 from bot.core.events import (
     FROM_CONTACT,
     LISTED,
+    UNHEARD_KINDS,
     CallEnded,
     CallProgressed,
     ContactChanged,
@@ -81,7 +83,7 @@ from bot.language.source.word_matching import normalise
 from bot.language.steps import yes_no_question
 from bot.language.steps.ai_exchange import from_contact
 from bot.language.steps.step_kind import PostponeMessage, Redirect, Reply, ReplyId
-from bot.language.steps.transition import END, NEXT, ROUTE, Word, Words
+from bot.language.steps.transition import AGAIN, END, NEXT, ROUTE, Word, Words
 
 _SLOW_PATTERNS = "the patterns took too long for this text: it matches none of those that were left"
 
@@ -89,7 +91,7 @@ _SLOW_PATTERNS = "the patterns took too long for this text: it matches none of t
 def advance(library: Library, session: Session, event: Event) -> Turn:
     """Take one event: return a new session, the effects, and the time at which something is due next.
 
-    A message or tap must not come while ``session.busy``: the caller parks it. The caller also parks each
+    A message or tap that is heard must not come while ``session.busy``: the caller parks it. The caller also parks each
     ``Turn.parks_message``: when the session no longer ``keeps_parked``, these come as one event (`merged`) if it
     ``has_parked_messages``, else one by one, and before those that came later. A defect in this program may raise
     anything; a defect in a flow raises nothing.
@@ -123,6 +125,9 @@ def _on_event(executor: Executor, event: Event) -> None:
     """Call the function for this kind of event."""
     turn = executor.turn
     if isinstance(event, FROM_CONTACT):
+        if isinstance(event, MessageReceived) and not event.is_heard:
+            turn.trace.rule = f"{UNHEARD_KINDS[event.kind]}: not heard"
+            return
         turn.session.unsolicited = False  # the contact continues the conversation, and not time
         turn.session.broadcast = None
         _note_contact(turn, event)
@@ -173,6 +178,7 @@ def _on_event(executor: Executor, event: Event) -> None:
 def _note_contact(turn: TurnContext, event: MessageReceived | Tapped) -> None:
     """Note that the contact has written: this opens the window, and may name the channel and the conversation."""
     session = turn.session
+    turn.put_since = _put_since(session, event)
     session.due_count = session.refusals = 0
     sent_at = min(event.sent_at, event.at)  # by the sender's clock: no message is written after it has come
     if session.last_inbound is None or sent_at > session.last_inbound:
@@ -180,6 +186,25 @@ def _note_contact(turn: TurnContext, event: MessageReceived | Tapped) -> None:
     if isinstance(event, MessageReceived):
         session.channel = event.channel or session.channel
         session.conversation = event.conversation or session.conversation
+
+
+def _put_since(session: Session, event: MessageReceived | Tapped) -> datetime | None:
+    """When the waiting question was put, if the contact wrote this before; None if the contact may have seen it.
+
+    A message that was parked has come before the question. Otherwise the gateway's time decides. Its clock may be
+    behind, so the message must also belong to a burst: it was written right after the newest one, or before it.
+    """
+    frame, newest = session.frame, session.last_inbound
+    if frame is None or (isinstance(event, MessageReceived) and event.transcribed):
+        return None
+    put_at = frame.silent_since
+    if is_kept(event):  # its own time is the newest one, and the step that kept it takes it
+        return put_at if event.at < frame.entered_at else None
+    in_burst = newest is not None and event.sent_at <= newest + _BURST
+    return put_at if event.at < put_at or (in_burst and event.sent_at < put_at) else None
+
+
+_BURST = timedelta(seconds=2)  # between two messages that are sent together, such as the pictures of an album
 
 
 # -- who gets a message -------------------------------------------------------------------------------
@@ -471,8 +496,15 @@ def _to_intent(executor: Executor, reply: Reply) -> bool:
 
 
 def _other_or_retry(executor: Executor, reply: Reply) -> bool:
-    """Any other reply at a step: its `other`, else its `retry` until there were too many."""
+    """Any other reply at a step: its `other`, else its `retry` until there were too many.
+
+    A message that was written before the question was put is no reply to it.
+    """
     turn, frame = executor.turn, executor.turn.frame
+    if turn.put_since is not None and turn.step.facts.asks:
+        frame.silent_since = turn.put_since
+        turn.trace.rule = "written before the question: not heard"
+        return True
     turn.pending_input = reply
     retry = turn.step.defaults.retry
     if "other" in turn.step.transitions:
@@ -612,10 +644,25 @@ def _retry(executor: Executor, reply: Reply) -> None:
     turn = executor.turn
     try:
         objection = turn.step.kind.objection(turn.step_context(), reply)
+        above = _hint(turn, reply) if objection is None else None
     except FAILURES as failed:
         executor.fail(failed)
     else:
+        turn.above_question = above or ""
         executor.follow("retry", objection=objection)
+        turn.above_question = ""
+
+
+def _hint(turn: TurnContext, reply: Reply) -> str | None:
+    """Return what the question takes, in words, at each second wrong reply: no two repetitions in a row are the same.
+
+    None if `retry` has a text or a target of its own.
+    """
+    retry = turn.step.transitions["retry"]
+    says = retry.written is not None and (retry.written.say is not None or retry.written.ask is not None)
+    if says or retry.target != AGAIN or turn.frame.question.retries % 2:
+        return None
+    return turn.step.kind.hint(turn.step_context(), reply)
 
 
 # -- messages as steps see them -----------------------------------------------------------------------

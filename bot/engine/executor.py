@@ -121,13 +121,18 @@ class Executor:
         return self.go(target, expired=expired, failed=outcome.startswith("errors."), alone=resolved.of_bot)
 
     def _stay(self) -> StepResult | None:
-        """Keep waiting at the active step: the last answer counts as wrong. After too many, `retry.else` follows."""
+        """Keep waiting at the active step: the last answer counts as wrong, unless it was written before the question
+        was put. After too many, `retry.else` follows.
+        """
         turn, frame, step = self.turn, self.turn.frame, self.turn.step
         if frame.waits is None:  # the question could not be asked
             frame.waits = ForContact()
         question = frame.question
         if not frame.waits.effects:
             frame.question = question = replace(question, undelivered=True)
+        if turn.put_since is not None or question.early:
+            frame.question = replace(question, early=False)
+            return None
         retry, otherwise = step.defaults.retry, step.transitions.get("retry.else")
         if retry is None or retry.most is None or otherwise is None or question.retries < retry.most:
             frame.question = replace(question, retries=question.retries + 1)

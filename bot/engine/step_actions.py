@@ -71,8 +71,10 @@ def wait(turn: TurnContext, result: Waits, sent: list[str]) -> None:
             each.notice = False  # the contact is asked something: the question below is far above then
     frame.step_state = dict(result.step_state)
     undelivered = isinstance(result, WaitHere) and result.undelivered
-    if frame.question.undelivered is not undelivered or frame.question.to_continue:
-        frame.question = replace(frame.question, undelivered=undelivered, to_continue=False)
+    early = isinstance(result, WaitForEffect) and turn.put_since is not None and turn.step.facts.asks
+    question = frame.question
+    if question.undelivered is not undelivered or question.early is not early or question.to_continue:
+        frame.question = replace(question, undelivered=undelivered, early=early, to_continue=False)
     effects = tuple(sent)
     match result:
         case WaitHere(valid=valid):

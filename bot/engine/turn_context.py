@@ -7,6 +7,7 @@ for earlier templates.
 
 from collections.abc import Mapping
 from dataclasses import field
+from datetime import datetime
 from typing import Any
 
 from bot.core.errors import BotError
@@ -63,6 +64,8 @@ class TurnContext:
         self.expired = False  # ... because nobody answered
         self.withheld = False  # a message was not sent, because the contact has opted out
         self.pending_input: Reply | None = None  # what the contact wrote, until a step takes it
+        self.put_since: datetime | None = None  # when the waiting question was put, if the message was written before
+        self.above_question = ""  # a text that goes above a question that is asked again
         self.offered: Redirect | None = None  # what a step has left for `bot.engine.advance` to offer
 
     @property
@@ -132,6 +135,7 @@ class TurnContext:
             frame.waits,
             self.pending_input,
             frame.parked_messages > 0,
+            self.above_question,
         )
 
     def use_language(self) -> None:

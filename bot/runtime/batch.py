@@ -179,7 +179,8 @@ class Batch:
 
     def _take(self, event: Event, fired: datetime | None = None) -> Turn | None:
         before = self.session(event.contact)
-        if (before.busy or before.rests_until is not None) and isinstance(event, MessageReceived | Tapped):
+        waits = before.busy or before.rests_until is not None
+        if waits and isinstance(event, MessageReceived | Tapped) and event.is_heard:
             self._park(event)
             return None
         turn = self._turn(event, fired)

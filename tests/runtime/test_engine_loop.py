@@ -177,6 +177,13 @@ def test_messages_of_a_contact_inside_a_call_wait_for_its_end_and_are_taken_in_o
     assert world.reader.counts()["parked"] == 0 == world.reader.counts()["calls"]
 
 
+def test_a_reaction_is_not_parked(world: World) -> None:
+    call = world.say(ANN, "call")
+    reaction = world.tell("message.inbound", True, **{"from": f"+{ANN}", "type": "reaction", "body": "!"})
+    assert world.taken(ANN) == [call, reaction]
+    assert world.reader.counts()["parked"] == 0
+
+
 def test_a_parked_message_that_calls_parks_the_rest_again(world: World) -> None:
     first = world.say(ANN, "call")
     second = world.say(ANN, "call", "evt_second")

@@ -73,7 +73,7 @@ class _Run:
         if early is not None:
             return early
         event = self._in_our_ids(turn.event)
-        if self._session.busy and isinstance(event, MessageReceived | Tapped):
+        if self._session.busy and isinstance(event, MessageReceived | Tapped) and event.is_heard:
             return self._otherwise(
                 DifferenceKind.WAITS, all_effect_lines(turn.effects), (f"waits for a result at {self._where}",)
             )

@@ -12,7 +12,7 @@ Slot = Callable[[str, int], Iterable[tuple[int, Any]]]
 
 
 class Matcher:
-    """Finds patterns in a text. ``slot`` yields the values that a slot may have from a token on, and where each ends."""
+    """Finds patterns in a text. ``slot`` yields the values of a slot from a token on, and where each ends."""
 
     def __init__(self, patterns: Patterns, tokens: Tokens, slot: Slot) -> None:
         self._patterns = patterns

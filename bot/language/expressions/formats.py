@@ -233,6 +233,15 @@ def _in_words(day: date, language: str) -> str:
     return _formatted(day, language, "long", "date")
 
 
+def day_and_month(day: date, language: str) -> str:
+    """A day without its year: ``12 May``, ``12 Mei``, ``12. Mai``."""
+    if language == ENGLISH:
+        return f"{day.day} {MONTHS[day.month - 1]}"
+    from babel import dates
+
+    return str(dates.format_skeleton("MMMMd", day, locale=_locale(language))).translate(_NO_BREAK)
+
+
 def _on_the_clock(moment: datetime | time, language: str) -> str:
     return f"{moment:%H:%M}" if language == ENGLISH else _formatted(moment, language, "short", "time")
 

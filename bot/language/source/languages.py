@@ -70,6 +70,127 @@ WORDINGS: dict[str, dict[str, str]] = {
         "en": "Done", "id": "Selesai", "es": "Listo", "pt": "Pronto", "fr": "Terminé", "de": "Fertig", "it": "Fatto",
         "nl": "Klaar", "tr": "Tamam", "ru": "Готово", "ar": "تم", "hi": "हो गया",
     },
+    "or": {
+        "en": "or", "id": "atau", "es": "o", "pt": "ou", "fr": "ou", "de": "oder", "it": "o", "nl": "of",
+        "tr": "veya", "ru": "или", "ar": "أو", "hi": "या",
+    },
+    "please_choose": {
+        "en": "Please choose one of these: {choices}.", "id": "Mohon pilih salah satu: {choices}.",
+        "es": "Por favor, elija una de estas opciones: {choices}.",
+        "pt": "Por favor, escolha uma destas opções: {choices}.",
+        "fr": "Merci de choisir l'une de ces options : {choices}.", "de": "Bitte wählen Sie eines davon: {choices}.",
+        "it": "Per favore, scelga una di queste opzioni: {choices}.",
+        "nl": "Kies alstublieft een van deze: {choices}.", "tr": "Lütfen bunlardan birini seçin: {choices}.",
+        "ru": "Выберите, пожалуйста, один из вариантов: {choices}.", "ar": "من فضلك اختر واحدا من هذه: {choices}.",
+        "hi": "कृपया इनमें से एक चुनें: {choices}।",
+    },
+    "please_number": {
+        "en": "A number, please, for example {value}.", "id": "Mohon tulis angka, misalnya {value}.",
+        "es": "Por favor, escriba un número, por ejemplo {value}.",
+        "pt": "Por favor, escreva um número, por exemplo {value}.",
+        "fr": "Merci d'indiquer un nombre, par exemple {value}.", "de": "Bitte eine Zahl, zum Beispiel {value}.",
+        "it": "Per favore, scriva un numero, ad esempio {value}.",
+        "nl": "Een getal, alstublieft, bijvoorbeeld {value}.", "tr": "Lütfen bir sayı yazın, örneğin {value}.",
+        "ru": "Напишите, пожалуйста, число, например {value}.", "ar": "من فضلك اكتب رقما، مثلا {value}.",
+        "hi": "कृपया एक संख्या लिखें, जैसे {value}।",
+    },
+    "please_date": {
+        "en": "A date, please, for example {value}.", "id": "Mohon tulis tanggal, misalnya {value}.",
+        "es": "Por favor, escriba una fecha, por ejemplo {value}.",
+        "pt": "Por favor, escreva uma data, por exemplo {value}.",
+        "fr": "Merci d'indiquer une date, par exemple {value}.", "de": "Bitte ein Datum, zum Beispiel {value}.",
+        "it": "Per favore, scriva una data, ad esempio {value}.",
+        "nl": "Een datum, alstublieft, bijvoorbeeld {value}.", "tr": "Lütfen bir tarih yazın, örneğin {value}.",
+        "ru": "Напишите, пожалуйста, дату, например {value}.", "ar": "من فضلك اكتب تاريخا، مثلا {value}.",
+        "hi": "कृपया एक तारीख लिखें, जैसे {value}।",
+    },
+    "please_time": {
+        "en": "A time of day, please, for example {value}.", "id": "Mohon tulis jam, misalnya {value}.",
+        "es": "Por favor, escriba una hora, por ejemplo {value}.",
+        "pt": "Por favor, escreva um horário, por exemplo {value}.",
+        "fr": "Merci d'indiquer une heure, par exemple {value}.", "de": "Bitte eine Uhrzeit, zum Beispiel {value}.",
+        "it": "Per favore, scriva un orario, ad esempio {value}.",
+        "nl": "Een tijdstip, alstublieft, bijvoorbeeld {value}.", "tr": "Lütfen bir saat yazın, örneğin {value}.",
+        "ru": "Напишите, пожалуйста, время, например {value}.", "ar": "من فضلك اكتب وقتا، مثلا {value}.",
+        "hi": "कृपया एक समय लिखें, जैसे {value}।",
+    },
+    "please_date_and_time": {
+        "en": "A date and a time, please, for example {value}.",
+        "id": "Mohon tulis tanggal dan jam, misalnya {value}.",
+        "es": "Por favor, escriba una fecha y una hora, por ejemplo {value}.",
+        "pt": "Por favor, escreva uma data e um horário, por exemplo {value}.",
+        "fr": "Merci d'indiquer une date et une heure, par exemple {value}.",
+        "de": "Bitte ein Datum mit Uhrzeit, zum Beispiel {value}.",
+        "it": "Per favore, scriva una data e un orario, ad esempio {value}.",
+        "nl": "Een datum en een tijdstip, alstublieft, bijvoorbeeld {value}.",
+        "tr": "Lütfen bir tarih ve saat yazın, örneğin {value}.",
+        "ru": "Напишите, пожалуйста, дату и время, например {value}.",
+        "ar": "من فضلك اكتب تاريخا ووقتا، مثلا {value}.", "hi": "कृपया तारीख और समय लिखें, जैसे {value}।",
+    },
+    "please_yes_or_no": {
+        "en": "Please answer yes or no.", "id": "Mohon jawab ya atau tidak.", "es": "Por favor, responda sí o no.",
+        "pt": "Por favor, responda sim ou não.", "fr": "Merci de répondre par oui ou par non.",
+        "de": "Bitte antworten Sie mit Ja oder Nein.", "it": "Per favore, risponda sì o no.",
+        "nl": "Antwoord alstublieft met ja of nee.", "tr": "Lütfen evet veya hayır yazın.",
+        "ru": "Ответьте, пожалуйста, да или нет.", "ar": "من فضلك أجب بنعم أو لا.",
+        "hi": "कृपया हाँ या नहीं में उत्तर दें।",
+    },
+    "please_phone": {
+        "en": "A phone number with its country code, please.",
+        "id": "Mohon tulis nomor telepon beserta kode negaranya.",
+        "es": "Por favor, escriba un número de teléfono con el prefijo del país.",
+        "pt": "Por favor, escreva um número de telefone com o código do país.",
+        "fr": "Merci d'indiquer un numéro de téléphone avec l'indicatif du pays.",
+        "de": "Bitte eine Telefonnummer mit Landesvorwahl.",
+        "it": "Per favore, scriva un numero di telefono con il prefisso internazionale.",
+        "nl": "Een telefoonnummer met landnummer, alstublieft.",
+        "tr": "Lütfen ülke koduyla birlikte bir telefon numarası yazın.",
+        "ru": "Напишите, пожалуйста, номер телефона с кодом страны.", "ar": "من فضلك اكتب رقم هاتف مع رمز البلد.",
+        "hi": "कृपया देश कोड के साथ फ़ोन नंबर लिखें।",
+    },
+    "please_email": {
+        "en": "An e-mail address, please, for example ann@example.com.",
+        "id": "Mohon tulis alamat email, misalnya ann@example.com.",
+        "es": "Por favor, escriba una dirección de correo, por ejemplo ann@example.com.",
+        "pt": "Por favor, escreva um endereço de e-mail, por exemplo ann@example.com.",
+        "fr": "Merci d'indiquer une adresse e-mail, par exemple ann@example.com.",
+        "de": "Bitte eine E-Mail-Adresse, zum Beispiel ann@example.com.",
+        "it": "Per favore, scriva un indirizzo e-mail, ad esempio ann@example.com.",
+        "nl": "Een e-mailadres, alstublieft, bijvoorbeeld ann@example.com.",
+        "tr": "Lütfen bir e-posta adresi yazın, örneğin ann@example.com.",
+        "ru": "Напишите, пожалуйста, адрес эл. почты, например ann@example.com.",
+        "ar": "من فضلك اكتب عنوان بريد إلكتروني، مثلا ann@example.com.",
+        "hi": "कृपया एक ईमेल पता लिखें, जैसे ann@example.com।",
+    },
+    "please_photo": {
+        "en": "A photo, please.", "id": "Mohon kirim foto.", "es": "Por favor, envíe una foto.",
+        "pt": "Por favor, envie uma foto.", "fr": "Merci d'envoyer une photo.", "de": "Bitte schicken Sie ein Foto.",
+        "it": "Per favore, invii una foto.", "nl": "Stuur alstublieft een foto.",
+        "tr": "Lütfen bir fotoğraf gönderin.", "ru": "Пришлите, пожалуйста, фото.", "ar": "من فضلك أرسل صورة.",
+        "hi": "कृपया एक फ़ोटो भेजें।",
+    },
+    "please_file": {
+        "en": "A file, please.", "id": "Mohon kirim berkas.", "es": "Por favor, envíe un archivo.",
+        "pt": "Por favor, envie um arquivo.", "fr": "Merci d'envoyer un fichier.",
+        "de": "Bitte schicken Sie eine Datei.", "it": "Per favore, invii un file.",
+        "nl": "Stuur alstublieft een bestand.", "tr": "Lütfen bir dosya gönderin.",
+        "ru": "Пришлите, пожалуйста, файл.", "ar": "من فضلك أرسل ملفا.", "hi": "कृपया एक फ़ाइल भेजें।",
+    },
+    "please_place": {
+        "en": "Please share a location.", "id": "Mohon bagikan lokasi.", "es": "Por favor, comparta una ubicación.",
+        "pt": "Por favor, compartilhe uma localização.", "fr": "Merci de partager une localisation.",
+        "de": "Bitte teilen Sie einen Standort.", "it": "Per favore, condivida una posizione.",
+        "nl": "Deel alstublieft een locatie.", "tr": "Lütfen bir konum paylaşın.",
+        "ru": "Отправьте, пожалуйста, геопозицию.", "ar": "من فضلك شارك موقعا.", "hi": "कृपया एक स्थान साझा करें।",
+    },
+    "please_text": {
+        "en": "Please write it as a text.", "id": "Mohon tulis sebagai teks.",
+        "es": "Por favor, escríbalo como texto.", "pt": "Por favor, escreva em texto.",
+        "fr": "Merci de l'écrire sous forme de texte.", "de": "Bitte schreiben Sie es als Text.",
+        "it": "Per favore, lo scriva come testo.", "nl": "Schrijf het alstublieft als tekst.",
+        "tr": "Lütfen metin olarak yazın.", "ru": "Напишите, пожалуйста, текстом.", "ar": "من فضلك اكتبه نصا.",
+        "hi": "कृपया इसे लिखकर भेजें।",
+    },
 }  # fmt: skip
 """By name, then by language. A title of a button has 20 characters at most."""
 
@@ -86,9 +207,18 @@ SORRY = {
 A bot writes its own under `ai`, not `wordings`.
 """
 
-SENTENCES = ("go_on", "old_tap", "did_you_mean", "did_you_mean_this", "sorry")
+PLEASE = tuple(name for name in WORDINGS if name.startswith("please_"))
+"""The second texts: what a question takes, for a contact whose replies were no answer."""
+SENTENCES = ("go_on", "old_tap", "did_you_mean", "did_you_mean_this", "sorry", "or", *PLEASE)
 """Those that are no titles: they may be as long as a message."""
-VALUES = {"go_on": frozenset({"flow"}), "did_you_mean_this": frozenset({"value"})}
+VALUES = {
+    "go_on": frozenset({"flow"}),
+    "please_choose": frozenset({"choices"}),
+    **dict.fromkeys(
+        ("did_you_mean_this", "please_number", "please_date", "please_time", "please_date_and_time"),
+        frozenset({"value"}),
+    ),
+}
 """The values in wordings."""
 _BUILT_IN = {**WORDINGS, "sorry": SORRY}
 

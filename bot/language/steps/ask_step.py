@@ -21,6 +21,7 @@ from bot.language.source.languages import wording
 from bot.language.source.problems import Problems
 from bot.language.source.word_matching import normalise
 from bot.language.source.yaml_tree import List, Node, Scalar
+from bot.language.steps.answer_hints import answer_hint
 from bot.language.steps.answer_matching import ShownChoices, meaning
 from bot.language.steps.choice_reader import CHOICES, MANY, read_choices
 from bot.language.steps.choices import Choices, FixedChoice
@@ -228,7 +229,10 @@ class AskStep(StepKind):
 
     def enter(self, context: StepContext) -> StepResult:
         """Put the question and wait."""
-        return self.ask_again(context, context.text(self.body))
+        body = context.text(self.body)
+        longest = limits.TEXT_BODY if self.choices is None else limits.INTERACTIVE_BODY
+        whole = f"{context.above}\n\n{body}" if context.above else body
+        return self.ask_again(context, whole if len(whole) <= longest else body)
 
     def ask_again(self, context: StepContext, body: str) -> WaitHere:
         """Put the question, in these words, and wait. Answers that were picked already stay picked."""
@@ -372,6 +376,14 @@ class AskStep(StepKind):
         except InvalidAnswer as unfit:
             return None if unfit.objection is None else unfit.objection.render({**context.scope, "it": unfit.it})
         return None
+
+    def hint(self, context: StepContext, reply: Reply) -> str | None:
+        """Return the choices in words; or what the variable takes, if an answer need not be one of them."""
+        choices, titles = self.choices, []
+        written = self.variable is None or self.variable.type in ("text", "choice")
+        if choices is not None and (self.closed or written) and choices.offers(context.step_state):
+            titles = [choice.title for choice in _offered(choices, context, context.step_state).shown]
+        return answer_hint(self.variable, titles, context, reply)
 
     def resume(self, context: StepContext, event: Awaited) -> StepResult | None:
         """The file is kept, or could not be. A question that an edit has turned into another one is put."""

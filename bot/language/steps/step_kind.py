@@ -130,6 +130,7 @@ class StepContext:
     waits: FrameWait | None = None  # what it has waited for; None: it is entered
     pending_input: Reply | None = None  # what the contact wrote, where no step has taken it yet
     more: bool = False  # the contact has written more, which the step takes when it has what it awaits
+    above: str = ""  # a text to put above the question
 
     @property
     def scope(self) -> Mapping[str, Any]:
@@ -346,6 +347,10 @@ class StepKind:
 
     def objection(self, context: StepContext, reply: Reply) -> str | None:
         """Return the words for a reply that is no answer, in place of the step's `retry`; None: it has none."""
+        return None
+
+    def hint(self, context: StepContext, reply: Reply) -> str | None:
+        """Return what the step takes, in words, for a contact whose replies were no answer; None: it has no words."""
         return None
 
     def resume(self, context: StepContext, event: Awaited) -> StepResult | None:

@@ -170,7 +170,7 @@ class Playground:
         """
         with self._runs:
             number = self.chats.add(self.chats.require(contact), **shown)
-            self.chats.acts[send(self.simulation.clock.now() - self.faults.delay)] = number
+            self.chats.acts[send(self.simulation.stamp(self.faults.delay))] = number
 
     # The models
 

@@ -16,6 +16,8 @@ import orjson
 
 from bot.core.errors import BotError
 from bot.core.events import (
+    MESSAGE_KINDS,
+    UNHEARD_KINDS,
     WRITTEN_HERE,
     ContactChanged,
     ConversationAssigned,
@@ -88,7 +90,7 @@ def _inbound(delivery: WebhookDelivery) -> MessageReceived:
     if contact is None:
         raise UnknownSender()
     body = _text(data.get("body"))
-    kind = _short(data.get("type")) or "text"
+    kind = _kind(data, body)
     location = _location(data) if kind == "location" else None
     is_text = kind == "text" or (kind == "location" and location is None)
     return MessageReceived(
@@ -104,6 +106,16 @@ def _inbound(delivery: WebhookDelivery) -> MessageReceived:
         conversation=delivery.conversation,
         message=_optional_name(data.get("message_id")),
     )
+
+
+def _kind(data: Mapping[str, Any], body: str | None) -> str:
+    """The kind of an inbound message. A message of an unknown kind that has words is a text."""
+    kind = _short(data.get("type")) or "text"
+    if kind in MESSAGE_KINDS:
+        return kind
+    if kind.lower() in UNHEARD_KINDS:
+        return kind.lower()
+    return "text" if body and body.strip() else kind
 
 
 def _tap(delivery: WebhookDelivery) -> Tapped:

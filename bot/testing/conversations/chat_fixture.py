@@ -142,8 +142,8 @@ class Chat:
         type: str | None = None,
         **location: Any,
     ) -> None:
-        """The contact sends a file of the bot's folder, a sample of the kind or of a type like ``docx``, a place or a
-        sticker.
+        """The contact sends a file of the bot's folder, a sample of the kind or of a type like ``docx``, a place, a
+        sticker, or a reaction and the like.
         """
         sample = None if type is None else SAMPLE_FILES[type]
         content = sample if file is None else Path(self._folder.path, file).read_bytes()

@@ -96,7 +96,7 @@ class PickLine:
 
 @immutable
 class SendLine:
-    """The contact sends a file, a place or a sticker. ``content`` None: a sample of the kind."""
+    """The contact sends a file, a place, a sticker, a reaction or the like. ``content`` None: a sample of the kind."""
 
     mark: Mark
     kind: str

@@ -62,6 +62,7 @@ from bot.testing.conversations.transcript import (
     UserLine,
     WaitLine,
 )
+from bot.testing.emulator.event_payloads import NOTICE_KINDS
 from bot.testing.simulation.gateway_events import GATEWAY_EVENTS
 from bot.testing.simulation.sample_files import SAMPLE_FILES
 
@@ -217,7 +218,8 @@ def _send(known: KnownNames) -> Line:
         return SendLine(fields.mark, sent[0].name, _CAPTION.read(fields), content, _LOCATION.read(fields))
 
     return either(
-        _line(one_of(*MEDIA_KINDS, "sticker"), SendLine), nested(KeySet(*files, _LOCATION, _CAPTION, _TYPE), read)
+        _line(one_of(*MEDIA_KINDS, "sticker", *NOTICE_KINDS), SendLine),
+        nested(KeySet(*files, _LOCATION, _CAPTION, _TYPE), read),
     )
 
 
@@ -355,7 +357,7 @@ def line_keys(known: KnownNames) -> dict[str, KeySet]:
         KeySpec("user", either(_line(STRING, UserLine), nested(KeySet(_VOICE), _read_voice)), "The contact writes."),
         KeySpec("tap", _choice(TapLine, _TITLE, _OF, _PAYLOAD), "The contact taps the newest button of this title."),
         KeySpec("pick", _choice(PickLine, _TITLE, _OF), "The contact picks the newest row of this title."),
-        KeySpec("send", _send(known), "The contact sends a file, a place or a sticker."),
+        KeySpec("send", _send(known), "The contact sends a file, a place, a sticker, or a reaction and the like."),
     )
     at_once = (
         KeySpec("wait", _line(DURATION, WaitLine), "Time passes."),

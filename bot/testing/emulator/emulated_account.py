@@ -14,6 +14,7 @@ from bot.testing.emulator.emulated_templates import Templates
 from bot.testing.emulator.event_payloads import (
     EVENTS,
     INBOUND_KINDS,
+    NOTICE_KINDS,
     WITH_MEDIA,
     Contact,
     Contacts,
@@ -181,12 +182,12 @@ class EmulatedAccount:
         self, phone: str, what: Inbound, at: datetime | None, channel_id: str | None, event_id: str | None
     ) -> str:
         """A contact writes."""
-        if what.kind not in INBOUND_KINDS:
-            raise ValueError(f"{what.kind!r} must be one of {', '.join(INBOUND_KINDS)}")
+        if what.kind not in (*INBOUND_KINDS, *NOTICE_KINDS):
+            raise ValueError(f"{what.kind!r} must be one of {', '.join((*INBOUND_KINDS, *NOTICE_KINDS))}")
         if (what.media_url is not None) != (what.kind in WITH_MEDIA):
             raise ValueError(f"a media_url belongs to {', '.join(WITH_MEDIA)}, and to nothing else")
         with self.lock:
-            contact, at = self._heard(phone, at)
+            contact, at = self._heard(phone, at, opens=what.kind not in NOTICE_KINDS)
             to = self.channels[channel_id or next(iter(self.channels))]
             data = self.payloads.inbound(contact, self._id("in"), to, at, what)
             return self.emit("message.inbound", data, contact.phone, at, event_id)
@@ -223,13 +224,16 @@ class EmulatedAccount:
             self.webhooks.deliver(envelope(event_id, name, contact, at, data, self.behaviour))
             return event_id
 
-    def _heard(self, phone: str, at: datetime | None) -> tuple[Contact, datetime]:
+    def _heard(self, phone: str, at: datetime | None, *, opens: bool = True) -> tuple[Contact, datetime]:
+        """The contact who sent something, and when. ``opens``: this opens the window and a conversation."""
         at = at or self.clock.now()
         contact = self.find(phone)
         if contact is None:
             contact = self.contacts.create(phone.removeprefix("+"), at)
             if self.behaviour.companion_events:
                 self.emit("contact.created", self.payloads.created(contact), contact.phone, at)
+        if not opens:
+            return contact, at
         contact.heard(at)
         if not contact.conversation_open and self.behaviour.companion_events:
             self.emit("conversation.opened", self.payloads.opened(contact, at), contact.phone, at)

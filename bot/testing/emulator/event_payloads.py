@@ -112,6 +112,8 @@ EVENTS = (
     "message.interactive_reply",
 )
 INBOUND_KINDS = ("text", "image", "audio", "video", "document", "location", "sticker")
+NOTICE_KINDS = ("reaction", "edited", "revoked", "system", "poll", "unsupported")
+"""Types that the specification does not list, and gateways send. They open no window."""
 WITH_MEDIA = ("image", "audio", "video", "document")
 SAMPLES = {
     "image": b64decode("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGNgAAAAAgABSK+kcQAAAABJRU5ErkJggg=="),

@@ -9,7 +9,7 @@ import signal
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import monotonic, sleep
@@ -115,20 +115,28 @@ class Simulation:
 
     # The contact
 
+    def stamp(self, late: timedelta = timedelta()) -> datetime:
+        """The time of a message that a contact writes now, in the whole seconds of the gateway's events.
+
+        It is rounded up, so that no message seems to be older than the question that it answers.
+        """
+        at = self.clock.now() - late
+        return at.replace(microsecond=0) + timedelta(seconds=1) if at.microsecond else at
+
     def user(self, text: str, late: timedelta = timedelta()) -> None:
         """Write a text. ``late`` is how long the message was on its way."""
-        self.emulator.receive(self.contact, text, at=self.clock.now() - late)
+        self.emulator.receive(self.contact, text, at=self.stamp(late))
         self.settle()
 
     def speak(self, words: str, late: timedelta = timedelta()) -> None:
         """Send a voice note that says these words. No handler or service is needed to transcribe it."""
         address = self.voice_notes.record(words)
-        self.emulator.receive(self.contact, kind="audio", media_url=address, at=self.clock.now() - late)
+        self.emulator.receive(self.contact, kind="audio", media_url=address, at=self.stamp(late))
         self.settle()
 
     def write_meanwhile(self, text: str) -> None:
         """Write while a call is under way. Returns when the bot has taken the text; it may still wait for the call."""
-        self.emulator.receive(self.contact, text, at=self.clock.now())
+        self.emulator.receive(self.contact, text, at=self.stamp())
         until = monotonic() + SETTLED_WITHIN
         while monotonic() < until:
             if self.emulator.wait_until(self.emulator.idle, MOMENT) and self.running.engine.has_taken_all():
@@ -139,7 +147,7 @@ class Simulation:
     def flood(self, texts: Iterable[str]) -> None:
         """Write several messages at once. Returns when all are acknowledged; the bot may still be busy."""
         for text in texts:
-            self.emulator.receive(self.contact, text, at=self.clock.now())
+            self.emulator.receive(self.contact, text, at=self.stamp())
         self.emulator.wait_until(self.emulator.idle, SETTLED_WITHIN)
 
     def send(
@@ -150,9 +158,9 @@ class Simulation:
         location: Mapping[str, Any] | None = None,
         late: timedelta = timedelta(),
     ) -> None:
-        """Send a file with this content (or a sample of its kind), a place or a sticker."""
+        """Send a file with this content (or a sample of its kind), a place, a sticker, or a reaction and the like."""
         place = None if location is None else dict(location)
-        at = self.clock.now() - late
+        at = self.stamp(late)
         self.emulator.receive(self.contact, caption, kind=kind, content=content, location=place, at=at)
         self.settle()
 
@@ -179,7 +187,7 @@ class Simulation:
             self._tap(newest_choice(self.emulator.shown(self.contact), title, picks=picks).id, late)
 
     def _tap(self, id: str, late: timedelta) -> None:
-        self.emulator.tap(self.contact, id, at=self.clock.now() - late)
+        self.emulator.tap(self.contact, id, at=self.stamp(late))
         self.settle()
 
     # The bot and the clock

@@ -297,9 +297,26 @@ def test_a_signed_address_may_be_long_and_an_endless_one_is_none() -> None:
     assert inbound(type="image", media_url=link + "x").media is None
 
 
-def test_a_sticker_and_an_unknown_type_keep_their_kind_and_are_no_text() -> None:
+def test_a_sticker_and_an_unknown_type_without_words_keep_their_kind_and_are_no_text() -> None:
     assert (inbound(type="sticker", body="x").kind, inbound(type="sticker", body="x").text) == ("sticker", None)
-    assert inbound(type="hologram", body="x").kind == "hologram"
+    for words in (None, "", " "):
+        assert (inbound(type="hologram", body=words).kind, inbound(type="hologram", body=words).text) == (
+            "hologram",
+            None,
+        )
+
+
+@pytest.mark.parametrize("kind", ["hologram", "Text", "button"])
+def test_an_unknown_type_with_words_is_a_text(kind: str) -> None:
+    event = inbound(type=kind, body="Tea, please")
+    assert (event.kind, event.text, event.is_heard) == ("text", "Tea, please", True)
+
+
+@pytest.mark.parametrize("kind", ["reaction", "Edited", "revoked", "system", "poll_update", "unsupported"])
+@pytest.mark.parametrize("words", [None, "\N{THUMBS UP SIGN}"])
+def test_a_reaction_and_the_like_are_not_heard_whatever_their_words(kind: str, words: str | None) -> None:
+    event = inbound(type=kind, body=words)
+    assert (event.kind, event.text, event.is_heard) == (kind.lower(), None, False)
 
 
 @pytest.mark.parametrize(

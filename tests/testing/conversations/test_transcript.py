@@ -120,6 +120,7 @@ def test_what_the_contact_does_may_be_late() -> None:
     ("text", "parts"),
     [
         ("sticker", ("sticker", None, None, None)),
+        ("reaction", ("reaction", None, None, None)),
         ("image", ("image", None, None, None)),
         ("{image: , caption: Look}", ("image", "Look", None, None)),
         (f"{{document: {Path(__file__).name}}}", ("document", None, Path(__file__).read_bytes(), None)),

@@ -86,9 +86,15 @@ def failed(folder: Path, *lines: str, head: str = "", flows: str = FLOWS) -> str
 def test_files_places_and_stickers_come_from_the_contact(tmp_path: Path) -> None:
     (tmp_path / "cat.png").write_bytes(b"\x89PNG a cat")
     ask, lines = "bot: Your photo?", ["user: hi", "bot: Your photo?"]
-    assert failed(tmp_path, *lines, "send: sticker", ask, "send: {location: {latitude: 1, longitude: 2}}", ask) is None
+    place, again = "send: {location: {latitude: 1, longitude: 2}}", 'bot: "A file, please.\\n\\nYour photo?"'
+    assert failed(tmp_path, *lines, "send: sticker", ask, place, again) is None
     assert failed(tmp_path, *lines, "send: image", "bot: It is new.") is None
     assert failed(tmp_path, *lines, "send: {image: cat.png, caption: Me}", "bot: It is new.") is None
+
+
+def test_a_contact_can_react(tmp_path: Path) -> None:
+    lines = ["user: hi", "bot: Your photo?"]
+    assert failed(tmp_path, *lines, "send: reaction", "send: edited", "send: image", "bot: It is new.") is None
 
 
 REPORT = """
@@ -199,7 +205,8 @@ def test_an_event_that_comes_again_means_nothing(tmp_path: Path) -> None:
 
 
 def test_messages_may_come_in_another_order_than_they_were_written(tmp_path: Path) -> None:
-    assert failed(tmp_path, "user: hi", "bot: Your photo?", "{user: hi, late: 2m}", "bot: Your photo?") is None
+    lines = ["user: hi", "bot: Your photo?", "{user: hi, late: 2m}", "silence", "user: hi", "bot: Your photo?"]
+    assert failed(tmp_path, *lines, "{send: image, late: 2m}", "bot: It is new.") is None
 
 
 def test_a_program_starts_a_flow(tmp_path: Path) -> None:

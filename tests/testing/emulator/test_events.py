@@ -109,6 +109,13 @@ def test_coordinates_come_where_the_switch_says(
     assert {name: value for name, value in data.items() if name not in usual} == shown
 
 
+def test_a_reaction_comes_as_a_message_and_opens_no_window(emulator: Emulator, receiver: Receiver, api: Caller) -> None:
+    emulator.receive("491510000009", "\N{THUMBS UP SIGN}", kind="reaction")
+    data = only(emulator, receiver)["data"]
+    assert (data["type"], data["body"], data["media_url"]) == ("reaction", "\N{THUMBS UP SIGN}", None)
+    assert api.text(to="491510000009").json()["error"]["code"] == "WHATSAPP_TEMPLATE_REQUIRED"
+
+
 def test_what_no_contact_can_send_is_refused(emulator: Emulator) -> None:
     with pytest.raises(ValueError, match="poem"):
         emulator.receive(TO, kind="poem")

@@ -1,0 +1,140 @@
+"""The words that say what a question takes, after the second reply that is no answer."""
+
+from itertools import pairwise
+from typing import Any
+
+import pytest
+
+from bot.language.source.languages import WORDINGS
+from tests.talk import BOT, Talk
+
+LANGUAGES = tuple(WORDINGS["yes"])
+FLOW = """\
+flow: main
+start: {otherwise: true}
+vars: {answer: {TYPE}}
+steps:
+  question: {ask: Well?, save: answer}
+  done: {say: "Noted.", then: end}
+"""
+
+
+def at_question(type: str, keys: str = "", bot: str = BOT) -> Talk:
+    talk = Talk(FLOW.replace("{TYPE}", type).replace("ask: Well?", f"ask: Well?{keys}"), bot)
+    talk.user("hi")
+    return talk
+
+
+def wrong(talk: Talk, times: int, text: str = "xyzzy") -> list[list[Any]]:
+    return [talk.user(text) for _ in range(times)]
+
+
+@pytest.mark.parametrize(
+    ("type", "text"),
+    [
+        ("integer", "A number, please, for example 4."),
+        ("number", "A number, please, for example 4."),
+        ("{type: integer, min: 10, max: 20}", "A number, please, for example 10."),
+        ("date", "A date, please, for example 12 May."),
+        ("{type: date, within: 3d}", "A date, please, for example 7 May."),
+        ("{type: date, before: today}", "A date, please, for example 12 May."),
+        ("time", "A time of day, please, for example 15:30."),
+        ('{type: time, min: "9:00", max: "12:00"}', "A time of day, please, for example 09:00."),
+        ("datetime", "A date and a time, please, for example 12 May 15:30."),
+        ("boolean", "Please answer yes or no."),
+        ("phone", "A phone number with its country code, please."),
+        ("email", "An e-mail address, please, for example ann@example.com."),
+        ("{type: media, kinds: [image]}", "A photo, please."),
+        ("media", "A file, please."),
+        ("location", "Please share a location."),
+        ("{type: choice, of: [S, M, L]}", "Please choose one of these: S, M or L."),
+    ],
+)
+def test_the_second_wrong_reply_is_told_what_the_question_takes(type: str, text: str) -> None:
+    talk = at_question(type)
+    again = f"{text}\n\nWell?"
+    assert wrong(talk, 4) == [["Well?"], [again], ["Well?"], [again]]
+
+
+def test_no_two_replies_in_a_row_are_the_same_from_the_second_on() -> None:
+    talk = at_question("integer")
+    said = wrong(talk, 6)
+    assert all(one != other for one, other in pairwise(said))
+
+
+def test_choices_are_named_and_shown_again() -> None:
+    talk = at_question("text", ", buttons: [Tea, Coffee, Milk]")
+    buttons = ["Tea", "Coffee", "Milk"]
+    first, second = wrong(talk, 2)
+    assert first == [["Well?", *buttons]]
+    assert second == [["Please choose one of these: Tea, Coffee or Milk.\n\nWell?", *buttons]]
+    assert talk.user("Tea") == ["Noted."]
+
+
+def test_of_many_choices_the_first_ones_are_named() -> None:
+    talk = at_question("text", ", options: [A, B, C, D, E, F, G, H, I, J, K]")
+    _, ((text, *_),) = wrong(talk, 2)
+    assert text == "Please choose one of these: A, B, C, D, E, F, G, H, I, J …\n\nWell?"
+
+
+def test_a_question_that_takes_a_value_beside_its_choices_asks_for_the_value() -> None:
+    talk = at_question("date", ", buttons: {Today: {value: 2030-05-06}}, accepts: text")
+    _, ((text, *_),) = wrong(talk, 2)
+    assert text == "A date, please, for example 12 May.\n\nWell?"
+
+
+def test_a_file_for_words_is_asked_for_in_words() -> None:
+    talk = at_question("text")
+    assert [talk.photo(), talk.photo()] == [["Well?"], ["Please write it as a text.\n\nWell?"]]
+
+
+@pytest.mark.parametrize("retry", ["say: Sorry?", "say: Sorry?, then: again", "ask: A number?", "then: end"])
+def test_a_retry_with_words_or_a_target_of_its_own_says_them_alone(retry: str) -> None:
+    talk = at_question("integer", f", retry: {{{retry}}}")
+    assert not any("please" in str(text) for said in wrong(talk, 3) for text in said)
+
+
+def test_a_retry_that_only_counts_has_the_built_in_words() -> None:
+    bot = BOT.replace("{timeout", "{retry: {max: 2, else: end}, timeout")
+    talk = at_question("integer", bot=bot)
+    assert wrong(talk, 3) == [["Well?"], ["A number, please, for example 4.\n\nWell?"], []]
+
+
+def test_the_variables_own_words_come_before() -> None:
+    talk = at_question("{type: integer, error: Digits!}")
+    assert wrong(talk, 3) == [["Digits!"]] * 3
+
+
+def test_where_no_example_is_an_answer_the_question_stands_alone() -> None:
+    talk = at_question('{type: integer, check: {if: "it > 1000"}}')
+    assert wrong(talk, 2) == [["Well?"], ["Well?"]]
+
+
+def test_the_bots_own_wording_comes_first() -> None:
+    talk = at_question("integer", bot=BOT + 'wordings: {please_number: "Digits, like {{ value }}!"}\n')
+    assert wrong(talk, 2)[1] == ["Digits, like 4!\n\nWell?"]
+
+
+def test_a_long_question_stands_alone() -> None:
+    question = "Well? " + "x" * 1000
+    flow = FLOW.replace("{TYPE}", "text").replace("ask: Well?", f'ask: "{question}", buttons: [A, B]')
+    talk = Talk(flow)
+    talk.user("hi")
+    assert wrong(talk, 2)[1] == [[question, "A", "B"]]
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("type", ["integer", "date", "time", "datetime", "email"])
+def test_an_example_is_an_answer_in_every_language(language: str, type: str) -> None:
+    talk = at_question(type, bot=BOT + f"languages: [{language}]\n")
+    wrong(talk, 1)
+    ((text),) = talk.user("xyzzy")
+    hint = text.removesuffix("\n\nWell?")
+    assert hint != text
+    before, after = (
+        WORDINGS[{"datetime": "please_date_and_time", "integer": "please_number"}.get(type, f"please_{type}")][language]
+        .replace("ann@example.com", "{value}")
+        .split("{value}")
+    )
+    example = hint.removeprefix(before).removesuffix(after)
+    assert talk.user(example) == ["Noted."]
