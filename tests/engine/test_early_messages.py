@@ -111,6 +111,16 @@ def test_a_gateway_whose_clock_is_behind_makes_no_bot_silent() -> None:
     assert sends(talk, hour, "hello??") == ["Pardon?"]
 
 
+def test_a_transcribed_voice_note_is_heard_although_it_was_written_before_it_was_read() -> None:
+    talk = at_photo()
+    sends(talk, 1)
+    later(talk)
+    note = MessageReceived(
+        talk.next_id(), CONTACT, talk.now, talk.now - timedelta(hours=1), "audio", "hm", transcribed=True
+    )
+    assert talk.take(note) == ["Pardon?"]
+
+
 def test_what_leads_elsewhere_by_other_is_not_heard_either() -> None:
     talk = at_photo(FLOW.replace("save: number}", "save: number, other: {say: Another time., then: end}}"))
     sends(talk, 1)
