@@ -12,7 +12,7 @@ from bot.core.events import CallEnded
 from bot.core.immutable import immutable
 from bot.core.messages import BUTTON_TITLE, Buttons, Choice, clip
 from bot.core.text import estimate
-from bot.core.waits import AskedMessage
+from bot.core.waits import AskedMessage, ForEffect
 from bot.language.source.languages import wording
 from bot.language.source.problems import Mark
 from bot.language.source.word_matching import normalise
@@ -132,7 +132,7 @@ class IntentStep(StepKind):
         """
         if not isinstance(event, CallEnded):
             return Redirect("other", None)
-        message = Reply(text=asked_message(context).text)
+        message = _message(context)
         if event.outcome != "done":
             return Redirect("other", message, problem=f"the model: {event.detail or event.outcome}")
         intents = self._open(context)
@@ -156,10 +156,10 @@ class IntentStep(StepKind):
         return self._chosen(context, next(named, None)) or Redirect("other", reply, anew=True)
 
     def _chosen(self, context: StepContext, name: str | None) -> StepResult | None:
-        message = Reply(text=context.step_state["said"])
-        if name is None or name == NONE:
-            return None if name is None else Redirect("other", message)
-        return Redirect(f"exits.{name}", message, name)
+        if name is None:
+            return None
+        message = _message(context)
+        return Redirect("other", message) if name == NONE else Redirect(f"exits.{name}", message, name)
 
     def _did_you_mean(self, context: StepContext, state: Mapping[str, object], notes: tuple[str, ...] = ()) -> WaitHere:
         asked = Buttons(
@@ -186,6 +186,12 @@ class IntentStep(StepKind):
     def _rules(self, intents: tuple[Intent, ...]) -> str:
         lines = [each.line for each in intents]
         return "\n".join([_RULES.format(name=intents[0].flow), *lines, f"{NONE}: nothing of this"])
+
+
+def _message(context: StepContext) -> Reply:
+    """The message that is about a flow: a model is being asked, or the contact has been asked."""
+    asks_model = isinstance(context.waits, ForEffect)
+    return Reply(text=asked_message(context).text if asks_model else context.step_state["said"])
 
 
 def _leading(mark: Mark, target: str) -> Outcome:
