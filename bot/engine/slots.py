@@ -16,6 +16,8 @@ from bot.core.messages import Message, clip, in_plain_text
 from bot.core.messages import in_words as message_in_words
 from bot.core.text import visible
 from bot.engine.turn_context import TurnContext
+from bot.language.answers.titles import is_contradicted
+from bot.language.source.languages import CONTACT_LANGUAGE
 from bot.language.source.word_matching import LONGEST, normalise, quoted
 from bot.language.steps.step_kind import LeaveStep, Reply, StepContext, StepKind, StepResult, WaitHere
 
@@ -32,7 +34,8 @@ def found_ahead(turn: TurnContext, text: str) -> tuple[dict[str, str], bool]:
     """The answers in a text to the active flow's slots, by step, and whether it has other words.
 
     Longer answers come first; no word is used twice. If looking for answers takes too long, there are none. Where a
-    question would ask back ("next Friday"), it takes no part of these words either ("Friday").
+    question would ask back ("next Friday"), it takes no part of these words either ("Friday"), nor one of two answers
+    ("Friday or Saturday"), nor an answer behind a word such as "not".
     """
     written = [match.group() for match in _WORD.finditer(text)]
     words = written[:MOST_WORDS]
@@ -55,7 +58,12 @@ def found_ahead(turn: TurnContext, text: str) -> tuple[dict[str, str], bool]:
                 match question.read(piece) if len(piece) <= LONGEST else None:
                     case LeaveStep() as answer:
                         ends = question.without_edges(words, first, first + length, answer)
-                        found[step] = _piece(words, *ends)
+                        piece = _piece(words, *ends)
+                        if question.has_another(words, ends[1], used, answer) or is_contradicted(
+                            text, piece, question.language
+                        ):
+                            continue
+                        found[step] = piece
                         used.update(range(*ends))
                     case WaitHere():
                         unsure[step].update(place)
@@ -142,6 +150,11 @@ class _Question:
         return cls(kind, replace(context, step_state=asked.step_state), asked.messages)
 
     @property
+    def language(self) -> str | None:
+        """The contact's language."""
+        return self.context.scope.get(CONTACT_LANGUAGE)
+
+    @property
     def words(self) -> str:
         """The question and its choices, as they would be sent."""
         return "\n".join(in_plain_text(message) or message_in_words(message) for message in self.messages)
@@ -166,6 +179,16 @@ class _Question:
         while end - first > 1 and self.answered(_piece(words, first + 1, end)) == answer:
             first += 1
         return first, end
+
+    def has_another(self, words: Sequence[str], end: int, used: set[int], answer: LeaveStep) -> bool:
+        """True if a different answer follows, behind one word: "Friday or Saturday"."""
+        for length in (1, 2):
+            place = range(end + 1, end + 1 + length)
+            if place.stop <= len(words) and used.isdisjoint(place):
+                other = self.answered(_piece(words, place.start, place.stop))
+                if other is not None and other != answer:
+                    return True
+        return False
 
 
 def _piece(words: Sequence[str], first: int, end: int) -> str:

@@ -117,6 +117,41 @@ def speaks_against(text: str, phrase: str, language: str | None) -> bool:
     return False
 
 
+def is_contradicted(text: str, phrase: str, language: str | None) -> bool:
+    """True if the nearest word before a phrase makes something else of it: "not for Friday", "before Friday".
+
+    The nearest word is in the same clause, with two harmless words at most between both.
+    """
+    for spoken in dict.fromkeys((language, None)):
+        for clause in _CLAUSE.split(text):
+            read = written(clause, words_of(spoken))
+            if read is None:
+                continue
+            own, against = _tokens(phrase, read), _covered_by(read, Kind.AGAINST)
+            harmless = _covered_by(read, Kind.HARMLESS, Kind.AROUND_TITLE)
+            for place in range(read.length) if own else ():
+                if read.tokens.tokens[place : place + len(own)] != own:
+                    continue
+                before = range(place - 1, -1, -1)[: _MOST_BETWEEN + 1]
+                if next((at for at in before if at in against or at not in harmless), None) in against:
+                    return True
+    return False
+
+
+_MOST_BETWEEN = 2  # harmless words
+
+
+def _covered_by(read: TokenizedText, *kinds: Kind) -> frozenset[int]:
+    """The tokens within phrases of some kinds."""
+    return frozenset(
+        at
+        for start in range(read.length)
+        for end, kind, _ in read.marks[start]
+        if kind in kinds
+        for at in range(start, end)
+    )
+
+
 def is_name(word: str, language: str | None) -> bool:
     """True for a word that is a day, a month or a country: a slip of the pen does not make another of it."""
     for known in dict.fromkeys((language, None)):
