@@ -34,7 +34,8 @@ def found_ahead(turn: TurnContext, text: str) -> tuple[dict[str, str], bool]:
     """The answers in a text to the active flow's slots, by step, and whether it has other words.
 
     Longer answers come first; no word is used twice. If looking for answers takes too long, there are none. Where a
-    question would ask back ("next Friday"), it takes no part of these words either ("Friday").
+    question would ask back ("next Friday"), it takes no part of these words either ("Friday"), nor one of two answers
+    ("Friday or Saturday"), nor an answer behind a word such as "not".
     """
     written = [match.group() for match in _WORD.finditer(text)]
     words = written[:MOST_WORDS]
@@ -57,6 +58,8 @@ def found_ahead(turn: TurnContext, text: str) -> tuple[dict[str, str], bool]:
                 match question.read(piece) if len(piece) <= LONGEST else None:
                     case LeaveStep() as answer:
                         ends = question.without_edges(words, first, first + length, answer)
+                        if question.has_another(words, ends[1], used, answer):
+                            continue
                         found[step] = ends
                         used.update(range(*ends))
                     case WaitHere():
@@ -170,6 +173,16 @@ class _Question:
         while end - first > 1 and self.answered(_piece(words, first + 1, end)) == answer:
             first += 1
         return first, end
+
+    def has_another(self, words: Sequence[str], end: int, used: set[int], answer: LeaveStep) -> bool:
+        """True if a different answer follows, behind one word: "Friday or Saturday"."""
+        for length in (1, 2):
+            place = range(end + 1, end + 1 + length)
+            if place.stop <= len(words) and used.isdisjoint(place):
+                other = self.answered(_piece(words, place.start, place.stop))
+                if other is not None and other != answer:
+                    return True
+        return False
 
 
 def _piece(words: Sequence[str], first: int, end: int) -> str:

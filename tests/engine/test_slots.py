@@ -1,5 +1,7 @@
 """Slots: one message answers several questions, and corrects earlier answers. The pure engine."""
 
+from typing import Any
+
 import pytest
 
 from tests.talk import Talk, problems_of
@@ -34,6 +36,21 @@ def test_the_trace_says_what_was_found_and_that_is_no_problem() -> None:
     talk.user("order")
     talk.user("for Friday, two")
     assert talk.turn is not None and talk.turn.trace.rule == 'answers day "Friday", cups "two"'
+
+
+@pytest.mark.parametrize(
+    ("text", "question"),
+    [
+        ("order two large ones, not for Friday", "For which day?"),
+        ("order two large ones for Friday or Saturday", "For which day?"),
+        ("order two large ones before Friday", "For which day?"),
+        ("order at least two, large, for Friday", "How many?"),
+        ("order two, either large or small, for Friday", ["Which size?", "Small", "Large"]),
+        ("order two large ones but no milk for all of us, on Friday", "And your name?"),
+    ],
+)
+def test_an_answer_is_asked_for_where_a_word_beside_it_says_something_else(text: str, question: Any) -> None:
+    assert Talk(ORDER).user(text) == [question]
 
 
 def test_an_answer_that_is_none_any_more_when_its_question_comes_is_asked() -> None:

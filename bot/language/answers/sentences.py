@@ -1,6 +1,6 @@
 """Sentences with several answers: whether the other words of a sentence make something else of an answer."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from bot.language.answers.tokens import split
 from bot.language.answers.words import Kind, Words, words_of
@@ -10,19 +10,41 @@ _ENDS_CLAUSE = (",", ".", ";", ":", "!", "?", "،", "؛", "؟", "।")
 _VALUES = frozenset({
     Kind.NUMBER, Kind.MULTIPLE, Kind.FRACTION, Kind.ADDED, Kind.BEFORE_NUMBER, Kind.ORDINAL, Kind.MONTH, Kind.WEEKDAY, Kind.DAY, Kind.TIME,
 })  # fmt: skip
+_PASSED = frozenset({Kind.HARMLESS, Kind.AGAINST, Kind.BETWEEN, Kind.AROUND_TITLE, Kind.BEFORE_TIME})
 _BESIDE = frozenset({Kind.PERIOD, Kind.POINT, Kind.MINUS, Kind.UNIT})
 
 
 def undisturbed(words: Sequence[str], spans: Sequence[tuple[int, int]], language: str | None) -> list[bool]:
-    """For each answer, a span of the words of a sentence, whether no other words of its clause speak against it.
+    """For each answer, a span of the words of a sentence, whether no other word of its clause speaks against it.
 
-    A denial, an alternative or a comparison does ("2 or 3", "not 5"), and so does a further number or day ("12 may" for
-    a number).
+    A denial, an alternative or a comparison speaks against the answer right before it, and against the next answer if
+    only harmless words stand between both: "2 or 3", "not on Friday", but not "no milk for 2". So does a further number
+    or day: "12 may" for a number.
     """
-    used = {place for first, end in spans for place in range(first, end)}
-    disturbing = [None if place in used else _of_word(word, language) for place, word in enumerate(words)]
+    owner = {place: index for index, (first, end) in enumerate(spans) for place in range(first, end)}
     clauses = _clauses(words)
-    return [not _is_disturbed(first, end, disturbing, clauses) for first, end in spans]
+    kinds = [frozenset() if place in owner else _of_word(word, language) for place, word in enumerate(words)]
+    disturbed: set[int] = set()
+    for place, found in enumerate(kinds):
+        if place not in owner and (Kind.AGAINST in found or found & _VALUES or found & _BESIDE):
+            before = owner.get(place - 1) if place and clauses[place - 1] == clauses[place] else None
+            behind = _next(place, kinds, owner, clauses, beside=not (Kind.AGAINST in found or found & _VALUES))
+            disturbed |= {index for index in (before, behind) if index is not None}
+    return [index not in disturbed for index in range(len(spans))]
+
+
+def _next(
+    place: int, kinds: Sequence[frozenset[Kind]], owner: Mapping[int, int], clauses: Sequence[int], *, beside: bool
+) -> int | None:
+    """The next answer of the clause behind a word, with only harmless words between both; none of them if ``beside``."""
+    for at in range(place + 1, len(kinds)):
+        if clauses[at] != clauses[place]:
+            return None
+        if at in owner:
+            return owner[at]
+        if beside or not kinds[at] & _PASSED:
+            return None
+    return None
 
 
 def _clauses(words: Sequence[str]) -> list[int]:
@@ -32,16 +54,6 @@ def _clauses(words: Sequence[str]) -> list[int]:
         found.append(number)
         number += word.endswith(_ENDS_CLAUSE)
     return found
-
-
-def _is_disturbed(first: int, end: int, kinds: Sequence[frozenset[Kind] | None], clauses: Sequence[int]) -> bool:
-    for place, found in enumerate(kinds):
-        if found is None or clauses[place] != clauses[first]:
-            continue
-        beside = place in (first - 1, end)
-        if Kind.AGAINST in found or found & _VALUES or (beside and found & _BESIDE):
-            return True
-    return False
 
 
 def _of_word(word: str, language: str | None) -> frozenset[Kind]:
