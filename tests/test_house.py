@@ -199,12 +199,14 @@ def test_each_file_of_the_command_line_is_a_command() -> None:
 
 
 WIDE = {
+    "AskStep": "the fields of a question, and the methods of every step",
     "Behaviour": "the switches of the emulated gateway",
     "Emulator": "the public face of the emulated gateway, on one page",
     "Exchange": "the fields of one round with a model",
     "Kind": "the kinds of words of a language, of which each is a key of its file",
     "Session": "the stored fields of a contact",
     "StepFacts": "the fields of all that is known of a step",
+    "TurnContext": "what the functions of a turn share",
     "Variable": "the questions to a type of variables, each with a default",
 }
 """The classes of more than `LARGE` lines or `MANY` public members, and why they are."""
