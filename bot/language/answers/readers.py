@@ -5,28 +5,21 @@ known to change nothing of it. Where two people may mean different things by the
 """
 
 import re
-import unicodedata
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
-from functools import lru_cache
-from typing import Any, Generic, TypeVar
-
-import regex
+from typing import Generic, TypeVar
 
 from bot.core.immutable import immutable
 from bot.language.answers.days import Day, DayReader
 from bot.language.answers.numbers import number_at
+from bot.language.answers.segments import Segment, TokenizedText, covered, in_each_language
 from bot.language.answers.times_of_day import ClockReader, TimeOfDay
-from bot.language.answers.tokens import LONGEST, Tokens, split
-from bot.language.answers.words import Kind, Mark, Words, words_of
+from bot.language.answers.words import Kind, Mark, words_of
 from bot.language.source.languages import ENGLISH
 from bot.language.source.wall_clock import ISO_MOMENT, at_time, later, read_iso, zone_of
-from bot.language.source.word_matching import folded
 
 Value = TypeVar("Value")
-_MOST_TOKENS = 60
-_MOST_STEPS = 3000  # of a search through a text, each a token that is looked at
 _SIMPLE = 15  # figures
 _SHORTEST_PHONE = 6  # figures behind the first
 
@@ -43,147 +36,14 @@ class Reading(Generic[Value]):
     figures: bool = False
 
 
-@immutable
-class Segment:
-    """A piece of a text: from a token to the one behind it; what it is, and its value."""
-
-    start: int
-    end: int
-    kind: str
-    value: Any = None
-
-
 _UNITS = (Kind.UNIT, Kind.CURRENCY)
 _NOTHING = ""
-_STOP = re.compile(r"[!?;\n।،؟]|[.,]\s")
-_NAME = regex.compile(r"(?<=[\p{Ll}\p{N},] )(\p{Lu}\p{Ll}+)\b|^(\p{Lu}\p{Ll}+)(?=,)")
 _DOTTED = re.compile(r"[0-9]\.[0-9]")
-_NO_PART = frozenset({"x"})  # 3x
 _ONE_OR_A_THOUSAND = re.compile(r"(?<![0-9.,])[1-9][0-9]{0,2}\.[0-9]{3}(?![0-9.,])")
 _STRICT_PARTS = ("am", "pm")
 _NIGHT = ("evening", "night")
 _NOON = 12
 _MORNING = 5  # the hour in which a day begins for those who have not slept
-
-
-@immutable
-class TokenizedText:
-    """A text as one language reads it. ``names`` are the words that are written like names of people or places."""
-
-    tokens: Tokens
-    marks: list[list[Mark]]
-    words: Words
-    names: frozenset[str]
-
-    @property
-    def length(self) -> int:
-        """The number of tokens."""
-        return len(self.marks)
-
-    def ends_of(self, start: int, *kinds: Kind) -> Iterator[int]:
-        """Where phrases of some kinds end that begin at a token, the longest first."""
-        return (end for end, kind, _ in self.marks[start] if kind in kinds)
-
-    def is_glued(self, start: int, end: int) -> bool:
-        """True if a word has figures right before or behind it, so that both are one: A5."""
-        tokens, word = self.tokens.tokens, self.tokens.tokens[start]
-        before = start > 0 and tokens[start - 1].isdigit() and not self.tokens.gap(start)
-        behind = end < self.length and tokens[end].isdigit() and not self.tokens.gap(end)
-        return (before or behind) and word.isalpha() and word not in _NO_PART
-
-    def knows_all(self) -> bool:
-        """True if each word begins or continues a phrase of the language."""
-        return all(
-            self.marks[index] or not token[0].isalpha() or token in self.words.phrases
-            for index, token in enumerate(self.tokens.tokens)
-        )
-
-
-@lru_cache(maxsize=512)
-def written(text: str, words: Words) -> TokenizedText | None:
-    """A text as a language reads it; None for a text that is too long, or has no word."""
-    if len(text) > LONGEST:
-        return None
-    tokens = split(text, words.spelling)
-    if not 0 < len(tokens.tokens) <= _MOST_TOKENS:
-        return None
-    marks = [words.marks(tokens.tokens, index) for index in range(len(tokens.tokens))]
-    if _STOP.search(tokens.text):
-        marks = [[mark for mark in found if not _is_divided(tokens, index, mark)] for index, found in enumerate(marks)]
-    return TokenizedText(tokens, marks, words, _names_in(text) if words.capitals_are_names else frozenset())
-
-
-def _names_in(text: str) -> frozenset[str]:
-    """The words with a capital letter within a sentence, or before a comma: "Anna, on Friday with Jim"."""
-    return frozenset(folded(found[1] or found[2]) for found in _NAME.finditer(text))
-
-
-def _is_divided(tokens: Tokens, start: int, mark: Mark) -> bool:
-    """True if a phrase has the end of a sentence in it: "No. Please" is no "no please"."""
-    end, kind, _ = mark
-    phrase = kind in (Kind.YES, Kind.NO, Kind.HARMLESS)
-    return phrase and any(_STOP.search(tokens.gap(index)) for index in range(start + 1, end))
-
-
-def in_each_language(text: str, language: str | None, read: Callable[[TokenizedText], Value | None]) -> Value | None:
-    """The reading in the contact's language; in English where that has words which the other does not know."""
-    own = written(text, words_of(language))
-    if own is None:
-        return None
-    found = read(own)
-    if found is not None or own.words.language == ENGLISH or own.knows_all():
-        return found
-    if any(kind is Kind.AGAINST for marks in own.marks for _, kind, _ in marks):
-        return None
-    english = written(text, words_of(ENGLISH))
-    return None if english is None else read(english)
-
-
-def covered(
-    text: TokenizedText, pieces: Callable[[int], Iterator[Segment]], most: int, *, names: bool = False
-) -> Iterator[list[Segment]]:
-    """The ways in which pieces and harmless words are the whole text; at most so many pieces have a value.
-
-    ``names`` says that names of people and places are harmless, too.
-    """
-    steps = 0
-    begun: dict[int, list[Segment]] = {}
-    dead: set[tuple[int, int]] = set()  # from there, with so many pieces, nothing leads to the end
-
-    def from_(start: int, found: list[Segment]) -> Iterator[list[Segment]]:
-        nonlocal steps
-        steps += 1
-        if start == text.length:
-            yield found
-        elif steps <= _MOST_STEPS and (start, len(found)) not in dead:
-            way = None
-            for way in onward(start, found):
-                yield way
-            if way is None:
-                dead.add((start, len(found)))
-
-    def onward(start: int, found: list[Segment]) -> Iterator[list[Segment]]:
-        end_against = next(text.ends_of(start, Kind.AGAINST), start)
-        least = end_against + (end_against > start + 1)  # a longer phrase comes before a shorter one
-        longest = next(text.ends_of(start, Kind.HARMLESS), start)  # "grazie mille" is no thousand
-        if len(found) < most:
-            if start not in begun:
-                begun[start] = list(pieces(start))
-            for piece in begun[start]:
-                if piece.end >= least and (piece.kind != "number" or piece.end > longest or longest == start + 1):
-                    yield from from_(piece.end, [*found, piece])
-        for end in [longest] if longest > start + 1 else text.ends_of(start, Kind.HARMLESS):
-            if end >= least and not text.is_glued(start, end):
-                yield from from_(end, found)
-        token = text.tokens.tokens[start]
-        if _is_emoji(token) or (names and token in text.names and not text.marks[start]):
-            yield from from_(start + 1, found)
-
-    yield from from_(0, [])
-
-
-def _is_emoji(token: str) -> bool:
-    return token[0] > "\u2000" and unicodedata.category(token[0]) == "So"
 
 
 def _only(readings: Iterator[Reading[Value] | None], most: int = 4) -> Reading[Value] | None:
@@ -198,15 +58,6 @@ def prepare(languages: Iterable[str]) -> None:
     """Load the words of these languages and of English, so that no contact waits for it."""
     for language in (*languages, ENGLISH):
         words_of(language)
-
-
-def says_nothing(text: str, language: str | None = None) -> bool:
-    """True if a text has only words that change nothing of an answer beside them."""
-
-    def read(text: TokenizedText) -> bool | None:
-        return next((True for _ in covered(text, lambda _: iter(()), 0)), None)
-
-    return not any(map(str.isalnum, text)) or bool(in_each_language(text, language, read))
 
 
 # numbers
@@ -472,8 +323,11 @@ class _MomentReader:
         return Reading(moments[0], tuple(moments[1:]), day.figures)
 
     def _nearest(self, clock: TimeOfDay) -> Reading[datetime]:
-        today = at_time(self._now.date(), clock.time_of_day, zone_of(self._now))
+        """The next such time, or the last, in each half of the day that it may be in."""
+        found = [self._next(at) for at in (clock.time_of_day, *_known(clock.later))]
+        return Reading(found[0], tuple(found[1:]))
+
+    def _next(self, at: time) -> datetime:
+        today = at_time(self._now.date(), at, zone_of(self._now))
         ahead = 0 if (today <= self._now if self._past else today > self._now) else -1 if self._past else 1
-        day = self._now.date() + timedelta(days=ahead)
-        moments = [at_time(day, at, zone_of(self._now)) for at in (clock.time_of_day, *_known(clock.later))]
-        return Reading(moments[0], tuple(moments[1:]))
+        return at_time(self._now.date() + timedelta(days=ahead), at, zone_of(self._now))

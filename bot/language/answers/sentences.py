@@ -36,7 +36,7 @@ def undisturbed(words: Sequence[str], spans: Sequence[tuple[int, int]], language
 def _next(
     place: int, kinds: Sequence[frozenset[Kind]], owner: Mapping[int, int], clauses: Sequence[int], *, beside: bool
 ) -> int | None:
-    """The next answer of the clause behind a word, with only harmless words between both; none of them if ``beside``."""
+    """The next answer of the clause behind a word: right behind it, or else after harmless words."""
     for at in range(place + 1, len(kinds)):
         if clauses[at] != clauses[place]:
             return None

@@ -141,7 +141,7 @@ class ClockReader:
         if found is not None and int(found[1]) <= 24:
             hour, dotted = int(found[1]) % 24, found[2] == "."
             if not _NOT_A_TIME.match(text, found.end()):
-                sure = hour > 12 or (len(found[1]) == 2 and found[1][0] == "0") or not self._words.hours_of_12
+                sure = hour >= 12 or (len(found[1]) == 2 and found[1][0] == "0") or not self._words.hours_of_12
                 bare = dotted and not (self._dots or said)
                 clock = TimeOfDay(hour, int(found[3]), int(found[4] or 0), sure, bare, next_day=int(found[1]) == _END)
                 yield self._tokens.at(found.end()), clock

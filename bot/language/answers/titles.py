@@ -6,7 +6,7 @@ from decimal import Decimal
 from functools import lru_cache
 
 from bot.language.answers.numbers import number_at
-from bot.language.answers.readers import Segment, TokenizedText, covered, in_each_language, written
+from bot.language.answers.segments import Segment, TokenizedText, covered, in_each_language, written
 from bot.language.answers.words import Kind, words_of
 from bot.language.expressions.formats import country_names
 from bot.language.source.languages import ENGLISH

@@ -9,7 +9,8 @@ from functools import cache
 from typing import Any, Self
 
 from bot.core.immutable import immutable
-from bot.language.answers.readers import Reading, says_nothing
+from bot.language.answers.readers import Reading
+from bot.language.answers.segments import says_nothing
 from bot.language.expressions.abstract_values import ValueKind
 from bot.language.keys.declared_keys import Form, KeySet, KeySpec
 from bot.language.keys.fields import Fields, text_of

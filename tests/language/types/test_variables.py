@@ -124,7 +124,7 @@ def answered(text: str, answer: str, language: str = "en") -> Any:
         ("datetime", "12 May", InvalidAnswer),
         ("{type: datetime, after: now}", "today 9:00", datetime(2030, 5, 6, 21, tzinfo=ZONE)),
         ("{type: datetime, after: now}", "today 9 am", InvalidAnswer),
-        ("{type: datetime, before: now}", "9:00", datetime(2030, 5, 6, 9, tzinfo=ZONE)),
+        ("{type: datetime, before: now}", "9 am", datetime(2030, 5, 6, 9, tzinfo=ZONE)),
         ("{type: datetime, before: 2030-05-12T15:00}", "12 May 15:00", InvalidAnswer),
         ("{type: datetime, before: 2030-05-12T15:00}", "12 May 14:59", datetime(2030, 5, 12, 14, 59, tzinfo=ZONE)),
         ("{type: datetime, after: 2030-05-12T15:00Z}", "12 May 22:01", datetime(2030, 5, 12, 22, 1, tzinfo=ZONE)),
