@@ -1,13 +1,15 @@
-"""W402, W403, W701, W702: questions whose choices are missing, alike, or taken by a word."""
+"""W402, W403, W701, W702, W703: questions whose choices are missing, alike, misnumbered, or taken by a word."""
 
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
+from decimal import Decimal
 from itertools import combinations
 
 from bot.checker.findings import Finding, rule
 from bot.checker.graph import Graph
 from bot.checker.rules.sent_texts import AskedStep, steps
 from bot.core.messages import clip
+from bot.language.answers.titles import with_number
 from bot.language.expressions.template_failures import TemplateFailed
 from bot.language.expressions.templates import Expression
 from bot.language.source.languages import CONTACT_LANGUAGE
@@ -102,6 +104,31 @@ def _all_alike(asked: AskedStep, offered: ChoiceFacts) -> Iterator[Finding]:
     if title is not None and IT.isdisjoint(title.names):
         what = f'step "{asked.step.name}": each choice reads "{title.source}", whatever it stands for'
         yield Finding.at("W403", title.mark, f"{asked.seen.spoken}{what}", "write something of `it`, the element")
+
+
+@rule(W703="a title with the number of another place")
+def find_misnumbered(graph: Graph) -> Iterator[Finding]:
+    """Find titles whose number is the place of another choice, where numbers are shown; each once for each language."""
+    found: dict[Mark, Finding] = {}
+    for asked in steps(graph.library):
+        if any(isinstance(sent, ChoiceFacts) and sent.numbered for sent in asked.step.facts.sends):
+            for finding in _misnumbered(asked):
+                found.setdefault(Mark(finding.path, finding.line, finding.column), finding)
+    yield from found.values()
+
+
+def _misnumbered(asked: AskedStep) -> Iterator[Finding]:
+    titles = [sent for sent in asked.step.facts.sends if isinstance(sent, SentText) and sent.title]
+    texts = [sent.text.source if sent.text.constant else "" for sent in titles]
+    for place in range(len(texts)):
+        named = with_number(Decimal(place + 1), frozenset(), texts, None)
+        if len(named) == 1 and named != [place]:
+            other = titles[named[0]]
+            what = f'{asked.seen.spoken}step "{asked.step.name}": "{other.text.source}" has the number {place + 1}'
+            what += f', and is shown as {named[0] + 1}: "{place + 1}" chooses nothing'
+            yield Finding.at(
+                "W703", other.text.mark, what, "put the choices in the order of their numbers, or reword it"
+            )
 
 
 _LOOKS = str.maketrans("авекмнорстухіαβεικνορτυχ01", "abekmhopctyxiabeikvoptuxol")

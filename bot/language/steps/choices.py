@@ -256,7 +256,7 @@ class Choices:
         fixed = tuple(choice.condition for choice in self.fixed)
         source, title = (None, None) if self.made is None else (self.made.source, self.made.title)
         least = 1 if self.many is None else self.many.least
-        return ChoiceFacts(self.mark, fixed, source, title, MOST - len(self.fixed), least)
+        return ChoiceFacts(self.mark, fixed, source, title, MOST - len(self.fixed), least, self.numbered)
 
     def saved_values(self) -> Iterator[Saved]:
         """The values that the fixed choices save; none where several can be chosen, since that is a list."""

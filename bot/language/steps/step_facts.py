@@ -213,6 +213,7 @@ class ChoiceFacts(SentPart):
 
     ``fixed`` are the conditions of the choices that stand in the flow file, None where there is none. ``source`` is the
     list of which others are made, if there is one: all with this ``title``, and with ``room`` for so many.
+    ``numbered``: they are shown with numbers.
     """
 
     mark: Mark
@@ -221,6 +222,7 @@ class ChoiceFacts(SentPart):
     title: Template | None
     room: int
     least: int = 1
+    numbered: bool = False
 
 
 @immutable

@@ -57,3 +57,25 @@ def test_what_leaves_a_question_without_an_answer_takes_one() -> None:
 )
 def test_a_word_that_is_no_answer_is_none(step: str, type: str, word: str) -> None:
     assert found(step, type, f"{word}: {{say: Bye, then: end}}") == []
+
+
+def misnumbered(options: str, show: str = "numbers") -> list[str]:
+    shown = f", show: {show}" if show else ""
+    step = f"b: {{ask: Which?, options: [{options}]{shown}, save: x}}"
+    flow = f"{BEGIN}  {step}\n".replace("TYPE", "text")
+    return [each.what for each in only("W703").findings(flow, bot=BOT)]
+
+
+def test_a_title_has_the_number_of_another_place() -> None:
+    assert misnumbered("2 nights, 3 nights, 7 nights") == [
+        'step "b": "2 nights" has the number 2, and is shown as 1: "2" chooses nothing',
+        'step "b": "3 nights" has the number 3, and is shown as 2: "3" chooses nothing',
+    ]
+
+
+@pytest.mark.parametrize(
+    ("options", "show"),
+    [("1 night, 2 nights, 3 nights", "numbers"), ("Tea, Milk", "numbers"), ("2 nights, 3 nights", "")],
+)
+def test_its_own_number_or_none_shown_is_fine(options: str, show: str) -> None:
+    assert misnumbered(options, show) == []
