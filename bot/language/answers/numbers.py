@@ -28,7 +28,7 @@ _BY_POINTS = re.compile(r"[1-9]\d{0,2}(\.\d{3})+,\d{1,9}|[1-9]\d{0,2}(\.\d{3}){2
 _SINGLE = re.compile(r"\d{1,15}([.,]\d{1,9})?|[.,]\d{1,9}")  # 3, 3.5, 3,5 and .5
 _EITHER = re.compile(r"[1-9]\d{0,2}[.,]\d{3}")  # 1,000 and 1.000: a thousand or one, by the language
 _CODE = re.compile(r"0\d{7,}")  # no number begins so, but a phone's
-_NEGATIVE = re.compile(r"(?:^|\s)[-−–]$")
+_NEGATIVE = re.compile(r"\s[-−–]$")
 _SEPARATED = re.compile(r"[,.;:!?\n]")
 _PAST_MULTIPLE = frozenset(" ,-")
 _CLEAR_FRACTIONS = frozenset({(1, 2), (1, 3), (1, 4), (3, 4)})  # 5/6 may be a choice or a day
@@ -54,6 +54,8 @@ def _number_at(tokens: Tokens, marks: Sequence[Sequence[Mark]], start: int, word
         if count < len(atoms) and atoms[count][2] == atoms[count - 1][2]:
             continue  # within a word
         value = _value(atoms[:count], words)
+        if count == 1 and atoms[0][0] is Kind.FRACTION and any(mark[1] is Kind.ORDINAL for mark in marks[start]):
+            return None  # the fifth
         if value is not None:
             return atoms[count - 1][2], Kind.NUMBER, -value if signed < 0 else value
     return None
@@ -93,11 +95,12 @@ def _atoms(tokens: Tokens, marks: Sequence[Sequence[Mark]], start: int, words: W
     """The pieces of a number from a token on: figures, and words that a number may be made of."""
     index = start
     last: Kind | None = Kind.AND
+    large = False
     for count in range(_MOST_ATOMS):
         if index >= len(tokens.tokens):
             return
         gap = tokens.gap(index) if count else ""
-        if _SEPARATED.search(gap) and not (last is Kind.MULTIPLE and set(gap) <= _PAST_MULTIPLE):
+        if _SEPARATED.search(gap) and not (last is Kind.MULTIPLE and large and set(gap) <= _PAST_MULTIPLE):
             return
         if count and ("-" in gap or "–" in gap) and tokens.tokens[index][0].isdigit():
             return
@@ -106,6 +109,7 @@ def _atoms(tokens: Tokens, marks: Sequence[Sequence[Mark]], start: int, words: W
             return
         yield from found
         last, index = found[-1][0], found[-1][2]
+        large = last is Kind.MULTIPLE and _decimal(found[-1][1]) >= _THOUSAND
 
 
 def _atoms_at(
@@ -166,6 +170,8 @@ def _in_figures(text: str, decimal_comma: bool, whole: bool) -> Decimal | None:
 
 def _grouped(text: str) -> bool:
     """True if spaces stand before groups of three figures only: 12 345, not 5 600 000 1."""
+    if re.fullmatch(r"[0-9]{3} [0-9]{3}", text) and not text.endswith("000"):
+        return False  # 100 200 may be two numbers
     return re.fullmatch(r"[0-9]{1,3}(?:[ \u00a0\u202f][0-9]{3})+(?:[.,٫][0-9]{1,9})?", text) is not None
 
 

@@ -76,15 +76,13 @@ def read_number(text: str, language: str | None = None, *, whole: bool = False) 
         def pieces(start: int) -> Iterator[Segment]:
             yield from (Segment(start, end, "number", n) for end, kind, n in text.marks[start] if kind is Kind.COUNT)
             first = next(text.ends_of(start, Kind.CURRENCY), start)
-            if first >= text.length:
+            if first >= text.length or (first > start and text.tokens.gap(start).rstrip().endswith(("-", "−", "–"))):
                 return
             number = number_at(text.tokens, text.marks, first, text.words, whole)
             if number is None or _is_code(text, first, number[2]) or _is_article(text, first, number):
                 return
             end, _, value = number
             for behind in text.ends_of(end, *_UNITS) if end < text.length else ():
-                for further in text.ends_of(behind, *_UNITS) if behind < text.length else ():
-                    yield Segment(start, further, "number", value)
                 yield Segment(start, behind, "number", value)
             yield Segment(start, end, "number", value)
 
@@ -179,18 +177,25 @@ def _days(days: DayReader, start: int) -> Iterator[Segment]:
 
 def _times(clock: ClockReader, text: TokenizedText, start: int) -> Iterator[Segment]:
     for end, time_ in clock.times_at(start):
-        told = (
-            any(kind is Kind.PART and value in _STRICT_PARTS for _, kind, value in text.marks[end])
-            if end < text.length
-            else False
-        )
-        if told or not (time_.bare and start and any(kind is Kind.HARMLESS for _, kind, _ in text.marks[start - 1])):
-            yield Segment(start, end, "time", time_)  # "for 4 in the afternoon" may be four people
+        if not time_.bare or _is_hour(text, start, end):
+            yield Segment(start, end, "time", time_)
     for end, kind, value in text.marks[start]:
         if kind is Kind.PART:
             yield Segment(start, end, "part", value)
         if kind is Kind.BEFORE_TIME:
             yield Segment(start, end, _NOTHING)
+
+
+def _is_hour(text: TokenizedText, start: int, end: int) -> bool:
+    """True if a number may be an hour by the part of the day beside it: not in "for 4 in the evening", or "2 nights"."""
+    behind = text.marks[end] if end < text.length else []
+    if any(kind is Kind.PART and value in _STRICT_PARTS for _, kind, value in behind):
+        return True
+    before = text.marks[start - 1] if start else []
+    around = any(kind is Kind.HARMLESS for _, kind, _ in before) or (
+        any(kind is Kind.HARMLESS for _, kind, _ in behind) and not any(kind is Kind.PART for _, kind, _ in behind)
+    )
+    return not around and not any(kind is Kind.UNIT for _, kind, _ in behind)
 
 
 def read_time(text: str, language: str | None = None) -> Reading[time] | None:
@@ -212,7 +217,9 @@ def _one_time(found: Sequence[Segment]) -> Reading[time] | None:
 def _are_beside(found: Sequence[Segment]) -> bool:
     """True if a part of the day stands right beside the time: 8 in the evening, but not "for 4 in the evening"."""
     clock = next(piece for piece in found if piece.kind == "time")
-    return any(piece.kind == "part" and clock.start <= piece.end and piece.start <= clock.end for piece in found)
+    return any(
+        piece.kind in ("part", "day part") and clock.start <= piece.end and piece.start <= clock.end for piece in found
+    )
 
 
 def _reading_of(clock: TimeOfDay) -> Reading[time]:

@@ -19,6 +19,7 @@ _MOST_TOKENS = 60
 _MOST_STEPS = 3000  # of a search through a text, each a token that is looked at
 _STOP = re.compile(r"[!?;\n।،؟]|[.,]\s")
 _NAME = regex.compile(r"(?<=[\p{Ll}\p{N},] )(\p{Lu}\p{Ll}+)\b|^(\p{Lu}\p{Ll}+)(?=,)")
+_STRUCK_OUT = re.compile(r"(?:^|\s)~\S(?:[^~\n]*\S)?~(?!\w)")  # as chats show it
 _NO_PART = frozenset({"x"})  # 3x
 
 
@@ -68,7 +69,7 @@ class TokenizedText:
 @lru_cache(maxsize=512)
 def written(text: str, words: Words) -> TokenizedText | None:
     """A text as a language reads it; None for a text that is too long, or has no word."""
-    if len(text) > LONGEST:
+    if len(text) > LONGEST or _STRUCK_OUT.search(text):
         return None
     tokens = split(text, words.spelling)
     if not 0 < len(tokens.tokens) <= _MOST_TOKENS:
@@ -142,7 +143,8 @@ def covered(
             if end >= least and not text.is_glued(start, end):
                 yield from from_(end, found)
         token = text.tokens.tokens[start]
-        if _is_emoji(token) or (names and token in text.names and not text.marks[start]):
+        denied = any(kind is Kind.NO for _, kind, _ in text.marks[start])
+        if (_is_emoji(token) and not denied) or (names and token in text.names and not text.marks[start]):
             yield from from_(start + 1, found)
 
     yield from from_(0, [])

@@ -57,13 +57,13 @@ def _in_part(hour: int, part: str) -> int | None:
         case "pm":
             return hour % 12 + 12
         case "noon":
-            return hour if hour >= 10 else hour + 12
+            return hour if hour >= 10 else hour + 12 if hour < 6 else None
         case "afternoon":
             return hour % 12 + 12 if hour == 12 or hour < 8 else None
         case "evening":
             return hour + 12 if 3 < hour < 12 else 0 if hour == 12 else None
         case "night":
-            return hour + 12 if 6 <= hour < 12 else hour % 12
+            return hour + 12 if 6 <= hour < 12 else hour % 12 if hour != 5 else None
     return None
 
 
@@ -130,6 +130,8 @@ class ClockReader:
                 yield end, TimeOfDay(int(hour), int(minute), sure=kind is Kind.TIME, midnight=midnight)
         yield from self._in_figures(start, said)
         for end, hour in self._hours(start):
+            if hour == _END and not said:
+                continue  # 24 hours
             sure = hour > 12 or not self._words.hours_of_12
             yield end, TimeOfDay(hour % _END, sure=sure, bare=not said, next_day=hour == _END)
 

@@ -23,9 +23,11 @@ _DROPPED: dict[int, str | None] = dict.fromkeys(
 )
 _AS_ANOTHER = {ord(letter): other for letter, other in zip("ıةىیکگ", "iهييكك", strict=True)}
 """Letters that people write for others: Turkish without its dots, Arabic endings, Persian forms."""
-_WRITTEN_OUT = {ord("№"): "#"} | {
-    place: f" {unicodedata.normalize('NFKD', chr(place))}" for place in (0xBC, 0xBD, 0xBE, *range(0x2150, 0x215F))
-}
+_WRITTEN_OUT = (
+    {ord("№"): "#"}
+    | {ord(power): f"^{place}" for place, power in enumerate("⁰¹²³⁴⁵⁶⁷⁸⁹")}
+    | {place: f" {unicodedata.normalize('NFKD', chr(place))}" for place in (0xBC, 0xBD, 0xBE, *range(0x2150, 0x215F))}
+)
 _APOSTROPHES = dict.fromkeys(map(ord, "'’ʼ"))  # don't = dont
 LONGEST = 256  # characters: no word, title or number of a choice is longer
 LOOKED_AT = 4 * LONGEST  # characters of a longer text that are read
