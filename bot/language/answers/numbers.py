@@ -27,6 +27,7 @@ _BY_COMMAS = re.compile(r"[1-9]\d{0,2}(,\d{3})+(\.\d{1,9})?|[1-9]\d?(,\d\d)+,\d{
 _BY_POINTS = re.compile(r"[1-9]\d{0,2}(\.\d{3})+,\d{1,9}|[1-9]\d{0,2}(\.\d{3}){2,}")  # 1.234,5 and 1.000.000
 _SINGLE = re.compile(r"\d{1,15}([.,]\d{1,9})?|[.,]\d{1,9}")  # 3, 3.5, 3,5 and .5
 _EITHER = re.compile(r"[1-9]\d{0,2}[.,]\d{3}")  # 1,000 and 1.000: a thousand or one, by the language
+_MIXED = re.compile(r"['’][0-9]{3}[.,][0-9]{3}(?![0-9])")
 _CODE = re.compile(r"0\d{7,}")  # no number begins so, but a phone's
 _NEGATIVE = re.compile(r"\s[-−–]$")
 _SEPARATED = re.compile(r"[,.;:!?\n]")
@@ -154,6 +155,8 @@ def figures_at(tokens: Tokens, index: int, words: Words, whole: bool) -> tuple[i
 
 
 def _in_figures(text: str, decimal_comma: bool, whole: bool) -> Decimal | None:
+    if _MIXED.search(text):
+        return None  # 1'000,000 is a million for some
     digits = _SPACES.sub("", text).replace("٫", ",").replace("،", ",")
     if _CODE.fullmatch(digits) or (" " in text and not _grouped(text)):
         return None
@@ -273,6 +276,8 @@ def _multiplied(atoms: Sequence[Atom], words: Words) -> Decimal | None:
         clear = len(atoms) > 1 and all(atom[0] is not Kind.AND for atom in atoms)  # 300 and two dozen
         times = _coefficient(atoms[:-1], words) if clear else None
         return None if times is None else _plain(times * _DOZEN)
+    if any(value == _DOZEN for value, _ in multiples):
+        return None  # two dozen of 10
     value, place = max(multiples)
     index = -place
     assert isinstance(value, Decimal)

@@ -39,7 +39,10 @@ class Reading(Generic[Value]):
 _UNITS = (Kind.UNIT, Kind.CURRENCY)
 _NOTHING = ""
 _DOTTED = re.compile(r"[0-9]\.[0-9]")
-_ONE_OR_A_THOUSAND = re.compile(r"(?<![0-9.,])[1-9][0-9]{0,2}\.[0-9]{3}(?![0-9.,])")
+_ONE_OR_A_THOUSAND = {  # where people of different countries mean different numbers
+    language: re.compile(rf"(?<![0-9.,])[1-9][0-9]{{0,2}}{sign}[0-9]{{3}}(?![0-9.,])")
+    for language, sign in ((("en", ""), r"\."), (("es", ""), ","))
+}
 _STRICT_PARTS = ("am", "pm")
 _NIGHT = ("evening", "night")
 _NOON = 12
@@ -89,10 +92,8 @@ def read_number(text: str, language: str | None = None, *, whole: bool = False) 
         for found in covered(text, pieces, 1):
             if found:
                 value = found[0].value
-                in_english = (
-                    text.words.language == ENGLISH and not whole and _ONE_OR_A_THOUSAND.search(text.tokens.text)
-                )
-                return Reading(value, (value * 1000,) if in_english else ())
+                either = None if whole else _ONE_OR_A_THOUSAND.get((text.words.language, text.words.country))
+                return Reading(value, (value * 1000,) if either and either.search(text.tokens.text) else ())
         return None
 
     return in_each_language(text, language, read)
@@ -177,7 +178,7 @@ def _days(days: DayReader, start: int) -> Iterator[Segment]:
 
 def _times(clock: ClockReader, text: TokenizedText, start: int) -> Iterator[Segment]:
     for end, time_ in clock.times_at(start):
-        if not time_.bare or _is_hour(text, start, end):
+        if not time_.bare or _is_hour(text, start, end, time_.hour):
             yield Segment(start, end, "time", time_)
     for end, kind, value in text.marks[start]:
         if kind is Kind.PART:
@@ -186,8 +187,8 @@ def _times(clock: ClockReader, text: TokenizedText, start: int) -> Iterator[Segm
             yield Segment(start, end, _NOTHING)
 
 
-def _is_hour(text: TokenizedText, start: int, end: int) -> bool:
-    """True if a number may be an hour by the part of the day beside it: not in "for 4 in the evening", or "2 nights"."""
+def _is_hour(text: TokenizedText, start: int, end: int, hour: int) -> bool:
+    """True if a number may be an hour by the part of the day beside it: not in "for 4 in the evening"."""
     behind = text.marks[end] if end < text.length else []
     if any(kind is Kind.PART and value in _STRICT_PARTS for _, kind, value in behind):
         return True
@@ -195,7 +196,7 @@ def _is_hour(text: TokenizedText, start: int, end: int) -> bool:
     around = any(kind is Kind.HARMLESS for _, kind, _ in before) or (
         any(kind is Kind.HARMLESS for _, kind, _ in behind) and not any(kind is Kind.PART for _, kind, _ in behind)
     )
-    return not around and not any(kind is Kind.UNIT for _, kind, _ in behind)
+    return not around and not (hour < _MORNING and any(kind is Kind.UNIT for _, kind, _ in behind))
 
 
 def read_time(text: str, language: str | None = None) -> Reading[time] | None:

@@ -58,6 +58,14 @@ class TokenizedText:
         behind = end < self.length and tokens[end].isdigit() and not self.tokens.gap(end)
         return (before or behind) and word.isalpha() and word not in _NO_PART
 
+    def is_name(self, start: int) -> bool:
+        """True for a name of a person or a place behind a harmless word: not in "Domingo Pérez"."""
+        if self.tokens.tokens[start] not in self.names or self.marks[start]:
+            return False
+        before = start - 1
+        harmless = start == 0 or any(kind in (Kind.HARMLESS, Kind.BETWEEN) for _, kind, _ in self.marks[before])
+        return harmless or bool(self.tokens.gap(start).strip()) or self.is_name(before)
+
     def knows_all(self) -> bool:
         """True if each word begins or continues a phrase of the language."""
         return all(
@@ -107,11 +115,17 @@ def in_each_language(text: str, language: str | None, read: Callable[[TokenizedT
 
 
 def covered(
-    text: TokenizedText, pieces: Callable[[int], Iterator[Segment]], most: int, *, names: bool = False
+    text: TokenizedText,
+    pieces: Callable[[int], Iterator[Segment]],
+    most: int,
+    *,
+    names: bool = False,
+    whole_phrases: bool = True,
 ) -> Iterator[list[Segment]]:
     """The ways in which pieces and harmless words are the whole text; at most so many pieces have a value.
 
-    ``names`` says that names of people and places are harmless, too.
+    ``names`` says that names of people and places are harmless, too, and ``whole_phrases`` that no piece lies within a
+    harmless phrase.
     """
     steps = 0
     begun: dict[int, list[Segment]] = {}
@@ -139,12 +153,12 @@ def covered(
             for piece in begun[start]:
                 if piece.end >= least and (piece.kind != "number" or piece.end > longest or longest == start + 1):
                     yield from from_(piece.end, [*found, piece])
-        for end in [longest] if longest > start + 1 else text.ends_of(start, Kind.HARMLESS):
+        for end in [longest] if whole_phrases and longest > start + 1 else text.ends_of(start, Kind.HARMLESS):
             if end >= least and not text.is_glued(start, end):
                 yield from from_(end, found)
         token = text.tokens.tokens[start]
         denied = any(kind is Kind.NO for _, kind, _ in text.marks[start])
-        if (_is_emoji(token) and not denied) or (names and token in text.names and not text.marks[start]):
+        if (_is_emoji(token) and not denied) or (names and text.is_name(start)):
             yield from from_(start + 1, found)
 
     yield from from_(0, [])

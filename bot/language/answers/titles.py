@@ -87,7 +87,7 @@ def within(text: str, phrases: Sequence[tuple[str, int]], language: str | None) 
                     yield Segment(start, start + len(phrase), "title", value)
             yield from (Segment(start, end, "") for end in text.ends_of(start, Kind.AROUND_TITLE))
 
-        for found in covered(text, pieces, 8):
+        for found in covered(text, pieces, 8, whole_phrases=False):
             named = {piece.value for piece in found if piece.kind == "title"}
             return named.pop() if len(named) == 1 else None
         return None
