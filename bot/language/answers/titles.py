@@ -89,7 +89,8 @@ def within(text: str, phrases: Sequence[tuple[str, int]], language: str | None) 
 
         for found in covered(text, pieces, 8, whole_phrases=False):
             named = {piece.value for piece in found if piece.kind == "title"}
-            return named.pop() if len(named) == 1 else None
+            if named:
+                return named.pop() if len(named) == 1 else None
         return None
 
     return in_each_language(text, language, read)
