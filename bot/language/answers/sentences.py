@@ -11,7 +11,7 @@ _VALUES = frozenset({
     Kind.NUMBER, Kind.MULTIPLE, Kind.FRACTION, Kind.ADDED, Kind.BEFORE_NUMBER, Kind.ORDINAL, Kind.MONTH, Kind.WEEKDAY, Kind.DAY, Kind.TIME,
 })  # fmt: skip
 _PASSED = frozenset({Kind.HARMLESS, Kind.AGAINST, Kind.BETWEEN, Kind.AROUND_TITLE, Kind.BEFORE_TIME})
-_BESIDE = frozenset({Kind.PERIOD, Kind.POINT, Kind.MINUS, Kind.UNIT})
+_BESIDE = frozenset({Kind.PERIOD, Kind.POINT, Kind.MINUS})
 
 
 def undisturbed(words: Sequence[str], spans: Sequence[tuple[int, int]], language: str | None) -> list[bool]:
