@@ -18,12 +18,14 @@ from bot.core.waits import ForContact, ForPerson, FrameWait
 class Question:
     """The state of the active step's question in this visit.
 
-    ``retries`` counts wrong answers, and ``reminders`` those that were sent. ``undelivered``: it did not reach the
-    contact (the window was closed), so their next message brings it. ``early``: the answer that is being checked was
-    written before the question was put. ``to_continue``: after an interruption, the contact was asked whether to go on.
+    ``retries`` counts wrong answers, ``in_a_row`` those since a word was heard, and ``reminders`` those that were sent.
+    ``undelivered``: it did not reach the contact (the window was closed), so their next message brings it. ``early``:
+    the answer that is being checked was written before the question was put. ``to_continue``: after an interruption,
+    the contact was asked whether to go on.
     """
 
     retries: int = 0
+    in_a_row: int = 0
     reminders: int = 0
     undelivered: bool = False
     early: bool = False

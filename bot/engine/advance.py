@@ -391,6 +391,8 @@ def _to_word(executor: Executor, reply: Reply) -> bool:
     if word is None:
         return False
     turn.trace.rule = f'word "{word.text}"'
+    if frame is not None and frame.question.in_a_row:
+        frame.question = replace(frame.question, in_a_row=0)
     target = None if word.transition.then is None else word.transition.then.text
     if frame is not None:
         target = turn.flow.following[frame.step] if target == NEXT else target
@@ -642,6 +644,8 @@ def _leave_unanswered(executor: Executor, outcome: str) -> None:
 def _retry(executor: Executor, reply: Reply) -> None:
     """Ask the question again. If the step's kind has an objection to the reply, it replaces the text of `retry`."""
     turn = executor.turn
+    question = turn.frame.question
+    turn.frame.question = replace(question, in_a_row=question.in_a_row + 1)
     try:
         objection = turn.step.kind.objection(turn.step_context(), reply)
         above = _hint(turn, reply) if objection is None else None
@@ -660,7 +664,7 @@ def _hint(turn: TurnContext, reply: Reply) -> str | None:
     """
     retry = turn.step.transitions["retry"]
     says = retry.written is not None and (retry.written.say is not None or retry.written.ask is not None)
-    if says or retry.target != AGAIN or turn.frame.question.retries % 2:
+    if says or retry.target != AGAIN or turn.frame.question.in_a_row % 2:
         return None
     return turn.step.kind.hint(turn.step_context(), reply)
 

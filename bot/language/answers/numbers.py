@@ -359,6 +359,12 @@ def _small(atoms: Sequence[Atom], words: Words) -> Decimal | None:
         for index in range(len(atoms) - 1, 0, -1):
             if kinds[index] is Kind.AND and (part := _part(atoms[index + 1 :])) is not None:
                 whole = _small(atoms[:index], words)
+                if (
+                    len(atoms) - index > 2
+                    and kinds[index + 1] is not Kind.ONE
+                    and _added(atoms[:-1], words) is not None
+                ):
+                    return None  # a hundred and two fifths may be 102 of them
                 return None if whole is None or whole != int(whole) else whole + part
         return None
     return _added(atoms, words)
