@@ -62,6 +62,13 @@ def test_no_two_replies_in_a_row_are_the_same_from_the_second_on() -> None:
     assert all(one != other for one, other in pairwise(said))
 
 
+def test_a_word_between_two_wrong_replies_begins_anew() -> None:
+    talk = at_question("integer", bot=f"{BOT}\nwords: {{once more: {{then: again}}}}")
+    assert wrong(talk, 1) == [["Well?"]]
+    assert talk.user("once more") == ["Well?"]
+    assert wrong(talk, 1) == [["Well?"]]
+
+
 def test_choices_are_named_and_shown_again() -> None:
     talk = at_question("text", ", buttons: [Tea, Coffee, Milk]")
     buttons = ["Tea", "Coffee", "Milk"]
