@@ -2,7 +2,7 @@
 and what the checker may conclude from its declaration.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
 from datetime import datetime
 from typing import Any, ClassVar, Self
@@ -155,24 +155,10 @@ class Variable:
         try:
             value = self._taken(answer, now, scope.get(CONTACT_LANGUAGE))
         except UnsureAnswer as unsure:
-            return self._only_checked(unsure, answer, scope)
+            return _only(unsure.values, lambda value: self._checked(value, answer, scope), unsure.figures)
         except (InvalidAnswer, TypeMismatch) as reason:
             raise InvalidAnswer(str(reason), self.error, answer.text) from reason
         return self._checked(value, answer, scope)
-
-    def _only_checked(self, unsure: UnsureAnswer, answer: Answer, scope: Mapping[str, Any]) -> Any:
-        """The only one of these values that passes all checks. Raises as `accept` does."""
-        passed, objections = [], []
-        for value in unsure.values:
-            try:
-                passed.append(self._checked(value, answer, scope))
-            except InvalidAnswer as objection:
-                objections.append(objection)
-        if not passed:
-            raise objections[0]
-        if len(passed) > 1:
-            raise UnsureAnswer(passed, figures=unsure.figures)
-        return passed[0]
 
     def _checked(self, value: Any, answer: Answer, scope: Mapping[str, Any]) -> Any:
         """The value of an answer, where it passes all checks. Raises `InvalidAnswer`, and `TemplateFailed`."""
@@ -210,21 +196,8 @@ class Variable:
         reading = self._read_text(text, now, language)
         if reading is None:
             raise InvalidAnswer(f"it is no {self.type}")
-        return self._settled(reading, now)
-
-    def _settled(self, reading: Reading[Any], now: datetime) -> Any:
-        """The only value of a reading that is within the bounds. Raises `UnsureAnswer` where several are."""
-        fitting, reasons = [], []
-        for value in (reading.value, *reading.others):
-            try:
-                fitting.append(self._answer_bounded(value, now))
-            except (InvalidAnswer, TypeMismatch) as reason:
-                reasons.append(reason)
-        if not fitting:
-            raise reasons[0]
-        if len(fitting) > 1:
-            raise UnsureAnswer(fitting, figures=reading.figures)
-        return fitting[0]
+        values = (reading.value, *reading.others)
+        return _only(values, lambda value: self._answer_bounded(value, now), reading.figures)
 
     def _read_text(self, text: str, now: datetime, language: str | None) -> Reading[Any] | None:
         raise InvalidAnswer(f"{self.type} is no answer that can be written")
@@ -238,6 +211,23 @@ class Variable:
 
     def _bounded(self, value: Any) -> Any:
         return value
+
+
+def _only(values: Iterable[Any], fit: Callable[[Any], Any], figures: bool) -> Any:
+    """The only one of these values that fits, as ``fit`` returns it. Raises `UnsureAnswer` where several fit, and what
+    ``fit`` raises for the first one where none does.
+    """
+    fitting, reasons = [], []
+    for value in values:
+        try:
+            fitting.append(fit(value))
+        except (InvalidAnswer, TypeMismatch) as reason:
+            reasons.append(reason)
+    if not fitting:
+        raise reasons[0]
+    if len(fitting) > 1:
+        raise UnsureAnswer(fitting, figures=figures)
+    return fitting[0]
 
 
 def mismatch(value: Any, wanted: str) -> TypeMismatch:
