@@ -14,7 +14,6 @@ Atom = tuple[Kind | None, Decimal | Fraction | None, int]
 
 _MOST_ATOMS = 16
 _LONGEST_FIGURES = 60  # characters
-_LONGEST_SINGLE = 15  # digits without signs
 _DOZEN, _TEN, _HUNDRED, _THOUSAND, _MILLION = map(Decimal, (12, 10, 100, 1000, 1_000_000))
 _FIGURES = re.compile(
     r"[0-9]+(?:[.,٫،][0-9]+|['’_٬][0-9]{3}(?![0-9]))*"

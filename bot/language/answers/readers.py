@@ -212,7 +212,7 @@ def read_time(text: str, language: str | None = None) -> Reading[time] | None:
 
 def _one_time(found: Sequence[Segment]) -> Reading[time] | None:
     clock = _clock_of(found)
-    return None if clock is None else _reading_of(clock)
+    return None if clock is None else Reading(clock.time_of_day, _known(clock.later))
 
 
 def _are_beside(found: Sequence[Segment]) -> bool:
@@ -223,22 +223,18 @@ def _are_beside(found: Sequence[Segment]) -> bool:
     )
 
 
-def _reading_of(clock: TimeOfDay) -> Reading[time]:
-    return Reading(clock.time_of_day, _known(clock.later))
-
-
 def _clock_of(found: Sequence[Segment], part: str | None = None) -> TimeOfDay | None:
     """The time of the pieces, in the part of the day that stands with it."""
     times = [piece.value for piece in found if piece.kind == "time"]
     parts = {piece.value for piece in found if piece.kind == "part"} | ({part} if part else set())
     if len(times) != 1 or len(parts) > 2:
         return None
-    clock: TimeOfDay | None = times[0]
-    if not parts or (times[0].bare and not _are_beside(found)):
-        return None if times[0].bare else times[0]
-    clocks = {found.time_of_day: found for part in parts if (found := times[0].at(part)) is not None}
-    clock = next(iter(clocks.values()), None)
-    return clock if len(clocks) == 1 and all(times[0].at(part) is not None for part in parts) else None
+    said: TimeOfDay = times[0]
+    if not parts or (said.bare and not _are_beside(found)):
+        return None if said.bare else said
+    clocks = [clock for part in parts if (clock := said.at(part)) is not None]
+    agree = len(clocks) == len(parts) and len({clock.time_of_day for clock in clocks}) == 1
+    return clocks[0] if agree else None
 
 
 def read_moment(

@@ -54,12 +54,6 @@ def with_number(number: Decimal, others: frozenset[str], titles: Sequence[str], 
     return found
 
 
-def have_numbers(titles: Sequence[str], language: str | None) -> bool:
-    """True if a title has a number."""
-    texts = (written(title, words_of(language)) for title in titles)
-    return any(text is not None and any(_numbers_in(text)) for text in texts)
-
-
 def _numbers_in(text: TokenizedText) -> Iterator[tuple[Decimal, bool]]:
     """The numbers that a title has, and whether it only compares with each: ``under 18``."""
     for index, token in enumerate(text.tokens.tokens):
