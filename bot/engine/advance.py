@@ -192,7 +192,8 @@ def _put_since(session: Session, event: MessageReceived | Tapped) -> datetime | 
     """When the waiting question was put, if the contact wrote this before; None if the contact may have seen it.
 
     A message that was parked has come before the question. Otherwise the gateway's time decides. Its clock may be
-    behind, so the message must also belong to a burst: it was written right after the newest one, or before it.
+    behind, so the message must also belong to a burst: it was written right after the newest one, or before it. And it
+    counts whole seconds, so a text may have been written in the rest of its second; nobody answers with a picture then.
     """
     frame, newest = session.frame, session.last_inbound
     if frame is None or (isinstance(event, MessageReceived) and event.transcribed):
@@ -201,9 +202,12 @@ def _put_since(session: Session, event: MessageReceived | Tapped) -> datetime | 
     if is_kept(event):  # its own time is the newest one, and the step that kept it takes it
         return put_at if event.at < frame.entered_at else None
     in_burst = newest is not None and event.sent_at <= newest + _BURST
-    return put_at if event.at < put_at or (in_burst and event.sent_at < put_at) else None
+    pictured = isinstance(event, MessageReceived) and event.media is not None
+    written_by = event.sent_at if pictured else event.sent_at + _TICK
+    return put_at if event.at < put_at or (in_burst and written_by < put_at) else None
 
 
+_TICK = timedelta(seconds=1)  # of the gateway's time (spec: Events)
 _BURST = timedelta(seconds=2)  # between two messages that are sent together, such as the pictures of an album
 
 

@@ -101,6 +101,15 @@ def test_a_message_that_was_delivered_late_is_none() -> None:
     assert sends(talk, 30, "hello?") == [] and rule(talk) == EARLY
 
 
+def test_a_text_of_the_second_in_which_the_bot_asked_may_be_an_answer() -> None:
+    talk = at_photo()
+    sends(talk, 0)
+    talk.now += timedelta(milliseconds=200)
+    assert sends(talk, 0.5, "abc") == ["Pardon?"]
+    talk.now += timedelta(seconds=1)
+    assert sends(talk, 2.5, "abc") == [] and rule(talk) == EARLY
+
+
 def test_a_gateway_whose_clock_is_behind_makes_no_bot_silent() -> None:
     talk = Talk(FLOW)
     hour = 3600
