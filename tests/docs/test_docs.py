@@ -1,8 +1,6 @@
 """What the documentation says is so."""
 
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -60,46 +58,26 @@ def test_every_flow_in_a_page_of_the_language_and_on_moving_over_loads(page: Pat
 
 def test_the_flows_in_the_readme_load_as_they_are() -> None:
     flows = [Source(f"{n}.yml", text.encode()) for n, text in enumerate(blocks(ROOT / "README.md", "yaml"))]
-    assert len(flows) == 2
+    assert len(flows) == 1
     assert load([Source("bot.yml", b"name: T\n"), *flows], Extensions()).problems == []
 
 
-def test_the_handler_in_the_readme_is_one() -> None:
-    (code,) = blocks(ROOT / "README.md", "python")
-    namespace: dict[str, object] = {}
-    exec(code, namespace)
-    assert list(extensions_in([namespace]).handlers) == ["shop.find"]
-
-
-def test_the_conversation_in_the_readme_is_real() -> None:
-    (talk,) = blocks(ROOT / "README.md", "")
+def test_the_conversation_in_the_readme_is_real(tmp_path: Path) -> None:
+    (flow,), (talk,) = blocks(ROOT / "README.md", "yaml"), blocks(ROOT / "README.md", "")
+    (tmp_path / "bot.yml").write_text("name: Cups\n")
+    (tmp_path / "cups.yml").write_text(flow)
     said = [line.removeprefix("you: ") for line in talk.splitlines() if line.startswith("you: ")]
-    chat = subprocess.run(
-        [sys.executable, "-m", "bot", "chat", "flows"],
-        input="".join(f"{line}\n" for line in said),
-        capture_output=True,
-        text=True,
-        cwd=ROOT,
-        timeout=60,
-    )
-    assert talk.strip() in chat.stdout, chat.stdout + chat.stderr
+    chat = call("chat", tmp_path, stdin="".join(f"{line}\n" for line in said))
+    assert talk.strip() in chat.out, chat.out + chat.err
 
 
-FLOWERS = """flow: flowers
-start: {words: [flowers]}
-vars: {day: {type: date}}
-steps:
-  day: {ask: Which day suits you?, save: day, timeout: {after: 26h, say: Shall we forget it?, then: end}}
-  done: {say: "See you on {{ day }}.", then: end}
-"""
-
-
-def test_what_the_readme_says_is_found_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (report,) = blocks(ROOT / "README.md", "text")
-    (tmp_path / "bot.yml").write_text("name: Florist\n")
-    (tmp_path / "flowers.yml").write_text(FLOWERS)
-    monkeypatch.chdir(tmp_path)
-    assert report.strip() in call("check").out
+def test_the_readme_is_read_in_half_a_minute_and_names_every_page_by_one_link() -> None:
+    readme, entry = (ROOT / "README.md").read_text(), (ROOT / "docs" / "README.md").read_text()
+    assert len(readme.splitlines()) < 90 and "(docs/README.md" in readme
+    examples = {path.parent.name for path in (ROOT / "examples").glob("*/bot.yml")}
+    assert {name for name in examples if f"(../examples/{name})" not in entry} == set()
+    pages = {path.relative_to(ROOT / "docs").as_posix() for path in (ROOT / "docs").glob("*.md")}
+    assert {page for page in pages - {"README.md", "index.md"} if f"]({page})" not in entry} == set()
 
 
 def test_the_readmes_commands_are_those_of_the_makefile_and_of_the_program() -> None:
