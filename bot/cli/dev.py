@@ -22,16 +22,14 @@ if TYPE_CHECKING:
     from bot.language.source.problems import Problem
     from bot.loading.program import Program
 
-PORT = 8700
-
 
 @click.command("dev")
 @bot_argument
-@click.option("--port", type=click.IntRange(0, 65535), default=PORT, show_default=True, help="0: any that is free.")
+@click.option("--port", type=click.IntRange(0, 65535), help="0: any.  [default: 8700, or the next that is free]")
 @click.option("--ai", is_flag=True, help="Let the models of BOT_AI_URL answer, not you.")
 @click.option("--no-browser", is_flag=True, help="Open no browser.")
 @click.pass_context
-def command(ctx: click.Context, folder: Path | None, port: int, ai: bool, no_browser: bool) -> None:
+def command(ctx: click.Context, folder: Path | None, port: int | None, ai: bool, no_browser: bool) -> None:
     """Show the bot in DIR in a browser: a phone, a map of its flows, and why it did what it did.
 
     The bot runs as on a server, with an emulated gateway and a store that is deleted at the end; no account or key is
@@ -47,16 +45,18 @@ def command(ctx: click.Context, folder: Path | None, port: int, ai: bool, no_bro
     _serve(program, files, port, ai, not no_browser and sys.stdout.isatty())
 
 
-def _serve(program: "Program", files: BotFiles, port: int, ai: bool, opens: bool) -> None:
+def _serve(program: "Program", files: BotFiles, port: int | None, ai: bool, opens: bool) -> None:
     from bot.core.clock import MovableClock
     from bot.pages.playground.playground import Playground
-    from bot.pages.playground.playground_server import PlaygroundServer
+    from bot.pages.playground.playground_server import PORTS, PlaygroundServer
 
     models = read_model_service(os.environ, files.folder.settings()) if ai else None
     clock = MovableClock(datetime.now(UTC), running=True)
     with ExitStack() as parts:
         playground = parts.enter_context(Playground(program, clock, models, os.environ))
-        server = parts.enter_context(PlaygroundServer(playground, program, files.folder, port))
+        server = parts.enter_context(
+            PlaygroundServer(playground, program, files.folder, PORTS if port is None else [port])
+        )
 
         def use(program: "Program") -> None:
             server.use(program, files.folder)

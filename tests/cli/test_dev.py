@@ -3,6 +3,7 @@
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -13,6 +14,7 @@ from urllib.request import urlopen
 
 import pytest
 
+from bot.pages.playground.playground_server import PortTaken, _listening
 from tests.cli.terminal import call, make_bot
 from tests.patience import PATIENCE
 
@@ -62,6 +64,15 @@ def test_it_prints_its_address_serves_the_page_loads_saved_flows_and_ends_cleanl
             process.send_signal(signal.SIGINT)
             assert process.wait(PATIENCE) == 0
         assert process.stderr.read() == ""
+
+
+def test_a_port_that_is_taken_is_passed_over_unless_it_is_named() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        with _listening([port, 0]) as listener:
+            assert listener.getsockname()[1] != port
+        with pytest.raises(PortTaken, match=f"port {port} is taken: name another one"):
+            _listening([port])
 
 
 @pytest.mark.parametrize("ended", [signal.SIGINT, signal.SIGTERM])

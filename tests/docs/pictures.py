@@ -43,7 +43,7 @@ SCENES = (
     Scene(1, ("hi",), "We cut hair from 20 euros."),
     Scene(2, ("hi",), "What would you like?"),
     Scene(4, ("I need an appointment", "a cut please", "Friday"), "These times are free on Friday, 10 May:"),
-    Scene(5, ("I need an appointment", "a cut please", "Friday", "10:30"), "I will come", "Next event"),
+    Scene(5, ("I need an appointment", "a cut please", "Friday", "10:30"), "I will come", "To the next event"),
     Scene(6, ("hi",), "Welcome to Salon Ines!"),
     Scene(7, ("português",), "Bem-vindo ao Salão Ines!"),
 )

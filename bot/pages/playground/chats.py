@@ -11,6 +11,8 @@ from bot.testing.simulation.phone import ShownMessage
 from bot.testing.simulation.simulation import FIRST_CONTACT
 
 MOST_CONTACTS = 50
+NAMES = ("Ana", "Ben", "Chloe", "Dewi", "Emre", "Fatima", "Giulia", "Hugo", "Ines", "Jonas", "Kiran", "Lena")
+"""The names under which the page lists the first contacts. The bot knows their numbers alone."""
 
 
 class Chats:
@@ -43,6 +45,11 @@ class Chats:
             self._bubbles[number] = []
         self._changed()
         return number
+
+    @property
+    def names(self) -> dict[str, str]:
+        """The name under which the page lists each contact, by number."""
+        return {number: NAMES[n] if n < len(NAMES) else f"Contact {n + 1}" for n, number in enumerate(self.contacts)}
 
     def require(self, contact: str) -> str:
         """Return the contact. Raises `Refused` for an unknown one."""

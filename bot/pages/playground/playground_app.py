@@ -37,6 +37,7 @@ from bot.testing.simulation.gateway_events import GATEWAY_EVENTS
 from bot.testing.simulation.store_view import EVERY_TURN
 
 LOOK_SECONDS = 0.03  # between two looks at what there is to see, while somebody looks
+MOST_OPENERS = 6  # first messages that an empty phone offers
 EVER = datetime.min.replace(tzinfo=UTC)
 TYPES = {found.suffix: found.name for found in FILE_TYPES}
 
@@ -158,12 +159,12 @@ class _Pages:
         )
         phone = phone_view(playground, session, everything=everything)
         return {
-            "contacts": render_template("contacts.html", contacts=playground.chats.contacts, contact=contact),
+            "contacts": render_template("contacts.html", names=playground.chats.names, contact=contact),
             "clock": render_template(
                 "clock.html", now=now, zone=playground.simulation.running.program.library.bot.timezone
             ),
             "problems": render_template("problems.html", trouble=playground.trouble),
-            "conversation": render_template("conversation.html", phone=phone, acts=True),
+            "conversation": render_template("conversation.html", phone=phone, acts=True, openers=self._openers()),
             "travel": self._travel(contact),
             "asked": self._asked(session),
             "turns": render_template(
@@ -177,6 +178,12 @@ class _Pages:
             ),
             "state": self._state(session, turns),
         }
+
+    def _openers(self) -> list[str]:
+        """First messages that the bot understands: the first word of each flow that words start."""
+        library = self._playground.simulation.running.program.library
+        words = [flow.trigger.words[0][0] for flow in library.flows.values() if flow.trigger and flow.trigger.words]
+        return words[:MOST_OPENERS] or ["Hello"]
 
     def _travel(self, contact: str) -> str:
         """The buttons that hold the conversation again, and how much time that skips."""

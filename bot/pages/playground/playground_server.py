@@ -2,6 +2,7 @@
 
 import socket
 import threading
+from collections.abc import Sequence
 from types import TracebackType
 from typing import Self
 
@@ -15,35 +16,42 @@ from bot.pages.playground.playground_app import playground_app
 from bot.pages.shared.page_server import PageServer
 
 HOST = "127.0.0.1"
+PORTS = range(8700, 8720)
+"""The ports that are tried where none is named."""
 
 
 class PortTaken(BotError):
     """Another program has the port."""
 
 
-def _listening(port: int) -> socket.socket:
-    taken = socket.socket()
-    taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    try:
-        taken.bind((HOST, port))
-    except OSError as error:
-        taken.close()
-        raise PortTaken(f"port {port} is taken: name another one with --port, or 0 for any") from error
-    taken.listen()
-    return taken
+def _listening(ports: Sequence[int]) -> socket.socket:
+    """A socket that listens at the first of these ports that is free."""
+    for port in ports:
+        listener = socket.socket()
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            listener.bind((HOST, port))
+        except OSError:
+            listener.close()
+        else:
+            listener.listen()
+            return listener
+    taken = f"port {ports[0]} is" if len(ports) == 1 else f"the ports {ports[0]} to {ports[-1]} are"
+    raise PortTaken(f"{taken} taken: name another one with --port, or 0 for any")
 
 
 class PlaygroundServer:
-    """The pages of a playground, on a port of this machine (0: any). Use it as a context manager.
+    """The pages of a playground, on the first of these ports of this machine that is free (0: any). Use it as a context
+    manager.
 
     Raises `PortTaken`.
     """
 
-    def __init__(self, playground: Playground, program: Program, folder: Folder, port: int = 0) -> None:
+    def __init__(self, playground: Playground, program: Program, folder: Folder, ports: Sequence[int] = (0,)) -> None:
         self._playground = playground
         self._lock = threading.Lock()
         self._map = self._drawn(program, folder)
-        listener, stopping = _listening(port), threading.Event()
+        listener, stopping = _listening(ports), threading.Event()
         self._port = int(listener.getsockname()[1])
         self._server = PageServer(
             playground_app(playground, self._newest_map, stopping, self._port), listener, stopping

@@ -182,7 +182,7 @@ def test_what_nothing_has_tried_yet_is_the_same_for_all_contacts_and_after_a_rel
     page.reload()
     expect(page.locator("#untried")).to_have_text("1 not tried yet")
     page.get_by_role("button", name="New contact").click()
-    expect(page.locator("#contacts [aria-current]")).to_have_text("15555550101")
+    expect(page.locator("#contacts [aria-current]")).to_have_text("Ben")
     expect(page.locator("#untried")).to_have_text("2 not tried yet")  # the flows
     page.locator("#flow").select_option("main")
     expect(page.locator("#untried")).to_have_text("1 not tried yet")
@@ -251,7 +251,7 @@ def test_time_is_skipped_by_hours_to_the_next_event_and_past_the_24_hours(shown:
     page.get_by_role("button", name="Skip", exact=True).click()
     shown.hears("Still there?")
     expect(page.locator("#clock")).to_contain_text("14:0")
-    page.get_by_role("button", name="Next event").click()
+    page.get_by_role("button", name="To the next event").click()
     expect(page.locator("#values")).to_contain_text("The contact is in no flow.")
     page.get_by_role("button", name="Skip past 24 h").click()
     expect(page.locator("#values")).to_contain_text("closed: templates only")
@@ -307,6 +307,7 @@ def test_a_program_starts_a_flow_and_reports_a_signal_and_the_gateway_an_event(s
     expect(page.locator("body > .wrong")).to_contain_text("The bot refuses this")
     page.get_by_role("form", name="Event of the gateway").locator("select").select_option("conversation.assigned")
     page.get_by_role("form", name="Event of the gateway").get_by_role("button").click()
+    shown.open("Values")
     expect(page.locator("#values tr", has_text="agent")).to_be_visible()
 
 
@@ -361,7 +362,7 @@ def test_several_contacts_have_conversations_of_their_own_and_two_people_see_the
     shown.write("hi")
     expect(other.locator(".bubble.bot", has_text="What would you like?")).to_be_visible()
     other.get_by_role("button", name="New contact").click()
-    expect(other.locator("#contacts [aria-current]")).to_have_text("15555550101")
+    expect(other.locator("#contacts [aria-current]")).to_have_text("Ben")
     expect(other.locator(".bubble")).to_have_count(0)
     expect(shown.page.locator("#contacts a")).to_have_count(2)
     other.fill("#text", "picture")
@@ -386,7 +387,7 @@ def test_a_conversation_goes_on_from_an_earlier_message_differently_as_a_new_con
     third = page.locator(".bubble.mine").nth(3)
     third.hover()
     third.locator(".back").click()
-    expect(page.locator("#contacts [aria-current]")).to_have_text("15555550101")
+    expect(page.locator("#contacts [aria-current]")).to_have_text("Ben")
     shown.hears("How many cups?")
     expect(page.locator(".bubble.mine")).to_have_count(3)
     shown.write("5")
@@ -430,7 +431,9 @@ def test_a_conversation_is_kept_as_a_test_that_passes(shown: Shown) -> None:
 
 def change(shown: Shown, name: str, value: str) -> Locator:
     """Set a variable on the page; the dialog."""
-    shown.page.locator(f"[data-set={name}]").click()
+    if not (opener := shown.page.locator(f"[data-set={name}]")).is_visible():
+        shown.open("Values")
+    opener.click()
     dialog = shown.page.locator("#variable")
     dialog.get_by_label(re.compile("^Value")).fill(value)
     dialog.get_by_role("button", name="Set").click()
@@ -563,3 +566,27 @@ def test_the_header_of_a_template_is_a_picture_where_the_emulator_has_it_and_els
     named = shown.page.locator(".bubble.bot .file a")
     expect(named).to_have_text("cup.png")
     expect(named).to_have_attribute("href", "https://cafe.example/photos/cup.png")
+
+
+def test_an_empty_phone_offers_the_bots_own_words(shown: Shown) -> None:
+    page = shown.page
+    openers = page.locator(".openers button")
+    expect(openers).to_have_text(["picture"])
+    openers.first.click()
+    shown.hears("A picture please")
+    expect(openers).to_have_count(0)
+    expect(page.locator("#text")).to_be_focused()
+
+
+def test_contacts_have_names_and_their_numbers_are_told(shown: Shown) -> None:
+    here = shown.page.locator("#contacts [aria-current]")
+    expect(here).to_have_text("Ana")
+    expect(here).to_have_attribute("title", "15555550100")
+
+
+def test_a_list_that_is_opened_shows_its_rows(shown: Shown) -> None:
+    for text in ("hi", "tea"):
+        shown.write(text)
+    shown.hears("How large?")
+    shown.page.locator(".list summary").last.click()
+    expect(shown.page.locator(".list .row").last).to_be_in_viewport()

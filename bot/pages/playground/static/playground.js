@@ -163,13 +163,16 @@ function sendFile(name, content, caption) {
 }
 
 document.addEventListener("click", async (event) => {
-  const target = event.target.closest("[data-choice], button[data-do], [data-all], [data-place], [data-sample], [data-before], [data-copy], [data-set], [data-insert], dialog [data-close]");
+  const target = event.target.closest("[data-choice], button[data-do], [data-all], [data-place], [data-sample], [data-before], [data-copy], [data-set], [data-insert], [data-say], dialog [data-close]");
   if (!target || target.closest("svg")) return;
   if (target.dataset.choice) {
     act({ do: "choose", bubble: Number(target.dataset.bubble), choice: Number(target.dataset.choice) });
     const list = target.closest("details");
     list?.removeAttribute("open");
     list?.querySelector("summary").focus();
+  } else if (target.dataset.say) {
+    act({ do: "write", text: target.dataset.say });
+    part("text").focus(); // the button goes
   } else if (target.dataset.before) {
     act({ do: "replay", before: Number(target.dataset.before) });
   } else if (target.dataset.set) {
@@ -198,6 +201,9 @@ document.addEventListener("click", async (event) => {
     showAll();
   }
 });
+
+// An opened list shows its rows.
+log.addEventListener("toggle", ({ target }) => target.open && target.scrollIntoView({ block: "nearest" }), true);
 
 document.addEventListener("change", (event) => {
   const fault = event.target.dataset?.fault;
