@@ -4,7 +4,7 @@ from dataclasses import field
 from datetime import datetime, timedelta
 from typing import Any, ClassVar
 
-from bot.core.events import SignalReceived, StartRequested
+from bot.core.events import CallEnded, SharedRunRequested, SignalReceived, StartRequested
 from bot.core.immutable import immutable
 from bot.core.messages import Message, TemplateMessage
 from bot.core.values import Media, stored
@@ -199,9 +199,13 @@ class Transcribe:
 @stored
 @immutable
 class EmitEvent:
-    """Let something happen to another contact, in the same commit: a flow starts there, or a signal is reported."""
+    """Let something happen elsewhere, in the same commit.
 
-    event: StartRequested | SignalReceived
+    A flow starts for another contact, a signal is reported, a flow runs at a shared record, or the end of such a run is
+    reported to the contact who waits for it.
+    """
+
+    event: StartRequested | SignalReceived | SharedRunRequested | CallEnded
 
 
 @stored

@@ -257,6 +257,20 @@ class SignalReceived(ContactEvent):
 
 @stored
 @immutable
+class SharedRunRequested(ContactEvent):
+    """A step runs a flow at a shared record: ``contact`` is the record (`bot.core.session.record_id`).
+
+    ``asker`` is the contact whose step waits for the end of this ``effect``.
+    """
+
+    flow: str
+    data: dict[str, Any]
+    asker: str = ""
+    effect: str = ""
+
+
+@stored
+@immutable
 class ValuesSet(ContactEvent):
     """An operator sets variables of a flow that the contact is in, or those with `keep`. ``flow`` None: the active
     flow.
@@ -289,6 +303,7 @@ Event = (
     | StatusReported
     | StartRequested
     | SignalReceived
+    | SharedRunRequested
     | ValuesSet
     | ResetRequested
 )

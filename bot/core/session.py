@@ -151,6 +151,14 @@ MOST_HISTORY, MOST_HISTORY_TEXT = 20, 500
 CONTACT, BOT = "contact", "bot"
 
 
+def record_id(kind: str, key: str) -> str:
+    """The id of a shared record: ``record_id("queue", "north")`` is ``@queue:north``.
+
+    It stands where a contact's id stands, and no contact has such an id.
+    """
+    return f"@{kind}:{key}"
+
+
 @stored
 @immutable
 class Said:

@@ -26,6 +26,7 @@ from bot.core.events import (
     MessageReceived,
     ResetRequested,
     SendEnded,
+    SharedRunRequested,
     SignalReceived,
     StartRequested,
     StatusReported,
@@ -56,6 +57,7 @@ from bot.engine.outside_events import (
     on_conversation,
     on_handoff_closed,
     on_send_ended,
+    on_shared_run,
     on_signal_received,
     on_start_requested,
     on_values_set,
@@ -142,7 +144,9 @@ def _on_event(executor: Executor, event: Event) -> None:
         turn.session.woken += 1
         turn.session.unsolicited |= turn.session.opted_out
         clamp_to_now(turn)
-    at_any_step = ConversationAssigned | ResetRequested | StartRequested | SignalReceived | ValuesSet
+    at_any_step = (
+        ConversationAssigned | ResetRequested | StartRequested | SignalReceived | SharedRunRequested | ValuesSet
+    )
     if not isinstance(event, at_any_step) and _edited_flow(executor, Reply()):
         return
     match event:
@@ -167,6 +171,8 @@ def _on_event(executor: Executor, event: Event) -> None:
             on_start_requested(executor, event)
         case SignalReceived():
             on_signal_received(executor, event)
+        case SharedRunRequested():
+            on_shared_run(executor, event)
         case ValuesSet():
             on_values_set(executor, event)
         case ResetRequested():

@@ -60,7 +60,7 @@ def _state_of(frame: Frame) -> tuple[Any, ...]:
     return frame.flow, frame.step, frame.vars, frame.step_state, waits, frame.visit_counts
 
 
-def refuse(turn: TurnContext, failed: Failure) -> None:
+def refuse(turn: TurnContext, failed: Failure | FlowBroken) -> None:
     """Report to the operator why something that was asked for does not happen."""
     turn.result.failure = str(failed)
     turn.trace.problem(turn.result.failure)

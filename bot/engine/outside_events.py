@@ -21,6 +21,7 @@ from bot.core.events import (
     HandoffClosed,
     MessageReceived,
     SendEnded,
+    SharedRunRequested,
     SignalReceived,
     StartRequested,
     ValuesSet,
@@ -29,14 +30,16 @@ from bot.core.messages import LinkButton, TextMessage, in_plain_text
 from bot.core.session import HAS_OPTED_OUT, Frame, Plan, Session, VoiceNote
 from bot.core.turn import WAITS
 from bot.core.values import Media
+from bot.engine.entering import open_flow
 from bot.engine.executor import Executor
 from bot.engine.failures import ask, refuse
+from bot.engine.frame_stack import end_all
 from bot.engine.scheduled_flows import is_decided, keep_plans, requested_inputs, signal_data
 from bot.engine.signals import deliver_signal
 from bot.engine.starting_flows import start_by_event, start_plan
 from bot.engine.step_actions import note_message, stop_gathering
-from bot.engine.turn_context import FAILURES, TurnContext
-from bot.engine.turn_effects import add_effect, keeps_quiet, send
+from bot.engine.turn_context import FAILURES, FlowBroken, TurnContext
+from bot.engine.turn_effects import add_effect, keeps_quiet, let_happen, send
 from bot.language.flow.library import Library
 from bot.language.source.problems import did_you_mean
 from bot.language.steps.step_facts import StepFailed
@@ -291,6 +294,29 @@ def on_start_requested(executor: Executor, event: StartRequested) -> None:
         refuse(turn, failed)
     else:
         executor.run(start_plan(turn, plan, inputs, f"by {event.by}"))
+
+
+def on_shared_run(executor: Executor, event: SharedRunRequested) -> None:
+    """Run a flow at a shared record, from its start to its end in this turn. The asker learns its values.
+
+    A record has no conversation: whatever is still open was left by a flow that an edit has changed, and ends.
+    """
+    turn = executor.turn
+    end_all(turn)
+    turn.trace.rule = f"{event.flow} runs for {event.asker}"
+    try:
+        inputs = requested_inputs(turn.library, event.flow, event.data, turn.now)
+        executor.run(open_flow(turn, f"/{event.flow}", inputs))
+        if turn.session.frames:
+            raise FlowBroken(f"{turn.where} waits: a shared flow ends at once")
+        assert turn.ended is not None
+        value = turn.library.values_of(turn.ended, turn.session, turn.now)
+    except (FlowBroken, *FAILURES) as failed:
+        end_all(turn)
+        refuse(turn, failed)
+        let_happen(turn, CallEnded("", event.asker, event.at, event.effect, "failed", detail=str(failed)))
+    else:
+        let_happen(turn, CallEnded("", event.asker, event.at, event.effect, "done", dict(value)))
 
 
 def on_signal_received(executor: Executor, event: SignalReceived) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from bot.core.effects import EmitEvent
 from bot.core.messages import TextMessage
 from bot.core.session import Frame
 from bot.core.turn import StepTaken
@@ -81,6 +82,8 @@ def wait(turn: TurnContext, result: Waits, sent: list[str]) -> None:
             frame.waits = ForContact(effects, gathers_since=frame.gathers_since)
             if valid is not None:
                 keep_replies(turn, valid)
+        case WaitForEffect(effect=EmitEvent(event=event)):
+            frame.waits = ForEffect((let_happen(turn, event),))
         case WaitForEffect(effect=effect, listens=listens, about=about):
             frame.waits = ForEffect((add_effect(turn, effect),), listens=listens, about=about)
         case WaitForSend():

@@ -4,9 +4,9 @@ from dataclasses import replace
 from typing import Any
 
 from bot.core.effects import Effect, EmitEvent, Publish, RunHook, Send
-from bot.core.events import SignalReceived, StartRequested
+from bot.core.events import CallEnded, SharedRunRequested, SignalReceived, StartRequested
 from bot.core.messages import Message, TemplateMessage, clip, clipped, fits, in_words, violations
-from bot.core.session import BOT, HAS_OPTED_OUT, MOST_HISTORY, MOST_HISTORY_TEXT, Said, effect_ref
+from bot.core.session import BOT, HAS_OPTED_OUT, MOST_HISTORY, MOST_HISTORY_TEXT, Said, effect_ref, record_id
 from bot.engine.turn_context import TurnContext
 from bot.language.expressions.templates import TemplateFailed
 from bot.language.python.decorators import ERROR
@@ -47,11 +47,15 @@ def add_effect(turn: TurnContext, effect: Effect) -> str:
     return effect_ref(turn.event.id, len(turn.result.effects) - 1)
 
 
-def let_happen(turn: TurnContext, event: StartRequested | SignalReceived) -> None:
-    """Emit an event for another contact; its name and time follow from this turn's."""
-    add_effect(
-        turn, EmitEvent(replace(event, id=effect_ref(turn.event.id, len(turn.result.effects)), at=turn.event.at))
-    )
+def let_happen(turn: TurnContext, event: StartRequested | SignalReceived | SharedRunRequested | CallEnded) -> str:
+    """Emit an event for another contact or a shared record; its name and time follow from this turn's. Returns the
+    effect's name.
+    """
+    ref = effect_ref(turn.event.id, len(turn.result.effects))
+    if isinstance(event, SharedRunRequested):
+        kind = turn.library.flows[event.flow].shared or event.flow
+        event = replace(event, contact=record_id(kind, event.contact), asker=turn.session.contact, effect=ref)
+    return add_effect(turn, EmitEvent(replace(event, id=ref, at=turn.event.at)))
 
 
 def _template_instead(turn: TurnContext) -> TemplateMessage | None:

@@ -23,10 +23,12 @@ from bot.core.effects import (
 )
 from bot.core.errors import BotError
 from bot.core.events import (
+    CallEnded,
     Event,
     Forwarded,
     MessageReceived,
     ResetRequested,
+    SharedRunRequested,
     StatusReported,
     Tapped,
     TimeReached,
@@ -169,10 +171,11 @@ class Batch:
         if shard is not None:
             self.forward(event, shard)
             return None
+        turn: Turn | None = None
         if self.forwarded is not None and not self._caused.begin(self.forwarded):
             self._fail(event, TurnRefused(_TOO_FAR))
-            return None
-        turn = self._take(event, fired)
+        else:
+            turn = self._take(event, fired)
         while (caused := self._caused.pop()) is not None:
             self._take(caused)
         return turn
@@ -405,6 +408,14 @@ class Batch:
         body = _written(event)
         self.commit.dead_letters.add("turn", event.contact, reason, body)
         self.commit.add_note(event.contact, event.id, body, FAILED, reason)
+        if isinstance(event, SharedRunRequested):
+            id, asker = f"{event.id}:failed", event.asker
+            ended = CallEnded(id, asker, event.at, event.effect, "failed", detail=reason)
+            shard = self.store.shards.elsewhere(asker)
+            if shard is None:
+                self._caused.follow(ended)
+            else:
+                self._forward(Forwarded(ended), shard)
         session = self.session(event.contact)
         if _nothing_else_comes(session, event):
             rest = _without_what_failed(session)

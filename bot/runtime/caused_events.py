@@ -4,7 +4,7 @@ from collections import deque
 from collections.abc import Callable
 
 from bot.core.effects import EmitEvent
-from bot.core.events import Event, Forwarded
+from bot.core.events import CallEnded, Event, Forwarded, SharedRunRequested
 from bot.core.turn import Turn
 
 MOST_HOPS, MOST_CAUSED = 10, 1000
@@ -37,21 +37,27 @@ class CausedEvents:
         event, self._hops = self._queue.popleft()
         return event
 
+    def follow(self, event: Event) -> None:
+        """Queue an event that follows the one that was taken last, whatever the limits."""
+        self._queue.append((event, self._hops))
+
     def add(self, turn: Turn) -> tuple[list[Event], list[tuple[Forwarded, int]]]:
         """Queue the events that a turn causes in this shard.
 
         Returns the events beyond the limits, which are not taken, and those of other shards, each with its shard.
         """
         too_far: list[Event] = []
-        away: list[tuple[Event, int, int]] = []  # with the shard, and how many were caused with it
-        hops = self._hops + 1
+        further = self._hops + 1
+        away: list[tuple[Event, int, int, int]] = []  # with the hops, the shard, and how many were caused with it
         for effect in turn.effects:
             if not isinstance(effect, EmitEvent):
                 continue
+            to_record = isinstance(effect.event, SharedRunRequested | CallEnded)  # there and back: it leads no further
+            hops = self._hops if to_record else further
             self._count += 1
             shard = self._shard_elsewhere(effect.event.contact)
             if shard is not None:
-                away.append((effect.event, shard, self._count))
+                away.append((effect.event, hops, shard, self._count))
             elif hops <= MOST_HOPS and self._count <= MOST_CAUSED:
                 self._queue.append((effect.event, hops))
             else:
@@ -62,5 +68,5 @@ class CausedEvents:
         share = max(0, MOST_CAUSED - self._count) // (len(away) + bool(self._queue))
         self._count += share * len(away)
         return too_far, [
-            (Forwarded(event, hops, max(count, MOST_CAUSED - share)), shard) for event, shard, count in away
+            (Forwarded(event, hops, max(count, MOST_CAUSED - share)), shard) for event, hops, shard, count in away
         ]

@@ -19,6 +19,7 @@ EVENT_OUT = "event_out"
 _SENT_AGAIN = ("send", EVENT_OUT)
 MOST_COUNTED = 10_000
 _ADVICE = {  # by how the store's text of an event begins
+    '{"$SharedRunRequested"': "correct the flow; the contact's step has gone on by its `errors`",
     '{"$StartRequested"': "correct the flow or the program that requested it, and start it again (`bot start`)",
     '{"$SignalReceived"': "correct the program or the step that sent it, and send it again (`bot signal`)",
 }

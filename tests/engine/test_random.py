@@ -254,6 +254,7 @@ class Contact(Talk):
             ):
                 self._open.add(effect_ref(event.id, ordinal))
             if isinstance(effect, EmitEvent) and effect.event.contact == CONTACT:
+                assert isinstance(effect.event, StartRequested | SignalReceived)
                 self._happens.append(effect.event)
             if isinstance(effect, Send):
                 assert violations(effect.message) == []

@@ -30,7 +30,7 @@ from bot.checker.exploring.moves import (
     WaitMove,
     WriteMove,
 )
-from bot.core.effects import AskModel, Call, Fetch, HttpRequest, Send
+from bot.core.effects import AskModel, Call, EmitEvent, Fetch, HttpRequest, Send
 from bot.core.events import (
     CallEnded,
     ContactChanged,
@@ -40,6 +40,7 @@ from bot.core.events import (
     HandoffClosed,
     MessageReceived,
     SendEnded,
+    SharedRunRequested,
     SignalReceived,
     StartRequested,
     StatusReported,
@@ -242,10 +243,19 @@ class Explorer:
                     ended.append(
                         SendEnded(f"sent:{ref}", state.session.contact, state.now, ref, outcome, message=refused)
                     )
+            elif isinstance(effect, EmitEvent) and isinstance(effect.event, SharedRunRequested):
+                ended += self._at_record(effect.event)
             elif isinstance(effect, ExternalEffect):
                 state = replace(state, asked={**state.asked, ref: effect})
                 ended += _known(state, ref, effect)
         return _unparked(state, ended)
+
+    def _at_record(self, event: SharedRunRequested) -> list[Event]:
+        """The end of a run at a shared record that nobody else has used."""
+        turn = advance(self.library, Session(event.contact), event)
+        return [
+            each.event for each in turn.effects if isinstance(each, EmitEvent) and isinstance(each.event, CallEnded)
+        ]
 
     def _send(self, state: ExploredState, effect: Send) -> tuple[ExploredState, str]:
         """Try to send a message, as `bot.runtime.sending` does."""

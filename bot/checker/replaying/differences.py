@@ -22,7 +22,7 @@ from bot.core.effects import (
     Send,
     Transcribe,
 )
-from bot.core.events import Event, SignalReceived, StartRequested
+from bot.core.events import CallEnded, Event, SharedRunRequested, SignalReceived, StartRequested
 from bot.core.immutable import immutable
 from bot.core.messages import (
     Buttons,
@@ -255,6 +255,11 @@ def _parts(effect: Effect | None) -> Iterator[str]:
         case EmitEvent(event=StartRequested(contact=contact, flow=flow, data=data)):
             yield f"start /{flow} for {contact}"
             yield from _named(data)
+        case EmitEvent(event=SharedRunRequested(contact=record, flow=flow, data=data)):
+            yield f"run /{flow} at {record}"
+            yield from _named(data)
+        case EmitEvent(event=CallEnded(contact=contact, outcome=outcome)):
+            yield f"tell {contact} how the run ended: {outcome}"
         case EmitEvent(event=SignalReceived(contact=contact, name=name, data=data)):
             yield f"signal {name} to {contact}"
             yield from _named(data)

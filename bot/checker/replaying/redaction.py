@@ -18,6 +18,7 @@ from bot.core.events import (
     ConversationOpened,
     Event,
     MessageReceived,
+    SharedRunRequested,
     SignalReceived,
     StartRequested,
     Tapped,
@@ -101,7 +102,7 @@ def _result(event: Event) -> Any:
             return [value, detail]
         case CallProgressed(text=text):
             return text
-        case StartRequested(data=data) | SignalReceived(data=data):
+        case StartRequested(data=data) | SignalReceived(data=data) | SharedRunRequested(data=data):
             return data
         case ValuesSet(values=values):
             return values

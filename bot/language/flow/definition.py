@@ -253,6 +253,7 @@ class Flow:
     """One flow: its variables, its defaults, its words, and its steps in order.
 
     ``interrupted``: what becomes of it when another flow cuts in, ``resume``, ``ask`` or ``drop``; None: none can.
+    ``shared``: the kind of record at which it runs, in place of a conversation; None: it is a conversation's.
     """
 
     name: str
@@ -268,6 +269,7 @@ class Flow:
     slots: Mapping[str, Mark] = field(default_factory=dict)
     model_slots: Mark | None = None  # where it says that a model looks for those that their readers do not find
     definitions: Definitions = field(default_factory=dict)  # beside those of the bot
+    shared: str | None = None
 
     @property
     def first(self) -> str:

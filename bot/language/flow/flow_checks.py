@@ -23,6 +23,7 @@ from bot.language.flow.definition import (
     uses_of_flow,
 )
 from bot.language.flow.documents import BOT_FILE
+from bot.language.flow.shared_flows import check_shared
 from bot.language.flow.target_checks import Targets, check_loops, failing_flows
 from bot.language.keys.definitions import Definitions, refuse_defined
 from bot.language.python.decorators import FunctionSpec
@@ -82,6 +83,7 @@ def check(
         _check_schedules(flow, flows, problems)
         _check_needed_by_triggers(flow, problems)
         _check_slot_names(flow, problems)
+    check_shared(flows, problems)
     if BOT_FILE not in unread:
         _check_signals(bot, flows, problems)
     _check_needs(bot, flows, problems)

@@ -93,6 +93,7 @@ def read_flow(
         slots,
         model_slots,
         definitions,
+        _SHARED.read(fields),
     )
 
 
@@ -219,6 +220,11 @@ _INTERRUPTED = KeySpec(
     "The rule for an interruption by another flow; without this key, no flow can interrupt it.",
 )
 _SLOT_NAMES: Form[Mapping[str, Mark] | None] = mapped(one_or_several(with_mark(LISTED_NAME)), dict)
+_SHARED = KeySpec(
+    "shared",
+    NAME,
+    "The kind of record that contacts share, such as queue: the flow runs there, and its kept variables are the record's.",
+)
 _FILL = KeySpec("fill", _SLOT_NAMES, "The questions.", required=True)
 _MODEL = KeySpec(
     "model",
@@ -238,7 +244,7 @@ _DEFAULTS = KeySpec(
     "Values for its steps that have none of their own; they override the bot's.",
 )
 _STEPS = KeySpec("steps", raw_node(ANY), "Its steps, in order: it begins with the first.", required=True)
-FLOW_KEYS = KeySet(_NAME, _ABOUT, _START, _INTERRUPTED, _SLOTS, _WORDS, _VARS, DEFINE, _DEFAULTS, _STEPS)
+FLOW_KEYS = KeySet(_NAME, _ABOUT, _START, _SHARED, _INTERRUPTED, _SLOTS, _WORDS, _VARS, DEFINE, _DEFAULTS, _STEPS)
 """The keys of a flow. The values under `steps` depend on the kinds of step that the bot has."""
 
 

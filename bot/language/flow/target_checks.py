@@ -125,6 +125,9 @@ class Targets:
         if flow is None:
             is_step = own is not None and not step and name in own.steps
             self.check_flow(name, target.mark, f"for the step of this flow write {name}" if is_step else "")
+        elif flow.shared is not None:
+            fix = f"write run: /{name} with of:"
+            self._problems.add("E110", target.mark, f"/{name} is no target: flow {name} is shared", fix)
         elif step and self._lacks(flow, step):
             fix = did_you_mean(step, flow.steps, f"add the step to flow {name}")
             self._problems.add("E102", target.mark, f'no step "{step}" in flow {name}', fix)

@@ -6,6 +6,8 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Any, Self
 
+from bot.core.effects import EmitEvent
+from bot.core.events import CallEnded, SharedRunRequested
 from bot.core.immutable import immutable
 from bot.core.values import Record
 from bot.core.waits import ForTime
@@ -18,6 +20,7 @@ from bot.language.keys.declared_keys import (
     NAME,
     NAMES,
     STRING,
+    TEMPLATE,
     Form,
     KeySet,
     KeySpec,
@@ -53,6 +56,7 @@ from bot.language.steps.step_kind import (
     StepContext,
     StepKind,
     StepResult,
+    WaitForEffect,
     WaitUntil,
 )
 from bot.language.steps.step_options import CLEAR, SET
@@ -323,7 +327,12 @@ _SAVE = KeySpec(
     "Variables that come back: names, or ours with theirs.",
 )
 _BREAK = KeySpec("break", EXPRESSION, "When this is true after an element, the flow runs for no further one.")
+_OF = KeySpec("of", TEMPLATE, "The shared record at which the flow runs, by its name.")
 _EXPIRED = KeySpec("expired", TRANSITION, "Where it leads if silence ended that flow; by default where `then` leads.")
+
+
+LONGEST_RECORD = 64
+_AT = datetime(1, 1, 1, tzinfo=UTC)  # the engine sets id and time
 
 
 @immutable
@@ -332,7 +341,8 @@ class RunStep(StepKind):
 
     With ``each``, an expression for a list, the flow runs once an element: ``it``, and ``loop`` as in templates. The
     outputs are then lists, in the order of the elements. ``until`` is `break`: a condition after each element, which
-    sees what the flow brought under its own names.
+    sees what the flow brought under its own names. ``of`` is the record at which a shared flow runs: then the step
+    waits for the record's turn.
     """
 
     flow: str
@@ -342,8 +352,9 @@ class RunStep(StepKind):
     expired: Transition | None
     each: Expression | None = None
     until: Expression | None = None
+    of: Template | None = None
     verb = "run"
-    keys = KeySet(_RUN, _EACH, _BREAK, _WITH, _SAVE, _EXPIRED)
+    keys = KeySet(_RUN, _OF, _EACH, _BREAK, _WITH, _SAVE, _EXPIRED)
 
     @classmethod
     def read(cls, fields: Fields, reading: ReadContext) -> Self:
@@ -354,7 +365,12 @@ class RunStep(StepKind):
         if until is not None and each is None:
             what = '"break" has no effect: the flow runs once'
             _BREAK.report(fields, "E123", what, "write each: and a list, or remove it")
-        return cls(flow, _RUN.mark(fields), inputs, outputs, _EXPIRED.read(fields), each, until)
+        of, expired = _OF.read(fields), _EXPIRED.read(fields)
+        for key in (_EACH, _EXPIRED) if of is not None else ():
+            if key.written(fields):
+                what = f'"{key.name}" and "of" exclude each other: a shared flow runs once, and ends at once'
+                key.report(fields, "E121", what, "remove one of them")
+        return cls(flow, _RUN.mark(fields), inputs, outputs, expired, each, until, of)
 
     def facts(self) -> StepFacts:
         """Return the facts. It may fail: a value may not be a list, or not fit the flow's variable.
@@ -362,22 +378,25 @@ class RunStep(StepKind):
         ``expired`` leads where `then` does unless it is written.
         """
         listed, most = (False, 1) if self.each is None else (True, MOST_ELEMENTS)
+        shared = self.of is not None
+        outcomes = {"then": Outcome(None, DefaultTarget.THEN)}
+        if not shared:
+            outcomes["expired"] = Outcome(self.expired, DefaultTarget.THEN, success=False)
         return StepFacts(
             waits_for=Wait(WaitsFor.FLOW),
-            outcomes={
-                "then": Outcome(None, DefaultTarget.THEN),
-                "expired": Outcome(self.expired, DefaultTarget.THEN, success=False),
-            },
+            outcomes=outcomes,
             values_may_fail=listed or any(text.single for item in self.inputs for text in item.uses()),
             uses=tuple(self._uses()),
             gives=frozenset(self.outputs),
-            flows_run=(FlowRun(self.flow, self.mark, self.inputs, self.outputs, listed, most),),
+            flows_run=(FlowRun(self.flow, self.mark, self.inputs, self.outputs, listed, most, shared),),
         )
 
     def _uses(self) -> Iterator[Used]:
-        """The list, and the templates among the inputs."""
+        """The list, the record, and the templates among the inputs."""
         if self.each is not None:
             yield Used(self.each)
+        if self.of is not None:
+            yield Used(self.of, null=Null.REFUSED)
         extra = frozenset() if self.each is None else ELEMENT
         for item in self.inputs:
             for text in item.uses():
@@ -387,12 +406,22 @@ class RunStep(StepKind):
 
     def enter(self, context: StepContext) -> StepResult:
         """Open the flow's frame, for the first element where there are several."""
+        if self.of is not None:
+            record = "" if (named := self.of.value(context.scope)) is None else str(named)
+            if not 0 < len(record) <= LONGEST_RECORD:
+                raise StepFailed("mismatch", f"{self.of.mark}: a record's name has 1 to {LONGEST_RECORD} characters")
+            event = SharedRunRequested("", record, _AT, self.flow, self._inputs(context.scope))
+            return WaitForEffect(effect=EmitEvent(event))
         if self.each is None:
             return RunFlow(flow=self.flow, inputs=self._inputs(context.scope))
         return self._open_for(context, elements_of(self.each, context.scope), [])
 
     def resume(self, context: StepContext, event: Awaited) -> StepResult | None:
         """The flow came to its end: take what it brought, and go on with the next element."""
+        if isinstance(event, CallEnded) and self.of is not None:
+            if event.outcome != "done":
+                raise StepFailed("failed", f"flow {self.flow} has failed: {event.detail}")
+            return LeaveStep("then", sets={ours: event.value.get(theirs) for ours, theirs in self.outputs.items()})
         if not isinstance(event, FlowEnded):
             return None
         if event.expired:

@@ -136,7 +136,7 @@ class Used:
 class FlowRun:
     """A flow that a step opens, what goes in, and what comes out: our variable by theirs.
 
-    ``listed``: what comes out are lists. ``most``: the most times in a row.
+    ``listed``: what comes out are lists. ``most``: the most times in a row. ``shared``: it runs at a shared record.
     """
 
     flow: str
@@ -145,6 +145,7 @@ class FlowRun:
     outputs: Mapping[str, str] = field(default_factory=dict)
     listed: bool = False
     most: int = 1
+    shared: bool = False
 
 
 @immutable

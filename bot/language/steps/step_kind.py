@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from functools import lru_cache
 from typing import Any, ClassVar, Self
 
-from bot.core.effects import AskModel, Call, Fetch, HttpRequest
+from bot.core.effects import AskModel, Call, EmitEvent, Fetch, HttpRequest
 from bot.core.events import (
     CallEnded,
     CallProgressed,
@@ -200,13 +200,13 @@ class WaitHere(_Waiting):
 
 @immutable(kw_only=True)
 class WaitForEffect(_Waiting):
-    """Wait for the end of a call, a request or a model's answer.
+    """Wait for the end of a call, a request, a model's answer or a run at a shared record.
 
     ``listens``: words and taps are heard meanwhile, and `StepKind.answer` gets what the contact writes. ``about``: the
     message about which a model is asked.
     """
 
-    effect: Call | Fetch | AskModel | HttpRequest
+    effect: Call | Fetch | AskModel | HttpRequest | EmitEvent
     listens: bool = False
     about: AskedMessage | None = None
 

@@ -29,6 +29,7 @@ from bot.core.events import (
     MessageReceived,
     ResetRequested,
     SendEnded,
+    SharedRunRequested,
     SignalReceived,
     StartRequested,
     StatusReported,
@@ -100,6 +101,8 @@ def event_in_words(event: Event | Mapping[str, Any]) -> str:
             return f"the conversation was given back by {line_of(by or '')}"
         case StartRequested(flow=flow, by=by):
             return f"start of {flow} by {by}"
+        case SharedRunRequested(flow=flow):
+            return f"run of {flow}"
         case SignalReceived(name=name, by=by):
             return f"signal {name} by {by}"
         case ValuesSet(values=values, by=by):
