@@ -159,6 +159,11 @@ def record_id(kind: str, key: str) -> str:
     return f"@{kind}:{key}"
 
 
+def is_record(contact: str) -> bool:
+    """Return whether this is the id of a shared record, and of no contact."""
+    return contact.startswith("@")
+
+
 @stored
 @immutable
 class Said:

@@ -10,7 +10,7 @@ from typing import Literal
 import pytest
 
 from bot.cli.broadcast import trouble
-from bot.cli.shared.operate import user_name
+from bot.cli.shared.operate import open_store, user_name
 from bot.core.clock import MovableClock
 from bot.store.commit import Commit
 from bot.store.engine_store import EngineStore
@@ -561,7 +561,13 @@ vars: {town: {type: text, keep: true}, cups: {type: integer, keep: true}}
 steps:
   town: {ask: Where are you?, save: town}
   cups: {branch: [{if: town == 'Rome', then: many}, {else: end}]}
-  many: {set: {cups: 7}, then: end}
+  many: {set: {cups: 7}}
+  count: {run: /count, of: Rome, then: end, errors: {else: end}}
+---
+flow: count
+shared: place
+vars: {town: {type: text, keep: true}}
+steps: {rome: {set: {town: Rome}, then: end}}
 """
 
 
@@ -579,6 +585,12 @@ def towns(tmp_path: Path) -> Iterator[Kept]:
 def where(folder: Path, expression: str, *more: str, stdin: str = "") -> Outcome:
     body = ("--body", "{{ town }}", "--body", "{{ contact.id }}")
     return call("broadcast", "sale", "--where", expression, "--bot", folder, *body, *more, stdin=stdin)
+
+
+def test_a_record_that_contacts_share_is_no_contact(tmp_path: Path, towns: Kept) -> None:
+    with open_store(tmp_path) as store:
+        assert store.sessions.get("@place:Rome") is not None
+    assert where(tmp_path, "town == 'Rome'", stdin="n\n").lines[0] == "2 of 3 contacts who have written match."
 
 
 def test_an_expression_selects_contacts_and_fills_the_parameters(tmp_path: Path, towns: Kept) -> None:

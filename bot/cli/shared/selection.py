@@ -8,7 +8,7 @@ from bot.cli.shared.csv_rows import BodyTexts, FlowValues, Recipient
 from bot.cli.shared.operate import CommandRefused, loaded, open_store
 from bot.core.events import TimeReached
 from bot.core.immutable import mutable
-from bot.core.session import Session
+from bot.core.session import Session, is_record
 from bot.engine.name_scope import NameScope
 from bot.language.expressions.grammar import check_calls
 from bot.language.expressions.template_failures import TemplateFailed
@@ -90,7 +90,9 @@ class _Selection:
     def _sessions(self, listed: Collection[str] | None) -> Iterator[Session]:
         with open_store(self._path) as store:
             for session in store.sessions.all():
-                if session is not None and (listed is None or session.contact in listed):
+                if session is None or is_record(session.contact):
+                    continue
+                if listed is None or session.contact in listed:
                     yield session
 
     def _names(self, session: Session) -> Mapping[str, Any]:
