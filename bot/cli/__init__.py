@@ -16,6 +16,7 @@ SECTIONS = {  # of --help: each command is the module of its name
     "Make a bot": {
         "new": "Create a new bot in a folder.",
         "check": "Check a bot's files and list every problem.",
+        "explain": "Explain a code of bot check, such as W501.",
         "dev": "Show a bot in the browser while you write it.",
         "chat": "Talk to a bot in the terminal.",
         "test": "Run a bot's tests.",

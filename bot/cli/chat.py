@@ -180,7 +180,7 @@ class _Chat:
 
     def wait(self, text: str) -> None:
         """``/wait 24h``."""
-        duration = wall_clock.parse_duration(text)
+        duration = wall_clock.spoken_duration(text)
         if duration is None:
             raise CommandRefused("Write how long, such as /wait 30m or /wait 24h.")
         self._simulation.wait(duration)

@@ -23,19 +23,6 @@ if TYPE_CHECKING:
     from bot.store.store_reader import StoreReader
 
 
-def _known(ctx: click.Context, option: click.Parameter, code: str | None) -> str | None:
-    """The code to explain, which there must be."""
-    if code is None:
-        return None
-    from bot.cli.shared.check_report import TITLES
-    from bot.language.source.problems import did_you_mean
-
-    if code not in TITLES:
-        fix = did_you_mean(code, TITLES, "they look like E102 and W501")
-        raise click.BadParameter(f"there is no code {code} ({fix})", ctx, option)
-    return code
-
-
 @click.command("check")
 @bot_argument
 @click.option(
@@ -68,12 +55,6 @@ def _known(ctx: click.Context, option: click.Parameter, code: str | None) -> str
     "--store", metavar="PATH", type=click.Path(path_type=Path, dir_okay=False), help="With --live: use another store."
 )
 @click.option("--version", "number", metavar="N", type=NUMBER, help="With --live: a published version, not the files.")
-@click.option(
-    "--explain",
-    metavar="CODE",
-    callback=_known,
-    help="Explain a code, such as E102: its page, or with DIR each place in the bot that has it.",
-)
 @click.pass_context
 def command(
     ctx: click.Context,
@@ -87,7 +68,6 @@ def command(
     live: bool,
     store: StoreAddress | None,
     number: int | None,
-    explain: str | None,
 ) -> None:
     """Check the bot in DIR: list every problem in every file, and problems that a customer would meet.
 
@@ -109,10 +89,6 @@ def command(
     """
     refuse_together(format=form, json=as_json)
     form = form or ("json" if as_json else "text")
-    if explain is not None:
-        if watch or live or cuts or load or tests is not None or form != "text":
-            raise click.UsageError("--explain prints text only, and goes with no other option")
-        ctx.exit(_explain(explain, folder))
     if (store is not None or number is not None) and not live:
         raise click.UsageError("--store and --version go with --live")
     if live:
@@ -156,22 +132,6 @@ def _report(path: Path, form: str) -> "Report":
         for line in lines:
             click.echo(line)
     return report
-
-
-def _explain(code: str, folder: Path | None) -> int:
-    """Print the page on a code, or explain it on what is found in a bot.
-
-    Return the exit code: 1 if it is found there.
-    """
-    from bot.cli.shared.check_report import explained, page, report_on
-
-    if folder is None:
-        click.echo(page(code).rstrip())
-        return 0
-    report = report_on(read_folder(find_bot(folder)))
-    for line in explained(report, code):
-        click.echo(line)
-    return 1 if any(entry.code == code for entry in report.entries) else 0
 
 
 def _list_cuts(report: "Report") -> None:

@@ -32,11 +32,11 @@ def password(name: str, role: str) -> None:
 
     Exit code 0: success. 1: the name or the password cannot be used.
     """
-    from bot.pages.console.passwords import hashed, read_password
+    from bot.pages.console.passwords import SHORTEST, hashed, read_password
 
     on_terminal = sys.stdin.isatty()
     given = (
-        click.prompt("Password", hide_input=True, confirmation_prompt=True, err=True)
+        click.prompt(f"Password, {SHORTEST} characters or more", hide_input=True, confirmation_prompt=True, err=True)
         if on_terminal
         else sys.stdin.readline().rstrip("\r\n")
     )

@@ -17,8 +17,8 @@ FORMS = {".svg": "svg", ".mmd": "mermaid", ".mermaid": "mermaid"}
 @click.command("graph")
 @click.argument("folder", metavar="[DIR]", required=False)
 @click.argument("flow", metavar="[FLOW]", required=False)
-@click.option("--svg", is_flag=True, help="Print SVG, a picture that any browser shows.")
-@click.option("--mermaid", is_flag=True, help="Print Mermaid text (the default).")
+@click.option("--svg", is_flag=True, help="Print SVG instead of writing a file.")
+@click.option("--mermaid", is_flag=True, help="Print Mermaid text.")
 @click.option(
     "--all", "everything", is_flag=True, help="Include what every step has: inherited time-outs, words and so on."
 )
@@ -27,31 +27,35 @@ FORMS = {".svg": "svg", ".mmd": "mermaid", ".mermaid": "mermaid"}
     "--output",
     metavar="FILE",
     type=click.Path(path_type=Path, dir_okay=False),
-    help="Write to a file; .svg or .mmd decides the format.",
+    help="The file; .svg or .mmd decides the format.",
 )
 def command(
     folder: str | None, flow: str | None, svg: bool, mermaid: bool, everything: bool, output: Path | None
 ) -> None:
-    """Draw how the flows of the bot in DIR are connected, or the steps of one FLOW.
+    """Draw how the flows of the bot in DIR are connected, or the steps of one FLOW, as a picture in the current folder.
 
     The findings of `bot check` are marked. A single argument is DIR if a folder of this name exists, else FLOW.
 
     \b
-      $ bot graph -o bot.svg
-      $ bot graph order -o order.svg
-      $ bot graph bots/shop order > order.mmd
+      $ bot graph bots/shop
+      shop.svg
+      $ bot graph bots/shop order -o pictures/order.svg
+      $ bot graph order --mermaid
 
     Exit code 0: success. 1: the bot has problems, which are listed.
     """
     if folder is not None and flow is None and not Path(folder).is_dir():
         folder, flow = None, folder
     form = _form_of(output, svg, mermaid)
-    drawing = _drawing(read_folder(find_bot(folder)), flow, everything)
-    text = _written(drawing, form)
-    if output is None:
+    bot = read_folder(find_bot(folder))
+    text = _written(_drawing(bot, flow, everything), form)
+    if output is None and (svg or mermaid):
         click.echo(text, nl=False)
-    else:
-        output.write_text(text, encoding="utf-8")
+        return
+    file = output or Path(f"{flow or bot.path.resolve().name}.svg")
+    file.write_text(text, encoding="utf-8")
+    if output is None:
+        click.echo(file)
 
 
 def _form_of(output: Path | None, svg: bool, mermaid: bool) -> str:
@@ -61,7 +65,7 @@ def _form_of(output: Path | None, svg: bool, mermaid: bool) -> str:
     if asked is not None and named not in (asked, None):
         what = f"--{asked} and {output} are two formats"
         raise click.UsageError(f"{what}: leave --{asked} out, or give the file another ending")
-    form = asked or named or ("mermaid" if output is None else None)
+    form = asked or named or ("svg" if output is None else None)
     if form is None:
         raise click.BadParameter(f"{output} ends neither in .svg nor in .mmd: add --svg or --mermaid", param_hint="-o")
     return form

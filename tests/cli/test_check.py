@@ -82,7 +82,7 @@ def test_each_problem_is_shown_in_its_line_with_its_fix(here: Path) -> None:
         "\n"
         "3 problems\n"
         "More may be found once the bot loads: correct what is wrong, and check again.\n"
-        "`bot check --explain E102` says more about the first.\n"
+        "`bot explain E102` says more about the first.\n"
     )
 
 
@@ -106,7 +106,7 @@ def test_findings_are_shown_like_problems_and_beside_those_of_tests(here: Path) 
     assert checked.out.startswith(
         'one/flows/main.yml:5:3: W101 nobody reaches step "bye"\n  5 |   bye: {say: Bye}\n    |   ^^^\n'
     )
-    assert checked.lines[-2:] == ["1 problem and 1 finding", "`bot check --explain W101` says more about the first."]
+    assert checked.lines[-2:] == ["1 problem and 1 finding", "`bot explain W101` says more about the first."]
 
 
 def test_a_finding_that_a_comment_allows_is_none(tmp_path: Path) -> None:
@@ -254,14 +254,14 @@ def test_a_result_of_sarif_is_known_again_where_its_line_has_moved(here: Path) -
     ("code", "title"), [("E102", "# E102: no such step"), ("W101", "# W101: a step that nobody reaches")]
 )
 def test_a_code_is_explained(code: str, title: str) -> None:
-    explained = call("check", "--explain", code)
+    explained = call("explain", code)
     assert (explained.code, explained.lines[0]) == (0, title)
     assert "Wrong" in explained.out
 
 
 def test_a_code_is_explained_on_each_place_of_a_bot_that_has_it(here: Path) -> None:
     make_bot(here / "one", BAD)
-    explained = call("check", "--explain", "E102", "one")
+    explained = call("explain", "E102", "one")
     assert explained.code == 1
     assert explained.lines[0] == "# E102: no such step"
     assert "Wrong" not in explained.out
@@ -271,7 +271,7 @@ def test_a_code_is_explained_on_each_place_of_a_bot_that_has_it(here: Path) -> N
         "    |                             ^^^^\n"
         '    fix: did you mean "hello"?\n'
         "\n"
-        "`bot check --explain E102` has an example of it, and the same without the fault.\n"
+        "`bot explain E102` has an example of it, and the same without the fault.\n"
     )
     assert "E107" not in explained.out
 
@@ -279,7 +279,7 @@ def test_a_code_is_explained_on_each_place_of_a_bot_that_has_it(here: Path) -> N
 def test_a_finding_is_explained_with_its_conversation_or_its_path(here: Path) -> None:
     late = "flow: main\nstart: {words: [hi]}\nsteps:\n  a: {ask: A?, buttons: {B: end}, timeout: {after: 30h, say: Hello?, then: end}}\n"
     make_bot(here / "one", late)
-    explained = call("check", "one", "--explain", "W501")
+    explained = call("explain", "W501", "one")
     assert (explained.code, explained.lines[0]) == (1, "# W501: a message after the window has closed")
     assert (
         '  How to get there:\n    you write "hi"\n' in explained.out
@@ -290,27 +290,26 @@ def test_a_finding_is_explained_with_its_conversation_or_its_path(here: Path) ->
         "  b: {branch: [{if: n * n == 1018081, then: c}, {else: end}]}\n  c: {say: '{{ m }}'}\n"
     )
     make_bot(here / "two", none)
-    explained = call("check", "two", "--explain", "W301")
+    explained = call("explain", "W301", "two")
     path = "  The path there:\n    step main/a is left by `then`\n    step main/b is left by `if 1: n * n == 1018081`\n"
     assert explained.code == 1 and path in explained.out
 
 
 def test_a_code_that_a_bot_does_not_have_is_explained_by_its_page(here: Path) -> None:
     make_bot(here / "one", GOOD)
-    explained = call("check", "one", "--explain", "E102")
+    explained = call("explain", "E102", "one")
     assert explained.code == 0
     assert "Wrong" in explained.out and explained.lines[-1] == f"{NOTHING_FOUND.partition(':')[0]} has no E102."
     make_bot(here / "one", BAD)
-    explained = call("check", "one", "--explain", "W301")
+    explained = call("explain", "W301", "one")
     assert (explained.code, explained.lines[-1]) == (
         0,
         "More may be found once the bot loads: correct what is wrong, and check again.",
     )
-    assert call("check", "one", "--explain", "E102", "--json").code == 2
 
 
 def test_a_code_that_is_none_is_wrong_usage() -> None:
-    explained = call("check", "--explain", "W999")
+    explained = call("explain", "W999")
     assert explained.code == 2
     assert "there is no code W999" in explained.err
 

@@ -29,7 +29,7 @@ def cafe(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_a_bot_is_drawn_as_mermaid(cafe: Path) -> None:
-    printed = call("graph")
+    printed = call("graph", "--mermaid")
     assert (printed.code, printed.err) == (0, "")
     assert printed.lines[:5] == [
         "flowchart TD",
@@ -42,7 +42,7 @@ def test_a_bot_is_drawn_as_mermaid(cafe: Path) -> None:
 
 @pytest.mark.parametrize("arguments", [("order",), (".", "order"), ("../cafe", "order")])
 def test_a_flow_is_drawn_with_what_is_found_in_it(cafe: Path, arguments: tuple[str, ...]) -> None:
-    printed = call("graph", *arguments)
+    printed = call("graph", "--mermaid", *arguments)
     assert printed.code == 0
     assert '  n2["done<br/>say<br/>Done."]:::is_says' in printed.lines
     assert '  n3["lost<br/>say<br/>Lost.<br/>⚠ W101: a step that nobody reaches"]:::is_says' in printed.lines
@@ -50,7 +50,7 @@ def test_a_flow_is_drawn_with_what_is_found_in_it(cafe: Path, arguments: tuple[s
 
 def test_a_folder_alone_is_the_bots(cafe: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(cafe.parent)
-    assert call("graph", "cafe").out == call("graph", cafe).out
+    assert call("graph", "cafe", "--svg").out == call("graph", cafe, "--svg").out
 
 
 @pytest.mark.parametrize(
@@ -71,14 +71,20 @@ def test_a_file_is_what_its_name_or_an_option_says(
     assert (cafe / name).read_text("utf-8").startswith(begins)
 
 
+def test_a_picture_is_written_whose_name_is_the_bots_or_the_flows(cafe: Path) -> None:
+    for arguments, name in (((), "cafe.svg"), (("order",), "order.svg")):
+        assert call("graph", *arguments).lines == [name]
+        assert (cafe / name).read_text("utf-8").startswith("<svg ")
+
+
 def test_svg_can_be_printed(cafe: Path) -> None:
     printed = call("graph", "main", "--svg")
     assert ElementTree.fromstring(printed.out).tag == "{http://www.w3.org/2000/svg}svg"
 
 
 def test_what_is_inherited_is_drawn_with_all(cafe: Path) -> None:
-    assert "timeout" not in call("graph", "main").out
-    assert "timeout" in call("graph", "main", "--all").out
+    assert "timeout" not in call("graph", "main", "--mermaid").out
+    assert "timeout" in call("graph", "main", "--all", "--mermaid").out
 
 
 @pytest.mark.parametrize(

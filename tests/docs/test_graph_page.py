@@ -24,7 +24,7 @@ def test_the_picture_is_up_to_date(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 def test_a_command_prints_what_the_page_shows(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
     shown = re.findall(r"^    (?!\$)(.*)$", TEXT, re.MULTILINE)
-    assert call("graph", "examples/shop").lines[: len(shown)] == shown
+    assert call("graph", "examples/shop", "--mermaid").lines[: len(shown)] == shown
 
 
 def test_every_kind_of_step_is_explained() -> None:

@@ -170,7 +170,7 @@ def text(report: Report) -> Iterator[str]:
         yield ""
     yield from _end(report)
     if report.entries:
-        yield f"`bot check --explain {report.entries[0].code}` says more about the first."
+        yield f"`bot explain {report.entries[0].code}` says more about the first."
 
 
 def explained(report: Report, code: str) -> Iterator[str]:
@@ -192,7 +192,7 @@ def explained(report: Report, code: str) -> Iterator[str]:
                 yield f"    step {'/'.join(edge.source)} is left by `{edge.outcome}`"
         yield ""
     if entries:
-        yield f"`bot check --explain {code}` has an example of it, and the same without the fault."
+        yield f"`bot explain {code}` has an example of it, and the same without the fault."
     else:
         yield f"{report.folder.name} has no {code}."
         if report.loaded.program is None and code in rules.TITLES:

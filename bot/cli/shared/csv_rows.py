@@ -32,35 +32,51 @@ class CsvTable:
 
 
 def read_table(path: Path) -> CsvTable:
-    """Read a file. Raises `CommandRefused` with every problem, as ``file:line: what is wrong``."""
+    """Read a file. Raises `CommandRefused` with every problem, as ``file:line: what is wrong``.
+
+    Cells are separated by commas, semicolons or tabs. Spreadsheets may name the separator in a first line: ``sep=;``.
+    """
+    content = path.read_bytes()
+    if content.startswith(_WORKBOOK):
+        raise CommandRefused(f"{path} is a workbook: save its sheet as CSV UTF-8")
     try:
-        text = path.read_text("utf-8-sig")
+        text = content.decode("utf-8-sig")
     except UnicodeDecodeError:
         raise CommandRefused(f"{path} is not in UTF-8: save it as CSV UTF-8") from None
-    reader = csv.DictReader(io.StringIO(text, newline=""), delimiter=_delimiter(text), restkey="", strict=True)
+    separator = _SEPARATOR.match(text)
+    skipped = 0 if separator is None else 1  # lines
+    text = text if separator is None else text[separator.end() :]
+    delimiter = _delimiter(text) if separator is None else separator[1]
+    reader = csv.DictReader(io.StringIO(text, newline=""), delimiter=delimiter, restkey="", strict=True)
+    reader.fieldnames = [_PHONE if name.strip().lower() == _PHONE else name for name in reader.fieldnames or ()]
     rows: list[CsvRow] = []
     problems: list[str] = []
     try:
-        problems += [f"{path}:1: {problem}" for problem in _problems_of_header(reader.fieldnames or ())]
+        problems += [f"{path}:{1 + skipped}: {problem}" for problem in _problems_of_header(reader.fieldnames or ())]
         lines: dict[str, int] = {}
         for cells in reader if not problems else ():
-            problems += [f"{path}:{reader.line_num}: {problem}" for problem in _problems_of_row(cells, lines)]
+            problems += [f"{path}:{reader.line_num + skipped}: {problem}" for problem in _problems_of_row(cells, lines)]
             phone = number(cells["phone"] or "")
-            lines.setdefault(phone, reader.line_num)
+            lines.setdefault(phone, reader.line_num + skipped)
             named = {
                 name: unguarded_cell((cell or "").strip()) for name, cell in cells.items() if name not in ("", "phone")
             }
-            rows.append(CsvRow(reader.line_num, phone, named))
+            rows.append(CsvRow(reader.line_num + skipped, phone, named))
     except csv.Error as error:
-        problems.append(f"{path}:{reader.line_num}: {error}")
+        problems.append(f"{path}:{reader.line_num + skipped}: {error}")
     if problems:
         raise CommandRefused("\n".join(problems))
     return CsvTable(tuple(name for name in reader.fieldnames or () if name != "phone"), tuple(rows))
 
 
+_PHONE = "phone"
+_WORKBOOK = b"PK"  # a spreadsheet's own file is a zip archive
+_SEPARATOR = re.compile(r"sep=([,;\t])\r?\n")
+
+
 def _delimiter(text: str) -> str:
     header = text.partition("\n")[0]
-    return ";" if ";" in header and "," not in header else ","
+    return "," if "," in header else next((each for each in ";\t" if each in header), ",")
 
 
 def _problems_of_header(names: Sequence[str]) -> Iterator[str]:

@@ -98,6 +98,18 @@ def parse_duration(text: str) -> timedelta | None:
     return timedelta(seconds=seconds) if 0 < seconds <= LONGEST.total_seconds() else None
 
 
+_WORDS = re.compile(r"(\d)\s*(seconds?|minutes?|mins?|hours?|days?|weeks?)\b(?:\s*(?:,|and)\s*)?", re.IGNORECASE)
+
+
+def spoken_duration(text: str) -> timedelta | None:
+    """The duration that a person writes at a clock: ``3 hours``, ``1 day and 2 hours``, ``tomorrow``; else as
+    `parse_duration`.
+    """
+    if text.strip().lower() == "tomorrow":
+        return timedelta(days=1)
+    return parse_duration(_WORDS.sub(lambda found: f"{found[1]}{found[2][0]} ", text[:100]))
+
+
 def duration_words(duration: timedelta, units: int = 2) -> str:
     """A duration in its largest units, so many at most: ``2h 30m``."""
     left = int(duration.total_seconds())

@@ -367,9 +367,9 @@ def _given_up(letter: DeadLetter, decided: Mapping[str, datetime], bubbles: Sequ
 
 
 def _wait(playground: Playground, asked: Asked) -> None:
-    duration = wall_clock.parse_duration(str(asked["for"]))
+    duration = wall_clock.spoken_duration(str(asked["for"]))
     if duration is None:
-        raise Refused("write how long, such as 30m, 2h or 1d")
+        raise Refused("write how long, such as 30m, 2 hours or 1d")
     playground.wait(duration)
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.language.source.wall_clock import duration_words, parse_duration
+from bot.language.source.wall_clock import duration_words, parse_duration, spoken_duration
 
 
 @pytest.mark.parametrize(
@@ -31,3 +31,24 @@ def test_no_text_raises(text: str) -> None:
 def test_what_is_written_in_words_is_read_back(days: int, hours: int) -> None:
     duration = min(timedelta(days=days, hours=hours), timedelta(days=366))
     assert parse_duration(duration_words(duration)) == duration
+
+
+@pytest.mark.parametrize(
+    ("text", "hours"),
+    [
+        ("3 hours", 3),
+        ("1 hour", 1),
+        ("2 days", 48),
+        ("1 day and 2 hours", 26),
+        ("90 min", 1.5),
+        ("Tomorrow", 24),
+        ("2h 30m", 2.5),
+    ],
+)
+def test_a_person_writes_durations_in_words_at_a_clock(text: str, hours: float) -> None:
+    assert spoken_duration(text) == timedelta(hours=hours)
+
+
+@pytest.mark.parametrize("text", ["soon", "3 moons", "hours", "2 hours ago"])
+def test_other_words_are_no_duration(text: str) -> None:
+    assert spoken_duration(text) is None

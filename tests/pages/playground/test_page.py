@@ -257,7 +257,7 @@ def test_time_is_skipped_by_hours_to_the_next_event_and_past_the_24_hours(shown:
     expect(page.locator("#values")).to_contain_text("closed: templates only")
     page.fill("#wait-for", "soon")
     page.get_by_role("button", name="Skip", exact=True).click()
-    expect(page.locator("body > .wrong")).to_have_text("Write how long, such as 30m, 2h or 1d.")
+    expect(page.locator("body > .wrong")).to_have_text("Write how long, such as 30m, 2 hours or 1d.")
 
 
 def test_a_picture_a_voice_note_a_file_and_a_place_are_sent(shown: Shown, tmp_path: Path) -> None:
