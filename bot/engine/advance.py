@@ -332,7 +332,7 @@ def _earlier_template(executor: Executor, reply: Reply) -> bool:
 def _title_of_template(executor: Executor, reply: Reply) -> bool:
     """The title of a reply to an earlier template, if only one template with valid replies has it."""
     turn = executor.turn
-    if reply.text is None or not turn.session.valid_replies:
+    if reply.text is None or reply.is_foreign or not turn.session.valid_replies:
         return False
     kept = replies_with(turn, reply.text)
     return kept is not None and _go_back_to_template(executor, kept, reply)
@@ -362,15 +362,36 @@ def _old_tap(executor: Executor, reply: Reply) -> bool:
             return False
     elif frame.question.undelivered and _is_current(turn, frame, reply):
         return False
-    other = frame is not None and "other" in turn.step.transitions
-    policy = turn.defaults.old_taps or ("message" if other else "explain")
-    turn.trace.rule = f"old tap: {policy}"
-    known = turn.library.flows.get(tap.flow)
+    policy = _policy(turn)
+    _follow_policy(executor, reply, f"old tap: {policy}", policy)
+    return True
+
+
+def _foreign_tap(executor: Executor, reply: Reply) -> bool:
+    """A tap on a button that no step has shown, while a question waits: a title like one of its answers is none."""
+    turn = executor.turn
+    if not reply.is_foreign or not turn.step.facts.asks:
+        return False
+    policy = _policy(turn)
+    _follow_policy(executor, reply, f"tap on another button: {policy}", policy)
+    return True
+
+
+def _policy(turn: TurnContext) -> str:
+    """The reaction to a tap that answers nothing here."""
+    other = turn.session.frame is not None and "other" in turn.step.transitions
+    return turn.defaults.old_taps or ("message" if other else "explain")
+
+
+def _follow_policy(executor: Executor, reply: Reply, rule: str, policy: str) -> None:
+    turn, frame, tap = executor.turn, executor.turn.session.frame, reply.tap
+    turn.trace.rule = rule
+    known = None if tap is None else turn.library.flows.get(tap.flow)
     if policy == "explain":
         send(turn, TextMessage(wording(turn.scope(), "old_tap")))
         if frame is not None and turn.step.facts.waits:
             executor.run(put_again(turn))
-    elif policy == "reopen" and known is not None and (step := _tapped_at(known, tap)) is not None:
+    elif policy == "reopen" and tap and known is not None and (step := _tapped_at(known, tap)) is not None:
         target = f"/{tap.flow}/{step}"
         if frame is None:
             executor.run(open_flow(turn, target, {}))
@@ -381,7 +402,6 @@ def _old_tap(executor: Executor, reply: Reply) -> bool:
             executor.run(PostponeMessage())
         else:
             _other_or_retry(executor, reply)
-    return True
 
 
 def _to_word(executor: Executor, reply: Reply) -> bool:
@@ -454,13 +474,15 @@ def _answer(executor: Executor, reply: Reply) -> bool:
 
 def _to_slots(executor: Executor, reply: Reply) -> bool:
     """A message that is no answer as a whole, but holds answers to several questions, or corrects an earlier answer."""
-    return bool(executor.turn.flow.slots and reply.text) and look_ahead(executor, reply.text or "")
+    written = bool(reply.text) and not reply.is_foreign
+    return written and bool(executor.turn.flow.slots) and look_ahead(executor, reply.text or "")
 
 
 def _several_answers(executor: Executor, reply: Reply) -> bool:
     """The answer to the waiting question, where it is a slot and the message answers others, too."""
     turn = executor.turn
-    asked = reply.text is not None and turn.frame.step in turn.flow.slots and " " in reply.text.strip()
+    written = reply.text is not None and not reply.is_foreign
+    asked = written and turn.frame.step in turn.flow.slots and " " in (reply.text or "").strip()
     return asked and look_ahead(executor, reply.text or "", with_others=True)
 
 
@@ -586,6 +608,7 @@ OFFERS: tuple[MessageHandler, ...] = (
     _answer,
     _to_slots,
     _interruption,
+    _foreign_tap,
     _slots_by_model,
     _to_intent,
     _other_or_retry,  # takes every other message

@@ -288,7 +288,7 @@ class AskStep(StepKind):
 
     def answer(self, context: StepContext, reply: Reply) -> StepResult | None:
         """`skip`, then the choices, then whatever the variable takes."""
-        if reply.tap is not None:
+        if reply.tap is not None or reply.is_foreign:
             return None
         if self._skips(reply):
             return LeaveStep("skip", saved=None)

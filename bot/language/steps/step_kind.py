@@ -85,7 +85,8 @@ _remembered_hash = lru_cache(maxsize=4096)(_hash)  # of most choices there are: 
 class Reply:
     """A contact's message, as steps see it. ``tap`` is set when it was a tap on one of our own ids.
 
-    ``payload`` is what a tap on somebody else's button carries, of which ``text`` is the title.
+    ``payload`` is what a tap on somebody else's button carries, of which ``text`` is the title; it is the same as the
+    title where the gateway reports nothing else.
     """
 
     text: str | None = None
@@ -100,6 +101,11 @@ class Reply:
         if not self.payload:
             return (self.text,) if self.text else ()
         return (self.text, self.payload) if self.text else (self.payload,)
+
+    @property
+    def is_foreign(self) -> bool:
+        """True for a tap on a button that no step has shown: its title says nothing to the waiting question."""
+        return bool(self.payload) and self.payload != self.text
 
 
 @immutable

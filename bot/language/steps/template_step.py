@@ -199,7 +199,9 @@ class TemplateStep(StepKind):
         return WaitForSend(sent) if self.watches else LeaveStep("then", messages=sent)
 
     def answer_before_words(self, context: StepContext, reply: Reply) -> StepResult | None:
-        """A tap on a button of this template, or its title or payload as a text."""
+        """A tap on a button of this template, or its title or payload as a text. Of another button the payload counts:
+        it may be one of a reply's words.
+        """
         return next((LeaveStep(button.outcome) for button in self._meant(reply) if button.heard(context)), None)
 
     def _meant(self, reply: Reply) -> Iterator[ReplyButton]:
@@ -207,7 +209,8 @@ class TemplateStep(StepKind):
             yield from (button for button in self.replies[reply.tap.choice :][:1] if button.hash == reply.tap.hash)
             return
         options = [Option(button.title, button.words) for button in self.replies]
-        found = (match(text, options) for text in reply.texts)
+        texts = (reply.payload or "",) if reply.is_foreign else reply.texts
+        found = (match(text, options) for text in texts)
         yield from (self.replies[index] for index in found if index is not None)
 
     def resume(self, context: StepContext, event: Awaited) -> StepResult | None:
