@@ -59,15 +59,17 @@ from bot.engine.outside_events import (
     on_signal_received,
     on_start_requested,
     on_values_set,
+    take_signal,
+    tapped_signal,
 )
 from bot.engine.starting_flows import (
     ask_what_about,
-    inputs_of,
+    find_start,
     interrupt,
     start_by_event,
     start_by_intent,
     start_by_message,
-    triggers,
+    start_by_payload,
 )
 from bot.engine.timers import clamp_to_now, on_time_reached, wake_at
 from bot.engine.turn_context import FAILURES, FlowBroken, TurnContext
@@ -351,6 +353,27 @@ def _go_back_to_template(executor: Executor, kept: ValidReplies, reply: Reply) -
     return False
 
 
+def _payload(executor: Executor, reply: Reply) -> bool:
+    """A tap whose payload is a signal that the conversation waits for. One on an old button of the bot's own may also
+    start a flow by its payload; the others do so in their turn.
+    """
+    turn, bot = executor.turn, executor.turn.library.bot
+    signal = tapped_signal(turn, reply) if bot.payloads and turn.session.frame is not None else None
+    if signal is not None:
+        if take_signal(executor, signal):
+            return True
+        turn.trace.notes.append(turn.trace.rule)
+        turn.trace.rule = ""
+    if reply.tap is None or reply.tap.payload is None:
+        return False
+    if turn.session.frame is not None:
+        return _interruption(executor, reply)
+    if start_by_payload(turn, reply) is None:
+        return False
+    executor.run(start_by_message(turn, reply))
+    return True
+
+
 def _old_tap(executor: Executor, reply: Reply) -> bool:
     """A tap on a question that is over, or whose choices have changed."""
     tap = reply.tap
@@ -499,10 +522,10 @@ def _interruption(executor: Executor, reply: Reply) -> bool:
     turn = executor.turn
     if turn.flow.interrupted is None:
         return False
-    match = triggers(turn).by_texts(reply.texts)
-    if match is None or match.flow == turn.flow.name:
+    match = find_start(turn, reply)
+    if match is None or match[0] == turn.flow.name:
         return False
-    _interrupt(executor, match.flow, inputs_of(turn, match))
+    _interrupt(executor, *match)
     return True
 
 
@@ -600,6 +623,7 @@ OFFERS: tuple[MessageHandler, ...] = (
     _question_to_continue,
     _own_buttons,
     _earlier_template,
+    _payload,
     _old_tap,
     _to_word,  # "menu", "help"
     _undelivered_question,
@@ -615,7 +639,14 @@ OFFERS: tuple[MessageHandler, ...] = (
 )
 """The handlers to which the message of a contact is offered who is in a flow."""
 
-OFFERS_OUTSIDE: tuple[MessageHandler, ...] = (_earlier_template, _old_tap, _to_word, _title_of_template, _start)
+OFFERS_OUTSIDE: tuple[MessageHandler, ...] = (
+    _earlier_template,
+    _payload,
+    _old_tap,
+    _to_word,
+    _title_of_template,
+    _start,
+)
 """The handlers to which the message of a contact is offered who is in no flow."""
 
 

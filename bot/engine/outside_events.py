@@ -295,20 +295,39 @@ def on_start_requested(executor: Executor, event: StartRequested) -> None:
 
 def on_signal_received(executor: Executor, event: SignalReceived) -> None:
     """Deliver a signal to the step that waits for it: now, or when the step can hear it."""
-    turn, session = executor.turn, executor.turn.session
+    turn = executor.turn
     executor.migrate_session()
     try:
         data = signal_data(turn.library, event.name, event.data, turn.now, event.first_visit is not None)
-        plan = Plan(event.id, "", event.at, data, signal=event.name, first_visit=event.first_visit)
-        if not is_decided(turn, plan):
-            keep_plans(turn, (*session.plans, plan))
-            turn.trace.rule = f"signal {event.name}: waits"
-            return
+        take_signal(executor, Plan(event.id, "", event.at, data, signal=event.name, first_visit=event.first_visit))
     except FAILURES as failed:
         turn.trace.rule = f"signal {event.name} by {event.by}"
         refuse(turn, failed)
-    else:
-        deliver_signal(executor, plan)
+
+
+def take_signal(executor: Executor, plan: Plan) -> bool:
+    """Deliver a signal now, or keep it until the step can hear it. Returns False if no step waits for it."""
+    turn = executor.turn
+    if is_decided(turn, plan):
+        return deliver_signal(executor, plan)
+    keep_plans(turn, (*turn.session.plans, plan))
+    turn.trace.rule = f"signal {plan.signal}: waits"
+    return True
+
+
+def tapped_signal(turn: TurnContext, reply: Reply) -> Plan | None:
+    """The signal that the payload of a tap is. The trace says which values do not fit."""
+    for name, pattern in turn.library.bot.payloads.items():
+        given = None if reply.named is None else pattern.values_in(reply.named)
+        if given is None:
+            continue
+        try:
+            return Plan(
+                turn.event.id, "", turn.event.at, signal_data(turn.library, name, given, turn.now, False), signal=name
+            )
+        except FAILURES as misfit:
+            turn.trace.notes.append(f"{pattern.written}: {misfit}")
+    return None
 
 
 # -- an operator sets variables -----------------------------------------------------------------------

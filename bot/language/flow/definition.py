@@ -17,6 +17,7 @@ from bot.language.expressions.templates import Template
 from bot.language.flow.documents import BOT_FILE
 from bot.language.flow.event_receiver import EventReceiver
 from bot.language.keys.definitions import Definitions
+from bot.language.keys.patterns import PayloadPattern
 from bot.language.source.languages import VALUES
 from bot.language.source.problems import Mark
 from bot.language.source.word_matching import WHOLE
@@ -133,8 +134,8 @@ CONTACTS = FIRST, RETURNING = ("first", "returning")
 class Trigger:
     """The start of a flow: its words, its pattern, an event of the gateway, or a message that starts no other flow.
 
-    ``how`` says how its words are matched (`bot.language.source.word_matching.WAYS`). The pattern's named groups are
-    variables of the flow. ``contact`` is one of `CONTACTS`: nobody else starts it. By ``intent`` a model knows messages
+    ``how`` says how its words are matched (`bot.language.source.word_matching.WAYS`). The pattern's named groups, and
+    the values in ``payload``, are variables of the flow. ``contact`` is one of `CONTACTS`: nobody else starts it. By ``intent`` a model knows messages
     that start it.
     """
 
@@ -147,6 +148,13 @@ class Trigger:
     contact: str | None = None
     busy: str | None = None  # what becomes of a start while the contact is in a flow, where that does not say so
     intent: Intent | None = None
+    payload: PayloadPattern | None = None  # of a button that is tapped
+
+    @property
+    def given(self) -> tuple[str, ...]:
+        """The variables to which its pattern or payload may give a value."""
+        groups = () if self.pattern is None else self.pattern.groupindex
+        return (*groups, *(() if self.payload is None else self.payload.names))
 
     @property
     def contacts(self) -> tuple[str, ...]:
@@ -364,6 +372,7 @@ class BotDefinition:
     transcription: Transcription | None = None  # of voice notes
     # what may happen outside, with its data
     signals: Mapping[str, Mapping[str, Variable]] = field(default_factory=dict)
+    payloads: Mapping[str, PayloadPattern] = field(default_factory=dict)  # by which a tap is a signal, by its name
     definitions: Definitions = field(default_factory=dict)  # names for expressions, in all flows
     events_to: EventReceiver | None = None  # where its events are delivered
 

@@ -35,14 +35,15 @@ from bot.language.steps.template_message import TemplateToSend
 from bot.language.steps.transition import Transition
 from bot.language.types.type_registry import Variable
 
-_REPLY_ID = re.compile("([^/]*)/([^/]*)/([0-9]{1,3})/([0-9]{1,18})/([^/]{8})")
+_REPLY_ID = re.compile("([^/]*)/([^/]*)/([0-9]{1,3})/([0-9]{1,18})/([^/]{8})(?:/(.+))?", re.DOTALL)
 
 
 @immutable
 class ReplyId:
     """Which choice of which question was tapped: an old tap never chooses something else.
 
-    Written ``flow/step/choice/visit/hash``, well under the gateway's 256 characters: names have 64 at most.
+    Written ``flow/step/choice/visit/hash``, well under the gateway's 256 characters: names have 64 at most. The flow's
+    own ``payload`` follows, if the button has one: ``flow/step/choice/visit/hash/PAY:17``.
     """
 
     flow: str
@@ -50,9 +51,10 @@ class ReplyId:
     choice: int
     visit: int
     hash: str
+    payload: str | None = None
 
     def __str__(self) -> str:
-        return reply_id(self.flow, self.step, self.choice, self.visit, self.hash)
+        return reply_id(self.flow, self.step, self.choice, self.visit, self.hash, self.payload)
 
     @classmethod
     def parse(cls, text: str) -> Self | None:
@@ -60,13 +62,20 @@ class ReplyId:
         found = _REPLY_ID.fullmatch(text)
         if found is None:
             return None
-        flow, step, choice, visit, hashed = found.groups()
-        return cls(flow, step, int(choice), int(visit), hashed)
+        flow, step, choice, visit, hashed, payload = found.groups()
+        return cls(flow, step, int(choice), int(visit), hashed, payload)
 
 
-def reply_id(flow: str, step: str, choice: int, visit: int, hashed: str) -> str:
+def reply_id(flow: str, step: str, choice: int, visit: int, hashed: str, payload: str | None = None) -> str:
     """A `ReplyId` as it is written."""
-    return f"{flow}/{step}/{choice}/{visit}/{hashed}"
+    id = f"{flow}/{step}/{choice}/{visit}/{hashed}"
+    return f"{id}/{payload}" if payload else id
+
+
+def payload_of(id: str) -> str:
+    """What a flow has written into a button's id; the id itself where it has written nothing."""
+    reply = ReplyId.parse(id)
+    return id if reply is None or reply.payload is None else reply.payload
 
 
 def value_hash(title: str, value: Any) -> str:
@@ -101,6 +110,11 @@ class Reply:
         if not self.payload:
             return (self.text,) if self.text else ()
         return (self.text, self.payload) if self.text else (self.payload,)
+
+    @property
+    def named(self) -> str | None:
+        """The payload of what was tapped. A text may be one: some gateways report a tap so (docs/decisions.md)."""
+        return (self.payload or self.text) if self.tap is None else self.tap.payload
 
     @property
     def is_foreign(self) -> bool:

@@ -7,14 +7,21 @@ from typing import Self
 from bot.core.effects import REPLY_TRIED_FOR
 from bot.core.events import UNSENT, SendEnded
 from bot.core.immutable import immutable
-from bot.language.expressions.templates import Expression
+from bot.language.expressions.templates import Expression, Template
 from bot.language.keys.declared_keys import DURATION, KeySet, KeySpec, as_fields, either, map_of
 from bot.language.keys.fields import Fields, entries_of
 from bot.language.keys.text_shapes import Part
 from bot.language.source.problems import Problems
 from bot.language.source.word_matching import Option, match
 from bot.language.source.yaml_tree import Map, Node, Scalar
-from bot.language.steps.message_parts import ELSE, SENDING, check_error_names
+from bot.language.steps.message_parts import (
+    ELSE,
+    PAYLOAD,
+    SENDING,
+    check_error_names,
+    payload_text,
+    rendered_payload,
+)
 from bot.language.steps.step_facts import (
     AnswerText,
     DefaultTarget,
@@ -66,6 +73,7 @@ class ReplyButton:
     words: tuple[str, ...]
     transition: Transition
     condition: Expression | None = None
+    payload: Template | None = None
 
     @property
     def outcome(self) -> str:
@@ -93,11 +101,11 @@ def _reply(title: Scalar, node: Node, problems: Problems, what: str) -> ReplyBut
         return ReplyButton(title.text, key, title.also, transition_to(node, problems, what))
     fields = _REPLY.open(node, problems, what)
     words = (*_WORDS.read(fields), *title.also)
-    return ReplyButton(title.text, key, words, transition_from(fields), CONDITION.read(fields))
+    return ReplyButton(title.text, key, words, transition_from(fields), CONDITION.read(fields), PAYLOAD.read(fields))
 
 
 _WORDS = KeySpec("words", TEXTS, "Other words for the title.")
-_REPLY = KeySet(_WORDS, CONDITION, *TRANSITION_KEYS)
+_REPLY = KeySet(_WORDS, CONDITION, PAYLOAD, *TRANSITION_KEYS)
 _TEMPLATE = KeySpec("template", TEMPLATE_MESSAGE, "The template that is sent, and what fills it.", required=True)
 _REPLIES: KeySpec[tuple[ReplyButton, ...]] = KeySpec(
     "replies",
@@ -170,11 +178,13 @@ class TemplateStep(StepKind):
         """The template, and what fills it."""
         yield from self.notice.sent_texts()
         yield SentTemplate(self.notice, tuple(reply.title for reply in self.replies))
+        yield from (payload_text(reply.payload) for reply in self.replies if reply.payload is not None)
 
     def _uses(self) -> Iterator[Used]:
         """Every text that fills the template, and the replies' conditions."""
         yield from self.notice.uses()
         yield from (Used(reply.condition) for reply in self.replies if reply.condition is not None)
+        yield from (Used(reply.payload) for reply in self.replies if reply.payload is not None)
 
     def _answers(self) -> Iterator[AnswerText]:
         """The replies' titles and words."""
@@ -192,7 +202,10 @@ class TemplateStep(StepKind):
     def enter(self, context: StepContext) -> StepResult:
         """Send the template; wait for a reply, for the gateway's word, or not at all."""
         flow, step, visit = context.flow, context.step, context.visit
-        payloads = tuple(reply_id(flow, step, n, visit, reply.hash) for n, reply in enumerate(self.replies))
+        payloads = tuple(
+            reply_id(flow, step, n, visit, reply.hash, rendered_payload(reply.payload, context.scope))
+            for n, reply in enumerate(self.replies)
+        )
         sent = (self.notice.message(context.scope, payloads),)
         if self.replies:
             return WaitHere(sent, valid=self.valid)
