@@ -25,7 +25,7 @@ from bot.core.events import (
     StartRequested,
     ValuesSet,
 )
-from bot.core.messages import LinkButton, TextMessage, in_plain_text
+from bot.core.messages import Buttons, LinkButton, Message, TextMessage, in_plain_text
 from bot.core.session import HAS_OPTED_OUT, Frame, Plan, Session, VoiceNote
 from bot.core.turn import WAITS
 from bot.core.values import Media
@@ -40,7 +40,7 @@ from bot.engine.turn_effects import add_effect, keeps_quiet, send
 from bot.language.flow.library import Library
 from bot.language.source.problems import did_you_mean
 from bot.language.steps.step_facts import StepFailed
-from bot.language.steps.step_kind import Reply
+from bot.language.steps.step_kind import Reply, ReplyId
 from bot.language.types.type_registry import TypeMismatch
 
 UNDELIVERED = ("replaced", "covered", "over_share")
@@ -73,8 +73,8 @@ def on_call_progressed(executor: Executor, event: CallProgressed) -> None:
 def on_send_ended(executor: Executor, event: SendEnded) -> None:
     """A message was sent, if somebody wanted to know, or was not sent as planned.
 
-    If the active step waits with a refused message, the refusal is the step's own matter. Otherwise only a refused
-    link is sent again, as a plain text.
+    If the active step waits with a refused message, the refusal is the step's own matter. Otherwise a message is sent
+    again, as a plain text, if it is no question: a link, or buttons for which no step waits.
     """
     turn, frame, step = executor.turn, executor.turn.session.frame, executor.turn.known_step
     turn.trace.rule = f"message {event.outcome}"
@@ -87,13 +87,23 @@ def on_send_ended(executor: Executor, event: SendEnded) -> None:
         _go_on(executor, event, turn.trace.rule)
     elif turn.session.agent is not None:
         return
-    elif event.outcome == "refused" and isinstance(event.message, LinkButton) and not keeps_quiet(turn):
+    elif event.outcome == "refused" and _is_no_question(turn, event.message) and not keeps_quiet(turn):
         # without a template in its place the contact has no question to answer
         add_effect(turn, Send(TextMessage(in_plain_text(event.message))))
         _note_plain_text(turn)
     elif frame is not None and undelivered:
         # the contact saw a template, or nothing, so their answer is not for this question: it is asked again
         _note_undelivered(frame)
+
+
+def _is_no_question(turn: TurnContext, message: Message | None) -> bool:
+    """True for a link, and for the buttons of a step that has gone on at once."""
+    if not isinstance(message, Buttons):
+        return isinstance(message, LinkButton)
+    tap = ReplyId.parse(message.buttons[0].id)
+    flow = None if tap is None else turn.library.flows.get(tap.flow)
+    step = None if flow is None or tap is None else flow.steps.get(tap.step)
+    return step is not None and not step.facts.waits
 
 
 def _is_lost(event: SendEnded, frame: Frame) -> bool:

@@ -74,7 +74,7 @@ class EdgeBuilder:
     def _causes(self, step: Step, resolved: ResolvedTransition, cause: Cause) -> list[Cause]:
         if resolved.outcome.startswith(SIGNAL):
             return [Cause.SIGNAL]
-        heard = resolved.outcome == OTHER and step.facts.pauses
+        heard = resolved.outcome in step.facts.tapped_later or (resolved.outcome == OTHER and step.facts.pauses)
         first = Cause.REPLY if heard else _BY_OUTCOME.get(resolved.outcome, cause)
         if first is Cause.REPLY and step.facts.waits_for is not None and step.facts.waits_for.over:
             return [first, Cause.RESULT] if resolved.success else [first]

@@ -10,7 +10,7 @@ from typing import Any
 from bot.core.immutable import immutable
 from bot.core.messages import MEDIA_SUFFIXES, URL, LocationMessage, is_link, wrong_suffix
 from bot.language.expressions.templates import Template
-from bot.language.keys.declared_keys import TEMPLATE, Form, KeySet, KeySpec, number
+from bot.language.keys.declared_keys import DURATION, TEMPLATE, Form, KeySet, KeySpec, number
 from bot.language.keys.fields import Fields, template_of
 from bot.language.keys.key_schemas import ANY_TEXT, STRING, either
 from bot.language.keys.text_shapes import MAY
@@ -49,6 +49,11 @@ PAYLOAD = KeySpec(
     "payload",
     Form(ANY_TEXT, _payload_of),
     "A text that a tap on it brings back, to start a flow or as a signal: PAY:17.",
+)
+
+
+VALID = KeySpec(
+    "valid", DURATION, "How long a tap on one of its buttons counts, also when the conversation is over or elsewhere."
 )
 
 

@@ -182,7 +182,8 @@ class LeaveStep:
 
     ``sets`` are values for variables, by our names. ``pending_input`` is what the contact wrote, where the next step is
     to take it. ``happens`` is what happens to other contacts, without ids and times. ``known`` is what templates of the
-    transition see beside the rest. ``conditions`` and ``notes`` are for the trace.
+    transition see beside the rest. ``conditions`` and ``notes`` are for the trace. ``valid``: for so long a tap on its
+    buttons leads on from here.
     """
 
     outcome: str
@@ -194,6 +195,7 @@ class LeaveStep:
     conditions: tuple[tuple[str, Any], ...] = ()
     notes: tuple[str, ...] = ()
     happens: tuple[StartRequested | SignalReceived, ...] = ()
+    valid: timedelta | None = None
 
 
 @immutable
@@ -204,17 +206,17 @@ class _Waiting:
     step_state: Mapping[str, Any] = field(default_factory=dict)
     sets: Mapping[str, Any] = field(default_factory=dict)  # values for variables, by our names
     notes: tuple[str, ...] = ()  # for the trace
+    # for so long a tap leads on from here, also when the conversation waits here no longer
+    valid: timedelta | None = None
 
 
 @immutable
 class WaitHere(_Waiting):
     """Wait for the contact.
 
-    ``valid``: for so long a tap leads on from here, also when the conversation waits here no longer.
     ``undelivered``: the contact has not got the step's message, so that what they write is no answer, but brings it.
     """
 
-    valid: timedelta | None = None
     undelivered: bool = False
 
 

@@ -8,7 +8,7 @@ from bot.core.effects import REPLY_TRIED_FOR
 from bot.core.events import UNSENT, SendEnded
 from bot.core.immutable import immutable
 from bot.language.expressions.templates import Expression, Template
-from bot.language.keys.declared_keys import DURATION, KeySet, KeySpec, as_fields, either, map_of
+from bot.language.keys.declared_keys import KeySet, KeySpec, as_fields, either, map_of
 from bot.language.keys.fields import Fields, entries_of
 from bot.language.keys.text_shapes import Part
 from bot.language.source.problems import Problems
@@ -18,6 +18,7 @@ from bot.language.steps.message_parts import (
     ELSE,
     PAYLOAD,
     SENDING,
+    VALID,
     check_error_names,
     payload_text,
     rendered_payload,
@@ -113,9 +114,6 @@ _REPLIES: KeySpec[tuple[ReplyButton, ...]] = KeySpec(
     "The titles of its quick replies, and where they lead.",
 )
 _OTHER = KeySpec("other", TRANSITION, "Where every other reply leads.")
-_VALID = KeySpec(
-    "valid", DURATION, "How long a tap on one of its replies counts, also when the conversation is over or elsewhere."
-)
 
 
 @immutable
@@ -131,7 +129,7 @@ class TemplateStep(StepKind):
     watches: bool  # a refusal leads somewhere: wait for the gateway's word
     valid: timedelta | None
     verb = "template"
-    keys = KeySet(_TEMPLATE, _REPLIES, _OTHER, _VALID)
+    keys = KeySet(_TEMPLATE, _REPLIES, _OTHER, VALID)
     options = SOME_HAVE - {"save", "gather"}
 
     @classmethod
@@ -141,9 +139,9 @@ class TemplateStep(StepKind):
         other = _OTHER.read(fields)
         if other is not None and not replies:
             fields.report("E123", other.mark, '"other" where no reply is waited for', "add the `replies`")
-        valid = _VALID.read(fields)
+        valid = VALID.read(fields)
         if valid is not None and not replies:
-            _VALID.report(fields, "E123", '"valid" where there is no reply to tap', "add the `replies`")
+            VALID.report(fields, "E123", '"valid" where there is no reply to tap', "add the `replies`")
         check_error_names(fields, SENDING, "a template has no error", f"write {', '.join(SENDING)}, else")
         return cls(notice, replies, other, reading.errors.keys() & {"refused", ELSE} != set(), valid)
 
