@@ -347,6 +347,8 @@ def _go_back_to_template(executor: Executor, kept: ValidReplies, reply: Reply) -
     if return_to_conversation(turn, kept):
         turn.trace.rule = "reply to an earlier template"
         if _own_buttons(executor, reply):
+            if kept.once:
+                session.valid_replies = tuple(each for each in session.valid_replies if each is not kept)
             return True
         turn.trace.rule = ""
     session.frames, session.tags, turn.ended = before

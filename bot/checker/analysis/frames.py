@@ -80,7 +80,7 @@ class FrameStack:
         """The first steps of the frames that may be opened on top of a step."""
         yield from (root.place for root in self._graph.roots_by.get(place, ()) if root.opening is Opening.RUN)
         open_above = self._planned or self._graph.flow(place).interrupted is not None
-        if self._graph.takes_words(place) and (open_above or self._graph.steps[place].facts.stays_valid):
+        if self._graph.takes_words(place) and (open_above or self._graph.steps[place].stays_valid):
             yield _ANYBODY
 
     def _find_returns(self) -> Mapping[StepId, tuple[StepId, ...]]:

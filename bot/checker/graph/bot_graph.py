@@ -421,7 +421,7 @@ class Graph:
     def interrupters(self) -> tuple[StepId, ...]:
         """The steps at which a conversation begins or continues when a message interrupts another one."""
         started = [root.place for root in self.roots if root.opening is Opening.INTERRUPTION]
-        return (*started, *(place for place, step in self.steps.items() if step.facts.stays_valid))
+        return (*started, *(place for place, step in self.steps.items() if step.stays_valid))
 
     @cached_property
     def roots_by(self) -> Mapping[StepId, tuple[Root, ...]]:

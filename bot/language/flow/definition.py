@@ -218,6 +218,22 @@ class Step:
         timeout = self.defaults.timeout if self.facts.waits else self.options.defaults.timeout
         return None if timeout is None or timeout.never else timeout
 
+    @cached_property
+    def counts_late(self) -> bool:
+        """True if a reply to its template counts after the time-out: that is inherited, so it says nothing of this
+        template, and it only ends the flow.
+        """
+        ended, own = self.transitions.get("timeout"), self.options.defaults.timeout
+        if own is not None or ended is None or ended.target != END or self.facts.stays_valid:
+            return False
+        silent = ended.written is None or not ended.written.acts
+        return silent and any(isinstance(sent, SentTemplate) and sent.replies for sent in self.facts.sends)
+
+    @property
+    def stays_valid(self) -> bool:
+        """True if a tap on it leads on from here, also when the conversation waits here no longer."""
+        return self.facts.stays_valid or self.counts_late
+
     @property
     def unread(self) -> bool:
         """True if it only stands in place of a step with a problem."""
