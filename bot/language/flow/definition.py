@@ -135,8 +135,8 @@ class Trigger:
     """The start of a flow: its words, its pattern, an event of the gateway, or a message that starts no other flow.
 
     ``how`` says how its words are matched (`bot.language.source.word_matching.WAYS`). The pattern's named groups, and
-    the values in ``payload``, are variables of the flow. ``contact`` is one of `CONTACTS`: nobody else starts it. By ``intent`` a model knows messages
-    that start it.
+    the values in ``payload``, are variables of the flow. ``contact`` is one of `CONTACTS`: nobody else starts it. By
+    ``intent`` a model knows messages that start it.
     """
 
     mark: Mark

@@ -70,7 +70,9 @@ _VALUE = re.compile(r"\{([a-z][a-z0-9_]*)\}")
 
 
 def _payload_of(node: Node, problems: Problems, what: str) -> PayloadPattern | None:
-    """A payload's pattern. It begins with a text, and so does what follows each value: no text is matched in two ways."""
+    """A payload's pattern. It begins with a text, and a text follows each value but the last: so a payload is read in
+    one way.
+    """
     written = text_of(node, problems, what)
     if written is None:
         return None

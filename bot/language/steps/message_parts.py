@@ -58,7 +58,7 @@ VALID = KeySpec(
 
 
 def payload_text(payload: Template, given: tuple[Given, ...] = ()) -> SentText:
-    """What is known of a payload that is sent."""
+    """A payload as a part of a message."""
     return SentText("payload", payload, MOST_PAYLOAD, cut=False, given=given)
 
 

@@ -73,7 +73,7 @@ def reply_id(flow: str, step: str, choice: int, visit: int, hashed: str, payload
 
 
 def payload_of(id: str) -> str:
-    """What a flow has written into a button's id; the id itself where it has written nothing."""
+    """The payload in a button's id; the id itself if there is none."""
     reply = ReplyId.parse(id)
     return id if reply is None or reply.payload is None else reply.payload
 

@@ -210,8 +210,8 @@ class TemplateStep(StepKind):
         return WaitForSend(sent) if self.watches else LeaveStep("then", messages=sent)
 
     def answer_before_words(self, context: StepContext, reply: Reply) -> StepResult | None:
-        """A tap on a button of this template, or its title or payload as a text. Of another button the payload counts:
-        it may be one of a reply's words.
+        """A tap on a button of this template, or its title or payload as a text. Another button counts by its payload,
+        which may be one of a reply's words.
         """
         return next((LeaveStep(button.outcome) for button in self._meant(reply) if button.heard(context)), None)
 
