@@ -366,12 +366,13 @@ def _payload(executor: Executor, reply: Reply) -> bool:
             return True
         turn.trace.notes.append(turn.trace.rule)
         turn.trace.rule = ""
-    if reply.tap is None or reply.tap.payload is None:
+    if reply.tap is None or reply.tap.payload is None or start_by_payload(turn, reply) is None:
         return False
+    if turn.session.waits_for_effect:
+        executor.run(PostponeMessage())
+        return True
     if turn.session.frame is not None:
         return _interruption(executor, reply)
-    if start_by_payload(turn, reply) is None:
-        return False
     executor.run(start_by_message(turn, reply))
     return True
 

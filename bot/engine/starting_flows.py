@@ -45,7 +45,8 @@ def start_by_payload(turn: TurnContext, reply: Reply) -> tuple[str, Mapping[str,
         try:
             return flow, fitting_inputs(turn.library, flow, given, turn.now)
         except TypeMismatch as misfit:
-            turn.trace.notes.append(f"{pattern.written}: {misfit}")
+            note = f"{pattern.written}: {misfit}"
+            turn.trace.notes += [] if note in turn.trace.notes else [note]  # it may be offered more than once
     return None
 
 

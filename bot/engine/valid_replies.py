@@ -62,14 +62,17 @@ def _titles_of(turn: TurnContext, frame: Frame) -> set[str]:
 def return_to_conversation(turn: TurnContext, kept: ValidReplies) -> bool:
     """Put a conversation on top as it was.
 
-    If a copy of its flow is open, the copy ends with the flows above it; otherwise the active flow is interrupted.
-    Returns False if the active flow cannot be interrupted, or too many flows are open.
+    If this run of its flow is open, or another run that nothing interrupts, that ends with the flows above it;
+    otherwise the active flow is interrupted. Returns False if it cannot be interrupted, or too many flows are open.
     """
     frames, flow = tuple(replace(frame) for frame in turn.session.frames), kept.frames[0].flow
-    copy = next((n for n, frame in enumerate(frames) if frame.flow == flow and (frame.interrupts or not n)), None)
+    copies = [n for n, frame in enumerate(frames) if frame.flow == flow and (frame.interrupts or not n)]
+    copy = next((n for n in copies if frames[n].first_visit == kept.frames[0].first_visit), None)
     own = bool(frames) and frames[first_of_conversation(frames)].flow == flow
     if frames and not own and turn.flow.interrupted is None:
         return False
+    if copy is None and copies and turn.flow.interrupted is None:
+        copy = copies[0]
     if copy is not None:
         remove_step_tags(turn, frames[copy:])
         turn.session.frames = frames[:copy]

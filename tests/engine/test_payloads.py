@@ -196,3 +196,23 @@ def test_a_signal_by_a_tap_that_nobody_waits_for_is_a_tap_like_any_other() -> No
 def test_a_signals_payload_fits_its_data(signal: str, problem: str) -> None:
     (found,) = problems_of(VOTE.split("---")[2], f"{BOT}signals: {{voted: {signal}}}\n")
     assert problem in found
+
+
+def test_a_payload_waits_until_a_model_has_answered() -> None:
+    talk = Talk(
+        SHOP
+        + """
+---
+flow: advice
+start: {words: [help]}
+interrupted: resume
+steps:
+  talk: {ai: Help., exits: {done: {when: They are done., then: end}}, turns: {max: 9, else: end}, errors: {else: end}}
+"""
+    )
+    first = reminded(talk, 17)
+    talk.wait("2h")
+    assert talk.user("help") == []
+    assert talk.tap_id(first, "Pay") == []
+    assert talk.turn is not None and talk.turn.parks_message is not None
+    assert talk.model("Gladly.")[:2] == ["Gladly.", "You pay 17."]

@@ -185,3 +185,33 @@ def test_the_checker_knows_that_a_tap_comes_later() -> None:
     assert problems_of(DOSES) == []
     flows = DOSES.split("---")
     assert run_rules(library(*flows), sources(*flows)) == []
+
+
+OPEN_DOSES = """
+flow: dose
+start: {busy: replace}
+interrupted: resume
+vars: {drug: text}
+steps:
+  due: {say: "Time for {{ drug }}.", buttons: {Taken: taken}, valid: 2d}
+  pause: {wait: 1h}
+  late: {say: "Do not forget {{ drug }}.", then: end}
+  taken: {say: "{{ drug }} is taken.", then: end}
+"""
+
+
+def test_a_tap_ends_the_wait_of_its_own_message_and_no_other() -> None:
+    talk = Talk(OPEN_DOSES)
+    talk.user("hello")
+    for drug in ("iron", "zinc"):
+        assert talk.start("dose", drug=drug) == [[f"Time for {drug}.", "Taken"]]
+        if drug == "iron":
+            assert talk.wait("2h") == ["Do not forget iron."]
+    iron, _ = talk.shown
+    assert talk.tap_id(iron.id, "Taken") == ["iron is taken."]
+    assert talk.tap_id(iron.id, "Taken") == ["iron is taken."]
+    assert [(each.flow, each.step) for each in talk.session.frames] == [("dose", "pause")], "the other one waits on"
+    assert talk.wait("1h") == ["Do not forget zinc."]
+    talk.start("dose", drug="zinc")
+    assert talk.tap_id(talk.shown[-1].id, "Taken") == ["zinc is taken."]
+    assert talk.at is None, "its own has nothing to wait for any more"
