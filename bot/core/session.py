@@ -177,10 +177,11 @@ class Said:
 @stored
 @immutable
 class ValidReplies:
-    """A conversation as it was when it sent a template, whose replies lead on from there ``until`` a time."""
+    """A conversation as it was when it sent buttons: a tap leads on from there ``until`` a time; only ``once``."""
 
     until: datetime
     frames: tuple[Frame, ...]
+    once: bool = False
 
 
 @stored
@@ -223,7 +224,7 @@ class Session:
     woken: int = 0  # how many times have come: no two of them are one event, also if they are the same
     # where `share()` decided in this conversation ("flow/step"), and which way
     splits: dict[str, str] = field(default_factory=dict)
-    valid_replies: tuple[ValidReplies, ...] = ()  # of templates that were sent, the newest last
+    valid_replies: tuple[ValidReplies, ...] = ()  # of messages with buttons that were sent, the newest last
     frames: tuple[Frame, ...] = ()
     history: tuple[Said, ...] = ()  # the newest messages of this conversation, where a text of the bot's asks for them
     rests_until: datetime | None = None  # the contact's messages took long: until then the next ones are parked

@@ -61,15 +61,17 @@ from bot.engine.outside_events import (
     on_signal_received,
     on_start_requested,
     on_values_set,
+    take_signal,
+    tapped_signal,
 )
 from bot.engine.starting_flows import (
     ask_what_about,
-    inputs_of,
+    find_start,
     interrupt,
     start_by_event,
     start_by_intent,
     start_by_message,
-    triggers,
+    start_by_payload,
 )
 from bot.engine.timers import clamp_to_now, on_time_reached, wake_at
 from bot.engine.turn_context import FAILURES, FlowBroken, TurnContext
@@ -338,7 +340,7 @@ def _earlier_template(executor: Executor, reply: Reply) -> bool:
 def _title_of_template(executor: Executor, reply: Reply) -> bool:
     """The title of a reply to an earlier template, if only one template with valid replies has it."""
     turn = executor.turn
-    if reply.text is None or not turn.session.valid_replies:
+    if reply.text is None or reply.is_foreign or not turn.session.valid_replies:
         return False
     kept = replies_with(turn, reply.text)
     return kept is not None and _go_back_to_template(executor, kept, reply)
@@ -351,10 +353,34 @@ def _go_back_to_template(executor: Executor, kept: ValidReplies, reply: Reply) -
     if return_to_conversation(turn, kept):
         turn.trace.rule = "reply to an earlier template"
         if _own_buttons(executor, reply):
+            if kept.once:
+                session.valid_replies = tuple(each for each in session.valid_replies if each is not kept)
             return True
         turn.trace.rule = ""
     session.frames, session.tags, turn.ended = before
     return False
+
+
+def _payload(executor: Executor, reply: Reply) -> bool:
+    """A tap whose payload is a signal that the conversation waits for. One on an old button of the bot's own may also
+    start a flow by its payload; the others do so in their turn.
+    """
+    turn, bot = executor.turn, executor.turn.library.bot
+    signal = tapped_signal(turn, reply) if bot.payloads and turn.session.frame is not None else None
+    if signal is not None:
+        if take_signal(executor, signal):
+            return True
+        turn.trace.notes.append(turn.trace.rule)
+        turn.trace.rule = ""
+    if reply.tap is None or reply.tap.payload is None or start_by_payload(turn, reply) is None:
+        return False
+    if turn.session.waits_for_effect:
+        executor.run(PostponeMessage())
+        return True
+    if turn.session.frame is not None:
+        return _interruption(executor, reply)
+    executor.run(start_by_message(turn, reply))
+    return True
 
 
 def _old_tap(executor: Executor, reply: Reply) -> bool:
@@ -368,15 +394,36 @@ def _old_tap(executor: Executor, reply: Reply) -> bool:
             return False
     elif frame.question.undelivered and _is_current(turn, frame, reply):
         return False
-    other = frame is not None and "other" in turn.step.transitions
-    policy = turn.defaults.old_taps or ("message" if other else "explain")
-    turn.trace.rule = f"old tap: {policy}"
-    known = turn.library.flows.get(tap.flow)
+    policy = _policy(turn)
+    _follow_policy(executor, reply, f"old tap: {policy}", policy)
+    return True
+
+
+def _foreign_tap(executor: Executor, reply: Reply) -> bool:
+    """A tap on a button that no step has shown, while a question waits: a title like one of its answers is none."""
+    turn = executor.turn
+    if not reply.is_foreign or not turn.step.facts.asks:
+        return False
+    policy = _policy(turn)
+    _follow_policy(executor, reply, f"tap on another button: {policy}", policy)
+    return True
+
+
+def _policy(turn: TurnContext) -> str:
+    """The reaction to a tap that answers nothing here."""
+    other = turn.session.frame is not None and "other" in turn.step.transitions
+    return turn.defaults.old_taps or ("message" if other else "explain")
+
+
+def _follow_policy(executor: Executor, reply: Reply, rule: str, policy: str) -> None:
+    turn, frame, tap = executor.turn, executor.turn.session.frame, reply.tap
+    turn.trace.rule = rule
+    known = None if tap is None else turn.library.flows.get(tap.flow)
     if policy == "explain":
         send(turn, TextMessage(wording(turn.scope(), "old_tap")))
         if frame is not None and turn.step.facts.waits:
             executor.run(put_again(turn))
-    elif policy == "reopen" and known is not None and (step := _tapped_at(known, tap)) is not None:
+    elif policy == "reopen" and tap and known is not None and (step := _tapped_at(known, tap)) is not None:
         target = f"/{tap.flow}/{step}"
         if frame is None:
             executor.run(open_flow(turn, target, {}))
@@ -387,7 +434,6 @@ def _old_tap(executor: Executor, reply: Reply) -> bool:
             executor.run(PostponeMessage())
         else:
             _other_or_retry(executor, reply)
-    return True
 
 
 def _to_word(executor: Executor, reply: Reply) -> bool:
@@ -460,13 +506,15 @@ def _answer(executor: Executor, reply: Reply) -> bool:
 
 def _to_slots(executor: Executor, reply: Reply) -> bool:
     """A message that is no answer as a whole, but holds answers to several questions, or corrects an earlier answer."""
-    return bool(executor.turn.flow.slots and reply.text) and look_ahead(executor, reply.text or "")
+    written = bool(reply.text) and not reply.is_foreign
+    return written and bool(executor.turn.flow.slots) and look_ahead(executor, reply.text or "")
 
 
 def _several_answers(executor: Executor, reply: Reply) -> bool:
     """The answer to the waiting question, where it is a slot and the message answers others, too."""
     turn = executor.turn
-    asked = reply.text is not None and turn.frame.step in turn.flow.slots and " " in reply.text.strip()
+    written = reply.text is not None and not reply.is_foreign
+    asked = written and turn.frame.step in turn.flow.slots and " " in (reply.text or "").strip()
     return asked and look_ahead(executor, reply.text or "", with_others=True)
 
 
@@ -483,10 +531,10 @@ def _interruption(executor: Executor, reply: Reply) -> bool:
     turn = executor.turn
     if turn.flow.interrupted is None:
         return False
-    match = triggers(turn).by_texts(reply.texts)
-    if match is None or match.flow == turn.flow.name:
+    match = find_start(turn, reply)
+    if match is None or match[0] == turn.flow.name:
         return False
-    _interrupt(executor, match.flow, inputs_of(turn, match))
+    _interrupt(executor, *match)
     return True
 
 
@@ -584,6 +632,7 @@ OFFERS: tuple[MessageHandler, ...] = (
     _question_to_continue,
     _own_buttons,
     _earlier_template,
+    _payload,
     _old_tap,
     _to_word,  # "menu", "help"
     _undelivered_question,
@@ -592,13 +641,21 @@ OFFERS: tuple[MessageHandler, ...] = (
     _answer,
     _to_slots,
     _interruption,
+    _foreign_tap,
     _slots_by_model,
     _to_intent,
     _other_or_retry,  # takes every other message
 )
 """The handlers to which the message of a contact is offered who is in a flow."""
 
-OFFERS_OUTSIDE: tuple[MessageHandler, ...] = (_earlier_template, _old_tap, _to_word, _title_of_template, _start)
+OFFERS_OUTSIDE: tuple[MessageHandler, ...] = (
+    _earlier_template,
+    _payload,
+    _old_tap,
+    _to_word,
+    _title_of_template,
+    _start,
+)
 """The handlers to which the message of a contact is offered who is in no flow."""
 
 

@@ -20,6 +20,7 @@ from bot.engine.starting_flows import reroute
 from bot.engine.step_actions import apply_options, carry_out, note_result, send_messages, wait
 from bot.engine.turn_context import FAILURES, Failure, TurnContext
 from bot.engine.turn_effects import send
+from bot.engine.valid_replies import keep_replies
 from bot.language.flow.definition import ResolvedTransition
 from bot.language.steps.step_facts import StepFailed
 from bot.language.steps.step_kind import Awaited, LeaveStep, PostponeMessage, Redirect, RunFlow, StepResult
@@ -55,6 +56,8 @@ class Executor:
             except (StepFailed, TypeMismatch) as failed:
                 result, sent = LeaveStep(failure_outcome(turn, failed)), []
             if isinstance(result, LeaveStep):
+                if result.valid is not None:
+                    keep_replies(turn, result.valid)
                 result = self.leave(taken, result)
                 continue
             wait(turn, result, sent)

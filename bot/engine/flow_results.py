@@ -70,7 +70,7 @@ def _way(taken: StepTaken) -> tuple[str, str]:
     outcome = taken.outcome
     if outcome is None or taken.target in (None, AGAIN, STAY):
         return LEFT, ""
-    if taken.success or outcome.startswith(SIGNAL):
+    if taken.success or outcome.startswith((SIGNAL, "[")):  # a choice: also of a step that has gone on long ago
         return ANSWERED, outcome
     if outcome in ("timeout", "expired"):
         return TIMED_OUT, outcome

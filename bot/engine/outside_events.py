@@ -26,7 +26,7 @@ from bot.core.events import (
     StartRequested,
     ValuesSet,
 )
-from bot.core.messages import LinkButton, TextMessage, in_plain_text
+from bot.core.messages import Buttons, LinkButton, Message, TextMessage, in_plain_text
 from bot.core.session import HAS_OPTED_OUT, Frame, Plan, Session, VoiceNote
 from bot.core.turn import WAITS
 from bot.core.values import Media
@@ -43,7 +43,7 @@ from bot.engine.turn_effects import add_effect, keeps_quiet, let_happen, send
 from bot.language.flow.library import Library
 from bot.language.source.problems import did_you_mean
 from bot.language.steps.step_facts import StepFailed
-from bot.language.steps.step_kind import Reply
+from bot.language.steps.step_kind import Reply, ReplyId
 from bot.language.types.type_registry import TypeMismatch
 
 UNDELIVERED = ("replaced", "covered", "over_share")
@@ -76,8 +76,8 @@ def on_call_progressed(executor: Executor, event: CallProgressed) -> None:
 def on_send_ended(executor: Executor, event: SendEnded) -> None:
     """A message was sent, if somebody wanted to know, or was not sent as planned.
 
-    If the active step waits with a refused message, the refusal is the step's own matter. Otherwise only a refused
-    link is sent again, as a plain text.
+    If the active step waits with a refused message, the refusal is the step's own matter. Otherwise a message is sent
+    again, as a plain text, if it is no question: a link, or buttons for which no step waits.
     """
     turn, frame, step = executor.turn, executor.turn.session.frame, executor.turn.known_step
     turn.trace.rule = f"message {event.outcome}"
@@ -90,13 +90,23 @@ def on_send_ended(executor: Executor, event: SendEnded) -> None:
         _go_on(executor, event, turn.trace.rule)
     elif turn.session.agent is not None:
         return
-    elif event.outcome == "refused" and isinstance(event.message, LinkButton) and not keeps_quiet(turn):
+    elif event.outcome == "refused" and _is_no_question(turn, event.message) and not keeps_quiet(turn):
         # without a template in its place the contact has no question to answer
         add_effect(turn, Send(TextMessage(in_plain_text(event.message))))
         _note_plain_text(turn)
     elif frame is not None and undelivered:
         # the contact saw a template, or nothing, so their answer is not for this question: it is asked again
         _note_undelivered(frame)
+
+
+def _is_no_question(turn: TurnContext, message: Message | None) -> bool:
+    """True for a link, and for the buttons of a step that has gone on at once."""
+    if not isinstance(message, Buttons):
+        return isinstance(message, LinkButton)
+    tap = ReplyId.parse(message.buttons[0].id)
+    flow = None if tap is None else turn.library.flows.get(tap.flow)
+    step = None if flow is None or tap is None else flow.steps.get(tap.step)
+    return step is not None and not step.facts.waits
 
 
 def _is_lost(event: SendEnded, frame: Frame) -> bool:
@@ -321,20 +331,39 @@ def on_shared_run(executor: Executor, event: SharedRunRequested) -> None:
 
 def on_signal_received(executor: Executor, event: SignalReceived) -> None:
     """Deliver a signal to the step that waits for it: now, or when the step can hear it."""
-    turn, session = executor.turn, executor.turn.session
+    turn = executor.turn
     executor.migrate_session()
     try:
         data = signal_data(turn.library, event.name, event.data, turn.now, event.first_visit is not None)
-        plan = Plan(event.id, "", event.at, data, signal=event.name, first_visit=event.first_visit)
-        if not is_decided(turn, plan):
-            keep_plans(turn, (*session.plans, plan))
-            turn.trace.rule = f"signal {event.name}: waits"
-            return
+        take_signal(executor, Plan(event.id, "", event.at, data, signal=event.name, first_visit=event.first_visit))
     except FAILURES as failed:
         turn.trace.rule = f"signal {event.name} by {event.by}"
         refuse(turn, failed)
-    else:
-        deliver_signal(executor, plan)
+
+
+def take_signal(executor: Executor, plan: Plan) -> bool:
+    """Deliver a signal now, or keep it until the step can hear it. Returns False if no step waits for it."""
+    turn = executor.turn
+    if is_decided(turn, plan):
+        return deliver_signal(executor, plan)
+    keep_plans(turn, (*turn.session.plans, plan))
+    turn.trace.rule = f"signal {plan.signal}: waits"
+    return True
+
+
+def tapped_signal(turn: TurnContext, reply: Reply) -> Plan | None:
+    """The signal that the payload of a tap is. The trace says which values do not fit."""
+    for name, pattern in turn.library.bot.payloads.items():
+        given = None if reply.named is None else pattern.values_in(reply.named)
+        if given is None:
+            continue
+        try:
+            return Plan(
+                turn.event.id, "", turn.event.at, signal_data(turn.library, name, given, turn.now, False), signal=name
+            )
+        except FAILURES as misfit:
+            turn.trace.notes.append(f"{pattern.written}: {misfit}")
+    return None
 
 
 # -- an operator sets variables -----------------------------------------------------------------------

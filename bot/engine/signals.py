@@ -16,10 +16,10 @@ from bot.language.steps.step_kind import LeaveStep
 from bot.language.steps.step_options import signal_outcomes
 
 
-def deliver_signal(executor: Executor, signal: Plan) -> None:
+def deliver_signal(executor: Executor, signal: Plan) -> bool:
     """Let the step that waits for a signal hear it: the active step, else a step that runs the active flow.
 
-    If no step hears it, the trace says so.
+    If no step hears it, the trace says so, and it returns False.
     """
     turn, frames = executor.turn, executor.turn.session.frames
     turn.trace.rule = f"signal {signal.signal}"
@@ -29,9 +29,10 @@ def deliver_signal(executor: Executor, signal: Plan) -> None:
         heard = _match_signal(turn, signal, known)
         if heard is not None:
             _follow_signal(executor, heard, frames[depth:])
-            return
+            return True
     turn.session.frames = frames
     turn.trace.rule += f": {UNHEARD}"
+    return False
 
 
 def _match_signal(turn: TurnContext, signal: Plan, known: Mapping[str, Any]) -> LeaveStep | None:

@@ -12,14 +12,14 @@ from bot.core.session import HAS_OPTED_OUT, Plan
 from bot.core.turn import SKIPPED, STARTED
 from bot.engine.entering import open_flow
 from bot.engine.frame_stack import MOST_FRAMES, drop_copy, drop_flow, end_all, make_room, remove_step_tags
-from bot.engine.scheduled_flows import can_start
+from bot.engine.scheduled_flows import can_start, fitting_inputs
 from bot.engine.turn_context import FlowBroken, TurnContext
 from bot.language.expressions.template_failures import TemplateFailed
 from bot.language.flow.definition import FIRST, RETURNING
 from bot.language.flow.library import TriggerIndex, TriggerMatch, name_of_event
 from bot.language.steps.intent_step import INTENTS
 from bot.language.steps.step_kind import Reply, StepResult
-from bot.language.types.type_registry import Answer, InvalidAnswer
+from bot.language.types.type_registry import Answer, InvalidAnswer, TypeMismatch
 
 
 def triggers(turn: TurnContext) -> TriggerIndex:
@@ -27,13 +27,36 @@ def triggers(turn: TurnContext) -> TriggerIndex:
     return turn.library.triggers[RETURNING if turn.session.visit else FIRST]
 
 
+def find_start(turn: TurnContext, reply: Reply) -> tuple[str, Mapping[str, Any]] | None:
+    """The flow that a message starts by its payload, its words or its pattern, and the inputs that it gives."""
+    starts = triggers(turn)
+    if starts.payloads and (found := start_by_payload(turn, reply)) is not None:
+        return found
+    match = starts.by_texts(reply.texts)
+    return None if match is None else (match.flow, _inputs_of(turn, match))
+
+
+def start_by_payload(turn: TurnContext, reply: Reply) -> tuple[str, Mapping[str, Any]] | None:
+    """The flow that the payload of a tap starts, and the inputs in it. The trace says which values do not fit."""
+    for pattern, flow in triggers(turn).payloads:
+        given = None if reply.named is None else pattern.values_in(reply.named)
+        if given is None:
+            continue
+        try:
+            return flow, fitting_inputs(turn.library, flow, given, turn.now)
+        except TypeMismatch as misfit:
+            note = f"{pattern.written}: {misfit}"
+            turn.trace.notes += [] if note in turn.trace.notes else [note]  # it may be offered more than once
+    return None
+
+
 def start_by_message(turn: TurnContext, reply: Reply) -> StepResult | None:
     """Start the flow that a message is for."""
     starts = triggers(turn)
-    match, by_event = starts.by_texts(reply.texts), starts.by_event(turn.event)
+    match, by_event = find_start(turn, reply), starts.by_event(turn.event)
     if match is None and by_event is None and (asked := ask_what_about(turn, reply)) is not None:
         return asked
-    flow = by_event or starts.otherwise if match is None else match.flow
+    flow, inputs = (by_event or starts.otherwise, {}) if match is None else match
     handed_on = f"{turn.trace.rule}: " if turn.trace.rule else ""  # by a word, or by `other`
     if flow is None:
         turn.trace.rule = f"{handed_on}no flow starts by this"
@@ -41,7 +64,7 @@ def start_by_message(turn: TurnContext, reply: Reply) -> StepResult | None:
     turn.pending_input = reply
     by = "" if match else f": {name_of_event(turn.event)}" if by_event else ": otherwise"
     turn.trace.rule = f"{handed_on}start of {flow}{by}"
-    return open_flow(turn, f"/{flow}", {} if match is None else inputs_of(turn, match))
+    return open_flow(turn, f"/{flow}", inputs)
 
 
 def start_by_intent(turn: TurnContext, flow: str | None, reply: Reply) -> StepResult | None:
@@ -68,7 +91,7 @@ def ask_what_about(turn: TurnContext, reply: Reply) -> StepResult | None:
     return open_flow(turn, f"/{INTENTS}", {}, came_from=came_from, interrupts=frame is not None)
 
 
-def inputs_of(turn: TurnContext, match: TriggerMatch) -> dict[str, Any]:
+def _inputs_of(turn: TurnContext, match: TriggerMatch) -> dict[str, Any]:
     """The inputs that a text gives to the flow that it starts: as an answer would, if it fits."""
     inputs: dict[str, Any] = {}
     variables = turn.library.flows[match.flow].variables

@@ -78,10 +78,8 @@ def wait(turn: TurnContext, result: Waits, sent: list[str]) -> None:
         frame.question = replace(question, undelivered=undelivered, early=early, to_continue=False)
     effects = tuple(sent)
     match result:
-        case WaitHere(valid=valid):
+        case WaitHere():
             frame.waits = ForContact(effects, gathers_since=frame.gathers_since)
-            if valid is not None:
-                keep_replies(turn, valid)
         case WaitForEffect(effect=EmitEvent(event=event)):
             frame.waits = ForEffect((let_happen(turn, event),))
         case WaitForEffect(effect=effect, listens=listens, about=about):
@@ -98,6 +96,8 @@ def wait(turn: TurnContext, result: Waits, sent: list[str]) -> None:
             call_hooks(turn, HANDOFF, frame.flow, step=frame.step, team=team, note=note)
         case KeepWaiting():
             pass
+    if result.valid is not None:
+        keep_replies(turn, result.valid)
 
 
 def note_message(frame: Frame, effect: str | None) -> None:

@@ -13,6 +13,7 @@ from bot.engine.signals import deliver_signal
 from bot.engine.starting_flows import start_plan
 from bot.engine.step_actions import stop_gathering
 from bot.engine.turn_context import FAILURES, TurnContext
+from bot.engine.valid_replies import keep_late_reply
 from bot.language.flow.definition import Step
 from bot.language.steps.schedule import no_later
 from bot.language.steps.step_options import LONGEST_GATHER
@@ -129,6 +130,7 @@ def _on_step_time(executor: Executor) -> None:
         turn.trace.rule = "time-out"
         frame.entered_at = frame.silent_since = now  # after `again` the time counts from here, fixed or not
         note_unanswered(turn, turn.step.transitions["timeout"].target)
+        keep_late_reply(turn)
         executor.follow("timeout", expired=True)
 
 

@@ -209,10 +209,11 @@ steps:
     assert talk.at == "main/menu"
 
 
-def test_a_tap_that_is_not_ours_counts_as_its_title() -> None:
-    talk = Talk(MENU)
-    talk.user("hi")
-    assert talk.tap_id("someone-elses", "Order") == ["How many?"]
+def test_a_tap_of_which_only_the_title_comes_counts_as_its_title() -> None:
+    for id in ("", "Order"):
+        talk = Talk(MENU)
+        talk.user("hi")
+        assert talk.tap_id(id, "Order") == ["How many?"]
 
 
 WORDS = (

@@ -364,8 +364,8 @@ def _only_on_edges(graph: Graph) -> set[str]:
 
 def _given_alone(graph: Graph, name: str) -> Iterator[str]:
     flow = graph.library.flows[name]
-    if flow.trigger is not None and flow.trigger.pattern is not None:
-        yield from flow.trigger.pattern.groupindex
+    if flow.trigger is not None:
+        yield from flow.trigger.given
     yield from (save for slot in flow.slots if (save := flow.steps[slot].options.save) is not None)
     for step in flow.steps.values():
         yield from step.facts.gives

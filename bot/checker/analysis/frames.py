@@ -80,7 +80,7 @@ class FrameStack:
         """The first steps of the frames that may be opened on top of a step."""
         yield from (root.place for root in self._graph.roots_by.get(place, ()) if root.opening is Opening.RUN)
         open_above = self._planned or self._graph.flow(place).interrupted is not None
-        if self._graph.takes_words(place) and (open_above or self._graph.steps[place].facts.stays_valid):
+        if self._graph.takes_words(place) and (open_above or self._graph.steps[place].stays_valid):
             yield _ANYBODY
 
     def _find_returns(self) -> Mapping[StepId, tuple[StepId, ...]]:
@@ -260,9 +260,13 @@ def _carries(ours: Variable, theirs: Variable) -> bool:
 def _by_pattern(flow: Flow) -> list[str]:
     """The variables to which every starting message gives a value; empty if words start the flow, too."""
     start = flow.trigger
-    if start is None or start.pattern is None or start.words or start.otherwise or start.intent is not None:
+    if start is None or start.words or start.otherwise or start.intent is not None:
         return []
-    return [name for name in certain_groups(start.pattern) if _takes_all(flow.variables[name])]
+    by_payload = None if start.payload is None else {*start.payload.names}  # one that does not fit starts nothing
+    if start.pattern is None:
+        return sorted(by_payload or ())
+    by_text = {name for name in certain_groups(start.pattern) if _takes_all(flow.variables[name])}
+    return sorted(by_text if by_payload is None else by_text & by_payload)
 
 
 def _takes_all(variable: Variable) -> bool:

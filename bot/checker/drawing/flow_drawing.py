@@ -220,13 +220,15 @@ PLACES_SHOWN = 3
 
 
 def start_conditions(start: Trigger | None) -> Iterator[str]:
-    """The lines about what starts a flow: words, a pattern, events."""
+    """The lines about what starts a flow: words, a pattern, a payload, events."""
     if start is None:
         return
     if start.words:
         yield listed([word for word, _ in start.words], WORDS_SHOWN)
     if start.pattern is not None:
         yield f"like {start.pattern.pattern}"
+    if start.payload is not None:
+        yield f"a tap: {start.payload.written}"
     if start.intent is not None:
         yield f"about: {short(start.intent.about, ABOUT)}"
     if start.otherwise:

@@ -99,6 +99,8 @@ class Proposals:
             yield SendMove("image")
         else:
             yield from self._at_step(state, frame)
+        if state.session.agent is None:
+            yield from self._later_taps(state)
         yield from self._waits(state, frame)
         if self._refusable and not state.next_send_refused:
             yield RefusalMove()
@@ -162,6 +164,15 @@ class Proposals:
                 yield SignalMove(
                     name, {field: texts[min(number, len(texts) - 1)] for field, texts in samples.items() if texts}
                 )
+
+    def _later_taps(self, state: ExploredState) -> Iterator[InputMove]:
+        """The buttons of steps that do not wait, as long as a tap on them counts."""
+        sent = [each.frames[-1] for each in state.session.valid_replies]
+        later = {each.visit for each in sent if self._library.flows[each.flow].steps[each.step].facts.tapped_later}
+        for option in state.options if later else ():
+            tap = ReplyId.parse(option.reply)
+            if tap is not None and tap.visit in later:
+                yield TapMove(option.reply, option.title, option.picked)
 
     def _taps(self, state: ExploredState, frame: Frame) -> Iterator[InputMove]:
         """The options of the question that waits, each title once, as the newest message shows it."""

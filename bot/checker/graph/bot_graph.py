@@ -74,7 +74,7 @@ class EdgeBuilder:
     def _causes(self, step: Step, resolved: ResolvedTransition, cause: Cause) -> list[Cause]:
         if resolved.outcome.startswith(SIGNAL):
             return [Cause.SIGNAL]
-        heard = resolved.outcome == OTHER and step.facts.pauses
+        heard = resolved.outcome in step.facts.tapped_later or (resolved.outcome == OTHER and step.facts.pauses)
         first = Cause.REPLY if heard else _BY_OUTCOME.get(resolved.outcome, cause)
         if first is Cause.REPLY and step.facts.waits_for is not None and step.facts.waits_for.over:
             return [first, Cause.RESULT] if resolved.success else [first]
@@ -332,7 +332,7 @@ def _started(library: Library) -> Iterator[Root]:
         start, place = flow.trigger, (flow.name, flow.first)
         if start is None:
             continue
-        by_text = start.words or start.pattern is not None or start.intent is not None
+        by_text = start.words or start.pattern is not None or start.payload is not None or start.intent is not None
         if by_text or start.otherwise:
             yield Root(place, Opening.WORDS, start.mark)
         if by_text and any(
@@ -421,7 +421,7 @@ class Graph:
     def interrupters(self) -> tuple[StepId, ...]:
         """The steps at which a conversation begins or continues when a message interrupts another one."""
         started = [root.place for root in self.roots if root.opening is Opening.INTERRUPTION]
-        return (*started, *(place for place, step in self.steps.items() if step.facts.stays_valid))
+        return (*started, *(place for place, step in self.steps.items() if step.stays_valid))
 
     @cached_property
     def roots_by(self) -> Mapping[StepId, tuple[Root, ...]]:

@@ -177,8 +177,8 @@ class PossibleValues:
             flow = self._graph.flow(root.place)
             if root.opening is Opening.PROGRAM:
                 yield from ((name, _ANY) for name in flow.variables)
-            elif flow.trigger is not None and flow.trigger.pattern is not None:
-                yield from ((name, _ANY) for name in flow.trigger.pattern.groupindex)
+            elif flow.trigger is not None:
+                yield from ((name, _ANY) for name in flow.trigger.given)
         for place, step in self._graph.steps.items():
             flow = self._graph.flow(place)
             yield from self._of_step(step, flow)

@@ -32,10 +32,11 @@ from bot.language.keys.declared_keys import (
 from bot.language.keys.definitions import DEFINE, read_definitions
 from bot.language.keys.fields import Fields, entries_of, name_of, text_of
 from bot.language.keys.key_schemas import Schema
+from bot.language.keys.patterns import PAYLOAD_PATTERN, PayloadPattern
 from bot.language.keys.text_shapes import TEXT, Part
 from bot.language.python.gathered import Extensions
 from bot.language.source.languages import SENTENCES, SORRY, WORDINGS
-from bot.language.source.problems import Mark, Problems
+from bot.language.source.problems import Mark, Problems, did_you_mean
 from bot.language.source.wall_clock import A_DAY, WEEKDAYS, days_in, minutes_in
 from bot.language.source.word_matching import normalise
 from bot.language.source.yaml_tree import Map, Node, Scalar, one_or_more
@@ -48,7 +49,7 @@ from bot.language.steps.transcription import TRANSCRIBE, read_transcription
 from bot.language.steps.transition import WORDS
 from bot.language.types.contact_zones import TIMEZONE, TimezoneVariable, zone_named
 from bot.language.types.text_types import ChoiceVariable
-from bot.language.types.type_registry import VARIABLES
+from bot.language.types.type_registry import VARIABLE, VARIABLES
 from bot.language.types.variable import Variable
 
 LANGUAGE_PATTERN = "[a-z]{2,3}(-[A-Za-z0-9]{2,8})*"
@@ -62,7 +63,7 @@ def read_bot(node: Map, extensions: Extensions, problems: Problems) -> BotDefini
     own_zones = _CONTACT_TIMEZONES.read(fields)
     languages, mark = _LANGUAGES.read(fields), fields.mark_of(_LANGUAGES.name)
     ai, sure, sorry = _read_ai(_AI.read(fields), extensions)
-    secrets = _SECRETS.read(fields)
+    secrets, signals = _SECRETS.read(fields), _SIGNALS.read(fields)
     services = read_services(_HTTP.read(fields), secrets, problems)  # which know no definitions: nothing but secrets
     return BotDefinition(
         name=_NAME.read(fields) or "Bot",
@@ -83,7 +84,8 @@ def read_bot(node: Map, extensions: Extensions, problems: Problems) -> BotDefini
         hours=_read_hours(_HOURS.read(fields), timezone, problems),
         opt_out=_OPT_OUT.read(fields) or OptOut(),
         transcription=read_transcription(TRANSCRIBE.read(fields), extensions.handlers, services),
-        signals=_SIGNALS.read(fields),
+        signals={name: data for name, (data, _) in signals.items()},
+        payloads={name: payload for name, (_, payload) in signals.items() if payload is not None},
         definitions=definitions,
         events_to=read_receiver(_EVENTS_TO.read(fields), secrets),
     )
@@ -335,19 +337,40 @@ _SETTINGS = KeySpec(
 )
 
 
-def _read_signals(node: Node, problems: Problems, what: str) -> dict[str, Mapping[str, Variable]]:
-    """Signals by their names, each with its data."""
-    signals: dict[str, Mapping[str, Variable]] = {}
+_Signal = tuple[Mapping[str, Variable], PayloadPattern | None]
+
+
+def _read_signals(node: Node, problems: Problems, what: str) -> dict[str, _Signal]:
+    """Signals by their names, each with its data and the payload of a tap that is this signal."""
+    signals: dict[str, _Signal] = {}
     for key, item in entries_of(node, problems, what, "{name: {amount: number}}"):
         name_of(key, problems, "signal")
-        signals[key.text] = VARIABLES.read(item, problems, f'signal "{key.text}"')
+        signals[key.text] = _read_signal(item, problems, f'signal "{key.text}"')
     return signals
+
+
+def _read_signal(node: Node, problems: Problems, what: str) -> _Signal:
+    if not isinstance(node, Map):
+        return VARIABLES.read(node, problems, what), None
+    of_payload = [entry for entry in node.entries if entry[0].text == PAYLOAD_PATTERN.name]
+    data = tuple(entry for entry in node.entries if entry not in of_payload)
+    declared = VARIABLES.read(Map(node.mark, data), problems, what)
+    payload = PAYLOAD_PATTERN.read(Fields(Map(node.mark, tuple(of_payload)), problems, what))
+    if payload is None:
+        return declared, None
+    for name in sorted({*payload.names} - declared.keys()):
+        fix = did_you_mean(name, declared, f"add {name}: text beside the payload")
+        problems.add("E301", payload.mark, f'{what}: "{name}" is none of its data', fix)
+    for name in sorted({name for name, variable in declared.items() if variable.required} - {*payload.names}):
+        fix = f"write it into the payload: {payload.written}:{{{name}}}"
+        problems.add("E105", payload.mark, f'{what} needs "{name}", which its payload does not give', fix)
+    return declared, payload
 
 
 _SIGNALS = KeySpec(
     "signals",
-    map_of(VARIABLES, _read_signals, absent={}),
-    "Events outside of a conversation, by name, and the data that come with them.",
+    map_of(map_of(VARIABLE, _read_signal, known=KeySet(PAYLOAD_PATTERN)), _read_signals, absent={}),
+    "Events outside of a conversation, by name, with their data and the payload of a tap that is one.",
 )
 BOT_KEYS = KeySet(
     _NAME, _TIMEZONE, _CONTACT_TIMEZONES, _WORDS, _OPT_OUT, _DEFAULTS, _LANGUAGES, _OWN_WORDINGS, _HOURS, DEFINE, _SIGNALS, _HTTP, _SECRETS, _AI,

@@ -17,6 +17,7 @@ from bot.language.expressions.templates import Template
 from bot.language.flow.documents import BOT_FILE
 from bot.language.flow.event_receiver import EventReceiver
 from bot.language.keys.definitions import Definitions
+from bot.language.keys.patterns import PayloadPattern
 from bot.language.source.languages import VALUES
 from bot.language.source.problems import Mark
 from bot.language.source.word_matching import WHOLE
@@ -133,9 +134,9 @@ CONTACTS = FIRST, RETURNING = ("first", "returning")
 class Trigger:
     """The start of a flow: its words, its pattern, an event of the gateway, or a message that starts no other flow.
 
-    ``how`` says how its words are matched (`bot.language.source.word_matching.WAYS`). The pattern's named groups are
-    variables of the flow. ``contact`` is one of `CONTACTS`: nobody else starts it. By ``intent`` a model knows messages
-    that start it.
+    ``how`` says how its words are matched (`bot.language.source.word_matching.WAYS`). The pattern's named groups, and
+    the values in ``payload``, are variables of the flow. ``contact`` is one of `CONTACTS`: nobody else starts it. By
+    ``intent`` a model knows messages that start it.
     """
 
     mark: Mark
@@ -147,6 +148,13 @@ class Trigger:
     contact: str | None = None
     busy: str | None = None  # what becomes of a start while the contact is in a flow, where that does not say so
     intent: Intent | None = None
+    payload: PayloadPattern | None = None  # of a button that is tapped
+
+    @property
+    def given(self) -> tuple[str, ...]:
+        """The variables to which its pattern or payload may give a value."""
+        groups = () if self.pattern is None else self.pattern.groupindex
+        return (*groups, *(() if self.payload is None else self.payload.names))
 
     @property
     def contacts(self) -> tuple[str, ...]:
@@ -209,6 +217,22 @@ class Step:
         """
         timeout = self.defaults.timeout if self.facts.waits else self.options.defaults.timeout
         return None if timeout is None or timeout.never else timeout
+
+    @cached_property
+    def counts_late(self) -> bool:
+        """True if a reply to its template counts after the time-out: that is inherited, so it says nothing of this
+        template, and it only ends the flow.
+        """
+        ended, own = self.transitions.get("timeout"), self.options.defaults.timeout
+        if own is not None or ended is None or ended.target != END or self.facts.stays_valid:
+            return False
+        silent = ended.written is None or not ended.written.acts
+        return silent and any(isinstance(sent, SentTemplate) and sent.replies for sent in self.facts.sends)
+
+    @property
+    def stays_valid(self) -> bool:
+        """True if a tap on it leads on from here, also when the conversation waits here no longer."""
+        return self.facts.stays_valid or self.counts_late
 
     @property
     def unread(self) -> bool:
@@ -366,6 +390,7 @@ class BotDefinition:
     transcription: Transcription | None = None  # of voice notes
     # what may happen outside, with its data
     signals: Mapping[str, Mapping[str, Variable]] = field(default_factory=dict)
+    payloads: Mapping[str, PayloadPattern] = field(default_factory=dict)  # by which a tap is a signal, by its name
     definitions: Definitions = field(default_factory=dict)  # names for expressions, in all flows
     events_to: EventReceiver | None = None  # where its events are delivered
 

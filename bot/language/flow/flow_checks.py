@@ -445,17 +445,25 @@ def _check_needed(
 
 
 def _check_needed_by_triggers(flow: Flow, problems: Problems) -> None:
-    """A message or an event gives a flow only what its pattern has."""
+    """A message or an event gives a flow only what its pattern and its payload have."""
     start = flow.trigger
     if start is None:
         return
     without = start.words or start.events or start.otherwise or start.intent is not None
-    if start.pattern is None and not without:
+    ways = [{*names} for names in _given_by(start)]
+    if not ways and not without:
         return
-    given = set() if without else {*start.pattern.groupindex}
+    given = set() if without else set.intersection(*ways)
     for name in sorted({*flow.required} - given):
         fix = "start it by a program alone, or leave `needed` out"
         problems.add("E105", start.mark, f'flow {flow.name} needs "{name}", which no message gives', fix)
+
+
+def _given_by(start: Trigger) -> Iterator[Iterable[str]]:
+    if start.pattern is not None:
+        yield start.pattern.groupindex
+    if start.payload is not None:
+        yield start.payload.names
 
 
 def _check_slot_names(flow: Flow, problems: Problems) -> None:
@@ -684,6 +692,8 @@ def _parts_of(trigger: Trigger) -> Iterator[tuple[str, str, str, Mark]]:
         yield "E312", normalise(word), f'"{word}"', mark
     if trigger.pattern is not None:
         yield "E312", f"/{trigger.pattern.pattern}/", f"the pattern {trigger.pattern.pattern}", trigger.mark
+    if trigger.payload is not None:
+        yield "E312", f"payload {trigger.payload.written}", f'the payload "{trigger.payload.written}"', trigger.mark
     for event in trigger.events:
         yield "E313", f"event {event}", f"the event {event}", trigger.mark
     if trigger.otherwise:

@@ -32,7 +32,7 @@ from bot.language.keys.declared_keys import (
 from bot.language.keys.definitions import DEFINE, read_definitions
 from bot.language.keys.fields import Fields, entries_of, name_of, refuse_no_map
 from bot.language.keys.key_schemas import ANY, Schema, by_key, record
-from bot.language.keys.patterns import MATCH, PATTERN
+from bot.language.keys.patterns import MATCH, PATTERN, PAYLOAD_PATTERN
 from bot.language.keys.text_shapes import TEXT
 from bot.language.python.gathered import Extensions
 from bot.language.source.problems import Mark, Problems, called_here, did_you_mean, nearest
@@ -187,9 +187,11 @@ def _read_trigger(fields: Fields, flow: str, variables: Mapping[str, Variable]) 
         _CONTACT.read(fields),
         _BUSY.read(fields),
         _read_intent(fields, flow),
+        PAYLOAD_PATTERN.read(fields),
     )
-    if not trigger.otherwise and not any(key.written(fields) for key in (_START_WORDS, PATTERN, _EVENT, _BUSY, _MEANT)):
-        fix = "add words, a pattern, an event, about or otherwise: true"
+    starts = (_START_WORDS, PATTERN, PAYLOAD_PATTERN, _EVENT, _BUSY, _MEANT)
+    if not trigger.otherwise and not any(key.written(fields) for key in starts):
+        fix = "add words, a pattern, a payload, an event, about or otherwise: true"
         fields.report("E105", fields.mark, "there is nothing that starts the flow", fix)
     if MATCH.written(fields) and not _START_WORDS.written(fields):
         fix = "add words, or remove it"
@@ -198,7 +200,12 @@ def _read_trigger(fields: Fields, flow: str, variables: Mapping[str, Variable]) 
     for name in unknown:
         fix = did_you_mean(name, variables, f"declare it under vars: {name}: {{type: text}}")
         PATTERN.report(fields, "E301", f'no variable "{name}"', fix)
-    return replace(trigger, pattern=None) if unknown else trigger
+    trigger = replace(trigger, pattern=None) if unknown else trigger
+    unknown = () if trigger.payload is None else {*trigger.payload.names} - variables.keys()
+    for name in sorted(unknown):
+        fix = did_you_mean(name, variables, f"declare it under vars: {name}: {{type: text}}")
+        PAYLOAD_PATTERN.report(fields, "E301", f'no variable "{name}"', fix)
+    return replace(trigger, payload=None) if unknown else trigger
 
 
 # -- its keys ---------------------------------------------------------------------------------------
@@ -209,7 +216,19 @@ _ABOUT = KeySpec("about", STRING, "Its purpose, for people who read the file.")
 _START = KeySpec(
     "start",
     as_fields(
-        KeySet(_START_WORDS, MATCH, PATTERN, _EVENT, _MEANT, _EXAMPLES, _TITLE, _OTHERWISE, _CONTACT, _BUSY),
+        KeySet(
+            _START_WORDS,
+            MATCH,
+            PATTERN,
+            PAYLOAD_PATTERN,
+            _EVENT,
+            _MEANT,
+            _EXAMPLES,
+            _TITLE,
+            _OTHERWISE,
+            _CONTACT,
+            _BUSY,
+        ),
         "{words: [hi, hello]}",
     ),
     "The messages and events that start it.",

@@ -32,6 +32,7 @@ from bot.language.flow.faulty_parts import MISSING, PartIndex, faulty_steps, fol
 from bot.language.flow.flow_checks import check, check_sound
 from bot.language.flow.flow_file import intents_flow, read_flow, slot_flow, with_transitions
 from bot.language.flow.translations import Translations, read_translations
+from bot.language.keys.patterns import PayloadPattern
 from bot.language.python.decorators import HookSpec
 from bot.language.python.gathered import Extensions
 from bot.language.source.problems import Mark, Problem, Problems
@@ -82,6 +83,7 @@ class TriggerIndex:
     wider: Mapping[str, tuple[tuple[str, str], ...]]  # phrases, each with its flow, by how they are matched
     events: Mapping[str, str]
     otherwise: str | None  # the flow for every other message
+    payloads: tuple[tuple[PayloadPattern, str], ...] = ()
 
     @classmethod
     def of(cls, flows: Mapping[str, Trigger], contact: str) -> Self:
@@ -102,6 +104,7 @@ class TriggerIndex:
             },
             _first_of((event, name) for name, trigger in triggers for event in trigger.events),
             next((name for name, trigger in triggers if trigger.otherwise), None),
+            tuple((trigger.payload, name) for name, trigger in triggers if trigger.payload is not None),
         )
 
     def by_texts(self, texts: Iterable[str]) -> TriggerMatch | None:

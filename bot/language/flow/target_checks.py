@@ -211,7 +211,10 @@ def _leads(place: StepId, step: Step, flows: Mapping[str, Flow], failing: Collec
     past = [
         resolved
         for name, resolved in step.transitions.items()
-        if passes and (fails or not name.startswith("errors.")) and not (step.facts.pauses and _is_later(name))
+        if passes
+        and name not in step.facts.tapped_later
+        and (fails or not name.startswith("errors."))
+        and not (step.facts.pauses and _is_later(name))
     ]
     runs = (flows[run.flow] for run in step.facts.flows_run if run.flow in flows and flows[run.flow].steps)
     return _Leads(

@@ -1,15 +1,15 @@
-"""The keys `match` and `pattern`: how a text is matched. Patterns are bounded in size and in time."""
+"""The keys `match`, `pattern` and `payload`: how a text is matched. Patterns are bounded in size and in time."""
 
 import re
 from dataclasses import field
 from functools import partial
 from typing import Any
 
-from bot.core.immutable import mutable
+from bot.core.immutable import immutable, mutable
 from bot.language.keys.declared_keys import Form, KeySpec, one_of
 from bot.language.keys.fields import text_of
 from bot.language.keys.key_schemas import ANY_TEXT
-from bot.language.source.problems import Problems
+from bot.language.source.problems import Mark, Problems
 from bot.language.source.text_patterns import BadPattern, compiled
 from bot.language.source.word_matching import ANYWHERE, CLOSE, EXACT, WAYS, WHOLE
 from bot.language.source.yaml_tree import Node
@@ -49,6 +49,51 @@ CHOICE_MATCH = KeySpec(
     "match", _way(EXACT, *WAYS), f"How choices are matched: exact (no numbers), {_WAYS}; whole if left out."
 )
 """The same, or `bot.language.source.word_matching.EXACT`."""
+
+
+@immutable
+class PayloadPattern:
+    """A payload with values in it: ``PAY:{id}``. A value ends where the character after it comes."""
+
+    written: str
+    mark: Mark
+    names: tuple[str, ...]
+    compiled: re.Pattern[str]
+
+    def values_in(self, payload: str) -> dict[str, str] | None:
+        """The values in a payload, as texts; None if it is another payload: ``PAY:17`` -> ``{"id": "17"}``"""
+        found = self.compiled.fullmatch(payload.strip())
+        return None if found is None else found.groupdict()
+
+
+_VALUE = re.compile(r"\{([a-z][a-z0-9_]*)\}")
+
+
+def _payload_of(node: Node, problems: Problems, what: str) -> PayloadPattern | None:
+    """A payload's pattern. It begins with a text, and a text follows each value but the last: so a payload is read in
+    one way.
+    """
+    written = text_of(node, problems, what)
+    if written is None:
+        return None
+    between, names = _VALUE.split(written)[::2], _VALUE.findall(written)
+    if not between[0].strip() or any("{" in text or "}" in text for text in between):
+        problems.add("E305", node.mark, f'{what}: "{written}" is no payload', "begin with a word, as in PAY:{id}")
+        return None
+    if not all(between[1:-1]) or len(names) > len({*names}):
+        fix = "write each name once, and a sign such as : between two of them"
+        problems.add("E305", node.mark, f'{what}: nobody can tell the values of "{written}" apart', fix)
+        return None
+    ends = [re.escape(text[0]) if text else "" for text in between[1:]]
+    values = [f"(?P<{name}>[^{end}]+)" if end else f"(?P<{name}>.+)" for name, end in zip(names, ends, strict=True)]
+    parts = [re.escape(text) for text in between]
+    whole = parts[0] + "".join(value + text for value, text in zip(values, parts[1:], strict=True))
+    return PayloadPattern(written, node.mark, tuple(names), re.compile(whole, re.DOTALL))
+
+
+PAYLOAD_PATTERN = KeySpec(
+    "payload", Form(ANY_TEXT, _payload_of), "The payload of a button that is tapped, with names of values: PAY:{id}."
+)
 PATTERN = KeySpec("pattern", Form(ANY_TEXT, _pattern_of), "A regular expression that the text matches in full.")
 
 

@@ -52,7 +52,10 @@ class ShownChoices:
             return tuple(map(TextMessage, _parts([*above, body, "", *self._lines(), *below])))
         if self.choices.as_buttons(self.shown):
             buttons = tuple(
-                [Choice(self._id(choice.index, choice.hash), self._marked(choice)) for choice in self.shown]
+                [
+                    Choice(self._id(choice.index, choice.hash, choice.payload), self._marked(choice))
+                    for choice in self.shown
+                ]
             )
             return (Buttons(body, buttons + self._end(), header),)
         pages, page = self._paged
@@ -93,8 +96,8 @@ class ShownChoices:
     def _row(self, choice: ShownChoice) -> tuple[str, Choice]:
         return choice.section, Choice(self._id(choice.index, choice.hash), self._marked(choice), choice.about)
 
-    def _id(self, index: int, hashed: str) -> str:
-        return reply_id(self.context.flow, self.context.step, index, self.context.visit, hashed)
+    def _id(self, index: int, hashed: str, payload: str | None = None) -> str:
+        return reply_id(self.context.flow, self.context.step, index, self.context.visit, hashed, payload)
 
     def _marked(self, choice: ShownChoice) -> str:
         return MARK + choice.title if self.picked and choice.hash in self.picked else choice.title

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from datetime import timedelta
 from functools import partial
 from typing import Any, Self
 
@@ -25,7 +26,14 @@ from bot.language.steps.answer_hints import answer_hint
 from bot.language.steps.answer_matching import ShownChoices, meaning
 from bot.language.steps.choice_reader import CHOICES, MANY, read_choices
 from bot.language.steps.choices import Choices, FixedChoice
-from bot.language.steps.message_parts import SENDING, check_error_names, check_length, check_text
+from bot.language.steps.message_parts import (
+    SENDING,
+    VALID,
+    check_error_names,
+    check_length,
+    check_text,
+    payload_text,
+)
 from bot.language.steps.step_facts import (
     AnswerText,
     DefaultTarget,
@@ -113,8 +121,9 @@ class AskStep(StepKind):
     variable: Variable | None
     closed: bool  # only its choices are answers
     confirm: str | None  # where it asks back about an answer that may mean several values
+    valid: timedelta | None  # for so long a tap on a choice counts wherever the contact is
     verb = "ask"
-    keys = KeySet(_ASK, _HEADER, _FOOTER, *CHOICES, _ACCEPTS, _CONFIRM, _SKIP, _OTHER)
+    keys = KeySet(_ASK, _HEADER, _FOOTER, *CHOICES, _ACCEPTS, _CONFIRM, _SKIP, _OTHER, VALID)
     options = SOME_HAVE
     saves = True
 
@@ -136,8 +145,10 @@ class AskStep(StepKind):
         if choices is not None and accepts_text and variable is not None and variable.kind is ValueKind.NUMBER:
             choices = replace(choices, counted=False)  # a number that somebody writes is the answer itself
         closed = choices is not None and not accepts_text and (variable is None or variable.written)
-        confirm = _CONFIRM.read(fields)
-        ask = cls(body, header, footer, choices, skip_words, skipped, other, variable, closed, confirm)
+        confirm, valid = _CONFIRM.read(fields), VALID.read(fields)
+        if valid is not None and (choices is None or choices.numbered):
+            VALID.report(fields, "E123", '"valid" where there is no button to tap', "add `options`, or leave it out")
+        ask = cls(body, header, footer, choices, skip_words, skipped, other, variable, closed, confirm, valid)
         ask._check(fields)
         return ask
 
@@ -145,7 +156,7 @@ class AskStep(StepKind):
         form = _form_of(self.choices)
         _check_message(fields, self.body, self.header, self.footer, form)
         if self.choices is not None:
-            _check_choices(fields, self.choices, form)
+            check_choices(fields, self.choices, form)
             if self.choices.many is not None:
                 _check_saved(fields, self.variable)
         _check_accepts(fields, self.choices, self.variable)
@@ -161,6 +172,7 @@ class AskStep(StepKind):
             waits_for=Wait(WaitsFor.CONTACT),
             choices_alone=choices is not None and self.closed,
             can_gather=self._takes_own_words,
+            stays_valid=self.valid is not None,
             answers=tuple(self._answers()),
             sends=tuple(self._sends()),
             most_messages=1,
@@ -223,7 +235,7 @@ class AskStep(StepKind):
         if self.footer is not None:
             yield SentText("footer", self.footer, limits.FOOTER_TEXT)
         if self.choices is not None:
-            yield from _choice_texts(self.choices)
+            yield from choice_texts(self.choices)
         if self.choices is not None:
             yield self.choices.offered
 
@@ -259,7 +271,8 @@ class AskStep(StepKind):
     def _offer(self, choices: Choices, context: StepContext, step_state: Mapping[str, Any], body: str) -> WaitHere:
         header = None if self.header is None else context.text(self.header)
         footer = None if self.footer is None else context.text(self.footer)
-        return WaitHere(_offered(choices, context, step_state).messages(body, header, footer), step_state)
+        messages = _offered(choices, context, step_state).messages(body, header, footer)
+        return WaitHere(messages, step_state, valid=self.valid)
 
     def in_plain_text(self, context: StepContext, message: Message) -> StepResult:
         """The same question with numbered choices, while the step waits; an edit may have taken them away."""
@@ -288,7 +301,7 @@ class AskStep(StepKind):
 
     def answer(self, context: StepContext, reply: Reply) -> StepResult | None:
         """`skip`, then the choices, then whatever the variable takes."""
-        if reply.tap is not None:
+        if reply.tap is not None or reply.is_foreign:
             return None
         if self._skips(reply):
             return LeaveStep("skip", saved=None)
@@ -411,8 +424,10 @@ def _accepted(variable: Variable, context: StepContext, reply: Reply) -> Any:
     return variable.accept(Answer(reply.text, reply.media, reply.location), context.now, context.scope)
 
 
-def _choice_texts(choices: Choices) -> Iterator[SentText]:
-    """Titles that are too long for buttons become the rows of a list, but where buttons are asked for."""
+def choice_texts(choices: Choices) -> Iterator[SentText]:
+    """The texts of choices. Titles that are too long for buttons become rows of a list, but where buttons are asked
+    for.
+    """
     as_buttons = choices.form == "buttons"
     most = choices.title_limit(as_buttons=as_buttons)
     about = None if choices.numbered else limits.ROW_DESCRIPTION
@@ -421,6 +436,8 @@ def _choice_texts(choices: Choices) -> Iterator[SentText]:
         yield SentText("title", choice.title, most, title=True, given=given)
         if choice.about is not None:
             yield SentText("about", choice.about, about, given=given)
+        if choice.payload is not None:
+            yield payload_text(choice.payload, given)
     if choices.made is not None:
         yield SentText("title", choices.made.title, most)
         if choices.made.about is not None:
@@ -467,7 +484,7 @@ def _form_of(choices: Choices | None) -> str:
     return _BUTTONS if choices.form == "buttons" or fits else _LIST
 
 
-def _check_choices(fields: Fields, choices: Choices, form: str) -> None:
+def check_choices(fields: Fields, choices: Choices, form: str) -> None:
     """Check the number of choices, and their texts."""
     _check_number(fields, choices)
     _check_titles_differ(fields, choices)

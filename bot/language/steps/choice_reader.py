@@ -173,11 +173,11 @@ def _plain_choice(node: Node, problems: Problems, what: str) -> FixedChoice | No
     """An option in a plain list saves its title."""
     if text_of(node, problems, what) is None or not isinstance(node, Scalar):
         return None
-    choice = _titled(node, problems)
+    choice = titled(node, problems)
     return replace(choice, value=choice.written, saves=True)
 
 
-def _titled(node: Scalar, problems: Problems) -> FixedChoice:
+def titled(node: Scalar, problems: Problems) -> FixedChoice:
     """A choice of this title. In a translated flow it knows the written one, and is called by all of them."""
     title = compile_template(node.text, node.mark, problems)
     written = title if node.origin is None else compile_template(node.origin, node.mark, problems)
@@ -187,7 +187,7 @@ def _titled(node: Scalar, problems: Problems) -> FixedChoice:
 def _named_choice(key: Scalar, node: Node, problems: Problems, what: str) -> FixedChoice | None:
     """``Title: target`` saves nothing; ``Title: {value, ...}`` saves the value."""
     what = f'{what}: "{key.text}"'
-    choice = _titled(key, problems)
+    choice = titled(key, problems)
     if not isinstance(node, Map):
         return replace(choice, transition=transition_to(node, problems, what))
     fields = _CHOICE.open(node, problems, what)

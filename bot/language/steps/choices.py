@@ -13,6 +13,7 @@ from bot.language.expressions.templates import Expression, Template
 from bot.language.source.problems import Mark
 from bot.language.source.word_matching import EXACT, LONGEST, WHOLE, Option
 from bot.language.source.yaml_tree import Scalar
+from bot.language.steps.message_parts import rendered_payload
 from bot.language.steps.step_facts import (
     AnswerText,
     ChoiceFacts,
@@ -130,6 +131,7 @@ class FixedChoice:
     section: str = ""
     condition: Expression | None = None
     pinned: bool = False
+    payload: Template | None = None
 
     @property
     def key(self) -> str:
@@ -155,8 +157,8 @@ class FixedChoice:
     @property
     def constant(self) -> bool:
         """True if it is always shown, and always the same."""
-        about = () if self.about is None else (self.about,)
-        texts = (self.title, self.written, *about, *templates_in(self.value))
+        beside = (text for text in (self.about, self.payload) if text is not None)
+        texts = (self.title, self.written, *beside, *templates_in(self.value))
         return self.condition is None and all(text.constant for text in texts)
 
     @property
@@ -170,8 +172,9 @@ class FixedChoice:
         if self.condition is not None:
             yield Used(self.condition)
         yield Used(self.title, given=given)
-        if self.about is not None:
-            yield Used(self.about, given=given)
+        for beside in (self.about, self.payload):
+            if beside is not None:
+                yield Used(beside, given=given)
         yield from (Used(text, null=Null.TAKEN, given=given) for text in templates_in(self.value))
 
 
@@ -193,6 +196,7 @@ class ShownChoice:
     section: str = ""
     pinned: bool = False
     leads: bool = False
+    payload: str | None = None
 
     @property
     def hash(self) -> str:
@@ -346,6 +350,7 @@ def _shown(index: int, choice: FixedChoice, scope: Mapping[str, Any]) -> ShownCh
         choice.section,
         choice.pinned,
         choice.leads,
+        rendered_payload(choice.payload, scope),
     )
 
 

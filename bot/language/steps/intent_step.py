@@ -151,7 +151,7 @@ class IntentStep(StepKind):
 
     def answer(self, context: StepContext, reply: Reply) -> StepResult:
         """The title of one of the flows; anything else is a message like any other."""
-        said = None if reply.text is None else normalise(reply.text)
+        said = None if reply.text is None or reply.is_foreign else normalise(reply.text)
         named = (name for name, choice in self._choices(context) if normalise(choice.title) == said)
         return self._chosen(context, next(named, None)) or Redirect("other", reply, anew=True)
 

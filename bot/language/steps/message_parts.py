@@ -10,13 +10,13 @@ from typing import Any
 from bot.core.immutable import immutable
 from bot.core.messages import MEDIA_SUFFIXES, URL, LocationMessage, is_link, wrong_suffix
 from bot.language.expressions.templates import Template
-from bot.language.keys.declared_keys import TEMPLATE, Form, KeySet, KeySpec, number
+from bot.language.keys.declared_keys import DURATION, TEMPLATE, Form, KeySet, KeySpec, number
 from bot.language.keys.fields import Fields, template_of
 from bot.language.keys.key_schemas import ANY_TEXT, STRING, either
 from bot.language.keys.text_shapes import MAY
 from bot.language.source.problems import Problems, did_you_mean
 from bot.language.source.yaml_tree import Map, Node, Scalar
-from bot.language.steps.step_facts import StepFailed
+from bot.language.steps.step_facts import Given, SentText, StepFailed
 
 
 def check_length(fields: Fields, key: str, text: Template | None, most: int) -> None:
@@ -31,6 +31,43 @@ def check_text(fields: Fields, name: str, text: Template | None, most: int, fix:
     """The same for a text further inside, which is called by a name."""
     if text is not None and text.constant and len(text.source) > most:
         fields.report("E402", text.mark, f"{name} has {len(text.source)} characters, {most} are allowed", fix)
+
+
+MOST_PAYLOAD = 90
+"""The characters of a payload: with the longest id before it (`ReplyId`) they are fewer than the gateway's 256."""
+
+
+def _payload_of(node: Node, problems: Problems, what: str) -> Template | None:
+    payload = template_of(node, problems, what)
+    if payload is not None and payload.constant and len(payload.source) > MOST_PAYLOAD:
+        what = f"{what} has {len(payload.source)} characters, {MOST_PAYLOAD} are allowed"
+        problems.add("E402", node.mark, what, "shorten it")
+    return payload
+
+
+PAYLOAD = KeySpec(
+    "payload",
+    Form(ANY_TEXT, _payload_of),
+    "A text that a tap on it brings back, to start a flow or as a signal: PAY:17.",
+)
+
+
+VALID = KeySpec(
+    "valid", DURATION, "How long a tap on one of its buttons counts, also when the conversation is over or elsewhere."
+)
+
+
+def payload_text(payload: Template, given: tuple[Given, ...] = ()) -> SentText:
+    """A payload as a part of a message."""
+    return SentText("payload", payload, MOST_PAYLOAD, cut=False, given=given)
+
+
+def rendered_payload(payload: Template | None, scope: Mapping[str, Any]) -> str | None:
+    """A payload on one line; None if there is none. Raises `StepFailed` if it is too long."""
+    written = "" if payload is None else " ".join(payload.render(scope).split())
+    if len(written) > MOST_PAYLOAD:
+        raise StepFailed("failed", f"a payload of {len(written)} characters, {MOST_PAYLOAD} are allowed")
+    return written or None
 
 
 def _address_of(node: Node, problems: Problems, what: str) -> Template | None:

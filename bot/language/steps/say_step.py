@@ -1,7 +1,8 @@
-"""``say``: tell the contact something, with a link, a file or a place."""
+"""``say``: tell the contact something, with a link, buttons, a file or a place."""
 
 from collections.abc import Iterator
 from dataclasses import replace
+from datetime import timedelta
 from typing import Self
 
 from bot.core import messages as limits
@@ -17,19 +18,29 @@ from bot.language.keys.declared_keys import (
     WORDING,
     KeySet,
     KeySpec,
+    as_fields,
     either,
+    map_of,
     mapped,
     nested,
     one_written,
 )
-from bot.language.keys.fields import Fields
+from bot.language.keys.fields import Fields, entries_of
 from bot.language.keys.key_schemas import EMPTY
-from bot.language.keys.text_shapes import MAY, TEXT
-from bot.language.source.yaml_tree import Map
+from bot.language.keys.text_shapes import MAY, TEXT, Part
+from bot.language.source.problems import Problems
+from bot.language.source.word_matching import match
+from bot.language.source.yaml_tree import List, Map, Node, Scalar
+from bot.language.steps.answer_matching import ShownChoices, meaning
+from bot.language.steps.ask_step import check_choices, choice_texts
+from bot.language.steps.choice_reader import titled
+from bot.language.steps.choices import Choices, FixedChoice
 from bot.language.steps.message_parts import (
     ADDRESS,
     LOCATION,
+    PAYLOAD,
     SENDING,
+    VALID,
     LocationPart,
     check_error_names,
     check_length,
@@ -37,6 +48,8 @@ from bot.language.steps.message_parts import (
     read_location,
 )
 from bot.language.steps.step_facts import (
+    DefaultTarget,
+    Outcome,
     SentFile,
     SentPart,
     SentText,
@@ -50,6 +63,7 @@ from bot.language.steps.step_kind import (
     Awaited,
     LeaveStep,
     ReadContext,
+    Reply,
     StepContext,
     StepKind,
     StepResult,
@@ -58,6 +72,7 @@ from bot.language.steps.step_kind import (
 )
 from bot.language.steps.step_options import ERRORS
 from bot.language.steps.template_message import TemplateToSend
+from bot.language.steps.transition import TO_TARGET, TRANSITION_KEYS, transition_from, transition_to
 
 
 @immutable
@@ -66,6 +81,14 @@ class LinkPart:
 
     title: Template
     url: Template
+
+
+@immutable
+class ButtonsPart:
+    """Buttons that nobody waits for. ``leads``: a tap leads on from here; otherwise its payload says what it is."""
+
+    choices: Choices
+    leads: bool
 
 
 @immutable
@@ -84,6 +107,28 @@ def _read_link(fields: Fields) -> LinkPart | None:
     return LinkPart(title, url) if title is not None and url is not None else None
 
 
+def _read_buttons(node: Node, problems: Problems, what: str) -> Choices:
+    if isinstance(node, List):
+        titles = ", ".join(f"{item.text}: step" for item in node.items if isinstance(item, Scalar))
+        fix = f"for a question write ask in place of say; for taps at any time {{{titles}}} and valid: 7d"
+        problems.add("E106", node.mark, f"{what}: titles alone lead nowhere, because a say does not wait", fix)
+        return Choices("buttons", node.mark)
+    entries = entries_of(node, problems, what, "{Title: step}")
+    return Choices("buttons", node.mark, tuple(_button(title, item, problems, what) for title, item in entries))
+
+
+def _button(title: Scalar, node: Node, problems: Problems, what: str) -> FixedChoice:
+    what = f'{what}: "{title.text}"'
+    choice = titled(title, problems)
+    if not isinstance(node, Map):
+        return replace(choice, transition=transition_to(node, problems, what))
+    fields = _BUTTON.open(node, problems, what)
+    return replace(choice, transition=transition_from(fields), payload=PAYLOAD.read(fields))
+
+
+_BUTTON = KeySet(PAYLOAD, *TRANSITION_KEYS)
+
+
 def _file(kind: str) -> KeySpec[FilePart | None]:
     """A file: its address, or a map with it."""
     address = KeySpec("link", media_address(kind), "Its public address.", required=True)
@@ -99,6 +144,7 @@ def _file(kind: str) -> KeySpec[FilePart | None]:
     return KeySpec(kind, form, f"A file, {kind}, by its public address.")
 
 
+Attachment = LinkPart | ButtonsPart | FilePart | LocationPart
 _TITLE = KeySpec("title", TEMPLATE, "The button's title.", required=True, texts=TEXT)
 _URL = KeySpec("url", ADDRESS, "The address that it opens.", required=True)
 _SAY = KeySpec(
@@ -108,11 +154,20 @@ _SAY = KeySpec(
     required=True,
     texts=TEXT,
 )
-_HEADER = KeySpec("header", TEMPLATE, "A line above the text; goes with a link.", texts=TEXT)
+_HEADER = KeySpec("header", TEMPLATE, "A line above the text; goes with a link or buttons.", texts=TEXT)
 _FOOTER = KeySpec("footer", TEMPLATE, "A line below the text; goes with a link.", texts=TEXT)
 _PREVIEW = KeySpec("preview_url", BOOLEAN, "Whether an address in the text is shown with a preview; false by default.")
 _TEMPLATE = "template"  # in the step state: what has been sent is the template
-_ATTACHMENTS: tuple[KeySpec[LinkPart | FilePart | LocationPart | None], ...] = (
+_BUTTONS = KeySpec(
+    "buttons",
+    mapped(
+        map_of(either(TO_TARGET, as_fields(_BUTTON)), _read_buttons, Part.TITLE),
+        lambda found: ButtonsPart(found, False),
+    ),
+    "Buttons by their titles, and where a tap leads. The step does not wait for it.",
+)
+_ATTACHMENTS: tuple[KeySpec[Attachment | None], ...] = (
+    _BUTTONS,
     KeySpec("link", nested(KeySet(_TITLE, _URL), _read_link), "A button that opens an address."),
     *map(_file, limits.MEDIA_KINDS),
     KeySpec("location", nested(LOCATION, read_location, "{latitude: 38.7, longitude: -9.1}"), "A place on the map."),
@@ -121,49 +176,66 @@ _ATTACHMENTS: tuple[KeySpec[LinkPart | FilePart | LocationPart | None], ...] = (
 
 @immutable
 class SayStep(StepKind):
-    """A text and at most one attachment. While the window is closed, the message can wait until the contact answers."""
+    """A text and at most one attachment. While the window is closed, the message can wait until the contact answers.
+
+    ``valid``: for so long a tap on its buttons counts wherever the contact is.
+    """
 
     text: Template | None
     header: Template | None
     footer: Template | None
-    attachment: LinkPart | FilePart | LocationPart | None
+    attachment: Attachment | None
     preview_url: bool = False
     watches: bool = False  # its own errors name `refused`: wait for the gateway's word
     instead: TemplateToSend | None = None  # sent while the window is closed: an answer to it brings the message
+    valid: timedelta | None = None
     verb = "say"
     options = frozenset({"then", "remind", "timeout", "words"})
-    keys = KeySet(_SAY, _HEADER, _FOOTER, _PREVIEW, *_ATTACHMENTS)
+    keys = KeySet(_SAY, _HEADER, _FOOTER, _PREVIEW, *_ATTACHMENTS, VALID)
 
     @classmethod
     def read(cls, fields: Fields, reading: ReadContext) -> Self:
         """Read ``say`` with its link, file or place."""
         attached = one_written(fields, _ATTACHMENTS, "send them in two steps")
-        attachment = None if attached is None else attached.read(fields)
+        attachment, valid = None if attached is None else attached.read(fields), VALID.read(fields)
+        if isinstance(attachment, ButtonsPart):
+            attachment = replace(attachment, leads=valid is not None)
         text = _read_text(fields, attachment)
         header, footer, preview = _HEADER.read(fields), _FOOTER.read(fields), _PREVIEW.read(fields)
         own = fields.raw(ERRORS.name)
         watches = isinstance(own, Map) and own.get("refused") is not None
-        say = cls(text, header, footer, attachment, preview, watches, reading.instead)
+        say = cls(text, header, footer, attachment, preview, watches, reading.instead, valid)
         say._check(fields)
         return say
 
     def _check(self, fields: Fields) -> None:
         check_error_names(fields, SENDING, "saying something has no error", f"write {', '.join(SENDING)}, else")
-        for key in () if isinstance(self.attachment, LinkPart) else (_HEADER, _FOOTER):
-            if key.written(fields):
-                key.report(fields, "E403", f"a {key.name} goes with a link only", "put it in the text")
+        if isinstance(self.attachment, ButtonsPart):
+            _check_buttons(fields, self.attachment)
+        elif self.valid is not None:
+            VALID.report(fields, "E123", '"valid" where there is no button to tap', "add `buttons`, or leave it out")
+        linked, tapped = isinstance(self.attachment, LinkPart), isinstance(self.attachment, ButtonsPart)
+        for key, fits, what in ((_HEADER, linked or tapped, "a link or buttons"), (_FOOTER, linked, "a link")):
+            if key.written(fields) and not fits:
+                key.report(fields, "E403", f"a {key.name} goes with {what} only", "put it in the text")
         if self.preview_url and self.attachment is not None:
             _PREVIEW.report(fields, "E403", "a preview goes with a plain text only", "leave it out")
         captioned = isinstance(self.attachment, FilePart) and self.attachment.kind in limits.CAPTIONED
-        most = limits.INTERACTIVE_BODY if isinstance(self.attachment, LinkPart) else limits.TEXT_BODY
+        most = limits.INTERACTIVE_BODY if self._interactive else limits.TEXT_BODY
         check_length(fields, "say", self.text, limits.CAPTION if captioned else most)
         check_length(fields, "header", self.header, limits.HEADER_TEXT)
         check_length(fields, "footer", self.footer, limits.FOOTER_TEXT)
 
     def facts(self) -> StepFacts:
         """Return the facts. A refusal is a failure only where the step's own errors name `refused`."""
+        buttons = self._taken_buttons
         return StepFacts(
             waits_for=self._waits_for(),
+            texts_before_words=buttons is not None,
+            stays_valid=self.valid is not None,
+            tapped_later=frozenset() if buttons is None else frozenset(buttons.outcomes()),
+            answers=() if buttons is None else tuple(replace(each, before_words=True) for each in buttons.answers()),
+            outcomes=self._outcomes(),
             sends=tuple(self._sends()),
             most_messages=self._most_messages,
             can_bring_later=True,
@@ -173,9 +245,25 @@ class SayStep(StepKind):
         )
 
     @property
+    def _interactive(self) -> bool:
+        return isinstance(self.attachment, LinkPart | ButtonsPart)
+
+    @property
+    def _taken_buttons(self) -> Choices | None:
+        """The buttons, if a tap on them leads on from here."""
+        return self.attachment.choices if isinstance(self.attachment, ButtonsPart) and self.attachment.leads else None
+
+    def _outcomes(self) -> dict[str, Outcome]:
+        """``then``, and what a later tap leads to: then the step's options have happened long ago."""
+        found = {"then": Outcome(None, DefaultTarget.THEN)}
+        if self._taken_buttons is not None:
+            found |= {name: replace(each, success=False) for name, each in self._taken_buttons.outcomes().items()}
+        return found
+
+    @property
     def _most_messages(self) -> int:
         """The text and what is sent along, where that cannot carry it."""
-        alone = self.text is None or self.attachment is None or isinstance(self.attachment, LinkPart)
+        alone = self.text is None or self.attachment is None or self._interactive
         captioned = isinstance(self.attachment, FilePart) and self.attachment.kind in limits.CAPTIONED
         return 1 if alone or (captioned and self.text is not None and self.text.constant) else 2
 
@@ -201,15 +289,17 @@ class SayStep(StepKind):
                 found += [link, filename]
             case LocationPart() as place:
                 found += place.uses()
+            case ButtonsPart(choices):
+                yield from choices.uses()
         for text in found:
             if isinstance(text, Template):
                 yield Used(text)
 
     def _sends(self) -> Iterator[SentPart]:
         """The text, which goes alone where a caption is too short for it; what goes with it; the file."""
-        linked = isinstance(self.attachment, LinkPart)
+        needed = self._interactive
         if self.text is not None:
-            yield SentText("say", self.text, limits.INTERACTIVE_BODY if linked else limits.TEXT_BODY, needed=linked)
+            yield SentText("say", self.text, limits.INTERACTIVE_BODY if needed else limits.TEXT_BODY, needed=needed)
         if self.header is not None:
             yield SentText("header", self.header, limits.HEADER_TEXT)
         if self.footer is not None:
@@ -218,6 +308,9 @@ class SayStep(StepKind):
             case LinkPart(title, url):
                 yield SentText("title", title, limits.BUTTON_TITLE, needed=True)
                 yield SentText("url", url, limits.URL, cut=False, needed=True)
+            case ButtonsPart(choices):
+                yield from choice_texts(choices)
+                yield choices.offered
             case FilePart(kind, link):
                 yield SentText(kind, link, None, needed=True)
                 yield SentFile(kind, link)
@@ -237,7 +330,17 @@ class SayStep(StepKind):
             return WaitHere((self.instead.message(context.scope),), {_TEMPLATE: True}, undelivered=True)
         messages = tuple(self._messages(context))
         awaited = messages and (self.watches or self.instead is not None)
-        return WaitForSend(messages) if awaited else LeaveStep("then", messages=messages)
+        return WaitForSend(messages, valid=self.valid) if awaited else LeaveStep("then", messages, valid=self.valid)
+
+    def answer_before_words(self, context: StepContext, reply: Reply) -> StepResult | None:
+        """A tap on one of its buttons, or a title alone, when the conversation has gone on long ago."""
+        if self._taken_buttons is None:
+            return None
+        shown = ShownChoices(self._taken_buttons, context, {})
+        if reply.tap is not None:
+            return meaning(shown, reply, lambda: bool)
+        index = match(reply.text or "", [choice.option for choice in shown.shown])
+        return None if index is None else LeaveStep(shown.shown[index].outcome)
 
     def in_plain_text(self, context: StepContext, message: Message) -> StepResult:
         """The address as a text, whose end is awaited in turn."""
@@ -259,6 +362,10 @@ class SayStep(StepKind):
                 footer = None if self.footer is None else context.text(self.footer)
                 yield LinkButton(text, context.text(title), context.text(url), header, footer)
                 return
+            case ButtonsPart(choices):
+                header = None if self.header is None else context.text(self.header)
+                yield from ShownChoices(choices, context, {}).messages(text, header, None)
+                return
             case FilePart(kind, link, filename):
                 name = None if filename is None else context.text(filename)
                 if kind in limits.CAPTIONED and len(text) <= limits.CAPTION:
@@ -275,9 +382,30 @@ class SayStep(StepKind):
             yield attachment
 
 
-def _read_text(fields: Fields, attachment: LinkPart | FilePart | LocationPart | None) -> Template | None:
+def _check_buttons(fields: Fields, buttons: ButtonsPart) -> None:
+    """Without `valid` a tap is known by its payload alone."""
+    fixed, most = buttons.choices.fixed, limits.BUTTONS
+    if not fixed:
+        return
+    if len(fixed) > most:
+        what = f"{len(fixed)} buttons, {most} are allowed"
+        fields.report("E401", fixed[most].mark, what, "leave some out, or ask a question with `options`")
+        return
+    check_choices(fields, buttons.choices, "buttons")
+    for choice in () if buttons.leads else fixed:
+        transition = choice.transition
+        if choice.payload is None:
+            what = f'"{choice.key}": a tap leads nowhere, because the step does not wait for it'
+            fix = "for a question write ask in place of say; for taps at any time add valid: 7d, or a payload to each"
+            fields.report("E105", choice.mark, what, fix)
+        elif transition is not None and (transition.acts or transition.then is not None):
+            what = f'"{choice.key}": what a tap does here never happens, because the step does not wait for it'
+            fields.report("E123", choice.mark, what, "add `valid: 7d`, or leave nothing but the payload")
+
+
+def _read_text(fields: Fields, attachment: Attachment | None) -> Template | None:
     if not fields.null(_SAY.name):
         return _SAY.read(fields)
-    if attachment is None or isinstance(attachment, LinkPart):
+    if attachment is None or isinstance(attachment, LinkPart | ButtonsPart):
         _SAY.report(fields, "E105", "there is nothing to say", "write the text")
     return None

@@ -283,6 +283,7 @@ class StepFacts:
     choices_alone: bool = False  # only its choices answer it
     can_gather: bool = False  # the answer is free text, so that several short messages can be one answer
     stays_valid: bool = False  # a tap on it leads on from here, also when the conversation waits here no longer
+    tapped_later: frozenset[str] = frozenset()  # the outcomes that only such a tap takes: the step does not wait for it
     answers: tuple[AnswerText, ...] = ()  # texts that it understands as answers, as far as they are written out
 
     # sending

@@ -35,14 +35,15 @@ from bot.language.steps.template_message import TemplateToSend
 from bot.language.steps.transition import Transition
 from bot.language.types.type_registry import Variable
 
-_REPLY_ID = re.compile("([^/]*)/([^/]*)/([0-9]{1,3})/([0-9]{1,18})/([^/]{8})")
+_REPLY_ID = re.compile("([^/]*)/([^/]*)/([0-9]{1,3})/([0-9]{1,18})/([^/]{8})(?:/(.+))?", re.DOTALL)
 
 
 @immutable
 class ReplyId:
     """Which choice of which question was tapped: an old tap never chooses something else.
 
-    Written ``flow/step/choice/visit/hash``, well under the gateway's 256 characters: names have 64 at most.
+    Written ``flow/step/choice/visit/hash``, well under the gateway's 256 characters: names have 64 at most. The flow's
+    own ``payload`` follows, if the button has one: ``flow/step/choice/visit/hash/PAY:17``.
     """
 
     flow: str
@@ -50,9 +51,10 @@ class ReplyId:
     choice: int
     visit: int
     hash: str
+    payload: str | None = None
 
     def __str__(self) -> str:
-        return reply_id(self.flow, self.step, self.choice, self.visit, self.hash)
+        return reply_id(self.flow, self.step, self.choice, self.visit, self.hash, self.payload)
 
     @classmethod
     def parse(cls, text: str) -> Self | None:
@@ -60,13 +62,20 @@ class ReplyId:
         found = _REPLY_ID.fullmatch(text)
         if found is None:
             return None
-        flow, step, choice, visit, hashed = found.groups()
-        return cls(flow, step, int(choice), int(visit), hashed)
+        flow, step, choice, visit, hashed, payload = found.groups()
+        return cls(flow, step, int(choice), int(visit), hashed, payload)
 
 
-def reply_id(flow: str, step: str, choice: int, visit: int, hashed: str) -> str:
+def reply_id(flow: str, step: str, choice: int, visit: int, hashed: str, payload: str | None = None) -> str:
     """A `ReplyId` as it is written."""
-    return f"{flow}/{step}/{choice}/{visit}/{hashed}"
+    id = f"{flow}/{step}/{choice}/{visit}/{hashed}"
+    return f"{id}/{payload}" if payload else id
+
+
+def payload_of(id: str) -> str:
+    """The payload in a button's id; the id itself if there is none."""
+    reply = ReplyId.parse(id)
+    return id if reply is None or reply.payload is None else reply.payload
 
 
 def value_hash(title: str, value: Any) -> str:
@@ -85,7 +94,8 @@ _remembered_hash = lru_cache(maxsize=4096)(_hash)  # of most choices there are: 
 class Reply:
     """A contact's message, as steps see it. ``tap`` is set when it was a tap on one of our own ids.
 
-    ``payload`` is what a tap on somebody else's button carries, of which ``text`` is the title.
+    ``payload`` is what a tap on somebody else's button carries, of which ``text`` is the title; it is the same as the
+    title where the gateway reports nothing else.
     """
 
     text: str | None = None
@@ -100,6 +110,16 @@ class Reply:
         if not self.payload:
             return (self.text,) if self.text else ()
         return (self.text, self.payload) if self.text else (self.payload,)
+
+    @property
+    def named(self) -> str | None:
+        """The payload of what was tapped. A text may be one: some gateways report a tap so (docs/decisions.md)."""
+        return (self.payload or self.text) if self.tap is None else self.tap.payload
+
+    @property
+    def is_foreign(self) -> bool:
+        """True for a tap on a button that no step has shown: its title says nothing to the waiting question."""
+        return bool(self.payload) and self.payload != self.text
 
 
 @immutable
@@ -162,7 +182,8 @@ class LeaveStep:
 
     ``sets`` are values for variables, by our names. ``pending_input`` is what the contact wrote, where the next step is
     to take it. ``happens`` is what happens to other contacts, without ids and times. ``known`` is what templates of the
-    transition see beside the rest. ``conditions`` and ``notes`` are for the trace.
+    transition see beside the rest. ``conditions`` and ``notes`` are for the trace. ``valid``: for so long a tap on its
+    buttons leads on from here.
     """
 
     outcome: str
@@ -174,6 +195,7 @@ class LeaveStep:
     conditions: tuple[tuple[str, Any], ...] = ()
     notes: tuple[str, ...] = ()
     happens: tuple[StartRequested | SignalReceived, ...] = ()
+    valid: timedelta | None = None
 
 
 @immutable
@@ -184,17 +206,17 @@ class _Waiting:
     step_state: Mapping[str, Any] = field(default_factory=dict)
     sets: Mapping[str, Any] = field(default_factory=dict)  # values for variables, by our names
     notes: tuple[str, ...] = ()  # for the trace
+    # for so long a tap leads on from here, also when the conversation waits here no longer
+    valid: timedelta | None = None
 
 
 @immutable
 class WaitHere(_Waiting):
     """Wait for the contact.
 
-    ``valid``: for so long a tap leads on from here, also when the conversation waits here no longer.
     ``undelivered``: the contact has not got the step's message, so that what they write is no answer, but brings it.
     """
 
-    valid: timedelta | None = None
     undelivered: bool = False
 
 

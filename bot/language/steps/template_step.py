@@ -7,14 +7,22 @@ from typing import Self
 from bot.core.effects import REPLY_TRIED_FOR
 from bot.core.events import UNSENT, SendEnded
 from bot.core.immutable import immutable
-from bot.language.expressions.templates import Expression
-from bot.language.keys.declared_keys import DURATION, KeySet, KeySpec, as_fields, either, map_of
+from bot.language.expressions.templates import Expression, Template
+from bot.language.keys.declared_keys import KeySet, KeySpec, as_fields, either, map_of
 from bot.language.keys.fields import Fields, entries_of
 from bot.language.keys.text_shapes import Part
 from bot.language.source.problems import Problems
 from bot.language.source.word_matching import Option, match
 from bot.language.source.yaml_tree import Map, Node, Scalar
-from bot.language.steps.message_parts import ELSE, SENDING, check_error_names
+from bot.language.steps.message_parts import (
+    ELSE,
+    PAYLOAD,
+    SENDING,
+    VALID,
+    check_error_names,
+    payload_text,
+    rendered_payload,
+)
 from bot.language.steps.step_facts import (
     AnswerText,
     DefaultTarget,
@@ -66,6 +74,7 @@ class ReplyButton:
     words: tuple[str, ...]
     transition: Transition
     condition: Expression | None = None
+    payload: Template | None = None
 
     @property
     def outcome(self) -> str:
@@ -93,11 +102,11 @@ def _reply(title: Scalar, node: Node, problems: Problems, what: str) -> ReplyBut
         return ReplyButton(title.text, key, title.also, transition_to(node, problems, what))
     fields = _REPLY.open(node, problems, what)
     words = (*_WORDS.read(fields), *title.also)
-    return ReplyButton(title.text, key, words, transition_from(fields), CONDITION.read(fields))
+    return ReplyButton(title.text, key, words, transition_from(fields), CONDITION.read(fields), PAYLOAD.read(fields))
 
 
 _WORDS = KeySpec("words", TEXTS, "Other words for the title.")
-_REPLY = KeySet(_WORDS, CONDITION, *TRANSITION_KEYS)
+_REPLY = KeySet(_WORDS, CONDITION, PAYLOAD, *TRANSITION_KEYS)
 _TEMPLATE = KeySpec("template", TEMPLATE_MESSAGE, "The template that is sent, and what fills it.", required=True)
 _REPLIES: KeySpec[tuple[ReplyButton, ...]] = KeySpec(
     "replies",
@@ -105,9 +114,6 @@ _REPLIES: KeySpec[tuple[ReplyButton, ...]] = KeySpec(
     "The titles of its quick replies, and where they lead.",
 )
 _OTHER = KeySpec("other", TRANSITION, "Where every other reply leads.")
-_VALID = KeySpec(
-    "valid", DURATION, "How long a tap on one of its replies counts, also when the conversation is over or elsewhere."
-)
 
 
 @immutable
@@ -123,7 +129,7 @@ class TemplateStep(StepKind):
     watches: bool  # a refusal leads somewhere: wait for the gateway's word
     valid: timedelta | None
     verb = "template"
-    keys = KeySet(_TEMPLATE, _REPLIES, _OTHER, _VALID)
+    keys = KeySet(_TEMPLATE, _REPLIES, _OTHER, VALID)
     options = SOME_HAVE - {"save", "gather"}
 
     @classmethod
@@ -133,9 +139,9 @@ class TemplateStep(StepKind):
         other = _OTHER.read(fields)
         if other is not None and not replies:
             fields.report("E123", other.mark, '"other" where no reply is waited for', "add the `replies`")
-        valid = _VALID.read(fields)
+        valid = VALID.read(fields)
         if valid is not None and not replies:
-            _VALID.report(fields, "E123", '"valid" where there is no reply to tap', "add the `replies`")
+            VALID.report(fields, "E123", '"valid" where there is no reply to tap', "add the `replies`")
         check_error_names(fields, SENDING, "a template has no error", f"write {', '.join(SENDING)}, else")
         return cls(notice, replies, other, reading.errors.keys() & {"refused", ELSE} != set(), valid)
 
@@ -170,11 +176,13 @@ class TemplateStep(StepKind):
         """The template, and what fills it."""
         yield from self.notice.sent_texts()
         yield SentTemplate(self.notice, tuple(reply.title for reply in self.replies))
+        yield from (payload_text(reply.payload) for reply in self.replies if reply.payload is not None)
 
     def _uses(self) -> Iterator[Used]:
         """Every text that fills the template, and the replies' conditions."""
         yield from self.notice.uses()
         yield from (Used(reply.condition) for reply in self.replies if reply.condition is not None)
+        yield from (Used(reply.payload) for reply in self.replies if reply.payload is not None)
 
     def _answers(self) -> Iterator[AnswerText]:
         """The replies' titles and words."""
@@ -192,14 +200,19 @@ class TemplateStep(StepKind):
     def enter(self, context: StepContext) -> StepResult:
         """Send the template; wait for a reply, for the gateway's word, or not at all."""
         flow, step, visit = context.flow, context.step, context.visit
-        payloads = tuple(reply_id(flow, step, n, visit, reply.hash) for n, reply in enumerate(self.replies))
+        payloads = tuple(
+            reply_id(flow, step, n, visit, reply.hash, rendered_payload(reply.payload, context.scope))
+            for n, reply in enumerate(self.replies)
+        )
         sent = (self.notice.message(context.scope, payloads),)
         if self.replies:
             return WaitHere(sent, valid=self.valid)
         return WaitForSend(sent) if self.watches else LeaveStep("then", messages=sent)
 
     def answer_before_words(self, context: StepContext, reply: Reply) -> StepResult | None:
-        """A tap on a button of this template, or its title or payload as a text."""
+        """A tap on a button of this template, or its title or payload as a text. Another button counts by its payload,
+        which may be one of a reply's words.
+        """
         return next((LeaveStep(button.outcome) for button in self._meant(reply) if button.heard(context)), None)
 
     def _meant(self, reply: Reply) -> Iterator[ReplyButton]:
@@ -207,7 +220,8 @@ class TemplateStep(StepKind):
             yield from (button for button in self.replies[reply.tap.choice :][:1] if button.hash == reply.tap.hash)
             return
         options = [Option(button.title, button.words) for button in self.replies]
-        found = (match(text, options) for text in reply.texts)
+        texts = (reply.payload or "",) if reply.is_foreign else reply.texts
+        found = (match(text, options) for text in texts)
         yield from (self.replies[index] for index in found if index is not None)
 
     def resume(self, context: StepContext, event: Awaited) -> StepResult | None:

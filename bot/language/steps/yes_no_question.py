@@ -34,7 +34,7 @@ def agreed(context: StepContext, reply: Reply, number: int | str = 0) -> bool | 
     """True for yes, False for no; None if the reply is no answer."""
     if reply.tap is not None:
         return {_id(context, choice, number): name == "yes" for choice, name in enumerate(_ANSWERS)}.get(reply.tap)
-    if reply.text is None:
+    if reply.text is None or reply.is_foreign:
         return None
     titles = {normalise(wording(context.scope, name)): name == "yes" for name in _ANSWERS}
     known = titles.get(normalise(reply.text))

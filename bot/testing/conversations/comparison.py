@@ -18,6 +18,7 @@ from bot.language.expressions.formats import shown
 from bot.language.expressions.template_failures import TemplateFailed
 from bot.language.flow.library import Library
 from bot.language.source.yaml_tree import List, Map, Node, Scalar, one_or_more
+from bot.language.steps.step_kind import payload_of
 from bot.language.steps.tools import LEAVE, REMEMBER
 from bot.language.types.type_registry import Answer, InvalidAnswer, TypeMismatch, Variable
 from bot.store.trace_rows import TurnTraced
@@ -88,7 +89,7 @@ PARTS: dict[str, Callable[[ShownMessage], str | tuple[str, ...]]] = {
     "body": lambda message: message.body,
 }
 """The parts of a message that are shown, and how each is read from a message."""
-NAMED_PARTS = PARTS | {"payloads": lambda message: message.ids if message.template is not None else ()}
+NAMED_PARTS = PARTS | {"payloads": lambda message: tuple(map(payload_of, message.ids))}
 """The parts of a message that a test can name."""
 
 

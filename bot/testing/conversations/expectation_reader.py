@@ -35,7 +35,7 @@ MESSAGE = KeySet(
     KeySpec("buttons", STRINGS, "The titles of all its buttons, in order."),
     KeySpec("rows", STRINGS, "The titles of all its rows, in order."),
     KeySpec("body", STRINGS, "The template's parameters."),
-    KeySpec("payloads", STRINGS, "The payloads of the template's quick replies, in order."),
+    KeySpec("payloads", STRINGS, "The payloads of its buttons, in order."),
 )
 """The keys under `bot`: the parts of a message."""
 

@@ -162,15 +162,16 @@ def newest_choice(shown: "Sequence[InteractiveChoice]", title: str, *, picks: bo
 
 
 def choice_of(messages: Sequence[ShownMessage], title: str, of: str) -> str:
-    """The id of a button or row of the newest message that has ``of`` in its text, or is or shows that as a template.
-
-    Raises `NotOnScreen`.
+    """The id of a button or row of the newest message that has it, and has ``of`` in its text, or is or shows that as a
+    template. Raises `NotOnScreen`.
     """
-    found = next((each for each in reversed(messages) if of in each.text or of in (each.template, *each.body)), None)
-    if found is None:
+    called = [each for each in reversed(messages) if of in each.text or of in (each.template, *each.body)]
+    found = next((each for each in called if title in each.choices), None)
+    if not called:
         raise NotOnScreen(f'there is no message with "{of}"')
-    if title not in found.choices:
-        there = ", ".join(found.choices) or "nothing to choose"
+    if found is None:
+        offered = next((each for each in called if each.choices), called[0])
+        there = ", ".join(offered.choices) or "nothing to choose"
         raise NotOnScreen(f'the message with "{of}" has no "{title}", but {there}')
     return dict(zip(found.choices, found.ids, strict=False)).get(title, title)
 

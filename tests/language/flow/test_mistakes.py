@@ -726,7 +726,7 @@ TYPED: dict[str, tuple[str, str]] = {
     "a space that does not break": ("  hello: {say:\u00a0Hi}", '5:10: E107 step "hello" has no verb, it begins with "say:\u00a0Hi" (write a plain space in place of one that does not break)'),
     "a wide colon": ("  hello： {say: Hi}", '5:3: E108 step: "hello： {say" is no name (write a plain colon and a space in place of the wide one)'),
     "a comment of another language": ("  // greets\n  hello: {say: Hi}", '5:3: E002 a line that is neither "key: value" nor "- item" (a comment begins with #)'),
-    "a key of another verb": ("  hello: {say: Hi, buttons: [A]}", '5:20: E104 step "hello": unknown key "buttons" (it belongs to ask, not to say)'),
+    "a key of another verb": ("  hello: {say: Hi, buttons: [A]}", '5:29: E106 step "hello": buttons: titles alone lead nowhere, because a say does not wait (for a question write ask in place of say; for taps at any time {A: step} and valid: 7d)'),
     "a text beside a hand-over": ("  hello: {handoff: desk, say: Wait, closed: end}", '5:26: E107 step "hello" has two verbs, "handoff" and "say" (write handoff: {..., say: ...})'),
     "one choice": ("  hello: {ask: Which?, options: Red}", '5:33: E106 step "hello": options: choices are expected (write [Red], or {Red: target})'),
     "titles in braces": ("  hello: {ask: Which?, options: {Red, Blue}}", '5:33: E106 step "hello": options: no title has a target (write [Red, Blue]: titles alone stand in square brackets)'),

@@ -686,6 +686,14 @@ def test_a_tap_on_an_earlier_yes_agrees_to_nothing() -> None:
     assert not chat.calls
 
 
+def test_a_yes_to_somebody_elses_template_agrees_to_nothing() -> None:
+    chat = talk()
+    chat.user("cancel AB123456")
+    chat.model("", ("orders_cancel", {"number": "AB123456"}))
+    chat.tap_id("NEWS", "Yes")
+    assert not chat.calls
+
+
 def test_a_model_without_tools_can_note_what_an_exit_needs() -> None:
     chat = talk(FLOW.replace("    fill: {order_no: the number of their order}\n", ""))
     chat.user("where is it?")

@@ -182,3 +182,65 @@ def test_a_reply_to_an_earlier_template_that_is_not_heard_changes_nothing() -> N
     talk.user("shop")
     assert talk.tap_id(first, "Confirm") == ["That was an earlier question.", "What?"]
     assert talk.at == "shop/what"
+
+
+REMINDER = """
+flow: remind
+start: {words: [remind]}
+steps:
+  remind: {template: {name: visit, language: en}, replies: {Confirm: thanks, Cancel: {say: Cancelled., then: end}}}
+  thanks: {say: See you!, then: end}
+---
+flow: shop
+start: {words: [shop]}
+interrupted: resume
+steps: {what: {ask: What?, then: end}}
+"""
+
+
+def test_one_reply_counts_on_the_day_after_a_time_out_that_is_not_its_own() -> None:
+    for title, comes in (("Confirm", "tap"), ("Confirm", "text")):
+        talk = Talk(REMINDER)
+        talk.user("remind")
+        message: Any = talk.sent[-1]
+        talk.wait("43h")
+        assert talk.at is None
+        assert (talk.user(title) if comes == "text" else talk.tap_id(message.replies[0], title)) == ["See you!"]
+        assert talk.tap_id(message.replies[1], "Cancel") == ["That was an earlier question."], "once"
+    talk.user("remind")
+    message = talk.sent[-1]
+    talk.wait("20h")
+    talk.user("shop")
+    assert talk.tap_id(message.replies[1], "Cancel") == ["Cancelled.", "What?"]
+    talk = Talk(REMINDER)
+    talk.user("remind")
+    message = talk.sent[-1]
+    talk.wait("45h")
+    assert talk.tap_id(message.replies[0], "Confirm") == ["That was an earlier question."], "two days later"
+
+
+def test_no_reply_counts_after_a_time_out_that_is_its_own_or_does_something() -> None:
+    own = REMINDER.replace("Cancelled., then: end}}", "Cancelled., then: end}}, timeout: {after: 20h, then: end}")
+    does = BOT.replace("then: end", "tag: silent, then: end")
+    for flows, bot in ((own, BOT), (REMINDER, does)):
+        talk = Talk(flows, bot)
+        talk.user("remind")
+        message: Any = talk.sent[-1]
+        talk.wait("30h")
+        assert talk.tap_id(message.replies[0], "Confirm") == ["That was an earlier question."]
+
+
+def test_a_reply_is_not_late_where_the_flow_that_ran_this_one_has_gone_on() -> None:
+    talk = Talk(
+        REMINDER.replace("start: {words: [remind]}\n", "")
+        + "---\n"
+        + """
+flow: outer
+start: {words: [remind]}
+steps: {run: {run: /remind, expired: sorry}, done: {say: Done., then: end}, sorry: {say: Sorry., then: end}}
+"""
+    )
+    talk.user("remind")
+    message: Any = talk.sent[-1]
+    assert talk.wait("30h") == ["Sorry."]
+    assert talk.tap_id(message.replies[0], "Confirm") == ["That was an earlier question."]

@@ -15,7 +15,15 @@ from bot.core.messages import (
     TextMessage,
 )
 from bot.services.gateway.gateway_client import content, type_of
-from bot.testing.simulation.phone import ListRow, ShownFile, ShownLink, ShownMessage, message_from_request
+from bot.testing.simulation.phone import (
+    ListRow,
+    NotOnScreen,
+    ShownFile,
+    ShownLink,
+    ShownMessage,
+    choice_of,
+    message_from_request,
+)
 
 ONE, TWO = Choice("1", "One", "the first"), Choice("2", "Two")
 
@@ -68,3 +76,16 @@ def test_what_can_be_chosen_are_buttons_or_rows_and_a_templates_registered_repli
 )
 def test_a_file_is_called_by_its_name_or_the_end_of_its_address(file: ShownFile, name: str) -> None:
     assert file.name == name
+
+
+def test_a_button_is_that_of_the_newest_message_that_has_it() -> None:
+    asked = ShownMessage("Time for iron.", buttons=("Taken", "Later"), ids=("1", "2"))
+    newer, said = ShownMessage("Time for iron!", buttons=("Taken",), ids=("3",)), ShownMessage("You have had iron.")
+    assert choice_of([asked, newer, said], "Taken", "iron") == "3"
+    assert choice_of([asked, newer, said], "Later", "iron") == "2"
+    with pytest.raises(NotOnScreen, match='the message with "iron" has no "Never", but Taken'):
+        choice_of([asked, newer, said], "Never", "iron")
+    with pytest.raises(NotOnScreen, match="but nothing to choose"):
+        choice_of([said], "Taken", "iron")
+    with pytest.raises(NotOnScreen, match='there is no message with "zinc"'):
+        choice_of([asked], "Taken", "zinc")
