@@ -429,12 +429,14 @@ def _undelivered_question(executor: Executor, reply: Reply) -> bool:
 
 
 def _gather(executor: Executor, reply: Reply) -> bool:
-    """A text at a step with `gather`: it is parked until no more follow, and all of them come back as one message."""
+    """A text or a file at a step with `gather`: it is parked until no more follow, and all of them come back as one
+    message.
+    """
     turn, event = executor.turn, executor.turn.event
     if not turn.defaults.gather or turn.session.waits_for_effect:
         return False
     fresh = isinstance(event, MessageReceived) and not is_kept(event)
-    written = bool(reply.text) and reply.tap is None and reply.payload is None
+    written = (bool(reply.text) or reply.media is not None) and reply.tap is None and reply.payload is None
     if not fresh or not written or not turn.step.kind.gathers(turn.step_context(), reply):
         return False
     frame = turn.frame
@@ -663,12 +665,14 @@ def _retry(executor: Executor, reply: Reply) -> None:
 
 def _hint(turn: TurnContext, reply: Reply) -> str | None:
     """Return what the question takes, in words, at each second wrong reply: no two repetitions in a row are the same.
+    A question without words has nothing else to repeat.
 
     None if `retry` has a text or a target of its own.
     """
     retry = turn.step.transitions["retry"]
     says = retry.written is not None and (retry.written.say is not None or retry.written.ask is not None)
-    if says or retry.target != AGAIN or turn.frame.question.in_a_row % 2:
+    heard_before = turn.frame.question.in_a_row % 2 and not turn.step.facts.wordless
+    if says or retry.target != AGAIN or heard_before:
         return None
     return turn.step.kind.hint(turn.step_context(), reply)
 
@@ -683,7 +687,7 @@ def reply_of(event: MessageReceived | Tapped) -> Reply:
         return Reply(text=event.title or event.reply, payload=event.reply) if tap is None else Reply(tap=tap)
     if event.kind == "text":
         tap = ReplyId.parse(event.text or "")
-        return Reply(text=event.text) if tap is None else Reply(tap=tap)
+        return Reply(text=event.text, files=event.files) if tap is None else Reply(tap=tap)
     if event.kind == "location" and event.location is None:
         return Reply(text=event.text)
     if event.transcribed and event.text is not None:
@@ -718,7 +722,8 @@ def merged(messages: Sequence[MessageReceived | Tapped]) -> MessageReceived | Ta
     ids = tuple(message.id.rpartition(_PARKED)[2] for message in messages)
     sent_at = max(message.sent_at for message in messages)
     text = head(text, KEPT_CHARACTERS)
-    return MessageReceived(last.id, last.contact, last.at, sent_at, "text", text, together=ids)
+    files = tuple(each for message in messages if (each := reply_of(message).media) is not None)
+    return MessageReceived(last.id, last.contact, last.at, sent_at, "text", text, together=ids, files=files)
 
 
 # -- the end of a turn --------------------------------------------------------------------------------

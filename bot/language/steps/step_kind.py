@@ -93,6 +93,7 @@ class Reply:
     media: Media | None = None
     location: Location | None = None
     payload: str | None = None
+    files: tuple[Media, ...] = ()  # where it is made of several messages
 
     @property
     def texts(self) -> tuple[str, ...]:
@@ -250,7 +251,9 @@ class HandOver(_Waiting):
 
 @immutable
 class PostponeMessage:
-    """Change nothing: the contact's message waits until the step has what it waits for."""
+    """Change nothing: the contact's message waits until the step has what it waits for. ``rule`` is for the trace."""
+
+    rule: str = "kept until the model has answered"
 
 
 @immutable
@@ -334,7 +337,7 @@ class StepKind:
         return None
 
     def gathers(self, context: StepContext, reply: Reply) -> bool:
-        """True if a text may be one of several that are one answer; not one that is a choice by itself."""
+        """True if a text or a file may be one of several that are one answer; not one that is a choice by itself."""
         return False
 
     def answer(self, context: StepContext, reply: Reply) -> StepResult | None:
