@@ -93,7 +93,11 @@ class ListContacts:
         return self.step == 1 and self.last is not None
 
 
-TOO_LARGE, WRONG_TYPE, NOT_FETCHED = "TooLarge", "WrongType", "NotFetched"
+KEEPING_ERRORS = TOO_LARGE, WRONG_TYPE, NOT_FETCHED = "TooLarge", "WrongType", "NotFetched"
+"""The outcomes of a `Fetch` that keeps nothing."""
+_FETCH_SECONDS, _FETCH_TRIES = 60.0, 3
+KEPT_WITHIN = timedelta(seconds=_FETCH_SECONDS * _FETCH_TRIES)
+"""How long a step waits at most until a file is kept, without the pauses between the tries."""
 
 
 @stored
@@ -108,8 +112,8 @@ class Fetch:
     media: Media
     most: int
     types: tuple[str, ...] = ()
-    within: float = 60.0
-    tries: int = 3
+    within: float = _FETCH_SECONDS
+    tries: int = _FETCH_TRIES
 
 
 @stored

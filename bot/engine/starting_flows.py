@@ -28,9 +28,10 @@ def triggers(turn: TurnContext) -> TriggerIndex:
 
 
 def start_by_message(turn: TurnContext, reply: Reply) -> StepResult | None:
-    """Start the flow that a message is for."""
+    """Start the flow that a message is for: a file by the text below it."""
     starts = triggers(turn)
-    match, by_event = starts.by_texts(reply.texts), starts.by_event(turn.event)
+    caption = () if reply.media is None or not reply.media.caption else (reply.media.caption,)
+    match, by_event = starts.by_texts(reply.texts or caption), starts.by_event(turn.event)
     if match is None and by_event is None and (asked := ask_what_about(turn, reply)) is not None:
         return asked
     flow = by_event or starts.otherwise if match is None else match.flow

@@ -6,12 +6,11 @@ from contextlib import ExitStack, closing, contextmanager
 from dataclasses import replace
 from pathlib import PurePosixPath
 from time import monotonic
-from typing import Any
 
 from bot.core.effects import NOT_FETCHED, TOO_LARGE, WRONG_TYPE, Call, Fetch, HttpRequest, Performed, RunHook
 from bot.core.errors import BotError
 from bot.core.filetypes import END, FILE_TYPES, FileType, type_of
-from bot.core.values import Media, Record
+from bot.core.values import Media, with_media
 from bot.runtime.performers import CallAttempt, Perform, Say
 from bot.services.http_client import PASSING, HttpClient, HttpError, Oversized, Streamed
 from bot.services.public_addresses import MOST_REDIRECTS, REDIRECTS, BadAddress, HostUnknown, WebAddress, redirected_to
@@ -190,7 +189,7 @@ class LocalFiles:
                 )
             ended = self._perform(replace(row, effect=effect), say)
             return replace(
-                ended, value=_with_media(ended.value, lambda each: replace(each, file=kept.get(each.file, each.file)))
+                ended, value=with_media(ended.value, lambda each: replace(each, file=kept.get(each.file, each.file)))
             )
 
 
@@ -198,23 +197,9 @@ def _with_given(effect: Performed, change: Callable[[Media], Media]) -> Performe
     """The effect with the changed files in what it gives to a handler, a hook or a service."""
     match effect:
         case Call(arguments=given):
-            return replace(effect, arguments=_with_media(given, change))
+            return replace(effect, arguments=with_media(given, change))
         case RunHook(told=given):
-            return replace(effect, told=_with_media(given, change))
+            return replace(effect, told=with_media(given, change))
         case HttpRequest(files=given):
-            return replace(effect, files=_with_media(given, change))
+            return replace(effect, files=with_media(given, change))
     return effect
-
-
-def _with_media(value: Any, change: Callable[[Media], Media]) -> Any:
-    """A value with the changed files that a contact sent, however deep they are in it."""
-    match value:
-        case Media():
-            return change(value)
-        case Record():
-            return Record(value.name_of_type, _with_media(dict(value), change))
-        case dict():
-            return {key: _with_media(each, change) for key, each in value.items()}
-        case list() | tuple():
-            return type(value)(_with_media(each, change) for each in value)
-    return value

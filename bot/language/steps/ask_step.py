@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any, Self
 
 from bot.core import messages as limits
-from bot.core.effects import NOT_FETCHED, TOO_LARGE, WRONG_TYPE
+from bot.core.effects import KEEPING_ERRORS, NOT_FETCHED
 from bot.core.events import CallEnded
 from bot.core.immutable import immutable
 from bot.core.messages import Buttons, ListMessage, Message, TextMessage
@@ -66,7 +66,6 @@ from bot.language.types.variable import UnsureAnswer
 
 _UNSURE = "unsure"  # the value that the contact is asked about, in what the step remembers
 _FILES, _KEPT = "files", "kept"  # those of an answer with several: those that are not kept yet, and those that are
-KEEPING_ERRORS = (TOO_LARGE, WRONG_TYPE, NOT_FETCHED)
 _KEEPING = (*KEEPING_ERRORS, *SENDING)
 
 

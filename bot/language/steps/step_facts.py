@@ -280,6 +280,7 @@ class StepFacts:
     ignores_messages: bool = False  # it takes nothing that the contact writes, not even the bot's words
     texts_before_words: bool = False  # `StepKind.answer_before_words` takes texts, and not only taps
     choices_alone: bool = False  # only its choices answer it
+    keeps_files: bool = False  # it keeps the files that its `set` gives to variables that keep files
     wordless: bool = False  # a question that sends nothing
     can_gather: bool = False  # the answer is free text or files, so that several messages can be one answer
     gathers_files: bool = False  # ... and its files are gathered, however many follow

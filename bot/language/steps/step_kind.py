@@ -162,7 +162,8 @@ class LeaveStep:
     """Leave by an outcome: `save`, `set` and the transition follow.
 
     ``sets`` are values for variables, by our names. ``pending_input`` is what the contact wrote, where the next step is
-    to take it. ``happens`` is what happens to other contacts, without ids and times. ``known`` is what templates of the
+    to take it. ``as_set``: ``sets`` are the values of the step's own `set`, which is not evaluated again.
+    ``happens`` is what happens to other contacts, without ids and times. ``known`` is what templates of the
     transition see beside the rest. ``conditions`` and ``notes`` are for the trace.
     """
 
@@ -170,6 +171,7 @@ class LeaveStep:
     messages: tuple[Message, ...] = ()
     saved: Any = NOTHING
     sets: Mapping[str, Any] = field(default_factory=dict)
+    as_set: bool = False
     pending_input: Reply | None = None
     known: Mapping[str, Any] = field(default_factory=dict)
     conditions: tuple[tuple[str, Any], ...] = ()
