@@ -118,6 +118,16 @@ class Fetch:
 
 @stored
 @immutable
+class DeleteFile:
+    """Delete a kept file of the contact that no variable has any more. No step waits for it. ``within`` is in seconds."""
+
+    file: str
+    within: float = 60.0
+    tries: int = 100
+
+
+@stored
+@immutable
 class TokenBudget:
     """How many tokens may be used up: by the contact in this turn, which began at ``since``; and since midnight (UTC)
     by the contact, and by all together. None: no bound.
@@ -234,7 +244,7 @@ class Publish:
     data: dict[str, Any]
 
 
-Performed = Call | Fetch | AskModel | HttpRequest | Transcribe | RunHook | Publish
+Performed = Call | Fetch | DeleteFile | AskModel | HttpRequest | Transcribe | RunHook | Publish
 """The effects that performers carry out, outside of turns."""
 
 ToSend = Send | PutContact | ListContacts

@@ -38,7 +38,7 @@ from bot.core.session import CONTACT, HAS_OPTED_OUT, OPTED_OUT, Frame, Session, 
 from bot.core.text import KEPT_CHARACTERS, head
 from bot.core.turn import Counted, Turn, shown_outcome
 from bot.core.waits import ForContact
-from bot.engine.contact_values import add_tag, remove_tag
+from bot.engine.contact_values import add_tag, delete_cleared, remove_tag
 from bot.engine.entering import open_flow, put_again
 from bot.engine.executor import Executor
 from bot.engine.failures import ask
@@ -114,6 +114,8 @@ def advance(library: Library, session: Session, event: Event) -> Turn:
     _keep_quiet(turn)
     if turn.session.history and not (turn.session.frames and turn.keeps_history):
         turn.session.history = ()  # it is of one conversation
+    if turn.cleared:
+        delete_cleared(turn)
     results = results_of(turn, session)
     _publish_changes(turn, session, results)
     _call_end_hooks(turn, session)

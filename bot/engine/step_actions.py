@@ -12,7 +12,7 @@ from bot.core.messages import TextMessage
 from bot.core.session import Frame
 from bot.core.turn import StepTaken
 from bot.core.waits import ForContact, ForEffect, ForFlow, ForPerson, ForSend, ForTime
-from bot.engine.contact_values import add_tag, assign, assign_all, assign_values, remove_tag
+from bot.engine.contact_values import add_tag, assign, assign_all, assign_values, note_cleared, remove_tag
 from bot.engine.scheduled_flows import arrange, cancel
 from bot.engine.turn_context import TurnContext
 from bot.engine.turn_effects import add_effect, call_hooks, let_happen, send
@@ -165,6 +165,9 @@ def _assign(
         return
     flow = turn.library.flows.get(frame.flow)  # an edit may have removed it
     variables = {} if flow is None else flow.variables
+    if given.clear:
+        names = {each.name for item in given.clear for each in item.among(variables)}
+        note_cleared(turn, (scope.get(name) for name in names))
     assign_all(turn, (item for item in given.assigned(variables) if item.name not in done), scope)
     if flow is not None and frame.ahead and given.clear:
         cleared = {each.name for item in given.clear for each in item.among(variables)}

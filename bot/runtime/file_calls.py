@@ -1,4 +1,6 @@
-"""Performs `Fetch`: downloads a file that a contact sent before its address expires, checks it, and keeps it."""
+"""Performs `Fetch`: downloads a file that a contact sent before its address expires, checks it, and keeps it; and
+`DeleteFile`.
+"""
 
 import logging
 from collections.abc import Callable, Iterator
@@ -7,7 +9,17 @@ from dataclasses import replace
 from pathlib import PurePosixPath
 from time import monotonic
 
-from bot.core.effects import NOT_FETCHED, TOO_LARGE, WRONG_TYPE, Call, Fetch, HttpRequest, Performed, RunHook
+from bot.core.effects import (
+    NOT_FETCHED,
+    TOO_LARGE,
+    WRONG_TYPE,
+    Call,
+    DeleteFile,
+    Fetch,
+    HttpRequest,
+    Performed,
+    RunHook,
+)
 from bot.core.errors import BotError
 from bot.core.filetypes import END, FILE_TYPES, FileType, type_of
 from bot.core.values import Media, with_media
@@ -37,11 +49,12 @@ class Downloads:
 
     Files of the gateway's own host are fetched wherever that is, also inside our network, and like the gateway
     itself, because the operator named it. All other hosts are reached directly, never with the environment's proxies
-    or certificates.
+    or certificates. ``located`` gives the address at which a file really is, where its contact is made up.
     """
 
-    def __init__(self, gateway_url: str) -> None:
+    def __init__(self, gateway_url: str, located: Callable[[str], str] = lambda url: url) -> None:
         self._gateway = WebAddress.of(gateway_url).server
+        self._located = located
 
     @contextmanager
     def open(self, url: str, *, most: int, seconds: float) -> Iterator[Iterator[bytes]]:
@@ -50,7 +63,7 @@ class Downloads:
         Raises `NotFetched` and `DownloadTooLarge`: itself, and from the bytes.
         """
         deadline = monotonic() + seconds
-        inside = True
+        inside, url = True, self._located(url)
         try:
             for _ in range(MOST_REDIRECTS + 1):
                 place = WebAddress.of(url)
@@ -151,6 +164,25 @@ class FileCalls:
             if (file := kept.get(f"{row.key}.{found.suffix}")) is not None:
                 return _done(row.effect.media, file, found)
         return None
+
+
+class FileDeletions:
+    """Performs `DeleteFile`. A file that is gone, or is not one of the contact's, is nothing to do: a crash repeats it."""
+
+    def __init__(self, files: KeptFiles) -> None:
+        self._files = files
+
+    def __call__(self, row: CallRow, say: Say) -> CallAttempt:
+        """Delete the row's file. Raises nothing."""
+        assert isinstance(row.effect, DeleteFile)
+        try:
+            if row.effect.file in self._files.of(row.contact):
+                self._files.remove(row.effect.file)
+        except (FilesUnavailable, OSError) as error:
+            what = error.strerror if isinstance(error, OSError) else error
+            log.error("a file that a flow has cleared cannot be deleted yet: %s", what)
+            return CallAttempt("error", detail=f"it cannot be deleted: {what}", again=True)
+        return CallAttempt("done")
 
 
 def _done(media: Media, file: str, found: FileType) -> CallAttempt:

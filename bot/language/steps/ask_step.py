@@ -24,7 +24,7 @@ from bot.language.keys.text_shapes import TEXT, WORDS
 from bot.language.source.languages import wording
 from bot.language.source.problems import Problems
 from bot.language.source.word_matching import normalise
-from bot.language.source.yaml_tree import Node, Scalar
+from bot.language.source.yaml_tree import List, Node, Scalar
 from bot.language.steps.answer_hints import answer_hint
 from bot.language.steps.answer_matching import ShownChoices, meaning
 from bot.language.steps.choice_reader import CHOICES, MANY, read_choices
@@ -499,7 +499,7 @@ def _check_message(
     """The text, the header and the footer. A question ``alone``, without choices, can do without a text."""
     check_length(fields, "ask", body, limits.TEXT_BODY if form == _TEXT else limits.INTERACTIVE_BODY)
     for written in () if alone and _is_wordless(body) else body.wordings:
-        if written.constant and not written.source.strip():
+        if written.constant and not written.source.strip() and not isinstance(fields.raw(_ASK.name), List):
             fields.report("E105", written.mark, "ask: there is nothing to ask", "write the question")
     check_length(fields, "header", header, limits.HEADER_TEXT)
     check_length(fields, "footer", footer, limits.FOOTER_TEXT)
