@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from bot.core.effects import Fetch
+from bot.core.effects import DeleteFile, Fetch
 from bot.core.events import MessageReceived
 from bot.core.values import Media
 from tests.talk import BOT, CONTACT, Talk, problems_of
@@ -166,6 +166,7 @@ def test_where_one_cannot_be_kept_none_is_an_answer() -> None:
     talk.wait("5s")
     talk.returns(kept("1"))
     assert talk.fails("WrongType") == ["JPG please."]
+    assert talk.turn is not None and DeleteFile(str(kept("1").file)) in talk.turn.effects
     talk.photo("3")
     talk.wait("5s")
     assert talk.returns(kept("3")) == ["3. How many?"]
