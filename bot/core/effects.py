@@ -119,7 +119,7 @@ class Fetch:
 @stored
 @immutable
 class DeleteFile:
-    """Delete a kept file of the contact that no variable has any more. No step waits for it. ``within`` is in seconds."""
+    """Delete a kept file of the contact that no variable has any more. No step waits for it."""
 
     file: str
     within: float = 60.0

@@ -100,7 +100,8 @@ class Engine:
 
     ``models`` says which service is asked for AI turns, ``requester`` stands in for the sending of HTTP requests, and
     ``secrets`` holds those that `bot.yml` names; ``spoken`` says what is known of voice notes; ``prompter`` asks a
-    person before a model is asked; ``located`` is that of `bot.runtime.file_calls.Downloads`; ``gathering`` and ``wakes`` are those of `bot.runtime.engine_loop.EngineLoop`.
+    person before a model is asked; ``located`` is that of `bot.runtime.file_calls.Downloads`; ``gathering`` and
+    ``wakes`` are those of `bot.runtime.engine_loop.EngineLoop`.
     ``database`` is the connection that writes the store. Without ``delivers_events`` nobody gets the bot's events.
     Raises `StoreLocked` and `StoreMissing` of `bot.store.files`.
     """

@@ -297,7 +297,9 @@ class AskStep(StepKind):
         return self._confirmed(context, reply) or self._choose(context, reply)
 
     def gathers(self, context: StepContext, reply: Reply) -> bool:
-        """True unless the text is `skip` or a choice. Of several files: each, and every text behind the first one."""
+        """True unless the text is `skip` or a choice. Where several files are the answer: each of
+        them, and every text behind the first one.
+        """
         if isinstance(self.variable, FilesVariable):
             return _has_files(context) if reply.media is None else reply.media.kind in self.variable.kinds
         own_words = self._takes_own_words and reply.media is None
@@ -441,7 +443,7 @@ class AskStep(StepKind):
         return LeaveStep("then", saved=self._keeping.of_file(event.value))
 
     def after_failure(self, step_state: Mapping[str, Any]) -> Mapping[str, Any]:
-        """What it remembers, without the files: where one cannot be kept, none of them is an answer."""
+        """Forget the files: where one cannot be kept, none of them is an answer."""
         return {key: value for key, value in step_state.items() if key not in (_FILES, _KEPT)}
 
 

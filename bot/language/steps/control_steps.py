@@ -243,7 +243,7 @@ class SetStep(_OptionStep):
         return self._keep_next(values, [file for file in left if file != kept])
 
     def after_failure(self, step_state: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Nothing: where one file cannot be kept, none of the values is set."""
+        """Forget the values: where a file cannot be kept, none of them is set."""
         return {}
 
 
