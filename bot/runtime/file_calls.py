@@ -167,7 +167,7 @@ class FileCalls:
 
 
 class FileDeletions:
-    """Performs `DeleteFile`, for files of the row's contact only. A file that is gone is no error: a crash repeats it."""
+    """Performs `DeleteFile`, for files of the row's contact only. A crash repeats it: a file may be gone."""
 
     def __init__(self, files: KeptFiles) -> None:
         self._files = files
