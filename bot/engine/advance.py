@@ -720,7 +720,10 @@ def merged(messages: Sequence[MessageReceived | Tapped]) -> MessageReceived | Ta
     last = messages[-1]
     if len(messages) == 1:
         return last
-    text = "\n".join(from_contact(reply_of(message)) for message in messages)
+    text = "\n".join(
+        message.title if isinstance(message, Tapped) and message.title else from_contact(reply_of(message))
+        for message in messages
+    )
     ids = tuple(message.id.rpartition(_PARKED)[2] for message in messages)
     sent_at = max(message.sent_at for message in messages)
     text = head(text, KEPT_CHARACTERS)

@@ -72,7 +72,7 @@ _KEEPING = (*KEEPING_ERRORS, *SENDING)
 _ASK = KeySpec(
     "ask",
     replace(WORDING, schema=key_schemas.either(WORDING.schema, EMPTY)),
-    "The question; empty: it is waited for an answer, and nothing is sent.",
+    "The question. If it is empty, the step waits for an answer and sends nothing.",
     required=True,
     texts=TEXT,
 )
@@ -178,7 +178,7 @@ class AskStep(StepKind):
             sends=tuple(self._sends()),
             most_messages=0 if wordless else 1,
             wordless=wordless,
-            refusable=not wordless,
+            refusable=True,
             outcomes=self._outcomes(),
             values_may_fail=choices is not None and choices.fails,
             uses=tuple(self._uses()),
@@ -297,9 +297,7 @@ class AskStep(StepKind):
         return self._confirmed(context, reply) or self._choose(context, reply)
 
     def gathers(self, context: StepContext, reply: Reply) -> bool:
-        """True unless the text is `skip` or a choice. Where several files are the answer: each of
-        them, and every text behind the first one.
-        """
+        """True unless the text is `skip` or a choice; for several files: each of them, and texts behind the first."""
         if isinstance(self.variable, FilesVariable):
             return _has_files(context) if reply.media is None else reply.media.kind in self.variable.kinds
         own_words = self._takes_own_words and reply.media is None
@@ -418,7 +416,8 @@ class AskStep(StepKind):
         try:
             _accepted(self.variable, context, reply)
         except InvalidAnswer as unfit:
-            return None if unfit.objection is None else unfit.objection.render({**context.scope, "it": unfit.it})
+            it = len(context.step_state.get(_FILES, ())) if isinstance(self.variable, FilesVariable) else unfit.it
+            return None if unfit.objection is None else unfit.objection.render({**context.scope, "it": it})
         return None
 
     def hint(self, context: StepContext, reply: Reply) -> str | None:

@@ -242,11 +242,11 @@ class FilesVariable(FileVariable):
         return cls.read_files(name, value, fields, _KINDS.read(fields) or MEDIA_KINDS, least=least, most_files=most)
 
     def _taken(self, answer: Answer, now: datetime, language: str | None) -> list[Media]:
-        """The files of these kinds, as many as it takes. Raises `InvalidAnswer` where there is none."""
+        """The files of these kinds. Raises `InvalidAnswer` where there is none."""
         files = [file for file in answer.all_files if file.kind in self.kinds]
         if not files:
             raise InvalidAnswer(f"files are expected: {', '.join(self.kinds)}")
-        return files[: self.most_files]
+        return files
 
     def _from_value(self, value: Any, now: datetime | None) -> list[Media]:
         if not isinstance(value, list | tuple):

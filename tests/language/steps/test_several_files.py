@@ -111,13 +111,14 @@ def test_no_more_than_max_are_taken_and_none_is_a_wrong_answer() -> None:
     talk = asked(settings=", max: 2")
     sends(talk, "1", "2", "3")
     assert talk.wait("5s") == ["1, 2. How many?"]
+    assert talk.turn is not None and talk.turn.trace.notes == ["main/photos: only the first 2 files are taken"]
 
 
 def test_too_few_stay_until_there_are_enough() -> None:
     talk = asked(settings=", min: 3, error: 'Three, please. So far: {{ it }}.'")
     sends(talk, "1", "2")
     assert talk.wait("5s") == ["Three, please. So far: 2."]
-    assert talk.user("why?") == ["Three, please. So far: why?."]
+    assert talk.user("why?") == ["Three, please. So far: 2."]
     talk.photo("3")
     assert talk.wait("5s") == ["1, 2, 3. How many?"]
 
@@ -221,3 +222,18 @@ def test_declarations_that_do_not_fit(declared: str, problem: str) -> None:
 def test_a_question_with_choices_needs_words() -> None:
     (problem,) = problems_of("flow: main\nsteps: {a: {ask: '', buttons: [A, B]}}\n")
     assert 'E105 step "a": ask: there is nothing to ask (write the question)' in problem
+
+
+def test_the_schema_of_editors_takes_a_question_without_words() -> None:
+    problems = problems_of("flow: main\nstart: {otherwise: true}\nsteps:\n  a:\n    ask:\n    then: end\n")
+    assert problems == []
+
+
+def test_a_message_from_before_a_question_without_words_is_no_wrong_answer() -> None:
+    talk = asked(FLOW.replace("Your photos?", "''"), step=", retry: {max: 1, else: sorry}")
+    early = talk.now
+    talk.wait("10s")
+    assert talk.user("eh") == ["A photo, please."]
+    text = MessageReceived(talk.next_id(), CONTACT, talk.now, early, "text", "hm")
+    assert talk.take(text) == []
+    assert talk.at == "main/photos"
