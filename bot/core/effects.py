@@ -93,7 +93,11 @@ class ListContacts:
         return self.step == 1 and self.last is not None
 
 
-TOO_LARGE, WRONG_TYPE, NOT_FETCHED = "TooLarge", "WrongType", "NotFetched"
+KEEPING_ERRORS = TOO_LARGE, WRONG_TYPE, NOT_FETCHED = "TooLarge", "WrongType", "NotFetched"
+"""The outcomes of a `Fetch` that keeps nothing."""
+_FETCH_SECONDS, _FETCH_TRIES = 60.0, 3
+KEPT_WITHIN = timedelta(seconds=_FETCH_SECONDS * _FETCH_TRIES)
+"""How long a step waits at most until a file is kept, without the pauses between the tries."""
 
 
 @stored
@@ -108,8 +112,18 @@ class Fetch:
     media: Media
     most: int
     types: tuple[str, ...] = ()
+    within: float = _FETCH_SECONDS
+    tries: int = _FETCH_TRIES
+
+
+@stored
+@immutable
+class DeleteFile:
+    """Delete a kept file of the contact that no variable has any more. No step waits for it."""
+
+    file: str
     within: float = 60.0
-    tries: int = 3
+    tries: int = 100
 
 
 @stored
@@ -234,7 +248,7 @@ class Publish:
     data: dict[str, Any]
 
 
-Performed = Call | Fetch | AskModel | HttpRequest | Transcribe | RunHook | Publish
+Performed = Call | Fetch | DeleteFile | AskModel | HttpRequest | Transcribe | RunHook | Publish
 """The effects that performers carry out, outside of turns."""
 
 ToSend = Send | PutContact | ListContacts

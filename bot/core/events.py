@@ -63,6 +63,7 @@ class MessageReceived(ContactEvent):
     message: str | None = None
     # the ids of the messages of which this one is made: they came while a model worked, or were gathered
     together: tuple[str, ...] = ()
+    files: tuple[Media, ...] = ()  # of these messages
     transcribed: bool = False  # a voice note that was: ``text`` is what was said, None where that is not known
 
     @property

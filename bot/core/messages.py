@@ -188,14 +188,19 @@ def _lines(header: str | None, body: str, lines: list[str], footer: str | None) 
     return clip("\n\n".join(part for part in (header, body, "\n".join(lines), footer) if part), TEXT_BODY)
 
 
+def suffix_of(link: str) -> str:
+    """The ending of an address, in small letters; an empty text if it has none."""
+    path = link.partition("#")[0].partition("?")[0].partition("://")[2].partition("/")[2]
+    name = path.rpartition("/")[2]
+    return name.rpartition(".")[2].lower() if "." in name else ""
+
+
 def wrong_suffix(kind: str, link: str) -> str | None:
     """The ending of a media address if it is a type that the gateway does not take for this kind; else None.
 
     An address without an ending, or with one that says nothing, may be right.
     """
-    path = link.partition("#")[0].partition("?")[0].partition("://")[2].partition("/")[2]
-    name = path.rpartition("/")[2]
-    suffix = name.rpartition(".")[2].lower() if "." in name else ""
+    suffix = suffix_of(link)
     return suffix if suffix in _OTHER_SUFFIXES and suffix not in MEDIA_SUFFIXES[kind] else None
 
 

@@ -30,7 +30,8 @@ class UnstorableValue(BotError):
 class Media:
     """A file that a contact sent. ``url`` is the gateway's and expires after 24 hours (spec: payloads).
 
-    ``file`` is its path once it has been kept, and ``type`` what it is by its content (``image/png``).
+    ``file`` is its path once it has been kept. ``type`` is what it then is by its content (``image/png``); before, what
+    the ending of its address says, if it says something.
     """
 
     kind: str
@@ -48,6 +49,32 @@ class Location:
     longitude: float
     name: str | None = None
     address: str | None = None
+
+
+def with_media(value: Any, change: Callable[[Media], Media]) -> Any:
+    """A value with the changed files that a contact sent, however deep they are in it."""
+    match value:
+        case Media():
+            return change(value)
+        case Record():
+            return Record(value.name_of_type, with_media(dict(value), change))
+        case dict():
+            return {key: with_media(each, change) for key, each in value.items()}
+        case list() | tuple():
+            return type(value)(with_media(each, change) for each in value)
+    return value
+
+
+def files_in(value: Any) -> list[Media]:
+    """The files that a contact sent in a value, however deep they are in it."""
+    found: list[Media] = []
+
+    def note(file: Media) -> Media:
+        found.append(file)
+        return file
+
+    with_media(value, note)
+    return found
 
 
 LEAST_COUNTED = 200

@@ -39,7 +39,7 @@ from bot.core.session import CONTACT, HAS_OPTED_OUT, OPTED_OUT, Frame, Session, 
 from bot.core.text import KEPT_CHARACTERS, head
 from bot.core.turn import Counted, Turn, shown_outcome
 from bot.core.waits import ForContact
-from bot.engine.contact_values import add_tag, remove_tag
+from bot.engine.contact_values import add_tag, delete_cleared, remove_tag
 from bot.engine.entering import open_flow, put_again
 from bot.engine.executor import Executor
 from bot.engine.failures import ask
@@ -118,6 +118,8 @@ def advance(library: Library, session: Session, event: Event) -> Turn:
     _keep_quiet(turn)
     if turn.session.history and not (turn.session.frames and turn.keeps_history):
         turn.session.history = ()  # it is of one conversation
+    if turn.cleared:
+        delete_cleared(turn)
     results = results_of(turn, session)
     _publish_changes(turn, session, results)
     _call_end_hooks(turn, session)
@@ -481,12 +483,14 @@ def _undelivered_question(executor: Executor, reply: Reply) -> bool:
 
 
 def _gather(executor: Executor, reply: Reply) -> bool:
-    """A text at a step with `gather`: it is parked until no more follow, and all of them come back as one message."""
+    """A text or a file at a step with `gather`: it is parked until no more follow, and all of them come back as one
+    message.
+    """
     turn, event = executor.turn, executor.turn.event
     if not turn.defaults.gather or turn.session.waits_for_effect:
         return False
     fresh = isinstance(event, MessageReceived) and not is_kept(event)
-    written = bool(reply.text) and reply.tap is None and reply.payload is None
+    written = (bool(reply.text) or reply.media is not None) and reply.tap is None and reply.payload is None
     if not fresh or not written or not turn.step.kind.gathers(turn.step_context(), reply):
         return False
     frame = turn.frame
@@ -726,12 +730,14 @@ def _retry(executor: Executor, reply: Reply) -> None:
 
 def _hint(turn: TurnContext, reply: Reply) -> str | None:
     """Return what the question takes, in words, at each second wrong reply: no two repetitions in a row are the same.
+    A question without words has nothing else to repeat.
 
     None if `retry` has a text or a target of its own.
     """
     retry = turn.step.transitions["retry"]
     says = retry.written is not None and (retry.written.say is not None or retry.written.ask is not None)
-    if says or retry.target != AGAIN or turn.frame.question.in_a_row % 2:
+    heard_before = turn.frame.question.in_a_row % 2 and not turn.step.facts.wordless
+    if says or retry.target != AGAIN or heard_before:
         return None
     return turn.step.kind.hint(turn.step_context(), reply)
 
@@ -746,7 +752,7 @@ def reply_of(event: MessageReceived | Tapped) -> Reply:
         return Reply(text=event.title or event.reply, payload=event.reply) if tap is None else Reply(tap=tap)
     if event.kind == "text":
         tap = ReplyId.parse(event.text or "")
-        return Reply(text=event.text) if tap is None else Reply(tap=tap)
+        return Reply(text=event.text, files=event.files) if tap is None else Reply(tap=tap)
     if event.kind == "location" and event.location is None:
         return Reply(text=event.text)
     if event.transcribed and event.text is not None:
@@ -777,11 +783,15 @@ def merged(messages: Sequence[MessageReceived | Tapped]) -> MessageReceived | Ta
     last = messages[-1]
     if len(messages) == 1:
         return last
-    text = "\n".join(from_contact(reply_of(message)) for message in messages)
+    text = "\n".join(
+        message.title if isinstance(message, Tapped) and message.title else from_contact(reply_of(message))
+        for message in messages
+    )
     ids = tuple(message.id.rpartition(_PARKED)[2] for message in messages)
     sent_at = max(message.sent_at for message in messages)
     text = head(text, KEPT_CHARACTERS)
-    return MessageReceived(last.id, last.contact, last.at, sent_at, "text", text, together=ids)
+    files = tuple(each for message in messages if (each := reply_of(message).media) is not None)
+    return MessageReceived(last.id, last.contact, last.at, sent_at, "text", text, together=ids, files=files)
 
 
 # -- the end of a turn --------------------------------------------------------------------------------

@@ -8,8 +8,11 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
+from bot.core.effects import DeleteFile
 from bot.core.session import Plan
+from bot.core.values import dumps, files_in
 from bot.engine.turn_context import TurnContext
+from bot.engine.turn_effects import add_effect
 from bot.language.flow.definition import LANGUAGE
 from bot.language.source.wall_clock import next_after
 from bot.language.steps.transition import Assignment
@@ -60,6 +63,20 @@ def assign(turn: TurnContext, name: str, value: Any) -> None:
         turn.session.kept_variables = {**turn.session.kept_variables, name: value}
     else:
         frame.vars = {**frame.vars, name: value}
+
+
+def note_cleared(turn: TurnContext, values: Iterable[Any]) -> None:
+    """Note the kept files of values that `clear` takes back (see `delete_cleared`)."""
+    turn.cleared += [file for value in values if value is not None for file in files_in(value) if file.file is not None]
+
+
+def delete_cleared(turn: TurnContext) -> None:
+    """Delete the kept files that have been cleared, if nothing in the session has them any more."""
+    left = {file.file for file in turn.cleared if file.file is not None}
+    known = dumps(turn.session)
+    for file in sorted(left):
+        if dumps(file) not in known:
+            add_effect(turn, DeleteFile(file))
 
 
 def assign_values(turn: TurnContext, values: Mapping[str, Any]) -> None:

@@ -42,7 +42,7 @@ class Executor:
         turn = self.turn
         while result is not None:
             if isinstance(result, PostponeMessage):
-                self.park("kept until the model has answered")
+                self.park(result.rule)
                 return
             if isinstance(result, Redirect):
                 self._hand_back(result, rule)

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any, TypeVarTuple
 
 from bot.core.session import Frame
+from bot.engine.contact_values import note_cleared
 from bot.engine.turn_context import FAILURES, Failure, FlowBroken, TurnContext
 from bot.engine.turn_effects import call_error_hooks
 from bot.language.steps.step_kind import LeaveStep, StepContext, StepResult
@@ -32,7 +33,10 @@ def failure_outcome(turn: TurnContext, failed: Failure, leaving: str = "") -> st
     name = "mismatch" if isinstance(failed, TypeMismatch) else getattr(failed, "outcome", "failed")
     note = turn.trace.notes.append if f"errors.{name}" in transitions else turn.trace.problem
     note(f"{turn.where}: {name}: {failed}")
-    turn.frame.step_state = dict(turn.step.kind.after_failure(turn.frame.step_state))
+    before = turn.frame.step_state
+    turn.frame.step_state = dict(turn.step.kind.after_failure(before))
+    if len(turn.frame.step_state) < len(before):
+        note_cleared(turn, before.values())
     for outcome in (f"errors.{name}", "errors.else"):
         if outcome in transitions and not leaving.startswith("errors."):
             _note_failure(turn, failed)

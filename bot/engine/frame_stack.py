@@ -6,7 +6,7 @@ from typing import Any
 
 from bot.core.session import NEW_QUESTION, Frame, UnansweredQuestion
 from bot.core.waits import ForPerson
-from bot.engine.contact_values import assign_values, declare_variables
+from bot.engine.contact_values import assign_values, declare_variables, note_cleared
 from bot.engine.turn_context import FlowBroken, TurnContext
 from bot.language.flow.definition import Step
 from bot.language.steps.transition import AGAIN, BACK, Cleared
@@ -173,6 +173,7 @@ def forget(turn: TurnContext, cleared: Iterable[Cleared], target: str) -> None:
     """Give kept variables their first value again, before the flow that declares them is opened."""
     kept = turn.library.flows[_place(turn, target)[0]].kept
     gone = {variable.name for item in cleared for variable in item.among(kept)}
+    note_cleared(turn, (turn.session.kept_variables.get(name) for name in gone))
     turn.session.kept_variables = {
         name: value for name, value in turn.session.kept_variables.items() if name not in gone
     }

@@ -6,7 +6,7 @@ from typing import Any
 
 from bot.core.events import MESSAGE_KINDS, Event, MessageReceived, Tapped
 from bot.core.session import Frame, Said, Session
-from bot.core.values import Record
+from bot.core.values import Media, Record
 from bot.language.expressions.filters import DRAW, SIGNAL_ADDRESS, SIGNALS
 from bot.language.expressions.grammar import HISTORY, WINDOW_OPEN
 from bot.language.expressions.opening_hours import HOURS
@@ -127,17 +127,20 @@ class NameScope:
         event = self._event
         text: str | None = None
         kind: str | None = None
+        file: Media | None = None
         tapped = isinstance(event, Tapped)
         match event:
             case MessageReceived(kind="text"):
                 tapped = ReplyId.parse(event.text or "") is not None  # a tap may come as its id (docs/decisions.md)
                 text, kind = None if tapped else event.text, event.kind
+                file = event.files[0] if event.files else None
             case MessageReceived():
                 text = event.text if event.transcribed else None
                 kind = event.kind if event.kind in MESSAGE_KINDS else "other"
+                file = event.media
             case Tapped():
                 text, kind = event.title, "text"
-        return Record("message", {"text": text, "kind": kind, "tapped": tapped})
+        return Record("message", {"text": text, "kind": kind, "tapped": tapped, "file": file})
 
     def _address(self, signal: str) -> str | None:
         """The address by which a signal reaches the active run; None where there is none."""

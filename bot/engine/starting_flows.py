@@ -28,11 +28,15 @@ def triggers(turn: TurnContext) -> TriggerIndex:
 
 
 def find_start(turn: TurnContext, reply: Reply) -> tuple[str, Mapping[str, Any]] | None:
-    """The flow that a message starts by its payload, its words or its pattern, and the inputs that it gives."""
+    """The flow that a message starts by its payload, its words or its pattern, and the inputs that it gives.
+
+    The words of a file are the text below it.
+    """
     starts = triggers(turn)
     if starts.payloads and (found := start_by_payload(turn, reply)) is not None:
         return found
-    match = starts.by_texts(reply.texts)
+    caption = () if reply.media is None or not reply.media.caption else (reply.media.caption,)
+    match = starts.by_texts(reply.texts or caption)
     return None if match is None else (match.flow, _inputs_of(turn, match))
 
 
@@ -51,7 +55,7 @@ def start_by_payload(turn: TurnContext, reply: Reply) -> tuple[str, Mapping[str,
 
 
 def start_by_message(turn: TurnContext, reply: Reply) -> StepResult | None:
-    """Start the flow that a message is for."""
+    """Start the flow that a message is for: a file by the text below it."""
     starts = triggers(turn)
     match, by_event = find_start(turn, reply), starts.by_event(turn.event)
     if match is None and by_event is None and (asked := ask_what_about(turn, reply)) is not None:

@@ -4,7 +4,7 @@ When a step waits or is left: its notes, its messages, and what it waits for. Wh
 `set`, `tag`), then the transition's `say`, `set` and `ask`.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -13,7 +13,7 @@ from bot.core.messages import TextMessage
 from bot.core.session import Frame
 from bot.core.turn import StepTaken
 from bot.core.waits import ForContact, ForEffect, ForFlow, ForPerson, ForSend, ForTime
-from bot.engine.contact_values import add_tag, assign, assign_all, assign_values, remove_tag
+from bot.engine.contact_values import add_tag, assign, assign_all, assign_values, note_cleared, remove_tag
 from bot.engine.scheduled_flows import arrange, cancel
 from bot.engine.turn_context import TurnContext
 from bot.engine.turn_effects import add_effect, call_hooks, let_happen, send
@@ -125,7 +125,7 @@ def apply_options(turn: TurnContext, step: Step, result: LeaveStep) -> None:
         assign(turn, options.save, result.saved)
     assign_values(turn, result.sets)
     if options.clear or options.set:
-        _assign(turn, options, turn.scope())
+        _assign(turn, options, turn.scope(), result.sets if result.as_set else ())
     if options.tag or options.untag:
         _tag(turn, options, turn.scope())
     if options.cancel or options.schedule:
@@ -155,15 +155,23 @@ def carry_out(turn: TurnContext, transition: Transition, known: Mapping[str, Any
         _ask_in_other_words(turn, transition.ask.render(scope))
 
 
-def _assign(turn: TurnContext, given: StepOptions | Transition, scope: Mapping[str, Any]) -> None:
-    """Carry out a `clear` and a `set`: every value is evaluated before any is assigned. Raises a `Failure`."""
+def _assign(
+    turn: TurnContext, given: StepOptions | Transition, scope: Mapping[str, Any], done: Collection[str] = ()
+) -> None:
+    """Carry out a `clear` and a `set`: every value is evaluated before any is assigned. Raises a `Failure`.
+
+    The variables ``done`` have their values.
+    """
     frame = turn.session.frame
     if frame is None:  # then there are no variables except the contact's language and time zone
         assign_all(turn, (item for item in given.set if item.name in (LANGUAGE, TIMEZONE)), scope)
         return
     flow = turn.library.flows.get(frame.flow)  # an edit may have removed it
     variables = {} if flow is None else flow.variables
-    assign_all(turn, given.assigned(variables), scope)
+    if given.clear:
+        names = {each.name for item in given.clear for each in item.among(variables)}
+        note_cleared(turn, (scope.get(name) for name in names))
+    assign_all(turn, (item for item in given.assigned(variables) if item.name not in done), scope)
     if flow is not None and frame.ahead and given.clear:
         cleared = {each.name for item in given.clear for each in item.among(variables)}
         left = {name for name, step in flow.steps.items() if step.options.save not in cleared}

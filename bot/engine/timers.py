@@ -17,8 +17,9 @@ from bot.engine.valid_replies import keep_late_reply
 from bot.language.flow.definition import Step
 from bot.language.steps.schedule import no_later
 from bot.language.steps.step_options import LONGEST_GATHER
+from bot.language.types.structured_types import MOST_FILES
 
-MOST_GATHERED = 10  # messages, after which a step with `gather` waits for no further one
+MOST_GATHERED = 10  # texts, after which a step with `gather` waits for no further one
 
 
 def wake_at(turn: TurnContext) -> datetime | None:
@@ -161,10 +162,14 @@ def _start_due_plan(executor: Executor) -> None:
 
 
 def _gathered_at(frame: Frame, since: datetime, step: Step) -> datetime:
-    """The time at which the messages that a step gathers are taken: after a pause, or when there are too many."""
-    if frame.parked_messages >= MOST_GATHERED:
+    """The time at which the messages that a step gathers are taken: after a pause, or when there are too many.
+
+    An album may be longer: a file that comes too late would be no answer to the next question.
+    """
+    files, paused = step.facts.gathers_files, frame.silent_since + (step.defaults.gather or timedelta())
+    if frame.parked_messages >= (MOST_FILES if files else MOST_GATHERED):
         return frame.silent_since
-    return min(frame.silent_since + (step.defaults.gather or timedelta()), since + LONGEST_GATHER)
+    return paused if files else min(paused, since + LONGEST_GATHER)
 
 
 def _waits_until(frame: Frame) -> datetime | None:

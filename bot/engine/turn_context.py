@@ -15,6 +15,7 @@ from bot.core.events import Event
 from bot.core.immutable import mutable
 from bot.core.session import Frame, Session
 from bot.core.turn import StepTaken, Trace, TurnBuilder
+from bot.core.values import Media
 from bot.engine.name_scope import NameScope
 from bot.language.expressions.templates import TemplateFailed
 from bot.language.flow.definition import Flow, Step
@@ -65,6 +66,7 @@ class TurnContext:
         self.withheld = False  # a message was not sent, because the contact has opted out
         self.pending_input: Reply | None = None  # what the contact wrote, until a step takes it
         self.put_since: datetime | None = None  # when the waiting question was put, if the message was written before
+        self.cleared: list[Media] = []  # the kept files that `clear` has taken back, or that are no answer after all
         self.above_question = ""  # a text that goes above a question that is asked again
         self.offered: Redirect | None = None  # what a step has left for `bot.engine.advance` to offer
 

@@ -8,7 +8,7 @@ from dataclasses import field, replace
 from datetime import datetime, timedelta
 from typing import Generic, Protocol, TypeVar
 
-from bot.core.effects import AskModel, ListContacts, RunHook, Send
+from bot.core.effects import AskModel, DeleteFile, ListContacts, RunHook, Send
 from bot.core.engine_requests import EngineRequest
 from bot.core.events import (
     AliasLearned,
@@ -313,7 +313,7 @@ def handle_call_result(batch: Batch, result: CallResult) -> None:
         batch.commit.add_note(row.contact or None, id, tried, "retry", result.detail)
         return
     batch.commit.calls.ended.add(row.id)
-    if isinstance(row.effect, RunHook):
+    if isinstance(row.effect, RunHook | DeleteFile):
         return
     ended = CallEnded(f"call:{row.ref}", row.contact, batch.now, row.ref, result.outcome, result.value, result.detail)
     batch.take(ended)

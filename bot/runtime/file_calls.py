@@ -1,4 +1,6 @@
-"""Performs `Fetch`: downloads a file that a contact sent before its address expires, checks it, and keeps it."""
+"""Performs `Fetch`: downloads a file that a contact sent before its address expires, checks it, and keeps it; and
+`DeleteFile`.
+"""
 
 import logging
 from collections.abc import Callable, Iterator
@@ -6,12 +8,21 @@ from contextlib import ExitStack, closing, contextmanager
 from dataclasses import replace
 from pathlib import PurePosixPath
 from time import monotonic
-from typing import Any
 
-from bot.core.effects import NOT_FETCHED, TOO_LARGE, WRONG_TYPE, Call, Fetch, HttpRequest, Performed, RunHook
+from bot.core.effects import (
+    NOT_FETCHED,
+    TOO_LARGE,
+    WRONG_TYPE,
+    Call,
+    DeleteFile,
+    Fetch,
+    HttpRequest,
+    Performed,
+    RunHook,
+)
 from bot.core.errors import BotError
 from bot.core.filetypes import END, FILE_TYPES, FileType, type_of
-from bot.core.values import Media, Record
+from bot.core.values import Media, with_media
 from bot.runtime.performers import CallAttempt, Perform, Say
 from bot.services.http_client import PASSING, HttpClient, HttpError, Oversized, Streamed
 from bot.services.public_addresses import MOST_REDIRECTS, REDIRECTS, BadAddress, HostUnknown, WebAddress, redirected_to
@@ -38,11 +49,12 @@ class Downloads:
 
     Files of the gateway's own host are fetched wherever that is, also inside our network, and like the gateway
     itself, because the operator named it. All other hosts are reached directly, never with the environment's proxies
-    or certificates.
+    or certificates. ``located`` gives the address at which a file really is, where its contact is made up.
     """
 
-    def __init__(self, gateway_url: str) -> None:
+    def __init__(self, gateway_url: str, located: Callable[[str], str] = lambda url: url) -> None:
         self._gateway = WebAddress.of(gateway_url).server
+        self._located = located
 
     @contextmanager
     def open(self, url: str, *, most: int, seconds: float) -> Iterator[Iterator[bytes]]:
@@ -51,7 +63,7 @@ class Downloads:
         Raises `NotFetched` and `DownloadTooLarge`: itself, and from the bytes.
         """
         deadline = monotonic() + seconds
-        inside = True
+        inside, url = True, self._located(url)
         try:
             for _ in range(MOST_REDIRECTS + 1):
                 place = WebAddress.of(url)
@@ -154,6 +166,25 @@ class FileCalls:
         return None
 
 
+class FileDeletions:
+    """Performs `DeleteFile`, for files of the row's contact only. A crash repeats it: a file may be gone."""
+
+    def __init__(self, files: KeptFiles) -> None:
+        self._files = files
+
+    def __call__(self, row: CallRow, say: Say) -> CallAttempt:
+        """Delete the row's file. Raises nothing."""
+        assert isinstance(row.effect, DeleteFile)
+        try:
+            if row.effect.file in self._files.of(row.contact):
+                self._files.remove(row.effect.file)
+        except (FilesUnavailable, OSError) as error:
+            what = error.strerror if isinstance(error, OSError) else error
+            log.error("a file that a flow has cleared cannot be deleted yet: %s", what)
+            return CallAttempt("error", detail=f"it cannot be deleted: {what}", again=True)
+        return CallAttempt("done")
+
+
 def _done(media: Media, file: str, found: FileType) -> CallAttempt:
     return CallAttempt("done", replace(media, file=file, type=found.name))
 
@@ -190,7 +221,7 @@ class LocalFiles:
                 )
             ended = self._perform(replace(row, effect=effect), say)
             return replace(
-                ended, value=_with_media(ended.value, lambda each: replace(each, file=kept.get(each.file, each.file)))
+                ended, value=with_media(ended.value, lambda each: replace(each, file=kept.get(each.file, each.file)))
             )
 
 
@@ -198,23 +229,9 @@ def _with_given(effect: Performed, change: Callable[[Media], Media]) -> Performe
     """The effect with the changed files in what it gives to a handler, a hook or a service."""
     match effect:
         case Call(arguments=given):
-            return replace(effect, arguments=_with_media(given, change))
+            return replace(effect, arguments=with_media(given, change))
         case RunHook(told=given):
-            return replace(effect, told=_with_media(given, change))
+            return replace(effect, told=with_media(given, change))
         case HttpRequest(files=given):
-            return replace(effect, files=_with_media(given, change))
+            return replace(effect, files=with_media(given, change))
     return effect
-
-
-def _with_media(value: Any, change: Callable[[Media], Media]) -> Any:
-    """A value with the changed files that a contact sent, however deep they are in it."""
-    match value:
-        case Media():
-            return change(value)
-        case Record():
-            return Record(value.name_of_type, _with_media(dict(value), change))
-        case dict():
-            return {key: _with_media(each, change) for key, each in value.items()}
-        case list() | tuple():
-            return type(value)(_with_media(each, change) for each in value)
-    return value

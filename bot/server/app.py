@@ -3,7 +3,7 @@
 import logging
 import socket
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack, closing
 from dataclasses import asdict, field, replace
 from datetime import datetime, timedelta
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from bot.core.alarms import Alarms
 from bot.core.clock import Clock, time_of
 from bot.core.defects import guard
-from bot.core.effects import AskModel, Call, Fetch, HttpRequest, Publish, RunHook, Transcribe
+from bot.core.effects import AskModel, Call, DeleteFile, Fetch, HttpRequest, Publish, RunHook, Transcribe
 from bot.core.engine_requests import (
     Answer,
     AskFlows,
@@ -38,7 +38,7 @@ from bot.loading.program import Program
 from bot.runtime.delivery import Delivery, WaitReason
 from bot.runtime.engine_loop import GATHERING, EngineLoop
 from bot.runtime.event_calls import EventCalls
-from bot.runtime.file_calls import Downloads, FileCalls, LocalFiles
+from bot.runtime.file_calls import Downloads, FileCalls, FileDeletions, LocalFiles
 from bot.runtime.gateway_commands import GatewayCommands
 from bot.runtime.http_calls import HttpCalls
 from bot.runtime.metrics import EngineMetrics
@@ -100,7 +100,8 @@ class Engine:
 
     ``models`` says which service is asked for AI turns, ``requester`` stands in for the sending of HTTP requests, and
     ``secrets`` holds those that `bot.yml` names; ``spoken`` says what is known of voice notes; ``prompter`` asks a
-    person before a model is asked; ``gathering`` and ``wakes`` are those of `bot.runtime.engine_loop.EngineLoop`.
+    person before a model is asked; ``located`` is that of `bot.runtime.file_calls.Downloads`; ``gathering`` and
+    ``wakes`` are those of `bot.runtime.engine_loop.EngineLoop`.
     ``database`` is the connection that writes the store. Without ``delivers_events`` nobody gets the bot's events.
     Raises `StoreLocked` and `StoreMissing` of `bot.store.files`.
     """
@@ -122,6 +123,7 @@ class Engine:
         addresses: SignalAddresses = EXAMPLE,
         spoken: Known = lambda url: None,
         prompter: Prompter | None = None,
+        located: Callable[[str], str] = lambda url: url,
         delivers_events: bool = True,
     ) -> None:
         program.library.prepare()
@@ -193,7 +195,7 @@ class Engine:
         self._service_requester = ServiceRequester(program.library.bot.services, secrets or {})
         self._http_calls = HttpCalls(requester or self._service_requester, clock)
         events = EventCalls(self._receiver, secrets or {}, clock, self.alarms) if delivers_events else _not_delivered
-        self._performers = self._performers_for(Downloads(account.url), clock, events, spoken, prompter)
+        self._performers = self._performers_for(Downloads(account.url, located), clock, events, spoken, prompter)
 
     def _open_models(self, models: ModelService, reader: StoreReader, opened: ExitStack) -> "ModelCalls":
         from bot.runtime.model_calls import ModelBreaker, ModelCalls
@@ -224,6 +226,7 @@ class Engine:
                 Call: make(python, quarantine=quarantine),
                 RunHook: make(python, name="hooks", threads=4, quarantine=quarantine),
                 Fetch: make(file_calls, name="files", threads=4, spare=4),
+                DeleteFile: make(FileDeletions(files), name="deletions"),
                 HttpRequest: make(http, name="http calls"),
                 Transcribe: make(transcriptions, name="voice notes", quarantine=quarantine),
                 AskModel: make(models, name="models", threads=32, quarantine=moderated, prompter=prompter),

@@ -202,7 +202,9 @@ steps:
 @pytest.mark.parametrize("source", ["message", "message.txt", "message | upper", 'message["text"]'])
 def test_a_message_is_read_by_its_fields(source: str) -> None:
     (problem,) = problems_of(f"flow: main\nstart: {{otherwise: true}}\nsteps: {{a: {{say: '{{{{ {source} }}}}'}}}}\n")
-    assert 'E203 "message" has several parts (write message.text, message.kind, message.tapped)' in problem
+    assert (
+        'E203 "message" has several parts (write message.text, message.kind, message.tapped, message.file)' in problem
+    )
 
 
 STAY = """

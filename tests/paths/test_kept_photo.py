@@ -10,6 +10,7 @@ from bot.core.clock import MovableClock
 from bot.loading.folder import read_folder
 from bot.loading.program import load_program
 from bot.testing.simulation.simulation import Simulation
+from bot.testing.simulation.turn_words import effect_in_words
 from tests.cli.terminal import BOT, make_bot
 
 START = datetime(2030, 5, 6, 10, 0, tzinfo=UTC)
@@ -89,3 +90,18 @@ def test_what_the_contact_writes_meanwhile_is_taken_after_the_photo(chat: Simula
     chat.settle()
     size = len(chat.emulator.media["image"])
     assert [message.text for message in chat.phones.heard()] == [f"{size} bytes, image/png: Me", "Your photo?"]
+
+
+def test_a_photo_that_the_flow_clears_is_deleted_from_the_disk(tmp_path: Path) -> None:
+    flows = FLOWS.replace('{say: "{{ size }} bytes, {{ photo.type }}: {{ photo.caption }}"', '{ask: "{{ photo.file }}"')
+    flows = flows.replace("then: end}\n  lost", "then: gone}\n  gone: {clear: photo, then: end}\n  lost")
+    program = load_program(read_folder(make_bot(tmp_path, flows, HANDLERS, bot=BOT)))
+    with Simulation(program, MovableClock(START)) as simulation:
+        simulation.user("hi")
+        simulation.phones.heard()
+        (file,) = sends(simulation)
+        assert Path(file).exists()
+        simulation.user("delete it")
+        assert not Path(file).exists()
+        effects = [effect for turn in simulation.stored.all_turns() for effect in turn.effects]
+        assert "delete a kept file" in map(effect_in_words, effects)

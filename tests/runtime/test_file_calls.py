@@ -16,9 +16,9 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from bot.core.effects import Fetch
+from bot.core.effects import DeleteFile, Fetch
 from bot.core.values import Media
-from bot.runtime.file_calls import Downloads, FileCalls
+from bot.runtime.file_calls import Downloads, FileCalls, FileDeletions
 from bot.runtime.performers import CallAttempt
 from bot.store.files import files_folder
 from bot.store.kept_files import kept_files
@@ -254,3 +254,37 @@ def test_wherever_it_is_killed_the_file_is_there_whole_or_not_and_once_in_the_en
     for place, one in enumerate(found, start=1):
         assert one["left"].get("key.png") in (None, len(PNG)), place
         assert (one["outcome"], one["then"]) == ("done", {"key.png": len(PNG)}), place
+
+
+# Deleting
+
+
+def test_a_file_that_a_flow_has_cleared_is_deleted_and_again_is_nothing_to_do(bench: Bench) -> None:
+    bench.serves(PNG, PNG)
+    file, other = bench.fetch().value.file, bench.fetch(key=sha256(b"another").hexdigest()).value.file
+    assert [deleted(bench, file) for _ in range(2)] == [CallAttempt("done")] * 2
+    assert bench.files() == [Path(other)]
+
+
+def test_no_file_of_another_contact_and_none_elsewhere_is_deleted(bench: Bench, tmp_path: Path) -> None:
+    bench.serves(PNG)
+    file = bench.fetch(contact="6281234567891").value.file
+    elsewhere = tmp_path / "elsewhere.png"
+    elsewhere.write_bytes(PNG)
+    assert [deleted(bench, each) for each in (file, str(elsewhere))] == [CallAttempt("done")] * 2
+    assert bench.files() == [Path(file)]
+    assert elsewhere.exists()
+
+
+def test_a_deletion_that_fails_is_tried_again(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    bench.serves(PNG)
+    file = bench.fetch().value.file
+    monkeypatch.setattr(Path, "unlink", lambda *_, **__: (_ for _ in ()).throw(OSError(30, "Read-only file system")))
+    assert deleted(bench, file) == CallAttempt(
+        "error", detail="it cannot be deleted: Read-only file system", again=True
+    )
+
+
+def deleted(bench: Bench, file: str) -> CallAttempt:
+    row = CallRow(2, "e2#0", KEY, CONTACT, DeleteFile(file), 0, NOON)
+    return FileDeletions(kept_files(bench.store))(row, lambda text: True)

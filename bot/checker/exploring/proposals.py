@@ -46,7 +46,7 @@ from bot.language.flow.definition import Flow, Step, uses_of_flow
 from bot.language.flow.library import Library
 from bot.language.steps.call_step import UNDECLARED
 from bot.language.steps.step_kind import Reply, ReplyId
-from bot.language.types.structured_types import AnswerVariable, LocationVariable, MediaVariable
+from bot.language.types.structured_types import AnswerVariable, FilesVariable, LocationVariable, MediaVariable
 from bot.language.types.type_registry import Answer as Written
 from bot.language.types.type_registry import Variable
 
@@ -191,7 +191,7 @@ class Proposals:
         match variable:
             case AnswerVariable(accepts=accepts):
                 yield from (WriteMove("Ann") if kind == "text" else SendMove(kind) for kind in accepts)
-            case MediaVariable(kinds=kinds):
+            case MediaVariable(kinds=kinds) | FilesVariable(kinds=kinds):
                 yield from map(SendMove, kinds)
             case LocationVariable():
                 yield SendMove("location")

@@ -10,6 +10,7 @@ from typing import Any, cast, get_args
 from bot.core.effects import (
     AskModel,
     Call,
+    DeleteFile,
     Effect,
     EmitEvent,
     Fetch,
@@ -143,7 +144,7 @@ _PERFORMED = get_args(Performed)
 
 def has_result(effect: Effect | None) -> bool:
     """True if the conversation waits for a result of the effect."""
-    return isinstance(effect, _PERFORMED) and not isinstance(effect, RunHook | Publish)
+    return isinstance(effect, _PERFORMED) and not isinstance(effect, RunHook | DeleteFile | Publish)
 
 
 def same_effect(one: Effect, other: Effect) -> bool:
@@ -249,6 +250,8 @@ def _parts(effect: Effect | None) -> Iterator[str]:
             yield from () if body is None else (body,)
         case Fetch(media):
             yield f"keep the {media.kind}"
+        case DeleteFile():
+            yield "delete a kept file"
         case Transcribe(by=by):
             yield "transcribe the voice note"
             yield from _parts(by)

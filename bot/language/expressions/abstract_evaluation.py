@@ -117,6 +117,7 @@ _MESSAGE = {
     "text": some(ValueKind.TEXT) | {NULL},
     "kind": bounded(map(just, (*MESSAGE_KINDS, "other", None))),
     "tapped": bounded(map(just, (True, False))),
+    "file": some(ValueKind.FILE) | {NULL},
 }
 _ORDER: dict[str, Callable[[Any, Any], bool]] = {
     "lt": operator.lt, "lteq": operator.le, "gt": operator.gt, "gteq": operator.ge,

@@ -62,7 +62,7 @@ RESERVED_NAMES = tuple(sorted({
 RESERVED_LIST = f"reserved are {', '.join(RESERVED_NAMES)}"
 MAX_LOOPS = 2  # within each other
 _MESSAGE = "message"
-MESSAGE_FIELDS = ("text", "kind", "tapped")  # of the message that the contact has just sent
+MESSAGE_FIELDS = ("text", "kind", "tapped", "file")  # of the message that the contact has just sent
 MAX_DEPTH = 50  # of expressions or blocks within each other
 _ALLOWED = frozenset({
     nodes.Template, nodes.Output, nodes.TemplateData, nodes.Const, nodes.Name, nodes.Getattr, nodes.Getitem,

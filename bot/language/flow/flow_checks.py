@@ -32,6 +32,7 @@ from bot.language.source.word_matching import normalise
 from bot.language.steps.step_facts import SavedResult, Used
 from bot.language.steps.tools import STRUCTURES
 from bot.language.steps.transition import ALL, END, NEXT, Assignment, Cleared, Word, Words, evaluate, templates_in
+from bot.language.types.structured_types import FileVariable
 from bot.language.types.type_registry import check_written, to_fit
 from bot.language.types.variable import TypeMismatch, Variable
 
@@ -75,6 +76,7 @@ def check(
         for item in _assignments_of(flow):
             _check_given(item, flow, problems)
         _check_cleared(flow, bot, problems)
+        _check_kept_files(flow, problems)
         _check_saves(flow, problems)
         _check_reports(flow, problems)
         _check_resets(flow, problems)
@@ -307,6 +309,17 @@ def _check_saved_and_cleared(step: Step, variables: Mapping[str, Variable], prob
         what = f'step "{step.name}": "clear" takes back what the step gives to "{name}"'
         fix = f'list the others under `clear`, or keep the value: set: {{{name}: "{{{{ {name} }}}}"}}'
         problems.add("E123", options.clear[0].mark, what, fix)
+
+
+def _check_kept_files(flow: Flow, problems: Problems) -> None:
+    """Only a `set` that is a step waits until the file of a message is kept."""
+    beside = [item for step in flow.steps.values() if not step.facts.keeps_files for item in step.options.set]
+    for item in (*beside, *(item for transition in transitions_of_flow(flow) for item in transition.set)):
+        variable, read = flow.variables.get(item.name), {path[:2] for text in item.uses() for path in text.paths}
+        if isinstance(variable, FileVariable) and variable.keep and ("message", "file") in read:
+            what = f'"{item.name}" keeps files, and nothing waits here until the file of the message is kept'
+            fix = f"set it in a step of its own: {{set: {{{item.name}: ...}}, errors: {{else: ...}}}}"
+            problems.add("E303", item.mark, what, fix)
 
 
 def _check_given(item: Assignment, flow: Flow, problems: Problems) -> None:

@@ -379,6 +379,8 @@ def _read_step(key: Scalar, node: Node, inherited: Defaults, reading: ReadContex
     kind = kind_class.read(fields, read)
     facts = kind.facts()
     _refuse_options(fields, facts)
+    if facts.gathers_files and defaults.gather is None:
+        defaults = replace(defaults, gather=step_options.FILES_GATHER)
     if facts.waits:
         step_options.check_reminder(fields, options.defaults.remind, defaults.timeout)
     said = fingerprint(node, without=("renamed_from", "report"))  # for a new name alone nobody is asked anew
@@ -470,8 +472,8 @@ def _refuse_options(fields: Fields, facts: StepFacts) -> None:
     if not facts.takes_words:
         refused[step_options.WORDS_HERE.name] = nobody
     if not facts.can_gather:
-        free = "only what the contact writes in its own words is gathered"
-        refused[step_options.GATHER.name] = free, "put it on a question for a text, or on an ai step"
+        free = "only files and what the contact writes in its own words are gathered"
+        refused[step_options.GATHER.name] = free, "put it on a question for a text or a list of files, or on an ai step"
     if (
         not facts.waits or facts.takes_pending_input or facts.can_bring_later
     ):  # which waits while the window is closed only

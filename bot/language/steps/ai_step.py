@@ -180,7 +180,11 @@ class AiStep(StepKind):
     def gathers(self, context: StepContext, reply: Reply) -> bool:
         """Every text, except the answer to whether something is to be done, and what comes while the model works."""
         exchange = Exchange.of(context.step_state)
-        return exchange.asking is None and not (exchange.asked or exchange.overtaken or exchange.running is not None)
+        return (
+            bool(reply.text)
+            and exchange.asking is None
+            and not (exchange.asked or exchange.overtaken or exchange.running is not None)
+        )
 
     def answer(self, context: StepContext, reply: Reply) -> StepResult | None:
         """The contact's next turn, unless it is for `other`; or more of this one; while the model works it waits, or is

@@ -1,22 +1,26 @@
 """``ask``: put a question and wait for its answer."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
 from functools import partial
 from typing import Any, Self
 
 from bot.core import messages as limits
-from bot.core.effects import NOT_FETCHED, TOO_LARGE, WRONG_TYPE, Fetch
+from bot.core.effects import KEEPING_ERRORS, NOT_FETCHED
 from bot.core.events import CallEnded
 from bot.core.immutable import immutable
 from bot.core.messages import Buttons, ListMessage, Message, TextMessage
+from bot.core.values import Media
+from bot.core.waits import ForContact
 from bot.language.expressions.abstract_values import ValueKind
 from bot.language.expressions.formats import as_asked
 from bot.language.expressions.templates import Template
+from bot.language.keys import key_schemas
 from bot.language.keys.declared_keys import TEMPLATE, WORDING, KeySet, KeySpec, as_fields, either, one_of
 from bot.language.keys.fields import Fields
+from bot.language.keys.key_schemas import EMPTY
 from bot.language.keys.text_shapes import TEXT, WORDS
 from bot.language.source.languages import wording
 from bot.language.source.problems import Problems
@@ -51,6 +55,7 @@ from bot.language.steps.step_facts import (
 from bot.language.steps.step_kind import (
     Awaited,
     LeaveStep,
+    PostponeMessage,
     ReadContext,
     Reply,
     StepContext,
@@ -63,16 +68,22 @@ from bot.language.steps.step_kind import (
 from bot.language.steps.step_options import SAVE, SOME_HAVE
 from bot.language.steps.transition import TEXTS, TRANSITION, TRANSITION_KEYS, Transition, transition_from
 from bot.language.steps.yes_no_question import agreed, question
-from bot.language.types.structured_types import FileVariable
+from bot.language.types.structured_types import FilesVariable, FileVariable
 from bot.language.types.type_registry import Answer, InvalidAnswer, TypeMismatch, Variable
 from bot.language.types.variable import UnsureAnswer
 
 _UNSURE = "unsure"  # the value that the contact is asked about, in what the step remembers
-KEEPING_ERRORS = (TOO_LARGE, WRONG_TYPE, NOT_FETCHED)
+_FILES, _KEPT = "files", "kept"  # those of an answer with several: those that are not kept yet, and those that are
 _KEEPING = (*KEEPING_ERRORS, *SENDING)
 
 
-_ASK = KeySpec("ask", WORDING, "The question.", required=True, texts=TEXT)
+_ASK = KeySpec(
+    "ask",
+    replace(WORDING, schema=key_schemas.either(WORDING.schema, EMPTY)),
+    "The question. If it is empty, the step waits for an answer and sends nothing.",
+    required=True,
+    texts=TEXT,
+)
 _HEADER = KeySpec("header", TEMPLATE, "A line above the question; goes with buttons.", texts=TEXT)
 _FOOTER = KeySpec("footer", TEMPLATE, "A line below the question; goes with a list.", texts=TEXT)
 _SKIP_WORDS = KeySpec("words", TEXTS, "The words.", required=True, texts=WORDS)
@@ -130,7 +141,8 @@ class AskStep(StepKind):
     @classmethod
     def read(cls, fields: Fields, reading: ReadContext) -> Self:
         """Read ``ask`` with its choices, `skip` and `other`."""
-        body, header, footer = _ASK.read(fields), _HEADER.read(fields), _FOOTER.read(fields)
+        body = None if fields.null(_ASK.name) else _ASK.read(fields)
+        header, footer = _HEADER.read(fields), _FOOTER.read(fields)
         choices = read_choices(fields)
         skip = _SKIP.read(fields)
         if isinstance(skip, Fields):
@@ -154,7 +166,7 @@ class AskStep(StepKind):
 
     def _check(self, fields: Fields) -> None:
         form = _form_of(self.choices)
-        _check_message(fields, self.body, self.header, self.footer, form)
+        _check_message(fields, self.body, self.header, self.footer, form, alone=self.choices is None)
         if self.choices is not None:
             check_choices(fields, self.choices, form)
             if self.choices.many is not None:
@@ -167,15 +179,17 @@ class AskStep(StepKind):
 
     def facts(self) -> StepFacts:
         """Return the facts of a question: it may fail where there can be nothing to choose from, or a file to keep."""
-        choices = self.choices
+        choices, wordless = self.choices, _is_wordless(self.body)
         return StepFacts(
             waits_for=Wait(WaitsFor.CONTACT),
             choices_alone=choices is not None and self.closed,
-            can_gather=self._takes_own_words,
+            can_gather=self._takes_own_words or isinstance(self.variable, FilesVariable),
+            gathers_files=isinstance(self.variable, FilesVariable),
             stays_valid=self.valid is not None,
             answers=tuple(self._answers()),
             sends=tuple(self._sends()),
-            most_messages=1,
+            most_messages=0 if wordless else 1,
+            wordless=wordless,
             refusable=True,
             outcomes=self._outcomes(),
             values_may_fail=choices is not None and choices.fails,
@@ -229,7 +243,8 @@ class AskStep(StepKind):
     def _sends(self) -> Iterator[SentPart]:
         """The question, and what there is to choose from."""
         most = limits.TEXT_BODY if self.choices is None or self.choices.numbered else limits.INTERACTIVE_BODY
-        yield SentText("ask", self.body, most, needed=True, question=True)
+        if not _is_wordless(self.body):
+            yield SentText("ask", self.body, most, needed=True, question=True)
         if self.header is not None:
             yield SentText("header", self.header, limits.HEADER_TEXT)
         if self.footer is not None:
@@ -243,18 +258,18 @@ class AskStep(StepKind):
         """Put the question and wait."""
         body = context.text(self.body)
         longest = limits.TEXT_BODY if self.choices is None else limits.INTERACTIVE_BODY
-        whole = f"{context.above}\n\n{body}" if context.above else body
+        whole = f"{context.above}\n\n{body}".rstrip() if context.above else body
         return self.ask_again(context, whole if len(whole) <= longest else body)
 
     def ask_again(self, context: StepContext, body: str) -> WaitHere:
-        """Put the question, in these words, and wait. Answers that were picked already stay picked."""
-        if self.choices is None:
-            return WaitHere((TextMessage(body),))
-        step_state = self.choices.step_state(context)
+        """Put the question, in these words, and wait. Answers that were picked already stay picked, and files stay."""
+        known: dict[str, Any] = {}
         if context.step_state:
-            step_state |= {
-                key: context.step_state[key] for key in ("picked", "page", "plain") if key in context.step_state
-            }
+            stays = ("picked", "page", "plain", _FILES)
+            known = {key: context.step_state[key] for key in stays if key in context.step_state}
+        if self.choices is None:
+            return WaitHere((TextMessage(body),) if body.strip() or not _is_wordless(self.body) else (), known)
+        step_state = self.choices.step_state(context) | known
         if not self.choices.offers(step_state) and self._takes_more(self.choices, context, step_state):
             return WaitHere((TextMessage(body),), step_state)
         return self._offer(self.choices, context, step_state, body)
@@ -290,11 +305,16 @@ class AskStep(StepKind):
         """A tap on one of this question's own buttons or rows."""
         if reply.tap is None:
             return None
+        if isinstance(self.variable, FilesVariable) and _has_files(context):
+            return PostponeMessage("the files are the answer, and more may follow")
         return self._confirmed(context, reply) or self._choose(context, reply)
 
     def gathers(self, context: StepContext, reply: Reply) -> bool:
-        """True unless the text is `skip` or a choice."""
-        return self._takes_own_words and not self._skips(reply) and self._choose(context, reply) is None
+        """True unless the text is `skip` or a choice; for several files: each of them, and texts behind the first."""
+        if isinstance(self.variable, FilesVariable):
+            return _has_files(context) if reply.media is None else reply.media.kind in self.variable.kinds
+        own_words = self._takes_own_words and reply.media is None
+        return own_words and not self._skips(reply) and self._choose(context, reply) is None
 
     def _skips(self, reply: Reply) -> bool:
         return reply.text is not None and normalise(reply.text) in map(normalise, self.skip_words)
@@ -303,6 +323,8 @@ class AskStep(StepKind):
         """`skip`, then the choices, then whatever the variable takes."""
         if reply.tap is not None or reply.is_foreign:
             return None
+        if isinstance(self.variable, FilesVariable) and (reply.files or reply.media is not None):
+            return self._free_answer(context, reply)
         if self._skips(reply):
             return LeaveStep("skip", saved=None)
         return self._choose(context, reply) or self._confirmed(context, reply) or self._free_answer(context, reply)
@@ -362,12 +384,32 @@ class AskStep(StepKind):
             return None
         if self.choices is not None and self.choices.hides(context, context.step_state, value):
             return None
+        if isinstance(self.variable, FilesVariable):
+            return self._several_files(context, self.variable, value)
         keeping = self._keeping
         file = None if keeping is None else keeping.file_in(value)
         if keeping is not None and file is not None:
-            fetch = Fetch(file, keeping.bytes_allowed(file.kind), keeping.types)
-            return WaitForEffect(effect=fetch, step_state=context.step_state)
+            return WaitForEffect(effect=keeping.fetch(file), step_state=context.step_state)
         return LeaveStep("then", saved=value)
+
+    def _several_files(self, context: StepContext, variable: FilesVariable, new: Sequence[Media]) -> StepResult:
+        """Wait for more where there are too few; else leave, after each is kept where the variable says so."""
+        files = [*context.step_state.get(_FILES, ()), *new]
+        if len(files) < variable.least:
+            scope = {**context.scope, "it": len(files)}
+            body = context.text(self.body) if variable.error is None else variable.error.render(scope)
+            note = f"files so far: {len(files)}, and {variable.least} at least are an answer"
+            return replace(self.ask_again(replace(context, step_state={_FILES: files}), body), notes=(note,))
+        notes = (f"only the first {variable.most_files} files are taken",) if len(files) > variable.most_files else ()
+        return self._keep_next(variable, files[: variable.most_files], [], notes)
+
+    def _keep_next(
+        self, variable: FilesVariable, files: list[Media], kept: list[Media], notes: tuple[str, ...] = ()
+    ) -> StepResult:
+        """Keep the first of the files that are left. If none is left, or none is kept, leave with all of them."""
+        if not files or not variable.keep:
+            return LeaveStep("then", saved=[*kept, *files], notes=notes)
+        return WaitForEffect(effect=variable.fetch(files[0]), step_state={_FILES: files, _KEPT: kept}, notes=notes)
 
     def _ask_which(self, context: StepContext, value: Any) -> WaitHere:
         """Ask whether the answer means this value."""
@@ -387,7 +429,8 @@ class AskStep(StepKind):
         try:
             _accepted(self.variable, context, reply)
         except InvalidAnswer as unfit:
-            return None if unfit.objection is None else unfit.objection.render({**context.scope, "it": unfit.it})
+            it = len(context.step_state.get(_FILES, ())) if isinstance(self.variable, FilesVariable) else unfit.it
+            return None if unfit.objection is None else unfit.objection.render({**context.scope, "it": it})
         return None
 
     def hint(self, context: StepContext, reply: Reply) -> str | None:
@@ -404,9 +447,26 @@ class AskStep(StepKind):
             return None
         if self._keeping is None:
             return self.enter(context)
-        if event.outcome == "done":
-            return LeaveStep("then", saved=self._keeping.of_file(event.value))
-        raise StepFailed(event.outcome if event.outcome in KEEPING_ERRORS else NOT_FETCHED, event.detail)
+        if event.outcome != "done":
+            raise StepFailed(event.outcome if event.outcome in KEEPING_ERRORS else NOT_FETCHED, event.detail)
+        if isinstance(self._keeping, FilesVariable):
+            left, kept = context.step_state.get(_FILES, ()), context.step_state.get(_KEPT, ())
+            return self._keep_next(self._keeping, [*left[1:]], [*kept, event.value])
+        return LeaveStep("then", saved=self._keeping.of_file(event.value))
+
+    def after_failure(self, step_state: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Forget the files: where one cannot be kept, none of them is an answer."""
+        return {key: value for key, value in step_state.items() if key not in (_FILES, _KEPT)}
+
+
+def _has_files(context: StepContext) -> bool:
+    """True if the contact has sent files of the answer, and more may follow."""
+    return isinstance(context.waits, ForContact) and context.waits.is_occupied
+
+
+def _is_wordless(body: Template) -> bool:
+    """True if a question sends nothing."""
+    return body.constant and not body.source.strip()
 
 
 def _about(value: Any) -> str:
@@ -421,7 +481,7 @@ def _offered(choices: Choices, context: StepContext, step_state: Mapping[str, An
 
 def _accepted(variable: Variable, context: StepContext, reply: Reply) -> Any:
     """The value that a reply stands for. Raises `InvalidAnswer`."""
-    return variable.accept(Answer(reply.text, reply.media, reply.location), context.now, context.scope)
+    return variable.accept(Answer(reply.text, reply.media, reply.location, reply.files), context.now, context.scope)
 
 
 def choice_texts(choices: Choices) -> Iterator[SentText]:
@@ -451,15 +511,13 @@ def choice_texts(choices: Choices) -> Iterator[SentText]:
 _TEXT, _BUTTONS, _LIST, _OPEN = "text", "buttons", "list", "open"  # how a question is shown; open: the run will tell
 
 
-def _check_message(fields: Fields, body: Template, header: Template | None, footer: Template | None, form: str) -> None:
-    """The text, the header and the footer."""
+def _check_message(
+    fields: Fields, body: Template, header: Template | None, footer: Template | None, form: str, *, alone: bool
+) -> None:
+    """The text, the header and the footer. A question ``alone``, without choices, can do without a text."""
     check_length(fields, "ask", body, limits.TEXT_BODY if form == _TEXT else limits.INTERACTIVE_BODY)
-    for written in body.wordings:
-        if (
-            written.constant
-            and not written.source.strip()
-            and not (fields.null(_ASK.name) or isinstance(fields.raw(_ASK.name), List))
-        ):
+    for written in () if alone and _is_wordless(body) else body.wordings:
+        if written.constant and not written.source.strip() and not isinstance(fields.raw(_ASK.name), List):
             fields.report("E105", written.mark, "ask: there is nothing to ask", "write the question")
     check_length(fields, "header", header, limits.HEADER_TEXT)
     check_length(fields, "footer", footer, limits.FOOTER_TEXT)

@@ -1,15 +1,15 @@
 """Steps that say nothing and lead the flow: ``branch``, ``set``, ``wait`` and ``run``."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import field, replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Any, Self
 
-from bot.core.effects import EmitEvent
+from bot.core.effects import KEEPING_ERRORS, KEPT_WITHIN, NOT_FETCHED, EmitEvent
 from bot.core.events import CallEnded, SharedRunRequested
 from bot.core.immutable import immutable
-from bot.core.values import Record
+from bot.core.values import Media, Record, files_in, with_media
 from bot.core.waits import ForTime
 from bot.language.expressions.opening_hours import Hours, no_hours
 from bot.language.expressions.template_failures import TemplateFailed
@@ -34,6 +34,7 @@ from bot.language.keys.key_schemas import ANY_TEXT, NEVER, list_of, pattern, rec
 from bot.language.source.problems import Mark, Problems
 from bot.language.source.wall_clock import minutes_in, read_iso
 from bot.language.source.yaml_tree import Map, Node
+from bot.language.steps.message_parts import SETTING, check_error_names
 from bot.language.steps.schedule import CLOCK, duration_of, in_time, start_of
 from bot.language.steps.step_facts import (
     DefaultTarget,
@@ -61,6 +62,7 @@ from bot.language.steps.step_kind import (
 )
 from bot.language.steps.step_options import CLEAR, SET
 from bot.language.steps.transition import ASSIGNMENTS, TARGET_FORM, TRANSITION, Assignment, Target, Transition
+from bot.language.types.structured_types import FileVariable
 
 _ITEMS = "- {if: condition, then: step}, and - {else: step} at its end"
 _IF = KeySpec("if", EXPRESSION, "The condition.", required=True)
@@ -167,12 +169,83 @@ class _OptionStep(StepKind):
         return LeaveStep("then")
 
 
+_LEFT, _VALUES = "left", "values"  # of a `set`: the files that are not kept yet, and its values by their names
+
+
 @immutable
 class SetStep(_OptionStep):
-    """A step that only sets variables."""
+    """A step that only sets variables.
 
+    A file for a variable that keeps files is kept before the step is left: ``keeping`` are these variables.
+    """
+
+    keeping: Mapping[str, FileVariable] = field(default_factory=dict)
+    values: tuple[Assignment, ...] = ()  # where a variable is among them
     verb = "set"
     keys = KeySet(SET)
+
+    @classmethod
+    def read(cls, fields: Fields, reading: ReadContext) -> Self:
+        """Read the values a second time, without their problems, if a variable keeps files."""
+        node = fields.raw(SET.name)
+        names = {key.text for key, _ in node.entries} if isinstance(node, Map) else set()
+        known = {name: reading.variables.get(name) for name in names}
+        files = {name: each for name, each in known.items() if isinstance(each, FileVariable) and each.keep}
+        if node is None or not files:
+            return cls()
+        values = SET.form.read(node, Problems(), "")
+        keeping = {item.name: files[item.name] for item in values if item.name in files and any(item.uses())}
+        if keeping:
+            fix = f"write {', '.join((*KEEPING_ERRORS, *SETTING))}, else"
+            check_error_names(fields, (*KEEPING_ERRORS, *SETTING), "keeping a file has no error", fix)
+        return cls(keeping, values if keeping else ())
+
+    def facts(self) -> StepFacts:
+        """Return the facts: that a file is kept may fail."""
+        if not self.keeping:
+            return StepFacts()
+        return StepFacts(
+            waits_for=Wait(WaitsFor.RESULT, KEPT_WITHIN),
+            outcomes={
+                "then": Outcome(None, DefaultTarget.THEN),
+                "errors.else": Outcome(None, DefaultTarget.ERRORS, success=False),
+            },
+            keeps_files=True,
+        )
+
+    def enter(self, context: StepContext) -> StepResult:
+        """Leave at once, or keep the files first that are not kept yet."""
+        if not self.keeping:
+            return LeaveStep("then")
+        scope = context.scope
+        values = {item.name: item.evaluate(scope) for item in self.values}
+        values |= {name: each.coerce(values[name], context.now) for name, each in self.keeping.items()}
+        return self._keep_next(
+            values, [file for name in self.keeping for file in files_in(values[name]) if file.file is None]
+        )
+
+    def _keep_next(self, values: Mapping[str, Any], left: Sequence[Media]) -> StepResult:
+        """Keep the first of the files that are left; leave if none is left."""
+        for name, variable in self.keeping.items():
+            if left and left[0] in files_in(values.get(name)):
+                return WaitForEffect(effect=variable.fetch(left[0]), step_state={_VALUES: values, _LEFT: [*left]})
+        return LeaveStep("then", sets=values, as_set=True)
+
+    def resume(self, context: StepContext, event: Awaited) -> StepResult | None:
+        """The file is kept, or could not be. An edit may have made another step of it."""
+        if not isinstance(event, CallEnded):
+            return None
+        if event.outcome != "done":
+            raise StepFailed(event.outcome if event.outcome in KEEPING_ERRORS else NOT_FETCHED, event.detail)
+        known, (kept, *left) = context.step_state.get(_VALUES, {}), context.step_state.get(_LEFT) or (None,)
+        values = {
+            name: with_media(value, lambda file: event.value if file == kept else file) for name, value in known.items()
+        }
+        return self._keep_next(values, [file for file in left if file != kept])
+
+    def after_failure(self, step_state: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Forget the values: where a file cannot be kept, none of them is set."""
+        return {}
 
 
 @immutable

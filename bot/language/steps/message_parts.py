@@ -160,7 +160,8 @@ def read_location(fields: Fields) -> LocationPart | None:
 
 
 ELSE = "else"
-SENDING = ("refused", "mismatch", "failed")
+SETTING = ("mismatch", "failed")
+SENDING = ("refused", *SETTING)
 """How a step that sends a message can fail."""
 
 

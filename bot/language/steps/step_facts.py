@@ -281,7 +281,10 @@ class StepFacts:
     ignores_messages: bool = False  # it takes nothing that the contact writes, not even the bot's words
     texts_before_words: bool = False  # `StepKind.answer_before_words` takes texts, and not only taps
     choices_alone: bool = False  # only its choices answer it
-    can_gather: bool = False  # the answer is free text, so that several short messages can be one answer
+    keeps_files: bool = False  # it keeps the files that its `set` gives to variables that keep files
+    wordless: bool = False  # a question that sends nothing
+    can_gather: bool = False  # the answer is free text or files, so that several messages can be one answer
+    gathers_files: bool = False  # ... and its files are gathered, however many follow
     stays_valid: bool = False  # a tap on it leads on from here, also when the conversation waits here no longer
     tapped_later: frozenset[str] = frozenset()  # the outcomes that only such a tap takes: the step does not wait for it
     answers: tuple[AnswerText, ...] = ()  # texts that it understands as answers, as far as they are written out

@@ -103,6 +103,7 @@ class Reply:
     media: Media | None = None
     location: Location | None = None
     payload: str | None = None
+    files: tuple[Media, ...] = ()  # where it is made of several messages
 
     @property
     def texts(self) -> tuple[str, ...]:
@@ -181,7 +182,8 @@ class LeaveStep:
     """Leave by an outcome: `save`, `set` and the transition follow.
 
     ``sets`` are values for variables, by our names. ``pending_input`` is what the contact wrote, where the next step is
-    to take it. ``happens`` is what happens to other contacts, without ids and times. ``known`` is what templates of the
+    to take it. ``as_set``: ``sets`` are the values of the step's own `set`, which is not evaluated again.
+    ``happens`` is what happens to other contacts, without ids and times. ``known`` is what templates of the
     transition see beside the rest. ``conditions`` and ``notes`` are for the trace. ``valid``: for so long a tap on its
     buttons leads on from here.
     """
@@ -190,6 +192,7 @@ class LeaveStep:
     messages: tuple[Message, ...] = ()
     saved: Any = NOTHING
     sets: Mapping[str, Any] = field(default_factory=dict)
+    as_set: bool = False
     pending_input: Reply | None = None
     known: Mapping[str, Any] = field(default_factory=dict)
     conditions: tuple[tuple[str, Any], ...] = ()
@@ -272,7 +275,9 @@ class HandOver(_Waiting):
 
 @immutable
 class PostponeMessage:
-    """Change nothing: the contact's message waits until the step has what it waits for."""
+    """Change nothing: the contact's message waits until the step has what it waits for. ``rule`` is for the trace."""
+
+    rule: str = "kept until the model has answered"
 
 
 @immutable
@@ -356,7 +361,7 @@ class StepKind:
         return None
 
     def gathers(self, context: StepContext, reply: Reply) -> bool:
-        """True if a text may be one of several that are one answer; not one that is a choice by itself."""
+        """True if a text or a file may be one of several that are one answer; not one that is a choice by itself."""
         return False
 
     def answer(self, context: StepContext, reply: Reply) -> StepResult | None:

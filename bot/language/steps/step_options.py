@@ -152,7 +152,7 @@ class Defaults:
     old_taps: str | None = None
     gone: Transition | None = None
     signals: Signals | None = None
-    gather: timedelta | None = None  # how long a text waits for further ones; no time at all: it does not
+    gather: timedelta | None = None  # how long a text or a file waits for further ones; no time at all: it does not
 
     def inheriting_from(self, inherited: Self) -> Self:
         """These defaults, with missing keys taken from the inherited ones."""
@@ -355,6 +355,8 @@ def _step_named(node: Node, problems: Problems, what: str) -> Target | None:
 
 LONGEST_GATHER = timedelta(seconds=30)
 """The longest that a text waits for further ones, however many follow."""
+FILES_GATHER = timedelta(seconds=5)
+"""How long a file waits for further ones where no `gather` says it."""
 _GATHER_PATTERN, _GATHER_FIX = r"([1-9]|[12][0-9]|30)s", "write 1s to 30s, such as 3s, or never"
 
 
@@ -433,7 +435,7 @@ SIGNALS_HERE = KeySpec("signals", SIGNALS, "Where signals lead while the step wa
 GATHER = KeySpec(
     "gather",
     Form(key_schemas.either(one_of(_NEVER).schema, key_schemas.pattern(_GATHER_PATTERN, _GATHER_FIX)), _read_gather),
-    "How long a text waits for further ones that belong to the same answer, 30s at most; or never.",
+    "How long a text or a file waits for further ones that belong to the same answer, 30s at most; or never.",
 )
 CLEAR, SET, UNTAG, TAG, CANCEL = EFFECTS
 SCHEDULES = KeySpec("schedule", SCHEDULE, "Flows that start for the contact later.")

@@ -49,6 +49,7 @@ from bot.language.steps.transition import ASSIGNMENTS, Assignment
 from bot.language.steps.yes_no_question import QuestionTooLong, asked_about, harmless
 from bot.language.types.structured_types import (
     AnswerVariable,
+    FilesVariable,
     ListVariable,
     LocationVariable,
     MediaVariable,
@@ -120,7 +121,7 @@ FILL: KeySpec[tuple[tuple[Scalar, Node], ...]] = KeySpec(
     "fill", map_of(STRING, entries_of, absent=()), "Variables that the model may note, each with what it is."
 )
 
-STRUCTURES = (ListVariable, ObjectVariable, MediaVariable, LocationVariable, AnswerVariable)
+STRUCTURES = (ListVariable, FilesVariable, ObjectVariable, MediaVariable, LocationVariable, AnswerVariable)
 """Types of variables that a model cannot note: nothing that somebody says becomes a value of theirs."""
 
 

@@ -54,7 +54,7 @@ class SampleScopes:
     def scope(self, values: Values) -> dict[str, Any]:
         """The names for a text besides these values: a contact without a name or email."""
         contact = Record("contact", {"id": "6281234567890", "name": None, "email": None, "tags": []})
-        message = Record("message", {"text": None, "kind": None, "tapped": False})
+        message = Record("message", {"text": None, "kind": None, "tapped": False, "file": None})
         seen = {
             "contact": contact,
             "now": _DAY,

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from datetime import datetime, tzinfo
 from typing import Any, Self
 
+from bot.core.effects import Fetch
 from bot.core.filetypes import FILE_TYPES
 from bot.core.immutable import immutable
 from bot.core.messages import MEDIA_BYTES, MEDIA_KINDS
@@ -30,6 +31,8 @@ def _size_of(node: Node, problems: Problems, what: str) -> int | None:
     return None if found is None else int(found[1]) << (20 if found[2] == "MB" else 10)
 
 
+_OF = KeySpec("of", one_of("media"), "media: contacts send its elements, which are files.")
+_LEAST = KeySpec("min", integer(1), "How many files an answer has at least; 1 by default.")
 _MOST = KeySpec("max", integer(1), "How many elements it may have.")
 _KINDS = KeySpec("kinds", one_or_several(one_of(*MEDIA_KINDS)), "The kinds of files that it takes; all if left out.")
 _LARGEST = KeySpec(
@@ -37,26 +40,36 @@ _LARGEST = KeySpec(
     Form(pattern(_SIZE.pattern, "write one like 500KB or 5MB"), _size_of),
     "The size of a file that is kept, at most.",
 )
+_SUFFIXES = {found.suffix: found.kind for found in FILE_TYPES}
+_TYPES = KeySpec(
+    "types", one_or_several(one_of(*_SUFFIXES)), "The types of the files that it keeps, like pdf; all if left out."
+)
 
 
 @immutable
 class ListVariable(Variable):
     """A list.
 
-    ``basket: {type: list, max: 20}``
+    ``basket: {type: list, max: 20}``. A list of files is a `FilesVariable`.
     """
 
     most: int | None = None
     type = "list"
     kind = ValueKind.LIST
     made_of = frozenset({ValueKind.LIST})
-    keys = KeySet(_MOST)
+    keys = KeySet(_OF, _LEAST, _MOST, _KINDS, _TYPES)
     answered = False
 
     @classmethod
-    def read(cls, name: str, value: Any, fields: Fields) -> Self:
-        """Read `max`."""
-        return cls(name, fields.mark, value, _MOST.read(fields))
+    def read(cls, name: str, value: Any, fields: Fields) -> Variable:  # type: ignore[override]
+        """Read `max`; with `of: media` the settings of its files."""
+        most, files = _MOST.read(fields), _OF.read(fields) is not None
+        if files:
+            return FilesVariable.read(name, value, fields)
+        for key in (_LEAST, _KINDS, _TYPES):
+            if key.written(fields):
+                key.report(fields, "E307", f"{key.name} where contacts send no files", "add of: media, or leave it out")
+        return cls(name, fields.mark, value, most)
 
     @property
     def takes_every(self) -> bool:
@@ -120,12 +133,6 @@ def _in_zone(value: Any, zone: tzinfo | None, levels: int, measure: Measure) -> 
     return value
 
 
-_SUFFIXES = {found.suffix: found.kind for found in FILE_TYPES}
-_TYPES = KeySpec(
-    "types", one_or_several(one_of(*_SUFFIXES)), "The types of the files that it keeps, like pdf; all if left out."
-)
-
-
 @immutable
 class FileVariable(Variable):
     """A variable that can be a file of a contact.
@@ -143,9 +150,10 @@ class FileVariable(Variable):
     @classmethod
     def read_files(cls, name: str, value: Any, fields: Fields, kinds: tuple[str, ...], **more: Any) -> Self:
         """Read `keep`, and what belongs to it: `max` and `types`."""
-        keep, most, types = KEEP.read(fields), _LARGEST.read(fields), _TYPES.read(fields) or ()
+        sized = _LARGEST in cls.keys
+        keep, most, types = KEEP.read(fields), _LARGEST.read(fields) if sized else None, _TYPES.read(fields) or ()
         for key, unknown in ((_LARGEST, "size"), (_TYPES, "content")):
-            if key.written(fields) and not keep:
+            if key in cls.keys and key.written(fields) and not keep:
                 what = f"{key.name} where the file is not kept: its {unknown} is not known"
                 key.report(fields, "E307", what, "add keep: true, or leave it out")
         for suffix in types:
@@ -158,6 +166,10 @@ class FileVariable(Variable):
         """The largest size of a file of a kind that is kept: `max`, and never more than the gateway's own limit."""
         most = MEDIA_BYTES[kind]
         return most if self.most is None else min(self.most, most)
+
+    def fetch(self, file: Media) -> Fetch:
+        """The effect that keeps a file."""
+        return Fetch(file, self.bytes_allowed(file.kind), self.types)
 
     def file_in(self, value: Any) -> Media | None:
         """The file of a value, if it has one."""
@@ -196,6 +208,59 @@ class MediaVariable(FileVariable):
             raise mismatch(value, "a file")
         if value.kind not in self.kinds:
             raise TypeMismatch(f"it is none of {', '.join(self.kinds)}")
+        return value
+
+
+MOST_FILES = 100  # that one answer can have
+
+
+@immutable
+class FilesVariable(FileVariable):
+    """Several files that the contact sent: an album, or one after the other.
+
+    ``photos: {type: list, of: media, kinds: image, min: 2, max: 10, keep: true}``
+    """
+
+    least: int = 1
+    most_files: int = MOST_FILES
+    type = "list"
+    kind = ValueKind.LIST
+    made_of = frozenset({ValueKind.LIST})
+    keys = ListVariable.keys
+
+    @classmethod
+    def read(cls, name: str, value: Any, fields: Fields) -> Self:
+        """Read `kinds`, `min`, `max`, `keep` and `types`."""
+        least, most = _LEAST.read(fields) or 1, _MOST.read(fields) or MOST_FILES
+        if most > MOST_FILES:
+            _MOST.report(
+                fields, "E307", f"max: an answer has {MOST_FILES} files at most", f"write {MOST_FILES} or less"
+            )
+        elif least > most:
+            what = f"min: {least} files at least, and {most} at most"
+            _LEAST.report(fields, "E307", what, f"write a `min` of {most} or less")
+        return cls.read_files(name, value, fields, _KINDS.read(fields) or MEDIA_KINDS, least=least, most_files=most)
+
+    def _taken(self, answer: Answer, now: datetime, language: str | None) -> list[Media]:
+        """The files of these kinds. Raises `InvalidAnswer` where there is none."""
+        files = [file for file in answer.all_files if file.kind in self.kinds]
+        if not files:
+            raise InvalidAnswer(f"files are expected: {', '.join(self.kinds)}")
+        return files
+
+    def _from_value(self, value: Any, now: datetime | None) -> list[Media]:
+        if not isinstance(value, list | tuple):
+            raise mismatch(value, "a list of files")
+        for each in value:
+            if not isinstance(each, Media):
+                raise mismatch(each, "a file")
+            if each.kind not in self.kinds:
+                raise TypeMismatch(f"a file of it is none of {', '.join(self.kinds)}")
+        return list(value)
+
+    def _bounded(self, value: list[Media]) -> list[Media]:
+        if len(value) > self.most_files:
+            raise TypeMismatch(f"it has {len(value)} files, {self.most_files} are allowed")
         return value
 
 

@@ -37,6 +37,7 @@ from bot.language.types.date_types import DateTimeVariable, DateVariable, TimeVa
 from bot.language.types.number_types import IntegerVariable, NumberVariable
 from bot.language.types.structured_types import (
     AnswerVariable,
+    FilesVariable,
     ListVariable,
     LocationVariable,
     MediaVariable,
@@ -80,7 +81,7 @@ _ERROR = KeySpec(
 @cache
 def _settings_of(kind: str) -> KeySet:
     declared = TYPES[kind]
-    answered = (_CHECKS, _ERROR) if declared.answered else ()
+    answered = (_CHECKS, _ERROR) if declared.answered or declared is ListVariable else ()
     return KeySet(_TYPE, _VALUE, KEEP, NEEDED, _OPTIONAL, *declared.keys, *answered)
 
 
@@ -127,6 +128,9 @@ def read_variable(name: str, node: Node, problems: Problems) -> Variable:
     variable = replace(declared.read(name, None, fields), keep=KEEP.read(fields), required=NEEDED.read(fields))
     if variable.answered:
         variable = replace(variable, checks=_CHECKS.read(fields), error=_ERROR.read(fields))
+    for key in () if variable.answered else (_CHECKS, _ERROR):
+        if key.written(fields):
+            key.report(fields, "E307", f"{key.name} where contacts send no files", "add of: media, or leave it out")
     initial = _VALUE.read(fields)
     return variable if initial is None else _starting_at(variable, initial, problems)
 
@@ -147,7 +151,7 @@ def check_written(variable: Variable, written: Node, problems: Problems) -> bool
     if isinstance(variable, NumberVariable):
         return True
     before = len(problems)
-    refuse_altered(written, problems, number=isinstance(variable, ListVariable | ObjectVariable))
+    refuse_altered(written, problems, number=isinstance(variable, ListVariable | FilesVariable | ObjectVariable))
     return len(problems) == before
 
 

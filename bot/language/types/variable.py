@@ -60,6 +60,12 @@ class Answer:
     text: str | None = None
     media: Media | None = None
     location: Location | None = None
+    files: tuple[Media, ...] = ()  # where it is made of several messages
+
+    @property
+    def all_files(self) -> tuple[Media, ...]:
+        """Its files, also where it is one message."""
+        return self.files if self.media is None else (self.media,)
 
 
 @immutable

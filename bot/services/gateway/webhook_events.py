@@ -29,8 +29,9 @@ from bot.core.events import (
     Tapped,
     by_id,
 )
+from bot.core.filetypes import FILE_TYPES
 from bot.core.immutable import immutable
-from bot.core.messages import MEDIA_KINDS
+from bot.core.messages import MEDIA_KINDS, suffix_of
 from bot.core.text import clean, digits, json_object, line, sender_id
 from bot.core.values import Location, Media
 from bot.services.gateway.gateway_account import person, read_email, read_tags
@@ -285,7 +286,12 @@ def _media(kind: str, data: Mapping[str, Any], caption: str | None) -> Media | N
     link = data.get("media_url")
     if kind not in MEDIA_KINDS or not isinstance(link, str) or not 0 < len(link) <= _LINK:
         return None
-    return Media(kind, clean(link), caption)
+    suffix = suffix_of(link)
+    named = (found.name for found in FILE_TYPES if found.kind == kind and found.suffix == _SAME.get(suffix, suffix))
+    return Media(kind, clean(link), caption, type=next(named, None))
+
+
+_SAME = {"jpeg": "jpg"}  # endings of one type
 
 
 def _location(data: Mapping[str, Any]) -> Location | None:

@@ -1,6 +1,6 @@
 """A started bot behind an emulated gateway."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Self
 
@@ -30,6 +30,7 @@ class RunningBot:
         secrets: Mapping[str, str] | None,
         spoken: Known = lambda url: None,
         prompter: Prompter | None = None,
+        located: Callable[[str], str] = lambda url: url,
     ) -> None:
         self.program = program
         self._store = store
@@ -40,6 +41,7 @@ class RunningBot:
         self._secrets = secrets
         self._spoken = spoken
         self._prompter = prompter
+        self._located = located
 
     def __enter__(self) -> Self:
         self._start()
@@ -69,6 +71,7 @@ class RunningBot:
             secrets=self._secrets,
             spoken=self._spoken,
             prompter=self._prompter,
+            located=self._located,
             delivers_events=False,
             gathering=0.0,  # there is one contact, so no other events come together with its own
         )

@@ -18,6 +18,7 @@ from typing import Any, Self
 from bot.core.clock import MovableClock
 from bot.core.engine_requests import Answer, CheckSignal, CheckStart, EngineRequest, ReportSignal, SetValues, StartFlow
 from bot.core.errors import BotError
+from bot.core.messages import MEDIA_KINDS
 from bot.loading.program import Program
 from bot.runtime.batch import RequestRefused
 from bot.services.outgoing import Requester
@@ -32,6 +33,7 @@ from bot.testing.simulation.models_by_hand import ByHand, ModelsByHand
 from bot.testing.simulation.phone import ShownMessage, choice_of, newest_choice
 from bot.testing.simulation.phones import Phones
 from bot.testing.simulation.running_bot import LIMIT, RunningBot
+from bot.testing.simulation.sent_files import SentFiles
 from bot.testing.simulation.store_view import TURNS_LOOKED_AT, StoreView
 from bot.testing.simulation.voice_notes import VoiceNotes
 
@@ -85,7 +87,8 @@ class Simulation:
         self.gateway = GatewayReports(self)
         self.operator = Operator(self)
         prompter = None if by_hand is None else ModelsByHand(by_hand, clock, self.service)
-        self._outside = requester, secrets, self.voice_notes.transcribe, prompter
+        self._files = SentFiles(self.emulator)
+        self._outside = requester, secrets, self.voice_notes.transcribe, prompter, self._files.located
         self._program = program
 
     def __enter__(self) -> Self:
@@ -161,7 +164,8 @@ class Simulation:
         """Send a file with this content (or a sample of its kind), a place, a sticker, or a reaction and the like."""
         place = None if location is None else dict(location)
         at = self.stamp(late)
-        self.emulator.receive(self.contact, caption, kind=kind, content=content, location=place, at=at)
+        media_url = self._files.add(kind, content, at) if kind in MEDIA_KINDS else None
+        self.emulator.receive(self.contact, caption, kind=kind, media_url=media_url, location=place, at=at)
         self.settle()
 
     def tap(self, title: str, late: timedelta = timedelta(), of: str = "") -> None:

@@ -7,6 +7,7 @@ from typing import Any
 from bot.core.effects import (
     AskModel,
     Call,
+    DeleteFile,
     Effect,
     EmitEvent,
     Fetch,
@@ -159,6 +160,8 @@ def effect_in_words(effect: Effect) -> str:
             return f"call {effect.handler}({arguments})"
         case Fetch():
             return f"keep the {effect.media.kind}"
+        case DeleteFile():
+            return "delete a kept file"
         case Transcribe():
             return f"transcribe the voice note: {effect_in_words(effect.by)}"
         case AskModel():

@@ -427,3 +427,18 @@ def test_a_resolved_conversation_may_name_no_contact() -> None:
 def test_other_events_mean_nothing_to_a_session(event: str) -> None:
     assert envelope(body(event, {"from": "49"})).readable
     assert read(body(event, {"from": "49", "body": "x"}), NOW) is None
+
+
+@pytest.mark.parametrize(
+    ("kind", "link", "type_"),
+    [
+        ("image", "https://gateway.example/f/1.jpg", "image/jpeg"),
+        ("image", "https://gateway.example/f/1.JPEG?key=1", "image/jpeg"),
+        ("document", "https://gateway.example/f/1.pdf#2", "application/pdf"),
+        ("document", "https://gateway.example/f/1.jpg", None),
+        ("image", "https://gateway.example/f.jpg/1", None),
+        ("image", "https://gateway.example", None),
+    ],
+)
+def test_the_ending_of_its_address_may_say_the_type_of_a_file(kind: str, link: str, type_: str | None) -> None:
+    assert inbound(type=kind, media_url=link).media == Media(kind, link, None, type=type_)
