@@ -64,6 +64,7 @@ from bot.engine.starting_flows import (
     ask_what_about,
     inputs_of,
     interrupt,
+    note_opening,
     start_by_event,
     start_by_intent,
     start_by_message,
@@ -480,6 +481,7 @@ def _interruption(executor: Executor, reply: Reply) -> bool:
     match = triggers(turn).by_texts(reply.texts)
     if match is None or match.flow == turn.flow.name:
         return False
+    note_opening(turn, reply, match)
     _interrupt(executor, match.flow, inputs_of(turn, match))
     return True
 
@@ -553,6 +555,7 @@ def _offer_again(executor: Executor, offered: Redirect) -> None:
             _other_or_retry(executor, reply)
         else:
             turn.pending_input = reply
+            note_opening(turn, reply)
             _interrupt(executor, offered.flow, {})
 
 

@@ -13,10 +13,11 @@ from bot.core.turn import SKIPPED, STARTED
 from bot.engine.entering import open_flow
 from bot.engine.frame_stack import MOST_FRAMES, drop_copy, drop_flow, end_all, make_room, remove_step_tags
 from bot.engine.scheduled_flows import can_start
-from bot.engine.turn_context import FlowBroken, TurnContext
+from bot.engine.turn_context import FlowBroken, OpeningText, TurnContext
 from bot.language.expressions.template_failures import TemplateFailed
 from bot.language.flow.definition import FIRST, RETURNING
 from bot.language.flow.library import TriggerIndex, TriggerMatch, name_of_event
+from bot.language.source.word_matching import LONGEST, normalise
 from bot.language.steps.intent_step import INTENTS
 from bot.language.steps.step_kind import Reply, StepResult
 from bot.language.types.type_registry import Answer, InvalidAnswer
@@ -41,7 +42,16 @@ def start_by_message(turn: TurnContext, reply: Reply) -> StepResult | None:
     turn.pending_input = reply
     by = "" if match else f": {name_of_event(turn.event)}" if by_event else ": otherwise"
     turn.trace.rule = f"{handed_on}start of {flow}{by}"
+    note_opening(turn, reply, match)
     return open_flow(turn, f"/{flow}", {} if match is None else inputs_of(turn, match))
+
+
+def note_opening(turn: TurnContext, reply: Reply, match: TriggerMatch | None = None) -> None:
+    """Note the text that starts a flow: it may answer the first questions. A word that starts a flow answers none."""
+    text = reply.text
+    written = text is not None and reply.tap is None and reply.payload is None and len(text) <= LONGEST
+    if written and text and (match is None or not match.whole) and normalise(text) not in triggers(turn).words:
+        turn.opening = OpeningText(tuple(text.split()))
 
 
 def start_by_intent(turn: TurnContext, flow: str | None, reply: Reply) -> StepResult | None:
@@ -52,6 +62,7 @@ def start_by_intent(turn: TurnContext, flow: str | None, reply: Reply) -> StepRe
         return None
     turn.trace.rule += f": start of {flow}: {by}"
     turn.pending_input = reply
+    note_opening(turn, reply)
     return open_flow(turn, f"/{flow}", {})
 
 

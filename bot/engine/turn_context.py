@@ -43,6 +43,15 @@ class CountedInTurn:
     failed: list[Any] = field(default_factory=list)  # the states in which steps have failed
 
 
+@mutable
+class OpeningText:
+    """A text that has started a flow: the questions that follow at once look in it for their answers."""
+
+    words: tuple[str, ...]
+    used: set[int] = field(default_factory=set)  # the words that have answered a question
+    answers: bool = False  # it has answered a question that does not only lead to another flow
+
+
 class TurnContext:
     """The library, the session and the event of one turn, and what has been decided so far.
 
@@ -64,6 +73,7 @@ class TurnContext:
         self.expired = False  # ... because nobody answered
         self.withheld = False  # a message was not sent, because the contact has opted out
         self.pending_input: Reply | None = None  # what the contact wrote, until a step takes it
+        self.opening: OpeningText | None = None  # the text that has started a flow, until a question is asked
         self.put_since: datetime | None = None  # when the waiting question was put, if the message was written before
         self.above_question = ""  # a text that goes above a question that is asked again
         self.offered: Redirect | None = None  # what a step has left for `bot.engine.advance` to offer

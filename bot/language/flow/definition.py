@@ -1,7 +1,7 @@
 """A bot and its flows, once read: their steps, and the machine of each flow. All of it is immutable."""
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property
 from itertools import chain, pairwise
@@ -21,6 +21,7 @@ from bot.language.source.languages import VALUES
 from bot.language.source.problems import Mark
 from bot.language.source.word_matching import WHOLE
 from bot.language.steps.ai_settings import AiSettings
+from bot.language.steps.ask_step import AskStep
 from bot.language.steps.control_steps import UnreadStep
 from bot.language.steps.http_services import HttpService
 from bot.language.steps.intent_step import INTENTS, SURE, Intent
@@ -273,6 +274,40 @@ class Flow:
     def first(self) -> str:
         """The name of the step that the flow begins with."""
         return next(iter(self.steps))
+
+    @property
+    def heard_at_choices(self) -> tuple[str, ...]:
+        """The words that choose, in a sentence, a choice that leads to this flow. Greetings start `otherwise`."""
+        trigger = self.trigger
+        if trigger is None or trigger.otherwise:
+            return ()
+        return tuple(word for word, _ in trigger.words) + (() if trigger.intent is None else (trigger.intent.title,))
+
+    def hearing(self, starts: Mapping[str, Sequence[str]], models: Collection[str]) -> "Flow":
+        """The flow; choices of its questions that lead to a flow hear what starts that, by targets.
+
+        ``models`` are the targets at which a model answers.
+        """
+        heard = {
+            name: replace(step, kind=kind)
+            for name, step in self.steps.items()
+            if isinstance(step.kind, AskStep)
+            and (kind := step.kind.hearing(starts, models, all_lead=self.is_menu)) is not step.kind
+        }
+        return replace(self, steps={**self.steps, **heard}) if heard else self
+
+    @cached_property
+    def is_menu(self) -> bool:
+        """True for the menu of the bot: nothing else starts by its message, and its questions only lead elsewhere."""
+        questions = [step for step in self.steps.values() if step.facts.waits]
+        leading = (each.transition for step in questions for each in step.outcomes.values() if each.success)
+        targets = [each.then.text for each in leading if each is not None and each.then is not None]
+        return (
+            self.trigger is not None
+            and self.trigger.otherwise
+            and all(step.facts.choices_alone and step.options.save is None for step in questions)
+            and any(target.startswith("/") for target in targets)
+        )
 
     @cached_property
     def required(self) -> tuple[str, ...]:

@@ -67,10 +67,14 @@ def name_of_event(event: Event) -> str:
 
 @immutable
 class TriggerMatch:
-    """A flow that a text starts, and what the text gives to its variables, as it was written."""
+    """A flow that a text starts, and what the text gives to its variables, as it was written.
+
+    ``whole``: all of the text was read by that: it is a word, or fits a pattern with groups.
+    """
 
     flow: str
     given: Mapping[str, str] = field(default_factory=dict)
+    whole: bool = False
 
 
 @immutable
@@ -118,11 +122,11 @@ class TriggerIndex:
         """
         whole = self.words.get(normalise(text))
         if whole is not None:
-            return TriggerMatch(whole)
+            return TriggerMatch(whole, whole=True)
         for pattern, flow in self.patterns:
             given = named_parts(pattern, text.strip())
             if given is not None:
-                return TriggerMatch(flow, given)
+                return TriggerMatch(flow, given, whole=bool(given))
         for how, phrases in self.wider.items():
             found = match_wider(text, [phrase for phrase, _ in phrases], how)
             if found is not None:
@@ -367,7 +371,11 @@ def _the_flows(
             flows[made.name] = made
     if not documents.flows and not problems:
         problems.add("E100", bot.mark, "the bot has no flows", 'add a file that begins with "flow: main"')
-    return flows
+    starts = {f"/{flow.name}": flow.heard_at_choices for flow in flows.values()}
+    models = {
+        f"/{flow.name}" for flow in flows.values() if flow.steps and flow.steps[flow.first].facts.takes_pending_input
+    }
+    return {name: flow.hearing(starts, models) for name, flow in flows.items()}
 
 
 def _sound(

@@ -1,7 +1,7 @@
 """``ask``: put a question and wait for its answer."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, Self
@@ -153,6 +153,18 @@ class AskStep(StepKind):
             check_error_names(fields, _KEEPING, "keeping a file has no error", f"write {', '.join(_KEEPING)}, else")
         else:
             check_error_names(fields, SENDING, "a question has no error", f"write {', '.join(SENDING)}, else")
+
+    def hearing(self, starts: Mapping[str, Sequence[str]], models: Collection[str], *, all_lead: bool) -> Self:
+        """The question; its choices that lead to a flow hear their own texts and the flow's ``starts`` in a sentence.
+
+        Where other answers count beside its choices, or `other` leads to one of ``models``, it is the same.
+        ``all_lead``: each of its choices hears its own texts.
+        """
+        others = None if self.other is None or self.other.then is None else self.other.then.text
+        if self.choices is None or not self.closed or self.choices.many is not None or others in models:
+            return self
+        fixed = tuple(choice.hearing(starts, all_lead) for choice in self.choices.fixed)
+        return self if fixed == self.choices.fixed else replace(self, choices=replace(self.choices, fixed=fixed))
 
     def facts(self) -> StepFacts:
         """Return the facts of a question: it may fail where there can be nothing to choose from, or a file to keep."""

@@ -115,7 +115,8 @@ class FixedChoice:
     """A choice that stands in the flow file. ``saves`` is False where choosing it saves nothing.
 
     ``written`` is the title in the language of the flow file, ``value`` a template where it is a text. It is shown
-    where ``condition`` holds, and on every page where it is ``pinned``.
+    where ``condition`` holds, and on every page where it is ``pinned``. ``hears`` are the texts that choose it within
+    a sentence, where it leads to a flow: its own, and the words that start that flow.
     """
 
     title: Template
@@ -130,6 +131,7 @@ class FixedChoice:
     section: str = ""
     condition: Expression | None = None
     pinned: bool = False
+    hears: tuple[str, ...] = ()
 
     @property
     def key(self) -> str:
@@ -164,6 +166,12 @@ class FixedChoice:
         """The texts that a contact can write to choose it, as far as they are no templates."""
         return (self.title.source, *self.words) if self.title.constant else self.words
 
+    def hearing(self, starts: Mapping[str, Sequence[str]], always: bool) -> "FixedChoice":
+        """The same choice; if it leads to a flow, or ``always``, it hears its own texts and what starts that flow."""
+        then = None if self.transition is None else self.transition.then
+        words = starts.get(then.text if then is not None else "", () if always else None)
+        return self if words is None else replace(self, hears=(*self.texts, *words))
+
     def uses(self) -> Iterator[Used]:
         """Its templates and its condition."""
         given = only_if(self.condition)
@@ -193,6 +201,7 @@ class ShownChoice:
     section: str = ""
     pinned: bool = False
     leads: bool = False
+    hears: tuple[str, ...] = ()
 
     @property
     def hash(self) -> str:
@@ -346,6 +355,7 @@ def _shown(index: int, choice: FixedChoice, scope: Mapping[str, Any]) -> ShownCh
         choice.section,
         choice.pinned,
         choice.leads,
+        choice.hears,
     )
 
 

@@ -1,0 +1,164 @@
+"""The first message of a conversation answers the first questions, and choices hear the starts of their flows."""
+
+from typing import Any
+
+import pytest
+
+from tests.talk import BOT, Talk
+
+CLINIC = """
+flow: main
+start: {words: [hi, hello], otherwise: true}
+steps:
+  menu:
+    ask: What do you need?
+    options: {Book a visit: /book, Opening hours: /hours, The front desk: /desk}
+---
+flow: book
+start: {words: [book, appointment]}
+vars: {service: {type: choice, of: [checkup, cleaning]}, day: {type: date, after: today}}
+steps:
+  service: {ask: Which service?, options: {Check-up: {value: checkup}, Cleaning: {value: cleaning}}, save: service}
+  day: {ask: Which day?, save: day}
+  done: {say: "{{ service }} on {{ day | date }}.", then: end}
+---
+flow: hours
+start: {words: [hours, when are you open]}
+steps: {hours: {say: From 9 to 18., then: end}}
+---
+flow: desk
+steps: {desk: {say: The desk., then: end}}
+"""
+MENU = ["What do you need?", "Book a visit", "Opening hours", "The front desk"]
+SERVICE = ["Which service?", "Check-up", "Cleaning"]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("Book a visit", SERVICE),
+        ("I need an appointment", SERVICE),
+        ("book a check-up", "Which day?"),
+        ("book a check-up for Friday", "checkup on 10 May 2030."),
+        ("book a cleaning on 12 June please", "cleaning on 12 June 2030."),
+        ("book a check-up for Friday or Saturday", "Which day?"),
+        ("a check-up or a cleaning, I need an appointment", SERVICE),
+        ("I need an appointment, not a cleaning", SERVICE),
+        ("so, when are you open?", "From 9 to 18."),
+        ("what are your opening hours", "From 9 to 18."),
+        ("Hi", MENU),
+        ("hello there", MENU),
+        ("I don't need an appointment", MENU),
+        ("I need to cancel my appointment", MENU),
+        ("My appointment was a disaster", MENU),
+        ("appointment hours", MENU),
+        ("something else", MENU),
+    ],
+)
+def test_the_first_message_answers_the_first_questions_or_they_are_asked(text: str, said: Any) -> None:
+    assert Talk(CLINIC).user(text) == [said]
+
+
+def test_the_trace_says_what_the_first_message_has_answered() -> None:
+    talk = Talk(CLINIC)
+    talk.user("book a check-up for Friday")
+    assert talk.turn is not None
+    assert talk.turn.trace.rule == (
+        'start of main: otherwise: answers menu "book": answers service "check-up": answers day "Friday"'
+    )
+
+
+@pytest.mark.parametrize("text", ["I need an appointment", "an appointment for Friday please"])
+def test_a_choice_hears_the_words_that_start_its_flow(text: str) -> None:
+    talk = Talk(CLINIC)
+    talk.user("Hi")
+    assert talk.user(text) == [SERVICE]
+
+
+@pytest.mark.parametrize("text", ["an appointment in your opening hours", "no appointment", "my appointment was bad"])
+def test_a_choice_is_asked_for_again_where_two_are_named_or_a_word_speaks_against_it(text: str) -> None:
+    talk = Talk(CLINIC)
+    talk.user("Hi")
+    assert talk.user(text) == [MENU]
+
+
+CAFE = """
+flow: order
+start: {otherwise: true}
+vars: {drink: text, cups: {type: integer, min: 1, max: 12}, sugars: {type: integer, min: 0}, note: text}
+steps:
+  drink: {ask: Which drink?, options: [Cappuccino, Tea], save: drink}
+  cups: {ask: How many?, save: cups}
+  note: {ask: Anything else?, save: note}
+  done: {say: "{{ cups }} {{ drink }}: {{ note }}", then: end}
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "question"),
+    [
+        ("Small cappuccino please", "How many?"),
+        ("Can I have a cappuccino?", "How many?"),
+        ("two cappuccino please", "How many?"),
+        ("How much is a cappuccino", ["Which drink?", "Cappuccino", "Tea"]),
+        ("Is the cappuccino hot?", ["Which drink?", "Cappuccino", "Tea"]),
+        ("The cappuccino was cold", ["Which drink?", "Cappuccino", "Tea"]),
+        ("cappuccino, no, tea", ["Which drink?", "Cappuccino", "Tea"]),
+        ("anything but tea", ["Which drink?", "Cappuccino", "Tea"]),
+        ("Ok", ["Which drink?", "Cappuccino", "Tea"]),
+    ],
+)
+def test_a_choice_is_named_in_the_first_message(text: str, question: Any) -> None:
+    assert Talk(CAFE).user(text) == [question]
+
+
+def test_a_question_for_a_text_is_always_asked() -> None:
+    talk = Talk("flow: a\nstart: {otherwise: true}\nvars: {x: text}\nsteps: {x: {ask: Say it., save: x}}")
+    assert talk.user("Small cappuccino please") == ["Say it."]
+
+
+def test_a_yes_or_no_is_not_read_in_a_first_message() -> None:
+    flow = """
+flow: a
+start: {otherwise: true}
+vars: {sure: boolean}
+steps: {sure: {ask: Are you sure?, save: sure}, say: {say: "{{ sure }}", then: end}}
+"""
+    for text in ("yes", "Ok, I would like it", "no one is here"):
+        assert Talk(flow).user(text) == ["Are you sure?"]
+
+
+@pytest.mark.parametrize(("text", "said"), [("for 4", "Which time?"), ("at 4", "Which time?"), ("at 4 pm", "16:00")])
+def test_a_number_alone_answers_only_a_question_for_a_number(text: str, said: str) -> None:
+    flow = """
+flow: a
+start: {otherwise: true}
+vars: {at: time}
+steps: {at: {ask: Which time?, save: at}, say: {say: "{{ at }}", then: end}}
+"""
+    assert Talk(flow).user(text) == [said]
+    count = flow.replace("time}", "integer}")
+    assert Talk(count).user("for 4 please") == ["4"]
+
+
+def test_the_slots_of_a_flow_that_a_menu_leads_to_are_filled() -> None:
+    flows = CLINIC.replace("start: {words: [book, appointment]}", "start: {words: [book]}\nslots: [service, day]")
+    assert Talk(flows).user("book me on Friday for a check-up") == ["checkup on 10 May 2030."]
+
+
+def test_a_flow_that_interrupts_hears_the_text_as_well() -> None:
+    flows = """
+flow: order
+start: {words: [order]}
+interrupted: resume
+vars: {cups: integer}
+steps: {cups: {ask: How many?, save: cups}}
+---
+flow: book
+start: {words: [book], match: anywhere}
+vars: {day: date}
+steps: {day: {ask: Which day?, save: day}, done: {say: "{{ day | date }}", then: end}}
+"""
+    talk = Talk(flows, BOT)
+    talk.user("order")
+    assert talk.user("book me for Friday") == ["10 May 2030", "How many?"]
