@@ -162,3 +162,24 @@ steps: {day: {ask: Which day?, save: day}, done: {say: "{{ day | date }}", then:
     talk = Talk(flows, BOT)
     talk.user("order")
     assert talk.user("book me for Friday") == ["10 May 2030", "How many?"]
+
+
+def test_at_the_menu_of_the_bot_the_words_that_start_other_flows_are_heard() -> None:
+    flows = CLINIC.replace("Opening hours: /hours, ", "")
+    talk = Talk(flows)
+    talk.user("Hi")
+    assert talk.user("hours") == ["From 9 to 18."]
+    assert talk.session.frames == ()
+
+
+def test_an_answer_at_the_menu_comes_before_a_start() -> None:
+    flows = CLINIC.replace("Opening hours: /hours", "Hours: /desk")
+    talk = Talk(flows)
+    talk.user("Hi")
+    assert talk.user("hours") == ["The desk."]
+
+
+def test_no_start_is_heard_at_a_question_that_saves_or_leads_nowhere() -> None:
+    talk = Talk(f"{CAFE}---\nflow: hours\nstart: {{words: [hours]}}\nsteps: {{hours: {{say: From 9., then: end}}}}")
+    talk.user("Hi")
+    assert talk.user("hours") == [["Which drink?", "Cappuccino", "Tea"]]

@@ -80,7 +80,7 @@ def read_flow(
     )
     steps = _read_steps(fields, defaults, reading)
     slots, model_slots = _read_slots(fields)
-    return Flow(
+    flow = Flow(
         name,
         fields.mark_of(_NAME.name),
         _ABOUT.read(fields) or "",
@@ -94,6 +94,7 @@ def read_flow(
         model_slots,
         definitions,
     )
+    return replace(flow, interrupted="drop") if flow.interrupted is None and flow.is_menu else flow
 
 
 def _indented(node: Map, what: str, problems: Problems) -> Map:
