@@ -95,7 +95,7 @@ def answer_in(turn: TurnContext, opening: OpeningText) -> tuple[str, LeaveStep] 
     language = turn.scope().get(CONTACT_LANGUAGE)
     target = turn.flow.machine.follow(step.name, answer.outcome).target or ""
     leads = turn.flow.is_menu or target.startswith("/")
-    if is_yes_or_no(piece, language) or has_word(text, (Kind.TELLING,), language):
+    if is_yes_or_no(piece, language) or has_word(text, (Kind.TELLING,), language) or (leads and not found.is_whole):
         return None
     if not leads and (has_word(text, (Kind.ASKING,), language) or (_ASKS.search(text) and not found.is_whole)):
         return None

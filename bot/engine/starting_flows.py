@@ -17,8 +17,9 @@ from bot.engine.turn_context import FlowBroken, OpeningText, TurnContext
 from bot.language.expressions.template_failures import TemplateFailed
 from bot.language.flow.definition import FIRST, RETURNING
 from bot.language.flow.library import TriggerIndex, TriggerMatch, name_of_event
+from bot.language.source.languages import CONTACT_LANGUAGE
 from bot.language.source.word_matching import LONGEST, normalise
-from bot.language.steps.intent_step import INTENTS
+from bot.language.steps.intent_step import INTENTS, PICK, IntentStep
 from bot.language.steps.step_kind import Reply, StepResult
 from bot.language.types.type_registry import Answer, InvalidAnswer
 
@@ -67,14 +68,22 @@ def start_by_intent(turn: TurnContext, flow: str | None, reply: Reply) -> StepRe
 
 
 def ask_what_about(turn: TurnContext, reply: Reply) -> StepResult | None:
-    """Ask a model which flow a message is about. Returns None if there is nothing to ask."""
+    """Ask a model which flow a message is about; without a model its words tell. Returns None if there is nothing to
+    ask.
+    """
     frame = turn.session.frame
     written = reply.text and reply.text.strip() and reply.tap is None and reply.payload is None
     if not written or INTENTS not in turn.library.flows or len(turn.session.frames) >= MOST_FRAMES:
         return None
+    kind = turn.library.flows[INTENTS].steps[PICK].kind
+    asks = not isinstance(kind, IntentStep) or kind.asks
+    if isinstance(kind, IntentStep) and not asks:
+        flow, likely, _ = kind.by_words(reply.text or "", turn.scope().get(CONTACT_LANGUAGE), kind.intents)
+        if flow is None and not likely:
+            return None
     turn.pending_input = reply
     turn.trace.rule = f"{turn.trace.rule}: " if turn.trace.rule else ""
-    turn.trace.rule += "a model is asked what it is about"
+    turn.trace.rule += "a model is asked what it is about" if asks else "its words tell what it is about"
     came_from = None if frame is None else frame.flow
     return open_flow(turn, f"/{INTENTS}", {}, came_from=came_from, interrupts=frame is not None)
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.talk import BOT, Talk
+from tests.talk import BOT, Talk, problems_of
 
 CLINIC = """
 flow: main
@@ -183,3 +183,34 @@ def test_no_start_is_heard_at_a_question_that_saves_or_leads_nowhere() -> None:
     talk = Talk(f"{CAFE}---\nflow: hours\nstart: {{words: [hours]}}\nsteps: {{hours: {{say: From 9., then: end}}}}")
     talk.user("Hi")
     assert talk.user("hours") == [["Which drink?", "Cappuccino", "Tea"]]
+
+
+UNLESS = """
+flow: cake
+start: {words: [cake], match: anywhere, unless: [dry, complaint], about: they want a cake}
+steps: {size: {ask: "Which size?", options: {Small: end, Large: end}}}
+---
+flow: main
+start: {otherwise: true}
+steps: {menu: {ask: "Yes?", options: {A cake: /cake, Something else: /desk}}}
+---
+flow: desk
+steps: {desk: {say: The desk., then: end}}
+"""
+
+
+def test_a_flow_does_not_start_by_a_message_with_a_word_that_forbids_it() -> None:
+    for library in (Talk(UNLESS).library, Talk(UNLESS).library.without_model()):
+        assert Talk(library).user("a cake please") == [["Which size?", "Small", "Large"]]
+    menu = ["Yes?", "A cake", "Something else"]
+    without = Talk(UNLESS).library.without_model()
+    assert Talk(without).user("The cake is so dry") == [menu]
+    talk = Talk(without)
+    talk.user("Hi")
+    assert talk.user("The cake is so dry") == [menu]
+    assert talk.user("cake") == [["Which size?", "Small", "Large"]]
+
+
+def test_words_that_forbid_a_start_belong_to_words() -> None:
+    (problem,) = problems_of("flow: a\nstart: {otherwise: true, unless: [dry]}\nsteps: {a: {say: A., then: end}}")
+    assert 'E105 flow "a": start: "unless" is for words and about (add one of them, or remove it)' in problem

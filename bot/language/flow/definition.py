@@ -1,6 +1,6 @@
 """A bot and its flows, once read: their steps, and the machine of each flow. All of it is immutable."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property
@@ -19,12 +19,13 @@ from bot.language.flow.event_receiver import EventReceiver
 from bot.language.keys.definitions import Definitions
 from bot.language.source.languages import VALUES
 from bot.language.source.problems import Mark
-from bot.language.source.word_matching import WHOLE
+from bot.language.source.word_matching import WHOLE, normalise
 from bot.language.steps.ai_settings import AiSettings
 from bot.language.steps.ask_step import AskStep
+from bot.language.steps.choices import StartingWords
 from bot.language.steps.control_steps import UnreadStep
 from bot.language.steps.http_services import HttpService
-from bot.language.steps.intent_step import INTENTS, SURE, Intent
+from bot.language.steps.intent_step import INTENTS, SURE, Intent, IntentStep
 from bot.language.steps.slot_step import SLOT_FILLING
 from bot.language.steps.step_facts import ChoiceFacts, Given, Outcome, StepFacts, Used
 from bot.language.steps.step_kind import StepKind
@@ -136,7 +137,7 @@ class Trigger:
 
     ``how`` says how its words are matched (`bot.language.source.word_matching.WAYS`). The pattern's named groups are
     variables of the flow. ``contact`` is one of `CONTACTS`: nobody else starts it. By ``intent`` a model knows messages
-    that start it.
+    that start it. A message with a word of ``unless`` starts it only if it is one of its words.
     """
 
     mark: Mark
@@ -148,6 +149,7 @@ class Trigger:
     contact: str | None = None
     busy: str | None = None  # what becomes of a start while the contact is in a flow, where that does not say so
     intent: Intent | None = None
+    unless: tuple[str, ...] = ()
 
     @property
     def contacts(self) -> tuple[str, ...]:
@@ -277,14 +279,15 @@ class Flow:
         return next(iter(self.steps))
 
     @property
-    def heard_at_choices(self) -> tuple[str, ...]:
+    def starting(self) -> StartingWords:
         """The words that choose, in a sentence, a choice that leads to this flow. Greetings start `otherwise`."""
         trigger = self.trigger
         if trigger is None or trigger.otherwise:
-            return ()
-        return tuple(word for word, _ in trigger.words) + (() if trigger.intent is None else (trigger.intent.title,))
+            return StartingWords()
+        titles = () if trigger.intent is None else (trigger.intent.title,)
+        return StartingWords((*(word for word, _ in trigger.words), *titles), tuple(map(normalise, trigger.unless)))
 
-    def hearing(self, starts: Mapping[str, Sequence[str]], models: Collection[str]) -> "Flow":
+    def hearing(self, starts: Mapping[str, StartingWords], models: Collection[str]) -> "Flow":
         """The flow; choices of its questions that lead to a flow hear what starts that, by targets.
 
         ``models`` are the targets at which a model answers.
@@ -296,6 +299,15 @@ class Flow:
             and (kind := step.kind.hearing(starts, models, all_lead=self.is_menu)) is not step.kind
         }
         return replace(self, steps={**self.steps, **heard}) if heard else self
+
+    def without_model(self) -> "Flow":
+        """The flow; if it finds out what a message is about, by the words of the message alone."""
+        asking = {
+            name: replace(step, kind=replace(step.kind, asks=False))
+            for name, step in self.steps.items()
+            if isinstance(step.kind, IntentStep)
+        }
+        return replace(self, steps={**self.steps, **asking}) if asking else self
 
     @cached_property
     def is_menu(self) -> bool:

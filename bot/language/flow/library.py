@@ -36,8 +36,9 @@ from bot.language.python.decorators import HookSpec
 from bot.language.python.gathered import Extensions
 from bot.language.source.problems import Mark, Problem, Problems
 from bot.language.source.text_patterns import named_parts
-from bot.language.source.word_matching import ANYWHERE, CLOSE, match_wider, normalise
+from bot.language.source.word_matching import ANYWHERE, CLOSE, contains, match_wider, normalise
 from bot.language.source.yaml_tree import Map, Scalar
+from bot.language.steps.slot_step import SLOT_FILLING
 from bot.language.steps.template_message import SentTemplate, TemplateToSend
 from bot.language.types.contact_zones import zone_named, zone_of_number
 from bot.language.types.structured_types import FileVariable
@@ -86,6 +87,7 @@ class TriggerIndex:
     wider: Mapping[str, tuple[tuple[str, str], ...]]  # phrases, each with its flow, by how they are matched
     events: Mapping[str, str]
     otherwise: str | None  # the flow for every other message
+    unless: Mapping[str, tuple[str, ...]]  # normalised words, by the flow that no longer text with them starts
 
     @classmethod
     def of(cls, flows: Mapping[str, Trigger], contact: str) -> Self:
@@ -106,6 +108,7 @@ class TriggerIndex:
             },
             _first_of((event, name) for name, trigger in triggers for event in trigger.events),
             next((name for name, trigger in triggers if trigger.otherwise), None),
+            {name: tuple(map(normalise, trigger.unless)) for name, trigger in triggers if trigger.unless},
         )
 
     def by_texts(self, texts: Iterable[str]) -> TriggerMatch | None:
@@ -128,10 +131,16 @@ class TriggerIndex:
             if given is not None:
                 return TriggerMatch(flow, given, whole=bool(given))
         for how, phrases in self.wider.items():
+            if self.unless:
+                phrases = tuple(each for each in phrases if not self._forbids(each[1], text))
             found = match_wider(text, [phrase for phrase, _ in phrases], how)
             if found is not None:
                 return TriggerMatch(phrases[found][1])
         return None
+
+    def _forbids(self, flow: str, text: str) -> bool:
+        """True if a text has a word with which it starts the flow no longer."""
+        return any(contains(normalise(text), word) for word in self.unless.get(flow, ()))
 
     def by_event(self, event: Event) -> str | None:
         """The flow that such an event starts."""
@@ -208,9 +217,9 @@ class Library:
         return any(step.facts.asks_models for flow in flows for step in flow.steps.values())
 
     def without_model(self) -> "Library":
-        """The same bot where there is no model to ask what a message is about, or which answers it holds."""
+        """The same bot where there is no model to ask which answers a message holds; its words tell what it is about."""
         others = {language: other.without_model() for language, other in self.translations.items()}
-        flows = {name: flow for name, flow in self.flows.items() if name not in MADE_FLOWS}
+        flows = {name: flow.without_model() for name, flow in self.flows.items() if name != SLOT_FILLING}
         return replace(self, flows=flows, translations=others)
 
     def without_transcription(self) -> "Library":
@@ -371,7 +380,7 @@ def _the_flows(
             flows[made.name] = made
     if not documents.flows and not problems:
         problems.add("E100", bot.mark, "the bot has no flows", 'add a file that begins with "flow: main"')
-    starts = {f"/{flow.name}": flow.heard_at_choices for flow in flows.values()}
+    starts = {f"/{flow.name}": flow.starting for flow in flows.values()}
     models = {
         f"/{flow.name}" for flow in flows.values() if flow.steps and flow.steps[flow.first].facts.takes_pending_input
     }

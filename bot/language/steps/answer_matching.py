@@ -250,15 +250,18 @@ def _wider(text: str, options: Sequence[Option], how: str, language: str | None)
 
 def _by_start(offer: ShownChoices, text: str) -> int | None:
     """The choice to whose flow a sentence leads, by words that start the flow or by its own title."""
-    phrases = [(phrase, index) for index, choice in enumerate(offer.shown) for phrase in choice.hears]
-    phrase, meant = _longest(normalise(text), phrases) if phrases else ("", set[int]())
+    phrases = [(phrase, index) for index, choice in enumerate(offer.shown) for phrase in choice.hears.words]
+    said = normalise(text) if phrases else ""
+    phrase, meant = _longest(said, phrases) if phrases else ("", set[int]())
     if not meant:
         return None
     if len(meant) > 1 or has_word(text, (Kind.TELLING,), offer.language):
         return _TWO
-    words = text.split()
+    (index,), words = meant, text.split()
+    if any(contains(said, word) for word in offer.shown[index].hears.unless):
+        return _TWO
     place = place_of(phrase, words)
-    return meant.pop() if place is not None and is_meant(words, place, offer.language) else _TWO
+    return index if place is not None and is_meant(words, place, offer.language) else _TWO
 
 
 def _longest(said: str, phrases: Iterable[tuple[str, int]]) -> tuple[str, set[int]]:

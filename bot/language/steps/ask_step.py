@@ -1,7 +1,7 @@
 """``ask``: put a question and wait for its answer."""
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any, Self
@@ -24,7 +24,7 @@ from bot.language.source.yaml_tree import List, Node, Scalar
 from bot.language.steps.answer_hints import answer_hint
 from bot.language.steps.answer_matching import ShownChoices, meaning
 from bot.language.steps.choice_reader import CHOICES, MANY, read_choices
-from bot.language.steps.choices import Choices, FixedChoice
+from bot.language.steps.choices import Choices, FixedChoice, StartingWords
 from bot.language.steps.message_parts import SENDING, check_error_names, check_length, check_text
 from bot.language.steps.step_facts import (
     AnswerText,
@@ -154,7 +154,7 @@ class AskStep(StepKind):
         else:
             check_error_names(fields, SENDING, "a question has no error", f"write {', '.join(SENDING)}, else")
 
-    def hearing(self, starts: Mapping[str, Sequence[str]], models: Collection[str], *, all_lead: bool) -> Self:
+    def hearing(self, starts: Mapping[str, StartingWords], models: Collection[str], *, all_lead: bool) -> Self:
         """The question; its choices that lead to a flow hear their own texts and the flow's ``starts`` in a sentence.
 
         Where other answers count beside its choices, or `other` leads to one of ``models``, it is the same.

@@ -111,11 +111,19 @@ MOST = limits.SECTIONS * limits.ROWS_PER_SECTION
 
 
 @immutable
+class StartingWords:
+    """The phrases that start a flow from within a sentence, ``unless`` that has one of other words (normalised)."""
+
+    words: tuple[str, ...] = ()
+    unless: tuple[str, ...] = ()
+
+
+@immutable
 class FixedChoice:
     """A choice that stands in the flow file. ``saves`` is False where choosing it saves nothing.
 
     ``written`` is the title in the language of the flow file, ``value`` a template where it is a text. It is shown
-    where ``condition`` holds, and on every page where it is ``pinned``. ``hears`` are the texts that choose it within
+    where ``condition`` holds, and on every page where it is ``pinned``. ``hears`` has the texts that choose it within
     a sentence, where it leads to a flow: its own, and the words that start that flow.
     """
 
@@ -131,7 +139,7 @@ class FixedChoice:
     section: str = ""
     condition: Expression | None = None
     pinned: bool = False
-    hears: tuple[str, ...] = ()
+    hears: StartingWords = StartingWords()
 
     @property
     def key(self) -> str:
@@ -166,11 +174,11 @@ class FixedChoice:
         """The texts that a contact can write to choose it, as far as they are no templates."""
         return (self.title.source, *self.words) if self.title.constant else self.words
 
-    def hearing(self, starts: Mapping[str, Sequence[str]], always: bool) -> "FixedChoice":
+    def hearing(self, starts: Mapping[str, StartingWords], always: bool) -> "FixedChoice":
         """The same choice; if it leads to a flow, or ``always``, it hears its own texts and what starts that flow."""
         then = None if self.transition is None else self.transition.then
-        words = starts.get(then.text if then is not None else "", () if always else None)
-        return self if words is None else replace(self, hears=(*self.texts, *words))
+        start = starts.get(then.text if then is not None else "", StartingWords() if always else None)
+        return self if start is None else replace(self, hears=replace(start, words=(*self.texts, *start.words)))
 
     def uses(self) -> Iterator[Used]:
         """Its templates and its condition."""
@@ -201,7 +209,7 @@ class ShownChoice:
     section: str = ""
     pinned: bool = False
     leads: bool = False
-    hears: tuple[str, ...] = ()
+    hears: StartingWords = StartingWords()
 
     @property
     def hash(self) -> str:
