@@ -65,6 +65,7 @@ from bot.engine.starting_flows import (
     inputs_of,
     interrupt,
     note_opening,
+    note_sentence,
     start_by_event,
     start_by_intent,
     start_by_message,
@@ -83,7 +84,7 @@ from bot.language.source.text_patterns import PatternTime
 from bot.language.source.word_matching import normalise
 from bot.language.steps import yes_no_question
 from bot.language.steps.ai_exchange import from_contact
-from bot.language.steps.step_kind import PostponeMessage, Redirect, Reply, ReplyId
+from bot.language.steps.step_kind import LeaveStep, PostponeMessage, Redirect, Reply, ReplyId
 from bot.language.steps.transition import AGAIN, END, NEXT, ROUTE, Word, Words
 
 _SLOW_PATTERNS = "the patterns took too long for this text: it matches none of those that were left"
@@ -449,6 +450,8 @@ def _answer(executor: Executor, reply: Reply) -> bool:
     """An answer to the step's question: `skip`, a choice, or a value of the variable."""
     turn = executor.turn
     result = ask(turn, turn.step.kind.answer, reply)
+    if isinstance(result, LeaveStep) and turn.flow.is_menu:
+        note_sentence(turn, reply)
     executor.run(result, "answer")
     return result is not None
 

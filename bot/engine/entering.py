@@ -13,7 +13,7 @@ from bot.engine.turn_context import FlowBroken, OpeningText, TurnContext
 from bot.language.flow.definition import Step
 from bot.language.source.word_matching import normalise
 from bot.language.steps.slot_step import SLOT_FILLING, SlotStep
-from bot.language.steps.step_kind import LeaveStep, StepResult
+from bot.language.steps.step_kind import LeaveStep, Reply, StepResult
 from bot.language.types.type_registry import TypeMismatch
 
 MOST_STEPS = 500  # a turn; a loop that the checks could not see ends here
@@ -136,16 +136,18 @@ def open_flow(
 
 def read_ahead(turn: TurnContext) -> None:
     """Look in the message that starts the active flow for answers to its slots. A word that starts it holds none."""
-    if not turn.flow.slots or turn.pending_input is None:
+    opening, reply = turn.opening, turn.pending_input
+    if reply is None and opening is not None:
+        reply = Reply(" ".join(opening.words))
+    if not turn.flow.slots or reply is None:
         return
-    reply = turn.pending_input
     text = reply.text or ""
     found, more = slots.found_ahead(turn, text)
     if found:
         turn.frame.ahead = found
         turn.trace.add_rule(slots.in_words(found))
-        if turn.opening is not None:
-            slots.use_up(turn.opening, found.values())
+        if opening is not None:
+            slots.use_up(opening, found.values())
     words = () if turn.flow.trigger is None else (normalise(word) for word, _ in turn.flow.trigger.words)
     if turn.flow.model_slots is not None and more and reply.payload is None and normalise(text) not in words:
         turn.frame.unread = text

@@ -84,7 +84,7 @@ def answer_in(turn: TurnContext, opening: OpeningText) -> tuple[str, LeaveStep] 
     """
     step, words = turn.step, opening.words
     question = _Question.of(turn, step.name) if _looks_in_opening(step) else None
-    if question is None or len(words) > MOST_WORDS:
+    if question is None or len(words) > MOST_WORDS or turn.where in opening.led:
         return None
     left = [place for place in range(len(words)) if place not in opening.used]
     found = question.only_answer(turn, words, left)
@@ -107,8 +107,11 @@ def answer_in(turn: TurnContext, opening: OpeningText) -> tuple[str, LeaveStep] 
         return None
     if not found.is_whole and answer.outcome == "then" and not all(undisturbed(words, [place], language)):
         return None
-    opening.used.update(left[first:end])
-    opening.answers = opening.answers or not leads
+    if leads:  # its words may say more where it leads
+        opening.led.add(turn.where)
+    else:
+        opening.used.update(left[first:end])
+        opening.answers = True
     return piece, answer
 
 

@@ -55,6 +55,16 @@ def note_opening(turn: TurnContext, reply: Reply, match: TriggerMatch | None = N
         turn.opening = OpeningText(tuple(text.split()))
 
 
+def note_sentence(turn: TurnContext, reply: Reply) -> None:
+    """Note a sentence that has chosen from the bot's menu: the rest of it may answer the questions where that leads."""
+    texts = (answer.text for answer in turn.step.facts.answers)
+    if reply.text is not None and normalise(reply.text) not in map(normalise, texts):
+        note_opening(turn, reply)
+        if turn.opening is not None:
+            turn.opening.led.add(turn.where)
+            turn.opening.answers = True
+
+
 def start_by_intent(turn: TurnContext, flow: str | None, reply: Reply) -> StepResult | None:
     """Start the flow that a message is about, as a model or the contact says; if it is None, start `otherwise`."""
     flow, by = flow or triggers(turn).otherwise, "about" if flow else "otherwise"

@@ -49,6 +49,7 @@ class OpeningText:
 
     words: tuple[str, ...]
     used: set[int] = field(default_factory=set)  # the words that have answered a question
+    led: set[str] = field(default_factory=set)  # the questions that it has answered by where they lead: each once
     answers: bool = False  # it has answered a question that does not only lead to another flow
 
 

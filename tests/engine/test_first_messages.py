@@ -214,3 +214,37 @@ def test_a_flow_does_not_start_by_a_message_with_a_word_that_forbids_it() -> Non
 def test_words_that_forbid_a_start_belong_to_words() -> None:
     (problem,) = problems_of("flow: a\nstart: {otherwise: true, unless: [dry]}\nsteps: {a: {say: A., then: end}}")
     assert 'E105 flow "a": start: "unless" is for words and about (add one of them, or remove it)' in problem
+
+
+@pytest.mark.parametrize("before", [(), ("Hi",)])
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("a check-up please", "Which day?"),
+        ("a check-up on Friday", "checkup on 10 May 2030."),
+        ("I need an appointment on Friday for a cleaning", "cleaning on 10 May 2030."),
+        ("no check-up", MENU),
+        ("how long does a check-up take", MENU),
+        ("I had a cleaning", MENU),
+    ],
+)
+def test_a_menu_hears_the_answers_of_the_flows_that_it_leads_to(before: tuple[str, ...], text: str, said: Any) -> None:
+    talk = Talk(CLINIC)
+    for each in before:
+        talk.user(each)
+    assert talk.user(text) == [said]
+
+
+def test_menus_that_lead_to_each_other_ask_at_last() -> None:
+    flows = """
+flow: main
+start: {otherwise: true}
+steps: {menu: {ask: "One?", options: {To two: /two, Else: /two}}}
+---
+flow: two
+start: {words: [two]}
+steps: {menu: {ask: "Two?", options: {To one: /main, Two: /main}}}
+"""
+    assert Talk(flows).user("so, two please") == [["One?", "To two", "Else"]]
+    flows = flows.replace("Else: /two", "Else: end")
+    assert Talk(flows).user("so, two please") == [["One?", "To two", "Else"]]

@@ -44,7 +44,9 @@ def _first_question(flow: Flow) -> Step | None:
 def _not_heard(library: Library, flow: Flow, step: Step) -> Iterator[str]:
     assert isinstance(step.kind, AskStep)
     choices = () if step.kind.choices is None else step.kind.choices.fixed
-    phrases = [normalise(text) for choice in choices for text in (*choice.texts, *choice.hears.words)]
+    phrases = [
+        normalise(text) for choice in choices for text in (*choice.texts, *choice.hears.words, *choice.hears.answers)
+    ]
     phrases += [normalise(answer.text) for answer in step.facts.answers]
     phrases += [*library.bot.words, *flow.words, *step.options.words]
     for other in library.flows.values():

@@ -280,12 +280,17 @@ class Flow:
 
     @property
     def starting(self) -> StartingWords:
-        """The words that choose, in a sentence, a choice that leads to this flow. Greetings start `otherwise`."""
+        """The words that choose, in a sentence, a choice that leads to this flow: those that start it, and what its first
+        question takes. Greetings start `otherwise`.
+        """
         trigger = self.trigger
         if trigger is None or trigger.otherwise:
             return StartingWords()
         titles = () if trigger.intent is None else (trigger.intent.title,)
-        return StartingWords((*(word for word, _ in trigger.words), *titles), tuple(map(normalise, trigger.unless)))
+        first = self.steps[self.first] if self.steps else None
+        answers = first.kind.named_answers if first is not None and isinstance(first.kind, AskStep) else ()
+        words = (*(word for word, _ in trigger.words), *titles)
+        return StartingWords(words, answers, tuple(map(normalise, trigger.unless)))
 
     def hearing(self, starts: Mapping[str, StartingWords], models: Collection[str]) -> "Flow":
         """The flow; choices of its questions that lead to a flow hear what starts that, by targets.

@@ -250,7 +250,13 @@ def _wider(text: str, options: Sequence[Option], how: str, language: str | None)
 
 def _by_start(offer: ShownChoices, text: str) -> int | None:
     """The choice to whose flow a sentence leads, by words that start the flow or by its own title."""
-    phrases = [(phrase, index) for index, choice in enumerate(offer.shown) for phrase in choice.hears.words]
+    heard = [choice.hears for choice in offer.shown]
+    asks = any(each.answers for each in heard) and has_word(text, (Kind.ASKING,), offer.language)
+    phrases = [
+        (phrase, index)
+        for index, each in enumerate(heard)
+        for phrase in (each.words if asks else (*each.words, *each.answers))
+    ]
     said = normalise(text) if phrases else ""
     phrase, meant = _longest(said, phrases) if phrases else ("", set[int]())
     if not meant:

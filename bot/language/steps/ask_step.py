@@ -11,6 +11,7 @@ from bot.core.effects import NOT_FETCHED, TOO_LARGE, WRONG_TYPE, Fetch
 from bot.core.events import CallEnded
 from bot.core.immutable import immutable
 from bot.core.messages import Buttons, ListMessage, Message, TextMessage
+from bot.language.answers.titles import is_yes_or_no, number_in
 from bot.language.expressions.abstract_values import ValueKind
 from bot.language.expressions.formats import as_asked
 from bot.language.expressions.templates import Template
@@ -165,6 +166,13 @@ class AskStep(StepKind):
             return self
         fixed = tuple(choice.hearing(starts, all_lead) for choice in self.choices.fixed)
         return self if fixed == self.choices.fixed else replace(self, choices=replace(self.choices, fixed=fixed))
+
+    @property
+    def named_answers(self) -> tuple[str, ...]:
+        """What its choices are called that save an answer; no yes or no, nor a number, which say little alone."""
+        fixed = () if self.choices is None or not self.closed else self.choices.fixed
+        texts = (text for choice in fixed if choice.saves for text in choice.texts)
+        return tuple(text for text in texts if not is_yes_or_no(text, None) and number_in(text, None) is None)
 
     def facts(self) -> StepFacts:
         """Return the facts of a question: it may fail where there can be nothing to choose from, or a file to keep."""

@@ -112,9 +112,13 @@ MOST = limits.SECTIONS * limits.ROWS_PER_SECTION
 
 @immutable
 class StartingWords:
-    """The phrases that start a flow from within a sentence, ``unless`` that has one of other words (normalised)."""
+    """The phrases that start a flow from within a sentence, ``unless`` that has one of other words (normalised).
+
+    ``answers`` are those that the flow's first question takes: a sentence that asks something starts it by none of them.
+    """
 
     words: tuple[str, ...] = ()
+    answers: tuple[str, ...] = ()
     unless: tuple[str, ...] = ()
 
 
