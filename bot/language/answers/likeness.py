@@ -56,7 +56,7 @@ _ENDINGS: Mapping[str, str] = {
 
 @immutable
 class Subject:
-    """What messages that start a flow are about: what stands in words, and messages of this kind."""
+    """The subject of messages that start a flow: a description, and messages of this kind."""
 
     flow: str
     about: str

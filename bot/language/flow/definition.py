@@ -280,8 +280,8 @@ class Flow:
 
     @property
     def starting(self) -> StartingWords:
-        """The words that choose, in a sentence, a choice that leads to this flow: those that start it, and what its first
-        question takes. Greetings start `otherwise`.
+        """The words that choose, in a sentence, a choice that leads to this flow: those that start it, and the answers
+        to its first question. None for the flow with `otherwise`: greetings start it.
         """
         trigger = self.trigger
         if trigger is None or trigger.otherwise:

@@ -37,7 +37,7 @@ from bot.language.keys.text_shapes import TEXT
 from bot.language.python.gathered import Extensions
 from bot.language.source.problems import Mark, Problems, called_here, did_you_mean, nearest
 from bot.language.source.wall_clock import in_zone
-from bot.language.source.word_matching import normalise
+from bot.language.source.word_matching import load_slips, normalise
 from bot.language.source.yaml_tree import List, Map, Node, Scalar, digest, fingerprint
 from bot.language.steps import KINDS, step_options
 from bot.language.steps.control_steps import UnreadStep
@@ -169,8 +169,7 @@ def _read_intent(fields: Fields, flow: str) -> Intent | None:
             if key.written(fields):
                 key.report(fields, "E105", f'"{key.name}" belongs to "about"', "add about, or remove it")
         return None
-    import rapidfuzz.distance  # noqa: F401 - its 20 ms are spent here, by bots that compare words, and by no turn
-
+    load_slips()
     if title is not None and len(title) > BUTTON_TITLE:
         _TITLE.report(fields, "E402", f"title has {len(title)} characters, {BUTTON_TITLE} are allowed", "shorten it")
     named = flow.replace("_", " ").capitalize() if title is None else title

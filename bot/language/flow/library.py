@@ -217,7 +217,10 @@ class Library:
         return any(step.facts.asks_models for flow in flows for step in flow.steps.values())
 
     def without_model(self) -> "Library":
-        """The same bot where there is no model to ask which answers a message holds; its words tell what it is about."""
+        """The same bot where there is no model to ask which answers a message holds.
+
+        The words of a message tell what it is about.
+        """
         others = {language: other.without_model() for language, other in self.translations.items()}
         flows = {name: flow.without_model() for name, flow in self.flows.items() if name != SLOT_FILLING}
         return replace(self, flows=flows, translations=others)

@@ -169,7 +169,7 @@ class AskStep(StepKind):
 
     @property
     def named_answers(self) -> tuple[str, ...]:
-        """What its choices are called that save an answer; no yes or no, nor a number, which say little alone."""
+        """The titles and words of its choices that save an answer. A yes, a no or a number says too little alone."""
         fixed = () if self.choices is None or not self.closed else self.choices.fixed
         texts = (text for choice in fixed if choice.saves for text in choice.texts)
         return tuple(text for text in texts if not is_yes_or_no(text, None) and number_in(text, None) is None)

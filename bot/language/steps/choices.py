@@ -114,7 +114,8 @@ MOST = limits.SECTIONS * limits.ROWS_PER_SECTION
 class StartingWords:
     """The phrases that start a flow from within a sentence, ``unless`` that has one of other words (normalised).
 
-    ``answers`` are those that the flow's first question takes: a sentence that asks something starts it by none of them.
+    ``answers`` are those that the flow's first question takes: a sentence that asks something starts it by none of
+    them.
     """
 
     words: tuple[str, ...] = ()
