@@ -7,6 +7,7 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
+from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -18,6 +19,7 @@ from bot.cli.shared.output import message_lines, styled
 from bot.cli.start import values_of
 from bot.core.errors import BotError
 from bot.core.filetypes import END, type_of
+from bot.language.answers.titles import with_number
 from bot.language.source import wall_clock
 from bot.settings import ModelService, read_model_service
 
@@ -364,10 +366,15 @@ class _Choices:
         self._screen.print(*lines)
 
     def take(self, text: str) -> tuple[str, bool] | None:
-        """The choice with this number or title, None if there is none. Forgets all numbers."""
+        """The choice with this number or title, None if there is none. Forgets all numbers.
+
+        A number that stands in another title is a text.
+        """
         shown, self._shown = self._shown, []
         if text.isascii() and text.isdigit() and 1 <= int(text[:4]) <= len(shown):
-            return shown[int(text[:4]) - 1]
+            place = int(text[:4]) - 1
+            titled = with_number(Decimal(text), frozenset(), [title for title, _ in shown], None)
+            return shown[place] if titled in ([], [place]) else None  # "2" is "2 nights", as on a phone
         return next((choice for choice in shown if choice[0].casefold() == text.casefold()), None)
 
 

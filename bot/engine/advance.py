@@ -68,6 +68,8 @@ from bot.engine.starting_flows import (
     ask_what_about,
     find_start,
     interrupt,
+    note_opening,
+    note_sentence,
     start_by_event,
     start_by_intent,
     start_by_message,
@@ -86,7 +88,7 @@ from bot.language.source.text_patterns import PatternTime
 from bot.language.source.word_matching import normalise
 from bot.language.steps import yes_no_question
 from bot.language.steps.ai_exchange import from_contact
-from bot.language.steps.step_kind import PostponeMessage, Redirect, Reply, ReplyId
+from bot.language.steps.step_kind import LeaveStep, PostponeMessage, Redirect, Reply, ReplyId
 from bot.language.steps.transition import AGAIN, END, NEXT, ROUTE, Word, Words
 
 _SLOW_PATTERNS = "the patterns took too long for this text: it matches none of those that were left"
@@ -504,6 +506,8 @@ def _answer(executor: Executor, reply: Reply) -> bool:
     """An answer to the step's question: `skip`, a choice, or a value of the variable."""
     turn = executor.turn
     result = ask(turn, turn.step.kind.answer, reply)
+    if isinstance(result, LeaveStep) and turn.flow.is_menu:
+        note_sentence(turn, reply)
     executor.run(result, "answer")
     return result is not None
 
@@ -536,9 +540,10 @@ def _interruption(executor: Executor, reply: Reply) -> bool:
     if turn.flow.interrupted is None:
         return False
     match = find_start(turn, reply)
-    if match is None or match[0] == turn.flow.name:
+    if match is None or match.flow == turn.flow.name:
         return False
-    _interrupt(executor, *match)
+    note_opening(turn, reply, whole=match.whole)
+    _interrupt(executor, match.flow, match.inputs)
     return True
 
 
@@ -611,6 +616,7 @@ def _offer_again(executor: Executor, offered: Redirect) -> None:
             _other_or_retry(executor, reply)
         else:
             turn.pending_input = reply
+            note_opening(turn, reply)
             _interrupt(executor, offered.flow, {})
 
 

@@ -9,7 +9,7 @@ from bot.engine import slots
 from bot.engine.failures import ask, failure_outcome
 from bot.engine.frame_stack import MOST_FRAMES, arrive, push_flow
 from bot.engine.step_actions import visited
-from bot.engine.turn_context import FlowBroken, TurnContext
+from bot.engine.turn_context import FlowBroken, OpeningText, TurnContext
 from bot.language.flow.definition import Step
 from bot.language.source.word_matching import normalise
 from bot.language.steps.slot_step import SLOT_FILLING, SlotStep
@@ -32,6 +32,8 @@ def enter(turn: TurnContext, name: str) -> StepResult | None:
             return LeaveStep("visits.else")
         frame.visit_counts = {**frame.visit_counts, key: seen + 1}
     known = answer_ahead(turn, name) if name in frame.ahead else None
+    if known is None and turn.opening is not None and step.facts.waits_for is not None:
+        known = _answer_by_opening(turn, turn.opening)
     return known or _read_before_asking(turn, name) or ask(turn, step.kind.enter)
 
 
@@ -62,6 +64,17 @@ def answer_ahead(turn: TurnContext, name: str) -> LeaveStep | None:
     result = slots.answered(turn, name, piece)
     if result is None:
         turn.trace.notes.append(f"{turn.where}: asked, although it was answered before: that is no answer now")
+    return result
+
+
+def _answer_by_opening(turn: TurnContext, opening: OpeningText) -> LeaveStep | None:
+    """The answer to the active question in the text that has started the flow. If there is none, it is asked."""
+    found = slots.answer_in(turn, opening)
+    if found is None:
+        turn.opening = None
+        return None
+    piece, result = found
+    turn.trace.add_rule(slots.in_words({turn.step.name: piece}))
     return result
 
 
@@ -117,18 +130,24 @@ def open_flow(
             raise
         return LeaveStep(failure_outcome(turn, mismatch))
     turn.frame.notice = notice
-    if turn.flow.slots and turn.pending_input is not None:
-        _read_ahead(turn, turn.pending_input)
+    read_ahead(turn)
     return enter(turn, step)
 
 
-def _read_ahead(turn: TurnContext, reply: Reply) -> None:
+def read_ahead(turn: TurnContext) -> None:
     """Look in the message that starts the active flow for answers to its slots. A word that starts it holds none."""
+    opening, reply = turn.opening, turn.pending_input
+    if reply is None and opening is not None:
+        reply = Reply(" ".join(opening.words))
+    if not turn.flow.slots or reply is None:
+        return
     text = reply.text or ""
     found, more = slots.found_ahead(turn, text)
     if found:
         turn.frame.ahead = found
         turn.trace.add_rule(slots.in_words(found))
+        if opening is not None:
+            slots.use_up(opening, found.values())
     words = () if turn.flow.trigger is None else (normalise(word) for word, _ in turn.flow.trigger.words)
     if turn.flow.model_slots is not None and more and reply.payload is None and normalise(text) not in words:
         turn.frame.unread = text

@@ -11,7 +11,7 @@ from bot.core.session import Correction
 from bot.core.turn import StepTaken
 from bot.core.waits import ForContact
 from bot.engine.contact_values import assign_values, checkpoint, roll_back
-from bot.engine.entering import enter, open_flow, put_again
+from bot.engine.entering import enter, open_flow, put_again, read_ahead
 from bot.engine.failures import ask, failure_outcome
 from bot.engine.flow_ends import end_flow, migrate, offer_again, return_to_question
 from bot.engine.frame_stack import note_unanswered, remove_step_tags, reopen_unanswered, switch_flow
@@ -161,7 +161,10 @@ class Executor:
         if target == ROUTE:
             return reroute(turn)
         if target.startswith("/"):
-            return enter(turn, switch_flow(turn, target, alone=alone))
+            step = switch_flow(turn, target, alone=alone)
+            if turn.opening is not None:
+                read_ahead(turn)
+            return enter(turn, step)
         return enter(turn, target)
 
     def resume(self, event: Awaited, rule: str) -> None:

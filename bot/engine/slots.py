@@ -7,7 +7,7 @@ words, only a model looks for its answer, and the answer must be words of the me
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from bot.core.errors import BotError
@@ -15,10 +15,15 @@ from bot.core.immutable import immutable
 from bot.core.messages import Message, clip, in_plain_text
 from bot.core.messages import in_words as message_in_words
 from bot.core.text import visible
-from bot.engine.turn_context import TurnContext
-from bot.language.answers.sentences import undisturbed
+from bot.engine.turn_context import OpeningText, TurnContext
+from bot.language.answers.sentences import is_meant, undisturbed
+from bot.language.answers.titles import has_word, is_yes_or_no, number_in
+from bot.language.answers.words import Kind
+from bot.language.expressions.abstract_values import ValueKind
+from bot.language.flow.definition import Step
 from bot.language.source.languages import CONTACT_LANGUAGE
 from bot.language.source.word_matching import LONGEST, normalise, quoted
+from bot.language.steps.ask_step import AskStep
 from bot.language.steps.step_kind import LeaveStep, Reply, StepContext, StepKind, StepResult, WaitHere
 
 MOST_WORDS = 25  # of a message that are looked at
@@ -28,6 +33,7 @@ MOST_NOTED = 100  # characters of an answer in the trace
 _WORD = re.compile(r"\S+")
 _TOO_LONG = "the message is too long to look for answers to {} questions"
 _EDGES = " ,.;:!?\n"
+_ASKS = re.compile("[?？؟]")
 
 
 def found_ahead(turn: TurnContext, text: str) -> tuple[dict[str, str], bool]:
@@ -67,6 +73,66 @@ def found_ahead(turn: TurnContext, text: str) -> tuple[dict[str, str], bool]:
     sure = undisturbed(words, list(found.values()), turn.scope().get(CONTACT_LANGUAGE))
     kept = {step: _piece(words, *place) for (step, place), is_sure in zip(found.items(), sure, strict=True) if is_sure}
     return kept, len(used) < len(written) or len(kept) < len(found)
+
+
+def answer_in(turn: TurnContext, opening: OpeningText) -> tuple[str, LeaveStep] | None:
+    """The answer to the active question in the text that has started its flow, and its words, which are used up.
+
+    It is what the question reads in all words that are left, or the only thing that it reads in some of them, while
+    nothing in the sentence speaks against it. None if a word may not mean that: a yes or no, or a number for a question
+    that is not the first; and if the sentence asks or tells something, unless the answer leads to another flow.
+    """
+    step, words = turn.step, opening.words
+    question = _Question.of(turn, step.name) if _looks_in_opening(step) else None
+    if question is None or len(words) > MOST_WORDS or turn.where in opening.led:
+        return None
+    left = [place for place in range(len(words)) if place not in opening.used]
+    found = question.only_answer(turn, words, left)
+    if found is None:
+        return None
+    first, end, answer = found.first, found.end, found.answer
+    piece, text = _piece([words[place] for place in left], first, end), " ".join(words)
+    language = turn.scope().get(CONTACT_LANGUAGE)
+    target = turn.flow.machine.follow(step.name, answer.outcome).target or ""
+    leads = turn.flow.is_menu or target.startswith("/")
+    if is_yes_or_no(piece, language) or has_word(text, (Kind.TELLING,), language) or (leads and not found.is_whole):
+        return None
+    if not leads and (has_word(text, (Kind.ASKING,), language) or (_ASKS.search(text) and not found.is_whole)):
+        return None
+    number = number_in(piece, language)
+    if number is not None and not number[1] and (opening.answers or not found.is_whole or not _counts(step)):
+        return None
+    place = left[first], left[end - 1] + 1
+    if not found.is_whole and not is_meant(words, place, language):
+        return None
+    if not found.is_whole and answer.outcome == "then" and not all(undisturbed(words, [place], language)):
+        return None
+    if leads:  # its words may say more where it leads
+        opening.led.add(turn.where)
+    else:
+        opening.used.update(left[first:end])
+        opening.answers = True
+    return piece, answer
+
+
+def _looks_in_opening(step: Step) -> bool:
+    """True for a question with answers that can be told from other words."""
+    if not isinstance(step.kind, AskStep) or step.facts.can_gather:
+        return False
+    variable = step.kind.variable
+    return step.facts.choices_alone or not (variable is None or variable.takes_any_words)
+
+
+def _counts(step: Step) -> bool:
+    """True for a question for a number."""
+    variable = step.kind.variable if isinstance(step.kind, AskStep) else None
+    return variable is not None and variable.kind is ValueKind.NUMBER
+
+
+def use_up(opening: OpeningText, pieces: Iterable[str]) -> None:
+    """Mark the words of an opening text that answers have."""
+    used = {word.strip(_EDGES) for piece in pieces for word in piece.split()}
+    opening.used.update(place for place, word in enumerate(opening.words) if word.strip(_EDGES) in used)
 
 
 def open_questions(turn: TurnContext, found: Mapping[str, str]) -> dict[str, str]:
@@ -128,6 +194,16 @@ def answered(turn: TurnContext, step: str, piece: str) -> LeaveStep | None:
 
 
 @immutable
+class _Found:
+    """An answer that a question has found: its place among the words; ``is_whole``: these words say nothing else."""
+
+    first: int
+    end: int
+    answer: LeaveStep
+    is_whole: bool
+
+
+@immutable
 class _Question:
     """A question as if it had been asked."""
 
@@ -165,6 +241,27 @@ class _Question:
         """The outcome of an answer; None if the text is no answer."""
         result = self.read(piece)
         return result if isinstance(result, LeaveStep) else None
+
+    def only_answer(self, turn: TurnContext, words: Sequence[str], left: Sequence[int]) -> "_Found | None":
+        """The only answer in the words that are left. None if there are none or two, or if it would ask back."""
+        rest = [words[place] for place in left]
+        whole = self.read(_piece(rest, 0, len(rest)))
+        if isinstance(whole, LeaveStep):
+            return _Found(*self.without_edges(rest, 0, len(rest), whole), whole, is_whole=True)
+        found: _Found | None = None
+        for length in range(min(MOST_OF_ONE, len(rest)), 0, -1) if whole is None else ():
+            for first in range(len(rest) - length + 1):
+                end = first + length
+                divided = left[end - 1] - left[first] >= length
+                if divided or (found is not None and found.first < end and first < found.end):
+                    continue
+                turn.counted.readings += 1
+                result = self.read(_piece(rest, first, end))
+                if isinstance(result, LeaveStep) and found is None:
+                    found = _Found(*self.without_edges(rest, first, end, result), result, is_whole=False)
+                elif result is not None and (found is None or result != found.answer):
+                    return None
+        return found if turn.counted.readings <= MOST_READINGS else None
 
     def without_edges(self, words: Sequence[str], first: int, end: int, answer: LeaveStep) -> tuple[int, int]:
         """The place of an answer among these words, without words that change nothing."""

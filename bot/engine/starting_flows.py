@@ -8,16 +8,19 @@ from contextlib import suppress
 from typing import Any
 
 from bot.core.events import MessageReceived, Tapped
+from bot.core.immutable import immutable
 from bot.core.session import HAS_OPTED_OUT, Plan
 from bot.core.turn import SKIPPED, STARTED
 from bot.engine.entering import open_flow
 from bot.engine.frame_stack import MOST_FRAMES, drop_copy, drop_flow, end_all, make_room, remove_step_tags
 from bot.engine.scheduled_flows import can_start, fitting_inputs
-from bot.engine.turn_context import FlowBroken, TurnContext
+from bot.engine.turn_context import FlowBroken, OpeningText, TurnContext
 from bot.language.expressions.template_failures import TemplateFailed
 from bot.language.flow.definition import FIRST, RETURNING
 from bot.language.flow.library import TriggerIndex, TriggerMatch, name_of_event
-from bot.language.steps.intent_step import INTENTS
+from bot.language.source.languages import CONTACT_LANGUAGE
+from bot.language.source.word_matching import LONGEST, normalise
+from bot.language.steps.intent_step import INTENTS, PICK, IntentStep
 from bot.language.steps.step_kind import Reply, StepResult
 from bot.language.types.type_registry import Answer, InvalidAnswer, TypeMismatch
 
@@ -27,27 +30,35 @@ def triggers(turn: TurnContext) -> TriggerIndex:
     return turn.library.triggers[RETURNING if turn.session.visit else FIRST]
 
 
-def find_start(turn: TurnContext, reply: Reply) -> tuple[str, Mapping[str, Any]] | None:
-    """The flow that a message starts by its payload, its words or its pattern, and the inputs that it gives.
+@immutable
+class FoundStart:
+    """A flow that a message starts, and its inputs. ``whole``: the message says nothing else."""
 
-    The words of a file are the text below it.
+    flow: str
+    inputs: Mapping[str, Any]
+    whole: bool = True
+
+
+def find_start(turn: TurnContext, reply: Reply) -> FoundStart | None:
+    """The flow that a message starts by its payload, its words or its pattern. The words of a file are the text below
+    it.
     """
     starts = triggers(turn)
     if starts.payloads and (found := start_by_payload(turn, reply)) is not None:
         return found
     caption = () if reply.media is None or not reply.media.caption else (reply.media.caption,)
     match = starts.by_texts(reply.texts or caption)
-    return None if match is None else (match.flow, _inputs_of(turn, match))
+    return None if match is None else FoundStart(match.flow, _inputs_of(turn, match), match.whole)
 
 
-def start_by_payload(turn: TurnContext, reply: Reply) -> tuple[str, Mapping[str, Any]] | None:
-    """The flow that the payload of a tap starts, and the inputs in it. The trace says which values do not fit."""
+def start_by_payload(turn: TurnContext, reply: Reply) -> FoundStart | None:
+    """The flow that the payload of a tap starts. The trace says which values do not fit."""
     for pattern, flow in triggers(turn).payloads:
         given = None if reply.named is None else pattern.values_in(reply.named)
         if given is None:
             continue
         try:
-            return flow, fitting_inputs(turn.library, flow, given, turn.now)
+            return FoundStart(flow, fitting_inputs(turn.library, flow, given, turn.now))
         except TypeMismatch as misfit:
             note = f"{pattern.written}: {misfit}"
             turn.trace.notes += [] if note in turn.trace.notes else [note]  # it may be offered more than once
@@ -60,7 +71,7 @@ def start_by_message(turn: TurnContext, reply: Reply) -> StepResult | None:
     match, by_event = find_start(turn, reply), starts.by_event(turn.event)
     if match is None and by_event is None and (asked := ask_what_about(turn, reply)) is not None:
         return asked
-    flow, inputs = (by_event or starts.otherwise, {}) if match is None else match
+    flow = by_event or starts.otherwise if match is None else match.flow
     handed_on = f"{turn.trace.rule}: " if turn.trace.rule else ""  # by a word, or by `other`
     if flow is None:
         turn.trace.rule = f"{handed_on}no flow starts by this"
@@ -68,7 +79,26 @@ def start_by_message(turn: TurnContext, reply: Reply) -> StepResult | None:
     turn.pending_input = reply
     by = "" if match else f": {name_of_event(turn.event)}" if by_event else ": otherwise"
     turn.trace.rule = f"{handed_on}start of {flow}{by}"
-    return open_flow(turn, f"/{flow}", inputs)
+    note_opening(turn, reply, whole=match is not None and match.whole)
+    return open_flow(turn, f"/{flow}", {} if match is None else match.inputs)
+
+
+def note_opening(turn: TurnContext, reply: Reply, *, whole: bool = False) -> None:
+    """Note the text that starts a flow: it may answer the first questions. A word that starts a flow answers none."""
+    text = reply.text
+    written = text is not None and reply.tap is None and reply.payload is None and len(text) <= LONGEST
+    if written and text and not whole and normalise(text) not in triggers(turn).words:
+        turn.opening = OpeningText(tuple(text.split()))
+
+
+def note_sentence(turn: TurnContext, reply: Reply) -> None:
+    """Note a sentence that has chosen from the bot's menu: the rest of it may answer the questions where that leads."""
+    texts = (answer.text for answer in turn.step.facts.answers)
+    if reply.text is not None and normalise(reply.text) not in map(normalise, texts):
+        note_opening(turn, reply)
+        if turn.opening is not None:
+            turn.opening.led.add(turn.where)
+            turn.opening.answers = True
 
 
 def start_by_intent(turn: TurnContext, flow: str | None, reply: Reply) -> StepResult | None:
@@ -79,18 +109,27 @@ def start_by_intent(turn: TurnContext, flow: str | None, reply: Reply) -> StepRe
         return None
     turn.trace.rule += f": start of {flow}: {by}"
     turn.pending_input = reply
+    note_opening(turn, reply)
     return open_flow(turn, f"/{flow}", {})
 
 
 def ask_what_about(turn: TurnContext, reply: Reply) -> StepResult | None:
-    """Ask a model which flow a message is about. Returns None if there is nothing to ask."""
+    """Ask a model which flow a message is about; without a model its words tell. Returns None if there is nothing to
+    ask.
+    """
     frame = turn.session.frame
     written = reply.text and reply.text.strip() and reply.tap is None and reply.payload is None
     if not written or INTENTS not in turn.library.flows or len(turn.session.frames) >= MOST_FRAMES:
         return None
+    kind = turn.library.flows[INTENTS].steps[PICK].kind
+    asks = not isinstance(kind, IntentStep) or kind.asks
+    if isinstance(kind, IntentStep) and not asks:
+        flow, likely, _ = kind.by_words(reply.text or "", turn.scope().get(CONTACT_LANGUAGE), kind.intents)
+        if flow is None and not likely:
+            return None
     turn.pending_input = reply
     turn.trace.rule = f"{turn.trace.rule}: " if turn.trace.rule else ""
-    turn.trace.rule += "a model is asked what it is about"
+    turn.trace.rule += "a model is asked what it is about" if asks else "its words tell what it is about"
     came_from = None if frame is None else frame.flow
     return open_flow(turn, f"/{INTENTS}", {}, came_from=came_from, interrupts=frame is not None)
 

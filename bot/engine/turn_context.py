@@ -44,6 +44,16 @@ class CountedInTurn:
     failed: list[Any] = field(default_factory=list)  # the states in which steps have failed
 
 
+@mutable
+class OpeningText:
+    """A text that has started a flow: the questions that follow at once look in it for their answers."""
+
+    words: tuple[str, ...]
+    used: set[int] = field(default_factory=set)  # the words that have answered a question
+    led: set[str] = field(default_factory=set)  # the questions that it has answered by where they lead: each once
+    answers: bool = False  # it has answered a question that does not only lead to another flow
+
+
 class TurnContext:
     """The library, the session and the event of one turn, and what has been decided so far.
 
@@ -65,6 +75,7 @@ class TurnContext:
         self.expired = False  # ... because nobody answered
         self.withheld = False  # a message was not sent, because the contact has opted out
         self.pending_input: Reply | None = None  # what the contact wrote, until a step takes it
+        self.opening: OpeningText | None = None  # the text that has started a flow, until a question is asked
         self.put_since: datetime | None = None  # when the waiting question was put, if the message was written before
         self.cleared: list[Media] = []  # the kept files that `clear` has taken back, or that are no answer after all
         self.above_question = ""  # a text that goes above a question that is asked again

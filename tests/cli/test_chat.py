@@ -479,3 +479,20 @@ steps:
     assert any("not heard: event.amount > 9 is not true" in line for line in lines)
     problems = [line for line in lines if line.startswith("Problem: ")]
     assert [line.removeprefix("Problem: ").partition(": ")[0] for line in problems] == ["main/unnamed"]
+
+
+NIGHTS = """
+flow: stay
+start: {otherwise: true}
+vars: {nights: text}
+steps:
+  nights: {ask: How long?, options: [2 nights, 1 night, A week], save: nights}
+  done: {say: "{{ nights }}!", then: end}
+"""
+
+
+def test_a_number_in_another_title_is_a_text_as_in_a_test(tmp_path: Path) -> None:
+    bot = make_bot(tmp_path, NIGHTS)
+    assert chat(bot, "hi", "2")[-2:] == ["you: 2", "bot: 2 nights!"]
+    assert chat(bot, "hi", "1")[-2:] == ["you: 1", "bot: 1 night!"]
+    assert chat(bot, "hi", "3")[-3:] == ["you: 3", "     you tap A week", "bot: A week!"]

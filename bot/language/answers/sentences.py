@@ -2,9 +2,11 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from bot.language.answers.titles import speaks_against
 from bot.language.answers.tokens import split
 from bot.language.answers.words import Kind, Words, words_of
 from bot.language.source.languages import ENGLISH
+from bot.language.source.word_matching import contains, normalise
 
 _ENDS_CLAUSE = (",", ".", ";", ":", "!", "?", "،", "؛", "؟", "।")
 _VALUES = frozenset({
@@ -31,6 +33,23 @@ def undisturbed(words: Sequence[str], spans: Sequence[tuple[int, int]], language
             behind = _next(place, kinds, owner, clauses, beside=not (Kind.AGAINST in found or found & _VALUES))
             disturbed |= {index for index in (before, behind) if index is not None}
     return [index not in disturbed for index in range(len(spans))]
+
+
+def is_meant(words: Sequence[str], span: tuple[int, int], language: str | None) -> bool:
+    """True if nothing before a title in its clause, nor the word right behind it, speaks against it."""
+    first, end = span
+    clauses, title = _clauses(words), " ".join(words[first:end])
+    behind = _of_word(words[end], language) if end < len(words) and clauses[end] == clauses[end - 1] else frozenset()
+    return Kind.AGAINST not in behind and not speaks_against(" ".join(words[:end]), title, language)
+
+
+def place_of(phrase: str, words: Sequence[str]) -> tuple[int, int] | None:
+    """The first place of a normalised phrase among the words of a sentence."""
+    count = range(1, len(words) + 1)
+    end = next((end for end in count if contains(normalise(" ".join(words[:end])), phrase)), None)
+    if end is None:
+        return None
+    return max(first for first in range(end) if contains(normalise(" ".join(words[first:end])), phrase)), end
 
 
 def _next(

@@ -1,7 +1,7 @@
 """Which of several titles a text means: by a number that stands in one, or within a sentence."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from decimal import Decimal
 from functools import lru_cache
 
@@ -110,6 +110,22 @@ def speaks_against(text: str, phrase: str, language: str | None) -> bool:
             ):
                 return True
     return False
+
+
+def has_word(text: str, kinds: Collection[Kind], language: str | None) -> bool:
+    """True if a text has a word of one of these kinds, in the language or in English."""
+    spoken = (written(text, words_of(known)) for known in dict.fromkeys((language, None)))
+    return any(kind in kinds for read in spoken if read is not None for found in read.marks for _, kind, _ in found)
+
+
+def is_yes_or_no(text: str, language: str | None) -> bool:
+    """True if a text is a yes or a no in words, in the language or in English."""
+    spoken = (written(text, words_of(known)) for known in dict.fromkeys((language, None)))
+    return any(
+        read.length in read.ends_of(0, Kind.YES, Kind.NO) and not any(map(str.isdigit, text))
+        for read in spoken
+        if read is not None
+    )
 
 
 def is_name(word: str, language: str | None) -> bool:

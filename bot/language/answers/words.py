@@ -59,6 +59,8 @@ class Kind(Enum):
     HARMLESS = "harmless"
     AROUND_TITLE = "around titles"
     AGAINST = "against"
+    ASKING = "asking"
+    TELLING = "telling"
 
 
 Mark = tuple[int, Kind, Any]

@@ -1,7 +1,7 @@
 """A bot and its flows, once read: their steps, and the machine of each flow. All of it is immutable."""
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property
 from itertools import chain, pairwise
@@ -20,11 +20,13 @@ from bot.language.keys.definitions import Definitions
 from bot.language.keys.patterns import PayloadPattern
 from bot.language.source.languages import VALUES
 from bot.language.source.problems import Mark
-from bot.language.source.word_matching import WHOLE
+from bot.language.source.word_matching import WHOLE, normalise
 from bot.language.steps.ai_settings import AiSettings
+from bot.language.steps.ask_step import AskStep
+from bot.language.steps.choices import StartingWords
 from bot.language.steps.control_steps import UnreadStep
 from bot.language.steps.http_services import HttpService
-from bot.language.steps.intent_step import INTENTS, SURE, Intent
+from bot.language.steps.intent_step import INTENTS, SURE, Intent, IntentStep
 from bot.language.steps.slot_step import SLOT_FILLING
 from bot.language.steps.step_facts import ChoiceFacts, Given, Outcome, StepFacts, Used
 from bot.language.steps.step_kind import StepKind
@@ -136,7 +138,8 @@ class Trigger:
 
     ``how`` says how its words are matched (`bot.language.source.word_matching.WAYS`). The pattern's named groups, and
     the values in ``payload``, are variables of the flow. ``contact`` is one of `CONTACTS`: nobody else starts it. By
-    ``intent`` a model knows messages that start it.
+    ``intent`` a model knows messages that start it. A message with a word of ``unless`` starts it only if it is one of
+    its words.
     """
 
     mark: Mark
@@ -149,6 +152,7 @@ class Trigger:
     busy: str | None = None  # what becomes of a start while the contact is in a flow, where that does not say so
     intent: Intent | None = None
     payload: PayloadPattern | None = None  # of a button that is tapped
+    unless: tuple[str, ...] = ()
 
     @property
     def given(self) -> tuple[str, ...]:
@@ -276,7 +280,8 @@ class Step:
 class Flow:
     """One flow: its variables, its defaults, its words, and its steps in order.
 
-    ``interrupted``: what becomes of it when another flow cuts in, ``resume``, ``ask`` or ``drop``; None: none can.
+    ``interrupted``: what becomes of it when another flow cuts in, ``resume``, ``ask`` or ``drop``; None: none can. The
+    bot's menu is dropped unless it says something else: nothing is lost by that.
     ``shared``: the kind of record at which it runs, in place of a conversation; None: it is a conversation's.
     """
 
@@ -299,6 +304,55 @@ class Flow:
     def first(self) -> str:
         """The name of the step that the flow begins with."""
         return next(iter(self.steps))
+
+    @property
+    def starting(self) -> StartingWords:
+        """The words that choose, in a sentence, a choice that leads to this flow: those that start it, and the answers
+        to its first question. None for the flow with `otherwise`: greetings start it.
+        """
+        trigger = self.trigger
+        if trigger is None or trigger.otherwise:
+            return StartingWords()
+        titles = () if trigger.intent is None else (trigger.intent.title,)
+        first = self.steps[self.first] if self.steps else None
+        answers = first.kind.named_answers if first is not None and isinstance(first.kind, AskStep) else ()
+        words = (*(word for word, _ in trigger.words), *titles)
+        return StartingWords(words, answers, tuple(map(normalise, trigger.unless)))
+
+    def hearing(self, starts: Mapping[str, StartingWords], models: Collection[str]) -> "Flow":
+        """The flow; choices of its questions that lead to a flow hear what starts that, by targets.
+
+        ``models`` are the targets at which a model answers.
+        """
+        heard = {
+            name: replace(step, kind=kind)
+            for name, step in self.steps.items()
+            if isinstance(step.kind, AskStep)
+            and (kind := step.kind.hearing(starts, models, all_lead=self.is_menu)) is not step.kind
+        }
+        return replace(self, steps={**self.steps, **heard}) if heard else self
+
+    def without_model(self) -> "Flow":
+        """The flow; if it finds out what a message is about, by the words of the message alone."""
+        asking = {
+            name: replace(step, kind=replace(step.kind, asks=False))
+            for name, step in self.steps.items()
+            if isinstance(step.kind, IntentStep)
+        }
+        return replace(self, steps={**self.steps, **asking}) if asking else self
+
+    @cached_property
+    def is_menu(self) -> bool:
+        """True for the menu of the bot: nothing else starts by its message, and its questions only lead elsewhere."""
+        questions = [step for step in self.steps.values() if step.facts.waits]
+        leading = (each.transition for step in questions for each in step.outcomes.values() if each.success)
+        targets = [each.then.text for each in leading if each is not None and each.then is not None]
+        return (
+            self.trigger is not None
+            and self.trigger.otherwise
+            and all(step.facts.choices_alone and step.options.save is None for step in questions)
+            and any(target.startswith("/") for target in targets)
+        )
 
     @cached_property
     def required(self) -> tuple[str, ...]:

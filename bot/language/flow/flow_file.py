@@ -37,6 +37,7 @@ from bot.language.keys.text_shapes import TEXT
 from bot.language.python.gathered import Extensions
 from bot.language.source.problems import Mark, Problems, called_here, did_you_mean, nearest
 from bot.language.source.wall_clock import in_zone
+from bot.language.source.word_matching import load_slips, normalise
 from bot.language.source.yaml_tree import List, Map, Node, Scalar, digest, fingerprint
 from bot.language.steps import KINDS, step_options
 from bot.language.steps.control_steps import UnreadStep
@@ -80,7 +81,7 @@ def read_flow(
     )
     steps = _read_steps(fields, defaults, reading)
     slots, model_slots = _read_slots(fields)
-    return Flow(
+    flow = Flow(
         name,
         fields.mark_of(_NAME.name),
         _ABOUT.read(fields) or "",
@@ -95,6 +96,7 @@ def read_flow(
         definitions,
         _SHARED.read(fields),
     )
+    return replace(flow, interrupted="drop") if flow.interrupted is None and flow.is_menu else flow
 
 
 def _indented(node: Map, what: str, problems: Problems) -> Map:
@@ -142,6 +144,7 @@ def _read_events(node: Node, problems: Problems, what: str) -> tuple[str, ...]:
 
 
 _START_WORDS = KeySpec("words", SPOKEN, "Words that start it.")
+_UNLESS = KeySpec("unless", SPOKEN, "Words that a message must not have to start it, but for its words alone.")
 _EVENT = KeySpec(
     "event",
     Form(one_or_several(one_of(*EVENTS)).schema, _read_events, absent=()),
@@ -167,12 +170,15 @@ def _read_intent(fields: Fields, flow: str) -> Intent | None:
             if key.written(fields):
                 key.report(fields, "E105", f'"{key.name}" belongs to "about"', "add about, or remove it")
         return None
+    load_slips()
     if title is not None and len(title) > BUTTON_TITLE:
         _TITLE.report(fields, "E402", f"title has {len(title)} characters, {BUTTON_TITLE} are allowed", "shorten it")
     named = flow.replace("_", " ").capitalize() if title is None else title
     contact = _CONTACT.read(fields)
     newcomers = None if contact is None else contact == FIRST
-    return Intent(flow, fields.mark_of(_MEANT.name), about, tuple(text for text, _ in examples), named, newcomers)
+    unless = tuple(normalise(word) for word, _ in _UNLESS.read(fields))
+    told = tuple(text for text, _ in examples)
+    return Intent(flow, fields.mark_of(_MEANT.name), about, told, named, newcomers, unless)
 
 
 def _read_trigger(fields: Fields, flow: str, variables: Mapping[str, Variable]) -> Trigger:
@@ -188,11 +194,14 @@ def _read_trigger(fields: Fields, flow: str, variables: Mapping[str, Variable]) 
         _BUSY.read(fields),
         _read_intent(fields, flow),
         PAYLOAD_PATTERN.read(fields),
+        tuple(word for word, _ in _UNLESS.read(fields)),
     )
     starts = (_START_WORDS, PATTERN, PAYLOAD_PATTERN, _EVENT, _BUSY, _MEANT)
     if not trigger.otherwise and not any(key.written(fields) for key in starts):
         fix = "add words, a pattern, a payload, an event, about or otherwise: true"
         fields.report("E105", fields.mark, "there is nothing that starts the flow", fix)
+    if _UNLESS.written(fields) and not (_START_WORDS.written(fields) or trigger.intent is not None):
+        _UNLESS.report(fields, "E105", '"unless" is for words and about', "add one of them, or remove it")
     if MATCH.written(fields) and not _START_WORDS.written(fields):
         fix = "add words, or remove it"
         MATCH.report(fields, "E105", '"match" is for words', fix)
@@ -219,6 +228,7 @@ _START = KeySpec(
         KeySet(
             _START_WORDS,
             MATCH,
+            _UNLESS,
             PATTERN,
             PAYLOAD_PATTERN,
             _EVENT,

@@ -37,8 +37,9 @@ from bot.language.python.decorators import HookSpec
 from bot.language.python.gathered import Extensions
 from bot.language.source.problems import Mark, Problem, Problems
 from bot.language.source.text_patterns import named_parts
-from bot.language.source.word_matching import ANYWHERE, CLOSE, match_wider, normalise
+from bot.language.source.word_matching import ANYWHERE, CLOSE, contains, match_wider, normalise
 from bot.language.source.yaml_tree import Map, Scalar
+from bot.language.steps.slot_step import SLOT_FILLING
 from bot.language.steps.template_message import SentTemplate, TemplateToSend
 from bot.language.types.contact_zones import zone_named, zone_of_number
 from bot.language.types.structured_types import FileVariable
@@ -68,10 +69,14 @@ def name_of_event(event: Event) -> str:
 
 @immutable
 class TriggerMatch:
-    """A flow that a text starts, and what the text gives to its variables, as it was written."""
+    """A flow that a text starts, and what the text gives to its variables, as it was written.
+
+    ``whole``: all of the text was read by that: it is a word, or fits a pattern with groups.
+    """
 
     flow: str
     given: Mapping[str, str] = field(default_factory=dict)
+    whole: bool = False
 
 
 @immutable
@@ -83,6 +88,7 @@ class TriggerIndex:
     wider: Mapping[str, tuple[tuple[str, str], ...]]  # phrases, each with its flow, by how they are matched
     events: Mapping[str, str]
     otherwise: str | None  # the flow for every other message
+    unless: Mapping[str, tuple[str, ...]]  # normalised words, by the flow that no longer text with them starts
     payloads: tuple[tuple[PayloadPattern, str], ...] = ()
 
     @classmethod
@@ -104,6 +110,7 @@ class TriggerIndex:
             },
             _first_of((event, name) for name, trigger in triggers for event in trigger.events),
             next((name for name, trigger in triggers if trigger.otherwise), None),
+            {name: tuple(map(normalise, trigger.unless)) for name, trigger in triggers if trigger.unless},
             tuple((trigger.payload, name) for name, trigger in triggers if trigger.payload is not None),
         )
 
@@ -121,16 +128,22 @@ class TriggerIndex:
         """
         whole = self.words.get(normalise(text))
         if whole is not None:
-            return TriggerMatch(whole)
+            return TriggerMatch(whole, whole=True)
         for pattern, flow in self.patterns:
             given = named_parts(pattern, text.strip())
             if given is not None:
-                return TriggerMatch(flow, given)
+                return TriggerMatch(flow, given, whole=bool(given))
         for how, phrases in self.wider.items():
+            if self.unless:
+                phrases = tuple(each for each in phrases if not self._forbids(each[1], text))
             found = match_wider(text, [phrase for phrase, _ in phrases], how)
             if found is not None:
                 return TriggerMatch(phrases[found][1])
         return None
+
+    def _forbids(self, flow: str, text: str) -> bool:
+        """True if a text has a word with which it starts the flow no longer."""
+        return any(contains(normalise(text), word) for word in self.unless.get(flow, ()))
 
     def by_event(self, event: Event) -> str | None:
         """The flow that such an event starts."""
@@ -207,9 +220,12 @@ class Library:
         return any(step.facts.asks_models for flow in flows for step in flow.steps.values())
 
     def without_model(self) -> "Library":
-        """The same bot where there is no model to ask what a message is about, or which answers it holds."""
+        """The same bot where there is no model to ask which answers a message holds.
+
+        The words of a message tell what it is about.
+        """
         others = {language: other.without_model() for language, other in self.translations.items()}
-        flows = {name: flow for name, flow in self.flows.items() if name not in MADE_FLOWS}
+        flows = {name: flow.without_model() for name, flow in self.flows.items() if name != SLOT_FILLING}
         return replace(self, flows=flows, translations=others)
 
     def without_transcription(self) -> "Library":
@@ -370,7 +386,11 @@ def _the_flows(
             flows[made.name] = made
     if not documents.flows and not problems:
         problems.add("E100", bot.mark, "the bot has no flows", 'add a file that begins with "flow: main"')
-    return flows
+    starts = {f"/{flow.name}": flow.starting for flow in flows.values()}
+    models = {
+        f"/{flow.name}" for flow in flows.values() if flow.steps and flow.steps[flow.first].facts.takes_pending_input
+    }
+    return {name: flow.hearing(starts, models) for name, flow in flows.items()}
 
 
 def _sound(

@@ -201,12 +201,17 @@ def _close(said: str, phrase: str, known: frozenset[str]) -> float:
     for word, other in zip(words, wanted, strict=True):
         if word != other:
             slips += 1
-            if word in known or not _is_slip(word, other):
+            if word in known or not is_slip(word, other):
                 return 0
     return 100 - slips
 
 
-def _is_slip(word: str, other: str) -> bool:
+def load_slips() -> None:
+    """Load what finds slips: its 20 ms are spent when a bot is read that compares words, and in no turn."""
+    import rapidfuzz.distance  # noqa: F401
+
+
+def is_slip(word: str, other: str) -> bool:
     """True if a word is another one but for a letter that is missing, is too much, is wrong, or has changed places."""
     from rapidfuzz.distance import OSA  # loaded by `bot.language.keys.patterns` before the first turn that needs it
 

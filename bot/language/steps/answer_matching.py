@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from functools import cached_property, partial
 from itertools import islice
@@ -10,7 +10,9 @@ from typing import Any
 
 from bot.core import messages as limits
 from bot.core.messages import Buttons, Choice, ListMessage, Message, Section, TextMessage, clip
-from bot.language.answers.titles import is_name, number_in, speaks_against, with_number, within
+from bot.language.answers.sentences import is_meant, place_of
+from bot.language.answers.titles import has_word, is_name, number_in, speaks_against, with_number, within
+from bot.language.answers.words import Kind
 from bot.language.source.languages import CONTACT_LANGUAGE, wording
 from bot.language.source.word_matching import (
     ANYWHERE,
@@ -216,11 +218,12 @@ def _one(offer: ShownChoices, text: str, read: Reading) -> int | None:
     valued = next((n for n, choice in enumerate(offer.shown) if choice.saves and means(choice.value)), None)
     said = number_in(text, offer.language) if offer.choices.counted else None
     numbered = None if said is None else _by_number(offer, *said)
-    found = {index for index in (valued, numbered, _wider(text, options, how, offer.language)) if index is not None}
+    wider, by_start = _wider(text, options, how, offer.language), _by_start(offer, text)
+    found = {index for index in (valued, numbered, wider, by_start) if index is not None}
     return found.pop() if len(found) == 1 and _TWO not in found else None
 
 
-_TWO = -1  # in place of a choice: a text may mean several
+_TWO = -1  # in place of a choice: a text may mean several, or none
 
 
 def _by_number(offer: ShownChoices, number: Decimal, others: frozenset[str]) -> int | None:
@@ -242,12 +245,39 @@ def _wider(text: str, options: Sequence[Option], how: str, language: str | None)
     if how == CLOSE:
         place = closest(said, [normalise(phrase) for phrase, _ in phrases], partial(is_name, language=language))
         return None if place is None else phrases[place][1]
-    found = [(normalise(phrase), index) for phrase, index in phrases if contains(said, normalise(phrase))]
-    longest = max((phrase for phrase, _ in found), key=len, default="")
-    meant = {index for phrase, index in found if not contains(longest, phrase) or phrase == longest}
+    longest, meant = _longest(said, phrases)
     if not meant:
         return None
     return _TWO if len(meant) > 1 or speaks_against(text, longest, language) else meant.pop()
+
+
+def _by_start(offer: ShownChoices, text: str) -> int | None:
+    """The choice to whose flow a sentence leads, by words that start the flow or by its own title."""
+    heard = [choice.hears for choice in offer.shown]
+    asks = any(each.answers for each in heard) and has_word(text, (Kind.ASKING,), offer.language)
+    phrases = [
+        (phrase, index)
+        for index, each in enumerate(heard)
+        for phrase in (each.words if asks else (*each.words, *each.answers))
+    ]
+    said = normalise(text) if phrases else ""
+    phrase, meant = _longest(said, phrases) if phrases else ("", set[int]())
+    if not meant:
+        return None
+    if len(meant) > 1 or has_word(text, (Kind.TELLING,), offer.language):
+        return _TWO
+    (index,), words = meant, text.split()
+    if any(contains(said, word) for word in offer.shown[index].hears.unless):
+        return _TWO
+    place = place_of(phrase, words)
+    return index if place is not None and is_meant(words, place, offer.language) else _TWO
+
+
+def _longest(said: str, phrases: Iterable[tuple[str, int]]) -> tuple[str, set[int]]:
+    """The longest phrase that a text has, and all choices that it names, except by parts of that phrase."""
+    found = [(normalise(phrase), index) for phrase, index in phrases if contains(said, normalise(phrase))]
+    longest = max((phrase for phrase, _ in found), key=len, default="")
+    return longest, {index for phrase, index in found if not contains(longest, phrase) or phrase == longest}
 
 
 def _exactly(offer: ShownChoices, text: str, options: Sequence[Option]) -> int | None:

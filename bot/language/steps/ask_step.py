@@ -1,7 +1,7 @@
 """``ask``: put a question and wait for its answer."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
 from functools import partial
@@ -14,6 +14,7 @@ from bot.core.immutable import immutable
 from bot.core.messages import Buttons, ListMessage, Message, TextMessage
 from bot.core.values import Media
 from bot.core.waits import ForContact
+from bot.language.answers.titles import is_yes_or_no, number_in
 from bot.language.expressions.abstract_values import ValueKind
 from bot.language.expressions.formats import as_asked
 from bot.language.expressions.templates import Template
@@ -29,7 +30,7 @@ from bot.language.source.yaml_tree import List, Node, Scalar
 from bot.language.steps.answer_hints import answer_hint
 from bot.language.steps.answer_matching import ShownChoices, meaning
 from bot.language.steps.choice_reader import CHOICES, MANY, read_choices
-from bot.language.steps.choices import Choices, FixedChoice
+from bot.language.steps.choices import Choices, FixedChoice, StartingWords
 from bot.language.steps.message_parts import (
     SENDING,
     VALID,
@@ -176,6 +177,25 @@ class AskStep(StepKind):
             check_error_names(fields, _KEEPING, "keeping a file has no error", f"write {', '.join(_KEEPING)}, else")
         else:
             check_error_names(fields, SENDING, "a question has no error", f"write {', '.join(SENDING)}, else")
+
+    def hearing(self, starts: Mapping[str, StartingWords], models: Collection[str], *, all_lead: bool) -> Self:
+        """The question; its choices that lead to a flow hear their own texts and the flow's ``starts`` in a sentence.
+
+        Where other answers count beside its choices, or `other` leads to one of ``models``, it is the same.
+        ``all_lead``: each of its choices hears its own texts.
+        """
+        others = None if self.other is None or self.other.then is None else self.other.then.text
+        if self.choices is None or not self.closed or self.choices.many is not None or others in models:
+            return self
+        fixed = tuple(choice.hearing(starts, all_lead) for choice in self.choices.fixed)
+        return self if fixed == self.choices.fixed else replace(self, choices=replace(self.choices, fixed=fixed))
+
+    @property
+    def named_answers(self) -> tuple[str, ...]:
+        """The titles and words of its choices that save an answer. A yes, a no or a number says too little alone."""
+        fixed = () if self.choices is None or not self.closed else self.choices.fixed
+        texts = (text for choice in fixed if choice.saves for text in choice.texts)
+        return tuple(text for text in texts if not is_yes_or_no(text, None) and number_in(text, None) is None)
 
     def facts(self) -> StepFacts:
         """Return the facts of a question: it may fail where there can be nothing to choose from, or a file to keep."""

@@ -112,11 +112,25 @@ MOST = limits.SECTIONS * limits.ROWS_PER_SECTION
 
 
 @immutable
+class StartingWords:
+    """The phrases that start a flow from within a sentence, ``unless`` that has one of other words (normalised).
+
+    ``answers`` are those that the flow's first question takes: a sentence that asks something starts it by none of
+    them.
+    """
+
+    words: tuple[str, ...] = ()
+    answers: tuple[str, ...] = ()
+    unless: tuple[str, ...] = ()
+
+
+@immutable
 class FixedChoice:
     """A choice that stands in the flow file. ``saves`` is False where choosing it saves nothing.
 
     ``written`` is the title in the language of the flow file, ``value`` a template where it is a text. It is shown
-    where ``condition`` holds, and on every page where it is ``pinned``.
+    where ``condition`` holds, and on every page where it is ``pinned``. ``hears`` has the texts that choose it within
+    a sentence, where it leads to a flow: its own, and the words that start that flow.
     """
 
     title: Template
@@ -132,6 +146,7 @@ class FixedChoice:
     condition: Expression | None = None
     pinned: bool = False
     payload: Template | None = None
+    hears: StartingWords = StartingWords()
 
     @property
     def key(self) -> str:
@@ -166,6 +181,12 @@ class FixedChoice:
         """The texts that a contact can write to choose it, as far as they are no templates."""
         return (self.title.source, *self.words) if self.title.constant else self.words
 
+    def hearing(self, starts: Mapping[str, StartingWords], always: bool) -> "FixedChoice":
+        """The same choice; if it leads to a flow, or ``always``, it hears its own texts and what starts that flow."""
+        then = None if self.transition is None else self.transition.then
+        start = starts.get(then.text if then is not None else "", StartingWords() if always else None)
+        return self if start is None else replace(self, hears=replace(start, words=(*self.texts, *start.words)))
+
     def uses(self) -> Iterator[Used]:
         """Its templates and its condition."""
         given = only_if(self.condition)
@@ -197,6 +218,7 @@ class ShownChoice:
     pinned: bool = False
     leads: bool = False
     payload: str | None = None
+    hears: StartingWords = StartingWords()
 
     @property
     def hash(self) -> str:
@@ -351,6 +373,7 @@ def _shown(index: int, choice: FixedChoice, scope: Mapping[str, Any]) -> ShownCh
         choice.pinned,
         choice.leads,
         rendered_payload(choice.payload, scope),
+        choice.hears,
     )
 
 

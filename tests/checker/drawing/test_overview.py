@@ -33,7 +33,7 @@ FILES = MAIN, ORDER, DAY, TABLE
 def test_a_flow_says_what_it_is_about_and_what_starts_it() -> None:
     assert boxes(overview(*FILES, bot=BOT)) == [
         "start at any time",
-        "flow main: Finds out what somebody wants., ▶ hi, hello, any other message",
+        "flow main: Finds out what somebody wants., ▶ hi, hello, any other message, interrupted: drop",
         "flow order: interrupted: resume",
         "flow day",
         "flow table: ▶ table",

@@ -1,0 +1,250 @@
+"""The first message of a conversation answers the first questions, and choices hear the starts of their flows."""
+
+from typing import Any
+
+import pytest
+
+from tests.talk import BOT, Talk, problems_of
+
+CLINIC = """
+flow: main
+start: {words: [hi, hello], otherwise: true}
+steps:
+  menu:
+    ask: What do you need?
+    options: {Book a visit: /book, Opening hours: /hours, The front desk: /desk}
+---
+flow: book
+start: {words: [book, appointment]}
+vars: {service: {type: choice, of: [checkup, cleaning]}, day: {type: date, after: today}}
+steps:
+  service: {ask: Which service?, options: {Check-up: {value: checkup}, Cleaning: {value: cleaning}}, save: service}
+  day: {ask: Which day?, save: day}
+  done: {say: "{{ service }} on {{ day | date }}.", then: end}
+---
+flow: hours
+start: {words: [hours, when are you open]}
+steps: {hours: {say: From 9 to 18., then: end}}
+---
+flow: desk
+steps: {desk: {say: The desk., then: end}}
+"""
+MENU = ["What do you need?", "Book a visit", "Opening hours", "The front desk"]
+SERVICE = ["Which service?", "Check-up", "Cleaning"]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("Book a visit", SERVICE),
+        ("I need an appointment", SERVICE),
+        ("book a check-up", "Which day?"),
+        ("book a check-up for Friday", "checkup on 10 May 2030."),
+        ("book a cleaning on 12 June please", "cleaning on 12 June 2030."),
+        ("book a check-up for Friday or Saturday", "Which day?"),
+        ("a check-up or a cleaning, I need an appointment", SERVICE),
+        ("I need an appointment, not a cleaning", SERVICE),
+        ("so, when are you open?", "From 9 to 18."),
+        ("what are your opening hours", "From 9 to 18."),
+        ("Hi", MENU),
+        ("hello there", MENU),
+        ("I don't need an appointment", MENU),
+        ("I need to cancel my appointment", MENU),
+        ("My appointment was a disaster", MENU),
+        ("appointment hours", MENU),
+        ("something else", MENU),
+    ],
+)
+def test_the_first_message_answers_the_first_questions_or_they_are_asked(text: str, said: Any) -> None:
+    assert Talk(CLINIC).user(text) == [said]
+
+
+def test_the_trace_says_what_the_first_message_has_answered() -> None:
+    talk = Talk(CLINIC)
+    talk.user("book a check-up for Friday")
+    assert talk.turn is not None
+    assert talk.turn.trace.rule == (
+        'start of main: otherwise: answers menu "book": answers service "check-up": answers day "Friday"'
+    )
+
+
+@pytest.mark.parametrize("text", ["I need an appointment", "an appointment for Friday please"])
+def test_a_choice_hears_the_words_that_start_its_flow(text: str) -> None:
+    talk = Talk(CLINIC)
+    talk.user("Hi")
+    assert talk.user(text) == [SERVICE]
+
+
+@pytest.mark.parametrize("text", ["an appointment in your opening hours", "no appointment", "my appointment was bad"])
+def test_a_choice_is_asked_for_again_where_two_are_named_or_a_word_speaks_against_it(text: str) -> None:
+    talk = Talk(CLINIC)
+    talk.user("Hi")
+    assert talk.user(text) == [MENU]
+
+
+CAFE = """
+flow: order
+start: {otherwise: true}
+vars: {drink: text, cups: {type: integer, min: 1, max: 12}, sugars: {type: integer, min: 0}, note: text}
+steps:
+  drink: {ask: Which drink?, options: [Cappuccino, Tea], save: drink}
+  cups: {ask: How many?, save: cups}
+  note: {ask: Anything else?, save: note}
+  done: {say: "{{ cups }} {{ drink }}: {{ note }}", then: end}
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "question"),
+    [
+        ("Small cappuccino please", "How many?"),
+        ("Can I have a cappuccino?", "How many?"),
+        ("two cappuccino please", "How many?"),
+        ("How much is a cappuccino", ["Which drink?", "Cappuccino", "Tea"]),
+        ("Is the cappuccino hot?", ["Which drink?", "Cappuccino", "Tea"]),
+        ("The cappuccino was cold", ["Which drink?", "Cappuccino", "Tea"]),
+        ("cappuccino, no, tea", ["Which drink?", "Cappuccino", "Tea"]),
+        ("anything but tea", ["Which drink?", "Cappuccino", "Tea"]),
+        ("Ok", ["Which drink?", "Cappuccino", "Tea"]),
+    ],
+)
+def test_a_choice_is_named_in_the_first_message(text: str, question: Any) -> None:
+    assert Talk(CAFE).user(text) == [question]
+
+
+def test_a_question_for_a_text_is_always_asked() -> None:
+    talk = Talk("flow: a\nstart: {otherwise: true}\nvars: {x: text}\nsteps: {x: {ask: Say it., save: x}}")
+    assert talk.user("Small cappuccino please") == ["Say it."]
+
+
+def test_a_yes_or_no_is_not_read_in_a_first_message() -> None:
+    flow = """
+flow: a
+start: {otherwise: true}
+vars: {sure: boolean}
+steps: {sure: {ask: Are you sure?, save: sure}, say: {say: "{{ sure }}", then: end}}
+"""
+    for text in ("yes", "Ok, I would like it", "no one is here"):
+        assert Talk(flow).user(text) == ["Are you sure?"]
+
+
+@pytest.mark.parametrize(("text", "said"), [("for 4", "Which time?"), ("at 4", "Which time?"), ("at 4 pm", "16:00")])
+def test_a_number_alone_answers_only_a_question_for_a_number(text: str, said: str) -> None:
+    flow = """
+flow: a
+start: {otherwise: true}
+vars: {at: time}
+steps: {at: {ask: Which time?, save: at}, say: {say: "{{ at }}", then: end}}
+"""
+    assert Talk(flow).user(text) == [said]
+    count = flow.replace("time}", "integer}")
+    assert Talk(count).user("for 4 please") == ["4"]
+
+
+def test_the_slots_of_a_flow_that_a_menu_leads_to_are_filled() -> None:
+    flows = CLINIC.replace("start: {words: [book, appointment]}", "start: {words: [book]}\nslots: [service, day]")
+    assert Talk(flows).user("book me on Friday for a check-up") == ["checkup on 10 May 2030."]
+
+
+def test_a_flow_that_interrupts_hears_the_text_as_well() -> None:
+    flows = """
+flow: order
+start: {words: [order]}
+interrupted: resume
+vars: {cups: integer}
+steps: {cups: {ask: How many?, save: cups}}
+---
+flow: book
+start: {words: [book], match: anywhere}
+vars: {day: date}
+steps: {day: {ask: Which day?, save: day}, done: {say: "{{ day | date }}", then: end}}
+"""
+    talk = Talk(flows, BOT)
+    talk.user("order")
+    assert talk.user("book me for Friday") == ["10 May 2030", "How many?"]
+
+
+def test_at_the_menu_of_the_bot_the_words_that_start_other_flows_are_heard() -> None:
+    flows = CLINIC.replace("Opening hours: /hours, ", "")
+    talk = Talk(flows)
+    talk.user("Hi")
+    assert talk.user("hours") == ["From 9 to 18."]
+    assert talk.session.frames == ()
+
+
+def test_an_answer_at_the_menu_comes_before_a_start() -> None:
+    flows = CLINIC.replace("Opening hours: /hours", "Hours: /desk")
+    talk = Talk(flows)
+    talk.user("Hi")
+    assert talk.user("hours") == ["The desk."]
+
+
+def test_no_start_is_heard_at_a_question_that_saves_or_leads_nowhere() -> None:
+    talk = Talk(f"{CAFE}---\nflow: hours\nstart: {{words: [hours]}}\nsteps: {{hours: {{say: From 9., then: end}}}}")
+    talk.user("Hi")
+    assert talk.user("hours") == [["Which drink?", "Cappuccino", "Tea"]]
+
+
+UNLESS = """
+flow: cake
+start: {words: [cake], match: anywhere, unless: [dry, complaint], about: they want a cake}
+steps: {size: {ask: "Which size?", options: {Small: end, Large: end}}}
+---
+flow: main
+start: {otherwise: true}
+steps: {menu: {ask: "Yes?", options: {A cake: /cake, Something else: /desk}}}
+---
+flow: desk
+steps: {desk: {say: The desk., then: end}}
+"""
+
+
+def test_a_flow_does_not_start_by_a_message_with_a_word_that_forbids_it() -> None:
+    for library in (Talk(UNLESS).library, Talk(UNLESS).library.without_model()):
+        assert Talk(library).user("a cake please") == [["Which size?", "Small", "Large"]]
+    menu = ["Yes?", "A cake", "Something else"]
+    without = Talk(UNLESS).library.without_model()
+    assert Talk(without).user("The cake is so dry") == [menu]
+    talk = Talk(without)
+    talk.user("Hi")
+    assert talk.user("The cake is so dry") == [menu]
+    assert talk.user("cake") == [["Which size?", "Small", "Large"]]
+
+
+def test_words_that_forbid_a_start_belong_to_words() -> None:
+    (problem,) = problems_of("flow: a\nstart: {otherwise: true, unless: [dry]}\nsteps: {a: {say: A., then: end}}")
+    assert 'E105 flow "a": start: "unless" is for words and about (add one of them, or remove it)' in problem
+
+
+@pytest.mark.parametrize("before", [(), ("Hi",)])
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("a check-up please", "Which day?"),
+        ("a check-up on Friday", "checkup on 10 May 2030."),
+        ("I need an appointment on Friday for a cleaning", "cleaning on 10 May 2030."),
+        ("no check-up", MENU),
+        ("how long does a check-up take", MENU),
+        ("I had a cleaning", MENU),
+    ],
+)
+def test_a_menu_hears_the_answers_of_the_flows_that_it_leads_to(before: tuple[str, ...], text: str, said: Any) -> None:
+    talk = Talk(CLINIC)
+    for each in before:
+        talk.user(each)
+    assert talk.user(text) == [said]
+
+
+def test_menus_that_lead_to_each_other_ask_at_last() -> None:
+    flows = """
+flow: main
+start: {otherwise: true}
+steps: {menu: {ask: "One?", options: {To two: /two, Else: /two}}}
+---
+flow: two
+start: {words: [two]}
+steps: {menu: {ask: "Two?", options: {To one: /main, Two: /main}}}
+"""
+    assert Talk(flows).user("so, two please") == [["One?", "To two", "Else"]]
+    flows = flows.replace("Else: /two", "Else: end")
+    assert Talk(flows).user("so, two please") == [["One?", "To two", "Else"]]
