@@ -162,6 +162,14 @@ WORDINGS: dict[str, dict[str, str]] = {
         "ar": "من فضلك اكتب عنوان بريد إلكتروني، مثلا ann@example.com.",
         "hi": "कृपया एक ईमेल पता लिखें, जैसे ann@example.com।",
     },
+    "please_name": {
+        "en": "Only your name, please, for example Ann.", "id": "Mohon tulis nama Anda saja, misalnya Ann.",
+        "es": "Por favor, escriba solo su nombre, por ejemplo Ana.", "pt": "Por favor, escreva só o seu nome, por exemplo Ana.",
+        "fr": "Merci d'indiquer seulement votre nom, par exemple Anne.", "de": "Bitte nur Ihren Namen, zum Beispiel Anna.",
+        "it": "Per favore, scriva solo il suo nome, ad esempio Anna.", "nl": "Alleen uw naam, alstublieft, bijvoorbeeld Anna.",
+        "tr": "Lütfen yalnızca adınızı yazın, örneğin Ayşe.", "ru": "Напишите, пожалуйста, только имя, например Анна.",
+        "ar": "من فضلك اكتب اسمك فقط، مثلا مريم.", "hi": "कृपया केवल अपना नाम लिखें, जैसे आशा।",
+    },
     "please_photo": {
         "en": "A photo, please.", "id": "Mohon kirim foto.", "es": "Por favor, envíe una foto.",
         "pt": "Por favor, envie uma foto.", "fr": "Merci d'envoyer une photo.", "de": "Bitte schicken Sie ein Foto.",
