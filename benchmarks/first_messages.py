@@ -1,11 +1,11 @@
-"""What becomes of the first natural messages of contacts: taken, helped, poor or bad, by bot.
+"""How natural first messages of contacts are answered: taken, helped, poor or bad, by bot.
 
     python -m benchmarks.first_messages [--show] [BOT...]
 
-A line of `benchmarks/first_messages.tsv` is a message in a fresh chat on Monday, 6 May 2030, at 10:00 UTC: the bot, what
-the contact has written before, the message, and what a fair judge calls *taken* (the bot does it, or answers it), *helped*
-(what is possible here is said) and *bad* (something that was not asked for, or harm). Everything else is poor. Each
-is a list of alternatives: a part of what the bot says, or the flow and step where the contact is then.
+A line of `benchmarks/first_messages.tsv` is a message in a fresh chat on Monday, 6 May 2030, at 10:00: the bot, what
+the contact has written before, the message, and what a fair judge calls *taken* (the bot does it, or answers it),
+*helped* (what is possible here is said) and *bad* (something that was not asked for, or harm). Everything else is
+poor. Each is a list of alternatives: a part of what the bot says, or the flow and step where the contact is then.
 """
 
 import argparse
@@ -29,7 +29,7 @@ FOLDERS = ("{}", "bot/cli/starters/{}", "examples/{}")
 STARTERS = ("menu", "form", "survey", "assistant")  # of which some share their name with an example
 RESULTS = ("taken", "helped", "poor", "bad")
 HELP = ("didn't understand", "please choose one of", "please tap", "you can write")
-"""What stands for a reason with what is possible: `?` in a case."""
+"""The texts of a reason with what is possible. In a case, `?` stands for them."""
 
 
 class Case(NamedTuple):
@@ -44,7 +44,7 @@ class Case(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """What the bot said to the last message and to the one before, and where the contact is (``flow/step``)."""
+    """The bot's words after the last message and the one before, and where the contact is (``flow/step``)."""
 
     before: tuple[str, ...]
     said: tuple[str, ...]

@@ -60,6 +60,7 @@ from bot.engine.outside_events import (
     on_start_requested,
     on_values_set,
 )
+from bot.engine.small_talk import answer_outside, answer_small_talk
 from bot.engine.starting_flows import (
     ask_what_about,
     inputs_of,
@@ -586,13 +587,21 @@ OFFERS: tuple[MessageHandler, ...] = (
     _answer,
     _to_slots,
     _interruption,
+    answer_small_talk,  # "thanks", "are you open on Sunday?"
     _slots_by_model,
     _to_intent,
     _other_or_retry,  # takes every other message
 )
 """The handlers to which the message of a contact is offered who is in a flow."""
 
-OFFERS_OUTSIDE: tuple[MessageHandler, ...] = (_earlier_template, _old_tap, _to_word, _title_of_template, _start)
+OFFERS_OUTSIDE: tuple[MessageHandler, ...] = (
+    _earlier_template,
+    _old_tap,
+    _to_word,
+    _title_of_template,
+    answer_outside,
+    _start,
+)
 """The handlers to which the message of a contact is offered who is in no flow."""
 
 

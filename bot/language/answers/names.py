@@ -31,17 +31,17 @@ INTRODUCTIONS = {
     "ar": "اسمي|انا اسمي|إسمي|اسمي هو",
     "hi": "मेरा नाम|मेरा नाम है",
 }
-"""What introduces a name and nothing else, in any language."""
+"""Words that introduce a name and nothing else, in any language."""
 
 PERHAPS = {
     "en": "i'm|i’m|im|i am|it's|it’s|it is|this is|here is|call me|you can call me", "id": "saya|aku|ini|panggil saya",
     "es": "soy|yo soy|aquí|puedes llamarme", "pt": "sou|eu sou|aqui é|pode me chamar de", "fr": "je suis|c'est|c’est", "de": "ich bin|hier ist|das ist",
     "it": "sono|io sono|chiamami", "nl": "ik ben|dit is|noem me", "ru": "я|это",
 }  # fmt: skip
-"""What may also introduce something else ("I'm busy"): only before a capital letter."""
+"""Words that may also introduce something else ("I'm busy"): only before a capital letter."""
 
 BEHIND = {"hi": "है|हूँ|हूं"}
-"""What may follow an introduced name."""
+"""Words that may follow an introduced name."""
 
 GREETINGS = {
     "en": "hi|hello|hey|good morning|good afternoon|good evening", "id": "halo|hai|selamat pagi|selamat siang|selamat sore",
