@@ -677,8 +677,10 @@ def _hint(turn: TurnContext, reply: Reply) -> str | None:
     """
     retry = turn.step.transitions["retry"]
     says = retry.written is not None and (retry.written.say is not None or retry.written.ask is not None)
-    if says or retry.target != AGAIN or turn.frame.question.in_a_row % 2:
+    if says or retry.target != AGAIN:
         return None
+    if turn.frame.question.in_a_row % 2:
+        return wording(turn.scope(), "not_understood") if reply.text else None
     return turn.step.kind.hint(turn.step_context(), reply)
 
 

@@ -199,6 +199,12 @@ WORDINGS: dict[str, dict[str, str]] = {
         "tr": "Lütfen metin olarak yazın.", "ru": "Напишите, пожалуйста, текстом.", "ar": "من فضلك اكتبه نصا.",
         "hi": "कृपया इसे लिखकर भेजें।",
     },
+    "not_understood": {
+        "en": "Sorry, I didn't understand that.", "id": "Maaf, saya belum mengerti.", "es": "Perdón, no lo he entendido.",
+        "pt": "Desculpe, não entendi.", "fr": "Désolé, je n'ai pas compris.", "de": "Das habe ich leider nicht verstanden.",
+        "it": "Mi dispiace, non ho capito.", "nl": "Sorry, dat heb ik niet begrepen.", "tr": "Üzgünüm, bunu anlayamadım.",
+        "ru": "Извините, я вас не понял.", "ar": "عذرا، لم أفهم ذلك.", "hi": "क्षमा करें, यह समझ में नहीं आया।",
+    },
     "welcome": {
         "en": "You're welcome!", "id": "Sama-sama!", "es": "¡De nada!", "pt": "De nada!", "fr": "Avec plaisir !", "de": "Gern geschehen!",
         "it": "Prego!", "nl": "Graag gedaan!", "tr": "Rica ederim!", "ru": "Пожалуйста!", "ar": "على الرحب والسعة!", "hi": "आपका स्वागत है!",
@@ -245,7 +251,7 @@ A bot writes its own under `ai`, not `wordings`.
 
 PLEASE = tuple(name for name in WORDINGS if name.startswith("please_"))
 """The second texts: what a question takes, for a contact whose replies were no answer."""
-_SMALL_TALK = ("welcome", "greeting", "smile", "can_write", "open_until", "closed_until")
+_SMALL_TALK = ("not_understood", "welcome", "greeting", "smile", "can_write", "open_until", "closed_until")
 SENTENCES = ("go_on", "old_tap", "did_you_mean", "did_you_mean_this", "sorry", "or", *PLEASE, *_SMALL_TALK)
 """Those that are no titles: they may be as long as a message."""
 VALUES = {
