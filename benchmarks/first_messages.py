@@ -28,7 +28,9 @@ ROOT = Path(__file__).parent.parent
 FOLDERS = ("{}", "bot/cli/starters/{}", "examples/{}")
 STARTERS = ("menu", "form", "survey", "assistant")  # of which some share their name with an example
 RESULTS = ("taken", "helped", "poor", "bad")
-HELP = ("didn't understand", "please choose one of", "please tap", "you can write")
+HELP = (
+    "didn't understand", "please choose one of", "please tap", "please write a ", "please give a ", "you can write", "i cannot read"
+)  # fmt: skip
 """The texts of a reason with what is possible. In a case, `?` stands for them."""
 
 

@@ -585,9 +585,9 @@ OFFERS: tuple[MessageHandler, ...] = (
     _gather,
     _several_answers,
     _answer,
+    answer_small_talk,  # "thanks", "are you open on Sunday?"
     _to_slots,
     _interruption,
-    answer_small_talk,  # "thanks", "are you open on Sunday?"
     _slots_by_model,
     _to_intent,
     _other_or_retry,  # takes every other message
