@@ -64,6 +64,7 @@ from bot.engine.outside_events import (
     take_signal,
     tapped_signal,
 )
+from bot.engine.small_talk import answer_outside, answer_small_talk
 from bot.engine.starting_flows import (
     ask_what_about,
     find_start,
@@ -649,6 +650,7 @@ OFFERS: tuple[MessageHandler, ...] = (
     _gather,
     _several_answers,
     _answer,
+    answer_small_talk,  # "thanks", "are you open on Sunday?"
     _to_slots,
     _interruption,
     _foreign_tap,
@@ -664,6 +666,7 @@ OFFERS_OUTSIDE: tuple[MessageHandler, ...] = (
     _old_tap,
     _to_word,
     _title_of_template,
+    answer_outside,
     _start,
 )
 """The handlers to which the message of a contact is offered who is in no flow."""
@@ -742,9 +745,11 @@ def _hint(turn: TurnContext, reply: Reply) -> str | None:
     """
     retry = turn.step.transitions["retry"]
     says = retry.written is not None and (retry.written.say is not None or retry.written.ask is not None)
-    heard_before = turn.frame.question.in_a_row % 2 and not turn.step.facts.wordless
-    if says or retry.target != AGAIN or heard_before:
+    if says or retry.target != AGAIN:
         return None
+    facts = turn.step.facts
+    if turn.frame.question.in_a_row % 2 and not facts.wordless:
+        return wording(turn.scope(), "not_understood") if reply.text and facts.choices_alone else None
     return turn.step.kind.hint(turn.step_context(), reply)
 
 

@@ -138,7 +138,7 @@ def test_the_language_of_the_flows_is_asked_for_where_english_may_be_it(bot: Pat
 
 
 def test_a_language_that_is_not_built_in_needs_the_bots_own_words_too(bot: Path) -> None:
-    texts = 5 + len(WORDINGS)
+    texts = 5 + len(WORDINGS) - 1  # a smile has no words
     assert call("locales", "extract", "sw").out.startswith(f"locales/sw.yml: {texts} texts, {texts} of them")
     text = (bot / "locales" / "sw.yml").read_text()
     assert "bot:\n  wordings:\n    # Yes\n    yes:\n" in text

@@ -99,7 +99,7 @@ vars: {n: {type: text, pattern: 'x+'}}
 def test_without_retry_the_question_is_put_again() -> None:
     talk = Talk("flow: main\nstart: {otherwise: true}\nsteps: {q: {ask: Sure?, buttons: {Sure: end}}}")
     talk.user("a")
-    assert talk.user("b") == [["Sure?", "Sure"]]
+    assert talk.user("b") == [["Sorry, I didn't understand that.\n\nSure?", "Sure"]]
 
 
 OTHER = """

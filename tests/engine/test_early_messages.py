@@ -115,9 +115,9 @@ def test_a_gateway_whose_clock_is_behind_makes_no_bot_silent() -> None:
     hour = 3600
     sends(talk, hour, "photo")
     later(talk)
-    assert sends(talk, hour, "hello?") == ["Pardon?"]
+    assert sends(talk, hour, "and?") == ["Pardon?"]
     later(talk)
-    assert sends(talk, hour, "hello??") == ["Pardon?"]
+    assert sends(talk, hour, "so what?") == ["Pardon?"]
 
 
 def test_a_transcribed_voice_note_is_heard_although_it_was_written_before_it_was_read() -> None:

@@ -101,6 +101,6 @@ def test_what_the_contact_writes_meanwhile_is_taken_afterwards(chat: Simulation,
     search.answers(answer(200, {"items": [1]}, JSON))
     chat.user("hi")
     chat.emulator.receive(chat.contact, "shoes")
-    chat.emulator.receive(chat.contact, "thanks")
+    chat.emulator.receive(chat.contact, "boots")
     chat.settle()
     assert [message.text for message in chat.phones.heard()][-2:] == ["1 found.", "What do you look for?"]

@@ -242,6 +242,14 @@ def day_and_month(day: date, language: str) -> str:
     return str(dates.format_skeleton("MMMMd", day, locale=_locale(language))).translate(_NO_BREAK)
 
 
+def weekday_name(day: date, language: str, form: str) -> str:
+    """``Mon``, ``Sen`` (EEE); ``Monday``, ``Senin`` (EEEE)."""
+    if language == ENGLISH:
+        name = wall_clock.WEEKDAYS[day.weekday()].capitalize()
+        return name[:3] if form == "EEE" else name
+    return _formatted(day, language, form, "date")
+
+
 def _on_the_clock(moment: datetime | time, language: str) -> str:
     return f"{moment:%H:%M}" if language == ENGLISH else _formatted(moment, language, "short", "time")
 

@@ -38,6 +38,15 @@ class Hours:
                     return max(on_the_clock(day, start, self.zone), moment.astimezone(UTC))
         return None
 
+    def closes(self, moment: datetime) -> datetime | None:
+        """When it closes that is open at a moment, in UTC; None if it is closed then."""
+        today = moment.astimezone(self.zone).date()
+        for day in (today - timedelta(days=1), today):
+            for start, end in self.days.get(day, self.week[day.weekday()]):
+                if on_the_clock(day, start, self.zone) <= moment < (closes := on_the_clock(day, end, self.zone)):
+                    return closes
+        return None
+
     def is_open(self, moment: datetime) -> bool:
         """True if it is open at a moment."""
         return self.opens(moment) == moment

@@ -27,6 +27,8 @@ from bot.language.keys.declared_keys import (
     integer,
     map_of,
     nested,
+    one_of,
+    one_or_several,
     raw_node,
 )
 from bot.language.keys.definitions import DEFINE, read_definitions
@@ -44,6 +46,7 @@ from bot.language.steps.ai_settings import SETTINGS, AiSettings, read_ai_setting
 from bot.language.steps.http_services import SECRETS, SERVICES, read_services
 from bot.language.steps.intent_step import SURE
 from bot.language.steps.message_parts import check_length
+from bot.language.steps.small_talk import TOPICS
 from bot.language.steps.step_options import DEFAULTS, Defaults, read_defaults
 from bot.language.steps.transcription import TRANSCRIBE, read_transcription
 from bot.language.steps.transition import WORDS
@@ -87,6 +90,7 @@ def read_bot(node: Map, extensions: Extensions, problems: Problems) -> BotDefini
         signals={name: data for name, (data, _) in signals.items()},
         payloads={name: payload for name, (_, payload) in signals.items() if payload is not None},
         definitions=definitions,
+        small_talk=_SMALL_TALK.read(fields),
         events_to=read_receiver(_EVENTS_TO.read(fields), secrets),
     )
 
@@ -329,6 +333,11 @@ _HTTP = KeySpec("http", SERVICES, "The services that it sends requests to, by na
 _SECRETS = KeySpec("secrets", SECRETS, "Names of environment variables whose values the services get.")
 _AI = KeySpec("ai", as_fields(KeySet(*SETTINGS, _SURE, _SORRY)), "Settings of all AI turns.")
 _EVENTS_TO = KeySpec(EVENTS_TO, RECEIVER, "Where the bot delivers what has happened to its contacts, signed.")
+_SMALL_TALK = KeySpec(
+    "small_talk",
+    replace(one_or_several(one_of(*TOPICS)), absent=TOPICS),
+    f"The small talk that it answers where nothing else takes it: {', '.join(TOPICS)}; all by default.",
+)
 _CHANNELS = KeySpec(
     "channels", map_of(STRING, _read_channels, absent={}), "The gateway's channel ids, by the channel's number."
 )
@@ -374,6 +383,6 @@ _SIGNALS = KeySpec(
 )
 BOT_KEYS = KeySet(
     _NAME, _TIMEZONE, _CONTACT_TIMEZONES, _WORDS, _OPT_OUT, _DEFAULTS, _LANGUAGES, _OWN_WORDINGS, _HOURS, DEFINE, _SIGNALS, _HTTP, _SECRETS, _AI,
-    TRANSCRIBE, _EVENTS_TO, _CHANNELS, _SETTINGS,
+    TRANSCRIBE, _SMALL_TALK, _EVENTS_TO, _CHANNELS, _SETTINGS,
 )  # fmt: skip
 """The keys of ``bot.yml``. `bot.settings` reads the values under `settings`."""

@@ -28,6 +28,7 @@ from bot.language.steps.control_steps import UnreadStep
 from bot.language.steps.http_services import HttpService
 from bot.language.steps.intent_step import INTENTS, SURE, Intent, IntentStep
 from bot.language.steps.slot_step import SLOT_FILLING
+from bot.language.steps.small_talk import TOPICS
 from bot.language.steps.step_facts import ChoiceFacts, Given, Outcome, StepFacts, Used
 from bot.language.steps.step_kind import StepKind
 from bot.language.steps.step_options import (
@@ -447,6 +448,7 @@ class BotDefinition:
     payloads: Mapping[str, PayloadPattern] = field(default_factory=dict)  # by which a tap is a signal, by its name
     definitions: Definitions = field(default_factory=dict)  # names for expressions, in all flows
     events_to: EventReceiver | None = None  # where its events are delivered
+    small_talk: tuple[str, ...] = TOPICS  # that it answers where nothing else takes it
 
 
 def steps_of(flows: Mapping[str, Flow]) -> list[Step]:

@@ -162,6 +162,14 @@ WORDINGS: dict[str, dict[str, str]] = {
         "ar": "من فضلك اكتب عنوان بريد إلكتروني، مثلا ann@example.com.",
         "hi": "कृपया एक ईमेल पता लिखें, जैसे ann@example.com।",
     },
+    "please_name": {
+        "en": "Only your name, please, for example Ann.", "id": "Mohon tulis nama Anda saja, misalnya Ann.",
+        "es": "Por favor, escriba solo su nombre, por ejemplo Ana.", "pt": "Por favor, escreva só o seu nome, por exemplo Ana.",
+        "fr": "Merci d'indiquer seulement votre nom, par exemple Anne.", "de": "Bitte nur Ihren Namen, zum Beispiel Anna.",
+        "it": "Per favore, scriva solo il suo nome, ad esempio Anna.", "nl": "Alleen uw naam, alstublieft, bijvoorbeeld Anna.",
+        "tr": "Lütfen yalnızca adınızı yazın, örneğin Ayşe.", "ru": "Напишите, пожалуйста, только имя, например Анна.",
+        "ar": "من فضلك اكتب اسمك فقط، مثلا مريم.", "hi": "कृपया केवल अपना नाम लिखें, जैसे आशा।",
+    },
     "please_photo": {
         "en": "A photo, please.", "id": "Mohon kirim foto.", "es": "Por favor, envíe una foto.",
         "pt": "Por favor, envie uma foto.", "fr": "Merci d'envoyer une photo.", "de": "Bitte schicken Sie ein Foto.",
@@ -191,6 +199,40 @@ WORDINGS: dict[str, dict[str, str]] = {
         "tr": "Lütfen metin olarak yazın.", "ru": "Напишите, пожалуйста, текстом.", "ar": "من فضلك اكتبه نصا.",
         "hi": "कृपया इसे लिखकर भेजें।",
     },
+    "not_understood": {
+        "en": "Sorry, I didn't understand that.", "id": "Maaf, saya belum mengerti.", "es": "Perdón, no lo he entendido.",
+        "pt": "Desculpe, não entendi.", "fr": "Désolé, je n'ai pas compris.", "de": "Das habe ich leider nicht verstanden.",
+        "it": "Mi dispiace, non ho capito.", "nl": "Sorry, dat heb ik niet begrepen.", "tr": "Üzgünüm, bunu anlayamadım.",
+        "ru": "Извините, я вас не понял.", "ar": "عذرا، لم أفهم ذلك.", "hi": "क्षमा करें, यह समझ में नहीं आया।",
+    },
+    "welcome": {
+        "en": "You're welcome!", "id": "Sama-sama!", "es": "¡De nada!", "pt": "De nada!", "fr": "Avec plaisir !", "de": "Gern geschehen!",
+        "it": "Prego!", "nl": "Graag gedaan!", "tr": "Rica ederim!", "ru": "Пожалуйста!", "ar": "على الرحب والسعة!", "hi": "आपका स्वागत है!",
+    },
+    "greeting": {
+        "en": "Hello!", "id": "Halo!", "es": "¡Hola!", "pt": "Olá!", "fr": "Bonjour !", "de": "Hallo!", "it": "Salve!", "nl": "Hallo!",
+        "tr": "Merhaba!", "ru": "Здравствуйте!", "ar": "مرحبا!", "hi": "नमस्ते!",
+    },
+    "smile": dict.fromkeys(("en", "id", "es", "pt", "fr", "de", "it", "nl", "tr", "ru", "ar", "hi"), "🙂"),
+    "can_write": {
+        "en": "You can write: {choices}.", "id": "Anda bisa menulis: {choices}.", "es": "Puede escribir: {choices}.",
+        "pt": "Pode escrever: {choices}.", "fr": "Vous pouvez écrire : {choices}.", "de": "Sie können schreiben: {choices}.",
+        "it": "Può scrivere: {choices}.", "nl": "U kunt schrijven: {choices}.", "tr": "Şunları yazabilirsiniz: {choices}.",
+        "ru": "Вы можете написать: {choices}.", "ar": "يمكنك أن تكتب: {choices}.", "hi": "आप लिख सकते हैं: {choices}।",
+    },
+    "open_until": {
+        "en": "Now open until {value}.", "id": "Sekarang buka sampai {value}.", "es": "Ahora abierto hasta las {value}.",
+        "pt": "Agora aberto até às {value}.", "fr": "Actuellement ouvert jusqu'à {value}.", "de": "Jetzt geöffnet bis {value}.",
+        "it": "Ora aperto fino alle {value}.", "nl": "Nu open tot {value}.", "tr": "Şu anda açık, kapanış {value}.",
+        "ru": "Сейчас открыто до {value}.", "ar": "مفتوح الآن حتى {value}.", "hi": "अभी {value} तक खुला है।",
+    },
+    "closed_until": {
+        "en": "Closed now, open again: {value}.", "id": "Sekarang tutup, buka lagi: {value}.", "es": "Ahora cerrado, abre de nuevo: {value}.",
+        "pt": "Agora fechado, abre de novo: {value}.", "fr": "Actuellement fermé, réouverture : {value}.",
+        "de": "Jetzt geschlossen, wieder geöffnet: {value}.", "it": "Ora chiuso, riapre: {value}.", "nl": "Nu gesloten, weer open: {value}.",
+        "tr": "Şu anda kapalı, yeniden açılış: {value}.", "ru": "Сейчас закрыто, снова откроется: {value}.",
+        "ar": "مغلق الآن، يفتح مجددا: {value}.", "hi": "अभी बंद है, फिर खुलेगा: {value}।",
+    },
 }  # fmt: skip
 """By name, then by language. A title of a button has 20 characters at most."""
 
@@ -209,15 +251,17 @@ A bot writes its own under `ai`, not `wordings`.
 
 PLEASE = tuple(name for name in WORDINGS if name.startswith("please_"))
 """The second texts: what a question takes, for a contact whose replies were no answer."""
-SENTENCES = ("go_on", "old_tap", "did_you_mean", "did_you_mean_this", "sorry", "or", *PLEASE)
+_SMALL_TALK = ("not_understood", "welcome", "greeting", "smile", "can_write", "open_until", "closed_until")
+SENTENCES = ("go_on", "old_tap", "did_you_mean", "did_you_mean_this", "sorry", "or", *PLEASE, *_SMALL_TALK)
 """Those that are no titles: they may be as long as a message."""
 VALUES = {
     "go_on": frozenset({"flow"}),
-    "please_choose": frozenset({"choices"}),
+    **dict.fromkeys(("please_choose", "can_write"), frozenset({"choices"})),
     **dict.fromkeys(
         ("did_you_mean_this", "please_number", "please_date", "please_time", "please_date_and_time"),
         frozenset({"value"}),
     ),
+    **dict.fromkeys(("open_until", "closed_until"), frozenset({"value"})),
 }
 """The values in wordings."""
 _BUILT_IN = {**WORDINGS, "sorry": SORRY}

@@ -22,6 +22,7 @@ _WITH_EXAMPLE = {
     "datetime": "please_date_and_time",
 }
 _PLAIN = {
+    "name": "please_name",
     "boolean": "please_yes_or_no",
     "phone": "please_phone",
     "email": "please_email",

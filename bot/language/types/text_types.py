@@ -1,4 +1,4 @@
-"""The types text and choice."""
+"""The types text, name and choice."""
 
 from collections.abc import Sequence
 from datetime import date, datetime, time
@@ -7,6 +7,7 @@ from typing import Any, Self
 
 from bot.core.immutable import immutable
 from bot.core.text import KEPT_CHARACTERS
+from bot.language.answers.names import read_name
 from bot.language.answers.readers import Reading
 from bot.language.expressions.abstract_values import ValueKind
 from bot.language.keys.declared_keys import STRING, STRINGS, KeySet, KeySpec, integer
@@ -24,6 +25,8 @@ _CLOCK_AND_CALENDAR = frozenset({ValueKind.DATE, ValueKind.DATETIME, ValueKind.T
 
 
 _MAX = KeySpec("max", integer(1, LONGEST), f"How many characters it may have; {LONGEST} if left out.")
+LONGEST_NAME = 60
+_MAX_OF_NAME = KeySpec("max", integer(1, LONGEST), f"How many characters it may have; {LONGEST_NAME} if left out.")
 _EXAMPLE = KeySpec("example", STRING, "An example that fits, for people and models.")
 _OF = KeySpec("of", STRINGS, "The texts of which it is one.", required=True, texts=Keys({}, Part.WORD))
 
@@ -93,6 +96,28 @@ class TextVariable(Variable):
         if self.pattern is not None and not matches(self.pattern, value):
             raise TypeMismatch("it does not match the pattern")
         return value
+
+
+@immutable
+class NameVariable(TextVariable):
+    """The name of a person: no question, no sentence, no digit. "I'm Ann" is Ann.
+
+    ``name: {type: name, keep: true}``
+    """
+
+    most: int = LONGEST_NAME
+    type = "name"
+    keys = KeySet(_MAX_OF_NAME)
+    example_answers = ("Ann",)
+
+    @classmethod
+    def read(cls, name: str, value: Any, fields: Fields) -> Self:
+        """Read `max`."""
+        return cls(name, fields.mark, value, None, _MAX_OF_NAME.read(fields) or LONGEST_NAME)
+
+    def _read_text(self, text: str, now: datetime, language: str | None) -> Reading[str] | None:
+        name = read_name(text, language)
+        return None if name is None else Reading(name)
 
 
 @immutable

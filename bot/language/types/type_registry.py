@@ -43,7 +43,7 @@ from bot.language.types.structured_types import (
     MediaVariable,
     ObjectVariable,
 )
-from bot.language.types.text_types import ChoiceVariable, TextVariable
+from bot.language.types.text_types import ChoiceVariable, NameVariable, TextVariable
 from bot.language.types.variable import KEEP, NEEDED, Answer, AnswerCheck, InvalidAnswer, TypeMismatch, Variable
 from bot.language.types.yes_no_type import BooleanVariable
 
@@ -52,7 +52,7 @@ __all__ = ["TYPES", "Answer", "InvalidAnswer", "TypeMismatch", "Variable", "read
 TYPES: dict[str, type[Variable]] = {
     variable.type: variable
     for variable in (
-        TextVariable, IntegerVariable, NumberVariable, ChoiceVariable, BooleanVariable, DateVariable, TimeVariable,
+        TextVariable, NameVariable, IntegerVariable, NumberVariable, ChoiceVariable, BooleanVariable, DateVariable, TimeVariable,
         DateTimeVariable, EmailVariable, PhoneVariable, ListVariable, ObjectVariable, MediaVariable, LocationVariable,
         AnswerVariable,
     )

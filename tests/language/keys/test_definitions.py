@@ -202,7 +202,7 @@ def test_an_edited_definition_is_an_edit_of_the_steps_that_use_it() -> None:
         talk = Talk(flow)
         assert talk.user("hi") == [["3?", "Yes"]]
         talk.edit(edited)
-        assert talk.user("hm") == (said or [["3?", "Yes"]])
+        assert talk.user("hm") == (said or [["Sorry, I didn't understand that.\n\n3?", "Yes"]])
         assert bool(talk.turn and any(note.endswith("was edited") for note in talk.turn.trace.notes)) is bool(said)
 
 

@@ -1,4 +1,4 @@
-"""The words that say what a question takes, after the second reply that is no answer."""
+"""The words above a question that is asked again: that a reply was not understood, and what the question takes."""
 
 from itertools import pairwise
 from typing import Any
@@ -8,6 +8,7 @@ import pytest
 from bot.language.source.languages import WORDINGS
 from tests.talk import BOT, Talk
 
+SORRY = "Sorry, I didn't understand that.\n\nWell?"
 LANGUAGES = tuple(WORDINGS["yes"])
 FLOW = """\
 flow: main
@@ -53,27 +54,27 @@ def wrong(talk: Talk, times: int, text: str = "xyzzy") -> list[list[Any]]:
 def test_the_second_wrong_reply_is_told_what_the_question_takes(type: str, text: str) -> None:
     talk = at_question(type)
     again = f"{text}\n\nWell?"
-    assert wrong(talk, 4) == [["Well?"], [again], ["Well?"], [again]]
+    assert wrong(talk, 4) == [[SORRY], [again], [SORRY], [again]]
 
 
-def test_no_two_replies_in_a_row_are_the_same_from_the_second_on() -> None:
+def test_no_two_questions_in_a_row_are_the_same() -> None:
     talk = at_question("integer")
-    said = wrong(talk, 6)
+    said = [["Well?"], *wrong(talk, 6)]
     assert all(one != other for one, other in pairwise(said))
 
 
 def test_a_word_between_two_wrong_replies_begins_anew() -> None:
     talk = at_question("integer", bot=f"{BOT}\nwords: {{once more: {{then: again}}}}")
-    assert wrong(talk, 1) == [["Well?"]]
+    assert wrong(talk, 1) == [[SORRY]]
     assert talk.user("once more") == ["Well?"]
-    assert wrong(talk, 1) == [["Well?"]]
+    assert wrong(talk, 1) == [[SORRY]]
 
 
 def test_choices_are_named_and_shown_again() -> None:
     talk = at_question("text", ", buttons: [Tea, Coffee, Milk]")
     buttons = ["Tea", "Coffee", "Milk"]
     first, second = wrong(talk, 2)
-    assert first == [["Well?", *buttons]]
+    assert first == [[SORRY, *buttons]]
     assert second == [["Please choose one of these: Tea, Coffee or Milk.\n\nWell?", *buttons]]
     assert talk.user("Tea") == ["Noted."]
 
@@ -104,7 +105,7 @@ def test_a_retry_with_words_or_a_target_of_its_own_says_them_alone(retry: str) -
 def test_a_retry_that_only_counts_has_the_built_in_words() -> None:
     bot = BOT.replace("{timeout", "{retry: {max: 2, else: end}, timeout")
     talk = at_question("integer", bot=bot)
-    assert wrong(talk, 3) == [["Well?"], ["A number, please, for example 4.\n\nWell?"], []]
+    assert wrong(talk, 3) == [[SORRY], ["A number, please, for example 4.\n\nWell?"], []]
 
 
 def test_the_variables_own_words_come_before() -> None:
@@ -114,7 +115,7 @@ def test_the_variables_own_words_come_before() -> None:
 
 def test_where_no_example_is_an_answer_the_question_stands_alone() -> None:
     talk = at_question('{type: integer, check: {if: "it > 1000"}}')
-    assert wrong(talk, 2) == [["Well?"], ["Well?"]]
+    assert wrong(talk, 3) == [[SORRY], ["Well?"], [SORRY]]
 
 
 def test_the_bots_own_wording_comes_first() -> None:

@@ -14,7 +14,7 @@ start: {otherwise: true}
 steps: {a: {say: First.}, b: {wait: 3d}, c: {say: Second., then: end}}
 """)
     assert talk.user("a") == ["First."]
-    assert talk.user("hello?") == []
+    assert talk.user("and?") == []
     assert talk.wait("71h") == []
     assert talk.wait("1h") == ["Second."]
 

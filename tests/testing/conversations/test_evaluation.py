@@ -239,7 +239,7 @@ def test_what_the_bot_asks_wrongly_is_for_the_bot_to_meet(tmp_path: Path, servic
         (("a shop", "a bank"), FOUND, "the text for the model has changed"),
         (("tools: [orders.find, orders.cancel]", "tools: [orders.find]"), FOUND, "the tools or the exits"),
         (("", ""), FOUND.replace("order 7", "my order 7"), 'the model is asked "where is my order 7?", and was asked'),
-        (("", ""), FOUND + "  - user: thanks\n", 'the bot asks more questions than were recorded, first: "thanks"'),
+        (("", ""), FOUND + "  - user: and now\n", 'the bot asks more questions than were recorded, first: "and now"'),
         (("", ""), "\n  - wait: 1m\n", 'the bot asks fewer questions than were recorded, without: "where is order 7?"'),
     ],
 )

@@ -1,0 +1,112 @@
+"""Answers to small talk that nothing else has taken. The contact stays there, and no wrong answer is counted."""
+
+from dataclasses import replace
+
+from bot.core.messages import TextMessage
+from bot.engine.entering import put_again
+from bot.engine.executor import Executor
+from bot.engine.starting_flows import triggers
+from bot.engine.turn_context import FAILURES, TurnContext
+from bot.engine.turn_effects import send
+from bot.language.source.languages import wording
+from bot.language.steps.small_talk import GREETING, HELP, OPENING_HOURS, SMILE, answer_to, topic_of
+from bot.language.steps.step_facts import SentText
+from bot.language.steps.step_kind import Reply
+
+_MOST_WRITTEN = 8  # words that are named as what can be written
+_COURTESIES = frozenset({GREETING, SMILE})
+
+
+def answer_small_talk(executor: Executor, reply: Reply) -> bool:
+    """Answer small talk of a contact who is in a flow, above the question that waits. Where another reply leads to
+    another step (`other`), that step gets it.
+    """
+    turn = executor.turn
+    topic = _topic(turn, reply)
+    if topic is not None and turn.flow.interrupted is not None and triggers(turn).by_texts(reply.texts) is not None:
+        return False
+    if topic is None or not turn.step.facts.takes_words or (turn.put_since is not None and turn.step.facts.asks):
+        return False
+    other = turn.step.transitions.get("other")
+    if other is not None and other.target is not None:
+        return False
+    try:
+        said = _said(turn, topic, reply)
+    except FAILURES as failed:
+        executor.fail(failed)
+        return True
+    if not said:
+        return False
+    frame, asks = turn.frame, any(isinstance(part, SentText) and part.question for part in turn.step.facts.sends)
+    frame.question = replace(frame.question, in_a_row=0)
+    turn.trace.rule = f"small talk: {topic}"
+    if asks and topic not in (HELP, OPENING_HOURS):  # whose words must come, however long the question is
+        turn.above_question = said
+    else:
+        send(turn, TextMessage(said))
+    if asks:
+        executor.run(put_again(turn))
+        turn.above_question = ""
+    return True
+
+
+def answer_outside(executor: Executor, reply: Reply) -> bool:
+    """Answer small talk of a contact who is in no flow. A greeting starts the flow with `otherwise`; so does a call for
+    help, after the words that can be written.
+    """
+    turn = executor.turn
+    topic = _topic(turn, reply)
+    starts = triggers(turn)
+    if topic is None or starts.by_texts(reply.texts) is not None or starts.by_event(turn.event) is not None:
+        return False
+    welcomes = starts.otherwise is not None
+    if welcomes and (topic == GREETING or (topic == SMILE and not turn.session.visit)):
+        return False
+    said = _said(turn, topic, reply)
+    if not said:
+        return False
+    turn.trace.rule = f"small talk: {topic}"
+    send(turn, TextMessage(said))
+    return not (welcomes and topic == HELP)
+
+
+def _topic(turn: TurnContext, reply: Reply) -> str | None:
+    """The topic of a written message, if the bot hears it."""
+    heard = turn.library.bot.small_talk
+    if not heard or not reply.text or reply.tap is not None or reply.payload is not None:
+        return None
+    topic = topic_of(reply.text)
+    return topic if topic in heard else None
+
+
+def _said(turn: TurnContext, topic: str, reply: Reply) -> str | None:
+    """The bot's words. Raises one of `FAILURES`."""
+    if topic != HELP:
+        return answer_to(topic, turn.scope(), turn.now)
+    waits = turn.session.frame is not None
+    hint = turn.step.kind.hint(turn.step_context(), reply) if waits else None
+    words = _can_be_written(turn)
+    listed = wording(turn.scope(), "can_write", choices=", ".join(words)) if words else None
+    return "\n".join(text for text in (hint, listed) if text)
+
+
+def _can_be_written(turn: TurnContext) -> list[str]:
+    """Words that lead on from here: those of the bot, of the flow and of the step, and those that start other flows."""
+    levels = [turn.library.bot.words]
+    waits = turn.session.frame is not None
+    if waits:
+        levels += [turn.flow.words, turn.step.options.words]
+    found = [word.text for words in levels for word in words.values() if word.condition is None]
+    if not waits or turn.flow.interrupted is not None:
+        here, starts = turn.flow.name if waits else None, triggers(turn).words.values()
+        for flow in turn.library.flows.values():
+            trigger = flow.trigger
+            if (
+                trigger is not None
+                and trigger.words
+                and not trigger.otherwise
+                and flow.name in starts
+                and flow.name != here
+            ):
+                found.append(trigger.words[0][0])
+    return list(dict.fromkeys(found))[:_MOST_WRITTEN]

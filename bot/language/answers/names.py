@@ -1,0 +1,171 @@
+"""Reads the name of a person out of an answer: "I'm Ann" is Ann, and "how much does it cost" is no name.
+
+The words of a language stand on one line each.
+"""
+
+import re
+from functools import cache
+from unicodedata import category
+
+from bot.language.source.languages import ENGLISH, without_country
+from bot.language.source.word_matching import normalise
+
+_MOST_WORDS = 7
+_SIGNS = frozenset(
+    " '’ʼ`´.,-‐‑‒·・\u200c\u200d"
+)  # between letters; any other sign is in no name: a question mark, a digit, an @
+_AROUND = re.compile(r"^[\s\"“”„«».,!:;]+|[\s\"“”„«»,!:;]+$|(?<=\w{3})\.$")
+_SYMBOLS = re.compile(r"[\s\u200d\ufe0f\u2600-\u27bf\U0001f000-\U0001faff]+$")
+
+INTRODUCTIONS = {
+    "en": "my name is|my name's|my full name is|the name is|the name's|name is|name:",
+    "id": "nama saya|nama saya adalah|namaku|nama aku|nama:|perkenalkan nama saya",
+    "es": "me llamo|mi nombre es|mi nombre completo es|nombre:",
+    "pt": "me chamo|chamo-me|eu me chamo|o meu nome é|meu nome é|nome:",
+    "fr": "je m'appelle|je m’appelle|mon nom est|moi c'est|nom :|nom:",
+    "de": "ich heiße|ich heisse|mein name ist|mein name lautet|name ist",
+    "it": "mi chiamo|io mi chiamo|il mio nome è",
+    "nl": "ik heet|mijn naam is|naam:",
+    "tr": "benim adım|adım|ismim|benim ismim|adım soyadım",
+    "ru": "меня зовут|мое имя|моё имя|имя:",
+    "ar": "اسمي|انا اسمي|إسمي|اسمي هو",
+    "hi": "मेरा नाम|मेरा नाम है",
+}
+"""Words that introduce a name and nothing else, in any language."""
+
+PERHAPS = {
+    "en": "i'm|i’m|im|i am|it's|it’s|it is|this is|here is|call me|you can call me", "id": "saya|aku|ini|panggil saya",
+    "es": "soy|yo soy|aquí|puedes llamarme", "pt": "sou|eu sou|aqui é|pode me chamar de", "fr": "je suis|c'est|c’est", "de": "ich bin|hier ist|das ist",
+    "it": "sono|io sono|chiamami", "nl": "ik ben|dit is|noem me", "ru": "я|это",
+}  # fmt: skip
+"""Words that may also introduce something else ("I'm busy"): only before a capital letter."""
+
+BEHIND = {"hi": "है|हूँ|हूं"}
+"""Words that may follow an introduced name."""
+
+GREETINGS = {
+    "en": "hi|hello|hey|good morning|good afternoon|good evening", "id": "halo|hai|selamat pagi|selamat siang|selamat sore",
+    "es": "hola|buenas|buenos días|buenas tardes", "pt": "olá|oi|bom dia|boa tarde", "fr": "bonjour|salut|bonsoir",
+    "de": "hallo|hi|guten tag|guten morgen", "it": "ciao|buongiorno|salve|buonasera", "nl": "hallo|hoi|goedemorgen|goedemiddag",
+    "tr": "merhaba|selam|günaydın", "ru": "привет|здравствуйте|добрый день", "ar": "مرحبا|السلام عليكم|أهلا", "hi": "नमस्ते|हेलो",
+}  # fmt: skip
+
+SENTENCES = {
+    "en": "how what whats why when where which is are was were does did can could would should have has had need want wanna cost costs you your"
+    " yours u ur me mine name the this that these those not dont doesnt cant wont didnt isnt im its it there here please pls plz thanks thank"
+    " order book cancel refund complain complaint open closed close help leave tell give get go going looking with about because if with of"
+    " for from in on at something someone anything nothing everything",
+    "id": "apa berapa kenapa mengapa kapan dimana bagaimana gimana siapa bisa boleh mau ingin tidak gak nggak bukan belum anda kamu saya aku ini itu"
+    " yang untuk dengan dari tolong terima kasih makasih pesan buka tutup harga ada",
+    "es": "que cuanto cuanta como cuando donde cual quien por para porque quiero quisiera necesito puedo puede puedes tiene tienen tengo hay es esta"
+    " estan son soy no me mi te tu su usted ustedes esto eso gracias favor precio cuesta abren cierran",
+    "pt": "que quanto quanta como quando onde qual quem porque quero queria preciso posso pode tem tenho ha nao me meu minha voce voces isso isto este"
+    " obrigado obrigada favor preco custa abrem fecham",
+    "fr": "que quoi combien comment quand ou quel quelle qui pourquoi est sont suis je tu vous nous veux voudrais peux pouvez avez ai ca cela ne pas"
+    " merci plait prix coute ouvert ferme",
+    "de": "was wie wieviel warum wieso wann wo wer welche welcher ist sind war bin ich du sie ihr mir mich mein meine kann konnen mochte will brauche"
+    " habe haben hat das dies nicht kein keine bitte danke kostet geoffnet",
+    "it": "che cosa quanto quanta come quando dove quale chi perche voglio vorrei posso puo ho hai avete non mi mio mia sono e un una questo quello"
+    " grazie favore prezzo costa aprite chiudete",
+    "nl": "wat hoe hoeveel waarom wanneer waar wie welke is zijn ben ik jij je jullie u mij mijn kan kunnen wil wilt moet heb heeft dit dat niet geen"
+    " bedankt dank alstublieft kost",
+    "tr": "ne nasıl neden niçin niye nerede kim hangi kaç ne kadar mı mi mu mü var yok istiyorum lazım degil değil ben sen siz bana benim bu şu"
+    " teşekkürler teşekkür lütfen fiyat",
+    "ru": "что как сколько почему зачем когда где кто какой какая есть нет не я ты вы мне меня мой моя можно могу хочу нужно нужен это спасибо"
+    " пожалуйста цена стоит",
+    "ar": "ما ماذا كيف كم لماذا متى اين من هل هذا هذه ليس لا اريد ممكن عندي عندكم انا انت شكرا فضلك سعر",
+    "hi": "क्या कैसे कितना कितने कितनी क्यों कब कहाँ कहां कौन है हैं हूँ नहीं मैं मुझे मेरा आप आपका यह वह चाहिए धन्यवाद कृपया कीमत",
+}
+"""Words that no name has: a text with one of them is a sentence."""
+
+ALONE = {
+    "en": "my today tomorrow yes no yeah yep nope nah ok okay k hi hello hey yo good morning afternoon evening night stop skip none later never menu back next start"
+    " idk no idea person human agent who dunno test anonymous nobody hm hmm lol sure well cool great fine sorry so and or a an i busy wait",
+    "id": "ya iya tidak ok oke halo hai pagi siang sore malam berhenti lewati nanti selamat maaf",
+    "es": "si no vale ok hola buenas buenos dias tardes noches parar saltar nada nunca luego ayuda bien perdon",
+    "pt": "sim nao ok oi ola bom boa dia tarde noite parar pular nada nunca depois ajuda desculpe",
+    "fr": "oui non ok bonjour salut bonsoir arreter passer rien jamais aide pardon",
+    "de": "ja nein nee ok hallo hi guten tag morgen abend stopp halt nichts nie spater hilfe gut entschuldigung",
+    "it": "si no ok ciao salve buongiorno buonasera stop salta niente mai dopo aiuto bene scusa",
+    "nl": "ja nee ok oke hallo hoi goedemorgen stop niets nooit later hulp sorry",
+    "tr": "evet hayır tamam merhaba selam günaydın dur atla hiç sonra yardım",
+    "ru": "да нет ок привет здравствуйте добрый день вечер утро стоп пропустить ничего никогда потом помощь",
+    "ar": "نعم لا مرحبا اهلا السلام عليكم قف تخطي مساعدة",
+    "hi": "हाँ हां नहीं ठीक नमस्ते रुको मदद",
+}
+"""Words that are no name by themselves, though a part of a name may be written so."""
+
+
+@cache
+def _phrases(table: str, language: str = "") -> tuple[str, ...]:
+    """The phrases of a table, of one language or of all, the longest first."""
+    lines = {"introductions": INTRODUCTIONS, "perhaps": PERHAPS, "behind": BEHIND, "greetings": GREETINGS}[table]
+    chosen = lines.values() if not language else (lines.get(each, "") for each in {language, ENGLISH})
+    return tuple(sorted({phrase for line in chosen for phrase in line.split("|") if phrase}, key=len, reverse=True))
+
+
+@cache
+def _words(language: str) -> tuple[frozenset[str], frozenset[str]]:
+    """The words of sentences, and those that are no name alone, in a language and in English."""
+    sentences, alone = (
+        frozenset(
+            word
+            for each in {language, ENGLISH}
+            for text in table.get(each, "").split()
+            for word in normalise(text).split()
+        )
+        for table in (SENTENCES, ALONE)
+    )
+    return sentences, alone
+
+
+def read_name(text: str, language: str | None) -> str | None:
+    """The name in an answer, as it is written; None if it is no name.
+
+    ``read_name("Hi, my name is Ann Smith.", "en")  -> "Ann Smith"``
+    """
+    language = without_country(language or ENGLISH)
+    name = _bare(" ".join(text.split()))
+    rest = _without(name, _phrases("greetings", language))
+    introduced = _without(rest, _phrases("introductions"))
+    if introduced != rest:
+        name = _bare(_without_end(introduced, _phrases("behind", language)))
+    else:
+        perhaps = _without(rest, _phrases("perhaps", language))
+        if perhaps != rest and perhaps[:1].isupper():
+            name = perhaps
+        elif rest != name:  # a greeting
+            return None
+    if not name or not name[0].isalpha() or not all(char in _SIGNS or category(char)[0] in "LM" for char in name):
+        return None
+    words = [*normalise(name.replace("'", " ").replace("’", " ")).split(), *normalise(name).split()]
+    sentences, alone = _words(language)
+    if (
+        len(name.split()) > _MOST_WORDS
+        or any(word in sentences for word in words)
+        or all(word in alone for word in words)
+    ):
+        return None
+    return name
+
+
+def _bare(text: str) -> str:
+    """A text without the signs around it."""
+    return _AROUND.sub("", _SYMBOLS.sub("", text)).strip()
+
+
+def _without(text: str, phrases: tuple[str, ...]) -> str:
+    """A text without a phrase that it begins with; something must follow."""
+    small = text.lower()
+    if len(small) != len(text):
+        return text
+    for phrase in phrases:
+        if small.startswith(phrase) and (rest := _bare(text[len(phrase) :])):
+            if phrase[-1] != ":" and text[len(phrase)] not in " ,:":
+                continue
+            return rest
+    return text
+
+
+def _without_end(text: str, phrases: tuple[str, ...]) -> str:
+    return next((text.removesuffix(phrase).rstrip() for phrase in phrases if text.endswith(f" {phrase}")), text)

@@ -1,0 +1,233 @@
+"""Small talk: thanks, greetings, smiles, "help" and questions about the opening hours, where nothing else takes them.
+
+The words of a language stand on one line each. All languages are heard in every bot; the answers, among the built-in
+wordings, are in the contact's language.
+"""
+
+from collections.abc import Iterator, Mapping
+from datetime import date, datetime, timedelta
+from functools import cache
+from typing import Any
+from unicodedata import category
+
+from bot.language.expressions.formats import weekday_name
+from bot.language.expressions.opening_hours import HOURS, Hours, Span
+from bot.language.source.languages import CONTACT_LANGUAGE, ENGLISH, wording
+from bot.language.source.word_matching import normalise
+
+THANKS, GREETING, SMILE, HELP, OPENING_HOURS = TOPICS = ("thanks", "greeting", "smile", "help", "hours")
+"""The topics of small talk, by their names under `small_talk` in ``bot.yml``."""
+
+_WORDS = {
+    THANKS: {
+        "en": "thanks|thank you|thank u|thankyou|thx|tnx|ty|tysm|thanx|cheers|much appreciated|appreciate it",
+        "id": "terima kasih|terimakasih|makasih|makasi|trims|thanks|tq|tengkyu|matur nuwun|suwun",
+        "es": "gracias|muchas gracias|mil gracias|te lo agradezco|grax",
+        "pt": "obrigado|obrigada|muito obrigado|muito obrigada|obg|valeu|brigado|brigada|agradeço",
+        "fr": "merci|merci beaucoup|mercii|un grand merci|merci bien",
+        "de": "danke|danke schön|danke sehr|vielen dank|dankeschön|besten dank|herzlichen dank|merci",
+        "it": "grazie|grazie mille|molte grazie|ti ringrazio|la ringrazio",
+        "nl": "bedankt|dank je|dank je wel|dankjewel|dank u|dank u wel|dankuwel|hartelijk dank",
+        "tr": "teşekkürler|teşekkür ederim|teşekkür ederiz|çok teşekkürler|sağ ol|sağol|sağolun|eyvallah",
+        "ru": "спасибо|большое спасибо|спасибо большое|благодарю|спс",
+        "ar": "شكرا|شكرا لك|شكرا جزيلا|شكرا لكم|مشكور|تسلم|جزاك الله خيرا",
+        "hi": "धन्यवाद|बहुत धन्यवाद|शुक्रिया|बहुत शुक्रिया|dhanyavaad|shukriya",
+    },
+    GREETING: {
+        "en": "hi|hello|hey|hiya|heya|yo|hi there|hello there|hey there|good morning|good afternoon|good evening|morning|greetings|howdy|hi again",
+        "id": "halo|hai|hallo|selamat pagi|selamat siang|selamat sore|selamat malam|pagi|siang|sore|malam|permisi|assalamualaikum",
+        "es": "hola|buenas|buenos días|buenas tardes|buenas noches|qué tal|hola buenas",
+        "pt": "olá|oi|oie|bom dia|boa tarde|boa noite|tudo bem|opa",
+        "fr": "bonjour|salut|bonsoir|coucou|bjr|slt",
+        "de": "hallo|guten tag|guten morgen|guten abend|moin|servus|grüß gott|grüezi|tach",
+        "it": "ciao|buongiorno|buonasera|salve|buon pomeriggio",
+        "nl": "hallo|hoi|goedemorgen|goedemiddag|goedenavond|goedendag|dag|hé",
+        "tr": "merhaba|merhabalar|selam|günaydın|iyi günler|iyi akşamlar|selamün aleyküm",
+        "ru": "привет|здравствуйте|добрый день|доброе утро|добрый вечер|здравствуй|приветствую",
+        "ar": "مرحبا|اهلا|أهلا وسهلا|السلام عليكم|صباح الخير|مساء الخير|هاي",
+        "hi": "नमस्ते|नमस्कार|हेलो|हैलो|हाय|सुप्रभात|namaste|namaskar",
+    },
+    SMILE: {
+        "en": "ok|okay|okey|k|kk|oki|alright|all right|cool|great|nice|perfect|awesome|got it|haha|lol|sounds good|wow",
+        "id": "oke|okei|sip|siap|baik|mantap|bagus|wkwk", "es": "vale|bien|perfecto|genial|de acuerdo|jaja|listo",
+        "pt": "tá bom|beleza|perfeito|ótimo|legal|certo|kkk", "fr": "d'accord|parfait|super|génial|entendu|mdr|ça marche",
+        "de": "alles klar|super|prima|perfekt|gut|toll|in ordnung|verstanden", "it": "va bene|perfetto|ottimo|bene|d'accordo|capito",
+        "nl": "oké|prima|goed|top|mooi|perfect|begrepen", "tr": "tamam|tamamdır|süper|harika|güzel|peki",
+        "ru": "ок|окей|хорошо|отлично|супер|ладно|понятно|ясно", "ar": "تمام|حسنا|ممتاز|طيب|اوكي|جيد", "hi": "ठीक है|ठीक|अच्छा|बढ़िया|ओके|thik hai",
+    },
+    HELP: {
+        "en": "help|help me|i need help|need help|i need some help|can you help me|can u help me|can you help|could you help me|what can you do|what can u do"
+        "|what can i do|what can i do here|what can i ask|what can i write|how does this work|how does it work|how do i use this|what do you do"
+        "|what are my options|options|commands|what now|i dont know what to do|i dont understand",
+        "id": "bantuan|tolong|bantu|bantu saya|butuh bantuan|saya butuh bantuan|tolong bantu|bisa apa saja|cara pakai|bagaimana caranya|gimana caranya",
+        "es": "ayuda|ayúdame|ayúdeme|necesito ayuda|qué puedes hacer|qué puedo hacer|cómo funciona|cómo funciona esto|me puedes ayudar|opciones|no entiendo",
+        "pt": "ajuda|me ajuda|me ajude|preciso de ajuda|o que você faz|o que posso fazer|como funciona|como funciona isso|pode me ajudar|opções|não entendi",
+        "fr": "aide|aidez-moi|aide-moi|j'ai besoin d'aide|besoin d'aide|que peux-tu faire|que pouvez-vous faire|comment ça marche|à l'aide|je ne comprends pas",
+        "de": "hilfe|hilf mir|ich brauche hilfe|brauche hilfe|was kannst du|was kann ich hier tun|wie funktioniert das|wie geht das|können sie mir helfen"
+        "|kannst du mir helfen|ich verstehe nicht",
+        "it": "aiuto|aiutami|ho bisogno di aiuto|mi serve aiuto|cosa puoi fare|cosa posso fare|come funziona|mi puoi aiutare|opzioni|non capisco",
+        "nl": "hulp|help mij|ik heb hulp nodig|wat kun je|wat kan ik hier doen|hoe werkt dit|hoe werkt het|kun je me helpen|opties|ik begrijp het niet",
+        "tr": "yardım|yardım et|yardım edin|yardıma ihtiyacım var|ne yapabilirsin|ne yapabilirim|nasıl çalışıyor|yardımcı olur musunuz|anlamadım",
+        "ru": "помощь|помоги|помогите|мне нужна помощь|нужна помощь|что ты умеешь|что вы умеете|как это работает|помогите мне|не понимаю",
+        "ar": "مساعدة|ساعدني|احتاج مساعدة|أريد مساعدة|ماذا يمكنك ان تفعل|كيف يعمل هذا|ممكن مساعدة|لا افهم",
+        "hi": "मदद|मदद करो|मदद चाहिए|मुझे मदद चाहिए|मेरी मदद करो|आप क्या कर सकते हैं|यह कैसे काम करता है|सहायता|समझ नहीं आया",
+    },
+    OPENING_HOURS: {
+        "en": "are you open|you open|u open|you opened|you closed|are you closed|opening hours|opening hrs|opening times|opening time|business hours|business hrs"
+        "|working hours|office hours|store hours|shop hours|your hours|what hours|open hours|hours of operation|do you close|you close|u close|closing time"
+        "|closing hours|open today|open tomorrow|open now|still open|when open|what time do you open",
+        "id": "jam buka|jam tutup|jam operasional|jam kerja|jam berapa buka|jam berapa tutup|buka jam|tutup jam|kapan buka|kapan tutup|masih buka|sudah buka"
+        "|apakah buka|buka hari|buka nggak|buka tidak|buka gak",
+        "es": "horario|horarios|a qué hora abren|a qué hora cierran|cuándo abren|cuándo cierran|están abiertos|está abierto|abren hoy|abren mañana|abren los"
+        "|abren el|abrís|hora de cierre|hasta qué hora",
+        "pt": "horário de funcionamento|horário|horários|que horas abre|que horas fecha|que horas abrem|que horas fecham|quando abrem|estão abertos|está aberto"
+        "|abrem hoje|abre hoje|abrem no|abre no|até que horas",
+        "fr": "horaires|horaires d'ouverture|heures d'ouverture|à quelle heure ouvrez|à quelle heure fermez|quand ouvrez|êtes-vous ouverts|êtes-vous ouvert"
+        "|vous êtes ouverts|vous êtes ouvert|ouvert aujourd'hui|ouverts aujourd'hui|ouvert le|ouverts le|jusqu'à quelle heure|vous ouvrez|vous fermez",
+        "de": "öffnungszeiten|geöffnet|wann habt ihr auf|wann habt ihr offen|wann haben sie auf|wann haben sie offen|habt ihr offen|haben sie offen|habt ihr auf"
+        "|wann macht ihr auf|wann macht ihr zu|wann öffnet|wann schließt|wann schließen|wie lange habt ihr|wie lange haben sie|habt ihr heute|habt ihr am",
+        "it": "orari|orario|orari di apertura|a che ora aprite|a che ora chiudete|quando aprite|quando chiudete|siete aperti|è aperto|aperti oggi|aprite oggi"
+        "|fino a che ora|aperti la domenica|aperti domenica",
+        "nl": "openingstijden|openingsuren|wanneer zijn jullie open|zijn jullie open|bent u open|hoe laat open|hoe laat sluiten|hoe laat gaan jullie|tot hoe laat"
+        "|vandaag open|wanneer open|nog open|jullie open",
+        "tr": "çalışma saatleri|çalışma saatleriniz|açılış saati|kapanış saati|kaçta açılıyor|kaçta kapanıyor|kaçta açıyorsunuz|kaçta kapatıyorsunuz|açık mısınız"
+        "|açık mı|ne zaman açık|kaça kadar açık",
+        "ru": "часы работы|время работы|график работы|режим работы|когда вы открыты|вы открыты|открыты сегодня|во сколько открываетесь|во сколько закрываетесь"
+        "|до скольки|когда открываетесь|когда закрываетесь|вы работаете|как вы работаете|работаете сегодня|работаете в",
+        "ar": "ساعات العمل|اوقات العمل|أوقات الدوام|مواعيد العمل|متى تفتحون|متى تغلقون|متى تفتح|متى تغلق|هل انتم مفتوح|هل انتم مفتوحون|مفتوح اليوم|فاتحين",
+        "hi": "खुलने का समय|बंद होने का समय|कब खुलता|कब खुलते|कब बंद|कितने बजे खुल|कितने बजे बंद|क्या आप खुले|खुला है|खुले हैं|आज खुला|कामकाज का समय",
+    },
+}  # fmt: skip
+"""The phrases of each topic. A message is the whole phrase; for the opening hours it has the phrase in it."""
+
+_AROUND = {
+    "en": "ok okay oh great perfect nice good cool well so very much a lot lots many all again already everyone you u your for the help helping"
+    " everything listening info information reply answer time then there team guys sir madam mate please pls plz and hi hello bye awesome",
+    "id": "oke ya banyak sekali kak min pak bu mas mbak mohon dong", "es": "ok vale muchas mil muy por todo la ayuda favor bien perfecto tu su",
+    "pt": "ok muito por tudo a ajuda favor bem pela sua", "fr": "ok beaucoup bien pour tout votre aide plait s il vous te", "de": "ok bitte sehr für die hilfe alles gut",
+    "it": "ok mille molto per tutto l aiuto favore bene", "nl": "ok heel erg veel voor alles de hulp alstublieft", "tr": "tamam çok her şey için lütfen",
+    "ru": "ок вам тебе большое очень за всё помощь пожалуйста", "ar": "جدا كثيرا لكم من فضلك", "hi": "जी बहुत आपका कृपया",
+}  # fmt: skip
+"""Words that may stand before and behind thanks, a greeting or a call for help."""
+
+_MOST_CHARACTERS = 80  # of small talk: a longer message says more
+_WAVES = "👋🙋"
+
+
+@cache
+def _topics() -> Mapping[str, str]:
+    """The topic of each whole phrase, normalised."""
+    return {
+        normalise(phrase): topic
+        for topic in (SMILE, GREETING, HELP, THANKS)
+        for line in _WORDS[topic].values()
+        for phrase in line.split("|")
+    }
+
+
+@cache
+def _of_hours() -> tuple[str, ...]:
+    return tuple({f" {normalise(phrase)} " for line in _WORDS[OPENING_HOURS].values() for phrase in line.split("|")})
+
+
+@cache
+def _fillers() -> frozenset[str]:
+    return frozenset(word for line in _AROUND.values() for word in normalise(line).split())
+
+
+def topic_of(text: str) -> str | None:
+    """The topic of a message that is small talk and nothing else."""
+    if len(text) > _MOST_CHARACTERS:
+        return None
+    said = normalise(text)
+    if not any(char.isalnum() for char in said):
+        return _of_symbols(text)
+    found = _topics().get(said)
+    if found is not None:
+        return found
+    words = f" {said} "
+    if any(phrase in words for phrase in _of_hours()):
+        return OPENING_HOURS
+    return _among_fillers(said.split())
+
+
+def _among_fillers(words: list[str]) -> str | None:
+    """The topic of a phrase of thanks, of a greeting or of a call for help among words that say nothing more."""
+    topics, fillers = _topics(), _fillers()
+    found = None
+    for start in range(len(words)):
+        for end in range(len(words), start, -1):
+            topic = topics.get(" ".join(words[start:end]))
+            if topic not in (None, SMILE) and fillers.issuperset((*words[:start], *words[end:])):
+                if topic == THANKS:
+                    return THANKS
+                found = found or topic
+    return found
+
+
+def _of_symbols(text: str) -> str | None:
+    """A message of emoji: a hand that waves is a greeting."""
+    if any(char in text for char in _WAVES):
+        return GREETING
+    return SMILE if any(category(char) == "So" for char in text) else None
+
+
+def answer_to(topic: str, scope: Mapping[str, Any], now: datetime) -> str | None:
+    """The bot's words on a topic other than help, in the contact's language; None if it has none.
+
+    Raises `TemplateFailed`, by the bot's own wordings.
+    """
+    if topic == OPENING_HOURS:
+        hours: Mapping[str, Hours] = scope.get(HOURS, {})
+        named = ((name.replace("_", " ").capitalize(), each) for name, each in hours.items())
+        lines = [hours_in_words(each, scope, now, name if len(hours) > 1 else "") for name, each in named]
+        return "\n".join(lines) or None
+    return wording(scope, {THANKS: "welcome", GREETING: "greeting", SMILE: "smile"}[topic])
+
+
+def hours_in_words(hours: Hours, scope: Mapping[str, Any], now: datetime, name: str = "") -> str:
+    """``Mon-Sat 8:00-19:00. Now open until 19:00.``"""
+    language = scope.get(CONTACT_LANGUAGE) or ENGLISH
+    week = "; ".join(_days_in_words(hours, language))
+    closes, opens = hours.closes(now), hours.opens(now)
+    parts = [f"{name}: {week}." if name else f"{week}."] if week else []
+    if closes is not None:
+        parts.append(wording(scope, "open_until", value=_clock_of(closes.astimezone(hours.zone))))
+    elif opens is not None:
+        opens = opens.astimezone(hours.zone)
+        today = now.astimezone(hours.zone).date()
+        day = "" if opens.date() == today else f"{weekday_name(opens.date(), language, 'EEEE')} "
+        if opens.date() - today > timedelta(days=6):
+            day += f"{opens:%d.%m.} "
+        parts.append(wording(scope, "closed_until", value=f"{day}{_clock_of(opens)}"))
+    return " ".join(parts)
+
+
+def _days_in_words(hours: Hours, language: str) -> Iterator[str]:
+    """``Mon-Fri 8:00-18:00``, ``Sat 8:00-13:00``: neighbouring days with the same hours together."""
+    first = 0
+    for day in range(1, 8):
+        if day < 7 and hours.week[day] == hours.week[first]:
+            continue
+        if hours.week[first]:
+            last = f"-{_day_name(day - 1, language)}" if day - 1 > first else ""
+            spans = ", ".join(map(_span_in_words, hours.week[first]))
+            yield f"{_day_name(first, language)}{last} {spans}"
+        first = day
+
+
+def _day_name(day: int, language: str) -> str:
+    return weekday_name(date(2030, 5, 6) + timedelta(days=day), language, "EEE")  # a Monday
+
+
+def _span_in_words(span: Span) -> str:
+    start, end = span
+    return f"{_clock(start)}-{_clock(end if end <= 24 * 60 else end - 24 * 60)}"
+
+
+def _clock(minutes: int) -> str:
+    return f"{minutes // 60}:{minutes % 60:02}"
+
+
+def _clock_of(moment: datetime) -> str:
+    return _clock(moment.hour * 60 + moment.minute)

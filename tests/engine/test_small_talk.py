@@ -1,0 +1,133 @@
+"""Small talk: answered where nothing else takes it, without a step being left and without a wrong answer."""
+
+import pytest
+
+from tests.talk import BOT, Talk, problems_of
+
+FLOWS = """
+flow: main
+start: {words: [start], otherwise: true}
+steps:
+  menu:
+    ask: What would you like?
+    options: {Tea: cups, Hours: {words: [opening hours], then: hours}}
+  hours: {say: We are always open., then: end}
+  cups: {ask: How many cups?, save: cups}
+  name: {ask: Your name?, save: name}
+  done: {say: "{{ cups }} for {{ name }}.", then: end}
+vars: {cups: {type: integer, min: 1, max: 9}, name: text}
+---
+flow: order
+start: {words: [order]}
+steps: {a: {say: Ordered., then: end}}
+"""
+HOURS = 'hours: {shop: {mon-sat: "8:00-19:00"}}\n'
+MENU = ["What would you like?", "Tea", "Hours"]
+
+
+def at_cups(bot: str = BOT + HOURS) -> Talk:
+    talk = Talk(FLOWS, bot)
+    talk.user("hello")
+    talk.user("tea")
+    return talk
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("thanks!", "You're welcome!"),
+        ("ok thank you so much", "You're welcome!"),
+        ("gracias", "You're welcome!"),
+        ("Hello?", "Hello!"),
+        ("😊", "🙂"),
+    ],
+)
+def test_small_talk_at_a_question_is_answered_above_it_and_is_no_wrong_answer(text: str, said: str) -> None:
+    talk = at_cups()
+    assert talk.user(text) == [f"{said}\n\nHow many cups?"]
+    assert talk.session.frame is not None and talk.session.frame.question.retries == 0
+    assert talk.user("2") == ["Your name?"]
+
+
+@pytest.mark.parametrize("text", ["when are you open?", "are you open on sunday?", "wann habt ihr auf?", "jam buka"])
+def test_the_opening_hours_are_said_and_then_the_question(text: str) -> None:
+    assert at_cups().user(text) == ["Mon-Sat 8:00-19:00. Now open until 19:00.", "How many cups?"]
+
+
+def test_the_opening_hours_of_a_bot_without_any_are_a_wrong_answer() -> None:
+    talk = at_cups(BOT)
+    talk.user("are you open?")
+    assert talk.session.frame is not None and talk.session.frame.question.retries == 1
+
+
+def test_several_hours_have_their_names_and_the_contacts_language_decides() -> None:
+    hours = 'hours: {shop: {mon-fri: "8:00-18:00", sat: "8:00-13:00"}, late_bar: {fri-sun: "20:00-2:00"}}\n'
+    talk = Talk(FLOWS, BOT + "languages: [de]\n" + hours)
+    (said,) = talk.user("wann habt ihr offen")
+    assert said == (
+        "Shop: Mo.-Fr. 8:00-18:00; Sa. 8:00-13:00. Jetzt geöffnet bis 18:00.\n"
+        "Late bar: Fr.-So. 20:00-2:00. Jetzt geschlossen, wieder geöffnet: Freitag 20:00."
+    )
+
+
+def test_help_says_what_the_question_takes_and_which_words_work() -> None:
+    bot = BOT + 'words: {stop: {say: Bye!, then: end}, staff: {if: "1 == 2", then: end}}\n'
+    talk = at_cups(bot)
+    assert talk.user("help me please") == [
+        "A number, please, for example 4.\nYou can write: stop.",
+        "How many cups?",
+    ]
+
+
+def test_a_word_an_answer_a_start_and_a_question_for_free_text_come_first() -> None:
+    talk = Talk(FLOWS, BOT + HOURS + "words: {thanks: {say: No problem.}}\n")
+    assert talk.user("thanks") == ["No problem."]
+    talk.user("start")
+    assert talk.user("opening hours") == ["We are always open."]
+    talk = at_cups()
+    talk.user("3")
+    assert talk.user("thanks") == ["3 for thanks."]
+
+
+def test_outside_of_all_flows_a_greeting_starts_the_flow_with_otherwise_and_thanks_do_not() -> None:
+    talk = Talk(FLOWS, BOT + HOURS)
+    assert talk.user("thanks") == ["You're welcome!"]
+    assert talk.user("are you open?") == ["Mon-Sat 8:00-19:00. Now open until 19:00."]
+    assert talk.session.frame is None
+    assert talk.user("good morning") == [MENU]
+    talk.user("hours")
+    assert talk.user("👍") == ["🙂"], "it does not start anew"
+    assert talk.user("help") == ["You can write: order.", MENU]
+
+
+def test_a_step_whose_other_leads_elsewhere_gets_it() -> None:
+    other = FLOWS.replace("save: cups}", "save: cups, other: name}")
+    talk = Talk(other, BOT)
+    talk.user("hello"), talk.user("tea")
+    assert talk.user("thanks") == ["Your name?"]
+    says = FLOWS.replace("save: cups}", "save: cups, other: {say: Numbers only.}}")
+    talk = Talk(says, BOT)
+    talk.user("hello"), talk.user("tea")
+    assert talk.user("thanks") == ["You're welcome!\n\nHow many cups?"]
+
+
+def test_a_bot_hears_the_topics_that_it_names_and_has_its_own_words() -> None:
+    talk = at_cups(BOT + "small_talk: [thanks]\nwordings: {welcome: Any time!}\n")
+    assert talk.user("thx") == ["Any time!\n\nHow many cups?"]
+    talk.user("hello")
+    assert talk.session.frame is not None and talk.session.frame.question.retries == 1
+    talk = at_cups(BOT + "small_talk: []\n")
+    talk.user("thx")
+    assert talk.session.frame is not None and talk.session.frame.question.retries == 1
+
+
+def test_an_unknown_topic_is_a_problem() -> None:
+    (problem,) = problems_of(FLOWS, BOT + "small_talk: [thank]\n")
+    assert "thanks" in problem
+
+
+@pytest.mark.parametrize("text", ["no thanks", "thanks, but I want tea", "?", "hello I need a table for two on Friday"])
+def test_a_message_that_says_more_is_no_small_talk(text: str) -> None:
+    talk = at_cups()
+    talk.user(text)
+    assert talk.session.frame is not None and talk.session.frame.question.retries == 1

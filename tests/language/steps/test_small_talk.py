@@ -1,0 +1,90 @@
+"""The topics of messages, in each language with built-in texts, and the opening hours in words."""
+
+from datetime import UTC, datetime
+from zoneinfo import ZoneInfo
+
+import pytest
+
+from bot.language.expressions.opening_hours import Hours
+from bot.language.source.languages import WORDINGS
+from bot.language.steps.small_talk import (
+    _WORDS,
+    GREETING,
+    HELP,
+    OPENING_HOURS,
+    SMILE,
+    THANKS,
+    TOPICS,
+    hours_in_words,
+    topic_of,
+)
+
+MONDAY = datetime(2030, 5, 6, 10, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("text", "topic"),
+    [
+        ("Thanks!!", THANKS),
+        ("ok, thank you very much", THANKS),
+        ("hi, thanks for the help 🙏", THANKS),
+        ("muchas gracias", THANKS),
+        ("Vielen Dank", THANKS),
+        ("شكرا", THANKS),
+        ("good morning :)", GREETING),
+        ("hello?", GREETING),
+        ("Hola", GREETING),
+        ("👋🏽", GREETING),
+        ("👍", SMILE),
+        ("❤️", SMILE),
+        ("Okay", SMILE),
+        ("help!", HELP),
+        ("can you help me please", HELP),
+        ("what can you do?", HELP),
+        ("Hilfe", HELP),
+        ("What time do you close", OPENING_HOURS),
+        ("r u open today?", OPENING_HOURS),
+        ("hi, are you open on sunday?", OPENING_HOURS),
+        ("à quelle heure fermez-vous ?", OPENING_HOURS),
+        ("Öffnungszeiten", OPENING_HOURS),
+        ("आज खुला है?", OPENING_HOURS),
+        ("no thanks", None),
+        ("thanks but no", None),
+        ("?", None),
+        ("...", None),
+        ("12", None),
+        ("help me choose a cake", None),
+        ("hello I want a table", None),
+        ("thanks " * 20, None),
+    ],
+)
+def test_a_message_has_a_topic_if_it_says_nothing_else(text: str, topic: str | None) -> None:
+    assert topic_of(text) == topic
+
+
+def test_each_topic_has_words_in_each_language_with_built_in_texts() -> None:
+    assert {*_WORDS} == {*TOPICS}
+    assert all({*lines} == {*WORDINGS["yes"]} for lines in _WORDS.values())
+
+
+def test_each_wording_is_there_in_each_of_these_languages() -> None:
+    assert all({*texts} == {*WORDINGS["yes"]} for texts in WORDINGS.values())
+
+
+def test_the_hours_say_when_it_opens_next_on_the_clocks_of_the_office() -> None:
+    day, night = ((480, 720), (780, 1080)), ((1320, 1560),)
+    week = (day, day, (), (), night, (), ())
+    hours = Hours("shop", week, {MONDAY.date(): ()}, ZoneInfo("Europe/Lisbon"))
+    days = "Mon-Tue 8:00-12:00, 13:00-18:00; Fri 22:00-2:00."
+    assert hours_in_words(hours, {}, MONDAY) == f"{days} Closed now, open again: Tuesday 8:00."
+    assert (
+        hours_in_words(hours, {}, datetime(2030, 5, 7, 11, 30, tzinfo=UTC)) == f"{days} Closed now, open again: 13:00."
+    )
+    assert hours_in_words(hours, {}, datetime(2030, 5, 11, 0, 30, tzinfo=UTC)) == f"{days} Now open until 2:00."
+
+
+def test_a_whole_week_and_hours_that_never_come() -> None:
+    hours = Hours("shop", (((0, 1440),),) * 7, {}, ZoneInfo("UTC"))
+    assert hours_in_words(hours, {}, MONDAY).startswith("Mon-Sun 0:00-24:00.")
+    never = Hours("shop", ((),) * 7, {}, ZoneInfo("UTC"))
+    assert hours_in_words(never, {}, MONDAY) == ""
