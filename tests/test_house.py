@@ -203,6 +203,7 @@ WIDE = {
     "Behaviour": "the switches of the emulated gateway",
     "Emulator": "the public face of the emulated gateway, on one page",
     "Exchange": "the fields of one round with a model",
+    "Flow": "the fields of a flow, and what the loader knows of them",
     "Kind": "the kinds of words of a language, of which each is a key of its file",
     "Session": "the stored fields of a contact",
     "StepFacts": "the fields of all that is known of a step",

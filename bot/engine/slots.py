@@ -95,6 +95,8 @@ def answer_in(turn: TurnContext, opening: OpeningText) -> tuple[str, LeaveStep] 
     language = turn.scope().get(CONTACT_LANGUAGE)
     target = turn.flow.machine.follow(step.name, answer.outcome).target or ""
     leads = turn.flow.is_menu or target.startswith("/")
+    if target.startswith("/") and target[1:].partition("/")[0] in {taken.flow for taken in turn.trace.steps}:
+        return None  # the contact comes from there
     if is_yes_or_no(piece, language) or has_word(text, (Kind.TELLING,), language) or (leads and not found.is_whole):
         return None
     if not leads and (has_word(text, (Kind.ASKING,), language) or (_ASKS.search(text) and not found.is_whole)):

@@ -9,7 +9,7 @@ from bot.engine.starting_flows import triggers
 from bot.engine.turn_context import FAILURES, TurnContext
 from bot.engine.turn_effects import send
 from bot.language.source.languages import wording
-from bot.language.steps.small_talk import GREETING, HELP, OPENING_HOURS, SMILE, answer_to, topic_of
+from bot.language.steps.small_talk_texts import GREETING, HELP, OPENING_HOURS, SMILE, answer_to, topic_of
 from bot.language.steps.step_facts import SentText
 from bot.language.steps.step_kind import Reply
 

@@ -47,7 +47,7 @@ def find_start(turn: TurnContext, reply: Reply) -> FoundStart | None:
     if starts.payloads and (found := start_by_payload(turn, reply)) is not None:
         return found
     caption = () if reply.media is None or not reply.media.caption else (reply.media.caption,)
-    match = starts.by_texts(reply.texts or caption)
+    match = starts.by_texts(reply.texts or caption, turn.scope().get(CONTACT_LANGUAGE))
     return None if match is None else FoundStart(match.flow, _inputs_of(turn, match), match.whole)
 
 

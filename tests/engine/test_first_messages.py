@@ -68,6 +68,14 @@ def test_the_trace_says_what_the_first_message_has_answered() -> None:
     )
 
 
+SORRY = "Sorry, I didn't understand that.\n\n"
+
+
+def not_understood(question: list[str]) -> list[str]:
+    """The question as it is asked after a text that is no answer."""
+    return [f"{SORRY}{question[0]}", *question[1:]]
+
+
 @pytest.mark.parametrize("text", ["I need an appointment", "an appointment for Friday please"])
 def test_a_choice_hears_the_words_that_start_its_flow(text: str) -> None:
     talk = Talk(CLINIC)
@@ -79,7 +87,7 @@ def test_a_choice_hears_the_words_that_start_its_flow(text: str) -> None:
 def test_a_choice_is_asked_for_again_where_two_are_named_or_a_word_speaks_against_it(text: str) -> None:
     talk = Talk(CLINIC)
     talk.user("Hi")
-    assert talk.user(text) == [MENU]
+    assert talk.user(text) == [not_understood(MENU)]
 
 
 CAFE = """
@@ -182,7 +190,46 @@ def test_an_answer_at_the_menu_comes_before_a_start() -> None:
 def test_no_start_is_heard_at_a_question_that_saves_or_leads_nowhere() -> None:
     talk = Talk(f"{CAFE}---\nflow: hours\nstart: {{words: [hours]}}\nsteps: {{hours: {{say: From 9., then: end}}}}")
     talk.user("Hi")
-    assert talk.user("hours") == [["Which drink?", "Cappuccino", "Tea"]]
+    assert talk.user("hours") == [not_understood(["Which drink?", "Cappuccino", "Tea"])]
+
+
+def test_a_message_does_not_lead_twice_to_the_flow_that_it_has_started() -> None:
+    flows = (
+        CLINIC
+        + """
+---
+flow: where
+start: {words: [address], match: anywhere}
+steps: {where: {say: In Rua Nova., then: /main}}
+"""
+    )
+    flows = flows.replace("The front desk: /desk", "Where are you?: /where")
+    assert Talk(flows).user("your address please")[0] == "In Rua Nova."
+    assert len(Talk(flows).user("your address please")) == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "starts"),
+    [
+        ("I want to order", True),
+        ("I can't login, order please", True),
+        ("I can't find the order page", True),
+        ("I don't want to order", False),
+        ("do not order anything", False),
+        ("no order please", False),
+    ],
+)
+def test_a_phrase_that_is_denied_starts_no_flow(text: str, starts: bool) -> None:
+    flows = """
+flow: order
+start: {words: [order], match: anywhere}
+steps: {what: {ask: What?}}
+---
+flow: main
+start: {otherwise: true}
+steps: {hello: {say: Hello.}}
+"""
+    assert Talk(flows).user(text) == (["What?"] if starts else ["Hello."])
 
 
 UNLESS = """
@@ -207,7 +254,7 @@ def test_a_flow_does_not_start_by_a_message_with_a_word_that_forbids_it() -> Non
     assert Talk(without).user("The cake is so dry") == [menu]
     talk = Talk(without)
     talk.user("Hi")
-    assert talk.user("The cake is so dry") == [menu]
+    assert talk.user("The cake is so dry") == [not_understood(menu)]
     assert talk.user("cake") == [["Which size?", "Small", "Large"]]
 
 
@@ -232,7 +279,7 @@ def test_a_menu_hears_the_answers_of_the_flows_that_it_leads_to(before: tuple[st
     talk = Talk(CLINIC)
     for each in before:
         talk.user(each)
-    assert talk.user(text) == [said]
+    assert talk.user(text) == [not_understood(said) if before and said is MENU else said]
 
 
 def test_menus_that_lead_to_each_other_ask_at_last() -> None:

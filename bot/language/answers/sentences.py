@@ -43,6 +43,19 @@ def is_meant(words: Sequence[str], span: tuple[int, int], language: str | None) 
     return Kind.AGAINST not in behind and not speaks_against(" ".join(words[:end]), title, language)
 
 
+def is_denied(words: Sequence[str], phrase: str, language: str | None) -> bool:
+    """True if the word before a phrase, apart from harmless ones, speaks against it: "I don't want to order"."""
+    span = place_of(phrase, words)
+    if span is None:
+        return False
+    clauses = _clauses(words)
+    for place in range(span[0] - 1, -1, -1):
+        kinds = _of_word(words[place], language) if clauses[place] == clauses[span[0]] else frozenset()
+        if Kind.AGAINST in kinds or not kinds & _PASSED:
+            return Kind.AGAINST in kinds
+    return False
+
+
 def place_of(phrase: str, words: Sequence[str]) -> tuple[int, int] | None:
     """The first place of a normalised phrase among the words of a sentence."""
     count = range(1, len(words) + 1)

@@ -46,7 +46,7 @@ from bot.language.steps.ai_settings import SETTINGS, AiSettings, read_ai_setting
 from bot.language.steps.http_services import SECRETS, SERVICES, read_services
 from bot.language.steps.intent_step import SURE
 from bot.language.steps.message_parts import check_length
-from bot.language.steps.small_talk import TOPICS
+from bot.language.steps.small_talk_texts import TOPICS
 from bot.language.steps.step_options import DEFAULTS, Defaults, read_defaults
 from bot.language.steps.transcription import TRANSCRIBE, read_transcription
 from bot.language.steps.transition import WORDS

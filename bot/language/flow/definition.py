@@ -28,7 +28,7 @@ from bot.language.steps.control_steps import UnreadStep
 from bot.language.steps.http_services import HttpService
 from bot.language.steps.intent_step import INTENTS, SURE, Intent, IntentStep
 from bot.language.steps.slot_step import SLOT_FILLING
-from bot.language.steps.small_talk import TOPICS
+from bot.language.steps.small_talk_texts import TOPICS
 from bot.language.steps.step_facts import ChoiceFacts, Given, Outcome, StepFacts, Used
 from bot.language.steps.step_kind import StepKind
 from bot.language.steps.step_options import (

@@ -21,6 +21,7 @@ from bot.core.immutable import immutable
 from bot.core.session import Frame, Session
 from bot.core.signal_addresses import EXAMPLE, SignalAddresses
 from bot.core.text import in_letters
+from bot.language.answers.sentences import is_denied
 from bot.language.expressions import formats
 from bot.language.expressions.filters import Draw, drawn
 from bot.language.expressions.grammar import HISTORY
@@ -114,15 +115,18 @@ class TriggerIndex:
             tuple((trigger.payload, name) for name, trigger in triggers if trigger.payload is not None),
         )
 
-    def by_texts(self, texts: Iterable[str]) -> TriggerMatch | None:
-        """The flow that these texts start: the first text that starts any flow decides."""
+    def by_texts(self, texts: Iterable[str], language: str | None = None) -> TriggerMatch | None:
+        """The flow that these texts start: the first text that starts any flow decides.
+
+        A phrase within a text starts nothing if the text denies it, in the ``language`` or in English.
+        """
         for text in texts:
-            found = self._by_text(text)
+            found = self._by_text(text, language)
             if found is not None:
                 return found
         return None
 
-    def _by_text(self, text: str) -> TriggerMatch | None:
+    def _by_text(self, text: str, language: str | None) -> TriggerMatch | None:
         """The flow by a whole word, else by a pattern, else by a word in the text, else by a word that the text comes
         close to.
         """
@@ -137,7 +141,7 @@ class TriggerIndex:
             if self.unless:
                 phrases = tuple(each for each in phrases if not self._forbids(each[1], text))
             found = match_wider(text, [phrase for phrase, _ in phrases], how)
-            if found is not None:
+            if found is not None and not is_denied(text.split(), normalise(phrases[found][0]), language):
                 return TriggerMatch(phrases[found][1])
         return None
 

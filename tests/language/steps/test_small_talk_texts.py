@@ -7,7 +7,7 @@ import pytest
 
 from bot.language.expressions.opening_hours import Hours
 from bot.language.source.languages import WORDINGS
-from bot.language.steps.small_talk import (
+from bot.language.steps.small_talk_texts import (
     _WORDS,
     GREETING,
     HELP,
