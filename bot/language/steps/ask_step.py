@@ -96,6 +96,11 @@ _CONFIRM = KeySpec(
     "Whether the contact is asked back about an answer that may mean several values (unsure); never: it is no answer. "
     "If left out, only about a day in figures that may be the month.",
 )
+_UNDERSTAND = KeySpec(
+    "understand",
+    one_of("model"),
+    "A model may point at the words of a reply that answer, where the reply as a whole is no answer.",
+)
 _OTHER = KeySpec("other", TRANSITION, "Where every reply leads that is no answer; instead of retry.")
 
 
@@ -113,8 +118,9 @@ class AskStep(StepKind):
     variable: Variable | None
     closed: bool  # only its choices are answers
     confirm: str | None  # where it asks back about an answer that may mean several values
+    understand: bool  # a model may point at the words that answer
     verb = "ask"
-    keys = KeySet(_ASK, _HEADER, _FOOTER, *CHOICES, _ACCEPTS, _CONFIRM, _SKIP, _OTHER)
+    keys = KeySet(_ASK, _HEADER, _FOOTER, *CHOICES, _ACCEPTS, _CONFIRM, _UNDERSTAND, _SKIP, _OTHER)
     options = SOME_HAVE
     saves = True
 
@@ -137,7 +143,8 @@ class AskStep(StepKind):
             choices = replace(choices, counted=False)  # a number that somebody writes is the answer itself
         closed = choices is not None and not accepts_text and (variable is None or variable.written)
         confirm = _CONFIRM.read(fields)
-        ask = cls(body, header, footer, choices, skip_words, skipped, other, variable, closed, confirm)
+        understand = _UNDERSTAND.read(fields) is not None
+        ask = cls(body, header, footer, choices, skip_words, skipped, other, variable, closed, confirm, understand)
         ask._check(fields)
         return ask
 
@@ -149,6 +156,9 @@ class AskStep(StepKind):
             if self.choices.many is not None:
                 _check_saved(fields, self.variable)
         _check_accepts(fields, self.choices, self.variable)
+        if self.understand and not self.closed and _takes_every_text(self.variable):
+            what = '"understand" has no effect: every text is an answer'
+            _UNDERSTAND.report(fields, "E123", what, "leave it out, or give its variable a type or a pattern")
         if self._keeping is not None:
             check_error_names(fields, _KEEPING, "keeping a file has no error", f"write {', '.join(_KEEPING)}, else")
         else:
@@ -161,6 +171,7 @@ class AskStep(StepKind):
             waits_for=Wait(WaitsFor.CONTACT),
             choices_alone=choices is not None and self.closed,
             can_gather=self._takes_own_words,
+            understood_by_model=self.understand,
             answers=tuple(self._answers()),
             sends=tuple(self._sends()),
             most_messages=1,
@@ -394,6 +405,10 @@ class AskStep(StepKind):
         if event.outcome == "done":
             return LeaveStep("then", saved=self._keeping.of_file(event.value))
         raise StepFailed(event.outcome if event.outcome in KEEPING_ERRORS else NOT_FETCHED, event.detail)
+
+
+def _takes_every_text(variable: Variable | None) -> bool:
+    return variable is None or (variable.takes_any_words and not variable.bounded)
 
 
 def _about(value: Any) -> str:
