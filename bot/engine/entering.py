@@ -90,13 +90,13 @@ def _read_before_asking(turn: TurnContext, name: str) -> StepResult | None:
 def ask_model_for_slots(
     turn: TurnContext, text: str, found: Mapping[str, str], *, before_question: bool = False
 ) -> StepResult | None:
-    """Ask a model for answers in a text to the slots that are open. Returns None if there are none, or no model.
+    """Ask a model for answers in a text to the questions that are open. Returns None if there are none, or no model.
 
     ``found`` are the answers that are known. ``before_question``: the active question is not asked before the model has
     looked.
     """
     flow = turn.flow
-    if flow.model_slots is None or SLOT_FILLING not in turn.library.flows or is_blank(text):
+    if flow.model_reads is None or SLOT_FILLING not in turn.library.flows or is_blank(text):
         return None
     questions = slots.open_questions(turn, found) if len(turn.session.frames) < MOST_FRAMES else {}
     if not questions:

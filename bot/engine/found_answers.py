@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from bot.engine import slots
 from bot.engine.entering import answer_ahead, ask_model_for_slots, put_again
 from bot.engine.executor import Executor
+from bot.engine.failures import ask
+from bot.language.steps.step_kind import Reply
 
 
 def look_ahead(executor: Executor, text: str, *, with_others: bool = False) -> bool:
@@ -38,15 +40,18 @@ def accept_found(executor: Executor, found: Mapping[str, str], said: str) -> boo
     if undelivered:
         frame.ahead = {**frame.ahead, **answers}
         executor.run(answer_ahead(turn, frame.step) if frame.step in answers else put_again(turn))
+    elif frame.step in answers and turn.step.facts.understood_by_model:
+        frame.ahead = {**frame.ahead, **{step: piece for step, piece in answers.items() if step != frame.step}}
+        executor.run(ask(turn, turn.step.kind.answer, Reply(answers[frame.step])))
     elif answers:
         _answer_found(executor, answers)
     return undelivered or bool(answers)
 
 
 def look_by_model(executor: Executor, text: str, found: Mapping[str, str]) -> bool:
-    """Let a model look in a message for answers to the slots that are open; ``found`` are the answers that are known.
+    """Let a model look in a message for answers to the questions that are open; ``found`` are those that are known.
 
-    Returns False if no slot is open, or there is no model.
+    Returns False if no question is open, or there is no model.
     """
     asked = ask_model_for_slots(executor.turn, text, found) if executor.turn.step.facts.asks else None
     executor.run(asked)

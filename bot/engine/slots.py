@@ -3,7 +3,8 @@
 Each question of the flow looks in the message for texts that it takes as answers. An answer that is found is kept as it
 was written until its question comes; then the question is not asked. A model may find the answers that the questions do
 not find: each of its values is read as an answer to its question, like a text of the contact's. If a question takes any
-words, only a model looks for its answer, and the answer must be words of the message.
+words, only a model looks for its answer, and the answer must be words of the message. So must be the answer to the
+waiting question that says `understand: model`.
 """
 
 import re
@@ -17,7 +18,7 @@ from bot.core.messages import in_words as message_in_words
 from bot.core.text import visible
 from bot.engine.turn_context import OpeningText, TurnContext
 from bot.language.answers.sentences import is_meant, undisturbed
-from bot.language.answers.titles import has_word, is_yes_or_no, number_in
+from bot.language.answers.titles import has_word, is_yes_or_no, number_in, speaks_against
 from bot.language.answers.words import Kind
 from bot.language.expressions.abstract_values import ValueKind
 from bot.language.flow.definition import Step
@@ -138,45 +139,82 @@ def use_up(opening: OpeningText, pieces: Iterable[str]) -> None:
 
 
 def open_questions(turn: TurnContext, found: Mapping[str, str]) -> dict[str, str]:
-    """The questions of the active flow's slots that have no answer yet, by step, as they would be asked.
+    """The questions that a model looks for answers to, by step, as they would be asked.
+
+    They are those of the active flow's slots that have no answer yet, and the waiting one if it says `understand`.
 
     ``found`` are answers that were found in the message.
     """
-    frame, values = turn.frame, turn.library.values_of(turn.frame, turn.session, turn.now)
+    frame, pointed = turn.frame, turn.step.facts.understood_by_model
+    asked = dict.fromkeys((*(turn.flow.slots if turn.flow.model_slots else ()), *((frame.step,) if pointed else ())))
+    if not asked:
+        return {}
+    values = turn.library.values_of(turn.frame, turn.session, turn.now)
     answered = {step for step in turn.flow.slots if values.get(turn.flow.steps[step].options.save or "") is not None}
     known = {*found, *frame.ahead, *(answered - {frame.step})}
-    questions = ((step, _Question.of(turn, step)) for step in turn.flow.slots if step not in known)
+    questions = ((step, _Question.of(turn, step)) for step in asked if step not in known)
     return {step: f"({_takes(turn, step)}) {question.words}" for step, question in questions if question is not None}
 
 
 def _takes(turn: TurnContext, step: str) -> str:
-    """The answers that a slot takes, in words for a model: ``small, large``."""
-    if step in turn.flow.free_slots:
-        return "text, word for word as the message says it"
-    variable = turn.flow.variables[turn.flow.steps[step].options.save or ""]
-    return ", ".join(getattr(variable, "of", ())) or variable.type
+    """The answers that a question takes, in words for a model: ``small, large``."""
+    variable = turn.flow.variables.get(turn.flow.steps[step].options.save or "")
+    words = "choice" if variable is None else ", ".join(getattr(variable, "of", ())) or variable.type
+    is_quoted = turn.flow.takes_any_words(step) or turn.flow.steps[step].facts.understood_by_model
+    return f"{words}, word for word as the message says it" if is_quoted else words
 
 
 def taken(turn: TurnContext, found: Mapping[str, str], said: str) -> dict[str, str]:
     """Those of these answers in a message that their questions take; the trace has a note of each other one.
 
-    Where a question takes any words, an answer must be words of the message, and is kept as they stand there.
+    Where a question takes any words, or says `understand`, an answer must be words of the message, and is kept as they
+    stand there.
     """
     kept = {}
     for step, piece in found.items():
-        free = step in turn.flow.free_slots
-        answer = (quoted(piece, said) or quoted(piece.strip(_EDGES), said)) if free else piece
+        if step != turn.frame.step and step not in turn.flow.slots:  # an edit has come between
+            continue
+        pointed, free = turn.flow.steps[step].facts.understood_by_model, turn.flow.takes_any_words(step)
+        answer = (quoted(piece, said) or quoted(piece.strip(_EDGES), said)) if free or pointed else piece
         if answer is None:
             reason = "the message does not say it"
         elif free and any(normalise(other) == normalise(answer) for name, other in found.items() if name != step):
             reason = "another question has the same answer"
-        elif step in turn.flow.slots and answered(turn, step, answer) is not None:
+        elif pointed and not free and (against := _against(turn, step, answer, said)):
+            reason = against
+        elif (pointed and not free) or answered(turn, step, answer) is not None:
             kept[step] = answer
             continue
         else:
             reason = "it is no answer"
         turn.trace.notes.append(f"{turn.flow.name}/{step}: not taken, {reason}: {_shown(piece)}")
     return kept
+
+
+def _against(turn: TurnContext, step: str, answer: str, said: str) -> str:
+    """The reason why words of a message are no answer to a question though a model says so; empty if there is none."""
+    question, language = _Question.of(turn, step), turn.scope().get(CONTACT_LANGUAGE)
+    result = None if question is None else question.read(answer)
+    if question is None or result is None:
+        return "it is no answer"
+    words, length = said.split(), len(answer.split())
+    ends = range(length, len(words) + 1)
+    places = [(end - length, end) for end in ends if normalise(_piece(words, end - length, end)) == normalise(answer)]
+    if not places:
+        return "it is a part of a word"
+    if not all(undisturbed(words, places, language)) or speaks_against(said, answer, language):
+        return "other words speak against it"
+    inside = {place for first, end in places for place in range(first, end)}
+    for first in range(len(words)):
+        for end in range(first + 1, min(first + 2, len(words)) + 1):
+            if not inside.isdisjoint(range(first, end)):
+                continue
+            turn.counted.readings += 1
+            if turn.counted.readings > MOST_READINGS:
+                return "the message is too long"
+            if question.read(_piece(words, first, end)) not in (None, result):
+                return "the message has another answer"
+    return ""
 
 
 def in_words(found: Mapping[str, str]) -> str:

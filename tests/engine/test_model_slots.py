@@ -464,7 +464,7 @@ def test_a_message_of_which_a_model_was_asked_what_it_is_about_is_not_lost_witho
         (("fill: [size, cups, day], ", ""), 'E105 flow "order": slots: "fill" is missing'),
         (("model: true", "model: perhaps"), "perhaps"),
         (("[size, cups, day]", "[size, cup]"), 'E102 slots: no step "cup" in flow order (did you mean "cups"?)'),
-        (("flow: order", "flow: slot_filling"), 'flow "slot_filling": flows that have `slots: {model: true}` make a flow'),
+        (("flow: order", "flow: slot_filling"), 'flow "slot_filling": flows that have `slots: {model: true}` or `understand: model` make a flow'),
     ],
 )  # fmt: skip
 def test_what_is_wrong_with_slots_is_a_problem(edit: tuple[str, str], problem: str) -> None:

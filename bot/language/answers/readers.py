@@ -203,8 +203,15 @@ def read_time(text: str, language: str | None = None) -> Reading[time] | None:
     """The time of day that a text is, or None. A bare number is refused: 3 could be night or afternoon."""
 
     def read(text: TokenizedText) -> Reading[time] | None:
-        clock = ClockReader(text.tokens, text.marks, text.words, dots=True)
-        found_all = covered(text, lambda start: _times(clock, text, start), 6, names=True)
+        clock = ClockReader(text.tokens, text.marks, text.words, dots=True, together=True)
+
+        def pieces(start: int) -> Iterator[Segment]:
+            yield from _times(clock, text, start)
+            for end, kind, value in text.marks[start]:
+                if kind is Kind.DAY_PART and value[0] == 0:  # "tonight"
+                    yield Segment(start, end, "part", value[1])
+
+        found_all = covered(text, pieces, 6, names=True)
         return _only((_one_time(found) for found in found_all), 12)
 
     return in_each_language(text, language, read)

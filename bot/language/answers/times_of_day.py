@@ -79,10 +79,15 @@ _HOUR_SIGNS = frozenset("時时点點시")
 
 
 class ClockReader:
-    """Reads the times of day in a text. ``dots`` says that 15.30 is one by itself."""
+    """Reads the times of day in a text.
 
-    def __init__(self, tokens: Tokens, marks: Sequence[Sequence[Mark]], words: Words, *, dots: bool) -> None:
-        self._tokens, self._marks, self._words, self._dots = tokens, marks, words, dots
+    ``dots`` says that 15.30 is one by itself, and ``together`` that 1530 is.
+    """
+
+    def __init__(
+        self, tokens: Tokens, marks: Sequence[Sequence[Mark]], words: Words, *, dots: bool, together: bool = False
+    ) -> None:
+        self._tokens, self._marks, self._words, self._dots, self._together = tokens, marks, words, dots, together
         self._matcher = Matcher(words.clock, tokens, self._slot)
 
     def times_at(self, start: int) -> list[tuple[int, TimeOfDay]]:
@@ -148,7 +153,12 @@ class ClockReader:
                 clock = TimeOfDay(hour, int(found[3]), int(found[4] or 0), sure, bare, next_day=int(found[1]) == _END)
                 yield self._tokens.at(found.end()), clock
         elif (four := _TOGETHER.match(text, place)) is not None:
-            yield self._tokens.at(four.end()), TimeOfDay(int(four[1]), int(four[2]), bare=True)
+            hour, minute = int(four[1]), int(four[2])
+            alone = (
+                self._together and len(four[1]) == 2 and minute % 15 == 0 and not _NOT_A_TIME.match(text, four.end())
+            )
+            sure = alone and (hour > 12 or four[1][0] == "0" or not self._words.hours_of_12)
+            yield self._tokens.at(four.end()), TimeOfDay(hour, minute, sure=sure, bare=not alone)
 
     def _slot(self, name: str, start: int) -> Iterator[tuple[int, int]]:
         """An hour or minutes, in a pattern."""

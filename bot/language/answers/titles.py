@@ -71,23 +71,39 @@ def _numbers_in(text: TokenizedText) -> Iterator[tuple[Decimal, bool]]:
 
 def within(text: str, phrases: Sequence[tuple[str, int]], language: str | None) -> int | None:
     """The only value of the phrases that a text names beside words that change nothing: "the large one, please"."""
+    named = set(all_within(text, phrases, language, most=8))
+    return named.pop() if len(named) == 1 else None
 
-    def read(text: TokenizedText) -> int | None:
-        tokens = [(_tokens(phrase, text), value) for phrase, value in phrases]
+
+def all_within(
+    text: str,
+    phrases: Sequence[tuple[str, int]],
+    language: str | None,
+    *,
+    joints: frozenset[str] = frozenset(),
+    most: int = 60,
+) -> list[int]:
+    """The values of the phrases that a text names, in its order, beside words that change nothing; longer ones first.
+
+    ``joints`` are the words that may stand between them: "tea and coffee, please". At most so many pieces are read.
+    """
+
+    def read(text: TokenizedText) -> list[int] | None:
+        tokens = sorted(((_tokens(phrase, text), value) for phrase, value in phrases), key=lambda item: -len(item[0]))
 
         def pieces(start: int) -> Iterator[Segment]:
             for phrase, value in tokens:
                 if phrase and text.tokens.tokens[start : start + len(phrase)] == phrase:
                     yield Segment(start, start + len(phrase), "title", value)
             yield from (Segment(start, end, "") for end in text.ends_of(start, Kind.AROUND_TITLE))
+            if text.tokens.tokens[start] in joints:
+                yield Segment(start, start + 1, "")
 
-        for found in covered(text, pieces, 8, whole_phrases=False):
-            named = {piece.value for piece in found if piece.kind == "title"}
-            if named:
-                return named.pop() if len(named) == 1 else None
-        return None
+        coverings = covered(text, pieces, most, whole_phrases=False)
+        named = ([piece.value for piece in found if piece.kind == "title"] for found in coverings)
+        return next(filter(None, named), None)
 
-    return in_each_language(text, language, read)
+    return in_each_language(text, language, read) or []
 
 
 def _tokens(phrase: str, text: TokenizedText) -> list[str]:

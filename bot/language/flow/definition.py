@@ -389,11 +389,18 @@ class Flow:
         return {name: step.options.report for name, step in self.steps.items() if step.options.report}
 
     @cached_property
+    def model_reads(self) -> Mark | None:
+        """Where it says first that a model looks for answers in messages: in `slots`, or at a question."""
+        marks = (step.mark for step in self.steps.values() if step.facts.understood_by_model)
+        return self.model_slots or next(marks, None)
+
+    @cached_property
     def free_slots(self) -> frozenset[str]:
         """The slots whose questions take any words: only a model can tell such an answer from the rest of a message."""
-        return frozenset(name for name in self.slots if self._takes_any_words(name))
+        return frozenset(name for name in self.slots if self.takes_any_words(name))
 
-    def _takes_any_words(self, question: str) -> bool:
+    def takes_any_words(self, question: str) -> bool:
+        """True if nothing but their length tells an answer to this question from other words."""
         step = self.steps.get(question)
         variable = None if step is None else self.variables.get(step.options.save or "")
         return step is not None and variable is not None and variable.takes_any_words and not step.facts.choices_alone

@@ -541,8 +541,8 @@ def intents_flow(bot: BotDefinition, flows: Mapping[str, Flow], problems: Proble
 
 
 def slot_flow(bot: BotDefinition, flows: Mapping[str, Flow], problems: Problems) -> Flow | None:
-    """The flow in which a model looks for answers to slots; None if none of these flows wants it."""
-    marks = {flow.name: flow.model_slots for flow in flows.values() if flow.model_slots is not None}
+    """The flow in which a model looks for answers in messages; None if none of these flows wants it."""
+    marks = {flow.name: flow.model_reads for flow in flows.values() if flow.model_reads is not None}
     if not marks:
         return None
     mark = next(iter(marks.values()))

@@ -381,7 +381,7 @@ def _the_flows(
             flows[flow.name] = flow
     for made, why in (
         (intents_flow(bot, flows, problems), "`about` under `start`"),
-        (slot_flow(bot, flows, problems), "`slots: {model: true}`"),
+        (slot_flow(bot, flows, problems), "`slots: {model: true}` or `understand: model`"),
     ):
         if made is not None and made.name in flows:
             what = f'flow "{made.name}": flows that have {why} make a flow of this name'

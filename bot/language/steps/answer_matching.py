@@ -11,7 +11,15 @@ from typing import Any
 from bot.core import messages as limits
 from bot.core.messages import Buttons, Choice, ListMessage, Message, Section, TextMessage, clip
 from bot.language.answers.sentences import is_meant, place_of
-from bot.language.answers.titles import has_word, is_name, number_in, speaks_against, with_number, within
+from bot.language.answers.titles import (
+    all_within,
+    has_word,
+    is_name,
+    number_in,
+    speaks_against,
+    with_number,
+    within,
+)
 from bot.language.answers.words import Kind
 from bot.language.source.languages import CONTACT_LANGUAGE, wording
 from bot.language.source.word_matching import (
@@ -293,7 +301,9 @@ def _several(offer: ShownChoices, many: Many, text: str) -> LeaveStep | WaitHere
         one = _exactly(offer, text, options)
         found = [] if one is None else [one]
     else:
-        found = named(text, options, offer.choices.how, shown_numbers=_counts_places(offer))
+        numbers = _counts_places(offer)
+        found = named(text, options, offer.choices.how, shown_numbers=numbers)
+        found = found or _named_within(text, options, offer.language, shown_numbers=numbers)
     chosen = [offer.shown[index] for index in found if index < len(offer.shown)]
     if len(found) == 1 and chosen:
         return _take(offer, chosen[0])
@@ -342,6 +352,7 @@ _AND = frozenset(
 """The word before the last of several answers, in the languages of `bot.language.source.languages` and a few more."""
 _NUMBERS = re.compile(r"[\d\s,;.&+/–-]+")
 _AMOUNT = re.compile(r"\d\.\d|[$%+€£¥]\s*\d|\d\s*[$%€£¥]")  # a number that is no place in a list
+_NO_PLACE = re.compile(rf"{_AMOUNT.pattern}|[-−–+]\s*\d")
 _SPAN = re.compile(r"(\d{1,2})\s*[–-]\s*(\d{1,2})")
 
 
@@ -372,6 +383,16 @@ def named(text: str, options: Sequence[Option], how: str, *, shown_numbers: bool
     for start in range(len(words) - 1, -1, -1):
         found.append(_beginning(words[start : start + longest], found, partial(_meant, phrases, numbered, how), how))
     return list(dict.fromkeys(found[-1] or ()))
+
+
+def _named_within(text: str, options: Sequence[Option], language: str | None, *, shown_numbers: bool) -> list[int]:
+    """The options that a text names beside words that change nothing: "tea and coffee, please"."""
+    if len(text) > LONGEST:
+        return []
+    phrases = [*_phrases(options).items()]
+    if shown_numbers and _NO_PLACE.search(text) is None:
+        phrases += [(str(index + 1), index) for index in range(len(options))]
+    return list(dict.fromkeys(all_within(text, phrases, language, joints=_AND)))
 
 
 def _phrases(options: Sequence[Option]) -> dict[str, int]:

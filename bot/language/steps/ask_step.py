@@ -116,6 +116,11 @@ _CONFIRM = KeySpec(
     "Whether the contact is asked back about an answer that may mean several values (unsure); never: it is no answer. "
     "If left out, only about a day in figures that may be the month.",
 )
+_UNDERSTAND = KeySpec(
+    "understand",
+    one_of("model"),
+    "A model may point at the words of a reply that answer, where the reply as a whole is no answer.",
+)
 _OTHER = KeySpec("other", TRANSITION, "Where every reply leads that is no answer; instead of retry.")
 
 
@@ -133,9 +138,10 @@ class AskStep(StepKind):
     variable: Variable | None
     closed: bool  # only its choices are answers
     confirm: str | None  # where it asks back about an answer that may mean several values
+    understand: bool  # a model may point at the words that answer
     valid: timedelta | None  # for so long a tap on a choice counts wherever the contact is
     verb = "ask"
-    keys = KeySet(_ASK, _HEADER, _FOOTER, *CHOICES, _ACCEPTS, _CONFIRM, _SKIP, _OTHER, VALID)
+    keys = KeySet(_ASK, _HEADER, _FOOTER, *CHOICES, _ACCEPTS, _CONFIRM, _UNDERSTAND, _SKIP, _OTHER, VALID)
     options = SOME_HAVE
     saves = True
 
@@ -161,7 +167,10 @@ class AskStep(StepKind):
         confirm, valid = _CONFIRM.read(fields), VALID.read(fields)
         if valid is not None and (choices is None or choices.numbered):
             VALID.report(fields, "E123", '"valid" where there is no button to tap', "add `options`, or leave it out")
-        ask = cls(body, header, footer, choices, skip_words, skipped, other, variable, closed, confirm, valid)
+        understand = _UNDERSTAND.read(fields) is not None
+        ask = cls(
+            body, header, footer, choices, skip_words, skipped, other, variable, closed, confirm, understand, valid
+        )
         ask._check(fields)
         return ask
 
@@ -173,6 +182,9 @@ class AskStep(StepKind):
             if self.choices.many is not None:
                 _check_saved(fields, self.variable)
         _check_accepts(fields, self.choices, self.variable)
+        if self.understand and not self.closed and _takes_every_text(self.variable):
+            what = '"understand" has no effect: every text is an answer'
+            _UNDERSTAND.report(fields, "E123", what, "leave it out, or give its variable a type or a pattern")
         if self._keeping is not None:
             check_error_names(fields, _KEEPING, "keeping a file has no error", f"write {', '.join(_KEEPING)}, else")
         else:
@@ -206,6 +218,7 @@ class AskStep(StepKind):
             can_gather=self._takes_own_words or isinstance(self.variable, FilesVariable),
             gathers_files=isinstance(self.variable, FilesVariable),
             stays_valid=self.valid is not None,
+            understood_by_model=self.understand,
             answers=tuple(self._answers()),
             sends=tuple(self._sends()),
             most_messages=0 if wordless else 1,
@@ -487,6 +500,10 @@ def _has_files(context: StepContext) -> bool:
 def _is_wordless(body: Template) -> bool:
     """True if a question sends nothing."""
     return body.constant and not body.source.strip()
+
+
+def _takes_every_text(variable: Variable | None) -> bool:
+    return variable is None or (variable.takes_any_words and not variable.bounded)
 
 
 def _about(value: Any) -> str:

@@ -54,20 +54,24 @@ def wrong(talk: Talk, times: int, text: str = "xyzzy") -> list[list[Any]]:
 def test_the_second_wrong_reply_is_told_what_the_question_takes(type: str, text: str) -> None:
     talk = at_question(type)
     again = f"{text}\n\nWell?"
-    assert wrong(talk, 4) == [[SORRY], [again], [SORRY], [again]]
+    assert wrong(talk, 4) == [["Well?"], [again], ["Well?"], [again]]
 
 
-def test_no_two_questions_in_a_row_are_the_same() -> None:
-    talk = at_question("integer")
-    said = [["Well?"], *wrong(talk, 6)]
+@pytest.mark.parametrize("keys", ["", ", buttons: [Tea, Milk]"])
+def test_no_two_wrong_replies_in_a_row_get_the_same(keys: str) -> None:
+    said = wrong(at_question("text" if keys else "integer", keys), 6)
     assert all(one != other for one, other in pairwise(said))
+
+
+def test_a_menu_is_not_repeated_without_a_reason() -> None:
+    assert wrong(at_question("text", ", buttons: [Tea, Milk]"), 1) == [[[SORRY, "Tea", "Milk"]]]
 
 
 def test_a_word_between_two_wrong_replies_begins_anew() -> None:
     talk = at_question("integer", bot=f"{BOT}\nwords: {{once more: {{then: again}}}}")
-    assert wrong(talk, 1) == [[SORRY]]
+    assert wrong(talk, 1) == [["Well?"]]
     assert talk.user("once more") == ["Well?"]
-    assert wrong(talk, 1) == [[SORRY]]
+    assert wrong(talk, 1) == [["Well?"]]
 
 
 def test_choices_are_named_and_shown_again() -> None:
@@ -105,7 +109,7 @@ def test_a_retry_with_words_or_a_target_of_its_own_says_them_alone(retry: str) -
 def test_a_retry_that_only_counts_has_the_built_in_words() -> None:
     bot = BOT.replace("{timeout", "{retry: {max: 2, else: end}, timeout")
     talk = at_question("integer", bot=bot)
-    assert wrong(talk, 3) == [[SORRY], ["A number, please, for example 4.\n\nWell?"], []]
+    assert wrong(talk, 3) == [["Well?"], ["A number, please, for example 4.\n\nWell?"], []]
 
 
 def test_the_variables_own_words_come_before() -> None:
@@ -115,7 +119,7 @@ def test_the_variables_own_words_come_before() -> None:
 
 def test_where_no_example_is_an_answer_the_question_stands_alone() -> None:
     talk = at_question('{type: integer, check: {if: "it > 1000"}}')
-    assert wrong(talk, 3) == [[SORRY], ["Well?"], [SORRY]]
+    assert wrong(talk, 3) == [["Well?"], ["Well?"], ["Well?"]]
 
 
 def test_the_bots_own_wording_comes_first() -> None:

@@ -9,6 +9,7 @@ from bot.language.source.word_matching import CLOSE, WAYS, WHOLE, Option, normal
 from bot.language.steps import answer_matching
 from bot.language.steps.answer_matching import named
 from bot.language.steps.choices import Many
+from tests.talk import Talk
 
 WORDS = st.text("abcdefgh", min_size=2, max_size=6).filter(lambda word: word not in ("dan", "en", "a", "e"))
 FRUIT = [Option("Apples"), Option("Plums, red", ("red ones",)), Option("Plums"), Option("Dates")]
@@ -88,3 +89,51 @@ def _letters(count: int) -> list[str]:
 def test_how_many_are_enough() -> None:
     assert [Many(1, 2).allows(n) for n in range(4)] == [False, True, True, False]
     assert Many(0).allows(0) and Many(3).allows(100)
+
+
+DRINKS = """
+flow: m
+start: {words: [m]}
+vars: {drinks: list}
+steps:
+  q: {ask: Which?, many: true, options: [Tea, Coffee, Green tea, Milk], save: drinks}
+  done: {say: "{{ drinks | join('+') }}", then: end}
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("tea and coffee please", "Tea+Coffee"),
+        ("I'd like green tea, coffee and milk please", "Green tea+Coffee+Milk"),
+        ("just milk and tea for me, thank you", "Milk+Tea"),
+    ],
+)
+def test_words_that_change_nothing_stand_beside_several_answers(text: str, said: str) -> None:
+    chat = Talk(DRINKS)
+    chat.user("m")
+    assert chat.user(text) == [said]
+
+
+def test_words_that_change_nothing_stand_beside_one_answer_of_many() -> None:
+    chat = Talk(DRINKS)
+    chat.user("m")
+    chat.user("I'd like tea, please")
+    assert chat.user("done") == ["Tea"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "no tea, coffee please",
+        "tea please, but not coffee",
+        "tea or coffee please",
+        "tea and coffee without milk",
+        "tea and cake please",
+        "2 tea and coffee please",
+    ],
+)
+def test_each_other_word_beside_several_answers_is_a_wrong_reply(text: str) -> None:
+    chat = Talk(DRINKS)
+    chat.user("m")
+    assert chat.user(text) == [["Sorry, I didn't understand that.\n\nWhich?", "Tea", "Coffee", "Green tea", "Milk"]]
