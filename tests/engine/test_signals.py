@@ -310,3 +310,80 @@ steps: {help: {handoff: sales, closed: end}}
     assert talk.session.tags == ("handoff:sales",)
     talk.signal("paid", amount=1)
     assert not talk.session.tags
+
+
+RECEIPT = """
+flow: receipt
+start: {signal: paid}
+vars: {amount: number, reference: text}
+steps:
+  got: {ask: "We got {{ amount }} ({{ reference | default('?') }}). A receipt?", buttons: {Yes: end, No: end}, timeout: {after: 1h, then: end}}
+---
+"""
+
+
+def test_a_signal_that_no_step_takes_starts_a_flow_with_its_data() -> None:
+    talk = Talk(RECEIPT + ORDER, SIGNALS)
+    assert talk.signal("paid", amount="3.5")[0][0] == "We got 3.5 (?). A receipt?"
+    assert rule(talk) == "start of receipt: signal paid"
+    assert talk.at == "receipt/got"
+
+
+def test_the_step_that_waits_for_a_signal_comes_before_the_flow_that_it_starts() -> None:
+    talk = Talk(RECEIPT + ORDER, SIGNALS)
+    talk.user("order")
+    assert talk.signal("paid", amount="12.5", reference="A7") == ["Thank you for A7."]
+
+
+def test_a_signal_for_a_busy_contact_starts_its_flow_when_the_contact_is_free() -> None:
+    talk = Talk(RECEIPT + ORDER, SIGNALS)
+    talk.user("hours")
+    assert talk.signal("paid", amount="3") == []
+    assert rule(talk) == "signal paid: start of receipt: waits"
+    assert talk.user("Monday") == ["Nine to six."]
+    assert talk.wait("1s")[0][0] == "We got 3 (?). A receipt?"
+
+
+def test_a_flow_that_a_signal_starts_can_interrupt() -> None:
+    talk = Talk(RECEIPT.replace("paid}", "paid, busy: interrupt}") + ORDER, SIGNALS)
+    talk.user("hours")
+    assert talk.signal("paid", amount="3")[0][0] == "We got 3 (?). A receipt?"
+
+
+def test_a_signal_starts_a_flow_for_first_or_returning_contacts_alone() -> None:
+    talk = Talk(RECEIPT.replace("paid}", "paid, contact: returning}") + ORDER, SIGNALS)
+    assert talk.signal("paid", amount="3") == []
+    assert rule(talk) == "signal paid: nobody waits for it"
+    talk.user("hours")
+    talk.user("Monday")
+    assert talk.signal("paid", amount="3")[0][0] == "We got 3 (?). A receipt?"
+
+
+def test_a_signal_starts_no_flow_for_a_contact_who_has_opted_out() -> None:
+    talk = Talk(RECEIPT + ORDER, SIGNALS)
+    talk.session.tags = ("opted_out",)
+    assert talk.signal("paid", amount="3") == []
+    assert rule(talk) == "no start of receipt by signal paid: the contact has opted out"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "problem"),
+    [
+        ("signal: paid", "signal: piad", 'E109 no signal "piad" (did you mean "paid"?)'),
+        (
+            "amount: number",
+            "amount: {type: number, needed: true}",
+            'E105 signal "paid" may come without "amount" '
+            "(declare it in bot.yml: signals: {paid: {amount: {type: ..., needed: true}}})",
+        ),
+        (
+            "amount: number",
+            "amount: date",
+            'E303 variable "amount" is of type date, and signal "paid" gives number '
+            "(declare the same type in both places, or use another name)",
+        ),
+    ],
+)
+def test_what_starts_a_flow_is_declared_and_fits(old: str, new: str, problem: str) -> None:
+    found = problems_of((RECEIPT + ORDER).replace(old, new, 1), SIGNALS)
+    assert [each.partition(" ")[2] for each in found] == [problem]

@@ -131,7 +131,8 @@ CONTACTS = FIRST, RETURNING = ("first", "returning")
 
 @immutable
 class Trigger:
-    """The start of a flow: its words, its pattern, an event of the gateway, or a message that starts no other flow.
+    """The start of a flow: its words, its pattern, an event of the gateway, a signal, or a message that starts no
+    other flow.
 
     ``how`` says how its words are matched (`bot.language.source.word_matching.WAYS`). The pattern's named groups are
     variables of the flow. ``contact`` is one of `CONTACTS`: nobody else starts it. By ``intent`` a model knows messages
@@ -143,6 +144,7 @@ class Trigger:
     how: str = WHOLE
     pattern: Any = None
     events: tuple[str, ...] = ()
+    signals: tuple[str, ...] = ()
     otherwise: bool = False
     contact: str | None = None
     busy: str | None = None  # what becomes of a start while the contact is in a flow, where that does not say so

@@ -146,6 +146,9 @@ _EVENT = KeySpec(
     Form(one_or_several(one_of(*EVENTS)).schema, _read_events, absent=()),
     "Events of the gateway that start it.",
 )
+_SIGNAL: KeySpec[tuple[str, ...]] = KeySpec(
+    "signal", STRINGS, "Signals that start it if no step takes them; its variables get their data by name."
+)
 _OTHERWISE = KeySpec("otherwise", BOOLEAN, "Whether it starts when no other flow fits; false by default.")
 _BUSY = KeySpec(
     "busy",
@@ -182,13 +185,16 @@ def _read_trigger(fields: Fields, flow: str, variables: Mapping[str, Variable]) 
         MATCH.read(fields),
         PATTERN.read(fields),
         _EVENT.read(fields),
+        _SIGNAL.read(fields),
         _OTHERWISE.read(fields),
         _CONTACT.read(fields),
         _BUSY.read(fields),
         _read_intent(fields, flow),
     )
-    if not trigger.otherwise and not any(key.written(fields) for key in (_START_WORDS, PATTERN, _EVENT, _BUSY, _MEANT)):
-        fix = "add words, a pattern, an event, about or otherwise: true"
+    if not trigger.otherwise and not any(
+        key.written(fields) for key in (_START_WORDS, PATTERN, _EVENT, _SIGNAL, _BUSY, _MEANT)
+    ):
+        fix = "add words, a pattern, an event, a signal, about or otherwise: true"
         fields.report("E105", fields.mark, "there is nothing that starts the flow", fix)
     if MATCH.written(fields) and not _START_WORDS.written(fields):
         fix = "add words, or remove it"
@@ -208,7 +214,7 @@ _ABOUT = KeySpec("about", STRING, "Its purpose, for people who read the file.")
 _START = KeySpec(
     "start",
     as_fields(
-        KeySet(_START_WORDS, MATCH, PATTERN, _EVENT, _MEANT, _EXAMPLES, _TITLE, _OTHERWISE, _CONTACT, _BUSY),
+        KeySet(_START_WORDS, MATCH, PATTERN, _EVENT, _SIGNAL, _MEANT, _EXAMPLES, _TITLE, _OTHERWISE, _CONTACT, _BUSY),
         "{words: [hi, hello]}",
     ),
     "The messages and events that start it.",
