@@ -11,11 +11,12 @@ from bot.core.values import Record
 from bot.engine.executor import Executor
 from bot.engine.failures import refuse
 from bot.engine.frame_stack import note_unanswered, remove_step_tags
-from bot.engine.scheduled_flows import fitting_inputs, heard_at, is_decided, keep_plans
+from bot.engine.scheduled_flows import MOST_KEPT, fitting_inputs, heard_at, is_decided, is_kept, keep_plans
 from bot.engine.starting_flows import start_plan, triggers
 from bot.engine.step_actions import note_result
 from bot.engine.turn_context import FAILURES, FlowBroken, TurnContext
 from bot.language.expressions.template_failures import TemplateFailed
+from bot.language.steps.step_facts import StepFailed
 from bot.language.steps.step_kind import LeaveStep
 from bot.language.steps.step_options import signal_outcomes
 
@@ -23,7 +24,8 @@ from bot.language.steps.step_options import signal_outcomes
 def deliver_signal(executor: Executor, signal: Plan) -> None:
     """Let the step that waits for a signal hear it: the active step, else a step that runs the active flow.
 
-    If no step hears it, it starts the flow whose `start` has it. If there is none, the trace says so.
+    If no step hears it, it starts the flow whose `start` has it. If there is none, and no step has it, it is kept for as
+    long as the bot declares; else the trace says so.
     """
     turn, frames = executor.turn, executor.turn.session.frames
     turn.trace.rule = f"signal {signal.signal}"
@@ -43,7 +45,7 @@ def _start_flow(executor: Executor, signal: Plan) -> None:
     turn = executor.turn
     flow = triggers(turn).signals.get(signal.signal or "")
     if flow is None:
-        turn.trace.rule += f": {UNHEARD}"
+        _keep(turn, signal)
         return
     if turn.session.opted_out:
         turn.trace.rule = f"no start of {flow} by signal {signal.signal}: {HAS_OPTED_OUT}"
@@ -60,6 +62,25 @@ def _start_flow(executor: Executor, signal: Plan) -> None:
         refuse(turn, failed)
     else:
         executor.run(start_plan(turn, plan, plan.inputs, f"signal {signal.signal}"))
+
+
+def _keep(turn: TurnContext, signal: Plan) -> None:
+    """Keep a signal for a step that has it, if the bot declares for how long, and no step has it now."""
+    lasts = turn.library.bot.kept_signals.get(signal.signal or "")
+    if is_kept(signal):
+        turn.trace.rule += ": kept until now, and no step has taken it"
+        return
+    if lasts is None or any(heard_at(turn, frame, signal) for frame in turn.session.frames):
+        turn.trace.rule += f": {UNHEARD}"
+        return
+    try:
+        if sum(map(is_kept, turn.session.plans)) >= MOST_KEPT:
+            raise StepFailed("failed", f"more than {MOST_KEPT} signals are kept for one contact")
+        keep_plans(turn, (*turn.session.plans, replace(signal, at=turn.event.at + lasts, after=lasts)))
+    except FAILURES as failed:
+        refuse(turn, failed)
+    else:
+        turn.trace.rule += ": kept until a step has it"
 
 
 def _match_signal(turn: TurnContext, signal: Plan, known: Mapping[str, Any]) -> LeaveStep | None:

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping
 from dataclasses import replace
-from datetime import date
+from datetime import date, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -16,6 +16,7 @@ from bot.language.flow.event_receiver import RECEIVER, read_receiver
 from bot.language.keys import key_schemas as schemas
 from bot.language.keys.declared_keys import (
     BOOLEAN,
+    DURATION,
     STRING,
     STRINGS,
     TEMPLATE,
@@ -30,7 +31,7 @@ from bot.language.keys.declared_keys import (
     raw_node,
 )
 from bot.language.keys.definitions import DEFINE, read_definitions
-from bot.language.keys.fields import Fields, entries_of, name_of, text_of
+from bot.language.keys.fields import Fields, entries_of, name_of, signal_name_of, text_of
 from bot.language.keys.key_schemas import Schema
 from bot.language.keys.text_shapes import TEXT, Part
 from bot.language.python.gathered import Extensions
@@ -48,7 +49,7 @@ from bot.language.steps.transcription import TRANSCRIBE, read_transcription
 from bot.language.steps.transition import WORDS
 from bot.language.types.contact_zones import TIMEZONE, TimezoneVariable, zone_named
 from bot.language.types.text_types import ChoiceVariable
-from bot.language.types.type_registry import VARIABLES
+from bot.language.types.type_registry import VARIABLE, VARIABLES
 from bot.language.types.variable import Variable
 
 LANGUAGE_PATTERN = "[a-z]{2,3}(-[A-Za-z0-9]{2,8})*"
@@ -84,6 +85,7 @@ def read_bot(node: Map, extensions: Extensions, problems: Problems) -> BotDefini
         opt_out=_OPT_OUT.read(fields) or OptOut(),
         transcription=read_transcription(TRANSCRIBE.read(fields), extensions.handlers, services),
         signals=_SIGNALS.read(fields),
+        kept_signals=_read_kept_signals(fields),
         definitions=definitions,
         events_to=read_receiver(_EVENTS_TO.read(fields), secrets),
     )
@@ -339,14 +341,35 @@ def _read_signals(node: Node, problems: Problems, what: str) -> dict[str, Mappin
     """Signals by their names, each with its data."""
     signals: dict[str, Mapping[str, Variable]] = {}
     for key, item in entries_of(node, problems, what, "{name: {amount: number}}"):
-        name_of(key, problems, "signal")
-        signals[key.text] = VARIABLES.read(item, problems, f'signal "{key.text}"')
+        signal_name_of(key, problems, "signal")
+        signals[key.text] = VARIABLES.read(_without_keep(item), problems, f'signal "{key.text}"')
     return signals
+
+
+def _without_keep(node: Node) -> Node:
+    """The declaration of a signal's data, without the key that is no data."""
+    if not isinstance(node, Map):
+        return node
+    return Map(node.mark, tuple(entry for entry in node.entries if entry[0].text != _KEEP.name))
+
+
+def _read_kept_signals(fields: Fields) -> dict[str, timedelta]:
+    """How long each signal is kept that has a `keep`."""
+    node, kept = fields.raw(_SIGNALS.name), dict[str, timedelta]()
+    for key, item in node.entries if isinstance(node, Map) else ():
+        written = item.get(_KEEP.name) if isinstance(item, Map) else None
+        found = None if written is None else _KEEP.form.read(written, fields.problems, f'signal "{key.text}": keep')
+        if found is not None:
+            kept[key.text] = found
+    return kept
+
+
+_KEEP = KeySpec("keep", DURATION, "How long a signal that comes early is kept until a step has it.")
 
 
 _SIGNALS = KeySpec(
     "signals",
-    map_of(VARIABLES, _read_signals, absent={}),
+    map_of(map_of(VARIABLE, VARIABLES.read, known=KeySet(_KEEP)), _read_signals, absent={}),
     "Events outside of a conversation, by name, and the data that come with them.",
 )
 BOT_KEYS = KeySet(

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import cached_property
 from itertools import chain, pairwise
 from typing import Any, cast
@@ -366,6 +366,7 @@ class BotDefinition:
     transcription: Transcription | None = None  # of voice notes
     # what may happen outside, with its data
     signals: Mapping[str, Mapping[str, Variable]] = field(default_factory=dict)
+    kept_signals: Mapping[str, timedelta] = field(default_factory=dict)  # how long they wait for a step that has them
     definitions: Definitions = field(default_factory=dict)  # names for expressions, in all flows
     events_to: EventReceiver | None = None  # where its events are delivered
 
