@@ -24,8 +24,8 @@ from bot.language.steps.step_options import signal_outcomes
 def deliver_signal(executor: Executor, signal: Plan) -> None:
     """Let the step that waits for a signal hear it: the active step, else a step that runs the active flow.
 
-    If no step hears it, it starts the flow whose `start` has it. If there is none, and no step has it, it is kept for as
-    long as the bot declares; else the trace says so.
+    If no step hears it, it starts the flow whose `start` has it. If there is none, and no step has it, it is kept
+    for as long as the bot declares; else the trace says so.
     """
     turn, frames = executor.turn, executor.turn.session.frames
     turn.trace.rule = f"signal {signal.signal}"

@@ -75,7 +75,7 @@ class TriggerMatch:
 
 @immutable
 class TriggerIndex:
-    """The flows that one sort of contact can start: by normalised word, by pattern, by a wider match, by event, by signal."""
+    """The flows that one sort of contact can start: by normalised word, by pattern, by wider match, event or signal."""
 
     words: Mapping[str, str]
     patterns: tuple[tuple[Any, str], ...]

@@ -1,4 +1,4 @@
-"""Steps that say nothing and lead the flow: ``branch``, ``wait``, ``run``, and step options on their own (``set``)."""
+"""Steps that say nothing and lead the flow: ``branch``, ``wait``, ``run``, and lone step options such as ``set``."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -212,7 +212,7 @@ class CancelStep(_OptionStep):
 
 
 OPTION_STEPS: tuple[type[StepKind], ...] = (ScheduleStep, CancelStep, UntagStep, TagStep, ClearStep, SetStep)
-"""The kinds whose verbs are step options beside any other verb. If a step has several, the last in this order is its verb."""
+"""The kinds whose verbs are step options beside another verb. The last that a step has is its verb."""
 
 
 SHORTEST = timedelta(seconds=1)
