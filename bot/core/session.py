@@ -125,7 +125,8 @@ CUTS_IN = ("interrupt", "notice")
 class Plan:
     """A flow that is to start for the contact. ``name`` is unique for the contact: a second one replaces the first.
 
-    Or a signal that waits until its step can hear it; then ``flow`` is empty, and ``inputs`` are its data.
+    Or a signal that waits until its step can hear it; then ``flow`` is empty, and ``inputs`` are its data. With
+    ``after`` it is kept that long, until ``at``, for a step that has it.
     ``flow`` is the flow, or ``flow/step``. ``after`` is how long it waits, where no day and hour were named. ``every``
     repeats it (five fields of cron, in the bot's time zone), as long as that comes before ``until``.
     """

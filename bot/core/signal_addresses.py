@@ -9,7 +9,7 @@ from binascii import Error
 
 from bot.core.seal import Seal
 
-ADDRESS = r"https?://[^\s\"]+/signals/[a-z0-9_]+/[A-Za-z0-9_-]{40,}"
+ADDRESS = r"https?://[^\s\"]+/signals/[a-z0-9_.]+/[A-Za-z0-9_-]{40,}"
 """The form of an address, as a pattern."""
 
 _VISITS = struct.Struct(">QQ")

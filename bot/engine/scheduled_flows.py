@@ -6,6 +6,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
+from operator import itemgetter
 from typing import Any
 
 from bot.core.session import CUTS_IN, Frame, Plan, first_of_conversation
@@ -22,6 +23,7 @@ from bot.language.steps.transition import Signals
 from bot.language.types.type_registry import TypeMismatch
 
 MOST_PLANS = 100  # for one contact
+MOST_KEPT = 20  # signals, for one contact
 MOST_DUE = 100  # that come due for one contact within an hour, without a word from them
 
 
@@ -69,16 +71,31 @@ def _without(turn: TurnContext, names: Sequence[Template], scope: Mapping[str, A
 
 def next_plan_at(turn: TurnContext) -> datetime | None:
     """The time at which the next plan starts or is left out. The other plans wait until the contact is free."""
-    return min((plan.at for plan in turn.session.plans if is_decided(turn, plan)), default=None)
+    times = (_comes_at(turn, plan) for plan in turn.session.plans)
+    return min((time for time in times if time is not None), default=None)
+
+
+def _comes_at(turn: TurnContext, plan: Plan) -> datetime | None:
+    """The time at which a plan starts or is left out; None while it waits for something else."""
+    if not is_decided(turn, plan):
+        return None
+    heard = is_kept(plan) and any(heard_at(turn, frame, plan) for frame in turn.session.frames)
+    return plan.at - plan.after if heard and plan.after is not None else plan.at
+
+
+def is_kept(plan: Plan) -> bool:
+    """True for a signal that came before a step had it, and is kept for one."""
+    return plan.signal is not None and plan.after is not None
 
 
 def pop_next_due(turn: TurnContext) -> Plan | None:
     """Take the plan that has been due for longest out of the session, if one can be started; and plan its next time."""
     now = turn.event.at
-    due = [plan for plan in turn.session.plans if plan.at <= now and is_decided(turn, plan)]
+    times = ((_comes_at(turn, plan), plan) for plan in turn.session.plans)
+    due = [(at, plan) for at, plan in times if at is not None and at <= now]
     if not due:
         return None
-    plan = min(due, key=lambda plan: plan.at)
+    plan = min(due, key=itemgetter(0))[1]
     turn.session.plans = tuple(other for other in turn.session.plans if other is not plan)
     if plan.every is not None:  # counted from now, so that nothing piles up while it waits
         at = next_after(plan.every, turn.now)

@@ -1,9 +1,11 @@
 """Signals: something happens outside, and the step that waits hears of it. The pure engine, by the clock."""
 
+from datetime import timedelta
+
 import pytest
 
 from bot import handler
-from bot.core.events import ConversationAssigned, HandoffClosed
+from bot.core.events import ConversationAssigned, HandoffClosed, TimeReached
 from tests.talk import BOT, CONTACT, Talk, problems_of
 
 SIGNALS = BOT + "signals: {paid: {amount: number, reference: text}, arrived: {}}\n"
@@ -310,3 +312,146 @@ steps: {help: {handoff: sales, closed: end}}
     assert talk.session.tags == ("handoff:sales",)
     talk.signal("paid", amount=1)
     assert not talk.session.tags
+
+
+RECEIPT = """
+flow: receipt
+start: {signal: paid}
+vars: {amount: number, reference: text}
+steps:
+  got: {ask: "We got {{ amount }} ({{ reference | default('?') }}). A receipt?", buttons: {Yes: end, No: end}, timeout: {after: 1h, then: end}}
+---
+"""
+
+
+def test_a_signal_that_no_step_takes_starts_a_flow_with_its_data() -> None:
+    talk = Talk(RECEIPT + ORDER, SIGNALS)
+    assert talk.signal("paid", amount="3.5")[0][0] == "We got 3.5 (?). A receipt?"
+    assert rule(talk) == "start of receipt: signal paid"
+    assert talk.at == "receipt/got"
+
+
+def test_the_step_that_waits_for_a_signal_comes_before_the_flow_that_it_starts() -> None:
+    talk = Talk(RECEIPT + ORDER, SIGNALS)
+    talk.user("order")
+    assert talk.signal("paid", amount="12.5", reference="A7") == ["Thank you for A7."]
+
+
+def test_a_signal_for_a_busy_contact_starts_its_flow_when_the_contact_is_free() -> None:
+    talk = Talk(RECEIPT + ORDER, SIGNALS)
+    talk.user("hours")
+    assert talk.signal("paid", amount="3") == []
+    assert rule(talk) == "signal paid: start of receipt: waits"
+    assert talk.user("Monday") == ["Nine to six."]
+    assert talk.wait("1s")[0][0] == "We got 3 (?). A receipt?"
+
+
+def test_a_flow_that_a_signal_starts_can_interrupt() -> None:
+    talk = Talk(RECEIPT.replace("paid}", "paid, busy: interrupt}") + ORDER, SIGNALS)
+    talk.user("hours")
+    assert talk.signal("paid", amount="3")[0][0] == "We got 3 (?). A receipt?"
+
+
+def test_a_signal_starts_a_flow_for_first_or_returning_contacts_alone() -> None:
+    talk = Talk(RECEIPT.replace("paid}", "paid, contact: returning}") + ORDER, SIGNALS)
+    assert talk.signal("paid", amount="3") == []
+    assert rule(talk) == "signal paid: nobody waits for it"
+    talk.user("hours")
+    talk.user("Monday")
+    assert talk.signal("paid", amount="3")[0][0] == "We got 3 (?). A receipt?"
+
+
+def test_a_signal_starts_no_flow_for_a_contact_who_has_opted_out() -> None:
+    talk = Talk(RECEIPT + ORDER, SIGNALS)
+    talk.session.tags = ("opted_out",)
+    assert talk.signal("paid", amount="3") == []
+    assert rule(talk) == "no start of receipt by signal paid: the contact has opted out"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "problem"),
+    [
+        ("signal: paid", "signal: piad", 'E109 no signal "piad" (did you mean "paid"?)'),
+        (
+            "amount: number",
+            "amount: {type: number, needed: true}",
+            'E105 signal "paid" may come without "amount" '
+            "(declare it in bot.yml: signals: {paid: {amount: {type: ..., needed: true}}})",
+        ),
+        (
+            "amount: number",
+            "amount: date",
+            'E303 variable "amount" is of type date, and signal "paid" gives number '
+            "(declare the same type in both places, or use another name)",
+        ),
+    ],
+)
+def test_what_starts_a_flow_is_declared_and_fits(old: str, new: str, problem: str) -> None:
+    found = problems_of((RECEIPT + ORDER).replace(old, new, 1), SIGNALS)
+    assert [each.partition(" ")[2] for each in found] == [problem]
+
+
+KEPT = BOT + "signals: {paid: {keep: 1d, amount: number, reference: text}, arrived: {}}\n"
+
+
+def test_a_signal_that_comes_early_is_kept_until_a_step_has_it() -> None:
+    talk = Talk(ORDER, KEPT)
+    assert talk.signal("paid", amount="12.5", reference="A7") == []
+    assert rule(talk) == "signal paid: kept until a step has it"
+    talk.wait("23h")
+    talk.user("order")
+    assert talk.wait("1s") == ["Thank you for A7."]
+    assert talk.session.plans == ()
+
+
+def test_a_kept_signal_that_no_step_takes_in_time_is_dropped_and_the_trace_says_so() -> None:
+    talk = Talk(ORDER, KEPT)
+    talk.signal("paid", amount="12.5")
+    talk.wait("25h")
+    assert rule(talk) == "signal paid: kept until now, and no step has taken it"
+    assert talk.session.plans == ()
+    assert talk.user("order") == ["Please pay 12.50."]
+    assert talk.wait("1s") == []
+
+
+def test_a_signal_whose_conditions_are_false_at_the_step_is_not_kept() -> None:
+    talk = Talk(ORDER, KEPT)
+    talk.signal("paid", amount="1")
+    talk.user("order")
+    assert talk.wait("1s") == []
+    assert talk.session.plans == ()
+    assert talk.at == "order/pay"
+
+
+def test_a_contact_has_a_bounded_number_of_kept_signals() -> None:
+    talk = Talk(ORDER, KEPT)
+    for _ in range(20):
+        talk.signal("paid", amount="1")
+    assert talk.turn is not None and talk.turn.failure is None
+    talk.signal("paid", amount="1")
+    assert talk.turn.failure is not None and "more than 20 signals are kept" in talk.turn.failure
+    assert len(talk.session.plans) == 20
+
+
+def test_a_kept_signal_is_kept_no_longer_where_the_clock_steps_back() -> None:
+    talk = Talk(ORDER, KEPT)
+    talk.signal("paid", amount="12.5", reference="A7")
+    talk.pass_time(timedelta(days=-3))
+    talk.take(TimeReached(talk.next_id(), CONTACT, talk.now))
+    (kept,) = talk.session.plans
+    assert kept.at <= talk.now + timedelta(days=1)
+
+
+def test_a_signal_may_have_dots_in_its_name() -> None:
+    talk = Talk(
+        "flow: a\nstart: {signal: invoice.paid}\nsteps: {w: {wait: 1h, signals: {invoice.paid: {say: Twice?, then: end}}}}",
+        BOT + "signals: {invoice.paid: {}}\n",
+    )
+    assert talk.signal("invoice.paid") == []
+    assert rule(talk) == "start of a: signal invoice.paid"
+    assert talk.signal("invoice.paid") == ["Twice?"]
+
+
+def test_a_signals_keep_is_a_duration() -> None:
+    (problem,) = problems_of(ORDER, KEPT.replace("keep: 1d", "keep: {type: text}"))
+    assert "keep" in problem

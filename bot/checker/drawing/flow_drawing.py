@@ -220,7 +220,7 @@ PLACES_SHOWN = 3
 
 
 def start_conditions(start: Trigger | None) -> Iterator[str]:
-    """The lines about what starts a flow: words, a pattern, a payload, events."""
+    """The lines about what starts a flow: words, a pattern, a payload, events, signals."""
     if start is None:
         return
     if start.words:
@@ -235,6 +235,8 @@ def start_conditions(start: Trigger | None) -> Iterator[str]:
         yield "any other message"
     if start.events:
         yield listed(start.events)
+    if start.signals:
+        yield listed([f"signal {name}" for name in start.signals])
     if start.contact is not None:
         yield "for the first time" if start.contact == FIRST else "not for the first time"
 
@@ -279,6 +281,8 @@ def _opened(graph: Graph, root: Root) -> Iterator[str]:
             yield f"run by {by}"
         case Opening.PLAN:
             yield f"scheduled by {by}"
+        case Opening.PROGRAM if root.by is None and root.busy is not None:
+            yield from start_conditions(graph.flow(root.place).trigger)
         case Opening.PROGRAM:
             yield f"started by {by}" if by else "bot start"
 

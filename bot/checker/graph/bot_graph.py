@@ -292,7 +292,7 @@ class Opening(Enum):
     RUN = "run"  # a step that runs the flow
     PLAN = "plan"  # the schedule of a step
     TAP = "tap"  # a button of an old question
-    PROGRAM = "program"  # nothing in the bot: the command line or an interface starts the flow
+    PROGRAM = "program"  # nothing in the bot: the command line, an interface or a signal starts the flow
 
 
 @immutable
@@ -339,6 +339,8 @@ def _started(library: Library) -> Iterator[Root]:
             other.interrupted is not None and other.name != flow.name for other in library.flows.values()
         ):
             yield Root(place, Opening.INTERRUPTION, start.mark)
+        if start.signals:
+            yield Root(place, Opening.PROGRAM, start.mark, busy=library.busy_policy(flow.name, None))
         for event in start.events:
             yield Root(place, Opening.EVENT, start.mark, event=event)
 

@@ -56,7 +56,8 @@ def session_lines(session: Session, zone: tzinfo | None = None) -> Iterator[str]
         yield from _value_lines(session.kept_variables)
     for plan in sorted(session.plans, key=lambda plan: plan.at):
         if plan.signal is not None:
-            yield f"signal {plan.signal} waits since {local_time(plan.at, zone)}"
+            waits = "waits since" if plan.after is None else "is kept for a step that has it until"
+            yield f"signal {plan.signal} {waits} {local_time(plan.at, zone)}"
             continue
         yield f"{plan_in_words(plan)} is to start at {local_time(plan.at, zone)}"
     if session.opted_out:

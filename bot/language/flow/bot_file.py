@@ -3,10 +3,11 @@
 import re
 from collections.abc import Mapping
 from dataclasses import replace
-from datetime import date
+from datetime import date, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
 
+from bot.core.immutable import immutable
 from bot.core.messages import BUTTON_TITLE
 from bot.language.expressions.opening_hours import Hours, Span
 from bot.language.expressions.templates import Template
@@ -16,6 +17,7 @@ from bot.language.flow.event_receiver import RECEIVER, read_receiver
 from bot.language.keys import key_schemas as schemas
 from bot.language.keys.declared_keys import (
     BOOLEAN,
+    DURATION,
     STRING,
     STRINGS,
     TEMPLATE,
@@ -32,7 +34,7 @@ from bot.language.keys.declared_keys import (
     raw_node,
 )
 from bot.language.keys.definitions import DEFINE, read_definitions
-from bot.language.keys.fields import Fields, entries_of, name_of, text_of
+from bot.language.keys.fields import Fields, entries_of, name_of, signal_name_of, text_of
 from bot.language.keys.key_schemas import Schema
 from bot.language.keys.patterns import PAYLOAD_PATTERN, PayloadPattern
 from bot.language.keys.text_shapes import TEXT, Part
@@ -87,8 +89,9 @@ def read_bot(node: Map, extensions: Extensions, problems: Problems) -> BotDefini
         hours=_read_hours(_HOURS.read(fields), timezone, problems),
         opt_out=_OPT_OUT.read(fields) or OptOut(),
         transcription=read_transcription(TRANSCRIBE.read(fields), extensions.handlers, services),
-        signals={name: data for name, (data, _) in signals.items()},
-        payloads={name: payload for name, (_, payload) in signals.items() if payload is not None},
+        signals={name: signal.data for name, signal in signals.items()},
+        payloads={name: signal.payload for name, signal in signals.items() if signal.payload is not None},
+        kept_signals={name: signal.kept for name, signal in signals.items() if signal.kept is not None},
         definitions=definitions,
         small_talk=_SMALL_TALK.read(fields),
         events_to=read_receiver(_EVENTS_TO.read(fields), secrets),
@@ -346,39 +349,51 @@ _SETTINGS = KeySpec(
 )
 
 
-_Signal = tuple[Mapping[str, Variable], PayloadPattern | None]
+_KEEP = KeySpec("keep", DURATION, "How long a signal that comes early is kept until a step has it.")
+_OF_SIGNAL = KeySet(PAYLOAD_PATTERN, _KEEP)
+
+
+@immutable
+class _Signal:
+    """A declared signal: its data, the payload of a tap that is this signal, and how long it is kept for a step."""
+
+    data: Mapping[str, Variable]
+    payload: PayloadPattern | None = None
+    kept: timedelta | None = None
 
 
 def _read_signals(node: Node, problems: Problems, what: str) -> dict[str, _Signal]:
-    """Signals by their names, each with its data and the payload of a tap that is this signal."""
+    """Signals by their names."""
     signals: dict[str, _Signal] = {}
     for key, item in entries_of(node, problems, what, "{name: {amount: number}}"):
-        name_of(key, problems, "signal")
+        signal_name_of(key, problems, "signal")
         signals[key.text] = _read_signal(item, problems, f'signal "{key.text}"')
     return signals
 
 
 def _read_signal(node: Node, problems: Problems, what: str) -> _Signal:
     if not isinstance(node, Map):
-        return VARIABLES.read(node, problems, what), None
-    of_payload = [entry for entry in node.entries if entry[0].text == PAYLOAD_PATTERN.name]
-    data = tuple(entry for entry in node.entries if entry not in of_payload)
-    declared = VARIABLES.read(Map(node.mark, data), problems, what)
-    payload = PAYLOAD_PATTERN.read(Fields(Map(node.mark, tuple(of_payload)), problems, what))
+        return _Signal(VARIABLES.read(node, problems, what))
+    own = tuple(entry for entry in node.entries if entry[0].text in _OF_SIGNAL.names)
+    declared = VARIABLES.read(
+        Map(node.mark, tuple(entry for entry in node.entries if entry not in own)), problems, what
+    )
+    fields = Fields(Map(node.mark, own), problems, what)
+    payload, kept = PAYLOAD_PATTERN.read(fields), _KEEP.read(fields)
     if payload is None:
-        return declared, None
+        return _Signal(declared, kept=kept)
     for name in sorted({*payload.names} - declared.keys()):
         fix = did_you_mean(name, declared, f"add {name}: text beside the payload")
         problems.add("E301", payload.mark, f'{what}: "{name}" is none of its data', fix)
     for name in sorted({name for name, variable in declared.items() if variable.required} - {*payload.names}):
         fix = f"write it into the payload: {payload.written}:{{{name}}}"
         problems.add("E105", payload.mark, f'{what} needs "{name}", which its payload does not give', fix)
-    return declared, payload
+    return _Signal(declared, payload, kept)
 
 
 _SIGNALS = KeySpec(
     "signals",
-    map_of(map_of(VARIABLE, _read_signal, known=KeySet(PAYLOAD_PATTERN)), _read_signals, absent={}),
+    map_of(map_of(VARIABLE, _read_signal, known=_OF_SIGNAL), _read_signals, absent={}),
     "Events outside of a conversation, by name, with their data and the payload of a tap that is one.",
 )
 BOT_KEYS = KeySet(

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import cached_property
 from itertools import chain, pairwise
 from typing import Any, cast
@@ -135,7 +135,8 @@ CONTACTS = FIRST, RETURNING = ("first", "returning")
 
 @immutable
 class Trigger:
-    """The start of a flow: its words, its pattern, an event of the gateway, or a message that starts no other flow.
+    """The start of a flow: its words, its pattern, an event of the gateway, a signal, or a message that starts no
+    other flow.
 
     ``how`` says how its words are matched (`bot.language.source.word_matching.WAYS`). The pattern's named groups, and
     the values in ``payload``, are variables of the flow. ``contact`` is one of `CONTACTS`: nobody else starts it. By
@@ -148,6 +149,7 @@ class Trigger:
     how: str = WHOLE
     pattern: Any = None
     events: tuple[str, ...] = ()
+    signals: tuple[str, ...] = ()
     otherwise: bool = False
     contact: str | None = None
     busy: str | None = None  # what becomes of a start while the contact is in a flow, where that does not say so
@@ -453,6 +455,7 @@ class BotDefinition:
     # what may happen outside, with its data
     signals: Mapping[str, Mapping[str, Variable]] = field(default_factory=dict)
     payloads: Mapping[str, PayloadPattern] = field(default_factory=dict)  # by which a tap is a signal, by its name
+    kept_signals: Mapping[str, timedelta] = field(default_factory=dict)  # how long they wait for a step that has them
     definitions: Definitions = field(default_factory=dict)  # names for expressions, in all flows
     events_to: EventReceiver | None = None  # where its events are delivered
     small_talk: tuple[str, ...] = TOPICS  # that it answers where nothing else takes it

@@ -88,6 +88,8 @@ def check(
     check_shared(flows, problems)
     if BOT_FILE not in unread:
         _check_signals(bot, flows, problems)
+        for flow in flows.values():
+            _check_started_by_signals(bot, flow, problems)
     _check_needs(bot, flows, problems)
     _check_collisions(bot, flows, problems)
 
@@ -458,7 +460,7 @@ def _check_needed(
 
 
 def _check_needed_by_triggers(flow: Flow, problems: Problems) -> None:
-    """A message or an event gives a flow only what its pattern and its payload have."""
+    """A message or an event gives only what its pattern and its payload have, a signal only what it needs itself."""
     start = flow.trigger
     if start is None:
         return
@@ -524,6 +526,28 @@ def _check_signals(bot: BotDefinition, flows: Mapping[str, Flow], problems: Prob
             else:
                 fix = did_you_mean(item.name, declared, "declare it in bot.yml")
                 problems.add("E301", item.mark, f'signal "{sent.name}" has no "{item.name}"', fix)
+
+
+def _check_started_by_signals(bot: BotDefinition, flow: Flow, problems: Problems) -> None:
+    """The signals that start a flow are declared, and their data fit its variables."""
+    start = flow.trigger
+    for name in () if start is None else start.signals:
+        declared = None if start is None else _declared_signal(bot, name, start.mark, problems)
+        if declared is None:
+            continue
+        given = {field for field, variable in declared.items() if variable.required or variable.value is not None}
+        for needed in sorted({*flow.required} - given):
+            fix = f"declare it in bot.yml: signals: {{{name}: {{{needed}: {{type: ..., needed: true}}}}}}"
+            problems.add("E105", flow.variables[needed].mark, f'signal "{name}" may come without "{needed}"', fix)
+        for field, variable in declared.items():
+            ours = flow.variables.get(field)
+            if ours is None or ours.type in (variable.type, "text") or (variable.type, ours.type) == _WIDER:
+                continue
+            what = f'variable "{field}" is of type {ours.type}, and signal "{name}" gives {variable.type}'
+            problems.add("E303", ours.mark, what, "declare the same type in both places, or use another name")
+
+
+_WIDER = ("integer", "number")
 
 
 def _declared_signal(bot: BotDefinition, name: str, mark: Mark, problems: Problems) -> Mapping[str, Variable] | None:
@@ -707,6 +731,8 @@ def _parts_of(trigger: Trigger) -> Iterator[tuple[str, str, str, Mark]]:
         yield "E312", f"/{trigger.pattern.pattern}/", f"the pattern {trigger.pattern.pattern}", trigger.mark
     if trigger.payload is not None:
         yield "E312", f"payload {trigger.payload.written}", f'the payload "{trigger.payload.written}"', trigger.mark
+    for signal in trigger.signals:
+        yield "E313", f"signal {signal}", f"the signal {signal}", trigger.mark
     for event in trigger.events:
         yield "E313", f"event {event}", f"the event {event}", trigger.mark
     if trigger.otherwise:

@@ -40,7 +40,7 @@ from bot.language.source.wall_clock import in_zone
 from bot.language.source.word_matching import load_slips, normalise
 from bot.language.source.yaml_tree import List, Map, Node, Scalar, digest, fingerprint
 from bot.language.steps import KINDS, step_options
-from bot.language.steps.control_steps import UnreadStep
+from bot.language.steps.control_steps import OPTION_STEPS, UnreadStep
 from bot.language.steps.custom_steps import all_kinds
 from bot.language.steps.intent_step import A_WHILE, INTENTS, PICK, Intent, IntentStep
 from bot.language.steps.slot_step import LOOK, SLOT_FILLING, SlotStep
@@ -150,6 +150,9 @@ _EVENT = KeySpec(
     Form(one_or_several(one_of(*EVENTS)).schema, _read_events, absent=()),
     "Events of the gateway that start it.",
 )
+_SIGNAL: KeySpec[tuple[str, ...]] = KeySpec(
+    "signal", STRINGS, "Signals that start it if no step takes them; its variables get their data by name."
+)
 _OTHERWISE = KeySpec("otherwise", BOOLEAN, "Whether it starts when no other flow fits; false by default.")
 _BUSY = KeySpec(
     "busy",
@@ -189,6 +192,7 @@ def _read_trigger(fields: Fields, flow: str, variables: Mapping[str, Variable]) 
         MATCH.read(fields),
         PATTERN.read(fields),
         _EVENT.read(fields),
+        _SIGNAL.read(fields),
         _OTHERWISE.read(fields),
         _CONTACT.read(fields),
         _BUSY.read(fields),
@@ -196,9 +200,9 @@ def _read_trigger(fields: Fields, flow: str, variables: Mapping[str, Variable]) 
         PAYLOAD_PATTERN.read(fields),
         tuple(word for word, _ in _UNLESS.read(fields)),
     )
-    starts = (_START_WORDS, PATTERN, PAYLOAD_PATTERN, _EVENT, _BUSY, _MEANT)
+    starts = (_START_WORDS, PATTERN, PAYLOAD_PATTERN, _EVENT, _SIGNAL, _BUSY, _MEANT)
     if not trigger.otherwise and not any(key.written(fields) for key in starts):
-        fix = "add words, a pattern, a payload, an event, about or otherwise: true"
+        fix = "add words, a pattern, a payload, an event, a signal, about or otherwise: true"
         fields.report("E105", fields.mark, "there is nothing that starts the flow", fix)
     if _UNLESS.written(fields) and not (_START_WORDS.written(fields) or trigger.intent is not None):
         _UNLESS.report(fields, "E105", '"unless" is for words and about', "add one of them, or remove it")
@@ -232,6 +236,7 @@ _START = KeySpec(
             PATTERN,
             PAYLOAD_PATTERN,
             _EVENT,
+            _SIGNAL,
             _MEANT,
             _EXAMPLES,
             _TITLE,
@@ -341,7 +346,8 @@ def _steps_in(entries: Iterable[tuple[Scalar, Node]], reading: ReadContext) -> l
     known, found, misplaced = {*reading.kinds, *STEP_OPTIONS.names}, list[tuple[Scalar, Node]](), False
     for key, item in _split(entries, reading):
         of_step = key.text in known or (bool(found) and key.text in _own_keys(found[-1][1], reading))
-        named = isinstance(item, Map) and key.text in reading.kinds  # a step's name may be that of a verb
+        # a step's name may be that of a verb
+        named = isinstance(item, Map) and key.text in reading.kinds and key.text not in STEP_OPTIONS.names
         if not of_step or named or _is_step(item, reading):
             found.append((key, item))
             misplaced = False
@@ -421,17 +427,27 @@ def _in_a_line(node: Node | None) -> str:
     return ""
 
 
+_OPTION_VERBS = tuple(kind.verb for kind in OPTION_STEPS)
+
+
 def _verbs(node: Map, problems: Problems, what: str, kinds: Mapping[str, type[StepKind]]) -> list[str]:
-    """The verbs of a step: none and two are a problem. `set` and `clear` beside another verb are options."""
+    """The verbs of a step: none and two are a problem. A verb that is an option, too, is one beside another verb."""
     keys = {key.text: key for key, _ in node.entries}
     verbs = [name for name in keys if name in kinds]
-    for option in ("clear", "set"):
+    for option in _OPTION_VERBS:
         if len(verbs) > 1 and option in verbs:
             verbs.remove(option)
     verbs = [name for name in verbs if name in KINDS] or verbs  # a built-in verb's key may be a verb of the bot's own
     first = next(iter(keys), None)
-    if verbs == ["set"] and first not in (*verbs, *STEP_OPTIONS.names) and nearest(first or "", kinds) is not None:
-        verbs = []  # which is an option beside the verb that is misspelt
+    if len(verbs) == 1 and verbs[0] in _OPTION_VERBS:
+        known = (*kinds, *STEP_OPTIONS.names)
+        misspelt = next((key for key in keys if key not in known and nearest(key, known) in kinds), None)
+        if misspelt is not None and misspelt != first:
+            fix = did_you_mean(misspelt, kinds, "")
+            problems.add("E107", keys[misspelt].mark, f'{what}: "{misspelt}" is no verb', fix)
+            return []
+        if misspelt is not None:
+            verbs = []  # the option stands beside the verb that is misspelt
     if not verbs:
         found = f'{what} has no verb, it begins with "{first}"' if first else f"{what} is empty"
         own = () if first in STEP_OPTIONS.names else kinds.items()

@@ -82,12 +82,13 @@ class TriggerMatch:
 
 @immutable
 class TriggerIndex:
-    """The flows that one sort of contact can start: by normalised word, by pattern, by a wider match, by event."""
+    """The flows that one sort of contact can start: by normalised word, by pattern, by wider match, event or signal."""
 
     words: Mapping[str, str]
     patterns: tuple[tuple[Any, str], ...]
     wider: Mapping[str, tuple[tuple[str, str], ...]]  # phrases, each with its flow, by how they are matched
     events: Mapping[str, str]
+    signals: Mapping[str, str]
     otherwise: str | None  # the flow for every other message
     unless: Mapping[str, tuple[str, ...]]  # normalised words, by the flow that no longer text with them starts
     payloads: tuple[tuple[PayloadPattern, str], ...] = ()
@@ -110,6 +111,7 @@ class TriggerIndex:
                 if (found := tuple(each[:2] for each in phrases if each[2] == how))
             },
             _first_of((event, name) for name, trigger in triggers for event in trigger.events),
+            _first_of((signal, name) for name, trigger in triggers for signal in trigger.signals),
             next((name for name, trigger in triggers if trigger.otherwise), None),
             {name: tuple(map(normalise, trigger.unless)) for name, trigger in triggers if trigger.unless},
             tuple((trigger.payload, name) for name, trigger in triggers if trigger.payload is not None),

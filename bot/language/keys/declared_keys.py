@@ -30,6 +30,7 @@ from bot.language.keys.fields import (
     name_of,
     refuse,
     refuse_left_over,
+    signal_name_of,
     template_of,
     text_of,
 )
@@ -372,6 +373,9 @@ STRINGS: Form[tuple[str, ...]] = Form(key_schemas.one_or_several(ANY_TEXT), _str
 TEMPLATE: Form[Template | None] = Form(ANY_TEXT, template_of)
 EXPRESSION: Form[Expression | None] = Form(ANY_TEXT, _expression)
 NAME: Form[str | None] = Form(pattern(NAME_PATTERN, NAME_FIX), name_of)
+SIGNAL_NAME: Form[str | None] = Form(
+    pattern(rf"{NAME_PATTERN}(\.{NAME_PATTERN})*", "write it as it is declared in bot.yml"), signal_name_of
+)
 LISTED_NAME: Form[str | None] = Form(NAME.schema, _listed_name)
 NAMES: Form[tuple[str, ...]] = one_or_several(LISTED_NAME)
 BOOLEAN: Form[bool] = Form({"type": "boolean"}, _boolean, absent=False)

@@ -217,6 +217,12 @@ def name_of(node: Node, problems: Problems, what: str) -> str | None:
     return None
 
 
+def signal_name_of(node: Node, problems: Problems, what: str) -> str | None:
+    """The name of a signal: a name, or several with dots between them, such as ``invoice.paid``."""
+    text = text_of(node, problems, what)
+    return text if text is None or all(map(is_name, text.split("."))) else name_of(node, problems, what)
+
+
 def _in_ascii(text: str) -> str:
     """A text in small letters without accents: ``Größe`` is ``groesse``."""
     letters = unicodedata.normalize("NFKD", unicodedata.normalize("NFC", text).lower().translate(_SPELT))

@@ -4,7 +4,7 @@ from bot.language.steps.ai_step import AiStep
 from bot.language.steps.ask_step import AskStep
 from bot.language.steps.call_step import CallStep
 from bot.language.steps.classify_step import ClassifyStep
-from bot.language.steps.control_steps import BranchStep, ClearStep, RunStep, SetStep, WaitStep
+from bot.language.steps.control_steps import OPTION_STEPS, BranchStep, RunStep, WaitStep
 from bot.language.steps.handoff_step import HandoffStep
 from bot.language.steps.http_step import HttpStep
 from bot.language.steps.other_contacts import SignalStep, StartStep
@@ -13,24 +13,21 @@ from bot.language.steps.step_kind import StepKind
 from bot.language.steps.template_step import TemplateStep
 from bot.language.steps.write_step import WriteStep
 
-KINDS: dict[str, type[StepKind]] = {
-    kind.verb: kind
-    for kind in (
-        SayStep,
-        AskStep,
-        TemplateStep,
-        CallStep,
-        HttpStep,
-        AiStep,
-        ClassifyStep,
-        WriteStep,
-        BranchStep,
-        SetStep,
-        ClearStep,
-        RunStep,
-        WaitStep,
-        HandoffStep,
-        StartStep,
-        SignalStep,
-    )
-}
+_KINDS: tuple[type[StepKind], ...] = (
+    SayStep,
+    AskStep,
+    TemplateStep,
+    CallStep,
+    HttpStep,
+    AiStep,
+    ClassifyStep,
+    WriteStep,
+    BranchStep,
+    *reversed(OPTION_STEPS),
+    RunStep,
+    WaitStep,
+    HandoffStep,
+    StartStep,
+    SignalStep,
+)
+KINDS: dict[str, type[StepKind]] = {kind.verb: kind for kind in _KINDS}

@@ -1,4 +1,4 @@
-"""Steps that say nothing and lead the flow: ``branch``, ``set``, ``wait`` and ``run``."""
+"""Steps that say nothing and lead the flow: ``branch``, ``wait``, ``run``, and lone step options such as ``set``."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field, replace
@@ -60,7 +60,7 @@ from bot.language.steps.step_kind import (
     WaitForEffect,
     WaitUntil,
 )
-from bot.language.steps.step_options import CLEAR, SET
+from bot.language.steps.step_options import CANCEL, CLEAR, SCHEDULES, SET, TAG, UNTAG
 from bot.language.steps.transition import ASSIGNMENTS, TARGET_FORM, TRANSITION, Assignment, Target, Transition
 from bot.language.types.structured_types import FileVariable
 
@@ -157,7 +157,7 @@ class BranchStep(StepKind):
 
 @immutable
 class _OptionStep(StepKind):
-    """A step that is nothing but a step option, which every step can have."""
+    """A step that is nothing but step options, which every step can have: its verb is one of them."""
 
     @classmethod
     def read(cls, fields: Fields, reading: ReadContext) -> Self:
@@ -254,6 +254,42 @@ class ClearStep(_OptionStep):
 
     verb = "clear"
     keys = KeySet(CLEAR)
+
+
+@immutable
+class TagStep(_OptionStep):
+    """A step that only adds tags to the contact."""
+
+    verb = "tag"
+    keys = KeySet(TAG)
+
+
+@immutable
+class UntagStep(_OptionStep):
+    """A step that only removes tags from the contact."""
+
+    verb = "untag"
+    keys = KeySet(UNTAG)
+
+
+@immutable
+class ScheduleStep(_OptionStep):
+    """A step that only schedules flows, for example ``later: {schedule: {then: /visit, after: 2d}, then: end}``."""
+
+    verb = "schedule"
+    keys = KeySet(SCHEDULES)
+
+
+@immutable
+class CancelStep(_OptionStep):
+    """A step that only cancels flows that are scheduled."""
+
+    verb = "cancel"
+    keys = KeySet(CANCEL)
+
+
+OPTION_STEPS: tuple[type[StepKind], ...] = (ScheduleStep, CancelStep, UntagStep, TagStep, ClearStep, SetStep)
+"""The kinds whose verbs are step options beside another verb. The last that a step has is its verb."""
 
 
 SHORTEST = timedelta(seconds=1)

@@ -10,7 +10,7 @@ from bot.core.immutable import immutable
 from bot.core.session import BUSY
 from bot.core.text import digits, is_phone
 from bot.language.expressions.templates import Expression, Template
-from bot.language.keys.declared_keys import EXPRESSION, NAME, TEMPLATE, Form, KeySet, KeySpec, mapped, one_of
+from bot.language.keys.declared_keys import EXPRESSION, SIGNAL_NAME, TEMPLATE, Form, KeySet, KeySpec, mapped, one_of
 from bot.language.keys.fields import Fields
 from bot.language.source.problems import Mark
 from bot.language.steps.control_steps import ELEMENT, elements_of, within
@@ -32,7 +32,7 @@ _BUSY = KeySpec(
     one_of(*BUSY),
     "The rule while the other contact is in a flow; by default that flow's rule, else after.",
 )
-_SIGNAL = KeySpec("signal", NAME, "The signal that another contact's conversation is to hear.", required=True)
+_SIGNAL = KeySpec("signal", SIGNAL_NAME, "The signal that another contact's conversation is to hear.", required=True)
 _DATA = KeySpec("with", ASSIGNMENTS, "The signal's data.")
 
 _AT = datetime(1, 1, 1, tzinfo=UTC)  # the executor sets id and time
