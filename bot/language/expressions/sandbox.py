@@ -230,7 +230,7 @@ EACH = " each"  # the filter around every loop's list; no template can spell thi
 OWN_FILTER = " own"  # the name of every filter of the bot's own; the first argument is the filter's name
 _DAY = ("year", "month", "day")
 _CLOCK = ("hour", "minute", "second")
-_FIELDS: dict[type, tuple[str, ...]] = {
+FIELDS: dict[type, tuple[str, ...]] = {
     date: _DAY,
     datetime: _DAY + _CLOCK,
     time: _CLOCK,
@@ -239,6 +239,7 @@ _FIELDS: dict[type, tuple[str, ...]] = {
     Location: ("latitude", "longitude", "name", "address"),
     LoopContext: ("index", "first", "last", "length"),
 }
+"""The fields of values that are no records."""
 
 
 class Missing(StrictUndefined):
@@ -323,7 +324,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
             return exact(obj[attribute]) if attribute in obj else self.undefined(obj=obj, name=attribute)
         if isinstance(obj, Undefined):
             return obj
-        if attribute in _FIELDS.get(type(obj), ()):
+        if attribute in FIELDS.get(type(obj), ()):
             return getattr(obj, attribute)
         return self.undefined(obj=obj, name=attribute)
 

@@ -147,6 +147,10 @@ def check_contact_fields(text: Expression | Template, problems: Problems) -> Non
         if path[0] == "contact" and len(path) > 1 and path[1] not in CONTACT_FIELDS:
             fix = did_you_mean(path[1], CONTACT_FIELDS, f"a contact has {', '.join(CONTACT_FIELDS)}")
             problems.add("E302", text.mark, f'a contact has no "{path[1]}"', fix)
+        elif path[0] == "contact" and len(path) > 2:
+            kind = "a list" if path[1] == "tags" else "a text"
+            what = f'contact.{path[1]} is {kind} and has no "{path[2]}"'
+            problems.add("E302", text.mark, what, f"write contact.{path[1]}")
 
 
 def _check_definitions(

@@ -295,6 +295,10 @@ CASES = {
         flow("  a: {say: '{{ contact.nam }}', then: end}\n"),
         '4:12: E302 a contact has no "nam" (did you mean "name"?)',
     ),
+    "a field of a text of the contact": (
+        flow("  a: {say: '{{ contact.name.name }}', then: end}\n"),
+        '4:12: E302 contact.name is a text and has no "name" (write contact.name)',
+    ),
     "a choice's value that does not fit": (
         flow("  a: {ask: x, buttons: {Y: {value: red, then: end}}, save: n}\n", "vars: {n: integer}\n"),
         '5:25: E303 "red" does not fit n: it is no number (change the value, or what the variable takes)',
