@@ -124,7 +124,7 @@ class DefiniteAssignment:
         return self._texts[place]
 
     def brought(self, transfer: EdgeTransfer) -> BroughtBack | None:
-        """The variables that get an output of the flow that was run before an edge, and those of them that may be null."""
+        """The variables that get an output of a flow that was run, and those of them that may be null."""
         return self._brought(transfer.edge, self.rested(transfer.edge.source))
 
     def inputs_of(self, root: Root) -> TransferFunction:

@@ -1,8 +1,7 @@
 """Path sensitivity: the combinations of values with which conversations reach a step.
 
-Definite assignment merges all paths to a step: after `deliver` was true on one path and `street` was set there, it knows
-only that `street` may be null. Here a path keeps what its conditions say, so that ``{% if deliver %}{{ street }}`` is
-known to have no hole.
+Definite assignment merges all paths to a step: where one path sets both `deliver` and `street`, it knows only that
+`street` may be null. Here each path keeps what its conditions say, so ``{% if deliver %}{{ street }}`` has no hole.
 """
 
 from collections import defaultdict, deque
@@ -44,7 +43,7 @@ _LOST: AbstractValues = frozenset({LOST})
 _MAY_BE_FALSE = frozenset({ValueKind.NUMBER, ValueKind.LIST})
 
 State = tuple[AbstractValues | None, ...]
-"""What each of the followed variables may be; None: no flow of the frame has declared it yet."""
+"""The possible values of each followed variable; None: no flow of the frame has declared it yet."""
 
 
 @immutable(eq=False)
@@ -110,7 +109,7 @@ class PathStates:
         return True
 
     def known(self, state: State, flow: Flow) -> dict[str, AbstractValues]:
-        """What the followed variables may be in an expression of a flow."""
+        """The possible values of the followed variables that a flow declares."""
         found = zip(self.names, state, strict=True)
         return {
             name: _both(flow.variables[name], null=True) if each is None else each
@@ -119,7 +118,7 @@ class PathStates:
         }
 
     def evaluated(self, text: Template | Expression, state: State, place: StepId) -> dict[str, AbstractValues]:
-        """What all names of a text may be."""
+        """The possible values of all names of a text."""
         flow, null = self._graph.flow(place), self._assigned.at[place].null
         usual = {
             name: ANYTHING if null & self._nulls.of(name) else kinds
@@ -136,7 +135,7 @@ class PathStates:
         return state
 
     def left(self, transfer: EdgeTransfer, state: State) -> tuple[State, State] | None:
-        """The state before a step that is left by an edge saves anything, and after it; None if it cannot be left so."""
+        """The states before and after a step that is left by an edge saves its values; None if it cannot be left so."""
         place = transfer.edge.source
         if transfer.done:
             for text in self._assigned.texts_at(place):
@@ -303,7 +302,7 @@ class PathStates:
         )
 
     def _value(self, value: Any, variable: Variable, state: State, place: StepId) -> AbstractValues:
-        """What a variable is after it was set to this value in this state."""
+        """The possible values of a variable that was set to this value in this state."""
         if not isinstance(value, Template):
             exact = _exactly(value)
             return frozenset({exact}) if exact.kind in (variable.kind, ValueKind.NULL) else _both(variable)

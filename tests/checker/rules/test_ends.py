@@ -171,3 +171,12 @@ def test_a_success_that_runs_into_a_step_for_failures(steps: str) -> None:
 )
 def test_a_step_that_is_not_for_failures_alone_or_that_no_success_runs_into(steps: str) -> None:
     assert RUN_INTO.found(HEAD + steps) == []
+
+
+def test_a_flow_that_only_programs_start_is_reached_although_a_word_of_the_bot_comes_back_to_it() -> None:
+    course = "flow: course\nsteps:\n  lesson: {ask: Ready?, then: end}"
+    help_ = "flow: help\nsteps:\n  h: {say: We help., then: back}"
+    bot = f"{BOT}\nwords: {{help: /help}}"
+    assert ENDS.found(course, help_, bot=bot) == []
+    (finding,) = only("W501").findings(course, help_, bot=bot)
+    assert (finding.path, finding.line) == ("flow1.yml", 3)
