@@ -119,6 +119,10 @@ class DefiniteAssignment:
         """True if something in the bot gives the variables of this name another value."""
         return bool(self.nulls.of(name) & self._assigned)
 
+    def shares(self, root: Root, name: VariableSet) -> bool:
+        """True if a flow that is opened keeps a variable, and so does the flow that opens it."""
+        return root.by is not None and bool(self._declarations.kept(root.by, root.place) & name)
+
     def texts_at(self, place: StepId) -> Sequence[AnalysedText]:
         """The texts that are evaluated while a conversation is at a step."""
         return self._texts[place]

@@ -123,6 +123,8 @@ def _check_uses(
     for used in uses:
         defined = [each.expression for each in used.text.definitions]
         for name in sorted(used.text.names.difference(everywhere, used.extra, *(each.names for each in defined))):
+            if problems.is_taken(used.text.mark, name):
+                continue
             known = {*variables, *BUILT_INS, *used.extra}
             fix = ELSEWHERE.get(name) or did_you_mean(name, known, _to_declare(name, used, vars_of))
             problems.add("E301", used.text.mark, f'no variable "{name}"', fix)
@@ -373,7 +375,8 @@ def _declared(name: str, mark: Mark, flow: Flow, problems: Problems) -> Variable
     variable = flow.variables.get(name)
     if flow.mark.path in problems.unread | problems.undeclared:
         return variable
-    if variable is None and not refuse_defined(name, mark, flow.definitions, problems):
+    known = variable is not None or problems.is_taken(mark, name)
+    if not known and not refuse_defined(name, mark, flow.definitions, problems):
         fix = did_you_mean(name, flow.variables, f"declare it in flow {flow.name} under vars: {name}: {{type: text}}")
         problems.add("E301", mark, f'no variable "{name}" in flow {flow.name}', fix)
     return variable

@@ -108,9 +108,8 @@ def read_variable(name: str, node: Node, problems: Problems) -> Variable:
         node = Map(node.mark, ((Scalar(node.mark, "type", "type"), node),))
     fields = KeySet(_TYPE).open(node, problems, what, "{type: text}", others=True)
     if name in RESERVED_NAMES:
-        problems.add(
-            "E306", node.mark, f'{what}: the name "{name}" is reserved', f"choose another name: {RESERVED_LIST}"
-        )
+        why, fix = f'the name "{name}" is reserved', f"choose another name: {RESERVED_LIST}"
+        problems.add_taken(node.mark, what, name, why, fix)
     kind = _TYPE.read(fields)
     declared = TYPES.get(kind or "")
     if declared is None:

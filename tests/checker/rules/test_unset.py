@@ -569,3 +569,15 @@ def test_the_way_to_a_finding_does_not_contradict_itself() -> None:
     )
     (finding,) = find_uninitialised(Graph(library(GUARDED.replace("LAST", last))))
     assert [edge.outcome for edge in finding.route] == ["[Fetch]", "else", "then", "then"]
+
+
+def test_what_both_flows_keep_is_passed_on() -> None:
+    kept = "vars: {size: {type: text, keep: true}}\nsteps:\n"
+    order = (
+        f"flow: a\nstart: {{words: [a]}}\n{kept}  size: {{ask: Size?, save: size, skip: [skip]}}\n  e: {{run: /extras}}"
+    )
+    (finding,) = find_uninitialised(
+        Graph(library(order, f'flow: extras\n{kept}  milk: {{ask: "Milk in your {{{{ size }}}} cup?"}}'))
+    )
+    assert (finding.code, finding.fix) == ("W301", "give it a value before, or write {{ size | default('...') }}")
+    assert 'step "size" of flow a may leave it so, by `skip`' in finding.what
