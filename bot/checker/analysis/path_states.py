@@ -29,6 +29,7 @@ from bot.language.expressions.abstract_values import (
     bounded,
     just,
     some,
+    truths,
 )
 from bot.language.expressions.templates import Expression, Template
 from bot.language.flow.definition import Flow
@@ -90,6 +91,11 @@ class PathStates:
             if text.shows_null(known, fails=fails):
                 return here
         return None
+
+    def may_be_false(self, place: StepId, name: str) -> bool:
+        """True if a variable may be null or empty at a step."""
+        states = (dict(zip(self.names, here.state, strict=True))[name] for here in self._found[place])
+        return any(values is None or False in truths(values) for values in states)
 
     def allow(self, route: Iterable[Edge]) -> bool:
         """True if nothing that conditions say on the way excludes a route."""

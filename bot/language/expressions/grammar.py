@@ -138,7 +138,7 @@ class TemplateUses:
                     fix = f"write {', '.join(f'{_MESSAGE}.{each}' for each in MESSAGE_FIELDS)}"
                     self._fault("E203", node, f'"{name}" has several parts', fix, name)
             case nodes.Getattr() | nodes.Getitem():
-                path = _path(node)
+                path = path_of(node)
                 if path and path[0] not in bound:
                     self.paths.add(path)
                     self.names.add(path[0])
@@ -249,7 +249,7 @@ def _is_message_field(node: nodes.Node) -> bool:
     return False
 
 
-def _path(node: nodes.Node) -> tuple[str, ...]:
+def path_of(node: nodes.Node) -> tuple[str, ...]:
     """``order.customer.name`` as its parts; empty if it does not begin with a name."""
     parts: list[str] = []
     while True:
