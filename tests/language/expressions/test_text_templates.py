@@ -87,7 +87,7 @@ def problems_of(source: str, *, bare: bool = False) -> list[str]:
         ("one{% if n %}, two{% endif %}\nthree", "one, two\nthree"),
         ("{% if n %}a{% endif %}\n{% if nothing %}b{% endif %}\nc", "a\n\nc"),
         ("All:{% for name in names %}\n- {{ name }}{% endfor %}\nEnd", "All:\n- Ann\n- Bo\nEnd"),
-        ("a{# note #}\n  {# note #} {% if n %}\n  b\n  {% endif %}  \nc", "a\n  b\nc"),
+        ("a{# note #}\n  {# note #}{% if n %}\n  b\n  {% endif %}  \nc", "a\n  b\nc"),
         ("{# a note #}{{ n if n > 2 else 'few' }}", "3"),
         ("{{ today + days(1) }} {{ (starts - hours(24)) | date }}", "2030-05-07 5 May 2030"),
         ("{{ photo.kind }} {{ photo }} {{ now.year }}", "image https://x.example/1 2030"),
