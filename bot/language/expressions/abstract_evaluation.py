@@ -50,6 +50,7 @@ _TAKES: dict[str, frozenset[ValueKind]] = {  # a filter that does not stand here
     **dict.fromkeys(list_filters.LIST_FILTERS, _LISTS),
     **dict.fromkeys(filters.CHANCE_FILTERS, _LISTS),
     **dict.fromkeys(date_filters.DATE_FILTERS, _DAYS),
+    "utc": frozenset({ValueKind.DATETIME}),
     **dict.fromkeys(("keys", "merge", "put", "values"), _RECORDS),
     **dict.fromkeys(("first", "last"), _LISTS | {ValueKind.TEXT}),
     "length": _LISTS | _RECORDS | {ValueKind.TEXT},

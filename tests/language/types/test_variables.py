@@ -319,7 +319,7 @@ def test_what_a_variable_says_and_asks_is_known_to_the_checks() -> None:
                                        "(did you mean \"ID\"?)"),
         ("{type: text, check: '{{ it }}'}", '1:21: E202 an expression stands here without {{ }} (leave the braces out)'),
         ("{type: text, check: {error: No}}", '1:21: E105 variable "v": check: "if" is missing (add if:)'),
-        ("{type: list, check: it}", '1:14: E104 variable "v": unknown key "check" (known here: type, value, keep, needed, optional, max)'),
+        ("{type: list, check: it}", '1:14: E104 variable "v": unknown key "check" (known here: type, value, keep, needed, optional, max, fields)'),
         ("{type: media, kinds: [imge]}", '1:23: E109 variable "v": kinds: "imge" is not known (did you mean "image"?)'),
     ],
 )  # fmt: skip
