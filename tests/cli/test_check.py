@@ -163,6 +163,23 @@ steps:
     assert call("check", "--json").code == 1
 
 
+@pytest.mark.parametrize("failure", ["provider_error", "rate_limit_exceeded", "broken_off", "timeout", "unauthorized"])
+def test_a_model_that_fails_in_a_test_is_no_hindrance_to_conversations(here: Path, failure: str) -> None:
+    flows = """flow: main
+start: {otherwise: true}
+vars: {tone: text, note: text}
+steps:
+  note: {ask: A note?, save: note, skip: [none]}
+  tone: {write: A tone., save: tone, errors: {else: sorry}}
+  sorry: {say: "So {{ note }}", then: end}
+---
+test: a model fails
+talk: [user: hi, bot: A note?, user: x, model: {fails: FAILURE}]
+"""
+    make_bot(here, flows.replace("FAILURE", failure))
+    assert "How to get there" in call("check").out
+
+
 def test_texts_that_nobody_can_tell_the_length_of_are_listed_when_asked_for(here: Path) -> None:
     make_bot(here, GOOD.replace("Hello,", '"Hello {{ contact.name }}",'))
     checked = call("check", "--cuts")

@@ -178,7 +178,7 @@ def test_it_is_heard_where_an_edit_took_the_step_away(talk: Talk) -> None:
 
 def test_a_say_that_fails_does_not_keep_anybody_in() -> None:
     talk = Talk(
-        FLOWS, OPT_OUT.replace("No more messages.", '"{{ contact.name.upper }}{{ 1 // 0 }}"'), handlers={"free": free}
+        FLOWS, OPT_OUT.replace("No more messages.", '"{{ contact.tags[9] }}{{ 1 // 0 }}"'), handlers={"free": free}
     )
     talk.user("hi"), talk.user("stop")
     assert (talk.at, talk.session.opted_out, talk.session.plans) == (None, True, ())

@@ -5,9 +5,11 @@ function.
 """
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import reduce
 from itertools import permutations
+from operator import or_
 from typing import NamedTuple
 
 from bot.checker.analysis.frames import Declarations, FrameStack
@@ -57,6 +59,14 @@ class DefiniteAssignment:
         self._transfers = dict(self._all_transfers(graph.analysis(Reachability)))
         self._declarations = Declarations(graph, self.nulls, self._given())
         self._inputs = {id(root): self._given_to(root) for root in graph.roots}
+        self._assigned = reduce(
+            or_,
+            (
+                *(transfer.names for transfers in self._transfers.values() for transfer in transfers),
+                *(inputs.names for inputs in self._inputs.values()),
+            ),
+            0,
+        )
         self._runs_of: dict[StepId, list[StepId]] = {}  # the steps that run a flow, by the flow's first step
         self._before = defaultdict[StepId, list[StepId]](list)  # the steps before each step, in the same frame
         self._returning: dict[StepId, list[StepId]] = {}  # the steps from which a conversation returns to each step
@@ -104,6 +114,22 @@ class DefiniteAssignment:
         return _ends(transfer.edge) and bool(
             transfer.past(self.left(transfer, self.rested(transfer.edge.source))).null & name
         )
+
+    def varies(self, name: str) -> bool:
+        """True if something in the bot gives the variables of this name another value."""
+        return bool(self.nulls.of(name) & self._assigned)
+
+    def shares(self, root: Root, name: VariableSet) -> bool:
+        """True if a flow that is opened keeps a variable, and so does the flow that opens it."""
+        return root.by is not None and bool(self._declarations.kept(root.by, root.place) & name)
+
+    def texts_at(self, place: StepId) -> Sequence[AnalysedText]:
+        """The texts that are evaluated while a conversation is at a step."""
+        return self._texts[place]
+
+    def brought(self, transfer: EdgeTransfer) -> BroughtBack | None:
+        """The variables that get an output of a flow that was run, and those of them that may be null."""
+        return self._brought(transfer.edge, self.rested(transfer.edge.source))
 
     def inputs_of(self, root: Root) -> TransferFunction:
         """The transfer function of the inputs of a flow that is opened."""

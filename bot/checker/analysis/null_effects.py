@@ -5,7 +5,7 @@ from functools import cached_property
 
 from bot.checker.graph import Graph
 from bot.core.immutable import immutable
-from bot.language.expressions.abstract_texts import AbstractText
+from bot.language.expressions.abstract_texts import AbstractText, Evaluation
 from bot.language.expressions.abstract_values import ANYTHING, LOST, AbstractValues, ValueKind, some
 from bot.language.expressions.templates import Expression, Template
 from bot.language.flow.definition import Flow
@@ -159,7 +159,7 @@ class AnalysedText:
         holes = fails = stops = 0
         nothing = False
         for bit, known in self._nulls.each_null(null, self._known_kinds):
-            found = reads.evaluate(known, shown=used.null in _SHOWN and isinstance(text, Template))
+            found = self.evaluated(known)
             missing = used.null is Null.NEEDED and found.blank
             refused = used.null is Null.REFUSED and found.nothing
             holes |= bit if found.hole else 0
@@ -167,6 +167,20 @@ class AnalysedText:
             stops |= bit if not found.values or missing or (refused and found.only_nothing) else 0
             nothing = nothing or found.nothing
         return NullEffect(holes, fails, stops if used.sure and not used.given else 0, nothing)
+
+    def shows_null(self, known: Mapping[str, AbstractValues], *, fails: bool) -> bool:
+        """True if there is a hole with these values of its names; ``fails``: also if it fails because one is lost."""
+        found, null = self.evaluated(known), self.used.null
+        missing = null is Null.NEEDED and found.blank
+        refused = null is Null.REFUSED and found.nothing
+        return found.hole or (fails and (found.fails or missing or refused))
+
+    def evaluated(self, known: Mapping[str, AbstractValues]) -> Evaluation:
+        """Its evaluation with these values of its names."""
+        used = self.used
+        return self._nulls.reads(used.text).evaluate(
+            known, shown=used.null in _SHOWN and isinstance(used.text, Template)
+        )
 
 
 class ProvingCondition:

@@ -90,6 +90,8 @@ class Provenance:
     def _handed(self, root: Root, null: VariableSet, name: VariableSet, origin: NullOrigin) -> VariableSet:
         """The variables of the opening frame that gave this one its null value; empty if it got no input."""
         functions = self._assigned.inputs_of(root)
+        if root.by is not None and not functions.names & name and self._assigned.shares(root, name):
+            return name & null  # both flows keep it: it is null there, too
         if not functions.names & name:
             origin.opened = root
         return next(bits_of(functions.copied(name, null)), 0)

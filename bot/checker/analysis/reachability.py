@@ -105,11 +105,11 @@ class Reachability:
         return not edge.fails and not edge.returns and self.can_be_taken(edge)
 
     def _goes_below(self, edge: Edge) -> bool:
-        """True if an edge returns to a flow that is open further down.
+        """True if an edge returns to a flow that is open further down, or ends all flows below.
 
         The frame is over then, and its end reaches no step.
         """
-        return edge.target is not None and edge.target[0] in self._below[edge.source[0]]
+        return edge.target is not None and (edge.alone or edge.target[0] in self._below[edge.source[0]])
 
     def _find_leaving(self) -> set[StepId]:
         """The steps from which a frame can end together with the flows below it."""

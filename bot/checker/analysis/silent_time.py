@@ -263,12 +263,12 @@ class SubFlowSummaries:
 
     def _edge_constraints(self, timed: TimedEdge) -> Iterator[tuple[Node, Constraint]]:
         """The constraints of an edge: it leads to the end of its frame, or to another step. An edge that returns to a
-        flow below does neither.
+        flow below, or ends all flows below, does neither.
         """
         edge, here = timed.edge, self._nodes.of(timed.edge).ends
         if edge.target is None and not edge.ends_all:
             yield from self._link(timed, here[edge.expires or edge.breaks], (None, None))
-        elif edge.target is not None and edge.target[0] not in self._graph.below[edge.source[0]]:
+        elif edge.target is not None and not edge.alone and edge.target[0] not in self._graph.below[edge.source[0]]:
             for after in self._nodes.after(edge):
                 yield from self._link(timed, here[False], after.ends[False])
                 yield from self._link(timed, here[True], after.ends[True])
@@ -279,6 +279,11 @@ class SubFlowSummaries:
         edge, (silent, heard), (quietly, later) = timed.edge, here, after
         if edge.cause is Cause.REPLY:
             yield heard, Constraint(timed.seconds, quietly, edge=edge)
+        if timed.in_window:  # however long it took, the last word of the contact is not older than this
+            yield heard, Constraint(_LAST_IN_WINDOW, quietly, edge=edge)
+            if later is not None:
+                yield heard, Constraint(onward=later, edge=edge)
+            return
         for inner, spoken in self.run(timed):
             yield silent, Constraint(onward=quietly, inner=inner, edge=edge)
             yield heard, Constraint(onward=quietly, inner=spoken, edge=edge)

@@ -183,6 +183,7 @@ class EdgeTransfer:
         heard = _heard_if(edge, step, flow) if edge.word else ()
         self._heard = nulls.texts((Used(given.condition, sure=False) for given in heard), flow)
         given = (*step.given(edge.outcome), *heard)
+        self.conditions = given
         self._given = [ProvingCondition(each, flow, nulls) for each in given]
         self._saved = self._set = self._at_transition = NOTHING
         self._known, self._bound = 0, False
@@ -200,6 +201,16 @@ class EdgeTransfer:
     def _lead_through(self, transition: Transition, extra: frozenset[str], flow: Flow, nulls: NullAnalysis) -> None:
         self._at_transition = TransferFunction.of(_written(transition.assigned(flow.variables)), flow, nulls, extra)
         self._texts += (*nulls.texts(_said(transition, extra), flow), *self._at_transition.texts)
+
+    @property
+    def early_texts(self) -> Sequence[AnalysedText]:
+        """The conditions of words, which are evaluated while the step waits."""
+        return self._heard
+
+    @property
+    def late_texts(self) -> Sequence[AnalysedText]:
+        """The texts that are evaluated after `save` and `set` of the step."""
+        return self._texts
 
     @property
     def names(self) -> VariableSet:

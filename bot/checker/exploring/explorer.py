@@ -383,7 +383,7 @@ def _ended(answer: EffectResult, asked: ExternalEffect, results: Results) -> tup
             assert isinstance(asked, Fetch)
             return "done", replace(asked.media, file=asked.media.kind, type=asked.media.kind)
         case ModelResult(fails=str(failure)):
-            return _MODEL_FAILURES[failure], None
+            return MODEL_OUTCOMES[failure], None
         case HandlerResult(fails=str(failure)) | HttpResult(fails=str(failure)):
             return failure, None
     raise TypeError(f"{answer} is no answer")
@@ -399,4 +399,14 @@ def _said(speaks: ModelResult) -> Mapping[str, Any]:
     return {"text": speaks.text, "said": 0, "calls": calls, "finish": finish, "model": "m", "tokens": 0}
 
 
-_MODEL_FAILURES = {"server_error": "down", "quota_exceeded": "quota", "model_no_tool_support": "no_tools"}
+MODEL_OUTCOMES: Mapping[str, str] = {
+    "server_error": "down",
+    "quota_exceeded": "quota",
+    "model_no_tool_support": "no_tools",
+    "content_filter": "unsafe",
+    "timeout": "timeout",
+    "empty": "empty",
+    **dict.fromkeys(("invalid_request_error", "context_length_exceeded", "unauthorized"), "refused"),
+    **dict.fromkeys(("model_requires_package", "model_not_in_package"), "refused"),
+}
+"""The outcomes of a model's failures. After any other failure the model is asked again."""

@@ -317,7 +317,8 @@ def roots_of(library: Library, steps: Mapping[StepId, Step], edges: Iterable[Edg
     """The steps at which frames begin. If nothing in the bot leads to a flow, a program starts it."""
     found = [*_started(library), *_opened_by_words(library), *_opened_by_steps(library, steps)]
     led_to = {root.place[0] for root in found}
-    led_to |= {edge.target[0] for edge in edges if edge.target and edge.target[0] != edge.source[0]}
+    onward = (edge for edge in edges if not edge.returns)  # a question that was left before has begun otherwise
+    led_to |= {edge.target[0] for edge in onward if edge.target and edge.target[0] != edge.source[0]}
     if any(step.unread for step in steps.values()):  # which may lead to any flow
         led_to |= library.flows.keys()
     for flow in library.flows.values():

@@ -1,12 +1,12 @@
 """W101, W102, W103: steps that nobody reaches, conversations without an end, apologies after a success."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import pairwise
 
 from bot.checker.analysis.reachability import Reachability
 from bot.checker.findings import Finding, rule
-from bot.checker.graph import Edge, Graph, StepId
+from bot.checker.graph import Cause, Edge, Graph, StepId
 from bot.checker.graph.edges import cycle_through, reachable
 from bot.language.steps.step_facts import SentText, WaitsFor
 
@@ -17,6 +17,7 @@ def find_ends(graph: Graph) -> Iterator[Finding]:
     reachability = graph.analysis(Reachability)
     yield from _unreached(graph, reachability)
     yield from _endless(graph, reachability)
+    yield from _asked_for_ever(graph, reachability)
 
 
 def _unreached(graph: Graph, reachability: Reachability) -> Iterator[Finding]:
@@ -64,6 +65,37 @@ def _endless(graph: Graph, reachability: Reachability) -> Iterator[Finding]:
             what = f'a conversation at step "{step.name}" never ends: {names}'
             fix = "let a time-out, an answer or a word lead to `end`"
             yield Finding.at("W102", step.mark, what, fix, (*reachability.path_to(place), *cycle))
+
+
+def _asked_for_ever(graph: Graph, reachability: Reachability) -> Iterator[Finding]:
+    """The questions that are asked again and again while the contact is silent: no time-out leads to an end."""
+    silent = {place: [edge for edge in edges if _is_silent(edge)] for place, edges in graph.edges.items()}
+    before: dict[StepId, list[StepId]] = {}
+    for edge in (edge for edges in silent.values() for edge in edges if edge.target is not None):
+        before.setdefault(edge.target or edge.source, []).append(edge.source)
+    over = [place for place, edges in silent.items() if not edges or any(_ends_silently(e, edges) for e in edges)]
+    ending = reachable(over, lambda place: before.get(place, ()))
+    stuck = {place for place in reachability.reached if place not in ending and reachability.can_end(place)}
+    reported: set[StepId] = set()
+    for place in (place for place in graph.steps if place in stuck and graph.steps[place].facts.waits):
+        cycle = () if place in reported else cycle_through(place, silent, stuck)
+        if cycle:
+            reported |= _around(place, graph, stuck)
+            names = " -> ".join([*(edge.source[1] for edge in cycle), place[1]])
+            what = f'step "{place[1]}" asks for ever while the contact is silent: {names}'
+            fix = "let a time-out lead to `end`, or bound it with `visits: {max: 3, else: end}`"
+            yield Finding.at("W102", graph.steps[place].mark, what, fix, (*reachability.path_to(place), *cycle))
+
+
+def _ends_silently(edge: Edge, beside: Iterable[Edge]) -> bool:
+    """True if a frame ends by an edge. `back` returns to the question that the time-out has left."""
+    return edge.target is None and not any(each.returns and each.outcome == edge.outcome for each in beside)
+
+
+def _is_silent(edge: Edge) -> bool:
+    """True if an edge is taken without the contact, a person or a signal, and not because a text fails."""
+    waits = edge.cause in (Cause.REPLY, Cause.PERSON, Cause.SIGNAL, Cause.REMINDER)
+    return not waits and not edge.fails
 
 
 def _around(place: StepId, graph: Graph, stuck: set[StepId]) -> set[StepId]:

@@ -11,6 +11,7 @@ from bot.checker.analysis.transfer_functions import place_uses
 from bot.checker.findings import Finding, rule
 from bot.checker.graph import Graph, Root, StepId
 from bot.checker.graph.edges import reachable
+from bot.language.expressions.abstract_evaluation import has_field
 from bot.language.expressions.abstract_texts import failing_definition
 from bot.language.expressions.abstract_values import ValueKind, kinds_of_type, may_be_taken
 from bot.language.expressions.templates import Template
@@ -123,7 +124,17 @@ class _Misfits:
             kinds = ", ".join(f'"{name}" is {flow.variables[name].kind.value}' for name in known)
             what = "this text" if cause is None else f'definition "{cause.name}"'
             what += " always fails" + (f": {kinds}" if kinds else "")
-            yield failing.mark, what, "join texts with ~, and calculate with numbers, days and durations"
+            fields = (path[:2] for path in sorted(failing.paths) if len(path) > 1 and path[0] in flow.variables)
+            no_fields = (
+                f"leave out .{field}: {name} has no such field"
+                for name, field in fields
+                if not has_field(flow.variables[name].kind, field)
+            )
+            yield (
+                failing.mark,
+                what,
+                next(no_fields, "join texts with ~, and calculate with numbers, days and durations"),
+            )
 
 
 def _kind(value: Any) -> ValueKind:

@@ -3,15 +3,18 @@ with several lines in a template's parameter.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from typing import Any
 
+from bot.checker.analysis.definite_assignment import definite_assignment
+from bot.checker.analysis.path_states import PathStates
 from bot.checker.findings import Finding, rule
-from bot.checker.graph import Graph
+from bot.checker.graph import Graph, StepId
 from bot.checker.rules.sent_texts import SentMessage, TextScope, messages
 from bot.core.immutable import immutable
 from bot.core.text import parameter_line
-from bot.language.expressions.abstract_texts import AbstractText
-from bot.language.expressions.abstract_values import LOST, AbstractValues, just
+from bot.language.expressions.abstract_texts import AbstractText, iterated
+from bot.language.expressions.abstract_values import LOST, AbstractValues, ValueKind, just
 from bot.language.expressions.template_failures import TemplateFailed
 from bot.language.expressions.templates import Template, is_plain, values_shown
 from bot.language.flow.library import Library
@@ -64,8 +67,27 @@ class _Text:
 
     def rendered(self) -> Iterator[tuple[Values, str]]:
         """The texts that it may evaluate to, each with the values for it."""
-        names = set(self.text.names).union(*(given.condition.names for given in self.sent.given))
-        for values in self.seen.sample_scopes.of(names):
+        yield from self._rendered_with(self.seen.sample_scopes.of(self._names))
+
+    def emptied(self) -> Iterator[tuple[Values, str]]:
+        """The texts with null for some of its values, or with nothing in a list of a record that it goes through."""
+        yield from self._rendered_with(self.seen.sample_scopes.emptied(self._names))
+        lists: dict[str, Any] = {}
+        for name, *fields in iterated(self.text):
+            if name in self.seen.variables and self.seen.variables[name].kind is ValueKind.RECORD:
+                inner: Any = []
+                for field in reversed(fields):
+                    inner = {field: inner}
+                lists[name] = inner
+        for values in self.seen.sample_scopes.of(self._names) if lists else ():
+            yield from self._rendered_with([{**values, **lists}])
+
+    @property
+    def _names(self) -> set[str]:
+        return set(self.text.names).union(*(given.condition.names for given in self.sent.given))
+
+    def _rendered_with(self, several: Iterable[Values]) -> Iterator[tuple[Values, str]]:
+        for values in several:
             scope = self.seen.sample_scopes.scope(values)
             try:
                 if all(bool(each.condition.evaluate(scope)) == each.holds for each in self.sent.given):
@@ -81,9 +103,9 @@ class _Text:
 )
 def find_unfit_texts(graph: Graph) -> Iterator[Finding]:
     """Find texts that do not fit, each once, in the first language in which it does not."""
-    found: dict[tuple[Mark, str], Finding] = {}
+    found, guards = dict[tuple[Mark, str], Finding](), _Guards(graph)
     for text in _texts(graph.library):
-        for finding in (_too_long(text), _empty(text), _has_lines(text)):
+        for finding in (_too_long(text), _empty(text, guards), _has_lines(text)):
             if finding is not None:
                 found.setdefault((text.text.mark, finding.code), finding)
     yield from found.values()
@@ -132,12 +154,38 @@ def _shorter(text: Template, most: int) -> str:
     return "shorten it" if text.constant else f"shorten it, bound its variables, or write | truncate({most})"
 
 
-def _empty(text: _Text) -> Finding | None:
+class _Guards:
+    """Which variables may be empty where a text is sent, by the conditions on the way to its step."""
+
+    def __init__(self, graph: Graph) -> None:
+        self._graph = graph
+        self._places: dict[Mark, list[StepId]] = {}
+        for place, step in graph.steps.items():
+            for sent in step.facts.sends:
+                if isinstance(sent, SentText):
+                    for text in sent.text.wordings:
+                        self._places.setdefault(text.mark, []).append(place)
+
+    def allow(self, text: Template, values: Values) -> bool:
+        """True if the values that are null or empty may be so at a step that sends the text."""
+        places = self._places.get(text.mark, [])
+        empty = [name for name, value in values.items() if not value]
+        return not places or any(all(self._may_be_empty(place, name) for name in empty) for place in places)
+
+    def _may_be_empty(self, place: StepId, name: str) -> bool:
+        variable, assigned = self._graph.flow(place).variables.get(name), self._graph.analysis(definite_assignment)
+        if variable is None or variable.keep or variable.kind is not ValueKind.LIST or place not in assigned.at:
+            return True
+        states = PathStates(self._graph, assigned, place[0], [name])
+        return not states.complete or states.may_be_false(place, name)
+
+
+def _empty(text: _Text, guards: _Guards) -> Finding | None:
     if not text.sent.needed or text.text.constant or _always_there(text.text):
         return None
     reads = AbstractText(text.text)
-    for values, written in text.rendered():
-        if not written.strip() and not _has_hole(reads, values):
+    for values, written in (*text.rendered(), *text.emptied()):
+        if not written.strip() and not _has_hole(reads, values) and guards.allow(text.text, values):
             what = f"{text.name} is empty{in_words(values, nulls=True)}, and the gateway refuses the message"
             return Finding.at("W404", text.text.mark, what, "write what stands there otherwise, as in default('...')")
     return None

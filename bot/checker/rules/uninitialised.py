@@ -4,12 +4,14 @@ from collections.abc import Iterator
 
 from bot.checker.analysis.definite_assignment import DefiniteAssignment, definite_assignment
 from bot.checker.analysis.null_effects import AnalysedText, NullEffect, VariableSet
+from bot.checker.analysis.path_states import MOST_NAMES, PathStates, route_to
 from bot.checker.analysis.provenance import NullOrigin, Provenance
 from bot.checker.analysis.transfer_functions import EdgeTransfer, OnRead, bits_of, notice_uses
 from bot.checker.findings import Finding, rule
-from bot.checker.graph import Graph, StepId
+from bot.checker.graph import Edge, Graph, StepId
 from bot.core.immutable import immutable
-from bot.language.expressions.templates import Definition, Expression
+from bot.language.expressions.templates import Definition, Expression, is_plain
+from bot.language.flow.definition import Flow, uses_of_flow
 from bot.language.source.problems import Mark
 from bot.language.steps.step_facts import Need
 from bot.language.steps.tools import STRUCTURES
@@ -33,13 +35,67 @@ class _Fault:
 )
 def find_uninitialised(graph: Graph) -> Iterator[Finding]:
     """Find each text and variable once, wherever it is inherited."""
-    assigned, origins = graph.analysis(definite_assignment), Provenance(graph)
-    reported: dict[tuple[Mark, VariableSet], _Fault] = {}
+    assigned, origins, paths = graph.analysis(definite_assignment), Provenance(graph), _Paths(graph)
+    reported = set[tuple[Mark, VariableSet]]()
     for fault in _faults(graph, assigned):
-        reported.setdefault((fault.text.used.text.mark, fault.name), fault)
-    for fault in reported.values():
+        key = fault.text.used.text.mark, fault.name
+        if key in reported:
+            continue
         (name,) = assigned.nulls.names_in(fault.name)
-        yield _FaultReport(graph, fault, name, origins.of(fault.place, fault.name, fault.transfer)).finding()
+        origin = origins.of(fault.place, fault.name, fault.transfer)
+        route = paths.to(fault, name, origin.route)
+        if route is not None:
+            reported.add(key)
+            origin.route = route
+            yield _FaultReport(graph, fault, name, origin).finding()
+
+
+class _Paths:
+    """The paths on which a variable is null where a text is evaluated, with all that conditions say on the way."""
+
+    def __init__(self, graph: Graph) -> None:
+        self._graph = graph
+        self._assigned = graph.analysis(definite_assignment)
+        self._states: dict[tuple[str, str], PathStates | None] = {}
+
+    def to(self, fault: _Fault, name: str, route: tuple[Edge, ...]) -> tuple[Edge, ...] | None:
+        """Such a path, if possible the ``route`` that is known; None if conditions exclude all."""
+        flow = self._graph.flow(fault.place)
+        if flow.variables[name].keep:
+            return route
+        if (flow.name, name) not in self._states:
+            self._states[flow.name, name] = self._followed(flow, name)
+        states = self._states[flow.name, name]
+        if states is None:
+            return route
+        found = states.reaches(fault.text, name, fault.place, fault.transfer, fails=fault.fails)
+        if found is None or states.allow(route):
+            return None if found is None else route
+        last = () if fault.transfer is None else (fault.transfer.edge,)
+        return (*route_to(self._graph, found), *last)
+
+    def _followed(self, flow: Flow, name: str) -> PathStates | None:
+        """The states in which conversations get to a flow's steps; None if they are too many, or nothing depends on
+        other variables.
+        """
+        for names in dict.fromkeys((self._compared(flow, name, near=False), self._compared(flow, name, near=True))):
+            states = PathStates(self._graph, self._assigned, flow.name, (name, *names))
+            if states.complete:
+                return states
+        return None
+
+    def _compared(self, flow: Flow, name: str, *, near: bool) -> tuple[str, ...]:
+        """The variables in conditions of a flow; ``near``: only in texts that read this variable, too."""
+        found = list[str]()
+        for used in uses_of_flow(flow):
+            text = used.text
+            beside = isinstance(text, Expression) or not (text.constant or is_plain(text))
+            if beside and (name in text.names or not near):
+                found += sorted(text.names & flow.variables.keys() - {name})
+            if not near or name in text.names:
+                found += sorted(one for given in used.given for one in given.condition.names if one in flow.variables)
+        varied = dict.fromkeys(each for each in found if each != name and self._assigned.varies(each))
+        return tuple(varied)[:MOST_NAMES]
 
 
 def _faults(graph: Graph, assigned: DefiniteAssignment) -> Iterator[_Fault]:

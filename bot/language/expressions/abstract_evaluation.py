@@ -40,6 +40,7 @@ from bot.language.expressions.abstract_values import (
 from bot.language.expressions.filters import FILTERS, FUNCTIONS
 from bot.language.expressions.grammar import HISTORY, WINDOW_OPEN
 from bot.language.expressions.list_filters import of_each
+from bot.language.expressions.sandbox import FIELDS
 
 _DAYS = frozenset({ValueKind.DATE, ValueKind.DATETIME})
 _NUMBERS = frozenset({ValueKind.NUMBER})
@@ -49,6 +50,7 @@ _TAKES: dict[str, frozenset[ValueKind]] = {  # a filter that does not stand here
     **dict.fromkeys(list_filters.LIST_FILTERS, _LISTS),
     **dict.fromkeys(filters.CHANCE_FILTERS, _LISTS),
     **dict.fromkeys(date_filters.DATE_FILTERS, _DAYS),
+    "utc": frozenset({ValueKind.DATETIME}),
     **dict.fromkeys(("keys", "merge", "put", "values"), _RECORDS),
     **dict.fromkeys(("first", "last"), _LISTS | {ValueKind.TEXT}),
     "length": _LISTS | _RECORDS | {ValueKind.TEXT},
@@ -179,8 +181,10 @@ class Evaluator:
         for found in self.of(node.node):
             if found.kind in (ValueKind.NULL, ValueKind.GONE):
                 yield AbstractValue(ValueKind.GONE, lost=found.lost)
-            else:
+            elif _may_have(found.kind, node):
                 yield from ANYTHING
+            else:
+                yield from GONE
 
     def _filter(self, node: nodes.Filter) -> Iterator[AbstractValue]:
         assert node.node is not None
@@ -329,6 +333,21 @@ class Evaluator:
     def _record(self, node: nodes.Dict) -> AbstractValues:
         there = [bool(self.there(self.of(pair.value))) for pair in node.items]
         return some(ValueKind.RECORD) if all(there) else NONE
+
+
+def has_field(kind: ValueKind, name: str) -> bool:
+    """True if a value of a kind can have a field of this name: a day has a ``year``, and a text has no field."""
+    known = (names for type_, names in FIELDS.items() if kind_of_type(type_) is kind)
+    return kind in (ValueKind.RECORD, ValueKind.ANY) or any(name in names for names in known)
+
+
+def _may_have(kind: ValueKind, node: nodes.Getattr | nodes.Getitem) -> bool:
+    match node:
+        case nodes.Getattr(attr=name):
+            return has_field(kind, name)
+        case nodes.Getitem(arg=nodes.Const(value=str())):
+            return kind in (ValueKind.RECORD, ValueKind.ANY)
+    return True
 
 
 def _are_whole(*values: AbstractValue) -> bool:

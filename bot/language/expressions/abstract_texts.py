@@ -12,6 +12,7 @@ from bot.language.expressions.abstract_evaluation import NONE, Evaluator, takes
 from bot.language.expressions.abstract_values import ANYTHING, AbstractValues, ValueKind, some, truths
 from bot.language.expressions.filters import FILTERS, FUNCTIONS
 from bot.language.expressions.filters import TEXT_FILTERS as OF_TEXTS
+from bot.language.expressions.grammar import path_of
 from bot.language.expressions.inlining import expression_of
 from bot.language.expressions.templates import Definition, Expression, Template, is_plain
 
@@ -86,6 +87,19 @@ def failing_definition(text: Template | Expression, known: Mapping[str, Abstract
     """
     failing = [each for each in text.definitions if not AbstractText(each.expression).evaluate(known).values]
     return next((each for each in failing if not {*failing}.intersection(each.expression.definitions)), None)
+
+
+def iterated(text: Template) -> set[tuple[str, ...]]:
+    """The paths of the lists that the loops of a text go through: ``order.rows`` as its parts."""
+    loops = () if text.constant else text.tree.find_all(nodes.For)
+    found = {path_of(_before_filters(loop.iter)) for loop in loops}
+    return {path for path in found if len(path) > 1}
+
+
+def _before_filters(node: nodes.Node) -> nodes.Node:
+    while isinstance(node, nodes.Filter) and node.node is not None:
+        node = node.node
+    return node
 
 
 class _Showing:

@@ -3,7 +3,7 @@ them: `bot.language.expressions.formats`.
 """
 
 from collections.abc import Callable
-from datetime import date, datetime, time, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 from typing import Any
 
 from jinja2 import pass_context
@@ -93,6 +93,14 @@ def _as_datetime(context: Context, value: Any) -> datetime:
     return in_zone(found, context.parent["now"].tzinfo)
 
 
+@pass_context
+def _utc(context: Context, value: Any) -> str:
+    """``{{ starts | utc }}``: 2030-05-06T09:00:00Z, as services want a time."""
+    if not isinstance(value, datetime):
+        raise TemplateFailed(f"{kind_of(value)} is no time")
+    return f"{local(context, value).astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}"
+
+
 def _read(value: Any) -> date:
     found = read_iso(value) if isinstance(value, str) else None
     if found is None:
@@ -119,6 +127,7 @@ DATE_FILTERS: dict[str, Callable[..., Any]] = {
     "at": _at,
     "days_until": _days_until,
     "start_of": _start_of,
+    "utc": _utc,
     "weekday": _weekday,
 }
 DATE_FUNCTIONS: dict[str, Callable[..., Any]] = {

@@ -81,12 +81,16 @@ _SPELLED: dict[type[nodes.Node], str] = {
 
 @immutable
 class GrammarFault:
-    """Something that is not allowed: a problem's code and words, and the template's line (1-based)."""
+    """Something that is not allowed: a problem's code and words, and the template's line (1-based).
+
+    ``name``: it is only a fault because the name is reserved.
+    """
 
     code: str
     line: int
     what: str
     fix: str
+    name: str = ""
 
 
 @mutable
@@ -127,14 +131,14 @@ class TemplateUses:
         match node:
             case nodes.Name(name=name) if name in FUNCTIONS and name not in bound:
                 fix = f"write {_CALLED.get(name, f'{name}(2)')}, or give a variable another name: {RESERVED_LIST}"
-                self._fault("E203", node, f'"{name}" is reserved: it is a function', fix)
+                self._fault("E203", node, f'"{name}" is reserved: it is a function', fix, name)
             case nodes.Name(name=name) if name not in bound:
                 self.names.add(name)
                 if name == _MESSAGE:
                     fix = f"write {', '.join(f'{_MESSAGE}.{each}' for each in MESSAGE_FIELDS)}"
-                    self._fault("E203", node, f'"{name}" has several parts', fix)
+                    self._fault("E203", node, f'"{name}" has several parts', fix, name)
             case nodes.Getattr() | nodes.Getitem():
-                path = _path(node)
+                path = path_of(node)
                 if path and path[0] not in bound:
                     self.paths.add(path)
                     self.names.add(path[0])
@@ -229,8 +233,8 @@ class TemplateUses:
         fix = did_you_mean(name, known, f"there are {', '.join(sorted(known))}")
         self._fault("E204", node, f'no {kind} "{name}"', fix)
 
-    def _fault(self, code: str, node: nodes.Node, what: str, fix: str) -> None:
-        self.faults.append(GrammarFault(code, node.lineno, what, fix))
+    def _fault(self, code: str, node: nodes.Node, what: str, fix: str, name: str = "") -> None:
+        self.faults.append(GrammarFault(code, node.lineno, what, fix, name))
 
 
 def _is_text(node: nodes.Node) -> bool:
@@ -245,7 +249,7 @@ def _is_message_field(node: nodes.Node) -> bool:
     return False
 
 
-def _path(node: nodes.Node) -> tuple[str, ...]:
+def path_of(node: nodes.Node) -> tuple[str, ...]:
     """``order.customer.name`` as its parts; empty if it does not begin with a name."""
     parts: list[str] = []
     while True:

@@ -124,15 +124,30 @@ def _find(context: Any, value: Any, field: str | OfEach, wanted: Any = True) -> 
 
 
 @pass_context
-def _update(context: Any, value: Any, which: OfEach, changes: Any) -> list[Any]:
-    """``{{ basket | update(it.sku == sku, {"count": it.count + 1}) }}``: the list with new values in some elements."""
-    if not isinstance(which, OfEach):
-        raise TemplateFailed('update() takes a condition about it, like update(it.sku == sku, {"count": 2})')
-    pairs = _tested(context, value, which, True)
+def _update(context: Any, value: Any, which: OfEach | bool, changes: Any) -> list[Any]:
+    """``{{ basket | update(it.sku == sku, {"count": it.count + 1}) }}``: the list with new values in some elements.
+
+    ``update(true, ...)``: in all of them.
+    """
+    if isinstance(which, OfEach):
+        pairs = _tested(context, value, which, True)
+    elif isinstance(which, bool):
+        pairs = [(item, which) for item in elements(context, value)]
+    else:
+        raise TemplateFailed('update() takes a condition about it, like update(it.sku == sku, {"count": 2}), or true')
     if isinstance(changes, OfEach):
         context.effort.spend(len(pairs) * changes.nodes * NODE)
         return [_merge(context, item, changes.value(item)) if fits else item for item, fits in pairs]
     return [_merge(context, item, changes) if fits else item for item, fits in pairs]
+
+
+@pass_context
+def _flatten(context: Any, value: Any) -> list[Any]:
+    """``{{ orders | map("items") | flatten }}``: one list of the elements of several lists; null has none."""
+    found: list[Any] = []
+    for item in elements(context, value):
+        found += elements(context, item) if item is None or isinstance(item, list | tuple) else [item]
+    return found
 
 
 @pass_context
@@ -277,6 +292,7 @@ LIST_FILTERS: dict[str, Callable[..., Any]] = {
     "append": _append,
     "find": _find,
     "first": _first,
+    "flatten": _flatten,
     "join": _join,
     "keys": _keys,
     "last": _last,

@@ -6,13 +6,15 @@ be called are `CHANCE_FUNCTIONS` and the bot's own. Jinja2's own sandbox stands 
 
 import copy
 import inspect
-from collections.abc import Callable, Iterable, Mapping
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 from typing import Any
 
 from jinja2 import StrictUndefined, nodes, pass_context
 from jinja2.compiler import operators
+from jinja2.lexer import TOKEN_BLOCK_BEGIN, TOKEN_COMMENT_BEGIN, TOKEN_DATA, TOKEN_VARIABLE_BEGIN, TokenStream
 from jinja2.nativetypes import NativeCodeGenerator
 from jinja2.runtime import Context, LoopContext, Undefined
 from jinja2.sandbox import ImmutableSandboxedEnvironment
@@ -230,7 +232,7 @@ EACH = " each"  # the filter around every loop's list; no template can spell thi
 OWN_FILTER = " own"  # the name of every filter of the bot's own; the first argument is the filter's name
 _DAY = ("year", "month", "day")
 _CLOCK = ("hour", "minute", "second")
-_FIELDS: dict[type, tuple[str, ...]] = {
+FIELDS: dict[type, tuple[str, ...]] = {
     date: _DAY,
     datetime: _DAY + _CLOCK,
     time: _CLOCK,
@@ -239,6 +241,7 @@ _FIELDS: dict[type, tuple[str, ...]] = {
     Location: ("latitude", "longitude", "name", "address"),
     LoopContext: ("index", "first", "last", "length"),
 }
+"""The fields of values that are no records."""
 
 
 class Missing(StrictUndefined):
@@ -310,12 +313,17 @@ class Sandbox(ImmutableSandboxedEnvironment):
             optimized=False,
             cache_size=0,
             keep_trailing_newline=True,
-            trim_blocks=True,
             lstrip_blocks=True,
         )
         self.filters: dict[str, Callable[..., Any]] = {**FILTERS, EACH: strict(elements), OWN_FILTER: _own_filter}
         self.globals = {}
         self.tests = {name: self.tests[name] for name in TESTS}
+
+    def _tokenize(
+        self, source: str, name: str | None, filename: str | None = None, state: str | None = None
+    ) -> TokenStream:
+        tokens = _without_block_lines(self.lexer.tokeniter(source, name, filename, state))
+        return TokenStream(self.lexer.wrap(tokens, name, filename), name, filename)
 
     def getattr(self, obj: Any, attribute: str) -> Any:
         """``order.state``: an item of a record, or a listed field."""
@@ -323,7 +331,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
             return exact(obj[attribute]) if attribute in obj else self.undefined(obj=obj, name=attribute)
         if isinstance(obj, Undefined):
             return obj
-        if attribute in _FIELDS.get(type(obj), ()):
+        if attribute in FIELDS.get(type(obj), ()):
             return getattr(obj, attribute)
         return self.undefined(obj=obj, name=attribute)
 
@@ -363,6 +371,26 @@ class Sandbox(ImmutableSandboxedEnvironment):
         if operator in ("/", "//") and isinstance(left, timedelta) and isinstance(right, Decimal):
             return _part_of(left, right, operator)
         return _bounded(context, super().call_binop(context, operator, left, right))
+
+
+def _without_block_lines(tokens: Iterable[tuple[int, str, str]]) -> Iterator[tuple[int, str, str]]:
+    """The tokens of a text without the ends of lines that hold nothing but blocks and comments. All others stay."""
+    only_blocks, blocks = True, False  # in this line, so far
+    for line, token, value in tokens:
+        if token == TOKEN_DATA:
+            ending = _END_OF_LINE.match(value) if only_blocks and blocks else None
+            value = value if ending is None else value[ending.end() :]
+            last = value.rpartition("\n")[2]
+            begun = ending is not None or last != value
+            only_blocks, blocks = (only_blocks or begun) and not last.strip(), blocks and not begun
+        elif token == TOKEN_VARIABLE_BEGIN:
+            only_blocks = False
+        elif token in (TOKEN_BLOCK_BEGIN, TOKEN_COMMENT_BEGIN):
+            blocks = True
+        yield line, token, value
+
+
+_END_OF_LINE = re.compile(r"[ \t]*\n")
 
 
 def _floored(operator: str, left: Any, right: Any) -> Any:

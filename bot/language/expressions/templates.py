@@ -261,7 +261,9 @@ class _Reading:
             self.uses.walk(tree)
             self.calls = tuple((called, self._at(called.line)) for called in self.uses.calls)
             used = self.uses.names & self._problems.definitions.keys()
-            if used and not self.uses.faults:
+            if self.uses.faults:
+                self.uses.names -= used
+            elif used:
                 tree = self._inlined(tree, [self._problems.definitions[name] for name in sorted(used)])
         except jinja2.TemplateSyntaxError as error:
             what = f"{kind} cannot be read: {_in_words(error)}"
@@ -283,7 +285,8 @@ class _Reading:
             self._problems.add("E306", self._mark, what, "give the element of the loop another name")
             return None
         for fault in self.uses.faults:
-            self._problems.add(fault.code, self._at(fault.line), fault.what, fault.fix)
+            if not self._problems.is_taken(self._mark, fault.name):
+                self._problems.add(fault.code, self._at(fault.line), fault.what, fault.fix)
         return None if self.uses.faults else tree
 
     def _inlined(self, tree: nodes.Template, used: Iterable[Definition]) -> nodes.Template:

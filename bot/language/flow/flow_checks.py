@@ -129,6 +129,8 @@ def _check_uses(
     for used in uses:
         defined = [each.expression for each in used.text.definitions]
         for name in sorted(used.text.names.difference(everywhere, used.extra, *(each.names for each in defined))):
+            if problems.is_taken(used.text.mark, name):
+                continue
             known = {*variables, *BUILT_INS, *used.extra}
             fix = ELSEWHERE.get(name) or did_you_mean(name, known, _to_declare(name, used, vars_of))
             problems.add("E301", used.text.mark, f'no variable "{name}"', fix)
@@ -153,6 +155,10 @@ def check_contact_fields(text: Expression | Template, problems: Problems) -> Non
         if path[0] == "contact" and len(path) > 1 and path[1] not in CONTACT_FIELDS:
             fix = did_you_mean(path[1], CONTACT_FIELDS, f"a contact has {', '.join(CONTACT_FIELDS)}")
             problems.add("E302", text.mark, f'a contact has no "{path[1]}"', fix)
+        elif path[0] == "contact" and len(path) > 2:
+            kind = "a list" if path[1] == "tags" else "a text"
+            what = f'contact.{path[1]} is {kind} and has no "{path[2]}"'
+            problems.add("E302", text.mark, what, f"write contact.{path[1]}")
 
 
 def _check_definitions(
@@ -386,7 +392,8 @@ def _declared(name: str, mark: Mark, flow: Flow, problems: Problems) -> Variable
     variable = flow.variables.get(name)
     if flow.mark.path in problems.unread | problems.undeclared:
         return variable
-    if variable is None and not refuse_defined(name, mark, flow.definitions, problems):
+    known = variable is not None or problems.is_taken(mark, name)
+    if not known and not refuse_defined(name, mark, flow.definitions, problems):
         fix = did_you_mean(name, flow.variables, f"declare it in flow {flow.name} under vars: {name}: {{type: text}}")
         problems.add("E301", mark, f'no variable "{name}" in flow {flow.name}', fix)
     return variable

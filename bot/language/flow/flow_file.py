@@ -14,6 +14,7 @@ from bot.language.keys import key_schemas
 from bot.language.keys.declared_keys import (
     BOOLEAN,
     LISTED_NAME,
+    LITERAL,
     NAME,
     STRING,
     STRINGS,
@@ -160,9 +161,9 @@ _BUSY = KeySpec(
     "The rule for a start by a program, a schedule or another contact while the contact is in a flow; after by default.",
 )
 _CONTACT = KeySpec("contact", one_of(*CONTACTS), "The contacts who can start it; everybody by default.")
-_MEANT = KeySpec("about", STRING, "The subject of messages that start it, in words for the model that is asked.")
+_MEANT = KeySpec("about", LITERAL, "The subject of messages that start it, in words for the model that is asked.")
 _EXAMPLES = KeySpec("examples", SPOKEN, "Messages of this kind, for the model.")
-_TITLE = KeySpec("title", STRING, 'Its name on the button of "did you mean"; the flow\'s name without it.', texts=TEXT)
+_TITLE = KeySpec("title", LITERAL, 'Its name on the button of "did you mean"; the flow\'s name without it.', texts=TEXT)
 
 
 def _read_intent(fields: Fields, flow: str) -> Intent | None:

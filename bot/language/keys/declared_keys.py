@@ -367,8 +367,18 @@ def _duration(node: Node, problems: Problems, what: str) -> timedelta:
     return found or UNREAD_DURATION
 
 
+def _literal(node: Node, problems: Problems, what: str) -> str | None:
+    text = text_of(node, problems, what)
+    if text is not None and "{{" in text:
+        told = f"{what}: no values can stand here, and {{{{ }}}} would be sent as it is written"
+        problems.add("E106", node.mark, told, "write it out; if it differs, `branch` to a step for each")
+    return text
+
+
 STRING: Form[str | None] = Form(ANY_TEXT, text_of)
 """A text that stands for itself."""
+LITERAL: Form[str | None] = Form(ANY_TEXT, _literal)
+"""A text that stands for itself, in which people expect values: ``{{ }}`` is a mistake there."""
 STRINGS: Form[tuple[str, ...]] = Form(key_schemas.one_or_several(ANY_TEXT), _strings, absent=())
 TEMPLATE: Form[Template | None] = Form(ANY_TEXT, template_of)
 EXPRESSION: Form[Expression | None] = Form(ANY_TEXT, _expression)

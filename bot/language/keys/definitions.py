@@ -35,12 +35,12 @@ def _read(node: Node, problems: Problems, what: str) -> Definitions:
         if name_of(key, problems, "definition") is None:
             continue
         if key.text in RESERVED_NAMES:
-            fix = f"choose another name: {RESERVED_LIST}"
-            problems.add("E306", item.mark, f'definition "{key.text}": the name "{key.text}" is reserved', fix)
+            why, fix = f'the name "{key.text}" is reserved', f"choose another name: {RESERVED_LIST}"
+            problems.add_taken(item.mark, f'definition "{key.text}"', key.text, why, fix)
         elif key.text in problems.definitions:
             taken = f"{problems.definitions[key.text].expression.mark} defines it for all flows"
             fix = "choose another name for the definition"
-            problems.add("E306", item.mark, f'definition "{key.text}": {taken}', fix)
+            problems.add_taken(item.mark, f'definition "{key.text}"', key.text, taken, fix)
         else:
             nodes[key.text] = item
     alone = {name: _expression(item, Problems(), name) for name, item in nodes.items()}

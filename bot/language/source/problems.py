@@ -128,7 +128,8 @@ class Problems:
 
     ``unread`` are the files of which something could not be read, and nobody knows what; ``undeclared`` are those of
     which it is only the variables, definitions or defaults of flows. ``emptied`` are the lines, by file and number, of
-    keys whose values could not be read: only these keys are known.
+    keys whose values could not be read: only these keys are known. ``taken`` are names, by file, that are declared and
+    cannot be: what reads them is no further problem.
     """
 
     def __init__(self) -> None:
@@ -137,12 +138,14 @@ class Problems:
         self.unread: set[str] = set()
         self.undeclared: set[str] = set()
         self.emptied: dict[tuple[str, int], tuple[str, str]] = {}  # the document's key, and the one below it
+        self.taken: set[tuple[str, str]] = set()
 
     def defining(self, definitions: Mapping[str, Any]) -> "Problems":
         """The same problems, where expressions may use these names as well."""
         inner = Problems()
         inner._found = self._found
         inner.unread, inner.undeclared, inner.emptied = self.unread, self.undeclared, self.emptied
+        inner.taken = self.taken
         inner.definitions = {**self.definitions, **definitions}
         return inner
 
@@ -152,6 +155,15 @@ class Problems:
         problem = Problem(mark.path, mark.line, mark.column, code, what, fix)
         self._found.add(problem)
         return problem
+
+    def add_taken(self, mark: Mark, what: str, name: str, why: str, fix: str) -> None:
+        """Note that a name cannot be declared (E306)."""
+        self.add("E306", mark, f"{what}: {why}", fix)
+        self.taken.add((mark.path, name))
+
+    def is_taken(self, mark: Mark, name: str) -> bool:
+        """True if a name is declared in the file of a mark, and cannot be."""
+        return (mark.path, name) in self.taken
 
     def withdraw(self, problems: Iterable[Problem]) -> None:
         """Remove problems that follow from another one."""
@@ -173,6 +185,7 @@ class Problems:
         self._found |= further._found
         self.unread |= further.unread
         self.emptied |= further.emptied
+        self.taken |= further.taken
 
     def of_line(self, line: int) -> "Problems":
         """The problems of a line."""

@@ -6,7 +6,7 @@ from typing import Any
 
 from bot.core.immutable import immutable
 from bot.language.expressions.templates import Expression
-from bot.language.keys.declared_keys import STRING, STRINGS, KeySet, KeySpec, as_fields, either, map_of
+from bot.language.keys.declared_keys import LITERAL, STRINGS, KeySet, KeySpec, as_fields, either, map_of
 from bot.language.keys.fields import Fields, entries_of
 from bot.language.source.problems import Mark, Problems, did_you_mean
 from bot.language.source.yaml_tree import Map, Node, Scalar
@@ -23,7 +23,7 @@ from bot.language.types.type_registry import Variable
 
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,49}")  # what models take as part of a tool's name
 
-_WHEN = KeySpec("when", STRING, "When to take it, in words for the model.")
+_WHEN = KeySpec("when", LITERAL, "When to take it, in words for the model.")
 _NEEDS = KeySpec(
     "needs",
     STRINGS,

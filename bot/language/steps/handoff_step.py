@@ -6,7 +6,7 @@ from bot.core.events import HandoffClosed
 from bot.core.immutable import immutable
 from bot.core.messages import TEXT_BODY, TextMessage
 from bot.language.expressions.templates import Template
-from bot.language.keys.declared_keys import STRING, TEMPLATE, KeySet, KeySpec, as_fields, either
+from bot.language.keys.declared_keys import LITERAL, TEMPLATE, KeySet, KeySpec, as_fields, either
 from bot.language.keys.fields import Fields
 from bot.language.keys.text_shapes import TEXT
 from bot.language.steps.step_facts import DefaultTarget, Outcome, SentText, StepFacts, Used, Wait, WaitsFor
@@ -21,12 +21,12 @@ from bot.language.steps.step_kind import (
 )
 from bot.language.steps.transition import TRANSITION, Transition
 
-_TEAM = KeySpec("team", STRING, "The team; the contact gets the tag handoff:team meanwhile.", required=True)
+_TEAM = KeySpec("team", LITERAL, "The team; the contact gets the tag handoff:team meanwhile.", required=True)
 _NOTE = KeySpec("note", TEMPLATE, "A note for the people who take over.")
 _SAY = KeySpec("say", TEMPLATE, "The text that the contact gets first.", texts=TEXT)
 _HANDOFF = KeySpec(
     "handoff",
-    either(STRING, as_fields(KeySet(_TEAM, _NOTE, _SAY))),
+    either(LITERAL, as_fields(KeySet(_TEAM, _NOTE, _SAY))),
     "The team that takes the conversation over.",
     required=True,
 )

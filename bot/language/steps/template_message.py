@@ -9,7 +9,7 @@ from bot.core.immutable import immutable
 from bot.language.expressions.templates import Template
 from bot.language.keys import key_schemas
 from bot.language.keys.declared_keys import (
-    STRING,
+    LITERAL,
     TEMPLATE,
     Form,
     KeySet,
@@ -216,8 +216,8 @@ _HEADER_PARAMETER = _parameter(_TEXT, _IMAGE, _VIDEO, _DOCUMENT, _PLACE)
 _URL = KeySpec("url", TEMPLATE, "The text that is added to the address of the button.", required=True)
 _INDEX = KeySpec("index", integer(0, 9), "Its place among the template's buttons; behind the replies by default.")
 _BUTTON = either(mapped(TEMPLATE, UrlButton), nested(KeySet(_URL, _INDEX), _read_button))
-_NAME = KeySpec("name", STRING, "The template's name at the gateway.", required=True, texts=MAY)
-_LANGUAGE = KeySpec("language", STRING, "The template's language, like en or pt_BR.", required=True, texts=MAY)
+_NAME = KeySpec("name", LITERAL, "The template's name at the gateway.", required=True, texts=MAY)
+_LANGUAGE = KeySpec("language", LITERAL, "The template's language, like en or pt_BR.", required=True, texts=MAY)
 _HEADER = KeySpec(
     "header",
     Form(key_schemas.either(_HEADER_PARAMETER.schema, {"type": "array", "maxItems": 0}), _read_header),

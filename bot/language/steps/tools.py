@@ -17,6 +17,7 @@ from bot.language.expressions.templates import Expression, Template
 from bot.language.keys import key_schemas
 from bot.language.keys.declared_keys import (
     BOOLEAN,
+    LITERAL,
     NAME,
     STRING,
     Form,
@@ -68,7 +69,7 @@ _SIGNS = re.compile("[^a-zA-Z0-9_-]")  # that no tool's name may have
 
 _CALL = KeySpec("call", STRING, "The handler's name.", required=True)
 _WITH = KeySpec("with", ASSIGNMENTS, "Arguments that the flow gives, and the model never.")
-_ABOUT = KeySpec("about", STRING, "A description for the model; the handler's docstring by default.")
+_ABOUT = KeySpec("about", LITERAL, "A description for the model; the handler's docstring by default.")
 
 
 def _read_confirm(node: Node, problems: Problems, what: str) -> Template | bool | None:
@@ -97,7 +98,7 @@ _TAKEN_TYPES: Mapping[str, tuple[type, dict[str, str]]] = {
 }
 """The types of values that a model may give a request, in Python and in the schema for the model."""
 _TAKEN_TYPE = KeySpec("type", one_of(*_TAKEN_TYPES, default="text"), "Its type; a text by default.")
-_TAKEN_ABOUT = KeySpec("about", STRING, "Its description for the model.", required=True)
+_TAKEN_ABOUT = KeySpec("about", LITERAL, "Its description for the model.", required=True)
 _TAKEN = either(
     Form(ANY_TEXT, as_node), as_fields(KeySet(_TAKEN_TYPE, _TAKEN_ABOUT), "{type: integer, about: how many}")
 )

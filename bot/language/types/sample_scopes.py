@@ -46,6 +46,13 @@ class SampleScopes:
         every = product(*map(self._tried, known))
         return (dict(zip(known, values, strict=True)) for values in islice(every, MOST_SCOPES))
 
+    def emptied(self, names: Collection[str]) -> Iterator[Values]:
+        """Values of these names where one of them, or every list, is null as far as it may be."""
+        first = {name: self._tried(name)[0] for name in sorted(names) if name in self._variables}
+        empty = [name for name in first if self._tried(name)[-1] is None]
+        lists = [name for name in empty if self._variables[name].type == "list"]
+        yield from ({**first, **dict.fromkeys(each)} for each in (*([name] for name in empty), lists))
+
     def longest(self, names: Collection[str]) -> int:
         """The characters of the longest value that is tried for one of these names."""
         first = (self._tried(name)[0] for name in names if name in self._variables)

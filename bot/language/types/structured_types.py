@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping
+from dataclasses import field
 from datetime import datetime, tzinfo
 from typing import Any, Self
 
@@ -48,12 +49,13 @@ _TYPES = KeySpec(
 
 @immutable
 class ListVariable(Variable):
-    """A list.
+    """A list. Where ``fields`` are declared, its elements are records with these fields.
 
-    ``basket: {type: list, max: 20}``. A list of files is a `FilesVariable`.
+    ``basket: {type: list, max: 20, fields: {price: number}}``. A list of files is a `FilesVariable`.
     """
 
     most: int | None = None
+    fields: Mapping[str, Variable] = field(default_factory=dict, kw_only=True)
     type = "list"
     kind = ValueKind.LIST
     made_of = frozenset({ValueKind.LIST})
@@ -74,12 +76,15 @@ class ListVariable(Variable):
     @property
     def takes_every(self) -> bool:
         """True if it may have any number of elements."""
-        return self.most is None
+        return self.most is None and not self.fields
 
     def _from_value(self, value: Any, now: datetime | None) -> list[Any]:
         if not isinstance(value, list | tuple):
             raise mismatch(value, "a list")
-        return list(_zoned(value, now))
+        elements = list(_zoned(value, now))
+        if not self.fields:
+            return elements
+        return [_with_fields(item, self.fields, now, f"element {number}: ") for number, item in enumerate(elements, 1)]
 
     def _bounded(self, value: list[Any]) -> list[Any]:
         if self.most is not None and len(value) > self.most:
@@ -89,22 +94,44 @@ class ListVariable(Variable):
 
 @immutable
 class ObjectVariable(Variable):
-    """A record or a map.
+    """A record or a map. Its ``fields`` have types, as far as they are declared.
 
-    ``order: object``
+    ``order: {type: object, fields: {placed: datetime}}``
     """
 
+    fields: Mapping[str, Variable] = field(default_factory=dict, kw_only=True)
     type = "object"
     kind = ValueKind.RECORD
     made_of = frozenset({ValueKind.RECORD})
     answered = False
-    takes_every = True
+
+    @property
+    def takes_every(self) -> bool:
+        """True if it may have any fields."""
+        return not self.fields
 
     def _from_value(self, value: Any, now: datetime | None) -> Mapping[str, Any]:
         if not isinstance(value, Mapping):
             raise mismatch(value, "an object")
-        zoned: Mapping[str, Any] = _zoned(value, now)
-        return zoned
+        return _with_fields(_zoned(value, now), self.fields, now)
+
+
+def _with_fields(
+    value: Any, declared: Mapping[str, Variable], now: datetime | None, where: str = ""
+) -> Mapping[str, Any]:
+    """A record whose declared fields have values of their types; one that is missing gets its first value, or null.
+
+    Raises `TypeMismatch`.
+    """
+    if not isinstance(value, Mapping):
+        raise TypeMismatch(f"{where}{mismatch(value, 'an object')}")
+    found = dict(value)
+    for name, variable in declared.items():
+        try:
+            found[name] = variable.coerce(value.get(name, variable.value), now)
+        except TypeMismatch as error:
+            raise TypeMismatch(f'{where}field "{name}": {error}') from error
+    return Record(value.name_of_type, found) if isinstance(value, Record) else found
 
 
 def _zoned(value: Any, now: datetime | None) -> Any:

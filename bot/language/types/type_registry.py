@@ -18,6 +18,7 @@ from bot.language.keys.declared_keys import (
     Form,
     KeySet,
     KeySpec,
+    as_node,
     either,
     map_of,
     mapped,
@@ -78,11 +79,30 @@ _ERROR = KeySpec(
 )
 
 
+def _read_fields(node: Node, problems: Problems, what: str) -> dict[str, Variable]:
+    entries = entries_of(node, problems, what, "{starts: datetime}")
+    return {key.text: read_variable(key.text, item, problems, what=f'{what}: "{key.text}"') for key, item in entries}
+
+
+_FIELDS = KeySpec(
+    "fields",
+    map_of(
+        Form(key_schemas.either(_TYPE.form.schema, {"type": "object", "required": [_TYPE.name]}), as_node),
+        _read_fields,
+        absent={},
+    ),
+    "The types of the fields of a record, or of each record of a list. Fields that are not named here may have any value.",
+)
+
+
 @cache
-def _settings_of(kind: str) -> KeySet:
+def _settings_of(kind: str, *, of_field: bool = False) -> KeySet:
     declared = TYPES[kind]
+    own = (*declared.keys, _FIELDS) if issubclass(declared, ListVariable | ObjectVariable) else declared.keys
+    if of_field:
+        return KeySet(_TYPE, _VALUE, _OPTIONAL, *own)
     answered = (_CHECKS, _ERROR) if declared.answered or declared is ListVariable else ()
-    return KeySet(_TYPE, _VALUE, KEEP, NEEDED, _OPTIONAL, *declared.keys, *answered)
+    return KeySet(_TYPE, _VALUE, KEEP, NEEDED, _OPTIONAL, *own, *answered)
 
 
 def _texts_of(node: Node) -> Shape:
@@ -102,16 +122,18 @@ VARIABLE = shared(
 """The declaration of a variable; `read_variable` reads it."""
 
 
-def read_variable(name: str, node: Node, problems: Problems) -> Variable:
-    """Read a declaration: ``{type: text, ...}``, or the type alone. A mistake becomes a problem."""
-    what = f'variable "{name}"'
+def read_variable(name: str, node: Node, problems: Problems, what: str = "") -> Variable:
+    """Read a declaration: ``{type: text, ...}``, or the type alone. A mistake becomes a problem.
+
+    ``what`` names a field of a record, which has no settings of a variable's own, and may have any name.
+    """
+    of_field, what = bool(what), what or f'variable "{name}"'
     if isinstance(node, Scalar) and node.value is not None:
         node = Map(node.mark, ((Scalar(node.mark, "type", "type"), node),))
     fields = KeySet(_TYPE).open(node, problems, what, "{type: text}", others=True)
-    if name in RESERVED_NAMES:
-        problems.add(
-            "E306", node.mark, f'{what}: the name "{name}" is reserved', f"choose another name: {RESERVED_LIST}"
-        )
+    if name in RESERVED_NAMES and not of_field:
+        why, fix = f'the name "{name}" is reserved', f"choose another name: {RESERVED_LIST}"
+        problems.add_taken(node.mark, what, name, why, fix)
     kind = _TYPE.read(fields)
     declared = TYPES.get(kind or "")
     if declared is None:
@@ -123,12 +145,16 @@ def read_variable(name: str, node: Node, problems: Problems) -> Variable:
                 fix = f"write {name}: {{type: {meant}, value: {kind}}}"
             problems.add("E304", _TYPE.mark(fields), f'{what}: no type "{kind}"', fix)
         return TextVariable(name, node.mark)
-    fields = _settings_of(declared.type).open(node, problems, what)
+    fields = _settings_of(declared.type, of_field=of_field).open(node, problems, what)
     _OPTIONAL.read(fields)
-    variable = replace(declared.read(name, None, fields), keep=KEEP.read(fields), required=NEEDED.read(fields))
-    if variable.answered:
+    variable = declared.read(name, None, fields)
+    if isinstance(variable, ListVariable | ObjectVariable):
+        variable = replace(variable, fields=_FIELDS.read(fields))
+    if not of_field:
+        variable = replace(variable, keep=KEEP.read(fields), required=NEEDED.read(fields))
+    if variable.answered and not of_field:
         variable = replace(variable, checks=_CHECKS.read(fields), error=_ERROR.read(fields))
-    for key in () if variable.answered else (_CHECKS, _ERROR):
+    for key in () if variable.answered or of_field else (_CHECKS, _ERROR):
         if key.written(fields):
             key.report(fields, "E307", f"{key.name} where contacts send no files", "add of: media, or leave it out")
     initial = _VALUE.read(fields)

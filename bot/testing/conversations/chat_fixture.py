@@ -14,7 +14,7 @@ from bot.core.session import Session
 from bot.language.expressions.formats import shown
 from bot.language.keys.declared_keys import STRINGS
 from bot.language.source.problems import Mark, did_you_mean
-from bot.language.source.wall_clock import parse_duration
+from bot.language.source.wall_clock import parse_duration, read_iso
 from bot.language.source.yaml_tree import List, Map, Node, Scalar
 from bot.loading.folder import Folder
 from bot.loading.program import Program
@@ -70,13 +70,13 @@ class Chat:
         program: Program,
         folder: Folder,
         *,
-        now: datetime | None = None,
+        now: datetime | str | None = None,
         random: float | Iterable[float] | None = None,
         contact: str | None = None,
     ) -> None:
         self._program = program
         self._folder = folder
-        self._now = now or NOW
+        self._now = _moment(now) if isinstance(now, str) else now or NOW
         self._stubs = StubDefinitions(random=None if random is None else _draws(random))
         self._contact = contact
         self._scripted: list[TranscriptLine] = []
@@ -258,6 +258,13 @@ def _duration(text: str) -> timedelta:
     if duration is None:
         raise ValueError(f"{text!r} is no duration: write one like 90s, 10m or 2h30m")
     return duration
+
+
+def _moment(written: str) -> datetime:
+    found = read_iso(written)
+    if not isinstance(found, datetime):
+        raise ValueError(f'now: "{written}" is no time, write one like 2030-05-06T10:00')
+    return found
 
 
 def _draws(random: float | Iterable[float]) -> StubAnswers:

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from typing import TypeVar
 
 from bot.checker.exploring.examples import Examples
+from bot.checker.exploring.explorer import MODEL_OUTCOMES
 from bot.checker.exploring.moves import HandlerResult, HttpResult, ModelResult, StartMove
 from bot.language.python.gathered import Extensions
 from bot.testing.conversations.transcript import (
@@ -58,8 +59,10 @@ def _http_in(stubs: Iterable[StubDefinitions], lines: Iterable[TranscriptLine]) 
 
 
 def _models_in(stubs: Iterable[StubDefinitions], lines: Iterable[TranscriptLine]) -> list[ModelResult]:
+    """The answers of models, without failures after which the model is asked again: the explorer tries only once."""
     standing = [answer for definitions in stubs for each in definitions.models.values() for answer in each.answers]
-    return standing + [line.answer for line in lines if isinstance(line, ModelLine)]
+    found = standing + [line.answer for line in lines if isinstance(line, ModelLine)]
+    return [answer for answer in found if answer.fails is None or answer.fails in MODEL_OUTCOMES]
 
 
 def _response(request: str, answer: HttpStub) -> HttpResult:

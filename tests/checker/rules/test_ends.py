@@ -91,14 +91,14 @@ def test_what_follows_a_flow_that_never_ends_is_reached_by_nobody() -> None:
 
 
 def test_a_word_that_ends_everything_does_not_end_a_flow_that_is_run_alone() -> None:
-    child = "flow: child\nsteps:\n  q: {ask: Q, then: q, timeout: {after: 1h, then: q}}"
+    child = "flow: child\nsteps:\n  q: {ask: Q, then: q, timeout: never}"
     parent = "flow: a\nstart: {words: [a]}\nsteps:\n  r: {run: /child}\n  b: {say: B}"
     assert codes(parent, child, bot="name: Test\nwords: {stop: end}") == [("W101", "b")]
     assert codes(parent, child.replace("ask: Q,", "ask: Q, words: {stop: end},"), bot="name: Test") == []
 
 
 def test_what_goes_back_to_a_flow_below_does_not_end_the_flow_above() -> None:
-    child = "flow: child\nsteps:\n  q: {ask: Q, then: /a/over, timeout: {after: 1h, then: q}}"
+    child = "flow: child\nsteps:\n  q: {ask: Q, then: /a/over, timeout: never}"
     parent = "flow: a\nstart: {words: [a]}\nsteps:\n  r: {run: /child}\n  b: {say: B, then: end}\n  over: {say: Over}"
     assert codes(parent, child, bot="name: Test") == [("W101", "b")]
 
@@ -116,8 +116,28 @@ def test_a_circle_of_questions_that_nothing_leads_out_of_never_ends() -> None:
         'flow1.yml:4:3: W102 a conversation at step "q" never ends: q -> p -> q (let a time-out, an answer or a word'
     )
     assert codes(flow) == [("W102", "q")]
-    assert codes(flow, bot="name: Test\nwords: {stop: end}") == []
+    (finding,) = ENDS.findings(flow, bot="name: Test\nwords: {stop: end}")
+    assert finding.what == 'step "q" asks for ever while the contact is silent: q -> p -> q'
     assert codes(flow.replace("1h, then: q", "1h, then: end")) == []
+
+
+@pytest.mark.parametrize(
+    ("leads", "found"),
+    [
+        ("{then: c}", ["q -> c -> q"]),
+        ("{then: again}", ["q -> q"]),
+        ("{then: w}", ["q -> w -> q"]),
+        ("{then: end}", []),
+        ("{then: p}", []),
+        ("{then: c}, visits: {max: 3, else: end}", []),
+    ],
+)
+def test_a_time_out_that_comes_back_asks_for_ever(leads: str, found: list[str]) -> None:
+    flow = "flow: a\nstart: {words: [a]}\nvars: {n: {type: integer, value: 0}}\nsteps:\n"
+    flow += f"  q: {{ask: Q, then: end, timeout: {{after: 1h, {leads[1:]}}}\n  w: {{wait: 5m, then: q}}\n"
+    flow += "  c: {branch: [{if: n > 3, then: w}, {else: back}]}\n  p: {handoff: team, closed: c}"
+    findings = [each.what for each in ENDS.findings(flow) if each.code == "W102"]
+    assert findings == [f'step "q" asks for ever while the contact is silent: {each}' for each in found]
 
 
 def test_a_flow_that_is_run_may_end_by_silence_alone() -> None:
@@ -171,3 +191,12 @@ def test_a_success_that_runs_into_a_step_for_failures(steps: str) -> None:
 )
 def test_a_step_that_is_not_for_failures_alone_or_that_no_success_runs_into(steps: str) -> None:
     assert RUN_INTO.found(HEAD + steps) == []
+
+
+def test_a_flow_that_only_programs_start_is_reached_although_a_word_of_the_bot_comes_back_to_it() -> None:
+    course = "flow: course\nsteps:\n  lesson: {ask: Ready?, then: end}"
+    help_ = "flow: help\nsteps:\n  h: {say: We help., then: back}"
+    bot = f"{BOT}\nwords: {{help: /help}}"
+    assert ENDS.found(course, help_, bot=bot) == []
+    (finding,) = only("W501").findings(course, help_, bot=bot)
+    assert (finding.path, finding.line) == ("flow1.yml", 3)

@@ -242,3 +242,21 @@ def test_a_parameter_of_a_template_has_one_line_and_no_run_of_spaces(body: str, 
         line.split()[0] for line in found(f'  a: {{template: {{name: t, language: en, body: ["{body}"]}}, then: end}}')
     ]
     assert codes == (["W405"] if broken else [])
+
+
+@pytest.mark.parametrize(
+    ("steps", "empty"),
+    [
+        ("b: {ask: '{% for p in picked %}{{ p }}{% endfor %}'}", "picked = null"),
+        ("b: {ask: '{% for p in picked %}{{ p }} {{ city }} {{ day }} {{ size }} {{ count }} {{ other }}{% endfor %}'}",
+         'city = a text of 30, count = "2000", day = "2030-09-20", other = "Large", picked = null, size = "Small"'),
+        ("b: {ask: '{% for row in order.rows %}{{ row.name }}{% endfor %}'}", 'order = "rows: "'),
+        ("b: {branch: [{if: picked, then: c}, {else: end}]}\n  c: {ask: '{% for p in picked %}{{ p }}{% endfor %}'}", ""),
+        ("b: {ask: '{% for p in picked %}{{ p }}{% else %}None.{% endfor %}'}", ""),
+        ("b: {ask: '{% for row in order.rows %}{{ row.name }}{% else %}None.{% endfor %}'}", ""),
+    ],
+)  # fmt: skip
+def test_a_loop_that_may_go_through_nothing(steps: str, empty: str) -> None:
+    begun = BEGIN.replace("steps:", "  order: {type: object, value: {x: 1}}\nsteps:")
+    texts = [each for each in TEXTS.findings(f"{begun}  {steps}") if each.code == "W404"]
+    assert [each.what.partition(" with ")[2].partition(", and the")[0] for each in texts] == [empty] * bool(empty)

@@ -108,3 +108,31 @@ def test_what_is_inherited_is_found_once() -> None:
     flow = HEAD.replace("steps:", "defaults: {remind: {after: 1h, say: '{{ t | date }}'}}\nsteps:")
     library = library_of(f"{flow}  x: {{ask: X}}\n  y: {{ask: Y}}", BOT)
     assert len({(finding.line, finding.column) for finding in find_misfits(Graph(library))}) == 1
+
+
+@pytest.mark.parametrize("text", ["{{ t.name }}", "{{ d.hour }}", "{{ l.first }}", '{{ t["name"] }}', "{{ n.x or 1 }}"])
+def test_a_field_that_no_value_of_the_type_has(text: str) -> None:
+    (what,) = reported(f"{{say: '{text}', then: end}}")
+    assert what.startswith("this text always fails: ")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{{ d.year }}",
+        "{{ o.name }}",
+        "{{ l[0] }}",
+        "{{ t[:1] }}",
+        "{{ m.kind }}",
+        "{{ now.hour }}",
+        "{{ t.x | default(1) }}",
+    ],
+)
+def test_a_field_that_a_value_of_the_type_has(text: str) -> None:
+    assert reported(f"{{say: '{text}', then: end}}") == []
+
+
+def test_the_fix_names_the_field_and_not_another_fault() -> None:
+    library = library_of(f"{HEAD}  x: {{say: '{{{{ d.hour }}}} {{{{ d.year }}}}', then: end}}", BOT, {"find": find})
+    (finding,) = find_misfits(Graph(library))
+    assert finding.fix == "leave out .hour: d has no such field"

@@ -509,3 +509,75 @@ def test_what_was_cleared_is_null_or_what_it_was_declared_with() -> None:
     assert read(steps.replace("clear: all", 'clear: all, set: {name: "{{ name }}"}')) == []
     (what,) = reported(HEAD + steps)
     assert what.endswith('step "c" may leave it so, by `then`')
+
+
+GUARDED = """
+flow: order
+start: {words: [order]}
+vars: {deliver: {type: boolean, value: false}, street: text, how: {type: choice, of: [Ship, Fetch]}, n: integer}
+steps:
+  how: {ask: How?, save: how, buttons: [Ship, Fetch]}
+  which: {branch: [{if: how == "Ship", then: street}, {else: last}]}
+  street: {ask: Street?, save: street, set: {deliver: true}}
+  last: LAST
+  bye: {say: Bye., then: end}
+"""
+
+
+@pytest.mark.parametrize(
+    "last",
+    [
+        '{say: "{% if deliver %}To {{ street }}{% else %}Fetch it.{% endif %}"}',
+        '{say: "{{ street | upper if deliver else 1 }}"}',
+        '{say: "{% if how == \'Ship\' %}To {{ street }}{% endif %}"}',
+        '{say: "{% if how != \'Fetch\' %}To {{ street }}{% endif %}"}',
+        '{branch: [{if: not deliver, then: end}]}\n  so: {say: "To {{ street }}."}',
+        '{branch: [{if: how == "Fetch", then: end}]}\n  so: {say: "To {{ street }}."}',
+        '{ask: Fine?, buttons: {To the street: {if: deliver, say: "To {{ street }}.", then: end}, "No": end}}',
+        '{say: Fine., then: /send}\n---\nflow: send\nvars: {deliver: boolean, street: text}\n'
+        'steps:\n  go: {say: "{% if deliver %}To {{ street }}{% endif %}"}\n  x: {ask: Sure?}',
+        '{run: /send, with: {deliver: "{{ deliver }}", street: "{{ street }}"}}\n  x: {say: Bye., then: end}\n---\n'
+        'flow: send\nvars: {deliver: boolean, street: text}\nsteps:\n  go: {say: "{% if deliver %}To {{ street }}{% endif %}"}'
+        "\n  x: {ask: Sure?}",
+    ],
+)  # fmt: skip
+def test_a_flag_that_is_set_beside_a_variable_proves_it(last: str) -> None:
+    assert reported(GUARDED.replace("LAST", last)) == []
+
+
+@pytest.mark.parametrize(
+    "last",
+    [
+        '{say: "{% if not deliver %}To {{ street }}{% endif %}"}',
+        '{say: "{% if how %}To {{ street }}{% endif %}"}',
+        '{set: {deliver: true}}\n  so: {say: "{% if deliver %}To {{ street }}{% endif %}"}',
+        '{ask: Again?, save: how, buttons: [Ship, Fetch]}\n  so: {say: "{% if how == \'Ship\' %}{{ street }}{% endif %}"}',
+        '{ask: Sure?, save: deliver}\n  if: {branch: [{if: not deliver, then: end}]}\n  so: {say: "To {{ street }}."}',
+        '{run: /send, with: {deliver: true, street: "{{ street }}"}}\n  x: {say: Bye., then: end}\n---\n'
+        'flow: send\nvars: {deliver: boolean, street: text}\nsteps:\n  go: {say: "{% if deliver %}To {{ street }}{% endif %}"}'
+        "\n  x: {ask: Sure?}",
+    ],
+)  # fmt: skip
+def test_a_flag_that_may_be_true_without_a_variable_proves_nothing(last: str) -> None:
+    (what,) = reported(GUARDED.replace("LAST", last))
+    assert '"street" may be null' in what
+
+
+def test_the_way_to_a_finding_does_not_contradict_itself() -> None:
+    last = (
+        '{branch: [{if: deliver, then: done}]}\n  what: {ask: Fetch it?, then: done}\n  done: {say: "To {{ street }}."}'
+    )
+    (finding,) = find_uninitialised(Graph(library(GUARDED.replace("LAST", last))))
+    assert [edge.outcome for edge in finding.route] == ["[Fetch]", "else", "then", "then"]
+
+
+def test_what_both_flows_keep_is_passed_on() -> None:
+    kept = "vars: {size: {type: text, keep: true}}\nsteps:\n"
+    order = (
+        f"flow: a\nstart: {{words: [a]}}\n{kept}  size: {{ask: Size?, save: size, skip: [skip]}}\n  e: {{run: /extras}}"
+    )
+    (finding,) = find_uninitialised(
+        Graph(library(order, f'flow: extras\n{kept}  milk: {{ask: "Milk in your {{{{ size }}}} cup?"}}'))
+    )
+    assert (finding.code, finding.fix) == ("W301", "give it a value before, or write {{ size | default('...') }}")
+    assert 'step "size" of flow a may leave it so, by `skip`' in finding.what

@@ -355,3 +355,20 @@ def test_of_a_message_that_waits_the_time_out_says_something_too_late_unless_it_
     assert late(flow + ", timeout: {after: 20h, then: c}}\n  x: {say: X, then: end}\n  c: {say: C}") == [
         ("c", "45 hours")
     ]
+
+
+def test_a_flow_that_ends_everything_brings_its_silence_to_no_step_below() -> None:
+    run = "flow: a\nstart: {words: [a]}\nsteps:\n  r: {run: /order}\n  b: {say: B}"
+    order = "flow: order\nsteps:\n  n: {ask: N, then: end, retry: {max: 1, else: LEADS}}"
+    person = "flow: person\nsteps:\n  h: {handoff: team, closed: end}"
+    bot = "name: x\ndefaults: {timeout: {after: 1h, then: end}, errors: {else: end}}\nwords: {person: /person}"
+    assert late(run, order.replace("LEADS", "end"), person, bot=bot) == []
+    assert late(run, order.replace("LEADS", "/person"), person, bot=bot) == [("b", "any time")]
+
+
+def test_a_flow_that_ends_only_in_the_window_brings_no_silence_that_is_longer() -> None:
+    run = "flow: a\nstart: {words: [a]}\nsteps:\n  r: {run: /ring}\n  b: {say: B}"
+    ring = "flow: ring\nsteps:\n  w: {wait: 30h}\n  if: {branch: [{if: COND, then: end}]}\n"
+    ring += "  t: {template: {name: t, language: en}, replies: {Go: end}, timeout: never, errors: {else: t}}"
+    assert late(run, ring.replace("COND", "window_open")) == []
+    assert late(run, ring.replace("COND", "not window_open")) == [("b", "30 hours")]

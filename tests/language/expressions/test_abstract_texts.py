@@ -167,9 +167,9 @@ def test_it_is_known_which_arguments_may_be_null(name: str) -> None:
 
 
 def test_every_filter_and_function_with_arguments_is_held_against_null() -> None:
-    without = {"abs", "age", "as_date", "as_datetime", "as_number", "capitalize", "ceil", "days_until", "default", "first", "floor",
+    without = {"abs", "age", "as_date", "as_datetime", "as_number", "capitalize", "ceil", "days_until", "default", "first", "flatten", "floor",
                "keys", "last", "length", "lower", "matches", "open", "opens", "pick", "random", "reverse", "shuffle", "signal_url", "title", "trim", "upper",
-               "urlencode", "values", "weekday"}  # fmt: skip
+               "urlencode", "utc", "values", "weekday"}  # fmt: skip
     assert ARGUMENTS.keys() | without == {*FILTERS, *FUNCTIONS}
 
 

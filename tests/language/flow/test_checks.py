@@ -295,6 +295,20 @@ CASES = {
         flow("  a: {say: '{{ contact.nam }}', then: end}\n"),
         '4:12: E302 a contact has no "nam" (did you mean "name"?)',
     ),
+    "a field of a text of the contact": (
+        flow("  a: {say: '{{ contact.name.name }}', then: end}\n"),
+        '4:12: E302 contact.name is a text and has no "name" (write contact.name)',
+    ),
+    "a value in a template's name": (
+        flow("  a: {template: {name: 'news_{{ n }}', language: en}, then: end}\n", "vars: {n: text}\n"),
+        '5:24: E106 step "a": template: name: no values can stand here, and {{ }} would be sent as it is written '
+        "(write it out; if it differs, `branch` to a step for each)",
+    ),
+    "a value in a team": (
+        flow("  a: {handoff: '{{ n }}', closed: end}\n", "vars: {n: text}\n"),
+        '5:16: E106 step "a": handoff: no values can stand here, and {{ }} would be sent as it is written '
+        "(write it out; if it differs, `branch` to a step for each)",
+    ),
     "a choice's value that does not fit": (
         flow("  a: {ask: x, buttons: {Y: {value: red, then: end}}, save: n}\n", "vars: {n: integer}\n"),
         '5:25: E303 "red" does not fit n: it is no number (change the value, or what the variable takes)',

@@ -219,3 +219,21 @@ steps:
     talk.user("hi")
     assert talk.turn is not None
     assert talk.turn.trace.steps[0].conditions == [("many or count == 1 (many: count > 3)", True)]
+
+
+def test_nothing_follows_from_a_name_that_is_taken() -> None:
+    flow = """
+flow: main
+start: {otherwise: true}
+vars: {days: number, rows: list}
+define: {it: 5, hours: 3, long: rows | length}
+steps:
+  a: {say: "{{ it }} {{ long }} {{ days }}"}
+  b: {branch: [{if: days > 3, then: end}, {if: hours > long, then: end}]}
+  c: {set: {days: "{{ days + 1 }}", it: 4}, then: end}
+"""
+    assert [problem.partition(" ")[2].partition(":")[0] for problem in problems_of(flow)] == [
+        'E306 variable "days"',
+        'E306 definition "it"',
+        'E306 definition "hours"',
+    ]

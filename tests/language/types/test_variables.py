@@ -389,3 +389,51 @@ def test_a_day_comes_back_in_whatever_form_it_was_written(day: date) -> None:
 @given(st.dates(NOW.date(), NOW.date() + timedelta(days=365)))
 def test_without_its_year_a_day_is_the_next_such_day(day: date) -> None:
     assert answered("date", f"{day.day} {day:%B}") == (day if day != date(2031, 5, 6) else NOW.date())
+
+
+SLOT = "{type: object, fields: {starts: datetime, day: date, price: {type: number, value: 3}, by: {type: object, fields: {born: date}}}}"
+
+
+def test_the_fields_of_an_object_are_values_of_their_types() -> None:
+    given = {"starts": "2030-05-06T10:00Z", "day": "2030-05-12", "by": {"born": "1990-12-24"}, "more": "2030-05-12"}
+    assert variable(SLOT).coerce(given, NOW) == {
+        "starts": datetime(2030, 5, 6, 17, 0, tzinfo=ZONE),
+        "day": date(2030, 5, 12),
+        "price": 3,
+        "by": {"born": date(1990, 12, 24)},
+        "more": "2030-05-12",
+    }
+    assert variable(SLOT).coerce({}, NOW) == {"starts": None, "day": None, "price": 3, "by": None}
+    record = Record("Slot", {"day": "2030-05-12"})
+    assert variable(SLOT).coerce(record, NOW) == Record(
+        "Slot", {**variable(SLOT).coerce({}, NOW), "day": date(2030, 5, 12)}
+    )
+
+
+@pytest.mark.parametrize(
+    ("declaration", "value", "why"),
+    [
+        (SLOT, {"day": "soon"}, 'field "day": '),
+        (SLOT, {"by": {"born": "soon"}}, 'field "by": field "born": '),
+        (SLOT, {"by": 3}, 'field "by": a number is not an object'),
+        ("{type: list, fields: {day: date}}", [{"day": "2030-05-12"}, {"day": "x"}], 'element 2: field "day": '),
+        ("{type: list, fields: {day: date}}", [3], "element 1: a number is not an object"),
+    ],
+)
+def test_a_field_that_does_not_fit_is_named(declaration: str, value: Any, why: str) -> None:
+    with pytest.raises(TypeMismatch) as raised:
+        variable(declaration).coerce(value, NOW)
+    assert str(raised.value).startswith(why)
+
+
+@pytest.mark.parametrize(
+    ("declaration", "problem"),
+    [
+        ("{type: object, fields: {starts: datetim}}", "E304"),
+        ("{type: object, fields: {starts: {type: date, keep: true}}}", "E104"),
+        ("{type: text, fields: {starts: date}}", "E104"),
+        ("{type: object, fields: {now: date, Starts At: {type: text, max: 3}}}", ""),
+    ],
+)
+def test_a_field_is_declared_as_a_variable_is(declaration: str, problem: str) -> None:
+    assert [each.split()[1] for each in declared(declaration)[1]] == ([problem] if problem else [])

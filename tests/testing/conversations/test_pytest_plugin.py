@@ -56,9 +56,10 @@ def test_a_handler_fails(chat):
     order(chat)
     chat.says("No price.")
 
-@pytest.mark.bot(contact="6281234567890")
+@pytest.mark.bot(contact="6281234567890", now="2031-02-03T10:00")
 def test_somebody_talks(chat):
     chat.user("hi")
+    assert str(chat.session.last_inbound)[:10] == "2031-02-03"
     chat.says("Which drink?", buttons=["Tea", "Surprise"])
     chat.expect(exit=None, not_called=["price"], says={"contains": "which", "without": ["sorry"]})
     assert chat.session.contact == "6281234567890"
