@@ -33,7 +33,7 @@ def test_a_bot_is_drawn_as_mermaid(cafe: Path) -> None:
     assert (printed.code, printed.err) == (0, "")
     assert printed.lines[:5] == [
         "flowchart TD",
-        '  n1[["main<br/>▶ any other message"]]:::is_flow',
+        '  n1[["main<br/>▶ any other message<br/>interrupted: drop"]]:::is_flow',
         '  n2[["order<br/>⚠ W101: a step that nobody reaches"]]:::is_flow',
         '  n1 -->|"Order"| n2',
         "  classDef is_flow fill:#f1e7fd,stroke:#8430ce,color:#202124",

@@ -84,25 +84,32 @@ def _read_fields(node: Node, problems: Problems, what: str) -> dict[str, Variabl
     return {key.text: read_variable(key.text, item, problems, what=f'{what}: "{key.text}"') for key, item in entries}
 
 
-_FIELDS = KeySpec(
+_ABOUT_FIELDS = "The types of the fields of a record, or of each record of a list. Fields that are not named here may have any value."
+_FIELDS_OF_FIELD = KeySpec(
     "fields",
-    map_of(
-        Form(key_schemas.either(_TYPE.form.schema, {"type": "object", "required": [_TYPE.name]}), as_node),
-        _read_fields,
-        absent={},
-    ),
-    "The types of the fields of a record, or of each record of a list. Fields that are not named here may have any value.",
+    map_of(Form({"$ref": "#/definitions/field"}, as_node), _read_fields, absent={}),  # itself: a field may have fields
+    _ABOUT_FIELDS,
 )
 
 
 @cache
 def _settings_of(kind: str, *, of_field: bool = False) -> KeySet:
     declared = TYPES[kind]
-    own = (*declared.keys, _FIELDS) if issubclass(declared, ListVariable | ObjectVariable) else declared.keys
+    fields = (_FIELDS_OF_FIELD if of_field else _FIELDS,) if declared in (ListVariable, ObjectVariable) else ()
     if of_field:
-        return KeySet(_TYPE, _VALUE, _OPTIONAL, *own)
+        return KeySet(_TYPE, _VALUE, _OPTIONAL, *declared.keys, *fields)
     answered = (_CHECKS, _ERROR) if declared.answered or declared is ListVariable else ()
-    return KeySet(_TYPE, _VALUE, KEEP, NEEDED, _OPTIONAL, *own, *answered)
+    return KeySet(_TYPE, _VALUE, KEEP, NEEDED, _OPTIONAL, *declared.keys, *fields, *answered)
+
+
+_FIELD = key_schemas.shared(
+    "field",
+    key_schemas.either(
+        _TYPE.form.schema,
+        by_value(_TYPE.name, {kind: _settings_of(kind, of_field=True).schema() for kind in TYPES}),
+    ),
+)
+_FIELDS = KeySpec("fields", map_of(Form(_FIELD, as_node), _read_fields, absent={}), _ABOUT_FIELDS)
 
 
 def _texts_of(node: Node) -> Shape:

@@ -156,7 +156,7 @@ def test_a_success_is_a_status_and_an_error_an_alert(shown: Shown) -> None:
     expect(done).to_have_css("color", ink)
     page.fill("#wait-for", "soon")
     page.get_by_role("button", name="Skip", exact=True).click()
-    wrong = page.get_by_role("alert").filter(has_text="Write how long, such as 30m, 2h or 1d.")
+    wrong = page.get_by_role("alert").filter(has_text="Write how long, such as 30m, 2 hours or 1d.")
     expect(wrong).to_be_visible()
     expect(done).to_have_count(0)
     assert wrong.evaluate("each => getComputedStyle(each).color") != ink

@@ -57,6 +57,26 @@ secrets: [CRM_SECRET]
 events_to: {url: "https://crm.example/bot", secret: CRM_SECRET, on: [end], allow_private: false}
 """), Source("main.yml", b"""
 flow: main
+vars:
+  all:
+    type: object
+    fields:
+      text: {type: text}
+      name: {type: name}
+      integer: {type: integer}
+      number: {type: number}
+      choice: {type: choice, of: [a]}
+      boolean: {type: boolean}
+      date: {type: date}
+      time: {type: time}
+      datetime: {type: datetime}
+      email: {type: email}
+      phone: {type: phone}
+      list: {type: list}
+      object: {type: object, fields: {inner: {type: object}}}
+      media: {type: media}
+      location: {type: location}
+      answer: {type: answer}
 steps: {a: {say: A photo., image: {link: "https://files.example/a.png"}}}
 """)), ())  # fmt: skip
 """What stands in no other document."""
