@@ -21,7 +21,8 @@ class Question:
     ``retries`` counts wrong answers, ``in_a_row`` those since a word was heard, and ``reminders`` those that were sent.
     ``undelivered``: it did not reach the contact (the window was closed), so their next message brings it. ``early``:
     the answer that is being checked was written before the question was put. ``to_continue``: after an interruption,
-    the contact was asked whether to go on.
+    the contact was asked whether to go on. ``entered_at``: when the step was first entered, before a digression or an
+    interruption: a fixed time-out counts from it.
     """
 
     retries: int = 0
@@ -30,6 +31,7 @@ class Question:
     undelivered: bool = False
     early: bool = False
     to_continue: bool = False
+    entered_at: datetime | None = None
 
 
 NEW_QUESTION = Question()
@@ -38,15 +40,19 @@ NEW_QUESTION = Question()
 @stored
 @immutable
 class UnansweredQuestion:
-    """A question that was left without an answer, and to which `back` leads: ``where`` is ``flow/step``.
+    """A question, or another step that waited, that was left without an answer: `back` leads to it.
 
-    ``below`` are the flows that were open below, if they were left as well. ``retries``: how often it had been asked
-    again, if it was left for a digression.
+    ``where`` is ``flow/step``. ``below`` are the flows that were open below, if they were left as well. ``retries``:
+    how often it had been asked again, if it was left for a digression. ``entered_at``: when it was first entered. A
+    step that is no question goes on with its ``waits`` and ``step_state``.
     """
 
     where: str
     below: tuple["Frame", ...] = ()
     retries: int = 0
+    entered_at: datetime | None = None
+    waits: FrameWait | None = None
+    step_state: dict[str, Any] = field(default_factory=dict)
 
 
 @stored

@@ -223,6 +223,7 @@ def on_handoff_closed(executor: Executor, event: HandoffClosed) -> None:
         executor.resume(event, "closed")
     elif had is not None:  # the question is far above the agent's messages by now
         frame.entered_at = frame.silent_since = event.at
+        frame.question = replace(frame.question, entered_at=None)
         if turn.step.facts.asks:
             _note_undelivered(frame)
         if frame.waits is not None and frame.waits.ended is not None:

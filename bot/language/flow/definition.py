@@ -252,7 +252,8 @@ class Step:
 class Flow:
     """One flow: its variables, its defaults, its words, and its steps in order.
 
-    ``interrupted``: what becomes of it when another flow cuts in, ``resume``, ``ask`` or ``drop``; None: none can.
+    ``interrupted``: what becomes of it when another flow cuts in, ``resume``, ``wait``, ``ask`` or ``drop``; None: none
+    can.
     """
 
     name: str
