@@ -9,6 +9,7 @@ from typing import Any
 from bot.core.errors import BotError
 from bot.core.events import MessageReceived
 from bot.core.immutable import immutable, mutable
+from bot.core.messages import Message
 from bot.core.values import loads, stored
 from bot.core.waits import ForContact, ForPerson, FrameWait
 
@@ -149,6 +150,9 @@ class Plan:
     broadcast: str | None = None  # the broadcast that starts the flow
 
 
+MOST_LATE = 10
+"""How many messages of a contact wait until the contact writes, because the window was closed for them."""
+
 LONGEST_REST = timedelta(minutes=1)
 """How long at most the messages of a contact are parked because the last ones took long."""
 
@@ -206,6 +210,7 @@ class Session:
     timezone: str | None = None  # the contact's, where a flow has set one
     kept_variables: dict[str, Any] = field(default_factory=dict)  # those with `keep`: they outlive the conversation
     plans: tuple[Plan, ...] = ()  # the flows that are to start
+    late_messages: tuple[Message, ...] = ()  # the window was closed for them: they come when the contact writes
     due_count: int = 0  # how many of them have come due since then, without a word from the contact
     due_since: datetime | None = None
     refusals: int = 0  # how often a refused message has led on by errors since then

@@ -36,7 +36,7 @@ from bot.engine.signals import deliver_signal
 from bot.engine.starting_flows import start_by_event, start_plan
 from bot.engine.step_actions import note_message, stop_gathering
 from bot.engine.turn_context import FAILURES, TurnContext
-from bot.engine.turn_effects import add_effect, keeps_quiet, send
+from bot.engine.turn_effects import add_effect, keep_late, keeps_quiet, send
 from bot.language.flow.library import Library
 from bot.language.source.problems import did_you_mean
 from bot.language.steps.step_facts import StepFailed
@@ -78,6 +78,8 @@ def on_send_ended(executor: Executor, event: SendEnded) -> None:
     """
     turn, frame, step = executor.turn, executor.turn.session.frame, executor.turn.known_step
     turn.trace.rule = f"message {event.outcome}"
+    if event.message is not None and event.outcome in UNDELIVERED:
+        keep_late(turn, event.message)
     undelivered = event.outcome in UNDELIVERED and step is not None and step.facts.asks and step.facts.needs_window
     if frame is not None and undelivered and event.effect == frame.awaited_effect:
         # it awaits no more: the contact's next message brings what a template, or nothing, has taken the place of

@@ -221,6 +221,7 @@ def digest(state: ExploredState) -> str:
         session.visit > 0,
         plans,
         session.refusals,
+        session.late_messages,
     )
     newest = session.last_inbound
     hours = None if newest is None else min((state.now - newest).total_seconds() // 3600, 24)
