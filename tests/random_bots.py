@@ -356,7 +356,9 @@ class Author:
                     **self.one({}, {}, {"about": "They want three."}),
                 },
             }[name],
-            **self.some(interrupted=lambda: self.one("resume", "ask", "drop"), words=lambda: self.words("help", "x")),
+            **self.some(
+                interrupted=lambda: self.one("resume", "ask", "drop", "wait"), words=lambda: self.words("help", "x")
+            ),
             "vars": VARS,
             "define": DEFINE,
             "defaults": self.some(

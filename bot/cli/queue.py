@@ -17,6 +17,7 @@ from bot.server.shard_requests import why_it_waits
 from bot.store.database import StoreAddress
 
 if TYPE_CHECKING:
+    from bot.core.messages import Message
     from bot.store.dead_letter_rows import DeadLetter
     from bot.store.rows import PendingSend
 
@@ -40,7 +41,7 @@ MISSING = {"retry": "dead letter {} of a message or of an event to deliver", "dr
     "--json",
     "as_json",
     is_flag=True,
-    help="Print an object: alarms, pending, waits, events, dead, broadcasts, counts; or done, missing, opted_out, same_key, "
+    help="Print an object: alarms, pending, waits, late, events, dead, broadcasts, counts; or done, missing, opted_out, same_key, "
     "may_double, held.",
 )
 @click.pass_context
@@ -56,8 +57,9 @@ def command(
     limit: int,
     as_json: bool,
 ) -> None:
-    """Show the messages that wait to be sent, the events that wait to be delivered (events_to in bot.yml), and the dead
-    letters (messages, events and turns that were given up), with the reason and what to do.
+    """Show the messages that wait to be sent, or until their contacts write (window_closed), the events that wait to be
+    delivered (events_to in bot.yml), and the dead letters (messages, events and turns that were given up), with the
+    reason and what to do.
 
     "retry ID" sends a message or an event again, after everything else for its contact; when several messages are
     retried, new replies go first. It says which of them may have been sent already, and asks before it sends those
@@ -133,19 +135,21 @@ def _show(folder: Path | None, limit: int, as_json: bool) -> None:
 
     with open_store(folder) as store:
         pending, dead, counts = store.messages.pending(limit), store.dead_letters.newest(limit), store.counts()
-        events = store.events.pending(limit)
+        events, late = store.events.pending(limit), store.sessions.late_messages(limit)
         broadcasts = store.broadcasts.unfinished()
         next_at = {name: min(store.broadcasts.to_come(name), default=None) for name in broadcasts}
     server = _ask_server(folder, [send.id for send in pending])
     if as_json:
         shown = {"alarms": server.alarms, "pending": pending, "waits": server.waits, "events": events, "dead": dead}
-        echo_json(shown | {"broadcasts": broadcasts, "counts": counts})
+        echo_json(shown | {"late": late, "broadcasts": broadcasts, "counts": counts})
         return
     _echo_alarms(server)
     for send in pending:
         _echo(_pending_lines(send, server))
     for event in events:
         _echo(_event_lines(event))
+    for contact, messages in late.items():
+        _echo(_late_lines(contact, messages))
     for letter in reversed(dead):
         _echo(_dead_lines(letter))
     for name, numbers in broadcasts.items():
@@ -214,6 +218,15 @@ def _event_lines(event: "PendingSend") -> Iterator[str]:
     if event.attempts:
         tries = counted(event.attempts, "try") if event.attempts == 1 else f"{event.attempts} tries"
         yield f"  {tries}: {event.detail}; it is tried again: {local_time(event.due_at)}"
+
+
+def _late_lines(contact: str, messages: "Sequence[Message]") -> Iterator[str]:
+    from bot.core.messages import in_words
+    from bot.testing.simulation.turn_words import line_of
+
+    yield f"{styled('waiting', fg='yellow')} {counted(len(messages), 'message')}  to {contact}  until the contact writes"
+    yield from (f"  {line_of(in_words(message))}" for message in messages)
+    yield "  the 24-hour window was closed"
 
 
 def _why(send: "PendingSend", server: _Server) -> str:

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 from bot.core.events import CallEnded, SharedRunRequested, SignalReceived, StartRequested
 from bot.core.immutable import immutable
-from bot.core.messages import Message, TemplateMessage
+from bot.core.messages import Message, TemplateMessage, says
 from bot.core.values import Media, stored
 
 REPLY_TRIED_FOR = timedelta(minutes=15)
@@ -19,12 +19,21 @@ class Send:
     """Send a message to the contact.
 
     ``instead`` is the template that goes when the window is closed at the time of sending. ``report`` asks
-    for a `SendEnded` event in any case; without it one comes only when the message did not go as planned.
+    for a `SendEnded` event in any case; without it one comes only when the message did not go as planned. ``keep``: if
+    the window is closed, the message waits until the contact writes.
     """
 
     message: Message
     instead: TemplateMessage | None = None
     report: bool = False
+    keep: bool = False
+
+    def late_message(self, outcome: str) -> Message | None:
+        """The message, if it waits after this outcome. A template that has its whole text has stood for it."""
+        if not self.keep or outcome not in ("replaced", "covered"):
+            return None
+        said = outcome == "replaced" and self.instead is not None and says(self.instead, self.message)
+        return None if said else self.message
 
 
 @stored

@@ -127,7 +127,7 @@ class SendEnded(ContactEvent):
     closed, and a template went since the contact's newest message); ``over_share`` (it was not sent, like one before it
     that has failed: too much has been sent to the contact); ``refused`` (by the gateway, or by the platform after the
     gateway took it); ``failed`` (it was given up for another reason); ``unknown`` (nobody can tell whether it was
-    sent). ``message`` is the one that was refused.
+    sent). ``message`` is the one that was refused, or that waits until the contact writes.
     """
 
     effect: str

@@ -179,6 +179,13 @@ def in_words(message: Message) -> str:
             return f"(the template {name})"
 
 
+def says(template: TemplateMessage, message: Message) -> bool:
+    """True if one of a template's values has the whole text of a message, which is nothing but a text."""
+    if not isinstance(message, TextMessage) or not message.body.strip():
+        return False
+    return any(message.body.strip() in str(value.get("text", "")) for value in template.body)
+
+
 def file_in_words(kind: str, caption: str | None) -> str:
     """A file and its caption: ``(an image) Our cake``."""
     return f"({'an' if kind[0] in 'aeiou' else 'a'} {kind}) {caption or ''}".strip()

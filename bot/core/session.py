@@ -9,6 +9,7 @@ from typing import Any
 from bot.core.errors import BotError
 from bot.core.events import MessageReceived
 from bot.core.immutable import immutable, mutable
+from bot.core.messages import Message
 from bot.core.values import loads, stored
 from bot.core.waits import ForContact, ForPerson, FrameWait
 
@@ -21,7 +22,8 @@ class Question:
     ``retries`` counts wrong answers, ``in_a_row`` those since a word was heard, and ``reminders`` those that were sent.
     ``undelivered``: it did not reach the contact (the window was closed), so their next message brings it. ``early``:
     the answer that is being checked was written before the question was put. ``to_continue``: after an interruption,
-    the contact was asked whether to go on.
+    the contact was asked whether to go on. ``entered_at``: when the step was first entered, before a digression or an
+    interruption: a fixed time-out counts from it.
     """
 
     retries: int = 0
@@ -30,6 +32,7 @@ class Question:
     undelivered: bool = False
     early: bool = False
     to_continue: bool = False
+    entered_at: datetime | None = None
 
 
 NEW_QUESTION = Question()
@@ -38,15 +41,19 @@ NEW_QUESTION = Question()
 @stored
 @immutable
 class UnansweredQuestion:
-    """A question that was left without an answer, and to which `back` leads: ``where`` is ``flow/step``.
+    """A question, or another step that waited, that was left without an answer: `back` leads to it.
 
-    ``below`` are the flows that were open below, if they were left as well. ``retries``: how often it had been asked
-    again, if it was left for a digression.
+    ``where`` is ``flow/step``. ``below`` are the flows that were open below, if they were left as well. ``retries``:
+    how often it had been asked again, if it was left for a digression. ``entered_at``: when it was first entered. A
+    step that is no question goes on with its ``waits`` and ``step_state``.
     """
 
     where: str
     below: tuple["Frame", ...] = ()
     retries: int = 0
+    entered_at: datetime | None = None
+    waits: FrameWait | None = None
+    step_state: dict[str, Any] = field(default_factory=dict)
 
 
 @stored
@@ -144,6 +151,9 @@ class Plan:
     broadcast: str | None = None  # the broadcast that starts the flow
 
 
+MOST_LATE = 10
+"""How many messages of a contact wait until the contact writes, because the window was closed for them."""
+
 LONGEST_REST = timedelta(minutes=1)
 """How long at most the messages of a contact are parked because the last ones took long."""
 
@@ -215,6 +225,7 @@ class Session:
     timezone: str | None = None  # the contact's, where a flow has set one
     kept_variables: dict[str, Any] = field(default_factory=dict)  # those with `keep`: they outlive the conversation
     plans: tuple[Plan, ...] = ()  # the flows that are to start
+    late_messages: tuple[Message, ...] = ()  # the window was closed for them: they come when the contact writes
     due_count: int = 0  # how many of them have come due since then, without a word from the contact
     due_since: datetime | None = None
     refusals: int = 0  # how often a refused message has led on by errors since then

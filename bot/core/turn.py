@@ -72,10 +72,11 @@ class Turn:
 
     ``wake_at`` is when the session wants a `TimeReached` event next. ``failure`` says what went wrong in the flow
     itself (a dead letter for the operator), although the session has moved on as declared. ``in_plain_text``: a plain
-    text replaces the message that was refused, which is no dead letter then. ``parks_message``: the message waits, with
-    others, until the active step is done, and this event brings it back. ``drops_parked``: the contact has gone
-    elsewhere, and the messages that wait are dropped. ``results`` is counted for `bot report`. ``start`` is the result
-    of a start: `STARTED`, `WAITS`, `SKIPPED`, or the policy of `bot.core.session.BUSY` by which it started.
+    text replaces the message that was refused, which is no dead letter then. ``given_up``: why a message that came too
+    late becomes a dead letter, and does not wait. ``parks_message``: the message waits, with others, until the active
+    step is done, and this event brings it back. ``drops_parked``: the contact has gone elsewhere, and the messages that
+    wait are dropped. ``results`` is counted for `bot report`. ``start`` is the result of a start: `STARTED`, `WAITS`,
+    `SKIPPED`, or the policy of `bot.core.session.BUSY` by which it started.
     """
 
     session: Session
@@ -84,6 +85,7 @@ class Turn:
     trace: Trace
     failure: str | None = None
     in_plain_text: bool = False
+    given_up: str = ""
     parks_message: MessageReceived | Tapped | None = None
     drops_parked: bool = False
     results: tuple[Counted, ...] = ()
@@ -97,6 +99,7 @@ class TurnBuilder:
     effects: list[Effect] = field(default_factory=list)
     failure: str | None = None
     in_plain_text: bool = False
+    given_up: str = ""
     parks_message: bool = False
     drops_parked: bool = False
     start: str = ""
@@ -117,6 +120,7 @@ class TurnBuilder:
             trace,
             self.failure,
             self.in_plain_text,
+            self.given_up,
             parked,
             self.drops_parked,
             results,

@@ -78,7 +78,16 @@ from bot.engine.starting_flows import (
 )
 from bot.engine.timers import clamp_to_now, on_time_reached, wake_at
 from bot.engine.turn_context import FAILURES, FlowBroken, TurnContext
-from bot.engine.turn_effects import add_effect, call_error_hooks, call_hooks, publish, remember, send
+from bot.engine.turn_effects import (
+    add_effect,
+    bring_late,
+    call_error_hooks,
+    call_hooks,
+    drop_late,
+    publish,
+    remember,
+    send,
+)
 from bot.engine.valid_replies import replies_to, replies_with, return_to_conversation
 from bot.language.flow.definition import Flow
 from bot.language.flow.event_receiver import OPT_OUT, RESULT, TAGS
@@ -276,6 +285,14 @@ def _to_agent(executor: Executor, reply: Reply) -> bool:
     if turn.session.agent is not None:
         turn.trace.rule = "an agent has the conversation: not heard"
     return turn.session.agent is not None
+
+
+def _late_messages(executor: Executor, reply: Reply) -> bool:
+    """Messages that waited until the contact writes come first. A person who is to answer is not interrupted."""
+    turn = executor.turn
+    if turn.session.late_messages and turn.session.hand_over is None:
+        bring_late(turn)
+    return False
 
 
 def _edited_flow(executor: Executor, reply: Reply) -> bool:
@@ -635,6 +652,7 @@ MessageHandler = Callable[[Executor, Reply], bool]
 FIRST: tuple[MessageHandler, ...] = (
     _opt_out,  # "stop" works in every flow and outside of all
     _to_agent,
+    _late_messages,
     _edited_flow,
     _voice_note,
 )
@@ -834,12 +852,13 @@ def _apologise(turn: TurnContext) -> None:
 
 
 def _keep_quiet(turn: TurnContext) -> None:
-    """Cancel the flows that are to start for a contact who has opted out, and end flows that wait for an answer to an
-    unsent question.
+    """Cancel the flows that are to start for a contact who has opted out, drop messages that wait, and end flows that
+    wait for an answer to an unsent question.
     """
     session = turn.session
     if not session.opted_out:
         return
+    drop_late(turn)
     for plan in session.plans:
         turn.trace.notes.append(f"{plan.name} is cancelled: {HAS_OPTED_OUT}")
     session.plans = ()

@@ -103,7 +103,7 @@ class Executor:
             elif resolved.written is not None:
                 others = step.facts.names_in_errors
                 known = {**dict.fromkeys(others), **result.known} if others else result.known
-                carry_out(turn, resolved.written, known)
+                carry_out(turn, resolved.written, known, keep=outcome != "remind")
         except FAILURES as failed:
             roll_back(turn, before)
             return self.leave(taken, LeaveStep(failure_outcome(turn, failed, leaving=outcome), known=result.known))

@@ -6,13 +6,15 @@ An edit may have changed or removed the step at which that flow waits.
 from dataclasses import replace
 
 from bot.core.session import Question, UnansweredQuestion
-from bot.core.waits import ForEffect
+from bot.core.waits import ForContact, ForEffect
 from bot.engine.entering import count_entry, enter, put_again
 from bot.engine.failures import ask
 from bot.engine.frame_stack import (
     arrive,
     change_flow,
     end_all,
+    first_entry,
+    is_too_late,
     note_former_name,
     pop_frame,
     remove_step_tags,
@@ -30,11 +32,11 @@ from bot.language.steps.transition import END
 
 def end_flow(turn: TurnContext, *, expired: bool = False, failed: bool = False) -> StepResult | None:
     """End the active flow. Its caller continues by `then`, `expired` or `errors`. An interrupted flow continues,
-    unless this one has expired.
+    unless this one has expired; with `wait` it continues in any case.
     """
     ended, turn.expired = pop_frame(turn), expired
     if ended.interrupts and not ended.notice:
-        if not expired:
+        if not expired or _waits_on(turn):
             return return_to_interrupted(turn)
         end_all(turn)
     if turn.session.frame is None:
@@ -51,7 +53,10 @@ def end_flow(turn: TurnContext, *, expired: bool = False, failed: bool = False) 
 
 
 def return_to_question(turn: TurnContext, unanswered: UnansweredQuestion) -> StepResult | None:
-    """Return to a question that was left without an answer. If an edit has removed it, the flow ends."""
+    """Return to a question, or another step that waited, that was left without an answer.
+
+    If an edit has removed it, the flow ends.
+    """
     frame = turn.frame
     flow, _, name = unanswered.where.partition("/")
     known = turn.library.flows.get(flow)
@@ -63,14 +68,19 @@ def return_to_question(turn: TurnContext, unanswered: UnansweredQuestion) -> Ste
         change_flow(turn, flow)
     count_entry(turn, known.steps[now])
     arrive(turn, known.steps[now])
-    if unanswered.retries:
-        frame.question = Question(unanswered.retries)
+    frame.question = Question(unanswered.retries, entered_at=unanswered.entered_at)
+    frame.step_state, frame.waits = dict(unanswered.step_state), unanswered.waits
+    if is_too_late(turn):
+        frame.waits = ForContact()
+        return None
     return ask(turn, turn.step.kind.enter)
 
 
 def return_to_interrupted(turn: TurnContext, *, agreed: bool = False) -> StepResult | None:
-    """Continue an interrupted flow: its times begin again, and its question is asked. With `ask`, the contact is
-    asked first whether to continue.
+    """Continue an interrupted flow: its times begin again, apart from a fixed time-out, and its question is asked.
+
+    With `ask`, the contact is asked first whether to continue. With `wait`, the question is not asked, unless the
+    contact has not seen it or asks for it.
     """
     if turn.session.frame is None:
         return None
@@ -78,15 +88,28 @@ def return_to_interrupted(turn: TurnContext, *, agreed: bool = False) -> StepRes
     if change.moves:
         return result
     frame = turn.frame
-    frame.entered_at = turn.event.at
+    frame.question = replace(frame.question, entered_at=first_entry(frame))
+    frame.entered_at = frame.silent_since = turn.event.at
+    if is_too_late(turn):
+        return None
+    unseen = frame.question.undelivered and turn.session.window_is_open(turn.event.at)
+    if turn.flow.interrupted == "wait" and not (agreed or unseen):
+        turn.trace.notes.append(f"{turn.where} waits on")
+        return None
     if turn.flow.interrupted != "ask" or frame.question.undelivered or agreed or frame.awaited_effect is not None:
         return put_again(turn)
     name = turn.flow.name.replace("_", " ")
     asked = send(turn, yes_no_question.question(turn.step_context(), wording(turn.scope(), "go_on", flow=name)))
     note_message(frame, asked)
-    frame.silent_since = turn.event.at
     frame.question = replace(frame.question, to_continue=True)
     return None
+
+
+def _waits_on(turn: TurnContext) -> bool:
+    """True if the active flow waits on when a flow that interrupted it ends."""
+    frame = turn.session.frame
+    flow = None if frame is None else turn.library.flows.get(frame.flow)
+    return flow is not None and flow.interrupted == "wait"
 
 
 def offer_again(turn: TurnContext, result: Redirect) -> None:

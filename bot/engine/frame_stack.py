@@ -2,10 +2,11 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from datetime import datetime
 from typing import Any
 
 from bot.core.session import NEW_QUESTION, Frame, UnansweredQuestion
-from bot.core.waits import ForPerson
+from bot.core.waits import ForPerson, ForTime
 from bot.engine.contact_values import assign_values, declare_variables, note_cleared
 from bot.engine.turn_context import FlowBroken, TurnContext
 from bot.language.flow.definition import Step
@@ -62,13 +63,20 @@ def switch_flow(turn: TurnContext, target: str, *, alone: bool) -> str:
 
 
 def note_unanswered(turn: TurnContext, target: str | None, *, digression: bool = False) -> None:
-    """Note a question that is left for this target without an answer: `back` returns to it.
+    """Note a question, or another step that waits, that is left for this target without an answer.
 
-    Leaving and returning does not change how often the question was repeated.
+    `back` returns to it. Leaving and returning does not change how often the question was repeated.
     """
     frame = turn.session.frame
-    if frame is not None and target not in (None, AGAIN, BACK) and turn.step.facts.asks:
-        frame.unanswered = UnansweredQuestion(turn.where, retries=frame.question.retries if digression else 0)
+    if frame is None or target in (None, AGAIN, BACK) or not turn.step.facts.takes_words:
+        return
+    retries = frame.question.retries if digression else 0
+    unanswered = UnansweredQuestion(turn.where, retries=retries, entered_at=first_entry(frame))
+    frame.unanswered = unanswered
+    if not turn.step.facts.asks:
+        state = dict(turn.step.kind.after_failure(frame.step_state))
+        waits = frame.waits if isinstance(frame.waits, ForTime) else None
+        frame.unanswered = replace(unanswered, waits=waits, step_state=state)
 
 
 def reopen_unanswered(turn: TurnContext) -> UnansweredQuestion | None:
@@ -105,6 +113,28 @@ def note_former_name(turn: TurnContext, step: Step) -> None:
     if former is not None and former not in turn.flow.steps:
         frame = turn.frame
         frame.former_step_names = {**frame.former_step_names, f"{frame.flow}/{frame.step}": former}
+
+
+def timeout_at(frame: Frame, step: Step) -> datetime | None:
+    """The time at which a step's time-out is due, in the active frame; None without one."""
+    timeout = step.timeout
+    if timeout is None or timeout.after is None:
+        return None
+    return (first_entry(frame) if timeout.fixed else frame.silent_since) + timeout.after
+
+
+def first_entry(frame: Frame) -> datetime:
+    """When the active step was entered, also if the conversation has returned to it since."""
+    return frame.question.entered_at or frame.entered_at
+
+
+def is_too_late(turn: TurnContext) -> bool:
+    """True if the fixed time of the active step was over before the conversation returned to it.
+
+    Its question is not asked then: its time-out is due at once.
+    """
+    at, timeout = timeout_at(turn.frame, turn.step), turn.step.timeout
+    return at is not None and at <= turn.event.at and timeout is not None and timeout.fixed is True
 
 
 def pop_frame(turn: TurnContext) -> Frame:

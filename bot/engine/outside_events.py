@@ -39,7 +39,7 @@ from bot.engine.signals import deliver_signal
 from bot.engine.starting_flows import start_by_event, start_plan
 from bot.engine.step_actions import note_message, stop_gathering
 from bot.engine.turn_context import FAILURES, FlowBroken, TurnContext
-from bot.engine.turn_effects import add_effect, keeps_quiet, let_happen, send
+from bot.engine.turn_effects import add_effect, keep_late, keeps_quiet, let_happen, send
 from bot.language.flow.library import Library
 from bot.language.source.problems import did_you_mean
 from bot.language.steps.step_facts import StepFailed
@@ -81,6 +81,8 @@ def on_send_ended(executor: Executor, event: SendEnded) -> None:
     """
     turn, frame, step = executor.turn, executor.turn.session.frame, executor.turn.known_step
     turn.trace.rule = f"message {event.outcome}"
+    if event.message is not None and event.outcome in UNDELIVERED:
+        keep_late(turn, event.message)
     undelivered = event.outcome in UNDELIVERED and step is not None and step.facts.asks and step.facts.needs_window
     if frame is not None and undelivered and event.effect == frame.awaited_effect:
         # it awaits no more: the contact's next message brings what a template, or nothing, has taken the place of
@@ -236,6 +238,7 @@ def on_handoff_closed(executor: Executor, event: HandoffClosed) -> None:
         executor.resume(event, "closed")
     elif had is not None:  # the question is far above the agent's messages by now
         frame.entered_at = frame.silent_since = event.at
+        frame.question = replace(frame.question, entered_at=None)
         if turn.step.facts.asks:
             _note_undelivered(frame)
         if frame.waits is not None and frame.waits.ended is not None:

@@ -50,9 +50,10 @@ def note_result(turn: TurnContext, result: LeaveStep | Waits) -> StepTaken:
 
 def send_messages(turn: TurnContext, result: LeaveStep | Waits) -> list[str]:
     """Send the messages of a result. Returns the names of their effects."""
-    refs = []
+    # a question is asked again instead, and what is said at a hand-over is void when it is over
+    refs, keep = [], isinstance(result, LeaveStep) or not (turn.step.facts.asks or isinstance(result, HandOver))
     for message in result.messages:
-        ref = send(turn, message, report=isinstance(result, WaitForSend))
+        ref = send(turn, message, report=isinstance(result, WaitForSend), keep=keep)
         if ref is not None:
             refs.append(ref)
         turn.frame.silent_since = turn.event.at
@@ -136,16 +137,18 @@ def apply_options(turn: TurnContext, step: Step, result: LeaveStep) -> None:
         turn.frame.visit_counts = {key: count for key, count in counts if key not in reset}
 
 
-def carry_out(turn: TurnContext, transition: Transition, known: Mapping[str, Any] | None = None) -> None:
+def carry_out(
+    turn: TurnContext, transition: Transition, known: Mapping[str, Any] | None = None, *, keep: bool = True
+) -> None:
     """Carry out a transition's `say`, `set`, `tag`, `cancel` and `ask`, before its target. Raises a `Failure`.
 
-    ``known`` are further names for its templates.
+    ``known`` are further names for its templates. ``keep``: its text waits for the contact if the window is closed.
     """
     if not transition.acts:
         return
     scope = {**turn.scope(), **known} if known else turn.scope()
     if transition.say is not None:
-        send(turn, TextMessage(transition.say.render(scope)))
+        send(turn, TextMessage(transition.say.render(scope)), keep=keep)
     if transition.clear or transition.set:
         _assign(turn, transition, scope)
     _tag(turn, transition, scope)

@@ -7,7 +7,7 @@ from bot.core.session import LONGEST_REST, Frame
 from bot.core.waits import ForContact, ForTime
 from bot.engine.executor import Executor
 from bot.engine.failures import ask, refuse
-from bot.engine.frame_stack import note_unanswered
+from bot.engine.frame_stack import note_unanswered, timeout_at
 from bot.engine.scheduled_flows import at_no_later, count_due, fitting_inputs, is_there, next_plan_at, pop_next_due
 from bot.engine.signals import deliver_signal
 from bot.engine.starting_flows import start_plan
@@ -76,6 +76,8 @@ def clamp_to_now(turn: TurnContext) -> None:
     session.plans = tuple(at_no_later(plan, turn.now) for plan in session.plans)
     for frame in session.frames:
         frame.entered_at, frame.silent_since = min(frame.entered_at, now), min(frame.silent_since, now)
+        if frame.question.entered_at is not None:
+            frame.question = replace(frame.question, entered_at=min(frame.question.entered_at, now))
         match frame.waits:
             case ForContact(gathers_since=since) if since is not None:
                 frame.waits = replace(frame.waits, gathers_since=min(since, now))
@@ -95,7 +97,7 @@ def _step_wakes_at(turn: TurnContext) -> datetime | None:
     since = frame.gathers_since
     if since is not None:
         return _gathered_at(frame, since, step)
-    earliest = _timeout_at(frame, step)
+    earliest = timeout_at(frame, step)
     for time in (_reminder_at(turn, step), _waits_until(frame)):
         if time is not None and (earliest is None or time < earliest):
             earliest = time
@@ -126,10 +128,11 @@ def _on_step_time(executor: Executor) -> None:
         executor.follow("remind")
         if turn.session.frame is not frame or frame.visit != visit:
             return
-    timeout = _timeout_at(frame, turn.step)
+    timeout = timeout_at(frame, turn.step)
     if timeout is not None and timeout <= now:
         turn.trace.rule = "time-out"
         frame.entered_at = frame.silent_since = now  # after `again` the time counts from here, fixed or not
+        frame.question = replace(frame.question, entered_at=None)
         note_unanswered(turn, turn.step.transitions["timeout"].target)
         keep_late_reply(turn)
         executor.follow("timeout", expired=True)
@@ -183,10 +186,3 @@ def _reminder_at(turn: TurnContext, step: Step) -> datetime | None:
     if turn.session.opted_out or not step.facts.waits:
         return None
     return frame.silent_since + remind.after
-
-
-def _timeout_at(frame: Frame, step: Step) -> datetime | None:
-    timeout = step.timeout
-    if timeout is None or timeout.after is None:
-        return None
-    return (frame.entered_at if timeout.fixed else frame.silent_since) + timeout.after

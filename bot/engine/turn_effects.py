@@ -6,7 +6,16 @@ from typing import Any
 from bot.core.effects import Effect, EmitEvent, Publish, RunHook, Send
 from bot.core.events import CallEnded, SharedRunRequested, SignalReceived, StartRequested
 from bot.core.messages import Message, TemplateMessage, clip, clipped, fits, in_words, violations
-from bot.core.session import BOT, HAS_OPTED_OUT, MOST_HISTORY, MOST_HISTORY_TEXT, Said, effect_ref, record_id
+from bot.core.session import (
+    BOT,
+    HAS_OPTED_OUT,
+    MOST_HISTORY,
+    MOST_HISTORY_TEXT,
+    MOST_LATE,
+    Said,
+    effect_ref,
+    record_id,
+)
 from bot.engine.turn_context import TurnContext
 from bot.language.expressions.templates import TemplateFailed
 from bot.language.python.decorators import ERROR
@@ -18,10 +27,11 @@ def keeps_quiet(turn: TurnContext) -> bool:
     return turn.session.unsolicited and turn.session.opted_out
 
 
-def send(turn: TurnContext, message: Message, *, report: bool = False) -> str | None:
+def send(turn: TurnContext, message: Message, *, report: bool = False, keep: bool = False) -> str | None:
     """Send a message, shortened to the gateway's limits. Returns the effect's name. Raises `StepFailed`.
 
-    None: it is not sent, because the contact has opted out and did not ask for it.
+    None: it is not sent, because the contact has opted out and did not ask for it. ``keep``: it waits until the contact
+    writes, if the window is closed.
     """
     if keeps_quiet(turn):
         turn.withheld = True
@@ -32,7 +42,45 @@ def send(turn: TurnContext, message: Message, *, report: bool = False) -> str | 
     if turn.keeps_history:
         remember(turn, BOT, in_words(message))
     instead = None if isinstance(message, TemplateMessage) else _template_instead(turn)
-    return add_effect(turn, Send(message, instead, report))
+    return add_effect(turn, Send(message, instead, report, keep))
+
+
+def keep_late(turn: TurnContext, message: Message) -> None:
+    """Keep a message whose window is closed until the contact writes, unless `MOST_LATE` wait already."""
+    session = turn.session
+    if session.opted_out:
+        turn.trace.notes.append(f"not sent: {HAS_OPTED_OUT}")
+    elif len(session.late_messages) >= MOST_LATE:
+        already = f"{MOST_LATE} messages wait already for the contact to write"
+        turn.result.given_up = f"the 24-hour window is closed, and {already}"
+        turn.trace.problem(f"given up: {already}")
+    else:
+        session.late_messages = (*session.late_messages, message)
+        turn.trace.notes.append(f"waits for the contact: {_messages(len(session.late_messages))}")
+
+
+def bring_late(turn: TurnContext) -> None:
+    """Send the messages that have waited until the contact writes."""
+    session = turn.session
+    late, session.late_messages = session.late_messages, ()
+    for message in late:
+        add_effect(turn, Send(message, _template_instead(turn), keep=True))
+    turn.trace.notes.append(f"{_messages(len(late))} that waited: sent now")
+
+
+def drop_late(turn: TurnContext) -> None:
+    """Drop the messages that wait until the contact writes, who has opted out."""
+    session = turn.session
+    if session.late_messages:
+        waited = _messages(len(session.late_messages))
+        turn.trace.notes.append(
+            f"{waited} that waited {'is' if waited == '1 message' else 'are'} not sent: {HAS_OPTED_OUT}"
+        )
+        session.late_messages = ()
+
+
+def _messages(number: int) -> str:
+    return "1 message" if number == 1 else f"{number} messages"
 
 
 def remember(turn: TurnContext, role: str, text: str) -> None:

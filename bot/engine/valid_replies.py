@@ -88,5 +88,6 @@ def return_to_conversation(turn: TurnContext, kept: ValidReplies) -> bool:
     turn.session.frames = (*below, first, *above)
     top, step = turn.frame, edited_step(turn.library, turn.frame).step
     top.step, top.entered_at, top.silent_since = step, turn.event.at, turn.event.at
+    top.question = replace(top.question, entered_at=None)
     top.fingerprint = turn.step.fingerprint
     return True

@@ -31,7 +31,7 @@ from bot.runtime.broadcasting import handle_campaign_failure, handle_campaign_re
 from bot.runtime.contact_list import forget, handle_page
 from bot.runtime.metrics import EngineMetrics
 from bot.runtime.performers import NO_RECEIVER, CallResult, Peer, call_name, peer_of
-from bot.runtime.sending import REFUSED, SendResult
+from bot.runtime.sending import REFUSED, WINDOW_CLOSED_CODE, SendResult
 from bot.store.rows import CAMPAIGN, REPLY, SYNC, CallRow, EventRow, MessageStatus, OutboxRow, SentRow
 
 Read = Callable[[bytes, datetime], Event | None]
@@ -275,26 +275,30 @@ def handle_send_result(batch: Batch, result: SendResult) -> None:
         handle_page(batch, result)
         return
     if row.priority == CAMPAIGN:
-        state = _report_to_session(batch, result) if is_of_flow(batch, row.id) else None
-        handle_campaign_result(batch, result if state is None else replace(result, state=state))
+        handle_campaign_result(batch, _report_to_session(batch, result) if is_of_flow(batch, row.id) else result)
     else:
-        state = _report_to_session(batch, result) or result.state
+        told = _report_to_session(batch, result)
         batch.commit.messages.end(
-            row, state, result.message_ids, result.attempts, result.detail, result.at, key_helps=result.key_helps
+            row, told.state, result.message_ids, result.attempts, told.detail, result.at, key_helps=result.key_helps
         )
     give_up_if_failed(batch, result.message_ids)
     if result.alias is not None:
         learn_alias(batch, result.alias, row.contact)
 
 
-def _report_to_session(batch: Batch, result: SendResult) -> str | None:
-    """Report to the session on its own message, if it wants that. Returns the outcome if a plain text goes instead."""
+def _report_to_session(batch: Batch, result: SendResult) -> SendResult:
+    """Report to the session on its own message, if it wants that. Returns the result as it is to be stored.
+
+    A plain text may go in place of the message, or the message came too late and cannot wait.
+    """
     row, effect, state = result.row, result.row.effect, result.state
     if row.priority == SYNC or not isinstance(effect, Send) or (state == "sent" and not effect.report):
-        return None
-    outcome, message = ("refused", effect.message) if result.refused else (state, None)
+        return result
+    outcome, message = ("refused", effect.message) if result.refused else (state, effect.late_message(state))
     turn = batch.take(SendEnded(f"sent:{row.ref}", row.contact, batch.now, row.ref, outcome, result.detail, message))
-    return PLAIN if turn is not None and turn.in_plain_text else None
+    if turn is not None and turn.given_up:
+        return replace(result, state="failed", detail=turn.given_up, code=WINDOW_CLOSED_CODE)
+    return replace(result, state=PLAIN) if turn is not None and turn.in_plain_text else result
 
 
 def handle_call_result(batch: Batch, result: CallResult) -> None:

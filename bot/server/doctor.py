@@ -568,6 +568,9 @@ def _files(found: StoreHealth) -> Iterator[CheckResult]:
         yield warn("store", f"messages and turns that were given up: {found.dead_letters}", "`bot queue` says why")
     else:
         yield ok("store", "nothing was given up")
+    if found.late:
+        waits = "messages wait until their contacts write, because their 24-hour windows were closed"
+        yield ok("store", f"{waits}: {found.late} contact{'s' if found.late > 1 else ''}; `bot queue` shows them")
 
 
 def _events(found: StoreHealth, now: datetime) -> Iterator[CheckResult]:

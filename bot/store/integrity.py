@@ -134,9 +134,13 @@ def _older_log(store: Path, log: Path, how: str, cursor: int) -> str:
 
 @immutable
 class StoreHealth:
-    """A store as `bot doctor` reports it. ``exposed`` are files that other users of this machine can read."""
+    """A store as `bot doctor` reports it. ``exposed`` are files that other users of this machine can read.
+
+    ``late`` is how many contacts must write before messages can go whose window is closed.
+    """
 
     dead_letters: int
+    late: int
     erasures: int
     last_received: datetime | None
     stale: int
@@ -165,6 +169,7 @@ def health(store: StoreAddress) -> StoreHealth:
         stale, last_stale = log.stale()
         return StoreHealth(
             reader.counts()["dead_letters"],
+            reader.sessions.count_late(),
             len(reader.erasures()),
             log.last_received(),
             stale,

@@ -9,6 +9,7 @@ from time import monotonic
 from typing import Any
 
 from bot.core.immutable import immutable
+from bot.core.messages import Message
 from bot.core.session import Session, UnreadableSession, read_session
 from bot.core.values import json_text, optional_storable, optional_time_text, read_time, storable, time_text
 from bot.store.commit_rows import CommitRows, Row, Rows
@@ -52,6 +53,8 @@ HANDED_OVER = (
     "SELECT handed_over_at, state FROM sessions WHERE handed_over_at IS NOT NULL ORDER BY handed_over_at LIMIT ?"
 )
 _COUNT_HANDED_OVER = "SELECT count(*) FROM sessions WHERE handed_over_at IS NOT NULL"
+_LATE = """SELECT state FROM sessions WHERE instr(state, '"late_messages":') > 0 ORDER BY contact LIMIT ?"""
+_COUNT_LATE = """SELECT count(*) FROM sessions WHERE instr(state, '"late_messages":') > 0"""
 ALL_SESSION_STATES = "SELECT contact, state FROM sessions WHERE contact > ? ORDER BY contact LIMIT ?"
 _WAITING_AT = "SELECT flow, step, count(*) FROM sessions WHERE flow IS NOT NULL GROUP BY flow, step"
 _OF_ALIASES = "SELECT alias, contact FROM aliases WHERE alias IN (SELECT value FROM json_each(?))"
@@ -320,6 +323,20 @@ class SessionReader(SessionRows):
     def count_handed_over(self) -> int:
         """How many conversations persons have, or are to take."""
         return int(self.database.one(_COUNT_HANDED_OVER)[0])
+
+    @reads_rows
+    def late_messages(self, limit: int) -> dict[str, tuple[Message, ...]]:
+        """The messages that wait until their contacts write, of so many contacts at most, by contact."""
+        found = {}
+        for (state,) in self.database.all(_LATE, limit):
+            with suppress(UnreadableSession):
+                session = read_session(state)
+                found[session.contact] = session.late_messages
+        return {contact: messages for contact, messages in found.items() if messages}
+
+    def count_late(self) -> int:
+        """How many contacts must write before messages can go that wait for that."""
+        return int(self.database.one(_COUNT_LATE)[0])
 
     @reads_rows
     def find(

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from bot.core.clock import MovableClock
+from bot.core.engine_requests import StartFlow
 from bot.loading.folder import read_folder
 from bot.loading.program import load_program
 from bot.server.app import Bot, Engine, GatewayAccount
@@ -56,6 +57,11 @@ class Kept:
         for text in texts:
             self.emulator.receive(contact, text)
             self.settle()
+
+    def start(self, flow: str, contact: str = CONTACT, **data: str) -> None:
+        """A program starts a flow."""
+        self.engine.operate(StartFlow(contact, flow, data))
+        self.settle()
 
     def settle(self) -> None:
         """Every event of the gateway's has arrived, and the engine is at rest."""

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from bot.server import doctor
 from bot.store import postgres_requests
 from bot.store.commit import Commit
 from bot.store.engine_store import EngineStore
@@ -271,3 +272,46 @@ def test_a_contacts_share_of_the_day_is_counted_from_the_store_and_a_flood_leave
     assert "CONTACT_LIMIT: the contact's 2 requests of 24 hours" in shown.out
     assert shown.lines[-1] == "0 messages wait to be sent, 1 given up."
     assert call("queue", "retry", "--all", "--code", "CONTACT_LIMIT", "--bot", tmp_path, "--yes").code == 0
+
+
+NEWS = """
+flow: main
+start: {otherwise: true}
+steps: {hello: {say: "Hello!", then: end}}
+---
+flow: note
+vars: {text: {type: text}}
+steps:
+  note: {say: "{{ text }}", window_closed: {template: {name: news, language: en}}, then: end}
+"""
+
+
+def test_messages_whose_window_is_closed_wait_until_the_contact_writes(tmp_path: Path) -> None:
+    make_bot(tmp_path, NEWS)
+    with kept(tmp_path, template=MessageTemplate("news", body="News!")) as bot:
+        bot.user("hi")
+        bot.clock.move(timedelta(days=2))
+        for number in range(1, 12):
+            bot.start("note", text=f"Note {number}.")
+        assert bot.sent == ["text", "template"]
+    shown = call("queue", "--bot", tmp_path)
+    first, *messages, why, _ = shown.lines[:13]
+    assert first == f"waiting 10 messages  to {CONTACT}  until the contact writes"
+    assert messages == [f"  Note {number}." for number in range(1, 11)]
+    assert why == "  the 24-hour window was closed"
+    assert "10 messages wait already for the contact to write" in shown.out
+    assert shown.lines[-1] == "0 messages wait to be sent, 1 given up."
+    assert "waits until the contact writes: Note 1." in call("sessions", CONTACT, "--bot", tmp_path).out
+    assert "10 messages wait already" in call("trace", CONTACT, "--bot", tmp_path).out
+    said = [result.what for result in doctor.store_state(store_at(tmp_path / "bot.db"), START)]
+    assert any(what.startswith("messages wait until their contacts write") for what in said)
+    (late,) = json.loads(call("queue", "--bot", tmp_path, "--json").out)["late"].values()
+    assert [message["body"] for message in late] == [f"Note {number}." for number in range(1, 11)]
+    with kept(tmp_path, start=START + timedelta(days=2, hours=1)) as bot:
+        bot.user("hello")
+        assert [sent.body["text"]["body"] for sent in bot.emulator.sent] == [
+            *(f"Note {number}." for number in range(1, 11)),
+            "Hello!",
+        ]
+    assert call("queue", "--bot", tmp_path).lines[-1] == "0 messages wait to be sent, 1 given up."
+    assert "until the contact writes" not in call("queue", "--bot", tmp_path).out

@@ -383,3 +383,26 @@ def test_no_model_is_asked_where_the_24_hours_are_over_and_what_was_to_be_said_i
     assert silent.turn.failure == "a model failed, and the contact hears nothing of it: their 24-hour window is closed"
     chat.user("x")
     assert len(chat.asked) == 1
+
+
+def test_back_returns_to_a_model_with_what_it_said_last() -> None:
+    flows = FLOW + "---\nflow: help\nsteps: {hours: {ask: From 9 to 18., buttons: {Thanks: back}}}\n"
+    chat = Talk(flows, BOT.replace("words: {", "words: {help: /help, "), {"cancel": cancel, "count": count})
+    chat.user("hi")
+    assert chat.model("Hello, what can I do?") == ["Hello, what can I do?"]
+    chat.user("help")
+    assert chat.tap("Thanks") == ["Hello, what can I do?"]
+    chat.user("cancel my order")
+    assert [message["content"] for message in chat.prompt[-2:]] == ["Hello, what can I do?", "cancel my order"]
+
+
+def test_back_returns_to_a_model_that_was_left_while_it_worked() -> None:
+    flows = FLOW + "---\nflow: help\nsteps: {hours: {ask: From 9 to 18., buttons: {Thanks: back}}}\n"
+    chat = Talk(flows, BOT.replace("words: {", "words: {help: /help, "), {"cancel": cancel, "count": count})
+    chat.user("hi")
+    chat.model("Hello!")
+    chat.user("where is my parcel?")
+    assert chat.user("help") == [["From 9 to 18.", "Thanks"]]
+    assert chat.model("On its way.") == []
+    assert chat.tap("Thanks") == ["Hello!"]
+    assert chat.at == "main/talk"

@@ -378,3 +378,80 @@ def test_a_question_for_free_text_takes_every_flows_words_and_no_word_of_the_bot
     chat.user("order")
     assert chat.user("stop") == []
     assert chat.at is None
+
+
+# -- a flow that waits on -------------------------------------------------------------------------------
+
+
+def test_with_wait_the_question_is_not_asked_again() -> None:
+    chat = talk("wait")
+    chat.user("order")
+    assert chat.user("hours") == [["Which day?", "Today", "Tomorrow"]]
+    assert chat.tap("Today") == ["From 9 to 18."]
+    assert chat.at == "order/cups"
+    assert chat.user("3") == ["3 cups."]
+
+
+def test_with_wait_silence_ends_only_the_flow_above() -> None:
+    chat = Talk(FLOWS.replace("POLICY", "wait"), BOT.replace("20h", "30m"))
+    chat.user("order")
+    chat.user("hours")
+    assert chat.wait("30m") == []
+    assert chat.at == "order/cups"
+    assert chat.user("3") == ["3 cups."]
+
+
+def test_with_wait_the_clock_begins_anew_when_the_flow_above_has_ended() -> None:
+    chat = talk("wait")
+    chat.user("order")
+    chat.wait("50m")
+    chat.user("hours")
+    chat.wait("50m")
+    chat.tap("Today")
+    chat.wait("59m")
+    assert chat.at == "order/cups"
+    chat.wait("1m")
+    assert chat.at is None
+
+
+def test_with_wait_the_question_comes_when_the_contact_asks_for_its_flow() -> None:
+    chat = talk("wait")
+    chat.user("order")
+    chat.user("hours")
+    assert chat.user("order") == ["How many?"]
+
+
+def test_with_wait_a_question_that_was_edited_meanwhile_is_asked() -> None:
+    chat = talk("wait")
+    chat.user("order")
+    chat.user("hours")
+    chat.edit(FLOWS.replace("POLICY", "wait").replace("How many?", "How many cups?"), BOT)
+    assert chat.tap("Today") == ["From 9 to 18.", "How many cups?"]
+
+
+def test_with_wait_a_step_that_an_edit_removed_is_left_in_any_case() -> None:
+    chat = Talk(FLOWS.replace("POLICY", "wait"), BOT.replace("20h", "30m"))
+    chat.user("order")
+    chat.user("hours")
+    edited = FLOWS.replace("POLICY", "wait").replace("  cups:", "  amount:")
+    chat.edit(edited, BOT.replace("20h", "30m"))
+    chat.wait("30m")
+    assert chat.at is None
+
+
+def test_with_wait_a_pause_that_is_over_goes_on_after_the_interruption() -> None:
+    flows = FLOWS.replace("POLICY", "resume") + "---\nflow: roast\nstart: {words: [roast]}\ninterrupted: wait\n"
+    chat = Talk(flows + "steps:\n  oven: {wait: 2h}\n  ready: {say: Ready., then: end}\n", BOT)
+    chat.user("roast")
+    chat.user("hours")
+    assert chat.wait("3h") == []
+    assert chat.tap("Today") == ["From 9 to 18."]
+    assert chat.wait("1s") == ["Ready."]
+
+
+def test_with_wait_a_flow_that_a_program_starts_leaves_the_question_alone() -> None:
+    chat = talk("wait")
+    chat.user("order")
+    assert chat.start("hours", busy="interrupt") == [["Which day?", "Today", "Tomorrow"]]
+    chat.wait("20h")
+    assert chat.at == "order/cups"

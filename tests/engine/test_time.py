@@ -702,3 +702,58 @@ def test_a_time_out_that_is_no_map_is_never() -> None:
     assert any("E106" in problem for problem in problems_of("flow: main\nsteps: {a: {ask: A?, timeout: none}}"))
     alone = "flow: main\ndefaults: {timeout: never}\nsteps: {a: {ask: A?, timeout: {after: 1h}}}"
     assert any("E131 timeout leads nowhere" in problem for problem in problems_of(alone))
+
+
+# -- a fixed time-out ------------------------------------------------------------------------------------
+
+PAY = """\
+flow: pay
+start: {words: [pay]}
+interrupted: POLICY
+steps:
+  link: {ask: Have you paid?, buttons: {"Yes": end}, timeout: {after: 30m, fixed: true, say: It is no longer valid., then: end}}
+---
+flow: help
+start: {words: [hours]}
+steps: {hours: {ask: From 9 to 18., buttons: {Thanks: back}}}
+"""
+PAY_BOT = "name: T\nwords: {help: /help, map: {say: See above.}}\ndefaults: {timeout: {after: 20h, then: end}}\n"
+
+
+@pytest.mark.parametrize("away", ["help", "hours"])
+@pytest.mark.parametrize("interrupted", ["resume", "wait"])
+def test_a_fixed_time_out_counts_from_the_first_entry_over_a_word_and_back(away: str, interrupted: str) -> None:
+    talk = Talk(PAY.replace("POLICY", interrupted), PAY_BOT)
+    talk.user("pay")
+    talk.wait("10m")
+    talk.user("map")
+    talk.user(away)
+    talk.wait("10m")
+    asked = [] if (away, interrupted) == ("hours", "wait") else [["Have you paid?", "Yes"]]
+    assert talk.tap("Thanks") == asked
+    assert talk.wait("9m") == []
+    assert talk.wait("1m") == ["It is no longer valid."]
+    assert talk.at is None
+
+
+@pytest.mark.parametrize("away", ["help", "hours"])
+def test_a_question_whose_fixed_time_is_over_is_not_asked_again(away: str) -> None:
+    talk = Talk(PAY.replace("POLICY", "resume"), PAY_BOT)
+    talk.user("pay")
+    talk.user(away)
+    talk.wait("31m")
+    assert talk.tap("Thanks") == []
+    assert talk.wait("1s") == ["It is no longer valid."]
+
+
+def test_after_a_fixed_time_out_that_asks_again_the_time_counts_from_there_over_a_word_and_back() -> None:
+    talk = Talk(
+        PAY.replace("POLICY", "resume").replace("It is no longer valid., then: end", "Well?, then: again"), PAY_BOT
+    )
+    talk.user("pay")
+    assert talk.wait("30m") == ["Well?", ["Have you paid?", "Yes"]]
+    talk.wait("10m")
+    talk.user("help")
+    talk.tap("Thanks")
+    assert talk.wait("19m") == []
+    assert talk.wait("1m") == ["Well?", ["Have you paid?", "Yes"]]

@@ -417,3 +417,47 @@ def test_a_word_that_fails_has_set_nothing() -> None:
     chat = Talk(order, BOT)
     chat.user("hi")
     assert chat.user("now") == ["It is 1."]
+
+
+@pytest.mark.parametrize("left_by", ["help", "How long?"])
+def test_back_returns_to_a_wait_which_goes_on(left_by: str) -> None:
+    flows = """\
+flow: roast
+start: {words: [roast]}
+steps:
+  oven: {wait: 2h, other: /help}
+  ready: {say: Ready., then: end}
+---
+flow: help
+steps: {hours: {ask: From 9 to 18., buttons: {Thanks: back}}}
+"""
+    chat = Talk(flows, "name: T\nwords: {help: /help}\ndefaults: {timeout: {after: 20h, then: end}}\n")
+    chat.user("roast")
+    chat.wait("30m")
+    assert chat.user(left_by) == [["From 9 to 18.", "Thanks"]]
+    chat.wait("30m")
+    assert chat.tap("Thanks") == []
+    assert chat.at == "roast/oven"
+    assert chat.wait("59m") == []
+    assert chat.wait("1m") == ["Ready."]
+
+
+def test_back_returns_to_a_wait_that_is_over_and_to_what_runs_it() -> None:
+    flows = """\
+flow: order
+start: {words: [order]}
+steps:
+  bake: {run: /oven}
+  thanks: {say: Thank you., then: end}
+---
+flow: oven
+steps: {oven: {wait: 2h}, ready: {say: Ready., then: end}}
+---
+flow: help
+steps: {hours: {ask: From 9 to 18., buttons: {Thanks: back}}}
+"""
+    chat = Talk(flows, "name: T\nwords: {help: /help}\ndefaults: {timeout: {after: 20h, then: end}}\n")
+    chat.user("order")
+    chat.user("help")
+    chat.wait("3h")
+    assert chat.tap("Thanks") == ["Ready.", "Thank you."]

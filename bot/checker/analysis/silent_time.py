@@ -168,20 +168,29 @@ class SilentTimes:
                 yield from (Constraint(onward=here, inner=end, edge=edge, anew=end.heard) for end in ends)
         else:
             yield Constraint(timed.seconds, here, edge=edge)
+            if self._waits_on(edge.source):  # its clock begins anew when the flow above has ended
+                yield Constraint(timed.seconds, here, _over(edge.source[0]), edge=edge, anew=True)
+                yield Constraint(timed.seconds, _PLANNED, here, times=0, edge=edge)
+
+    def _waits_on(self, place: StepId) -> bool:
+        """True if a step that is interrupted is not entered again afterwards."""
+        return self._graph.takes_words(place) and self._graph.flow(place).interrupted == "wait"
 
     def _return_constraints(self) -> Iterator[tuple[Node, Constraint]]:
         """The constraints of questions that are asked again after an interruption or a scheduled flow."""
         for flow in self._graph.library.flows.values():
-            if flow.interrupted in ("resume", "ask"):
+            if flow.interrupted in ("resume", "ask", "wait"):
                 for place in self._interrupting(flow.name):
-                    yield from (
-                        (_over(flow.name), Constraint(inner=end)) for end in self._nodes.first(place).ends[False]
-                    )
+                    ends = self._nodes.first(place).ends
+                    over = (*ends[False], *(ends[True] if flow.interrupted == "wait" else ()))
+                    yield from ((_over(flow.name), Constraint(inner=end)) for end in over)
         for root in self._graph.roots:
             if root.busy in CUTS_IN:
                 for end in self._nodes.first(root.place).ends[False]:
                     yield _PLANNED, Constraint(onward=_due(root), inner=end, anew=end.heard, opens=True)
         for place in filter(self._graph.takes_words, self._graph.steps):
+            if self._waits_on(place):
+                continue
             here = self._nodes.sending(place)
             yield here, Constraint(onward=here, inner=_over(place[0]), anew=True)
             yield here, Constraint(onward=_PLANNED, inner=here, times=0)

@@ -239,7 +239,7 @@ class Explorer:
             if isinstance(effect, Send):
                 state, outcome = self._send(state, effect)
                 if effect.report or outcome != "sent":
-                    refused = effect.message if outcome == "refused" else None
+                    refused = effect.message if outcome == "refused" else effect.late_message(outcome)
                     ended.append(
                         SendEnded(f"sent:{ref}", state.session.contact, state.now, ref, outcome, message=refused)
                     )

@@ -5,7 +5,7 @@ Each move is tried with the real engine, the likely ones first.
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import field
+from dataclasses import field, replace
 from heapq import heappop, heappush
 from itertools import count
 
@@ -221,6 +221,7 @@ def digest(state: ExploredState) -> str:
         session.visit > 0,
         plans,
         session.refusals,
+        session.late_messages,
     )
     newest = session.last_inbound
     hours = None if newest is None else min((state.now - newest).total_seconds() // 3600, 24)
@@ -235,11 +236,11 @@ def _of(frame: Frame) -> tuple[object, ...]:
         frame.step,
         frame.vars,
         frame.step_state,
-        frame.question,
+        replace(frame.question, entered_at=None),
         *_of_wait(frame.waits),
         frame.parked_messages,
         frame.visit_counts,
-        None if unanswered is None else unanswered.where,
+        None if unanswered is None else (unanswered.where, unanswered.step_state),
         *(() if unanswered is None else map(_of, unanswered.below)),
     )
 

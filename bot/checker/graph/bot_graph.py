@@ -179,9 +179,9 @@ class EdgeBuilder:
             edges[edge.target] += [_to(answer, edge.source) for answer in answers]
 
     def _leaves_question(self, edge: Edge) -> bool:
-        """True if an edge leaves a question without an answer; `back` returns to such a question."""
+        """True if an edge leaves a step that waits, such as a question, without an answer; `back` returns to it."""
         unanswered = edge.word is not None or edge.cause is Cause.TIMEOUT or edge.outcome in ("other", "retry.else")
-        return unanswered and edge.target not in (None, edge.source) and self._steps[edge.source].facts.asks
+        return unanswered and edge.target not in (None, edge.source) and self._steps[edge.source].facts.takes_words
 
 
 def opened_by(library: Library, target: str) -> StepId:

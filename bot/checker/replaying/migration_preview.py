@@ -84,7 +84,7 @@ def _outcomes_of_frames(library: Library, frames: tuple[Frame, ...]) -> Iterator
             outcome = replace(outcome, place=f"{frame.flow}/{frame.step}", below=below)
         else:
             outcome = _outcome(library, frame, below)
-            taken_along = min(depth, _taken_along(frames, depth, outcome))
+            taken_along = min(depth, _taken_along(library, frames, depth, outcome))
         yield outcome
 
 
@@ -102,10 +102,13 @@ def _outcome(library: Library, frame: Frame, below: bool) -> MigrationOutcome:
     return MigrationOutcome(place, becomes, to, below, flow.steps[found.step].mark)
 
 
-def _taken_along(frames: tuple[Frame, ...], depth: int, outcome: MigrationOutcome) -> int:
+def _taken_along(library: Library, frames: tuple[Frame, ...], depth: int, outcome: MigrationOutcome) -> int:
     """The lowest frame that ends together with a frame."""
     if outcome.becomes is MigrationKind.DROPPED or (outcome.becomes is MigrationKind.LED and outcome.to == END):
-        return 0 if frames[depth].interrupts else depth  # a frame that was interrupted by an expired one is dropped
+        below = library.flows.get(frames[depth - 1].flow) if depth else None
+        waits_on = below is not None and below.interrupted == "wait"
+        drops_all = frames[depth].interrupts and not (waits_on or frames[depth].notice)
+        return 0 if drops_all else depth  # a frame that was interrupted by an expired one is dropped
     if outcome.becomes is MigrationKind.LED and outcome.to.startswith("/"):
         flow = outcome.to[1:].partition("/")[0]  # the conversation returns to a flow that is open below
         return next((n for n in reversed(range(depth + 1)) if frames[n].flow == flow), depth)

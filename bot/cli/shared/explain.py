@@ -5,6 +5,7 @@ from datetime import tzinfo
 from typing import Any
 
 from bot.cli.shared.output import local_time, styled
+from bot.core.messages import in_words
 from bot.core.session import HAS_OPTED_OUT, Session
 from bot.core.text import printable
 from bot.store.rows import MessageStatus
@@ -60,6 +61,8 @@ def session_lines(session: Session, zone: tzinfo | None = None) -> Iterator[str]
             yield f"signal {plan.signal} {waits} {local_time(plan.at, zone)}"
             continue
         yield f"{plan_in_words(plan)} is to start at {local_time(plan.at, zone)}"
+    for message in session.late_messages:
+        yield f"waits until the contact writes: {line_of(in_words(message))}"
     if session.opted_out:
         yield HAS_OPTED_OUT
     if session.tags:

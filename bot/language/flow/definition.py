@@ -283,8 +283,8 @@ class Step:
 class Flow:
     """One flow: its variables, its defaults, its words, and its steps in order.
 
-    ``interrupted``: what becomes of it when another flow cuts in, ``resume``, ``ask`` or ``drop``; None: none can. The
-    bot's menu is dropped unless it says something else: nothing is lost by that.
+    ``interrupted``: what becomes of it when another flow cuts in, ``resume``, ``wait``, ``ask`` or ``drop``; None: none
+    can. The bot's menu is dropped unless it says something else: nothing is lost by that.
     ``shared``: the kind of record at which it runs, in place of a conversation; None: it is a conversation's.
     """
 

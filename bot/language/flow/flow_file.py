@@ -251,7 +251,7 @@ _START = KeySpec(
 )
 _INTERRUPTED = KeySpec(
     "interrupted",
-    one_of("resume", "drop", "ask"),
+    one_of("resume", "wait", "ask", "drop"),
     "The rule for an interruption by another flow; without this key, no flow can interrupt it.",
 )
 _SLOT_NAMES: Form[Mapping[str, Mark] | None] = mapped(one_or_several(with_mark(LISTED_NAME)), dict)

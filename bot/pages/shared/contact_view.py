@@ -13,6 +13,7 @@ from markupsafe import Markup, escape
 
 from bot.core.effects import AskModel, Effect
 from bot.core.immutable import immutable
+from bot.core.messages import in_words
 from bot.core.session import Session
 from bot.core.text import head, printable
 from bot.language.source.wall_clock import UNITS, duration_words, parse_duration
@@ -22,6 +23,7 @@ from bot.testing.simulation.phone import ShownMessage
 from bot.testing.simulation.turn_words import (
     effect_in_words,
     event_in_words,
+    line_of,
     plan_in_words,
     state_in_words,
     value_in_words,
@@ -266,6 +268,7 @@ def session_view(session: Session, now: datetime) -> SessionView:
     facts += [(name, printable(str(value))) for name in ("name", "email", "language", "timezone", "agent")
               if (value := getattr(session, name))]  # fmt: skip
     facts += [("tags", printable(", ".join(session.tags)))] if session.tags else []
+    facts += [("waits until the contact writes", line_of(in_words(message))) for message in session.late_messages]
     return SessionView(flows, _values(session.kept_variables), plans, tuple(facts))
 
 

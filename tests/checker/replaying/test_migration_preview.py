@@ -132,6 +132,19 @@ def test_what_was_interrupted_is_dropped_with_what_cut_in() -> None:
     assert talk.at is None
 
 
+def test_a_flow_that_waits_on_is_not_dropped_with_what_cut_in() -> None:
+    interrupted = SHOP.replace("flow: main\n", "flow: main\ninterrupted: wait\n")
+    talk = Talk(interrupted)
+    talk.user("hi"), talk.user("help")
+    talk.edit(interrupted.replace("topic: {ask", "subject: {ask"))
+    assert said_of(talk) == [
+        ("help/topic", MigrationKind.DROPPED, ""),
+        ("below main/size", MigrationKind.UNCHANGED, ""),
+    ]
+    talk.take(TimeReached("e", CONTACT, talk.now))
+    assert talk.at == "main/size"
+
+
 def test_a_flow_that_is_open_below_is_gone_back_to() -> None:
     talk = at_colour()
     back = BOT.replace("{timeout", "{gone: /main, timeout")

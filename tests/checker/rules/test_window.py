@@ -372,3 +372,25 @@ def test_a_flow_that_ends_only_in_the_window_brings_no_silence_that_is_longer() 
     ring += "  t: {template: {name: t, language: en}, replies: {Go: end}, timeout: never, errors: {else: t}}"
     assert late(run, ring.replace("COND", "window_open")) == []
     assert late(run, ring.replace("COND", "not window_open")) == [("b", "30 hours")]
+
+
+def test_a_flow_that_waits_on_asks_nothing_but_its_reminder_comes_after_the_interruption() -> None:
+    asking = (
+        "flow: a\nstart: {words: [a]}\ninterrupted: wait\nsteps:\n  q: {ask: How?, timeout: {after: 1h, then: end}}"
+    )
+    other = "flow: b\nstart: {words: [b]}\nsteps:\n  w: {wait: 30h}"
+    assert late(asking, other) == []
+    assert late(asking.replace("timeout: {", "timeout: {say: Bye, "), other) == [("q", "31 hours")]
+    silent = "flow: b\nstart: {words: [b]}\nsteps:\n  p: {ask: P, timeout: {after: 20h, then: end}}"
+    assert late(asking.replace("after: 1h", "after: 5h, say: Bye"), silent) == [("q", "25 hours")]
+    assert late(asking.replace("after: 1h", "after: 3h, say: Bye"), silent) == []
+    assert late(asking.replace("wait", "resume").replace("after: 1h", "after: 5h, say: Bye"), silent) == []
+
+
+def test_a_flow_that_waits_on_reminds_after_a_scheduled_flow_that_has_cut_in() -> None:
+    asks = "flow: a\nstart: {words: [a]}\ninterrupted: wait\nsteps:\n  s: {say: S, schedule: {flow: b, after: 20h, busy: interrupt}}\n"
+    asks += "  q: {ask: Q, remind: {after: 4h, say: Well?}}"
+    plan = "flow: b\nsteps:\n  w: {wait: 1h}"
+    bot = "name: Test\ndefaults: {timeout: {after: 50h, then: end}}"
+    assert late(asks, plan, bot=bot) == [("q", "25 hours")]
+    assert late(asks.replace("after: 4h", "after: 2h"), plan, bot=bot) == []
