@@ -146,7 +146,12 @@ class Contact:
         self._write(dice.choice(list(words) or self._tried.texts), dice)
 
     def _answer(self, dice: Random) -> None:
-        """A text that the waiting step takes, where there is one among all."""
+        """A text that the waiting step takes, where there is one among all; an image where it collects files."""
+        step = self._step
+        if step is not None and step.facts.gathers_files:
+            note("answer: image")
+            self.simulation.send("image", None, None, None, _late(dice))
+            return
         texts = dice.sample(self._tried.texts, len(self._tried.texts))
         work = TurnContext(self.library, self.session, TimeReached("", self.simulation.contact, self._clock.now()))
         self._write(next((text for text in texts if accepts_text(work, text)), texts[0]), dice)

@@ -58,7 +58,7 @@ OTHERS_LOGS = ("bot.runtime.model_calls", "bot.core.alarms")
 AS_WRITTEN = re.compile(
     r"\S+ is not scheduled: its time has passed|.+: the contact has opted out|the contact has gone elsewhere since"
     r"|\S+: the answer may mean several values|\S+: the contact confirms the value"
-    r"|(message \w+: )?(waits for the contact: \d+ messages?|.+: sent now)"
+    r"|(message \w+: )?(waits for the contact: \d+ messages?|.+: sent now)|(\w+: )?\S+: only the first \d+ files are taken"
 )
 FAILED = re.compile(r"\S+/\S+: (\w+): ")
 OWN_FAILURES = ("failed", "mismatch", "error")
