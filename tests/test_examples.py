@@ -59,6 +59,7 @@ AS_WRITTEN = re.compile(
     r"\S+ is not scheduled: its time has passed|.+: the contact has opted out|the contact has gone elsewhere since"
     r"|\S+: the answer may mean several values|\S+: the contact confirms the value"
     r"|(message \w+: )?(waits for the contact: \d+ messages?|.+: sent now)|(\w+: )?\S+: only the first \d+ files are taken"
+    r"|.+: failed: flow \w+ has failed"  # the failure in that flow is looked at by itself
 )
 FAILED = re.compile(r"\S+/\S+: (\w+): ")
 OWN_FAILURES = ("failed", "mismatch", "error")
