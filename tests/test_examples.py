@@ -59,9 +59,9 @@ AS_WRITTEN = re.compile(
     r"\S+ is not scheduled: its time has passed|.+: the contact has opted out|the contact has gone elsewhere since"
     r"|\S+: the answer may mean several values|\S+: the contact confirms the value"
     r"|(message \w+: )?(waits for the contact: \d+ messages?|.+: sent now)|(\w+: )?\S+: only the first \d+ files are taken"
-    r"|.+: failed: flow \w+ has failed"  # the failure in that flow is looked at by itself
+    r"|\S+/\S+: failed: flow \w+ has failed"
 )
-FAILED = re.compile(r"\S+/\S+: (\w+): ")
+FAILED = re.compile(r"\S+/\S+: (\w+): (?!flow \w+ has failed)")  # that flow's own failure is looked at
 OWN_FAILURES = ("failed", "mismatch", "error")
 """How a step ends that could not do its work; else it ended as its service, model or handler says."""
 
