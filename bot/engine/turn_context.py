@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import Any
 
 from bot.core.errors import BotError
-from bot.core.events import Event
+from bot.core.events import Event, MessageReceived, Tapped
 from bot.core.immutable import mutable
 from bot.core.session import Frame, Session
 from bot.core.turn import StepTaken, Trace, TurnBuilder
@@ -149,6 +149,7 @@ class TurnContext:
             self.pending_input,
             frame.parked_messages > 0,
             self.above_question,
+            min(event.sent_at, event.at) if isinstance(event := self.event, MessageReceived | Tapped) else None,
         )
 
     def use_language(self) -> None:

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Self
 
-from bot.core.events import CallEnded, CallProgressed, ConversationAssigned
+from bot.core.events import CallEnded, CallProgressed, ConversationAssigned, SendEnded
 from bot.core.immutable import immutable
-from bot.core.messages import TEXT_BODY, Message, TextMessage, clip
+from bot.core.messages import TEXT_BODY, Message, TextMessage, clip, in_plain_text
 from bot.core.text import is_blank
 from bot.language.expressions.templates import Template
 from bot.language.keys.declared_keys import WORDING, KeySet, KeySpec, as_fields, integer
@@ -43,6 +43,7 @@ from bot.language.steps.step_kind import (
     StepKind,
     StepResult,
     WaitForEffect,
+    WaitForSend,
     WaitHere,
 )
 from bot.language.steps.tool_calls import ToolCalls
@@ -221,6 +222,12 @@ class AiStep(StepKind):
         calls = ToolCalls(self.brief, context, exchange)
         return calls.answered(reply) or self._go_on(context, exchange, calls)
 
+    def in_plain_text(self, context: StepContext, message: Message) -> StepResult:
+        """The question whether something is to be done, without its buttons: a text answers it once it was sent."""
+        if Exchange.of(context.step_state).asking is None:
+            return super().in_plain_text(context, message)
+        return WaitForSend((TextMessage(in_plain_text(message)),), context.step_state)
+
     # -- the model's side -------------------------------------------------------------------------
 
     def _request(self, context: StepContext, exchange: Exchange) -> WaitForEffect:
@@ -234,7 +241,7 @@ class AiStep(StepKind):
         )
 
     def resume(self, context: StepContext, event: Awaited) -> StepResult | None:
-        """A paragraph, the end of the answer, or the end of a tool's call. An agent ends the turn."""
+        """A paragraph, the end of the answer, of a tool's call, or of the sending of a question. An agent ends the turn."""
         exchange = Exchange.of(context.step_state)
         match event:
             case ConversationAssigned():
@@ -242,6 +249,12 @@ class AiStep(StepKind):
             case CallProgressed(text=text):
                 said = self._say(context, exchange, text, 1)
                 return KeepWaiting(said, exchange.step_state())
+            case SendEnded(outcome=outcome) if exchange.asking is not None:
+                calls = ToolCalls(self.brief, context, exchange)
+                calls.question_ended(outcome)
+                if exchange.asking is not None:
+                    return KeepWaiting(step_state=exchange.step_state())
+                return self._go_on(context, exchange, calls)
             case CallEnded() if exchange.running is not None:
                 calls = ToolCalls(self.brief, context, exchange)
                 calls.tool_ended(event)
@@ -290,7 +303,7 @@ class AiStep(StepKind):
         self, context: StepContext, exchange: Exchange, calls: ToolCalls, said: tuple[Message, ...] = ()
     ) -> StepResult:
         """Do what is left of the model's calls; then ask it again, if it must see a result or has said nothing."""
-        result: LeaveStep | WaitHere | WaitForEffect | None = calls.work_off()
+        result: LeaveStep | WaitHere | WaitForSend | WaitForEffect | None = calls.work_off()
         if result is None and exchange.overtaken:
             result = WaitHere(step_state=exchange.step_state())
         elif result is None and (calls.results_pending or not exchange.said):

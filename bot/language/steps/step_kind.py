@@ -152,6 +152,7 @@ class StepContext:
     pending_input: Reply | None = None  # what the contact wrote, where no step has taken it yet
     more: bool = False  # the contact has written more, which the step takes when it has what it awaits
     above: str = ""  # a text to put above the question
+    written_at: datetime | None = None  # when the contact wrote the message of this turn, by the gateway's clock
 
     @property
     def scope(self) -> Mapping[str, Any]:

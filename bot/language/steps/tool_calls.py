@@ -2,23 +2,38 @@
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from hashlib import sha256
 from typing import Any, NamedTuple
 
+from bot.core.effects import Call, HttpRequest
 from bot.core.events import CallEnded
 from bot.core.messages import INTERACTIVE_BODY
 from bot.core.text import texts_in
+from bot.core.values import dumps, loads
+from bot.language.expressions.grammar import HISTORY
 from bot.language.python.annotations import BadArgument
 from bot.language.steps.ai_exchange import Exchange
 from bot.language.steps.brief import Brief
 from bot.language.steps.exits import Exit
 from bot.language.steps.output_guard import links_in
-from bot.language.steps.step_kind import LeaveStep, Reply, StepContext, WaitForEffect, WaitHere
+from bot.language.steps.step_kind import (
+    KeepWaiting,
+    LeaveStep,
+    Reply,
+    StepContext,
+    WaitForEffect,
+    WaitForSend,
+    WaitHere,
+)
 from bot.language.steps.tools import REMEMBER, Tool, noted, read_arguments, result_text
 from bot.language.steps.yes_no_question import QuestionTooLong, agreed, question
 
 NOT_DONE = "Not done: the contact did not agree."
+EARLY = "written before the question was sent: no answer to it"
 STAYS = "Not done: something before it in this answer failed. Say so, or do it otherwise."
+UNSENT = "Not done: the question to the contact could not be sent."
+CHANGES = "Not done: what it would do has changed again since the contact was asked."
 OVERTAKEN = "Not done yet: the contact has written more meanwhile. Read that first."
 UNASKED = (
     "Not done: the contact cannot be asked, for the question has more than "
@@ -34,7 +49,9 @@ class _Result(NamedTuple):
     failed: bool = True
 
 
-_Next = LeaveStep | WaitHere | WaitForEffect
+_MOMENT = ("now", "today", "message", HISTORY)
+"""The names that mean something else in each turn: what was asked is done with those of its own turn."""
+_Next = LeaveStep | WaitHere | WaitForSend | WaitForEffect
 
 
 class ToolCalls:
@@ -85,25 +102,49 @@ class ToolCalls:
         self._exchange.note_fresh()
         self._exchange.note_made(running["key"], failed=not done)
 
-    def ask(self) -> WaitHere:
-        """Ask the contact whether the call may be done."""
+    def ask(self) -> WaitForSend:
+        """Ask the contact whether the call may be done. A text is no answer before the question was sent."""
         asking = self._exchange.asking
         assert asking is not None
+        asking["sent_at"] = None
         asked = question(self._context, asking["body"], self._exchange.questions)
-        return WaitHere((asked,), self._exchange.step_state())
+        return WaitForSend((asked,), self._exchange.step_state())
+
+    def question_ended(self, outcome: str) -> None:
+        """The question was sent; or it was not, and the model is told."""
+        asking = self._exchange.asking
+        assert asking is not None
+        if outcome == "sent":
+            asking["sent_at"] = self._context.now
+        elif outcome != "unknown":  # then a tap shows that it came
+            self._exchange.asking = None
+            self._add(asking["call"], _Result(UNSENT))
 
     def agreed(self, reply: Reply) -> bool | None:
         """True for yes, False for no, None for a reply that is neither."""
         return agreed(self._context, reply, self._exchange.questions)
 
-    def answered(self, reply: Reply) -> WaitForEffect | None:
-        """Yes, no, or something else: then nothing more is done, and the model reads what they wrote."""
-        asking, self._exchange.asking = self._exchange.asking, None
+    def answered(self, reply: Reply) -> _Next | KeepWaiting | None:
+        """Yes, no, or something else: then nothing more is done, and the model reads what they wrote.
+
+        A yes that was written before the question was sent answers something else; if it came after the question, the
+        contact is asked again. A call that would do something else by now than the contact was asked is asked about
+        once more.
+        """
+        asking, said = self._exchange.asking, self.agreed(reply)
         assert asking is not None
-        call, said = asking["call"], self.agreed(reply)
-        tool = self._brief.tool(call["name"])
+        if said and not self._was_seen(asking, reply):
+            came_before = asking["sent_at"] is None or self._context.now < asking["sent_at"]
+            waits = KeepWaiting(step_state=self._exchange.step_state()) if came_before else self.ask()
+            return replace(waits, notes=(EARLY,))
+        self._exchange.asking = None
+        call, tool = asking["call"], self._brief.tool(asking["call"]["name"])
         if said and tool is not None:
-            return self._run(tool, call, asking["arguments"], asking["key"])
+            result = self._do_agreed(tool, asking)
+            if not isinstance(result, _Result):
+                return result
+            self._add(call, result)
+            return None
         self._add(call, _Result(NOT_DONE))
         if said is False:
             self._exchange.note_made(asking["key"], failed=True)
@@ -113,6 +154,11 @@ class ToolCalls:
             self._exchange.queue = []
             self._exchange.add_reply(reply, self._brief.settings.hears, pictures=self._brief.settings.pictures)
         return None
+
+    def _was_seen(self, asking: Mapping[str, Any], reply: Reply) -> bool:
+        """True for a tap on the question, and for a text that was written after the question was sent."""
+        sent_at, written_at = asking["sent_at"], self._context.written_at
+        return reply.tap is not None or (sent_at is not None and written_at is not None and written_at >= sent_at)
 
     def _add(self, call: Mapping[str, Any], result: _Result) -> None:
         """Add the result of a call. The model must see it, unless it is a note that was taken."""
@@ -140,21 +186,25 @@ class ToolCalls:
             return _Result(f"There is no argument {', '.join(sorted(unknown))}.")
         return self._use(tool, call, arguments)
 
-    def _use(self, tool: Tool, call: dict[str, Any], arguments: dict[str, Any]) -> _Next | _Result:
-        """Call a tool, or ask the contact first; an equal call of this turn gets the same result."""
+    def _use(
+        self, tool: Tool, call: dict[str, Any], arguments: dict[str, Any], *, again: bool = False
+    ) -> _Next | _Result:
+        """Call a tool, or ask the contact first; an equal call of this turn gets the same result.
+
+        ``again``: the contact has agreed to what it would have done before.
+        """
         try:
-            values = tool.values(arguments, self._scope)
+            made = self._made(tool, arguments, self._scope)
         except BadArgument as error:
             return _Result(f"Not done: {error}.")
-        key = _key(tool, values)
-        if (made := self._exchange.made.get(key)) is not None:
-            return _Result(self._exchange.turn[made["place"]]["content"], failed=made["failed"])
+        if (known := self._exchange.made.get(made.key)) is not None:
+            return _Result(self._exchange.turn[known["place"]]["content"], failed=known["failed"])
         if tool.times is not None and self._exchange.uses.get(tool.handler, 0) >= tool.times:
             return _Result(USED_UP)
         if not tool.confirms:
-            return self._run(tool, call, arguments, key)
+            return self._run(call, made)
         try:
-            body = tool.question({name: values[name] for name in arguments}, self._scope)
+            body = tool.question({name: made.values[name] for name in arguments}, self._scope)
         except QuestionTooLong:
             return _Result(UNASKED)
         self._brief.check(self._context, self._exchange, "\n".join(texts_in(list(arguments.values()))))
@@ -162,14 +212,33 @@ class ToolCalls:
         if self._context.more:  # it may change what they want, and answers no question that they have not seen
             self._exchange.overtaken = True
             return _Result(OVERTAKEN)
-        self._exchange.asking = {"call": call, "arguments": arguments, "key": key, "body": body}
+        moment = dumps({name: self._scope[name] for name in _MOMENT if name in self._scope})
+        about = {"key": made.key, "body": body, "moment": moment, "again": again}
+        self._exchange.asking = {"call": call, "arguments": arguments, **about}
         self._exchange.questions += 1
         return self.ask()
 
-    def _run(self, tool: Tool, call: dict[str, Any], arguments: dict[str, Any], key: str) -> WaitForEffect:
-        self._exchange.running = {"call": call, "key": key}
-        made = tool.effect(arguments, self._scope)
-        return WaitForEffect(effect=made, listens=True, step_state=self._exchange.step_state())
+    def _do_agreed(self, tool: Tool, asking: Mapping[str, Any]) -> _Next | _Result:
+        """Do what the contact has agreed to. If it would be something else by now, ask once more."""
+        call, arguments = asking["call"], asking["arguments"]
+        then = {**self._scope, **loads(asking["moment"])}  # the contact's answer is no value of what was asked
+        try:
+            made = self._made(tool, arguments, then)
+            body = tool.question({name: made.values[name] for name in arguments}, then)
+        except (BadArgument, QuestionTooLong):  # the question that is asked anew says why
+            return self._use(tool, call, arguments, again=True)
+        if (made.key, body) == (asking["key"], asking["body"]):
+            return self._run(call, made)
+        return _Result(CHANGES) if asking["again"] else self._use(tool, call, arguments, again=True)
+
+    def _made(self, tool: Tool, arguments: dict[str, Any], scope: Mapping[str, Any]) -> "_Made":
+        """The call as it would be done with the values of this scope. Raises `BadArgument`."""
+        values, effect = tool.values(arguments, scope), tool.effect(arguments, scope)
+        return _Made(values, effect, _key(tool, values, effect))
+
+    def _run(self, call: dict[str, Any], made: "_Made") -> WaitForEffect:
+        self._exchange.running = {"call": call, "key": made.key}
+        return WaitForEffect(effect=made.effect, listens=True, step_state=self._exchange.step_state())
 
     def _note(self, arguments: Mapping[str, Any]) -> str:
         """Note values; what is wrong with the others, in words for the model."""
@@ -196,9 +265,19 @@ class ToolCalls:
         return LeaveStep(exit_.outcome)
 
 
-def _key(tool: Tool, values: Mapping[str, Any]) -> str:
-    """A key that equal calls share: the tool, and the arguments as the handler sees them."""
-    text = json.dumps([tool.name, values], default=_in_json, sort_keys=True)
+class _Made(NamedTuple):
+    """A call as it would be done now: the arguments as the handler sees them, its effect, and a key that equal calls
+    share.
+    """
+
+    values: Mapping[str, Any]
+    effect: Call | HttpRequest
+    key: str
+
+
+def _key(tool: Tool, values: Mapping[str, Any], effect: Call | HttpRequest) -> str:
+    sent = dumps(effect) if isinstance(effect, HttpRequest) else None  # it may have values of the flow as well
+    text = json.dumps([tool.name, values, sent], default=_in_json, sort_keys=True)
     return sha256(text.encode()).hexdigest()[:16]
 
 

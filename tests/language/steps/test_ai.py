@@ -565,6 +565,7 @@ def test_an_exit_that_needs_a_tool_is_open_only_after_that_tool_has_succeeded() 
     chat.fails("error")
     assert chat.at == "assistant/talk"
     chat.model("", ("orders_cancel", {"number": "AB999999"}), ("leave_done", {}))
+    chat.send_ended("sent")
     chat.user("yes")
     chat.returns("done")
     assert chat.at is None
@@ -604,6 +605,99 @@ def test_the_contact_is_bound_on_our_side_and_asked_first() -> None:
     assert chat.calls[-1][1].arguments == {"number": "AB123456", "contact": CONTACT}
     chat.returns("done")
     assert chat.model("It is cancelled.") == ["It is cancelled."]
+
+
+def test_a_yes_that_was_written_before_the_question_was_sent_agrees_to_nothing() -> None:
+    chat = talk()
+    chat.user("cancel AB123456")
+    written = chat.now
+    assert chat.model("One moment.", ("orders_cancel", {"number": "AB123456"}))[0] == "One moment."
+    chat.wait("20s")
+    chat.send_ended("sent")
+    assert chat.take(MessageReceived("parked", CONTACT, written, written, "text", "ok")) == []
+    asked = chat.take(MessageReceived("late", CONTACT, chat.now, written, "text", "ok"))
+    assert asked == [["Cancel an order.\nnumber: AB123456", "Yes", "No"]], "it came after the question"
+    assert not chat.calls
+    assert chat.turn is not None
+    assert any("no answer to it" in note for note in chat.turn.trace.notes)
+    chat.send_ended("sent")
+    chat.user("ok")
+    assert len(chat.calls) == 1
+
+
+def test_a_no_counts_at_any_time() -> None:
+    chat = talk()
+    chat.user("cancel AB123456")
+    chat.model("One moment.", ("orders_cancel", {"number": "AB123456"}))
+    chat.user("no")
+    assert texts(chat)[-1] == "Not done: the contact did not agree."
+
+
+@pytest.mark.parametrize("outcome", ["refused", "failed", "replaced"])
+def test_a_question_that_could_not_be_sent_is_told_to_the_model(outcome: str) -> None:
+    chat = talk()
+    chat.user("cancel AB123456")
+    chat.model("", ("orders_cancel", {"number": "AB123456"}))
+    chat.send_ended(outcome)
+    assert not chat.calls
+    assert texts(chat)[-1] == "Not done: the question to the contact could not be sent."
+
+
+def test_where_it_is_unknown_if_the_question_was_sent_only_a_tap_agrees() -> None:
+    chat = talk()
+    chat.user("cancel AB123456")
+    chat.model("", ("orders_cancel", {"number": "AB123456"}))
+    yes = chat.shown[0].id
+    chat.send_ended("unknown")
+    chat.user("yes")
+    assert not chat.calls
+    chat.tap_id(yes, "Yes")
+    assert len(chat.calls) == 1
+
+
+PAYING = FLOW.replace("vars:\n", "vars:\n  amount: {type: text, value: '10'}\n").replace(
+    "{call: orders.cancel, confirm: true}",
+    '{call: orders.cancel, with: {number: "{{ amount }}"}, confirm: "Pay {{ amount }} euros?"}',
+)
+
+
+def test_a_call_that_would_do_something_else_by_now_is_asked_about_again() -> None:
+    chat = talk(PAYING)
+    chat.user("pay")
+    assert chat.model("", ("orders_cancel", {}))[0][0] == "Pay 10 euros?"
+    chat.send_ended("sent")
+    chat.set(amount="5000")
+    assert chat.user("yes")[0][0] == "Pay 5000 euros?"
+    assert not chat.calls
+    chat.send_ended("sent")
+    chat.user("yes")
+    assert chat.calls[-1][1].arguments["number"] == "5000"
+
+
+def test_what_changes_again_and_again_is_not_done() -> None:
+    chat = talk(PAYING)
+    chat.user("pay")
+    chat.model("", ("orders_cancel", {}))
+    for amount in ("20", "30"):
+        chat.send_ended("sent")
+        chat.set(amount=amount)
+        chat.user("yes")
+    assert not chat.calls
+    assert texts(chat)[-1] == "Not done: what it would do has changed again since the contact was asked."
+
+
+def test_what_was_asked_is_done_with_the_time_and_the_message_of_the_question() -> None:
+    given = '{number: "{{ message.text }} {{ now.minute }}"}'
+    chat = talk(
+        FLOW.replace("{call: orders.cancel, confirm: true}", f"{{call: orders.cancel, with: {given}, confirm: true}}")
+    )
+    chat.user("it is late")
+    minute = chat.now.minute
+    chat.model("", ("orders_cancel", {}))
+    chat.send_ended("sent")
+    chat.wait("3m")
+    chat.user("yes")
+    assert chat.calls[-1][1].arguments["number"].endswith(f" {minute}")
 
 
 def test_without_agreement_nothing_is_done() -> None:
@@ -682,6 +776,7 @@ def test_a_tap_on_an_earlier_yes_agrees_to_nothing() -> None:
     earlier = chat.shown[0].id
     chat.tap("No")
     asked = chat.model("", ("orders_cancel", {"number": "AB999999"}))
+    chat.send_ended("sent")
     assert chat.tap_id(earlier, "Yes") == ["That was an earlier question.", *asked]
     assert not chat.calls
 
