@@ -19,7 +19,7 @@ from bot.language.source.problems import did_you_mean
 from bot.language.steps.ai_exchange import Exchange, most_of_turn
 from bot.language.steps.ai_settings import STEP_BUDGET, AiSettings, read_ai_settings
 from bot.language.steps.exits import Exit, exit_uses, open_exits, read_exits
-from bot.language.steps.output_guard import canary, foreign_link, leaks, links_in, secret_in
+from bot.language.steps.output_guard import canary, foreign_link, leaks, links_in, secret_in, written_links
 from bot.language.steps.step_facts import StepFailed, Used
 from bot.language.steps.step_kind import ReadContext, StepContext
 from bot.language.steps.tools import LEAVE, REMEMBER, Tool, leave_tool, read_fill, read_tools, remember_tool
@@ -206,9 +206,7 @@ def objection(
         return f"never: number {found} of the texts that are never said" if found else "canary: the mark of its rules"
     if leaks(whole, told) or leaks(whole, rules):
         return "instructions: half of them or more"
-    theirs = "\n".join(map(str, context.scope["contact"].values()))  # no leave to send what they call themselves
-    ours = (link for link in links_in(told) if link not in theirs or link in instructions.source)
-    if foreign_link(text, settings.links, (*known, *ours)) is not None:
+    if foreign_link(text, settings.links, (*known, *written_links(instructions.source, told))) is not None:
         return "links: an address that nobody gave the model"
     return None
 
@@ -228,24 +226,21 @@ def most_instructions(text: Template) -> int:
     return estimate(text.source) + (0 if text.constant else MOST_VALUES)
 
 
-_FROM_CONTACTS = frozenset({"contact", "message", "answer"})
-"""The records whose texts a contact has written: `contact`, `message`, the messages of `history`, values of the type
-`answer`.
-"""
-
-
 def quoted_scope(scope: Mapping[str, Any]) -> dict[str, Any]:
-    """The scope for instructions: what a contact may have written is one short line in them, and no more."""
+    """The scope for instructions: each text in it, which a contact or a service may have written, is one short line."""
     return {name: _quoted(value) for name, value in scope.items()}
 
 
 def _quoted(value: Any) -> Any:
-    if isinstance(value, str):
-        return _one_line(value)
-    if isinstance(value, Record) and value.name_of_type in _FROM_CONTACTS:
-        return Record(value.name_of_type, {name: _quoted(item) for name, item in value.items()})
-    if isinstance(value, list):
-        return [_quoted(item) for item in value]
+    match value:
+        case str():
+            return _one_line(value)
+        case Record():
+            return Record(value.name_of_type, {name: _quoted(item) for name, item in value.items()})
+        case dict():
+            return {name: _quoted(item) for name, item in value.items()}
+        case list():
+            return [_quoted(item) for item in value]
     return value
 
 

@@ -39,6 +39,7 @@ _ENDINGS = """
     us uy uz va vc ve vg vi vn vu wf ws ye yt za zm zw
     рф рус онлайн сайт москва укр бел срб қаз бг ею 中国 中國 公司 网络 网址 商城 香港 台湾 台灣 한국 भारत ไทย 新加坡
 """
+_VALUE = re.compile(r"\{[{%].*?[}%]\}", re.DOTALL)
 _KNOWN_ENDINGS = frozenset(_ENDINGS.split())
 
 
@@ -50,6 +51,21 @@ def links_in(text: str) -> Iterator[str]:
     for found in re.finditer(_DOMAIN, re.sub(_SCHEMED, " ", text)):
         if found[2] or _is_domain(found[1]):
             yield found[0].rstrip(_TAIL)
+
+
+def written_links(source: str, rendered: str) -> Iterator[str]:
+    """The addresses of a rendered text that its author wrote: whole, or up to a value in the path.
+
+    An address that a value brings is a contact's or a service's: ``See {{ order.note }}`` gives none.
+    """
+    begun = []
+    for written in _VALUE.split(source)[:-1]:
+        link = next((link for link in links_in(written) if written.endswith(link)), "")
+        if re.search("[/?#]", _without_scheme(link)):
+            begun.append(link)
+    for link in links_in(rendered):
+        if link in source or any(link.startswith(each) for each in begun):
+            yield link
 
 
 def foreign_link(text: str, hosts: Iterable[str], known: Collection[str]) -> str | None:
