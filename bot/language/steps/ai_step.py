@@ -293,7 +293,7 @@ class AiStep(StepKind):
         """The text as messages, if it may be sent. Raises `StepFailed`."""
         if is_blank(text):
             return ()
-        messages = messages_of(text, most)
+        messages = messages_of(self.brief.sayable(context, exchange, text), most)
         bodies = [message.body for message in messages]
         self.brief.check(context, exchange, "\n".join(bodies))  # a cut may make an address
         exchange.said += bodies

@@ -19,7 +19,15 @@ from bot.language.source.problems import did_you_mean
 from bot.language.steps.ai_exchange import Exchange, most_of_turn
 from bot.language.steps.ai_settings import STEP_BUDGET, AiSettings, read_ai_settings
 from bot.language.steps.exits import Exit, exit_uses, open_exits, read_exits
-from bot.language.steps.output_guard import canary, foreign_link, leaks, links_in, secret_in, written_links
+from bot.language.steps.output_guard import (
+    canary,
+    foreign_link,
+    leaks,
+    links_in,
+    secret_in,
+    without_tappable_words,
+    written_links,
+)
 from bot.language.steps.step_facts import StepFailed, Used
 from bot.language.steps.step_kind import ReadContext, StepContext
 from bot.language.steps.tools import LEAVE, REMEMBER, Tool, leave_tool, read_fill, read_tools, remember_tool
@@ -125,6 +133,12 @@ class Brief:
         reason = self.objection(context, exchange, text, said, own)
         if reason is not None:
             raise StepFailed("unsafe", f"the model's text: {reason}")
+
+    def sayable(self, context: StepContext, exchange: Exchange, text: str) -> str:
+        """The text with words apart that a chat app would take for addresses ("Thanks.it")."""
+        told = instructions_of(self.instructions, context.scope)
+        known = (*exchange.links, *self.facts_links, *written_links(self.instructions.source, told))
+        return without_tappable_words(text, self.settings.links, known)
 
     def objection(
         self, context: StepContext, exchange: Exchange, text: str, before: str = "", own: Iterable[str] = ()

@@ -3,9 +3,11 @@
 import re
 import unicodedata
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 from hashlib import sha256
 from itertools import accumulate
+
+from publicsuffixlist import PublicSuffixList
 
 from bot.core.messages import TEXT_BODY, TextMessage
 from bot.core.text import head, in_letters, without_invisible
@@ -18,29 +20,12 @@ UNSPACED = r"\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff" 
 _SCHEMED = rf"""(?ix)(?:[a-z][a-z0-9+.-]{{0,20}}:[/\\]{{2}}|(?<![a-z0-9])www\.)(?:\[[^\s\[\]]{{2,60}}\][^{_STOPS}]*|[^{_STOPS}]+)
     |(?<!\w)(?:(?:javascript|vbscript|mailto|smsto):(?=\S)|data:(?=[a-z]+/)|file:(?=/)|(?-i:tel|sms):(?=[+\d]))[^{_STOPS}]*
     |(?<![\w.])(?:\d{{1,3}}\.){{3}}\d{{1,3}}(?![\w]|\.\d)(?:[:/?#][^{_STOPS}]*)?"""
-_LETTER = r"\w\u0300-\u036f"
+_LETTER = r"\w\u0300-\u036f\u0900-\u0963\u0966-\u0dff"  # with the vowel signs of India's scripts
 _DOMAIN = rf"""(?ix)(?:(?<![{_LETTER}@-])(?<!\w\.)|(?<=[{UNSPACED}]))
-    ((?:[{_LETTER}](?:[{_LETTER}-]{{0,61}}[{_LETTER}])?\.)+(?:xn--[a-z0-9-]{{1,59}}|[a-z]{{2,24}}|(?![a-z])[^\W\d_]{{2,24}}))
+    ((?:[{_LETTER}](?:[{_LETTER}-]{{0,61}}[{_LETTER}])?\.)+(?:xn--[a-z0-9-]{{1,59}}|[a-z]{{2,24}}|(?![a-z\d_])[{_LETTER}]{{2,24}}))
     (?![\w.+-]{{0,64}}@)((?::\d{{1,5}})?/[^{_STOPS}]*)?"""
 _WIDE_DOT = r"(?i)(?<=[^\W_])[\u3002\uff0e\uff61](?=[a-z0-9])"
-_ENDINGS = """
-    com net org info biz edu gov mil int name pro mobi asia app dev page web site website online shop store tech cloud
-    link click live club xyz top vip win bid loan money bank pay cash finance credit exchange market trade icu cyou
-    buzz space fun host press today world life work works zone center help support email news blog chat social media
-    agency group company digital network services solutions systems software download stream video games game bet
-    casino poker sale deals discount gift gifts promo cheap guru ninja rocks lol monster quest rest bar cafe pizza
-    travel tours delivery express direct global international foundation charity church africa arpa
-    ac ad ae af ag ai al am ao aq ar as at au aw ax az ba bb bd be bf bg bh bi bj bm bn bo br bs bt bw by bz ca cc cd
-    cf cg ch ci ck cl cm cn co cr cu cv cw cx cy cz de dj dk dm do dz ec ee eg er es et eu fi fj fk fm fo fr ga gd ge
-    gf gg gh gi gl gm gn gp gq gr gs gt gu gw gy hk hm hn hr ht hu id ie il im in io iq ir is it je jm jo jp ke kg kh
-    ki km kn kp kr kw ky kz la lb lc li lk lr ls lt lu lv ly ma mc md me mg mh mk ml mm mn mo mp mq mr ms mt mu mv mw
-    mx my mz na nc ne nf ng ni nl no np nr nu nz om pa pe pf pg ph pk pl pm pn pr ps pt pw py qa re ro rs ru rw sa sb
-    sc sd se sg sh si sk sl sm sn so sr ss st su sv sx sy sz tc td tf tg th tj tk tl tm tn to tr tt tv tw tz ua ug uk
-    us uy uz va vc ve vg vi vn vu wf ws ye yt za zm zw
-    рф рус онлайн сайт москва укр бел срб қаз бг ею 中国 中國 公司 网络 网址 商城 香港 台湾 台灣 한국 भारत ไทย 新加坡
-"""
 _VALUE = re.compile(r"\{[{%].*?[}%]\}", re.DOTALL)
-_KNOWN_ENDINGS = frozenset(_ENDINGS.split())
 
 
 def links_in(text: str) -> Iterator[str]:
@@ -51,6 +36,23 @@ def links_in(text: str) -> Iterator[str]:
     for found in re.finditer(_DOMAIN, re.sub(_SCHEMED, " ", text)):
         if found[2] or _is_domain(found[1]):
             yield found[0].rstrip(_TAIL)
+
+
+def without_tappable_words(text: str, hosts: Iterable[str], known: Collection[str]) -> str:
+    """The text with a space after the dot of words that are read as addresses, and were most likely not meant so.
+
+    ``Thanks.it is in ASP.NET`` -> ``Thanks. it is in ASP. NET``. Such words are two, the second has two letters, or
+    both are capitals, and nothing else shows an address.
+    """
+    names, ours = _allowed(hosts, known)
+
+    def apart(found: re.Match[str]) -> str:
+        label, _, ending = found[1].partition(".")
+        doubtful = "." not in ending and (len(ending) == 2 or (found[1].isupper() and len(ending) <= 3))
+        foreign = _is_domain(found[1]) and _bare(found[0]) not in ours and not _is_of(found[0], names)
+        return f"{label}. {ending}" if doubtful and foreign and not found[2] else found[0]
+
+    return re.sub(_DOMAIN, apart, text)
 
 
 def written_links(source: str, rendered: str) -> Iterator[str]:
@@ -73,13 +75,18 @@ def foreign_link(text: str, hosts: Iterable[str], known: Collection[str]) -> str
 
     The text is read as it is written, and as it looks: without what cannot be seen, and with plain letters.
     """
-    names = [host.lower().removeprefix("www.") for host in hosts]
-    ours = {_bare(link) for each in known for link in (each, _looks(each))}
+    names, ours = _allowed(hosts, known)
     for reading in dict.fromkeys((text, _looks(text))):
         for link in links_in(reading):
             if _bare(link) not in ours and not _is_of(link, names):
                 return link
     return None
+
+
+def _allowed(hosts: Iterable[str], known: Iterable[str]) -> tuple[list[str], set[str]]:
+    """The hosts and the addresses that may be sent, in the form in which they are compared."""
+    names = [host.lower().removeprefix("www.") for host in hosts]
+    return names, {_bare(link) for each in known for link in (each, _looks(each))}
 
 
 def _looks(text: str) -> str:
@@ -91,7 +98,22 @@ def _is_domain(host: str) -> bool:
     """True if it ends as domains do. ``Yes.No`` is a sentence without its space, although there is ``.no``."""
     *labels, ending = host.split(".")
     sentence = len(ending) == 2 and ending.istitle() and len(labels) == 1
-    return not sentence and (ending.lower() in _KNOWN_ENDINGS or ending.lower().startswith("xn--"))
+    return not sentence and (ending.lower().startswith("xn--") or _is_ending(ending.lower()))
+
+
+@lru_cache(maxsize=1024)
+def _is_ending(ending: str) -> bool:
+    """True if domains end so, by the public suffix list."""
+    try:
+        return _public_suffixes().publicsuffix(f"x.{ending}") is not None
+    except UnicodeError:  # an ending that cannot be encoded as domains are
+        return False
+
+
+@cache
+def _public_suffixes() -> PublicSuffixList:
+    """The public suffix list; a twentieth of a second is needed to read it."""
+    return PublicSuffixList(accept_unknown=False)
 
 
 def _is_ip(address: str) -> bool:

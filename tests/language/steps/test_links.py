@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bot.language.steps.output_guard import foreign_link, links_in
+from bot.language.steps.output_guard import foreign_link, links_in, without_tappable_words
 
 SHOP = ["shop.example"]
 
@@ -109,6 +109,29 @@ def test_an_allowed_address_is_let_through_however_it_is_written(text: str) -> N
 )  # fmt: skip
 def test_ordinary_writing_of_many_languages_has_no_addresses(text: str) -> None:
     assert foreign_link(text, (), ()) is None
+
+
+@pytest.mark.parametrize("ending", ["fyi", "bot", "zip", "mov", "foo", "llc", "xn--p1ai", "भारत", "한국", "google"])
+def test_every_ending_of_the_public_suffix_list_is_known(ending: str) -> None:
+    assert foreign_link(f"See evil.{ending} now", SHOP, ()) is not None
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("Thanks.it is in facts.md", "Thanks. it is in facts. md"),
+        ("We use ASP.NET", "We use ASP. NET"),
+        ("Run main.py or go to t.me", "Run main. py or go to t. me"),
+        ("Mail me at ann@b.it", "Mail me at ann@b.it"),
+        ("See evil.com, www.evil.it, evil.it/x, a.evil.it", "See evil.com, www.evil.it, evil.it/x, a.evil.it"),
+    ],
+)
+def test_words_that_a_chat_app_would_make_tappable_get_a_space(text: str, said: str) -> None:
+    assert without_tappable_words(text, SHOP, ()) == said
+
+
+def test_an_address_that_may_be_sent_stays_whole() -> None:
+    assert without_tappable_words("See shop.it and my.me", ["shop.it"], ["https://my.me/"]) == "See shop.it and my.me"
 
 
 @settings(deadline=None)
