@@ -241,7 +241,7 @@ class AiStep(StepKind):
         )
 
     def resume(self, context: StepContext, event: Awaited) -> StepResult | None:
-        """A paragraph, the end of the answer, of a tool's call, or of the sending of a question. An agent ends the turn."""
+        """A paragraph, the end of the answer, of a tool's call, or of a question's sending. An agent ends the turn."""
         exchange = Exchange.of(context.step_state)
         match event:
             case ConversationAssigned():
