@@ -2,7 +2,7 @@
 
 import re
 import unicodedata
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from hashlib import sha256
 from itertools import accumulate
@@ -152,6 +152,7 @@ _BLANK_LINE = re.compile(r"\n[ \t]*\n\s*")
 _BEYOND_ASCII = re.compile(r"[^\x00-\x7f]")
 _WORD = rf"[{UNSPACED}]|[^\W_{UNSPACED}]+"
 _ALIKE = str.maketrans("авекмнорстухіјѕԁԛԝαεικνορτυχıł", "abekmhopctyxijsdqwaeiknoptuxil")
+_SAME = str.maketrans("1i0", "llo")  # Unicode's table holds `I`, `l` and `1` to be one, and `O` and `0`
 
 
 def leaks(text: str, instructions: str) -> bool:
@@ -165,11 +166,18 @@ def leaks(text: str, instructions: str) -> bool:
 
 def secret_in(text: str, secrets: Sequence[str]) -> int | None:
     """Which of some secrets stands in a text, however it is written, spaced or marked. None: none does."""
-    words = _words(text)
+    readings: list[Callable[[str], list[str]]] = [_words]
+    if not text.isascii() and not _look_alikes().keys().isdisjoint(map(ord, text)):
+        readings.append(_words_as_they_look)
+    return next((found for read in readings if (found := _found(text, secrets, read)) is not None), None)
+
+
+def _found(text: str, secrets: Sequence[str], read: Callable[[str], list[str]]) -> int | None:
+    words = read(text)
     starts = list(accumulate(map(len, words), initial=0))
     joined, bounds = "".join(words), frozenset(starts)
     for number, secret in enumerate(secrets):
-        letters = "".join(_words(secret))
+        letters = "".join(read(secret))
         if letters and any(
             len(letters) >= LONG or bounds >= {start, start + len(letters)} for start in _all_of(letters, joined)
         ):
@@ -200,6 +208,25 @@ def _words(text: str) -> list[str]:
     """The words as they are read, whatever stands in or between them; each letter of a script without spaces is one."""
     plain = unicodedata.normalize("NFKD", without_invisible(text)).casefold()
     return re.findall(_WORD, _BEYOND_ASCII.sub(_plain, plain).translate(_ALIKE))
+
+
+def _words_as_they_look(text: str) -> list[str]:
+    """The words with a Latin letter for each that looks like it, by Unicode's table."""
+    plain = unicodedata.normalize("NFKD", without_invisible(text)).translate(_look_alikes()).casefold()
+    return re.findall(_WORD, _BEYOND_ASCII.sub(_plain, plain).translate(_SAME))
+
+
+@cache
+def _look_alikes() -> Mapping[int, str]:
+    """The letters that look like a Latin letter or a digit, by Unicode's table of confusables."""
+    from confusable_homoglyphs.confusables import confusables_data  # large: not before a model has said such a letter
+
+    found: dict[int, str] = {}
+    for char, likes in confusables_data.items():
+        plain = next((like["c"] for like in likes if like["c"].isascii() and like["c"].isalnum()), None)
+        if plain is not None and len(char) == len(plain) == 1 and not char.isascii():
+            found[ord(char)] = plain
+    return found
 
 
 def _plain(found: re.Match[str]) -> str:

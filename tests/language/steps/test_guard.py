@@ -25,6 +25,11 @@ def test_short_instructions_are_no_secret_as_a_whole() -> None:
     assert not leaks(HOURS, f"Answer in one sentence. {HOURS}")
 
 
+@pytest.mark.parametrize("text", ["ІΝЅІDЕR20", "ꓲꓠꓢꓲꓓꓰꓣ20", "іnѕіdеr𝟐𝟎", "ınsıder2О", "𝐈𝐍𝐒𝐈𝐃𝐄𝐑𝟐𝟎", "ⅠNSⅠDER20"])
+def test_letters_that_look_alike_by_unicodes_table_are_alike(text: str) -> None:
+    assert secret_in(f"The code is {text}.", ["INSIDER20"]) == 0
+
+
 @given(st.text(max_size=3 * TEXT_BODY), st.integers(1, 5))
 def test_no_message_is_longer_than_the_gateway_takes_and_no_word_is_lost(text: str, most: int) -> None:
     messages = messages_of(text, most)
