@@ -30,7 +30,16 @@ from bot.language.steps.output_guard import (
 )
 from bot.language.steps.step_facts import StepFailed, Used
 from bot.language.steps.step_kind import ReadContext, StepContext
-from bot.language.steps.tools import LEAVE, REMEMBER, Tool, leave_tool, read_fill, read_tools, remember_tool
+from bot.language.steps.tools import (
+    LEAVE,
+    REMEMBER,
+    Tool,
+    leave_tool,
+    name_for_model,
+    read_fill,
+    read_tools,
+    remember_tool,
+)
 from bot.language.types.type_registry import Variable
 
 MOST_VALUE = 300  # characters of a value that stands among the instructions
@@ -105,7 +114,8 @@ class Brief:
 
     def tool(self, call: str) -> Tool | None:
         """The tool that a call of the model's names."""
-        return next((tool for tool in self.tools if tool.name == call), None)
+        named = name_for_model(call)  # some models write `orders.find` all the same
+        return next((tool for tool in self.tools if tool.name == named), None)
 
     def request(self, context: StepContext, exchange: Exchange) -> AskModel:
         """The question to the model, with the exchange so far."""

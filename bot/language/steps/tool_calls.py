@@ -184,7 +184,7 @@ class ToolCalls:
             return _Result("There is no such tool.")
         if unknown := arguments.keys() - tool.schema["properties"].keys():
             return _Result(f"There is no argument {', '.join(sorted(unknown))}.")
-        return self._use(tool, call, arguments)
+        return self._use(tool, call, tool.typed(arguments))
 
     def _use(
         self, tool: Tool, call: dict[str, Any], arguments: dict[str, Any], *, again: bool = False

@@ -154,6 +154,14 @@ class Tool:
         """The description of the tool for a model."""
         return function(self.name, self.about, self.schema)
 
+    def typed(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        """The arguments with a text for each number that a model gave in place of a text."""
+        known = self.schema["properties"]
+        return {
+            name: str(value) if type(value) in (int, float) and known.get(name, {}).get("type") == "string" else value
+            for name, value in arguments.items()
+        }
+
     def effect(self, arguments: Mapping[str, Any], scope: Mapping[str, Any]) -> Call | HttpRequest:
         """The effect that a model asked for. Values that the flow binds replace those that the model gave."""
         if self.sent is not None:
@@ -253,6 +261,11 @@ def read_tools(fields: Fields, reading: ReadContext) -> tuple[Tool, ...]:
         elif tool is not None:
             tools[tool.name] = tool
     return tuple(tools.values())
+
+
+def name_for_model(name: str) -> str:
+    """The name of a handler as models know it: ``orders.find`` is ``orders_find``."""
+    return _SIGNS.sub("_", name)[:64]
 
 
 def read_arguments(text: str) -> dict[str, Any] | None:
@@ -377,7 +390,7 @@ def _is_free(fields: Fields, name: str, mark: Mark) -> bool:
 def _tool(fields: Fields, mark: Any, spec: HandlerSpec, given: tuple[Assignment, ...] = ()) -> Tool | None:
     from bot.language.python.annotations import NoSchema, parameters_schema  # pydantic: only where there are tools
 
-    name = _SIGNS.sub("_", spec.name)[:64]
+    name = name_for_model(spec.name)
     if not _is_free(fields, name, mark):
         return None
     bound = {item.name for item in given}

@@ -102,6 +102,11 @@ class _Call:
     name: str = ""
     arguments: list[str] = field(default_factory=list)
 
+    def is_other(self, piece: Mapping[str, Any]) -> bool:
+        """True for the first piece of another call under the same index, as some servers number them."""
+        id = word(piece.get("id"))
+        return bool(id and self.id and id != self.id and word(_dict(piece.get("function")).get("name")))
+
     def add(self, piece: Mapping[str, Any]) -> int:
         """Take a piece, and give its size in characters. The name may come whole with each of them."""
         function = _dict(piece.get("function"))
@@ -114,11 +119,18 @@ class _Call:
 
     def whole(self, index: int, taken: Container[str]) -> ToolCall:
         """The call, as its pieces have it, under an id that no other call has taken."""
-        arguments = "".join(self.arguments)
+        arguments = "".join(self.arguments).strip()
+        if arguments.startswith("{}"):  # some servers send it before the arguments
+            arguments = arguments[2:].strip() or "{}"
+        if fenced := _FENCED.fullmatch(arguments):
+            arguments = fenced[1]
         id = self.id or f"call_{index}"
         while id in taken:
             id += "_"
         return ToolCall(id, self.name, clean(arguments, len(arguments)))
+
+
+_FENCED = re.compile(r"```(?:json)?\s*(\{.*\})\s*```", re.DOTALL)
 
 
 class Assembly:
@@ -134,7 +146,8 @@ class Assembly:
         self._shown: list[str] = []
         self._half = ""  # of a character outside of Unicode's first plane
         self._thoughts = Thoughts()
-        self._calls: dict[int, _Call] = {}
+        self._calls: dict[tuple[int, int], _Call] = {}  # by index, and by how many were there before
+        self._newest: dict[int, _Call] = {}  # by index
         self._left = _CHARACTERS * request.max_tokens  # characters of arguments
         self.finish = ""
 
@@ -215,7 +228,7 @@ class Assembly:
 
     def _whole_calls(self) -> tuple[ToolCall, ...]:
         calls: dict[str, ToolCall] = {}
-        for index, pieces in sorted(self._calls.items()):
+        for index, (_, pieces) in enumerate(sorted(self._calls.items(), key=lambda item: item[0])):
             call = pieces.whole(index, calls)
             calls[call.id] = call
         return tuple(call for call in calls.values() if call.name)
@@ -228,7 +241,10 @@ class Assembly:
             index = piece.get("index")
             if not isinstance(index, int):
                 index = len(self._calls)  # each call is whole, then
-            self._left -= self._calls.setdefault(index, _Call()).add(piece)
+            call = self._newest.get(index)
+            if call is None or call.is_other(piece):
+                call = self._newest[index] = self._calls[index, len(self._calls)] = _Call()
+            self._left -= call.add(piece)
             if self._left < 0 or len(self._calls) > MOST_CALLS:
                 raise ExcessiveCalls("the answer has too many tool calls, or too long ones")
 

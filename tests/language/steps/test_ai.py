@@ -436,6 +436,13 @@ def test_a_models_tools_are_described_by_annotations_and_docstring() -> None:
     assert list(tools["orders_cancel"]["parameters"]["properties"]) == ["number"], "the contact is ours to give"
 
 
+def test_a_tool_may_be_called_by_its_handlers_name_and_a_number_is_taken_for_a_text() -> None:
+    chat = talk()
+    chat.user("order 17?")
+    chat.model("", ("orders.find", {"number": 17}))
+    assert chat.calls[-1][1].arguments == {"number": "17"}
+
+
 def test_a_failed_tool_is_told_to_the_model() -> None:
     chat = talk()
     chat.user("order?")

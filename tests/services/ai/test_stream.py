@@ -131,6 +131,29 @@ def test_tool_calls_without_an_index_are_each_whole() -> None:
     assert completion.finish == "tool_calls"
 
 
+def test_calls_under_one_index_with_ids_of_their_own_are_several() -> None:
+    _, completion = read(
+        events(
+            piece(call(0, '{"n": 1}', id="a", name="one")),
+            piece(call(0, '{"n"', id="b", name="two")),
+            piece(call(0, ": 2}", id="b")),
+            piece({}, "tool_calls"),
+        )
+    )
+    assert completion.calls == (ToolCall("a", "one", '{"n": 1}'), ToolCall("b", "two", '{"n": 2}'))
+
+
+@pytest.mark.parametrize("written", ['{}{"n": 1}', '```json\n{"n": 1}\n```', '```{"n": 1}```', ' {"n": 1}\n'])
+def test_arguments_as_some_servers_write_them_are_the_same(written: str) -> None:
+    _, completion = read(events(piece(call(0, written, id="a", name="one")), piece({}, "tool_calls")))
+    assert completion.calls == (ToolCall("a", "one", '{"n": 1}'),)
+
+
+def test_a_call_without_arguments_has_none() -> None:
+    _, completion = read(events(piece(call(0, "{}", id="a", name="one")), piece({}, "tool_calls")))
+    assert completion.calls == (ToolCall("a", "one", "{}"),)
+
+
 def test_a_tools_name_may_come_in_pieces_or_with_each_of_them() -> None:
     cut = events(piece(call(0, "{", name="orders.")), piece(call(0, "}", name="find")), piece({}, "tool_calls"))
     again = events(piece(call(0, "{", name="route")), piece(call(0, "}", name="route")), piece({}, "tool_calls"))
