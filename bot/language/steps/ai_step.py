@@ -18,7 +18,7 @@ from bot.language.steps.brief import FACTS, INSTRUCTIONS, Brief, quoted_scope
 from bot.language.steps.brief import WITHIN_KEY as AI_WITHIN
 from bot.language.steps.exits import EXITS, exit_outcomes
 from bot.language.steps.message_parts import check_length
-from bot.language.steps.output_guard import CUT, messages_of
+from bot.language.steps.output_guard import CUT, in_chat_form, messages_of
 from bot.language.steps.step_facts import (
     DefaultTarget,
     Need,
@@ -47,7 +47,7 @@ from bot.language.steps.step_kind import (
     WaitHere,
 )
 from bot.language.steps.tool_calls import ToolCalls
-from bot.language.steps.tools import FILL, TOOLS
+from bot.language.steps.tools import FILL, TOOLS, written_calls
 from bot.language.steps.transition import TRANSITION, Transition
 from bot.language.types.type_registry import Variable
 
@@ -281,6 +281,8 @@ class AiStep(StepKind):
         text, calls = answer_of(event), event.value["calls"]
         if exchange.plain:
             text, calls = self.brief.commands(context, text)
+        elif not calls and (written := written_calls(text)):
+            text, calls = "", written
         if event.value["finish"] == "length" and text:
             text = f"{text.rstrip()}{CUT}"
         messages = self._say(context, exchange, text, max(1, self.brief.settings.messages - len(exchange.said)))
@@ -293,7 +295,10 @@ class AiStep(StepKind):
         """The text as messages, if it may be sent. Raises `StepFailed`."""
         if is_blank(text):
             return ()
-        messages = messages_of(self.brief.sayable(context, exchange, text), most)
+        text = self.brief.sayable(context, exchange, in_chat_form(text))
+        if is_blank(text):
+            return ()
+        messages = messages_of(text, most)
         bodies = [message.body for message in messages]
         self.brief.check(context, exchange, "\n".join(bodies))  # a cut may make an address
         exchange.said += bodies

@@ -25,6 +25,13 @@ _DOMAIN = rf"""(?ix)(?:(?<![{_LETTER}@-])(?<!\w\.)|(?<=[{UNSPACED}]))
     ((?:[{_LETTER}](?:[{_LETTER}-]{{0,61}}[{_LETTER}])?\.)+(?:xn--[a-z0-9-]{{1,59}}|[a-z]{{2,24}}|(?![a-z\d_])[{_LETTER}]{{2,24}}))
     (?![\w.+-]{{0,64}}@)((?::\d{{1,5}})?/[^{_STOPS}]*)?"""
 _WIDE_DOT = r"(?i)(?<=[^\W_])[\u3002\uff0e\uff61](?=[a-z0-9])"
+_MARKUP = re.compile(r"\*\*|__|<br|^\s*#|^\s*\||\A(?:assistant|model)\b", re.MULTILINE | re.IGNORECASE)
+_ROLE = re.compile(r"\A(?:assistant|model)\s*[:\n]\s*", re.IGNORECASE)
+_BREAK = re.compile(r"<br\s*/?>", re.IGNORECASE)
+_RULE = re.compile(r"\s*\|(?:\s*:?-+:?\s*\|)+\s*")  # the line below the head of a table
+_ROW = re.compile(r"\s*\|(.+)\|\s*")
+_HEADING = re.compile(r"\s*(?:#{2,6}\s+|#\s+(?!\d))(.*?)\s*#*")
+_STRONG = re.compile(r"\*\*(?=\S)(.+?)(?<=\S)\*\*|(?<!\w)__(?=\S)(.+?)(?<=\S)__(?!\w)")
 _VALUE = re.compile(r"\{[{%].*?[}%]\}", re.DOTALL)
 
 
@@ -53,6 +60,29 @@ def without_tappable_words(text: str, hosts: Iterable[str], known: Collection[st
         return f"{label}. {ending}" if doubtful and foreign and not found[2] else found[0]
 
     return re.sub(_DOMAIN, apart, text)
+
+
+def in_chat_form(text: str) -> str:
+    """The text with Markdown and HTML as a chat app shows them: ``### **Prices**<br>`` is ``*Prices*``.
+
+    A table is one line a row. The name of the role at the beginning goes.
+    """
+    if not _MARKUP.search(text):
+        return text
+    lines = []
+    for line in _BREAK.sub("\n", _ROLE.sub("", text)).split("\n"):
+        if _RULE.fullmatch(line):
+            continue
+        if row := _ROW.fullmatch(line):
+            line = " · ".join(cell for cell in map(str.strip, row[1].split("|")) if cell)
+        if heading := _HEADING.fullmatch(line):
+            line = f"*{_STRONG.sub(_inner, heading[1])}*" if heading[1] else ""
+        lines.append(_STRONG.sub(lambda found: f"*{_inner(found)}*", line))
+    return "\n".join(lines)
+
+
+def _inner(found: re.Match[str]) -> str:
+    return found[1] or found[2]
 
 
 def written_links(source: str, rendered: str) -> Iterator[str]:

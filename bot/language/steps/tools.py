@@ -432,6 +432,28 @@ def remember_tool(fill: Mapping[str, str], variables: Mapping[str, Variable]) ->
     return function(REMEMBER, "Note what the contact has told you, as soon as they have.", _values(fill, variables))
 
 
+def written_calls(text: str) -> list[dict[str, str]] | None:
+    """The calls that some models write as JSON in place of their answer, perhaps in a block of code; None: it is a text.
+
+    ``{"name": "orders_find", "arguments": {"number": "17"}}``, or a list of these.
+    """
+    written = text.strip().removeprefix("```json").removeprefix("```").removesuffix("```").strip()
+    if not (written.startswith(("{", "[")) and '"name"' in written):
+        return None
+    try:
+        found = json.loads(written)
+    except (ValueError, RecursionError):
+        return None
+    calls = []
+    for each in found if isinstance(found, list) else [found]:
+        call = each.get("function", each) if isinstance(each, dict) else None
+        arguments = call.get("arguments", call.get("parameters")) if isinstance(call, dict) else None
+        if not (isinstance(call, dict) and isinstance(call.get("name"), str) and isinstance(arguments, dict)):
+            return None
+        calls.append({"id": "", "name": call["name"], "arguments": json.dumps(arguments)})
+    return calls
+
+
 def noted(arguments: Mapping[str, Any], names: Collection[str], context: StepContext) -> tuple[dict[str, Any], str]:
     """The values that fit their variables, and in words for the model what is wrong with the others."""
     values, wrong = {}, []

@@ -297,7 +297,10 @@ def _dict(value: Any) -> dict[str, Any]:
 
 # -- thoughts, which are not for the contact ----------------------------------------------------------
 
-_THOUGHTS = ("think", "thinking", "thought", "reasoning", "reflection", "scratchpad", "analysis")
+_THOUGHTS = ("think", "thinking", "thought", "reasoning", "reflection", "scratchpad", "analysis", "seed:think",
+             "antthinking")  # fmt: skip
+_MARKS = ("[THINK]", "[/THINK]", "[TOOL_CALLS]", "[TOOL_RESULTS]", "<s>", "</s>", "<unused94>", "<unused95>")
+"""Marks of single families of models, each as its model writes it."""
 _BLOCKS = (
     *(*_THOUGHTS, "invoke", "function", "function_call", "function_calls"),
     *("tool_call", "tool_calls", "tool_code", "tool_use", "tool_response"),
@@ -305,9 +308,11 @@ _BLOCKS = (
 _NAMES = "|".join(_BLOCKS)
 _LONGEST = 100  # characters of a tag
 _TAG = re.compile(
-    rf"<(?P<closing>/?)(?P<name>{_NAMES})(?:[\s=][^<>]{{0,60}})?>|<[|｜](?P<token>[^<>|｜]{{1,60}})[|｜]>", re.I
+    rf"<(?P<closing>/?)(?P<name>{_NAMES})(?:[\s=][^<>]{{0,60}})?>|<[|｜](?P<token>[^<>|｜]{{1,60}})[|｜]>"
+    rf"|(?-i:(?P<mark>{'|'.join(map(re.escape, _MARKS))}))",
+    re.I,
 )
-_BEGUN = re.compile(rf"<(?:/?(?P<name>[a-z_]*)|/?(?:{_NAMES})[\s=][^<>]{{0,60}}|[|｜][^<>|｜]{{0,60}}[|｜]?)", re.I)
+_BEGUN = re.compile(rf"<(?:/?(?P<name>[a-z_:]*)|/?(?:{_NAMES})[\s=][^<>]{{0,60}}|[|｜][^<>|｜]{{0,60}}[|｜]?)", re.I)
 _ENDS = ("im_end", "endoftext", "eot_id", "end_of_text", "end▁of▁sentence", "end_of_turn", "python_tag")
 _FINAL = "final"  # the one channel that is for the contact
 
@@ -335,7 +340,8 @@ class Thoughts:
         at = 0
         for tag in _TAG.finditer(text):
             shown.append(self._pass(text[at : tag.start()]))
-            if tag["closing"] and not self._thinking and tag["name"].lower() in _THOUGHTS:
+            closes = tag["mark"] == "[/THINK]" or (tag["closing"] and tag["name"].lower() in _THOUGHTS)
+            if closes and not self._thinking:
                 shown.clear()
                 self._begun = False
                 self.unopened += 1
@@ -352,8 +358,10 @@ class Thoughts:
         return self._show(self._pass(held))
 
     def _take(self, tag: re.Match[str]) -> None:
-        token = tag["token"]
-        if token is None:
+        token, mark = tag["token"], tag["mark"]
+        if mark is not None:
+            self._thinking = self._thinking if mark == "<s>" else mark not in ("[/THINK]", "<unused95>")
+        elif token is None:
             self._thinking = not tag["closing"]
         elif token in ("start", "channel"):
             self._channel = []
@@ -380,6 +388,9 @@ class Thoughts:
 
 def _begun_tag(text: str) -> str:
     """The end of a text that may be the beginning of a tag."""
+    start = max(text.rfind("<", -_LONGEST), text.rfind("[", -_LONGEST))
+    if start >= 0 and any(mark.startswith(text[start:]) for mark in _MARKS):
+        return text[start:]
     start = text.rfind("<", max(0, len(text) - _LONGEST))
     begun = _BEGUN.fullmatch(text, start) if start >= 0 else None
     if begun is None:

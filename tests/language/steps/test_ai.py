@@ -443,6 +443,27 @@ def test_a_tool_may_be_called_by_its_handlers_name_and_a_number_is_taken_for_a_t
     assert chat.calls[-1][1].arguments == {"number": "17"}
 
 
+@pytest.mark.parametrize(
+    "written",
+    [
+        '{"name": "orders_find", "arguments": {"number": "17"}}',
+        '```json\n[{"name": "orders.find", "parameters": {"number": "17"}}]\n```',
+        '{"type": "function", "function": {"name": "orders_find", "arguments": {"number": "17"}}}',
+    ],
+)
+def test_a_call_that_is_written_as_the_answer_is_a_call(written: str) -> None:
+    chat = talk()
+    chat.user("order 17?")
+    assert chat.model(written) == []
+    assert chat.calls[-1][1].arguments == {"number": "17"}
+
+
+def test_json_that_is_no_call_is_an_answer() -> None:
+    chat = talk()
+    chat.user("json?")
+    assert chat.model('{"name": "Ann"}') == ['{"name": "Ann"}']
+
+
 def test_a_failed_tool_is_told_to_the_model() -> None:
     chat = talk()
     chat.user("order?")
