@@ -122,7 +122,8 @@ class ToolCalls:
 
     def agreed(self, reply: Reply) -> bool | None:
         """True for yes, False for no, None for a reply that is neither."""
-        return agreed(self._context, reply, self._exchange.questions)
+        asked = "" if self._exchange.asking is None else self._exchange.asking["body"]
+        return agreed(self._context, reply, self._exchange.questions, asked)
 
     def answered(self, reply: Reply) -> _Next | KeepWaiting | None:
         """Yes, no, or something else: then nothing more is done, and the model reads what they wrote.

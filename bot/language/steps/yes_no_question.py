@@ -1,6 +1,7 @@
 """A question of the bot's own that is answered by yes or no, and what it asks about."""
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -16,6 +17,9 @@ from bot.language.steps.step_kind import Reply, ReplyId, StepContext, value_hash
 MOST_TEXT = 200  # characters of one text among what is asked about
 MOST_VALUES = INTERACTIVE_BODY // 3  # more do not fit, with their commas
 _ANSWERS = ("yes", "no")
+_WORD = re.compile(r"[^\W_]+")
+_SHORT = 2  # letters of a word that says too little to be a repetition
+_DOUBTED = re.compile(r"[?？؟~\"“”„«»]|^\s*>")
 
 
 class QuestionTooLong(BotError):
@@ -30,16 +34,27 @@ def question(context: StepContext, body: str, number: int | str = 0) -> Buttons:
     return Buttons(clip(body, INTERACTIVE_BODY), tuple(buttons))
 
 
-def agreed(context: StepContext, reply: Reply, number: int | str = 0) -> bool | None:
-    """True for yes, False for no; None if the reply is no answer."""
+def agreed(context: StepContext, reply: Reply, number: int | str = 0, asked: str = "") -> bool | None:
+    """True for yes, False for no; None if the reply is no answer.
+
+    ``asked`` is the question: "yes, cancel it" repeats its words. A yes that asks, is quoted or is struck out is none.
+    """
     if reply.tap is not None:
         return {_id(context, choice, number): name == "yes" for choice, name in enumerate(_ANSWERS)}.get(reply.tap)
-    if reply.text is None or reply.is_foreign:
+    if reply.text is None or reply.is_foreign or _DOUBTED.search(reply.text):
         return None
     titles = {normalise(wording(context.scope, name)): name == "yes" for name in _ANSWERS}
     known = titles.get(normalise(reply.text))
-    said = read_yes_no(reply.text, context.scope.get(CONTACT_LANGUAGE)) if known is None else None
-    return known if said is None else said.value
+    if known is not None:
+        return known
+    language = context.scope.get(CONTACT_LANGUAGE)
+    said = read_yes_no(reply.text, language) or read_yes_no(_without_words_of(reply.text, asked), language)
+    return None if said is None else said.value
+
+
+def _without_words_of(text: str, asked: str) -> str:
+    repeated = {word for word in map(normalise, _WORD.findall(asked)) if len(word) > _SHORT}
+    return _WORD.sub(lambda found: "" if normalise(found[0]) in repeated else found[0], text)
 
 
 def asked_about(values: Mapping[str, Any], scope: Mapping[str, Any]) -> Iterator[str]:

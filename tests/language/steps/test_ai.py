@@ -728,6 +728,40 @@ def test_what_was_asked_is_done_with_the_time_and_the_message_of_the_question() 
     assert chat.calls[-1][1].arguments["number"].endswith(f" {minute}")
 
 
+@pytest.mark.parametrize("said", ["yes, cancel it", "go ahead", "Yes please!", "ok 👍", "yes, cancel order AB123456"])
+def test_a_yes_in_a_sentence_agrees(said: str) -> None:
+    chat = talk()
+    chat.user("cancel it")
+    chat.model("", ("orders_cancel", {"number": "AB123456"}))
+    chat.send_ended("sent")
+    chat.user(said)
+    assert len(chat.calls) == 1
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "yes?",
+        "~yes~",
+        '"yes"',
+        "“yes”",
+        "> yes",
+        "yes, cancel AB999999",
+        "yes but not today",
+        "he said yes",
+        "cancel it",
+    ],
+)
+def test_a_yes_that_asks_is_quoted_struck_or_says_more_agrees_to_nothing(said: str) -> None:
+    chat = talk()
+    chat.user("cancel it")
+    chat.model("", ("orders_cancel", {"number": "AB123456"}))
+    chat.send_ended("sent")
+    chat.user(said)
+    assert not chat.calls
+    assert texts(chat)[-1] == said, "the model reads it"
+
+
 def test_without_agreement_nothing_is_done() -> None:
     chat = talk()
     chat.user("cancel it")
