@@ -212,6 +212,8 @@ class AiStep(StepKind):
 
     def _turn(self, context: StepContext, exchange: Exchange, reply: Reply | None) -> StepResult:
         if exchange.turns < self.most_turns:
+            if len(self.brief.settings.models) > 1:
+                exchange.plain = False  # the first one, which may know tools, is asked again
             exchange.begin(reply, context.now, self.brief.settings.hears, pictures=self.brief.settings.pictures)
             return self._request(context, exchange)
         if self.turns_over is not None:
@@ -273,6 +275,8 @@ class AiStep(StepKind):
     def _answered(self, context: StepContext, exchange: Exchange, event: CallEnded) -> StepResult:
         exchange.asked = False
         if event.outcome == "no_tools" and not exchange.plain:
+            if any(message["role"] == "tool" for message in exchange.turn):
+                raise StepFailed("refused", "a model without tools cannot go on after the calls of another")
             exchange.plain = True
             return self._request(context, exchange)
         if event.outcome == "over_budget" and self.budget_over is not None:

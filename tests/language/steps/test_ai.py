@@ -1022,6 +1022,23 @@ def test_a_line_that_only_looks_like_a_command_is_said(line: str) -> None:
     assert (chat.at, chat.vars["order_no"]) == ("assistant/talk", None)
 
 
+def test_a_model_that_took_anothers_place_without_tools_has_it_for_one_answer() -> None:
+    chat = talk(FLOW.replace("    facts: facts.md\n", "    facts: facts.md\n    model: [acme/large, acme/small]\n"))
+    chat.user("where is it?")
+    chat.model_ends("no_tools")
+    chat.model("Which number?")
+    chat.user("AB123456")
+    assert chat.asked[-1][1].tools
+
+
+def test_a_model_without_tools_does_not_go_on_with_the_calls_of_another() -> None:
+    chat = talk()
+    chat.user("order 17?")
+    chat.model("", ("orders_find", {"number": "17"}))
+    chat.returns("shipped")
+    assert chat.model_ends("no_tools") == ["I cannot answer that."]
+
+
 def test_an_exit_that_is_shut_is_no_command() -> None:
     chat = talk(FLOW.replace("      done: {", "      done: {if: order_no != none, "))
     chat.user("where is it?")
