@@ -306,8 +306,8 @@ Peer = tuple[type[Performed], str]
 
 
 def peer_of(effect: Performed) -> Peer:
-    """The peer that a call depends on, if the bot's files name it: a handler, a hook, a service. All other addresses
-    are one peer.
+    """The peer that a call depends on, if the bot's files name it: a handler, a hook, a service, the first model that
+    is asked. All other addresses are one peer.
     """
     by = effect.by if isinstance(effect, Transcribe) else effect
     match by:
@@ -315,6 +315,8 @@ def peer_of(effect: Performed) -> Peer:
             return type(effect), name
         case HttpRequest(address=address):
             return type(effect), address.partition(":")[0]
+        case AskModel(models=(first, *_)):
+            return type(effect), first
     return type(effect), ""
 
 

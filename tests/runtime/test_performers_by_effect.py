@@ -68,6 +68,7 @@ PEERS: dict[str, Callable[[str], Performed]] = {
     "handlers": call,
     "hooks": lambda name: RunHook(name, {}),
     "services": lambda name: HttpRequest("GET", f"{name}:/orders/17"),
+    "models": lambda name: AskModel((), models=(name, "the fallback")),
     "those who transcribe": lambda name: Transcribe(VOICE_NOTE, call(name)),
 }
 
