@@ -44,7 +44,7 @@ class Exchange:
     merged: int = 0  # messages that came while the model worked
     questions: int = 0  # how often the contact was asked about a call
     plain: bool = False  # the model knows no tools
-    links: list[str] = field(default_factory=list)  # addresses that handlers gave the model
+    links: list[str] = field(default_factory=list)  # addresses and accounts that handlers gave the model
     overtaken: bool = False  # the contact wrote more before they could be asked: that comes next, in this turn
     failed: bool = False  # a call of the newest answer failed or was refused: no exit is taken
     made: dict[str, dict[str, Any]] = field(default_factory=dict)  # calls of this turn, each with its result's place
@@ -100,7 +100,7 @@ class Exchange:
         self.asked = self.overtaken = False
 
     def note_links(self, links: list[str]) -> None:
-        """Addresses that our own side gave the model: it may send them."""
+        """Addresses and accounts that our own side gave the model: it may send them."""
         short = (link for link in links if len(link) <= MOST_LINK)
         self.links = list(dict.fromkeys((*self.links, *short)))[-MOST_LINKS:]
 
@@ -178,8 +178,16 @@ class Exchange:
     @property
     def query(self) -> str:
         """The query for the facts: the contact's last two messages."""
-        texts = [message["content"] for message in (*self.history, *self.turn) if message["role"] == "user"]
-        return "\n".join(texts[-2:])
+        return "\n".join(self._texts_of_contact[-2:])
+
+    @property
+    def words_of_contact(self) -> str:
+        """The text of all messages of the contact that the model is given."""
+        return "\n".join(self._texts_of_contact)
+
+    @property
+    def _texts_of_contact(self) -> list[str]:
+        return [message["content"] for message in (*self.history, *self.turn) if message["role"] == "user"]
 
     @property
     def last_said(self) -> tuple[TextMessage, ...]:

@@ -20,7 +20,9 @@ from bot.language.steps.ai_exchange import Exchange, most_of_turn
 from bot.language.steps.ai_settings import STEP_BUDGET, AiSettings, read_ai_settings
 from bot.language.steps.exits import Exit, exit_uses, open_exits, read_exits
 from bot.language.steps.output_guard import (
+    accounts_in,
     canary,
+    foreign_account,
     foreign_link,
     leaks,
     links_in,
@@ -65,7 +67,7 @@ class Brief:
     instructions: Template
     facts: tuple[str, ...]  # documents that are searched
     facts_text: str  # all of their text
-    facts_links: frozenset[str]  # addresses in it: they may be sent
+    facts_links: frozenset[str]  # addresses and accounts in it: they may be sent
     tools: tuple[Tool, ...]
     fill: Mapping[str, str]
     exits: tuple[Exit, ...]
@@ -83,7 +85,7 @@ class Brief:
             Template.plain("", fields.mark) if instructions is None else instructions,
             facts,
             text,
-            frozenset(links_in(text)),
+            frozenset((*links_in(text), *accounts_in(text))),
             tools,
             read_fill(fields, reading.variables),
             read_exits(fields, reading.variables, [tool.handler for tool in tools], reading.handlers),
@@ -158,7 +160,7 @@ class Brief:
         ``before`` is what it is read together with; the addresses ``own`` may be sent.
         """
         known = (*exchange.links, *self.facts_links, *own)
-        return objection(context, self.settings, self.instructions, text, before, known)
+        return objection(context, self.settings, self.instructions, text, before, known, exchange.words_of_contact)
 
     def most_prompt(self, variables: Mapping[str, Variable], rounds: int, messages: int) -> int:
         """The most tokens of one question, in a turn of so many rounds and messages of the contact's."""
@@ -217,12 +219,15 @@ def objection(
     text: str,
     before: str = "",
     known: Iterable[str] = (),
+    heard: str = "",
     rules: str = RULES,
 ) -> str | None:
     """The reason why a text of a model with these instructions and rules may not reach the contact. None: it may.
 
-    ``before`` is what it is read together with; addresses that are ``known`` may be sent.
+    ``before`` is what it is read together with; addresses and accounts that are ``known`` may be sent, and accounts
+    that the contact has written: ``heard``.
     """
+    known = tuple(known)
     told = instructions_of(instructions, context.scope)
     whole = f"{before}\n{text}"
     found = secret_in(whole, (canary(context.flow, context.step), *settings.never))
@@ -232,6 +237,9 @@ def objection(
         return "instructions: half of them or more"
     if foreign_link(text, settings.links, (*known, *written_links(instructions.source, told))) is not None:
         return "links: an address that nobody gave the model"
+    theirs = "\n".join(str(value) for value in context.scope["contact"].values())
+    if foreign_account(text, (*known, *accounts_in(f"{told}\n{heard}\n{theirs}"))) is not None:
+        return "accounts: a phone number, an account or an e-mail address that nobody gave the model"
     return None
 
 

@@ -25,6 +25,11 @@ _DOMAIN = rf"""(?ix)(?:(?<![{_LETTER}@-])(?<!\w\.)|(?<=[{UNSPACED}]))
     ((?:[{_LETTER}](?:[{_LETTER}-]{{0,61}}[{_LETTER}])?\.)+(?:xn--[a-z0-9-]{{1,59}}|[a-z]{{2,24}}|(?![a-z\d_])[{_LETTER}]{{2,24}}))
     (?![\w.+-]{{0,64}}@)((?::\d{{1,5}})?/[^{_STOPS}]*)?"""
 _WIDE_DOT = r"(?i)(?<=[^\W_])[\u3002\uff0e\uff61](?=[a-z0-9])"
+_ACCOUNT = r"""(?x)(?<![\w@.+-])(?:
+    (?P<mail>[\w.+-]{1,64}@(?:[\w-]{1,63}\.)+[\w-]{2,63}) | (?P<handle>@[A-Za-z0-9_.]{3,64})
+    | (?P<iban>[A-Z]{2}\d{2}(?:[ ]?[A-Z0-9]){11,30}) | (?P<figures>(?:\+|\(?\d)[\d ().\-/]{6,28}\d)
+    | (?P<wallet>0x[0-9a-fA-F]{40}|bc1[a-z0-9]{25,60}|[13][1-9A-HJ-NP-Za-km-z]{25,34})
+)(?!\w)"""
 _MARKUP = re.compile(r"\*\*|__|<br|^\s*#|^\s*\||\A(?:assistant|model)\b", re.MULTILINE | re.IGNORECASE)
 _ROLE = re.compile(r"\A(?:assistant|model)\s*[:\n]\s*", re.IGNORECASE)
 _BREAK = re.compile(r"<br\s*/?>", re.IGNORECASE)
@@ -60,6 +65,49 @@ def without_tappable_words(text: str, hosts: Iterable[str], known: Collection[st
         return f"{label}. {ending}" if doubtful and foreign and not found[2] else found[0]
 
     return re.sub(_DOMAIN, apart, text)
+
+
+def accounts_in(text: str) -> Iterator[str]:
+    """Each phone number, bank account, card, wallet, handle and e-mail address in a text, without spaces and signs.
+
+    ``Pay DE89 3704 0044 0532 0130 00`` has ``de89370400440532013000``.
+    """
+    plain = unicodedata.normalize("NFKC", without_invisible(text))
+    for found in re.finditer(_ACCOUNT, plain):
+        bare = re.sub(r"[\s().\-/]", "", found[0]) if found["figures"] or found["iban"] else found[0]
+        if found["iban"] and not _is_iban(bare):
+            continue
+        if found["figures"] and not (_is_phone(found[0]) or _is_card(bare)):
+            continue
+        yield bare.lower().rstrip(".").removeprefix("+").removeprefix("00")
+
+
+def foreign_account(text: str, known: Iterable[str]) -> str | None:
+    """The first phone number, bank account, card, wallet, handle or e-mail address that our side did not give."""
+    ours = frozenset(known)
+    return next((found for found in accounts_in(text) if found not in ours), None)
+
+
+def _is_iban(bare: str) -> bool:
+    moved = bare[4:] + bare[:4]
+    return 15 <= len(bare) <= 34 and int("".join(str(int(char, 36)) for char in moved)) % 97 == 1
+
+
+def _is_phone(written: str) -> bool:
+    """True for a number in the international form, or a national one: a zero and eight figures, and no day."""
+    figures = re.sub(r"\D", "", written)
+    is_day = re.match(r"\d{1,4}[./-]\d{1,2}[./-]\d{1,4}\b", written)
+    return not is_day and (
+        8 <= len(figures) <= 15 if written.startswith(("+", "00")) else written[0] in "0(" and 9 <= len(figures) <= 13
+    )
+
+
+def _is_card(bare: str) -> bool:
+    """True for 13 to 19 figures with the last one as cards have it (Luhn)."""
+    if not (13 <= len(bare) <= 19 and bare.isdecimal()):
+        return False
+    doubled = (int(char) * (1 + place % 2) for place, char in enumerate(reversed(bare)))
+    return sum(figure // 10 + figure % 10 for figure in doubled) % 10 == 0
 
 
 def in_chat_form(text: str) -> str:

@@ -106,7 +106,7 @@ class SlotStep(StepKind):
     def _objection(self, context: StepContext, value: str, said: str) -> str | None:
         """The reason why a value may not be kept, since a step may say it; links of the contact's message may."""
         rules = Template.plain("", self.mark)
-        return objection(context, self.settings, rules, value, known=links_in(said), rules=_RULES)
+        return objection(context, self.settings, rules, value, known=links_in(said), heard=said, rules=_RULES)
 
 
 def _ending(mark: Mark) -> Outcome:

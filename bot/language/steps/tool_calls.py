@@ -16,7 +16,7 @@ from bot.language.python.annotations import BadArgument
 from bot.language.steps.ai_exchange import Exchange
 from bot.language.steps.brief import Brief
 from bot.language.steps.exits import Exit
-from bot.language.steps.output_guard import links_in
+from bot.language.steps.output_guard import accounts_in, links_in
 from bot.language.steps.step_kind import (
     KeepWaiting,
     LeaveStep,
@@ -93,7 +93,9 @@ class ToolCalls:
         if done:
             result = result_text(event.value) if tool is None else tool.result(event.value)
             given = result_text(read_arguments(call["arguments"]))  # what the model gave does not come back as ours
-            self._exchange.note_links([link for link in links_in(result) if link not in given])
+            said = (*links_in(result), *accounts_in(result))
+            theirs = frozenset(accounts_in(given))
+            self._exchange.note_links([each for each in said if each not in given and each not in theirs])
         else:
             result = f"Failed: {event.outcome if tool is None else tool.failure(event.outcome, event.detail)}"
         if tool is not None:
@@ -209,7 +211,7 @@ class ToolCalls:
         except QuestionTooLong:
             return _Result(UNASKED)
         self._brief.check(self._context, self._exchange, "\n".join(texts_in(list(arguments.values()))))
-        self._brief.check(self._context, self._exchange, body, links_in(body))  # those that are left are the flow's
+        self._brief.check(self._context, self._exchange, body, [*links_in(body), *accounts_in(body)])  # the flow's
         if self._context.more:  # it may change what they want, and answers no question that they have not seen
             self._exchange.overtaken = True
             return _Result(OVERTAKEN)

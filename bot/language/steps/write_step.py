@@ -91,7 +91,8 @@ class WriteStep(StepKind):
         text = answer_of(event).strip()
         if not text:
             raise StepFailed("empty", "the model's answer is empty")
-        reason = objection(context, self.settings, self.instructions, text, rules=_RULES)
+        heard = "" if self.text is None else self.text.render(context.scope)
+        reason = objection(context, self.settings, self.instructions, text, heard=heard, rules=_RULES)
         if reason is not None:  # what is saved may be said later, where no guard stands
             raise StepFailed("unsafe", f"the model's text: {reason}")
         return LeaveStep("then", saved=f"{text}{CUT}" if event.value["finish"] == "length" else text)

@@ -987,6 +987,22 @@ def test_an_address_that_a_value_brings_into_the_instructions_may_not_be_sent(
     assert (chat.model(f"Look at {said}") == [f"Look at {said}"]) is is_sent
 
 
+def test_an_account_that_nobody_gave_the_model_is_not_said() -> None:
+    chat = talk()
+    chat.user("how do I pay?")
+    assert chat.model("Send it to DE89 3704 0044 0532 0130 00.") == ["I cannot answer that."]
+
+
+def test_what_the_contact_wrote_and_what_a_tool_gave_may_be_said() -> None:
+    chat = talk()
+    chat.user("I am ann@shop.example")
+    assert chat.model("ann@shop.example, thank you.") == ["ann@shop.example, thank you."]
+    chat.user("and your number?")
+    chat.model("", ("orders_find", {"number": "1"}))
+    chat.returns("Call +62 812 3456 7890")
+    assert chat.model("It is +6281234567890.") == ["It is +6281234567890."]
+
+
 def test_a_model_without_tools_leaves_and_notes_in_plain_text() -> None:
     chat = talk()
     chat.user("where is it?")
