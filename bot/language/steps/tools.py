@@ -433,7 +433,7 @@ def remember_tool(fill: Mapping[str, str], variables: Mapping[str, Variable]) ->
 
 
 def written_calls(text: str) -> list[dict[str, str]] | None:
-    """The calls that some models write as JSON in place of their answer, perhaps in a block of code; None: it is a text.
+    """The calls that some models write as JSON in place of an answer, perhaps in a block of code; None: it is a text.
 
     ``{"name": "orders_find", "arguments": {"number": "17"}}``, or a list of these.
     """
