@@ -435,12 +435,13 @@ def _is_idle(session: Session, turn: Turn) -> bool:
 
 def _was_waiting(session: Session, turn: Turn) -> bool:
     """True if a turn may want to be woken again for a time that has come: something else was due by then as well,
-    behind a schedule, behind messages that were gathered, or while the contact rested.
+    below a flow that has ended, behind a schedule, behind messages that were gathered, or while the contact rested.
     """
+    ended = len(turn.session.frames) < len(session.frames)
     gathered = session.gathers and not turn.session.gathers
     rested = session.rests_until is not None and turn.session.rests_until is None
     scheduled = turn.session.plans != session.plans or any(plan.at == turn.wake_at for plan in turn.session.plans)
-    return replace(turn.session, woken=session.woken) != session and (gathered or rested or scheduled)
+    return replace(turn.session, woken=session.woken) != session and (ended or gathered or rested or scheduled)
 
 
 def _nothing_else_comes(session: Session, event: Event) -> bool:
