@@ -68,12 +68,19 @@ def _scene(random: Random, contacts: Contacts, faults: list[str], number: int) -
     if random.random() < 0.5:
         contacts = (random.choice(contacts),)
     for act in acts:
-        yield Step(_after(random), "says" if act == "word" else act, DRAWN[act](random, contacts, number))
+        yield Step(_after(random), *_act(random, act, contacts, number))
         number += 1
         if faults and random.random() < 0.15:
             kind = random.choice((*faults, "reload"))
             yield Step(random.choice((0.0, 0.0, 0.3, 1.0)), kind, DRAWN[kind](random, contacts, number))
             number += 1
+
+
+def _act(random: Random, act: str, contacts: Contacts, number: int) -> tuple[str, Drawn]:
+    """An act by its kind; ``word`` stands for any of the words, and each word for itself."""
+    if act in WORDS:
+        return "says", {"contact": random.choice(contacts), "text": act}
+    return "says" if act == "word" else act, DRAWN[act](random, contacts, number)
 
 
 TALKS = (
@@ -86,8 +93,9 @@ TALKS = (
 )
 SINGLE_ACTS = (
     *(("program",), ("broadcast",), ("operator",), ("reload",), ("signal",), ("url",), ("agent",), ("voice",)),
+    *(("photo",), ("album", "photo", "photo", "taps"), ("vote", "says", "taps"), ("word", "voice", "says")),
     *(("word", "says", "says", "says"), ("word", "says", "signal", "url"), ("word", "says", "agent", "says", "agent")),
-    *(("word", "voice", "says"), ("word", "says", "taps", "taps")),
+    ("word", "says", "taps", "taps"),
 )
 
 
@@ -145,7 +153,7 @@ def _program(random: Random, contacts: Contacts, number: int) -> Drawn:
 
 
 def _signal(random: Random, contacts: Contacts, number: int) -> Drawn:
-    name = random.choice(("paid", "paid", "seen"))
+    name = random.choice(("paid", "paid", "seen", "early", "found"))
     return {"contact": random.choice(contacts), "name": name, "id": f"signal {number}", "twice": random.random() < 0.3}
 
 
@@ -159,6 +167,11 @@ def _agent(random: Random, contacts: Contacts, number: int) -> Drawn:
 
 def _voice(random: Random, contacts: Contacts, number: int) -> Drawn:
     return {"contact": random.choice(contacts), "name": f"{number}.ogg"}
+
+
+def _photo(random: Random, contacts: Contacts, number: int) -> Drawn:
+    caption = random.choice(("", "", f"thing {number}", "album"))
+    return {"contact": random.choice(contacts), "name": f"{number}.jpg", "caption": caption}
 
 
 def _broadcast(random: Random, contacts: Contacts, number: int) -> Drawn:
@@ -291,6 +304,7 @@ DRAWN = {
     "url": _url,
     "agent": _agent,
     "voice": _voice,
+    "photo": _photo,
     "broadcast": _broadcast,
     "operator": _operator,
     "reload": _reload,
