@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
+from bot.core.session import BUSY
 from tests.testing.simulation.bots import CONTACTS, FLOWS_OF_PROGRAMS, WORDS
 
 Drawn = dict[str, Any]
@@ -93,7 +94,13 @@ TALKS = (
 )
 SINGLE_ACTS = (
     *(("program",), ("broadcast",), ("operator",), ("reload",), ("signal",), ("url",), ("agent",), ("voice",)),
-    *(("photo",), ("album", "photo", "photo", "taps"), ("vote", "says", "taps"), ("word", "voice", "says")),
+    *(
+        ("photo",),
+        ("album", "photo", "photo", "taps"),
+        ("vote", "says", "taps"),
+        ("line", "line", "taps"),
+        ("word", "voice", "says"),
+    ),
     *(("word", "says", "says", "says"), ("word", "says", "signal", "url"), ("word", "says", "agent", "says", "agent")),
     ("word", "says", "taps", "taps"),
 )
@@ -142,7 +149,7 @@ def _taps(random: Random, contacts: Contacts, number: int) -> Drawn:
 
 
 def _program(random: Random, contacts: Contacts, number: int) -> Drawn:
-    flow, busy = random.choice(FLOWS_OF_PROGRAMS), random.choice(("after", "skip", "interrupt"))
+    flow, busy = random.choice(FLOWS_OF_PROGRAMS), random.choice(BUSY)
     return {
         "contact": random.choice(contacts),
         "flow": flow,
