@@ -78,9 +78,11 @@ def _scene(random: Random, contacts: Contacts, faults: list[str], number: int) -
 
 
 def _act(random: Random, act: str, contacts: Contacts, number: int) -> tuple[str, Drawn]:
-    """An act by its kind; ``word`` stands for any of the words, and each word for itself."""
+    """An act by its kind; ``word`` stands for any of the words, and each word, and act of an operator, for itself."""
     if act in WORDS:
         return "says", {"contact": random.choice(contacts), "text": act}
+    if act in ("take", "answer", "give_back"):
+        return "operator", {"what": act, "contact": random.choice(contacts), "text": f"operator {number}"}
     return "says" if act == "word" else act, DRAWN[act](random, contacts, number)
 
 
@@ -96,6 +98,7 @@ SINGLE_ACTS = (
     *(("program",), ("broadcast",), ("operator",), ("reload",), ("signal",), ("url",), ("agent",), ("voice",)),
     *(
         ("photo",),
+        ("take", "says", "answer", "says", "give_back"),
         ("album", "photo", "photo", "taps"),
         ("vote", "says", "taps"),
         ("line", "line", "taps"),
@@ -192,7 +195,7 @@ def _broadcast(random: Random, contacts: Contacts, number: int) -> Drawn:
 
 
 def _operator(random: Random, contacts: Contacts, number: int) -> Drawn:
-    what = random.choice(("reset", "retry", "drop", "send", "status", "erase"))
+    what = random.choice(("reset", "retry", "drop", "send", "status", "erase", "take", "answer", "give_back", "start"))
     return {"what": what, "contact": random.choice(contacts), "text": f"operator {number}"}
 
 

@@ -14,8 +14,6 @@ from bot.services.gateway import gateway_client
 from tests.testing.simulation.world import World
 
 GIVEN_UP = "the engine crashed twice while it took this event"
-UNDER_WAY = 3
-"""Requests of which a crash may leave no trace: two endpoints refuse a type before the third takes it."""
 
 _WAITING = """
     SELECT contact, broadcast FROM recipients JOIN broadcasts ON name = broadcast
@@ -193,7 +191,7 @@ def limits_kept(world: World) -> Iterator[str]:
     """The gateway never had to refuse for its limits, but after a crash: nobody knows what was under way then."""
     counts = world.gateway.counts
     refused = counts.get("refused RATE_LIMIT_EXCEEDED", 0) - counts.get("fault rate_limited", 0)
-    if refused > world.crashes * UNDER_WAY and not world.lived:  # what the backup did not know had counted, too
+    if refused > world.unknown_requests and not world.lived:  # what the backup did not know had counted, too
         yield f"the gateway's limits were passed {refused} times, with {world.crashes} crashes"
 
 
