@@ -307,3 +307,23 @@ steps: {{what: {above}}}
     simulation.wait(timedelta(hours=2))
     assert said(simulation)[-1] == "Up."
     assert simulation.stored.complaints() == []
+
+
+def test_a_question_that_is_gone_back_to_too_late_ends_at_once_by_its_fixed_time_out(start: Start) -> None:
+    flow = """
+flow: main
+start: {otherwise: true}
+steps:
+  name:
+    ask: Your name?
+    words: {help: help}
+    timeout: {after: 30m, fixed: true, say: Too late., then: end}
+  thanks: {say: Thanks., then: end}
+  help: {ask: Which help?, timeout: {after: 1h, then: back}}
+"""
+    simulation = start(BOT, flow)
+    simulation.user("hi")
+    simulation.user("help")
+    simulation.wait(timedelta(hours=1))
+    assert said(simulation) == ["Your name?", "Which help?", "Too late."]
+    assert simulation.stored.complaints() == []
