@@ -296,7 +296,7 @@ FAULTS = {
     "webhooks": 3,
     "disk": 2,
     "query": 1,
-    "restore": 2,
+    "restore": 4,
     "clock": 2,
     "stop": 1,
     "channel": 1,
