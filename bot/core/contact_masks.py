@@ -17,7 +17,7 @@ _DIGITS = r"(?:(?!\b\d{4}-\d\d-\d\d\b)\d|\(\d{1,5}\))"  # of a number: no date
 _SEPARATOR = r"[\s./_\u00b7\u2010-\u2015\u2212-]{0,3}"
 _NUMBER = re.compile(rf"{_NOT_NUMBERS} | \+?{_DIGITS}(?:{_SEPARATOR}{_DIGITS})*", re.VERBOSE)
 _EMAIL = re.compile(r"(?<![\w.%+/:-])[\w.%+-]+@[\w-]+(?:\.[\w-]+)+")
-_SAID = re.compile(r'(\banswers )\w+ ".*', re.DOTALL)
+_SAID = re.compile(r'(\banswers (?=\w+ ")|\bruns for ).*', re.DOTALL)
 
 
 def mask_numbers(text: str, mark: str, shown: int) -> str:
@@ -40,5 +40,7 @@ def mask_emails(text: str, mark: str) -> str:
 
 
 def mask_answers(rule: str, mark: str) -> str:
-    """The rule of a turn without the words of a contact that it quotes: ``answers size "large"`` -> ``answers …``"""
+    """The rule of a turn without the words of a contact that it quotes, and without the contact that it names:
+    ``answers size "large"`` -> ``answers …``
+    """
     return _SAID.sub(lambda found: found[1] + mark, rule)

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from bot.core.contact_masks import mask_answers, mask_numbers
+from bot.core.contact_masks import mask_answers, mask_emails, mask_numbers
 from bot.core.defects import place_of
 from bot.core.effects import Send
 from bot.core.events import Event
@@ -47,10 +47,12 @@ def hide(secrets: Iterable[str]) -> None:
 
 
 def redact(text: str, secrets: Iterable[str] = ()) -> str:
-    """The text without secrets, and with phone numbers cut to their last two digits: the last line of defence."""
+    """The text without secrets and e-mail addresses, and with phone numbers cut to their last two digits: the last line
+    of defence.
+    """
     for secret in secrets:
         text = text.replace(secret, "[secret]")
-    return mask_numbers(text, MASKED, 2)
+    return mask_emails(mask_numbers(text, MASKED, 2), MASKED)
 
 
 def log_turns(turns: Sequence[tuple[Event, Turn, int]], store_id: str) -> None:

@@ -6,7 +6,7 @@ An edit may have changed or removed the step at which that flow waits.
 from dataclasses import replace
 
 from bot.core.session import Question, UnansweredQuestion
-from bot.core.waits import ForContact, ForEffect
+from bot.core.waits import ForContact, ForEffect, ForTime
 from bot.engine.entering import count_entry, enter, put_again
 from bot.engine.failures import ask
 from bot.engine.frame_stack import (
@@ -79,8 +79,8 @@ def return_to_question(turn: TurnContext, unanswered: UnansweredQuestion) -> Ste
 def return_to_interrupted(turn: TurnContext, *, agreed: bool = False) -> StepResult | None:
     """Continue an interrupted flow: its times begin again, apart from a fixed time-out, and its question is asked.
 
-    With `ask`, the contact is asked first whether to continue. With `wait`, the question is not asked, unless the
-    contact has not seen it or asks for it.
+    With `ask`, the contact is asked first whether to continue, unless a call is awaited or a wait is over. With `wait`,
+    the question is not asked, unless the contact has not seen it or asks for it.
     """
     if turn.session.frame is None:
         return None
@@ -96,7 +96,9 @@ def return_to_interrupted(turn: TurnContext, *, agreed: bool = False) -> StepRes
     if turn.flow.interrupted == "wait" and not (agreed or unseen):
         turn.trace.notes.append(f"{turn.where} waits on")
         return None
-    if turn.flow.interrupted != "ask" or frame.question.undelivered or agreed or frame.awaited_effect is not None:
+    over = isinstance(frame.waits, ForTime) and frame.waits.until <= turn.event.at
+    goes_on = over or frame.awaited_effect is not None
+    if turn.flow.interrupted != "ask" or frame.question.undelivered or agreed or goes_on:
         return put_again(turn)
     name = turn.flow.name.replace("_", " ")
     asked = send(turn, yes_no_question.question(turn.step_context(), wording(turn.scope(), "go_on", flow=name)))

@@ -14,7 +14,6 @@ from bot.language.steps.step_facts import SentText
 from bot.language.steps.step_kind import Reply
 
 _MOST_WRITTEN = 8  # words that are named as what can be written
-_COURTESIES = frozenset({GREETING, SMILE})
 
 
 def answer_small_talk(executor: Executor, reply: Reply) -> bool:

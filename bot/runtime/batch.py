@@ -435,12 +435,18 @@ def _is_idle(session: Session, turn: Turn) -> bool:
 
 def _was_waiting(session: Session, turn: Turn) -> bool:
     """True if a turn may want to be woken again for a time that has come: something else was due by then as well,
-    behind a schedule, behind messages that were gathered, or while the contact rested.
+    at the step that the turn has led to (the flow below, a question that `back` leads to), behind a schedule, behind
+    messages that were gathered, or while the contact rested.
     """
+    moved = _visit(turn.session) != _visit(session)
     gathered = session.gathers and not turn.session.gathers
     rested = session.rests_until is not None and turn.session.rests_until is None
     scheduled = turn.session.plans != session.plans or any(plan.at == turn.wake_at for plan in turn.session.plans)
-    return replace(turn.session, woken=session.woken) != session and (gathered or rested or scheduled)
+    return replace(turn.session, woken=session.woken) != session and (moved or gathered or rested or scheduled)
+
+
+def _visit(session: Session) -> int | None:
+    return None if session.frame is None else session.frame.visit
 
 
 def _nothing_else_comes(session: Session, event: Event) -> bool:

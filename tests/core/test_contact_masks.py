@@ -46,3 +46,7 @@ def test_an_email_address_is_masked_and_that_of_a_database_stays() -> None:
 def test_a_rule_quotes_no_answer() -> None:
     assert mask_answers('start of order: answers email "a", size "b"', "…") == "start of order: answers …"
     assert mask_answers('word "menu"', "…") == 'word "menu"'
+
+
+def test_a_rule_names_no_contact_who_has_no_number() -> None:
+    assert mask_answers("line runs for ann.smith", "…") == "line runs for …"

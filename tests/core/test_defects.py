@@ -1,15 +1,18 @@
 """A defect: an exception that nobody foresaw, in a thread or a callback of ours. It is logged, and ends no less and no more than it must."""
 
+import ast
 import os
+import re
 import socket
+import sqlite3
 import threading
 from collections.abc import Callable
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, nullcontext, suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from tempfile import TemporaryFile
-from unittest.mock import patch
+from unittest.mock import Mock, patch
 
 import pytest
 from flask import Flask
@@ -28,6 +31,7 @@ from bot.pages.playground.playground_server import PlaygroundServer
 from bot.pages.shared.page_server import PageServer, page_app
 from bot.runtime import python_calls
 from bot.runtime.performers import WorkerPool
+from bot.runtime.shared_limiter import SharedLimiter
 from bot.server import local_socket
 from bot.server.process import child
 from bot.server.web import web_server
@@ -37,7 +41,10 @@ from bot.services import http_client, public_addresses
 from bot.services.gateway.gateway_answers import OutcomeUnknown
 from bot.services.gateway.gateway_client import Gateway
 from bot.services.http_client import HttpClient, Response
+from bot.store import lock_watch
+from bot.store.database import Budget, BudgetTurn
 from bot.store.postgres_database import NoticeListener
+from bot.store.sqlite_database import SqliteDatabase
 from bot.testing.simulation.simulation import Simulation
 from tests.broken import WORDS, Unforeseen, raises_on
 from tests.cli.terminal import make_bot
@@ -139,6 +146,20 @@ def lifeline(folder: Path, parts: ExitStack) -> None:
     child.end_with(0)
 
 
+def locks(folder: Path, parts: ExitStack) -> None:
+    parts.enter_context(patch.object(lock_watch, "LOOK_SECONDS", 0.0))
+    database = SqliteDatabase(folder, sqlite3.connect(":memory:"), nothing)
+    parts.callback(database.connection.close)
+    parts.enter_context(lock_watch.watches_locks({"no event is accepted": database}, Alarms(MovableClock(START))))
+
+
+def budget(folder: Path, parts: ExitStack) -> None:
+    turn = BudgetTurn(0.0, {"engines": {"another": {"ended": 0, "in_flight": 0}}}, list, [])
+    shared = Mock(Budget, turn=lambda: nullcontext(turn))
+    shared.name = "this"
+    SharedLimiter(60, 10_000, shared, folder / "bot.db", MovableClock(START)).start(Mock(), nothing)
+
+
 def nothing() -> None:
     """Do what a caller gives."""
 
@@ -165,6 +186,8 @@ THREADS: dict[str, tuple[str, Begin, bool]] = {
         lambda *_: NoticeListener(None, "x", lambda connection: None),  # type: ignore[arg-type]
         True,
     ),
+    "locks": ("bot.core.alarms:Alarms.clear", locks, True),
+    "budget": ("bot.runtime.shared_limiter:SharedLimiter._draw", budget, True),
     "local": ("bot.server.local_socket:LocalServer._accept", local_server, True),
     "pages": ("bot.pages.shared.page_server:_Server.service_actions", page_server, True),
     "reload": ("bot.cli.shared.flow_reloader:FlowReloader._watch", reloader, True),
@@ -189,6 +212,32 @@ THREADS: dict[str, tuple[str, Begin, bool]] = {
     "checks": ("bot.pages.playground.flow_map:FlowMap.check", playground, False),
 }
 """By its name: a function that the thread calls, what begins the thread, and whether a defect in it ends the process."""
+
+ELSEWHERE = {
+    "signals": "tests/server/process/test_defects.py has it",
+    "check": "tests/server/doctor/test_services.py: what its check raises reaches the command",
+}
+
+
+def test_each_thread_has_its_test() -> None:
+    named = [
+        name.value
+        for path in (Path(defects.__file__).parents[1]).rglob("*.py")
+        for call in ast.walk(ast.parse(path.read_text()))
+        if isinstance(call, ast.Call) and ast.unparse(call.func) in ("Thread", "threading.Thread")
+        for name in call.keywords
+        if name.arg == "name"
+    ]
+    given = [ast.unparse(name) for name in named if isinstance(name, ast.Name | ast.Attribute)]
+    assert sorted(given) == ["self._name", "what"]  # a pool's, and a hook's
+    patterns = [_pattern(name) for name in named if isinstance(name, ast.Constant | ast.JoinedStr)]
+    assert len(patterns) + len(given) == len(named) > 20
+    assert [each for each in patterns if not any(re.fullmatch(each, name) for name in {*THREADS, *ELSEWHERE})] == []
+
+
+def _pattern(name: ast.expr) -> str:
+    parts = name.values if isinstance(name, ast.JoinedStr) else [name]
+    return "".join(re.escape(str(part.value)) if isinstance(part, ast.Constant) else ".+" for part in parts)
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning", "ignore::ResourceWarning")

@@ -45,6 +45,12 @@ def test_secrets_and_long_numbers_are_blotted_out(capsys: pytest.CaptureFixture[
     assert "6281234" not in line
 
 
+def test_email_addresses_are_blotted_out_and_those_of_databases_stay(capsys: pytest.CaptureFixture[str]) -> None:
+    with logging_set_up() as log:
+        log.info("the broadcast %r in %s", "for ann@zoo.example", "postgresql://bot@db.example/bot")
+    assert "the broadcast 'for …' in postgresql://bot@db.example/bot" in capsys.readouterr().err
+
+
 def test_of_a_secret_that_begins_with_another_nothing_is_left(capsys: pytest.CaptureFixture[str]) -> None:
     with logging_set_up() as log:
         telemetry.hide([f"{SECRET}-2", ""])

@@ -154,6 +154,18 @@ def test_the_slots_of_a_flow_that_a_menu_leads_to_are_filled() -> None:
     assert Talk(flows).user("book me on Friday for a check-up") == ["checkup on 10 May 2030."]
 
 
+def test_a_model_looks_for_slots_in_a_sentence_at_the_menu_and_not_in_a_title() -> None:
+    flows = CLINIC.replace(
+        "start: {words: [book, appointment]}", "start: {words: [book]}\nslots: {fill: [service, day], model: true}"
+    )
+    talk = Talk(flows)
+    talk.user("Hi")
+    assert talk.user("book me for my birthday") == [] and len(talk.asked) == 1
+    talk = Talk(flows)
+    talk.user("Hi")
+    assert talk.user("Book a visit") == [SERVICE] and talk.asked == []
+
+
 def test_a_flow_that_interrupts_hears_the_text_as_well() -> None:
     flows = """
 flow: order

@@ -277,6 +277,10 @@ def test_the_trace_says_what_the_model_was_sure_of() -> None:
     assert chat.turn.trace.rule == "result: done: start of order: about"
     assert "intents/pick: about order 90 %, opening_hours 20 %" in chat.turn.trace.notes
     assert next((each.flow, each.outcome) for each in chat.turn.trace.steps) == ("intents", "exits.order")
+    chat = Talk(FLOWS)
+    chat.user("blah")
+    chat.model("none")
+    assert chat.turn is not None and chat.turn.trace.rule.endswith(": otherwise")
 
 
 def test_what_is_found_and_the_flow_that_starts_are_counted() -> None:

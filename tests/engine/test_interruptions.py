@@ -455,3 +455,22 @@ def test_with_wait_a_flow_that_a_program_starts_leaves_the_question_alone() -> N
     assert chat.start("hours", busy="interrupt") == [["Which day?", "Today", "Tomorrow"]]
     chat.wait("20h")
     assert chat.at == "order/cups"
+
+
+def test_whether_to_go_on_is_not_asked_about_a_wait_that_is_over() -> None:
+    flows = """
+flow: nap
+start: {words: [nap]}
+interrupted: ask
+steps: {nap: {wait: WAIT}, up: {say: Up., then: end}}
+---
+flow: visit
+start: {words: [visit]}
+steps: {visit: {wait: 1h}, here: {say: Here., then: end}}
+"""
+    talk = Talk(flows.replace("WAIT", "10m"))
+    talk.user("nap"), talk.user("visit")
+    assert talk.wait("1h") == ["Here.", "Up."]
+    talk = Talk(flows.replace("WAIT", "2h"))
+    talk.user("nap"), talk.user("visit")
+    assert talk.wait("1h") == ["Here.", ["Go on with nap?", "Yes", "No"]]

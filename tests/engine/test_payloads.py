@@ -71,6 +71,11 @@ def test_the_payload_of_a_broadcasts_template_starts_the_flow_however_it_comes(c
     assert said == ["You pay 5."]
 
 
+def test_a_message_without_words_starts_nothing_by_a_payload() -> None:
+    talk = Talk(SHOP.replace("{words: [shop]}", "{otherwise: true}"))
+    assert talk.photo() == ["What?"]
+
+
 def test_a_payload_that_does_not_fit_starts_nothing_and_the_trace_says_why() -> None:
     talk = Talk(SHOP)
     for payload, why in (("PAY:all", "PAY:{id}: pay was not started: id: "), ("PAY:100", "PAY:{id}: pay was not")):

@@ -17,7 +17,7 @@ from bot.server import local_socket
 from bot.store.files import inbox_path
 from bot.store.sqlite_schema import migrate
 from bot.testing.emulator.completion import CompletionService, NoAnswer
-from tests.faults.harness import CONTACTS, FLOW, HEALS, VICTIM, Cell, Fault, Trial
+from tests.faults.harness import CONTACTS, FLOW, HEALS, OTHER, REST, SERVED_WITHIN, VICTIM, Cell, Fault, Trial
 from tests.patience import PATIENCE
 from tests.server.process.serving import until
 
@@ -26,6 +26,14 @@ NOT_THE_GATEWAY = b"HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:9/\r\nConte
 SLOW_PATTERN = r"""flow: codes
 start: {pattern: '([a-z]+\.?)+[0-9]'}
 steps: {done: {say: A code.}}
+"""
+LATER = """flow: later
+start: {words: [later]}
+vars: {more: text}
+steps:
+  pause: {wait: 2s}
+  more: {ask: "You wrote: later", save: more}
+  done: {say: "You wrote: {{ more }}", then: end}
 """
 LOOPS = 3  # how often a service manager starts a server that ends at once
 
@@ -88,6 +96,21 @@ def killed(role: str) -> Act:
 
 for _role in ("web", "engine"):
     fault(f"{_role} process is killed")(killed(_role))
+
+
+@fault("engine process is killed twice under load")
+def killed_under_load(trial: Trial) -> None:
+    (trial.folder / "later.yml").write_text(LATER)
+    trial.up(BOT_GATEWAY_PER_MINUTE="10000", BOT_GATEWAY_PER_CONTACT="10000")
+    trial.write(OTHER, text="later")
+    until(lambda: trial.gateway.acknowledged)
+    with trial.load(VICTIM, *REST):
+        for _ in range(2):
+            until(trial.status)
+            os.kill(trial.serving.child("engine"), signal.SIGKILL)
+            trial.logs("the engine process was killed by signal 9: it is started again", "started again")
+        trial.answers(OTHER, "later", 2 * SERVED_WITHIN)
+    trial.heals(within=120)
 
 
 def raising(role: str, place: str) -> Act:
@@ -214,6 +237,16 @@ def long_retry_after(trial: Trial) -> None:
     trial.shows_alarm("rate-limited", within=150)
     trial.gateway.faults.clear()
     trial.heals("tried when the wait is over", within=200)
+
+
+@fault("gateway takes 5 s for each answer, and its minute is full")
+def slow_and_full(trial: Trial) -> None:
+    trial.up(BOT_GATEWAY_PER_MINUTE="30")
+    trial.gateway.faults.add("slow", seconds=5.0)
+    trial.write(*CONTACTS * 9)
+    trial.shows("messages in the queue", lambda: len(trial.gateway.sent) >= 30 and trial.rows("outbox"), within=30)
+    trial.gateway.faults.clear()
+    trial.heals("as fast as the limit lets it", within=150)
 
 
 # -- clients of the webhook
@@ -482,6 +515,24 @@ def older_engine_file(trial: Trial) -> None:
         trial.write()
         trial.heals("taken again, under the same keys")
         trial.stop()
+
+
+@fault("bot.db is restored, and waits have ended since")
+def restored_with_waits(trial: Trial) -> None:
+    """A contact's answer in the log is taken behind the wait that came before it, as it was."""
+    (trial.folder / "later.yml").write_text(LATER)
+    trial.up()
+    trial.write(*CONTACTS, text="later")
+    until(lambda: trial.waiting() == len(CONTACTS))
+    backup = trial.back_up("backup")
+    trial.heals()
+    trial.write()
+    trial.heals()
+    trial.stop()
+    trial.restore(backup, "--keep-inbox")
+    trial.up()
+    trial.heals("taken again, in the order in which it happened")
+    trial.shows("nobody in a flow", lambda: not trial.waiting())
 
 
 # -- time

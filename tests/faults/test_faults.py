@@ -1,10 +1,14 @@
 """The short form of the fault table: the rows that are quick. ``python -m tests.faults`` has all."""
 
+import re
+from pathlib import Path
+
 import pytest
 
 from tests.faults.harness import Fault
 from tests.faults.table import FAULTS
 
+PAGE = Path(__file__).parents[2] / "docs" / "monitoring.md"
 QUICK = [fault for fault in FAULTS if fault.quick]
 
 
@@ -12,3 +16,8 @@ QUICK = [fault for fault in FAULTS if fault.quick]
 def test_every_promise_holds(fault: Fault) -> None:
     row = fault.run(quick=True)
     assert {promise: cell.fact for promise, cell in row.items() if cell.ok is False} == {}
+
+
+def test_the_page_shows_each_row() -> None:
+    table = PAGE.read_text().partition("## The fault table")[2]
+    assert re.findall(r"^\| (?!Fault )([^|]+) \|", table, re.MULTILINE) == [fault.name for fault in FAULTS]

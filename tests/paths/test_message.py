@@ -273,3 +273,57 @@ steps: {w: {wait: 1d, signals: {paid: {say: "Paid by {{ event.by }}."}}, then: e
     simulation.operator.signal("paid", {"by": "Bea"})
     simulation.gateway.happen("conversation.resolved", {})
     assert said(simulation) == ["Paid by Ann.", "Paid by Bea."]
+
+
+FIXED = "{ask: Your name?, timeout: {after: 1h, fixed: true, then: up}}"
+
+
+@pytest.mark.parametrize(
+    ("interrupted", "below", "above"),
+    [
+        ("wait", "{wait: 10m}", "{ask: Visit whom?, timeout: {after: 2h, then: end}}"),
+        ("wait", "{wait: 10m}", "{wait: 2h}"),
+        ("resume", "{wait: 10m}", "{wait: 2h}"),
+        ("wait", FIXED, "{ask: Visit whom?, timeout: {after: 2h, then: end}}"),
+        ("resume", FIXED, "{wait: 2h}"),
+    ],
+)
+def test_what_was_due_below_comes_when_the_flow_above_ends_by_time(
+    start: Start, interrupted: str, below: str, above: str
+) -> None:
+    flows = f"""
+flow: later
+start: {{words: [later]}}
+interrupted: {interrupted}
+steps: {{nap: {below}, up: {{say: Up., then: end}}}}
+---
+flow: visit
+start: {{words: [visit]}}
+steps: {{what: {above}}}
+"""
+    simulation = start(BOT, flows)
+    simulation.user("later")
+    simulation.user("visit")
+    simulation.wait(timedelta(hours=2))
+    assert said(simulation)[-1] == "Up."
+    assert simulation.stored.complaints() == []
+
+
+def test_a_question_that_is_gone_back_to_too_late_ends_at_once_by_its_fixed_time_out(start: Start) -> None:
+    flow = """
+flow: main
+start: {otherwise: true}
+steps:
+  name:
+    ask: Your name?
+    words: {help: help}
+    timeout: {after: 30m, fixed: true, say: Too late., then: end}
+  thanks: {say: Thanks., then: end}
+  help: {ask: Which help?, timeout: {after: 1h, then: back}}
+"""
+    simulation = start(BOT, flow)
+    simulation.user("hi")
+    simulation.user("help")
+    simulation.wait(timedelta(hours=1))
+    assert said(simulation) == ["Your name?", "Which help?", "Too late."]
+    assert simulation.stored.complaints() == []

@@ -77,7 +77,8 @@ def test_a_kept_file_is_named_in_the_value_with_what_it_is(bench: Bench) -> None
 
 def test_only_files_of_the_named_types_are_kept(bench: Bench) -> None:
     bench.serves(PNG, PNG)
-    assert bench.fetch(types=("jpg",)).outcome == "WrongType"
+    wrong = bench.fetch(types=("jpg",))
+    assert (wrong.outcome, wrong.detail) == ("WrongType", "the image is image/png")
     assert bench.files() == []
     assert bench.fetch(types=("jpg", "png")).outcome == "done"
 

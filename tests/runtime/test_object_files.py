@@ -11,7 +11,7 @@ import pytest
 
 from bot.core.alarms import Alarms
 from bot.core.clock import SystemClock
-from bot.core.effects import Call, Fetch, HttpRequest, Performed
+from bot.core.effects import Call, Fetch, HttpRequest, Performed, RunHook
 from bot.core.values import Media
 from bot.runtime.file_calls import Downloads, FileCalls, LocalFiles
 from bot.runtime.performers import CallAttempt, Say
@@ -104,22 +104,27 @@ def test_a_file_that_could_not_be_begun_holds_up_no_erasure(bench: Bench, monkey
     bench.erase(ANN)
 
 
-def test_a_handler_and_a_service_get_a_copy_that_is_gone_afterwards(bench: Bench) -> None:
+def _given(effect: Call | RunHook) -> dict[str, Any]:
+    return effect.arguments if isinstance(effect, Call) else effect.told
+
+
+def test_a_handler_a_hook_and_a_service_get_a_copy_that_is_gone_afterwards(bench: Bench) -> None:
     photo = bench.fetch().value
     seen: list[bytes] = []
 
     def perform(row: CallRow, say: Say) -> CallAttempt:
         given: Any = row.effect
-        found = given.arguments["photos"][0] if isinstance(given, Call) else given.files["photo"]
+        found: Any = given.files["photo"] if isinstance(given, HttpRequest) else _given(given)["photos"][0]
         seen.append(Path(found.file).read_bytes())
         assert found.file.endswith("/key.png")
         return CallAttempt("done", {"best": found})
 
     calls = LocalFiles(bench.files, perform)
     assert calls(row_of(Call("pick", {"photos": [photo]})), lambda text: True).value == {"best": photo}
+    assert calls(row_of(RunHook("told", {"photos": [photo]})), lambda text: True).outcome == "done"
     request = HttpRequest("POST", "crm:/x", files={"photo": photo})
     assert calls(row_of(request), lambda text: True).outcome == "done"
-    assert seen == [PNG, PNG] and list(bench.copies.iterdir()) == []
+    assert seen == [PNG] * 3 and list(bench.copies.iterdir()) == []
     bench.files.remove(photo.file)
     ended = calls(row_of(Call("pick", {"photos": [photo]})), lambda text: True)
     assert (ended.outcome, ended.detail) == ("error", "a kept file cannot be read: it is gone")

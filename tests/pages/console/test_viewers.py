@@ -46,6 +46,18 @@ steps:
 flow: later
 vars: {text: text}
 steps: {ask: {ask: "Really {{ text }}?", then: end}}
+---
+flow: vote
+start: {payload: "VOTE:{what}"}
+vars: {what: text}
+steps:
+  count: {run: /count, of: "{{ what }}", with: {who: "{{ contact.id }}"}, errors: {else: end}}
+  thanks: {say: "You vote for {{ what }}.", then: end}
+---
+flow: count
+shared: ballot
+vars: {votes: {type: list, value: [], keep: true}, who: phone}
+steps: {add: {set: {votes: "{{ votes + [who] }}"}, then: end}}
 """
 
 
@@ -87,6 +99,8 @@ def planted(served: Served) -> Served:
     emulator.faults.add("error_before")
     bot.user(f"{WORDS} again")
     bot.become("6281234567456")
+    bot.tap_payload("Vote", f"VOTE:{WORDS}")
+    bot.send("image", WORDS, b"a photo")
     bot.user("help")
     with beside_the_store(served.console.store) as execute:
         for contact in (NUMBER, OTHER):

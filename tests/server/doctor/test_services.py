@@ -13,10 +13,12 @@ from bot.language.flow.library import Library
 from bot.loading.folder import read_folder
 from bot.loading.program import load_program
 from bot.server import doctor
-from bot.server.doctor import CheckResult
+from bot.server.doctor import Check, CheckResult
 from bot.settings import ModelService
 from bot.testing.emulator.completion import CompletionService
+from tests.broken import WORDS, Unforeseen
 from tests.cli.terminal import make_bot
+from tests.patience import PATIENCE
 from tests.services.gateway.peer import Peer, answer, peer
 
 PNG = b"\x89PNG\r\n\x1a\n" + b"\0" * 100
@@ -166,3 +168,15 @@ def test_the_list_of_models_is_asked_for_with_the_key_where_the_service_wants_it
     assert doctor.models_request(service) == ("/models", {"Authorization": "Bearer k+y"})
     assert doctor.models_request(replace(service, key_in="x-api-key")) == ("/models", {"x-api-key": "k+y"})
     assert doctor.models_request(replace(service, key_in="query")) == ("/models?apiKey=k%2By", {})
+
+
+def test_what_a_check_raises_reaches_the_command() -> None:
+    def look() -> Iterator[CheckResult]:
+        yield doctor.ok("gateway", "answers")
+        raise Unforeseen(WORDS)
+
+    late = doctor.fail("gateway", "does not answer")
+    results = doctor.together([Check(look, late)], PATIENCE)
+    assert next(results).state == "ok"
+    with pytest.raises(Unforeseen):
+        next(results)

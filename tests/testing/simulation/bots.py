@@ -17,7 +17,7 @@ from bot.loading.program import Program
 
 CONTACTS = tuple(f"62812345678{number:02d}" for number in range(6))
 WORDS = ("buy", "offer", "work", "look", "talk", "later", "inner", "daily", "stop",
-         "notes", "pay", "invite", "visit", "patient", "sum", "many", "quit", "begin")  # fmt: skip
+         "notes", "pay", "invite", "visit", "patient", "sum", "many", "vote", "album", "line", "quit", "begin")  # fmt: skip
 """What starts a flow, or is understood everywhere."""
 
 FLOWS_OF_PROGRAMS = ("told", "offer", "work")
@@ -27,7 +27,7 @@ name: Simulated
 timezone: Europe/Berlin
 words: {stop: {say: "Bye, {{ contact.id }}.", then: end}}
 http: {crm: {base: "https://crm.example"}}
-signals: {paid: {by: {type: text, value: somebody}}, seen: {}}
+signals: {paid: {by: {type: text, value: somebody}}, seen: {}, moved: {}, early: {keep: 1d, by: {type: text, value: somebody}}, found: {by: {type: text, value: somebody}}}
 opt_out: {words: [quit], say: "You hear no more, {{ contact.id }}.", back: [begin]}
 transcribe: {call: speech, daily: 3}
 secrets: [CRM_SECRET]
@@ -96,6 +96,7 @@ steps:
 ---
 flow: later
 start: {words: [later]}
+interrupted: wait
 vars: {what: {type: text}}
 steps:
   what: {ask: Remind you of what?, save: what}
@@ -144,7 +145,10 @@ steps:
   wait:
     ask: "Please pay for {{ what }}."
     buttons: {Later: end}
-    signals: {paid: {set: {by: "{{ event.by }}"}, then: thanks}, seen: {say: "Somebody has seen {{ what }}."}}
+    signals:
+      paid: {set: {by: "{{ event.by }}"}, then: thanks}
+      early: {set: {by: "{{ event.by }}"}, then: thanks}
+      seen: {say: "Somebody has seen {{ what }}."}
   thanks: {say: "{{ by }} has paid for {{ what }}.", then: end}
 ---
 flow: invite
@@ -201,6 +205,63 @@ steps:
   number: {ask: How many?, save: number, retry: {say: "A number, please.", max: 1, else: end}}
   size: {ask: "Which size for {{ number }}?", buttons: [Small, Large], save: size, retry: {max: 1, else: end}}
   done: {say: "{{ number }} in {{ size }}.", then: end}
+---
+flow: found
+start: {signal: found, busy: after}
+vars: {by: {type: text, value: somebody}}
+steps: {f: {say: "{{ by }} has found something of {{ contact.id }}.", then: end}}
+---
+flow: vote
+start: {words: [vote]}
+vars: {what: {type: text}}
+steps:
+  what: {ask: Vote on what?, save: what}
+  open: {say: "Vote on {{ what }}.", buttons: {For it: {payload: "VOTE:{{ what }}"}}}
+  soon: {say: "Or soon.", buttons: {Against it: {payload: "VOTE:no {{ what }}", then: against}}, valid: 10m, then: end}
+  against: {say: "Against {{ what }}.", then: end}
+---
+flow: voted
+start: {payload: "VOTE:{what}"}
+interrupted: resume
+vars: {what: {type: text}}
+steps: {sure: {ask: "Late for {{ what }}?", buttons: {Sure: end, Never: end}, timeout: {after: 10m, then: end}}}
+---
+flow: album
+start: {words: [album]}
+vars: {photos: {type: list, of: media, kinds: image, keep: true}}
+steps:
+  photos: {ask: Which photos?, save: photos, gather: 5s, errors: {else: /sorry}, timeout: {after: 1h, then: end}}
+  sure: {ask: "Keep {{ photos | map('url') | join(', ') }}?", buttons: {Keep: end, Forget: forget}, timeout: {after: 1h, then: forget}}
+  forget: {say: Forgotten., clear: photos, then: end}
+---
+flow: line
+start: {words: [line]}
+interrupted: ask
+vars: {place: {type: integer}}
+steps:
+  enter: {run: /enter_line, of: north, with: {who: "{{ contact.id }}"}, save: {place: place}, errors: {else: /sorry}}
+  place:
+    ask: "You are number {{ place }}, {{ contact.id }}."
+    buttons: {Leave the line: leave}
+    signals: {moved: {say: "The line moves, {{ contact.id }}."}}
+    timeout: {after: 1h, then: leave}
+  leave: {run: /leave_line, of: north, with: {who: "{{ contact.id }}"}, errors: {else: /sorry}}
+  bye: {say: "You have left, {{ contact.id }}.", then: end}
+---
+flow: enter_line
+shared: shop
+vars: {line: {type: list, value: [], keep: true}, who: phone, place: integer}
+steps:
+  in: {branch: [{if: who in line, then: place}, {else: append}]}
+  append: {set: {line: "{{ line + [who] }}"}}
+  place: {set: {place: "{{ line | length }}"}, then: end}
+---
+flow: leave_line
+shared: shop
+vars: {line: {type: list, value: [], keep: true}, who: phone}
+steps:
+  remove: {set: {line: "{{ line | reject(it == who) }}"}}
+  tell: {signal: moved, each: line, contact: "{{ it }}", then: end}
 ---
 flow: sorry
 steps: {s: {say: Sorry., then: end}}

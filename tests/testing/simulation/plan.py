@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
+from bot.core.session import BUSY
 from tests.testing.simulation.bots import CONTACTS, FLOWS_OF_PROGRAMS, WORDS
 
 Drawn = dict[str, Any]
@@ -68,12 +69,21 @@ def _scene(random: Random, contacts: Contacts, faults: list[str], number: int) -
     if random.random() < 0.5:
         contacts = (random.choice(contacts),)
     for act in acts:
-        yield Step(_after(random), "says" if act == "word" else act, DRAWN[act](random, contacts, number))
+        yield Step(_after(random), *_act(random, act, contacts, number))
         number += 1
         if faults and random.random() < 0.15:
             kind = random.choice((*faults, "reload"))
             yield Step(random.choice((0.0, 0.0, 0.3, 1.0)), kind, DRAWN[kind](random, contacts, number))
             number += 1
+
+
+def _act(random: Random, act: str, contacts: Contacts, number: int) -> tuple[str, Drawn]:
+    """An act by its kind; ``word`` stands for any of the words, and each word, and act of an operator, for itself."""
+    if act in WORDS:
+        return "says", {"contact": random.choice(contacts), "text": act}
+    if act in ("take", "answer", "give_back"):
+        return "operator", {"what": act, "contact": random.choice(contacts), "text": f"operator {number}"}
+    return "says" if act == "word" else act, DRAWN[act](random, contacts, number)
 
 
 TALKS = (
@@ -86,8 +96,16 @@ TALKS = (
 )
 SINGLE_ACTS = (
     *(("program",), ("broadcast",), ("operator",), ("reload",), ("signal",), ("url",), ("agent",), ("voice",)),
+    *(
+        ("photo",),
+        ("take", "says", "answer", "says", "give_back"),
+        ("album", "photo", "photo", "taps"),
+        ("vote", "says", "taps"),
+        ("line", "line", "taps"),
+        ("word", "voice", "says"),
+    ),
     *(("word", "says", "says", "says"), ("word", "says", "signal", "url"), ("word", "says", "agent", "says", "agent")),
-    *(("word", "voice", "says"), ("word", "says", "taps", "taps")),
+    ("word", "says", "taps", "taps"),
 )
 
 
@@ -134,7 +152,7 @@ def _taps(random: Random, contacts: Contacts, number: int) -> Drawn:
 
 
 def _program(random: Random, contacts: Contacts, number: int) -> Drawn:
-    flow, busy = random.choice(FLOWS_OF_PROGRAMS), random.choice(("after", "skip", "interrupt"))
+    flow, busy = random.choice(FLOWS_OF_PROGRAMS), random.choice(BUSY)
     return {
         "contact": random.choice(contacts),
         "flow": flow,
@@ -145,7 +163,7 @@ def _program(random: Random, contacts: Contacts, number: int) -> Drawn:
 
 
 def _signal(random: Random, contacts: Contacts, number: int) -> Drawn:
-    name = random.choice(("paid", "paid", "seen"))
+    name = random.choice(("paid", "paid", "seen", "early", "found"))
     return {"contact": random.choice(contacts), "name": name, "id": f"signal {number}", "twice": random.random() < 0.3}
 
 
@@ -161,6 +179,11 @@ def _voice(random: Random, contacts: Contacts, number: int) -> Drawn:
     return {"contact": random.choice(contacts), "name": f"{number}.ogg"}
 
 
+def _photo(random: Random, contacts: Contacts, number: int) -> Drawn:
+    caption = random.choice(("", "", f"thing {number}", "album"))
+    return {"contact": random.choice(contacts), "name": f"{number}.jpg", "caption": caption}
+
+
 def _broadcast(random: Random, contacts: Contacts, number: int) -> Drawn:
     what, sends = random.choice(("add", "add", "add", "stop", "resume")), random.choice(("news", *FLOWS_OF_PROGRAMS))
     return {
@@ -172,7 +195,7 @@ def _broadcast(random: Random, contacts: Contacts, number: int) -> Drawn:
 
 
 def _operator(random: Random, contacts: Contacts, number: int) -> Drawn:
-    what = random.choice(("reset", "retry", "drop", "send", "status", "erase"))
+    what = random.choice(("reset", "retry", "drop", "send", "status", "erase", "take", "answer", "give_back", "start"))
     return {"what": what, "contact": random.choice(contacts), "text": f"operator {number}"}
 
 
@@ -273,7 +296,7 @@ FAULTS = {
     "webhooks": 3,
     "disk": 2,
     "query": 1,
-    "restore": 2,
+    "restore": 4,
     "clock": 2,
     "stop": 1,
     "channel": 1,
@@ -291,6 +314,7 @@ DRAWN = {
     "url": _url,
     "agent": _agent,
     "voice": _voice,
+    "photo": _photo,
     "broadcast": _broadcast,
     "operator": _operator,
     "reload": _reload,

@@ -24,15 +24,19 @@ from bot.core import values
 from bot.core.effects import HttpRequest, Publish, PutContact, Send
 from bot.core.engine_requests import (
     AddRecipients,
+    AnswerContact,
     AskStatus,
     DropDeadLetters,
     EngineRequest,
     EraseContact,
+    GiveBack,
     ResetContact,
     ResumeBroadcast,
     RetryDeadLetters,
     SendMessage,
+    StartFlow,
     StopBroadcast,
+    TakeOver,
 )
 from bot.core.errors import BotError
 from bot.core.signal_addresses import ADDRESS, EXAMPLE
@@ -85,6 +89,8 @@ RESTART_SECONDS = 1.0
 MOST_STARTS = 30
 """How often in a row a process may fail to start."""
 DAY = 86_400.0
+UNDER_WAY = 3
+"""Requests for one contact of which a crash may leave no trace: two endpoints refuse a type before the third takes it."""
 _GARBAGE = b'{"success": tru\x00\xff not json'
 
 
@@ -156,7 +162,7 @@ class World:
             str, str
         ] = {}  # by the receiver: contacts by the events' ids, in the order in which these came first
         self.programs_starts: dict[str, tuple[str, str]] = {}  # by event id: what was answered 202
-        self.taken_over: set[str] = set()  # by an agent, who gives them back in the end
+        self.taken_over: set[str] = set()  # by a person, who gives them back in the end
         self.callbacks: list[str] = []  # the addresses that the service was told
         self.erased: set[str] = set()
         self.operated: list[tuple[str, str]] = []  # texts that an operator asked to be sent: contact, text
@@ -170,6 +176,7 @@ class World:
         self._restores = False  # whether a backup was made
         self._reloaded = False  # whether the flows were edited since
         self.crashes = 0  # of the engine, and connections that it has lost
+        self.unknown_requests = 0  # at most: those of which the crashes have left no trace
         self.seen = Seen()
         self.engine: Engine | None = None
         self.failed: Exception | None = None
@@ -244,8 +251,14 @@ class World:
         ended.set()
 
     def _process_died(self, process: Process) -> None:
-        self.crashes += process.name == "engine"
+        if process.name == "engine":
+            self._note_crash()
         self._ended[process.name].set()
+
+    def _note_crash(self) -> None:
+        self.crashes += 1
+        sending = self.reader.one("SELECT count(DISTINCT contact) FROM outbox")[0]
+        self.unknown_requests += UNDER_WAY * max(1, sending)
 
     def _web(self) -> None:
         service = WebService(
@@ -321,7 +334,8 @@ class World:
     def _stop_when_failed(self, engine: Engine) -> None:
         """An engine that has lost its connection begins anew."""
         engine._loop._thread.join()
-        self.crashes += engine._loop.failure is not None
+        if engine._loop.failure is not None:
+            self._note_crash()
         self._stops["engine"].set()
 
     def _wake(self) -> None:
@@ -401,7 +415,9 @@ class World:
         return Served(0 if mood == "late" else 200, {}, [], ends={"broken": "cut", "late": "hangs"}.get(mood, "whole"))
 
     def _serve_file(self, request: Request) -> Served:
-        """The file of a voice note."""
+        """The file of a photo, or of a voice note."""
+        if request.path.endswith(".jpg"):
+            return Served(200, {"Content-Type": "image/jpeg"}, [b"\xff\xd8\xff\xe0" + bytes(40)])
         return Served(200, {"Content-Type": "audio/ogg"}, [b"OggS" + bytes(40)])
 
     def _request(self, request: HttpRequest, key: str) -> Response:
@@ -518,7 +534,7 @@ class World:
         self.machine.scheduler.begin(self.machine.outside, "program", ask)
 
     def signal(self, contact: str, name: str, id: str, twice: bool) -> None:
-        body = json.dumps({"contact": contact, "signal": name, "data": {"by": id} if name == "paid" else {}}).encode()
+        body = json.dumps({"contact": contact, "signal": name, "data": {"by": id} if name != "seen" else {}}).encode()
         headers = {"Authorization": f"Bearer {API_KEY}", "Idempotency-Key": id, "Content-Type": "application/json"}
         self._post_signal(f"signal {name} for {contact}", "/api/signals", headers, body, twice)
 
@@ -542,6 +558,9 @@ class World:
 
     def voice(self, contact: str, name: str) -> None:
         self.gateway.receive(contact, kind="audio", media_url=f"{FILES}/{name}")
+
+    def photo(self, contact: str, name: str, caption: str) -> None:
+        self.gateway.receive(contact, caption or None, kind="image", media_url=f"{FILES}/{name}")
 
     def broadcast(self, what: str, name: str, contacts: list[str], later: int) -> None:
         if what != "add":
@@ -572,6 +591,16 @@ class World:
             case "send":
                 self.operated.append((contact, text))
                 self._operate(SendMessage(contact, text))
+            case "take":
+                self.taken_over.add(contact)
+                self._operate(TakeOver(contact, by="olga"))
+            case "answer":
+                self.operated.append((contact, text))
+                self._operate(AnswerContact(contact, text, by="olga"))
+            case "give_back":
+                self._operate(GiveBack(contact, by="olga"))
+            case "start":
+                self._operate(StartFlow(contact, "told", {"what": text}, "interrupt"))
             case "retry" | "drop":
                 letters = self.reader.all("SELECT id, contact FROM dead_letters")
                 if letters:
@@ -655,7 +684,7 @@ class World:
             for turn in undone
             if not (turn.event_id in known or turn.event_id.startswith(("time:", "kept:"))) or not _is_of_the_log(turn)
         }
-        if self._reloaded:
+        if self._reloaded or self.jumped:  # the clock is not set again while they are taken again
             self.other_history.update(bots.CONTACTS)
         self.seen = Seen(
             [turn for turn in seen.turns if turn.id <= turns],
