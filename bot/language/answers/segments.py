@@ -66,6 +66,15 @@ class TokenizedText:
         harmless = start == 0 or any(kind in (Kind.HARMLESS, Kind.BETWEEN) for _, kind, _ in self.marks[before])
         return harmless or bool(self.tokens.gap(start).strip()) or self.is_name(before)
 
+    def tenses(self) -> set[str]:
+        """What the words around a day say of when it is: ``past``, ``future``, or ``either`` ("I booked Friday")."""
+        found, index = set(), 0
+        while index < self.length:
+            end = next(self.ends_of(index, Kind.HARMLESS), index + 1)
+            found |= {value for last, kind, value in self.marks[index] if kind is Kind.TENSE and last == end}
+            index = end
+        return found
+
     def knows_all(self) -> bool:
         """True if each word begins or continues a phrase of the language."""
         return all(

@@ -57,6 +57,7 @@ class Kind(Enum):
     YES = "yes"
     NO = "no"
     HARMLESS = "harmless"
+    TENSE = "tenses"
     AROUND_TITLE = "around titles"
     AGAINST = "against"
     ASKING = "asking"
@@ -157,6 +158,8 @@ def _read(language: str) -> Words:
                 tokens = tuple(split(written, spelling).tokens)
                 if tokens:
                     phrases.setdefault(tokens[0], []).append((tokens, kind, value))
+                    if kind is Kind.TENSE:  # and it changes nothing else
+                        phrases[tokens[0]].append((tokens, Kind.HARMLESS, None))
     for found in phrases.values():
         found.sort(key=lambda phrase: -len(phrase[0]))  # stable: those of the language before those of all
     spelling = replace(spelling, known=frozenset(phrases))
