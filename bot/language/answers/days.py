@@ -146,6 +146,8 @@ class DayReader:
                 start = bound.get("{date}", Day(self.today))
                 sign = 1 if name in ("ahead", "after") else -1
                 day = _moved(start.day, sign * count * int(number), unit)
+                if name in ("ahead", "ago") and unit == "day" and count * int(number) in self.words.counted_with_today:
+                    return None if day is None else Day(day - timedelta(days=sign), day)
                 other = None if start.other is None else _moved(start.other, sign * count * int(number), unit)
                 return None if day is None else Day(day, other)
             case "day of month":
@@ -309,6 +311,11 @@ class DayReader:
                     and (alone := self._of_figures(pattern, found, None)) is not None
                 ):
                     yield end, alone
+            if pattern is _FIGURES and found[2] == "." and found[4] and " " in text[found.end(3) : found.start(4)]:
+                shorter = _day(self._dated(int(found[1]), int(found[3]), None), before)
+                if shorter is not None:
+                    yield self.tokens.at(found.start(4)), shorter  # 5.6. 10 Uhr
+            if day is not None:
                 return
 
     def _weekday_behind(self, end: int) -> tuple[int | None, int]:

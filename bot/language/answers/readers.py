@@ -85,6 +85,10 @@ def read_number(text: str, language: str | None = None, *, whole: bool = False) 
             if number is None or _is_code(text, first, number[2]) or _is_article(text, first, number):
                 return
             end, _, value = number
+            multiple = text.words.unsure_multiples.get(text.tokens.tokens[end]) if end < text.length else None
+            if multiple is not None and text.tokens.tokens[end - 1].isdigit():
+                yield Segment(start, end + 1, "number", Reading(value * multiple, (value,)))
+                return
             for behind in text.ends_of(end, *_UNITS) if end < text.length else ():
                 yield Segment(start, behind, "number", value)
             yield Segment(start, end, "number", value)
@@ -92,6 +96,8 @@ def read_number(text: str, language: str | None = None, *, whole: bool = False) 
         for found in covered(text, pieces, 1):
             if found:
                 value = found[0].value
+                if isinstance(value, Reading):
+                    return value
                 either = None if whole else _ONE_OR_A_THOUSAND.get((text.words.language, text.words.country))
                 return Reading(value, (value * 1000,) if either and either.search(text.tokens.text) else ())
         return None

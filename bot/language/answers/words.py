@@ -109,6 +109,8 @@ class Words:
     dashed_days: bool  # 12-5 is a day, and not two
     week_begins: int  # for some: 6 is Saturday, 7 Sunday; 1 for all
     unsure_days: frozenset[str]  # words that mean a day before or after today
+    counted_with_today: frozenset[int]  # so many days may be a day less: in 8 days is in a week
+    unsure_multiples: Mapping[str, Decimal]  # letters behind figures that may be a unit or multiply: 5L
     country: str = ""  # in capital letters, where it is known
     decimal_comma: bool = False  # 1.000 is a thousand
 
@@ -177,6 +179,8 @@ def _read(language: str) -> Words:
         own.get("days have dashes") == "true",
         int(own.get("week begins", 1)),
         frozenset(word for written in _listed(own.get("unsure days", "")) for word in split(written, spelling).tokens),
+        frozenset(map(int, _listed(own.get("days counted with today", "")))),
+        {word: Decimal(value) for value, word in _entries(Kind.UNIT, own.get("unsure multiples"))},
     )
 
 
