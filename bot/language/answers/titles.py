@@ -78,9 +78,9 @@ def with_time(text: str, titles: Sequence[str], now: datetime, language: str | N
     """The titles that say the time or the day that a text may mean: ``10:30`` for "half past ten"."""
     found: list[int] = []
     for kind, read in (("time", _time), ("date", _date), ("datetime", read_moment)):
-        said = read(text, now, language)
+        wanted = [_said_by(title, kind, now.date(), now.tzinfo, language) for title in titles]
+        said = read(text, now, language) if any(wanted) else None
         values = () if said is None else (said.value, *said.others)
-        wanted = [_said_by(title, kind, now.date(), now.tzinfo, language) for title in titles] if values else []
         found += [index for index, value in enumerate(wanted) if value is not None and value in values]
     return list(dict.fromkeys(found))
 
