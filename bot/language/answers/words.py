@@ -58,6 +58,7 @@ class Kind(Enum):
     NO = "no"
     HARMLESS = "harmless"
     TENSE = "tenses"
+    AROUND_DATE = "around dates"
     AROUND_TITLE = "around titles"
     AGAINST = "against"
     ASKING = "asking"
@@ -81,11 +82,14 @@ class Pattern:
 
     name: str
     elements: tuple[str, ...]  # words, and slots in braces
+    words: frozenset[str]
 
 
 @immutable(eq=False)
 class Patterns:
-    """The patterns of a language, by the word and by the slot that they begin with; and the words in them."""
+    """The patterns of a language by the word that they begin with; those that begin with a slot by their first word,
+    which is empty where they have none. ``words`` are all words in them.
+    """
 
     by_word: Mapping[str, Sequence[Pattern]]
     by_slot: Mapping[str, Sequence[Pattern]]
@@ -94,11 +98,16 @@ class Patterns:
 
 @immutable(eq=False)
 class Words:
-    """The words of a language. ``phrases`` begin with the word that is their key; longer ones come first."""
+    """The words of a language. ``phrases`` begin with the word that is their key; longer ones come first.
+
+    ``single`` are those of a word, ``longer`` those of several by the first two.
+    """
 
     language: str  # without the country
     spelling: Spelling
     phrases: Mapping[str, tuple[Phrase, ...]]
+    single: Mapping[str, Sequence[tuple[Kind, Any]]]
+    longer: Mapping[tuple[str, str], Sequence[Phrase]]
     dates: Patterns
     clock: Patterns
     joined: bool  # number words are written together
@@ -126,11 +135,13 @@ class Words:
 
     def marks(self, tokens: list[str], start: int) -> list[Mark]:
         """The phrases that begin at a token, the longest first."""
-        return [
+        first, second = tokens[start], tokens[start + 1] if start + 1 < len(tokens) else ""
+        found = [
             (start + len(phrase), kind, value)
-            for phrase, kind, value in self.phrases.get(tokens[start], ())
-            if len(phrase) == 1 or tuple(tokens[start : start + len(phrase)]) == phrase
+            for phrase, kind, value in self.longer.get((first, second), ())
+            if tuple(tokens[start : start + len(phrase)]) == phrase
         ]
+        return found + [(start + 1, kind, value) for kind, value in self.single.get(first, ())]
 
 
 @lru_cache(maxsize=64)
@@ -165,10 +176,20 @@ def _read(language: str) -> Words:
     for found in phrases.values():
         found.sort(key=lambda phrase: -len(phrase[0]))  # stable: those of the language before those of all
     spelling = replace(spelling, known=frozenset(phrases))
+    single: dict[str, list[tuple[Kind, Any]]] = {}
+    longer: dict[tuple[str, str], list[Phrase]] = {}
+    for first, found in phrases.items():
+        for phrase, kind, value in found:
+            if len(phrase) == 1:
+                single.setdefault(first, []).append((kind, value))
+            else:
+                longer.setdefault((first, phrase[1]), []).append((phrase, kind, value))
     return Words(
         language,
         spelling,
         {first: tuple(found) for first, found in phrases.items()},
+        single,
+        longer,
         _patterns(own.get("dates"), spelling),
         _patterns(own.get("clock"), spelling),
         own.get("joined") == "true",
@@ -226,17 +247,17 @@ def _value(kind: Kind, written: str) -> Any:
 def _patterns(found: Mapping[str, Any] | None, spelling: Spelling) -> Patterns:
     """The patterns, the longest first: ``{weekday} next week`` before ``next {weekday}``."""
     made = [
-        Pattern(name, tuple(_elements(written, spelling)))
+        Pattern(name, elements, frozenset(element for element in elements if element[0] != "{"))
         for name, patterns in (found or {}).items()
         for written in _listed(patterns)
+        if (elements := tuple(_elements(written, spelling)))
     ]
     by_word: dict[str, list[Pattern]] = {}
     by_slot: dict[str, list[Pattern]] = {}
     for pattern in sorted(made, key=lambda pattern: -len(pattern.elements)):
-        first = pattern.elements[0]
-        (by_slot if first[0] == "{" else by_word).setdefault(first, []).append(pattern)
-    words = frozenset(word for pattern in made for word in pattern.elements if word[0] != "{")
-    return Patterns(by_word, by_slot, words)
+        word = next((element for element in pattern.elements if element in pattern.words), "")
+        (by_slot if pattern.elements[0][0] == "{" else by_word).setdefault(word, []).append(pattern)
+    return Patterns(by_word, by_slot, frozenset[str]().union(*(pattern.words for pattern in made)))
 
 
 def _elements(written: str, spelling: Spelling) -> Iterator[str]:
