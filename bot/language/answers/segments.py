@@ -69,7 +69,7 @@ class TokenizedText:
         return harmless or bool(self.tokens.gap(start).strip()) or self.is_name(before)
 
     def tenses(self) -> set[str]:
-        """What the words around a day say of when it is: ``past``, ``future``, or ``either`` ("I booked Friday")."""
+        """The tenses of the words around a day: ``past``, ``future``, or ``either`` ("I booked Friday")."""
         found, index = set(), 0
         while index < self.length:
             end = next(self.ends_of(index, Kind.HARMLESS), index + 1)

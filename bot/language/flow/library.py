@@ -227,7 +227,7 @@ class Library:
 
     @property
     def lacks_model(self) -> str | None:
-        """What does not work if no service for models is set up, in words; None if nothing in the flows needs it."""
+        """A problem of a bot without a service for models, in words; None if nothing in the flows needs it."""
         if self.asks_models:
             return "flows ask models, and no service is set up"
         marks = [mark for flow in self.flows.values() if (mark := flow.model_reads) is not None]
