@@ -222,6 +222,10 @@ def _outside(
         if (loaded := flows()) is not None and loaded.bot.events_to is not None:
             yield from doctor.events_receiver(loaded.bot.events_to, os.environ)
 
+    def lacking() -> Iterator["CheckResult"]:
+        if (loaded := flows()) is not None and (lack := loaded.lacks_model) is not None:
+            yield (fail if loaded.asks_models else warn)("models", lack, "set BOT_AI_URL, BOT_AI_KEY and BOT_AI_MODEL")
+
     late, service = f"there was no answer within {SECONDS:.0f} s", settings.model_service
     public = url.rstrip("/") if url else settings.public_url
     yield Check(lambda: doctor.web(settings.host, settings.port), fail("server", late, "see its log, restart it"))
@@ -229,6 +233,8 @@ def _outside(
     yield Check(lambda: _gateway(bot, settings, flows), fail("gateway", late, "check BOT_GATEWAY_URL and the network"))
     if service is not None:
         yield Check(partial(_models, service), fail("models", late, "check BOT_AI_URL and the network"))
+    else:
+        yield Check(lacking, fail("models", late, "`bot check` takes the time it needs"))
     yield Check(receiver, fail(doctor.RECEIVER, late, "check events_to in bot.yml, and the receiver"))
     yield Check(files, fail("files", late, "see whether the gateway gets them in a few seconds"))
     if settings.files is not None and settings.files.startswith(OBJECTS):

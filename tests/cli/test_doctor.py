@@ -167,6 +167,27 @@ def test_a_key_that_is_refused_a_template_that_is_not_there_and_faulty_flows_fai
     assert about(found, "flows")[0].startswith("fail: ")
 
 
+@pytest.mark.parametrize(
+    ("step", "said"),
+    [
+        (
+            "{ai: Help., exits: {done: {when: They go., then: end}}, errors: {else: end}}",
+            "fail: flows ask models, and no service is set up",
+        ),
+        (
+            "{ask: When?, save: day, understand: model}",
+            "warn: no service for models is set up, so no model reads an answer (flows/main.yml:4)",
+        ),
+        ("{ask: When?, save: day}", None),
+    ],
+)
+def test_flows_that_need_a_model_are_named_where_none_is_set_up(tmp_path: Path, step: str, said: str | None) -> None:
+    make_bot(tmp_path, f"flow: main\nstart: {{words: [hi]}}\nvars: {{day: date}}\nsteps: {{a: {step}}}\n")
+    settings(tmp_path, gateway_url="http://127.0.0.1:9", gateway_key="key", webhook_secret="s" * 32)
+    _, found = doctor(tmp_path)
+    assert about(found, "models") == ([] if said is None else [said])
+
+
 def test_a_gateway_that_is_not_there_is_said_once_with_what_to_do(tmp_path: Path) -> None:
     make_bot(tmp_path, FLOWS)
     settings(tmp_path, gateway_url="http://127.0.0.1:9", gateway_key="key", webhook_secret="s" * 32)

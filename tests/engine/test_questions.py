@@ -764,6 +764,48 @@ steps: {help: {say: A human comes., then: end}}
             "options: {Under 18: {value: child}, 18 to 64: {value: adult}}",
             {"18": "Sorry?", "64": "adult", "under 18": "child"},
         ),
+        (
+            "text",
+            'options: ["A beard, 12 €", "A haircut, 30 €", "Curls (40)"]',
+            {
+                "beard please": "A beard, 12 €",
+                "just the haircut": "A haircut, 30 €",
+                "curls": "Curls (40)",
+                "beard 12": "A beard, 12 €",
+                "beard 30": "Sorry?",
+                "no beard": "Sorry?",
+                "beard and haircut": "Sorry?",
+            },
+        ),
+        (
+            "text",
+            'options: ["10:30", "11:00", "14:15"]',
+            {
+                "half past ten": "10:30",
+                "ten thirty please": "10:30",
+                "10h30": "10:30",
+                "11 am": "11:00",
+                "2:15 pm": "14:15",
+                "quarter past two": "14:15",
+                "11 pm": "Sorry?",
+                "half past ten or eleven": "Sorry?",
+                "not eleven": "Sorry?",
+            },
+        ),
+        ("time", 'options: ["10:30", "22:30"]', {"half past ten": "Sorry?", "10:30 pm": "22:30"}),
+        (
+            "text",
+            'options: [Today, Fri 10 May, Mon 13 May, "Tue 14 May, 10:30"]',
+            {
+                "Friday please": "Fri 10 May",
+                "the 13th": "Mon 13 May",
+                "in a week": "Mon 13 May",
+                "14 May at half past ten": "Tue 14 May, 10:30",
+                "this Monday": "Sorry?",
+                "Friday or Monday": "Sorry?",
+                "after Friday": "Sorry?",
+            },
+        ),
     ],
 )
 def test_only_choices_are_answers_unless_the_question_accepts_texts(

@@ -34,7 +34,7 @@ def at(step: str, flow: str = TRIP) -> Talk:
 @pytest.mark.parametrize(
     ("step", "text", "words", "following"),
     [
-        ("day", "the wedding of my sister is on Friday so then it must be", "Friday", "guests"),
+        ("day", "the gig of my sister is on Friday so then it must be", "Friday", "guests"),
         ("guests", "me and my gang, that makes five in the end I suppose", "five", "size"),
         ("size", "gosh we are hungry, give us the large thing", "large", "code"),
         ("code", "the sticker on the box reads AB12 I believe", "AB12", "name"),
@@ -60,7 +60,7 @@ def test_what_the_readers_understand_asks_no_model() -> None:
     ("step", "text", "words", "reason"),
     [
         ("day", "whenever my sister marries", "Friday", "the message does not say it"),
-        ("day", "the wedding of my sister is on Friday so then", "2030-05-10", "the message does not say it"),
+        ("day", "the gig of my sister is on Friday so then", "2030-05-10", "the message does not say it"),
         ("day", "you see I really cannot make it, not on Friday", "Friday", "other words speak against it"),
         ("day", "the wedding is Friday and the party is Saturday", "Saturday", "the message has another answer"),
         ("guests", "there will be 2 adults and 1 child in our gang", "2", "the message has another answer"),
@@ -81,7 +81,7 @@ def test_words_that_do_not_bear_the_answer_are_a_wrong_reply(step: str, text: st
 
 def test_a_failing_model_is_a_wrong_reply() -> None:
     chat = at("day")
-    chat.user("the wedding of my sister is on Friday so then it must be")
+    chat.user("the gig of my sister is on Friday so then it must be")
     assert chat.model_ends("timeout") == ["A day, please."]
     assert chat.at == "trip/day"
 

@@ -146,6 +146,8 @@ class DayReader:
                 start = bound.get("{date}", Day(self.today))
                 sign = 1 if name in ("ahead", "after") else -1
                 day = _moved(start.day, sign * count * int(number), unit)
+                if name in ("ahead", "ago") and unit == "day" and count * int(number) in self.words.counted_with_today:
+                    return None if day is None else Day(day - timedelta(days=sign), day)
                 other = None if start.other is None else _moved(start.other, sign * count * int(number), unit)
                 return None if day is None else Day(day, other)
             case "day of month":
@@ -299,7 +301,7 @@ class DayReader:
             if found is None:
                 continue
             end = self.tokens.at(found.end())
-            weekday, behind = self._weekday_behind(end) if before is None else (before, end)
+            weekday, behind = _weekday_at(self.marks, end) if before is None else (before, end)
             day = self._of_figures(pattern, found, weekday)
             if day is not None:
                 yield behind, day
@@ -309,14 +311,12 @@ class DayReader:
                     and (alone := self._of_figures(pattern, found, None)) is not None
                 ):
                     yield end, alone
+            if pattern is _FIGURES and found[2] == "." and found[4] and " " in text[found.end(3) : found.start(4)]:
+                shorter = _day(self._dated(int(found[1]), int(found[3]), None), before)
+                if shorter is not None:
+                    yield self.tokens.at(found.start(4)), shorter  # 5.6. 10 Uhr
+            if day is not None:
                 return
-
-    def _weekday_behind(self, end: int) -> tuple[int | None, int]:
-        """The weekday right behind a day of figures, and the index of the token behind both."""
-        for behind, kind, value in self.marks[end] if end < len(self.marks) else ():
-            if kind is Kind.WEEKDAY:
-                return int(value) - 1, behind
-        return None, end
 
     def _of_figures(self, pattern: re.Pattern[str], found: re.Match[str], weekday: int | None) -> Day | None:
         if pattern is _YEAR_FIRST:
@@ -353,6 +353,14 @@ class DayReader:
         if year is None:
             return _nearest(month, day, self.today, self.past)
         return _exact(int(year) if len(year) == 4 else _century(int(year), self.today, self.past), month, day)
+
+
+def _weekday_at(marks: Sequence[Sequence[Mark]], start: int) -> tuple[int | None, int]:
+    """The weekday that begins at a token, right behind a day of figures, and the index of the token behind it."""
+    for end, kind, value in marks[start] if start < len(marks) else ():
+        if kind is Kind.WEEKDAY:
+            return int(value) - 1, end
+    return None, start
 
 
 def _longest_first(days: Iterable[tuple[int, Day]]) -> list[tuple[int, Day]]:

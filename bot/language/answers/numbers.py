@@ -44,6 +44,9 @@ def number_at(tokens: Tokens, marks: Sequence[Sequence[Mark]], start: int, words
 
 
 def _number_at(tokens: Tokens, marks: Sequence[Sequence[Mark]], start: int, words: Words, whole: bool) -> Mark | None:
+    token = tokens.tokens[start]
+    if not token[0].isdigit() and not any(kind in _PARTS for _, kind, _ in marks[start]) and not words.joined:
+        return None
     if (fraction := _fraction_at(tokens, start)) is not None:
         return fraction
     atoms = list(_atoms(tokens, marks, start, words, whole))

@@ -19,12 +19,22 @@ class Matcher:
         self._tokens = tokens
         self._slot = slot
         self._values: dict[tuple[str, int], list[tuple[int, Any]]] = {}
+        self._by_slot: dict[str, list[Pattern]] = {}  # of those whose words the text has
+        self._words = frozenset(tokens.tokens)
+        for word in dict.fromkeys(("", *tokens.tokens)):
+            for pattern in patterns.by_slot.get(word, ()):
+                if pattern.words <= self._words:
+                    self._by_slot.setdefault(pattern.elements[0], []).append(pattern)
+        for found in self._by_slot.values():
+            found.sort(key=lambda pattern: -len(pattern.elements))
 
     def found_at(self, start: int) -> Iterator[tuple[int, str, Found]]:
         """The patterns that begin at a token: where each ends, its name, and its slots."""
-        for pattern in self._patterns.by_word.get(self._tokens.tokens[start], ()):
-            yield from self._rest(pattern, 1, start + 1, {})
-        for slot, patterns in self._patterns.by_slot.items():
+        tokens = self._tokens.tokens
+        for pattern in self._patterns.by_word.get(tokens[start], ()):
+            if pattern.words <= self._words:
+                yield from self._rest(pattern, 1, start + 1, {})
+        for slot, patterns in self._by_slot.items():
             for end, value in self._values_of(slot, start):
                 for pattern in patterns:
                     yield from self._rest(pattern, 1, end, {slot: value})

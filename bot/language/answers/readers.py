@@ -5,7 +5,7 @@ known to change nothing of it. Where two people may mean different things by the
 """
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 from typing import Generic, TypeVar
@@ -85,6 +85,10 @@ def read_number(text: str, language: str | None = None, *, whole: bool = False) 
             if number is None or _is_code(text, first, number[2]) or _is_article(text, first, number):
                 return
             end, _, value = number
+            multiple = text.words.unsure_multiples.get(text.tokens.tokens[end]) if end < text.length else None
+            if multiple is not None and text.tokens.tokens[end - 1].isdigit():
+                yield Segment(start, end + 1, "number", Reading(value * multiple, (value,)))
+                return
             for behind in text.ends_of(end, *_UNITS) if end < text.length else ():
                 yield Segment(start, behind, "number", value)
             yield Segment(start, end, "number", value)
@@ -92,6 +96,8 @@ def read_number(text: str, language: str | None = None, *, whole: bool = False) 
         for found in covered(text, pieces, 1):
             if found:
                 value = found[0].value
+                if isinstance(value, Reading):
+                    return value
                 either = None if whole else _ONE_OR_A_THOUSAND.get((text.words.language, text.words.country))
                 return Reading(value, (value * 1000,) if either and either.search(text.tokens.text) else ())
         return None
@@ -143,7 +149,7 @@ def read_date(text: str, today: date, language: str | None = None, *, past: bool
     is meant, it is the last such day. A weekday beside a date has to be that date's.
     """
 
-    def read(text: TokenizedText) -> Reading[date] | None:
+    def read(text: TokenizedText, past: bool) -> Reading[date] | None:
         days = DayReader(text.tokens, text.marks, text.words, today, past)
 
         def pieces(start: int) -> Iterator[Segment]:
@@ -156,7 +162,22 @@ def read_date(text: str, today: date, language: str | None = None, *, past: bool
 
         return _only(_one_day(found) for found in covered(text, pieces, 6, names=True))
 
-    return in_each_language(text, language, read)
+    return in_each_language(text, language, lambda text: _in_tense(text, past, read))
+
+
+def _in_tense(
+    text: TokenizedText, past: bool, read: Callable[[TokenizedText, bool], Reading[Value] | None]
+) -> Reading[Value] | None:
+    """The reading in the tense of the words around it: "I paid Friday" has been, "I booked Friday" may be either."""
+    tenses = text.tenses()
+    if len(tenses) < 2 and "either" not in tenses:
+        return read(text, "past" in tenses if tenses else past)
+    found = read(text, past)
+    other = None if found is None else read(text, not past)
+    if found is None or other is None:
+        return found or other
+    others = dict.fromkeys((*found.others, other.value, *other.others))
+    return Reading(found.value, tuple(value for value in others if value != found.value), found.figures)
 
 
 def _one_day(found: Sequence[Segment]) -> Reading[date] | None:
@@ -251,7 +272,7 @@ def read_moment(
     time; where the ``past`` is meant, the last.
     """
 
-    def read(text: TokenizedText) -> Reading[datetime] | None:
+    def read(text: TokenizedText, past: bool) -> Reading[datetime] | None:
         for dots in (False, True) if _DOTTED.search(text.tokens.text) else (False,):
             reader = _MomentReader(text, now, past, dots)
             found = _only((reader.moment(found) for found in covered(text, reader.pieces, 6, names=True)), 12)
@@ -263,7 +284,7 @@ def read_moment(
         if isinstance(moment := read_iso(text, ISO_MOMENT), datetime):
             here = moment if moment.tzinfo is not None else moment.replace(tzinfo=now.tzinfo)
             return Reading(here.astimezone(UTC).astimezone(now.tzinfo))  # a time that the clocks skip is later then
-        return in_each_language(text, language, read)
+        return in_each_language(text, language, lambda text: _in_tense(text, past, read))
     except OverflowError:
         return None  # beyond the calendar
 

@@ -63,8 +63,19 @@ class TokenizedText:
         if self.tokens.tokens[start] not in self.names or self.marks[start]:
             return False
         before = start - 1
-        harmless = start == 0 or any(kind in (Kind.HARMLESS, Kind.BETWEEN) for _, kind, _ in self.marks[before])
+        harmless = start == 0 or any(
+            kind in (Kind.HARMLESS, Kind.AROUND_DATE, Kind.BETWEEN) for _, kind, _ in self.marks[before]
+        )
         return harmless or bool(self.tokens.gap(start).strip()) or self.is_name(before)
+
+    def tenses(self) -> set[str]:
+        """The tenses of the words around a day: ``past``, ``future``, or ``either`` ("I booked Friday")."""
+        found, index = set(), 0
+        while index < self.length:
+            end = next(self.ends_of(index, Kind.HARMLESS), index + 1)
+            found |= {value for last, kind, value in self.marks[index] if kind is Kind.TENSE and last == end}
+            index = end
+        return found
 
     def knows_all(self) -> bool:
         """True if each word begins or continues a phrase of the language."""
@@ -124,9 +135,10 @@ def covered(
 ) -> Iterator[list[Segment]]:
     """The ways in which pieces and harmless words are the whole text; at most so many pieces have a value.
 
-    ``names`` says that names of people and places are harmless, too, and ``whole_phrases`` that no piece lies within a
-    harmless phrase.
+    ``names`` says that days or times are looked for, so that names of people and places and `around dates` are
+    harmless, too; ``whole_phrases`` that no piece lies within a harmless phrase.
     """
+    harmless = (Kind.HARMLESS, Kind.AROUND_DATE) if names else (Kind.HARMLESS,)
     steps = 0
     begun: dict[int, list[Segment]] = {}
     dead: set[tuple[int, int]] = set()  # from there, with so many pieces, nothing leads to the end
@@ -146,14 +158,14 @@ def covered(
     def onward(start: int, found: list[Segment]) -> Iterator[list[Segment]]:
         end_against = next(text.ends_of(start, Kind.AGAINST), start)
         least = end_against + (end_against > start + 1)  # a longer phrase comes before a shorter one
-        longest = next(text.ends_of(start, Kind.HARMLESS), start)  # "grazie mille" is no thousand
+        longest = next(text.ends_of(start, *harmless), start)  # "grazie mille" is no thousand
         if len(found) < most:
             if start not in begun:
                 begun[start] = list(pieces(start))
             for piece in begun[start]:
                 if piece.end >= least and (piece.kind != "number" or piece.end > longest or longest == start + 1):
                     yield from from_(piece.end, [*found, piece])
-        for end in [longest] if whole_phrases and longest > start + 1 else text.ends_of(start, Kind.HARMLESS):
+        for end in [longest] if whole_phrases and longest > start + 1 else text.ends_of(start, *harmless):
             if end >= least and not text.is_glued(start, end):
                 yield from from_(end, found)
         token = text.tokens.tokens[start]

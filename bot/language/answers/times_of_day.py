@@ -68,6 +68,7 @@ def _in_part(hour: int, part: str) -> int | None:
 
 
 _MIDNIGHT = ("00:00", "0:00")
+_EARLY = 6  # an hour up to it is seldom one of the morning
 _END = 24  # the hour in which a day ends
 _FIGURES = re.compile(
     r"([0-9]{1,2})\s?([:.h時时点點시])\s?([0-5][0-9])(?![0-9])(?:[:.]([0-5][0-9])(?![0-9.]))?(?!\s?h\b)[分분]?"
@@ -99,7 +100,7 @@ class ClockReader:
         for end, clock in self._told(first, said):
             behind = self._behind(end)
             if behind is not None:
-                sure = clock.sure or not self._words.hours_of_12
+                sure = clock.sure or (not clock.bare and not self._words.hours_of_12) or self._is_sure(clock.hour)
                 yield behind, TimeOfDay(clock.hour, clock.minute, clock.second, sure, next_day=clock.next_day)
             yield end, clock
         for end, name, bound in self._matcher.found_at(first) if first < len(self._marks) else ():
@@ -137,8 +138,11 @@ class ClockReader:
         for end, hour in self._hours(start):
             if hour == _END and not said:
                 continue  # 24 hours
-            sure = hour > 12 or not self._words.hours_of_12
-            yield end, TimeOfDay(hour % _END, sure=sure, bare=not said, next_day=hour == _END)
+            yield end, TimeOfDay(hour % _END, sure=self._is_sure(hour), bare=not said, next_day=hour == _END)
+
+    def _is_sure(self, hour: int) -> bool:
+        """True if an hour alone is of one half of the day: at 3 people may mean the afternoon in every language."""
+        return hour > 12 or (hour > _EARLY and not self._words.hours_of_12)
 
     def _in_figures(self, start: int, said: bool) -> Iterator[tuple[int, TimeOfDay]]:
         text, place = self._tokens.text, self._tokens.starts[start]

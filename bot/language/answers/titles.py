@@ -2,18 +2,23 @@
 
 import re
 from collections.abc import Collection, Iterator, Sequence
+from datetime import date, datetime, time, tzinfo
 from decimal import Decimal
 from functools import lru_cache
+from typing import Any
 
 from bot.language.answers.numbers import number_at
+from bot.language.answers.readers import Reading, read_date, read_moment, read_time
 from bot.language.answers.segments import Segment, TokenizedText, covered, in_each_language, written
 from bot.language.answers.words import Kind, words_of
 from bot.language.expressions.formats import country_names
 from bot.language.source.languages import ENGLISH
+from bot.language.source.wall_clock import read_clock
 from bot.language.source.word_matching import normalise
 
 _CLAUSE = re.compile(r"[.,;:!?\n।،؛؟]+")
 _STRICT = frozenset("<>≤≥")
+_SET_OFF = re.compile(r"[,;:(–—-]")
 
 
 def number_in(text: str, language: str | None) -> tuple[Decimal, frozenset[str]] | None:
@@ -67,6 +72,69 @@ def _numbers_in(text: TokenizedText) -> Iterator[tuple[Decimal, bool]]:
         number = number_at(text.tokens, text.marks, index, text.words, True)
         if number is not None:
             yield number[2], compared
+
+
+def with_time(text: str, titles: Sequence[str], now: datetime, language: str | None) -> list[int]:
+    """The titles that say the time or the day that a text may mean: ``10:30`` for "half past ten"."""
+    found: list[int] = []
+    for kind, read in (("time", _time), ("date", _date), ("datetime", read_moment)):
+        wanted = [_said_by(title, kind, now.date(), now.tzinfo, language) for title in titles]
+        said = read(text, now, language) if any(wanted) else None
+        values = () if said is None else (said.value, *said.others)
+        found += [index for index, value in enumerate(wanted) if value is not None and value in values]
+    return list(dict.fromkeys(found))
+
+
+@lru_cache(maxsize=1024)
+def _said_by(title: str, kind: str, today: date, zone: tzinfo | None, language: str | None) -> Any:
+    """The time, the day or both that a title says; None if it says none, or may say several."""
+    midnight = datetime.combine(today, time(), zone)
+    if kind == "time":
+        return read_clock(title) or _sure(_time(title, midnight, language))
+    if kind == "date":
+        return _sure(_date(title, midnight, language))
+    moment = read_moment(title, midnight, language)
+    of_a_day = moment is not None and all(other.date() == moment.value.date() for other in moment.others)
+    return moment.value if moment is not None and of_a_day else None  # 10:30 is written with the hour of 24
+
+
+def _sure(reading: Reading[Any] | None) -> Any:
+    return None if reading is None or reading.others else reading.value
+
+
+def _time(text: str, now: datetime, language: str | None) -> Reading[time] | None:
+    return read_time(text, language)
+
+
+def _date(text: str, now: datetime, language: str | None) -> Reading[date] | None:
+    return read_date(text, now.date(), language)
+
+
+@lru_cache(maxsize=1024)
+def name_in(title: str, language: str | None) -> str | None:
+    """The words before the price or number at the end of a title, without an article: beard in ``A beard, 12 €``."""
+    text = written(title, words_of(language))
+    if text is None:
+        return None
+    for start in range(1, text.length):
+        first = next(text.ends_of(start, Kind.CURRENCY), start)
+        if first == text.length or (first == start and not _SET_OFF.search(text.tokens.gap(start))):
+            continue
+        number = number_at(text.tokens, text.marks, first, text.words, True)
+        if number is not None and _is_end(text, number[0]):
+            break
+    else:
+        return None
+    begin = 0
+    while begin < start - 1 and (end := next(text.ends_of(begin, Kind.HARMLESS), start)) < start:
+        begin = end
+    if any(kind in (Kind.AGAINST, Kind.NO) for at in range(begin, start) for _, kind, _ in text.marks[at]):
+        return None
+    return text.tokens.text[text.tokens.starts[begin] : text.tokens.ends[start - 1]]
+
+
+def _is_end(text: TokenizedText, index: int) -> bool:
+    return index == text.length or text.length in text.ends_of(index, Kind.UNIT, Kind.CURRENCY)
 
 
 def within(text: str, phrases: Sequence[tuple[str, int]], language: str | None) -> int | None:

@@ -57,6 +57,8 @@ class Kind(Enum):
     YES = "yes"
     NO = "no"
     HARMLESS = "harmless"
+    TENSE = "tenses"
+    AROUND_DATE = "around dates"
     AROUND_TITLE = "around titles"
     AGAINST = "against"
     ASKING = "asking"
@@ -80,11 +82,14 @@ class Pattern:
 
     name: str
     elements: tuple[str, ...]  # words, and slots in braces
+    words: frozenset[str]
 
 
 @immutable(eq=False)
 class Patterns:
-    """The patterns of a language, by the word and by the slot that they begin with; and the words in them."""
+    """The patterns of a language by the word that they begin with; those that begin with a slot by their first word,
+    which is empty where they have none. ``words`` are all words in them.
+    """
 
     by_word: Mapping[str, Sequence[Pattern]]
     by_slot: Mapping[str, Sequence[Pattern]]
@@ -93,11 +98,16 @@ class Patterns:
 
 @immutable(eq=False)
 class Words:
-    """The words of a language. ``phrases`` begin with the word that is their key; longer ones come first."""
+    """The words of a language. ``phrases`` begin with the word that is their key; longer ones come first.
+
+    ``single`` are those of a word, ``longer`` those of several by the first two.
+    """
 
     language: str  # without the country
     spelling: Spelling
     phrases: Mapping[str, tuple[Phrase, ...]]
+    single: Mapping[str, Sequence[tuple[Kind, Any]]]
+    longer: Mapping[tuple[str, str], Sequence[Phrase]]
     dates: Patterns
     clock: Patterns
     joined: bool  # number words are written together
@@ -108,6 +118,8 @@ class Words:
     dashed_days: bool  # 12-5 is a day, and not two
     week_begins: int  # for some: 6 is Saturday, 7 Sunday; 1 for all
     unsure_days: frozenset[str]  # words that mean a day before or after today
+    counted_with_today: frozenset[int]  # so many days may be a day less: in 8 days is in a week
+    unsure_multiples: Mapping[str, Decimal]  # letters behind figures that may be a unit or multiply: 5L
     country: str = ""  # in capital letters, where it is known
     decimal_comma: bool = False  # 1.000 is a thousand
 
@@ -123,11 +135,13 @@ class Words:
 
     def marks(self, tokens: list[str], start: int) -> list[Mark]:
         """The phrases that begin at a token, the longest first."""
-        return [
+        first, second = tokens[start], tokens[start + 1] if start + 1 < len(tokens) else ""
+        found = [
             (start + len(phrase), kind, value)
-            for phrase, kind, value in self.phrases.get(tokens[start], ())
-            if len(phrase) == 1 or tuple(tokens[start : start + len(phrase)]) == phrase
+            for phrase, kind, value in self.longer.get((first, second), ())
+            if tuple(tokens[start : start + len(phrase)]) == phrase
         ]
+        return found + [(start + 1, kind, value) for kind, value in self.single.get(first, ())]
 
 
 @lru_cache(maxsize=64)
@@ -157,13 +171,25 @@ def _read(language: str) -> Words:
                 tokens = tuple(split(written, spelling).tokens)
                 if tokens:
                     phrases.setdefault(tokens[0], []).append((tokens, kind, value))
+                    if kind is Kind.TENSE:  # and it changes nothing else
+                        phrases[tokens[0]].append((tokens, Kind.HARMLESS, None))
     for found in phrases.values():
         found.sort(key=lambda phrase: -len(phrase[0]))  # stable: those of the language before those of all
     spelling = replace(spelling, known=frozenset(phrases))
+    single: dict[str, list[tuple[Kind, Any]]] = {}
+    longer: dict[tuple[str, str], list[Phrase]] = {}
+    for first, found in phrases.items():
+        for phrase, kind, value in found:
+            if len(phrase) == 1:
+                single.setdefault(first, []).append((kind, value))
+            else:
+                longer.setdefault((first, phrase[1]), []).append((phrase, kind, value))
     return Words(
         language,
         spelling,
         {first: tuple(found) for first, found in phrases.items()},
+        single,
+        longer,
         _patterns(own.get("dates"), spelling),
         _patterns(own.get("clock"), spelling),
         own.get("joined") == "true",
@@ -174,6 +200,8 @@ def _read(language: str) -> Words:
         own.get("days have dashes") == "true",
         int(own.get("week begins", 1)),
         frozenset(word for written in _listed(own.get("unsure days", "")) for word in split(written, spelling).tokens),
+        frozenset(map(int, _listed(own.get("days counted with today", "")))),
+        {word: Decimal(value) for value, word in _entries(Kind.UNIT, own.get("unsure multiples"))},
     )
 
 
@@ -219,17 +247,17 @@ def _value(kind: Kind, written: str) -> Any:
 def _patterns(found: Mapping[str, Any] | None, spelling: Spelling) -> Patterns:
     """The patterns, the longest first: ``{weekday} next week`` before ``next {weekday}``."""
     made = [
-        Pattern(name, tuple(_elements(written, spelling)))
+        Pattern(name, elements, frozenset(element for element in elements if element[0] != "{"))
         for name, patterns in (found or {}).items()
         for written in _listed(patterns)
+        if (elements := tuple(_elements(written, spelling)))
     ]
     by_word: dict[str, list[Pattern]] = {}
     by_slot: dict[str, list[Pattern]] = {}
     for pattern in sorted(made, key=lambda pattern: -len(pattern.elements)):
-        first = pattern.elements[0]
-        (by_slot if first[0] == "{" else by_word).setdefault(first, []).append(pattern)
-    words = frozenset(word for pattern in made for word in pattern.elements if word[0] != "{")
-    return Patterns(by_word, by_slot, words)
+        word = next((element for element in pattern.elements if element in pattern.words), "")
+        (by_slot if pattern.elements[0][0] == "{" else by_word).setdefault(word, []).append(pattern)
+    return Patterns(by_word, by_slot, frozenset[str]().union(*(pattern.words for pattern in made)))
 
 
 def _elements(written: str, spelling: Spelling) -> Iterator[str]:

@@ -225,6 +225,16 @@ class Library:
         flows = (flow for flow in self.flows.values() if flow.name not in MADE_FLOWS)
         return any(step.facts.asks_models for flow in flows for step in flow.steps.values())
 
+    @property
+    def lacks_model(self) -> str | None:
+        """A problem of a bot without a service for models, in words; None if nothing in the flows needs it."""
+        if self.asks_models:
+            return "flows ask models, and no service is set up"
+        marks = [mark for flow in self.flows.values() if (mark := flow.model_reads) is not None]
+        if not marks:
+            return None
+        return f"no service for models is set up, so no model reads an answer ({marks[0].path}:{marks[0].line})"
+
     def without_model(self) -> "Library":
         """The same bot where there is no model to ask which answers a message holds.
 

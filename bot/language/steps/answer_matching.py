@@ -15,9 +15,11 @@ from bot.language.answers.titles import (
     all_within,
     has_word,
     is_name,
+    name_in,
     number_in,
     speaks_against,
     with_number,
+    with_time,
     within,
 )
 from bot.language.answers.words import Kind
@@ -223,11 +225,13 @@ def _one(offer: ShownChoices, text: str, read: Reading) -> int | None:
     if index is not None or len(text) > LONGEST:
         return index
     means = read()
-    valued = next((n for n, choice in enumerate(offer.shown) if choice.saves and means(choice.value)), None)
+    valued = [n for n, choice in enumerate(offer.shown) if choice.saves and means(choice.value)]
+    titles = [choice.title for choice in offer.shown]
+    timed = with_time(text, titles, offer.context.now, offer.language)
     said = number_in(text, offer.language) if offer.choices.counted else None
     numbered = None if said is None else _by_number(offer, *said)
     wider, by_start = _wider(text, options, how, offer.language), _by_start(offer, text)
-    found = {index for index in (valued, numbered, wider, by_start) if index is not None}
+    found = {index for index in (*valued, *timed, numbered, wider, by_start) if index is not None}
     return found.pop() if len(found) == 1 and _TWO not in found else None
 
 
@@ -246,7 +250,7 @@ def _by_number(offer: ShownChoices, number: Decimal, others: frozenset[str]) -> 
 def _wider(text: str, options: Sequence[Option], how: str, language: str | None) -> int | None:
     """The choice that a text names beside other words, or with slips of the pen."""
     phrases = [(phrase, index) for index, option in enumerate(options) for phrase in (option.title, *option.words)]
-    index = within(text, phrases, language)
+    index = within(text, [*phrases, *_names(options, language)], language)
     if index is not None or how == WHOLE:
         return index
     said = normalise(text)
@@ -389,10 +393,16 @@ def _named_within(text: str, options: Sequence[Option], language: str | None, *,
     """The options that a text names beside words that change nothing: "tea and coffee, please"."""
     if len(text) > LONGEST:
         return []
-    phrases = [*_phrases(options).items()]
+    phrases = [*_phrases(options).items(), *_names(options, language)]
     if shown_numbers and _NO_PLACE.search(text) is None:
         phrases += [(str(index + 1), index) for index in range(len(options))]
     return list(dict.fromkeys(all_within(text, phrases, language, joints=_AND)))
+
+
+def _names(options: Sequence[Option], language: str | None) -> list[tuple[str, int]]:
+    """The name before the price or number of each title, where only one title has it: beard for ``A beard, 12 €``."""
+    names = [name_in(option.title, language) for option in options]
+    return [(name, index) for index, name in enumerate(names) if name is not None and names.count(name) == 1]
 
 
 def _phrases(options: Sequence[Option]) -> dict[str, int]:

@@ -391,13 +391,15 @@ class AskStep(StepKind):
         if variable is None:
             return lambda _: False
         try:
-            read = _accepted(variable, context, reply)
+            read = [_accepted(variable, context, reply)]
+        except UnsureAnswer as unsure:
+            read = list(unsure.values)  # half past ten may be the choice 10:30
         except InvalidAnswer:
             return lambda _: False
 
         def is_same(value: Any) -> bool:
             try:
-                return bool(variable.coerce(value, context.now) == read)
+                return variable.coerce(value, context.now) in read
             except TypeMismatch:
                 return False
 

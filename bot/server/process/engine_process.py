@@ -178,8 +178,8 @@ def _composed(settings: Settings, loader: ProgramLoader, wakes: WakePipe) -> Eng
 
 
 def _engine_of(settings: Settings, program: Program, wakes: WakePipe) -> Engine:
-    if program.library.asks_models and settings.model_service is None:
-        log.error("flows ask models, and no service is set up: set BOT_AI_URL, BOT_AI_KEY and BOT_AI_MODEL")
+    if settings.model_service is None and (lack := program.library.lacks_model) is not None:
+        log.error("%s: set BOT_AI_URL, BOT_AI_KEY and BOT_AI_MODEL", lack)
     if program.library.makes_addresses and settings.public_url is None:
         log.error("flows call signal_url, and nobody could reach these addresses: set BOT_PUBLIC_URL")
     return Engine(
