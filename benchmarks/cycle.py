@@ -30,9 +30,8 @@ from bot.core.values import time_text
 from bot.engine.advance import advance
 from bot.loading.folder import read_folder
 from bot.loading.program import load_program
-from bot.runtime import batch_sessions, engine_loop
-from bot.runtime.batch import Batch, RequestRefused
-from bot.runtime.batch_sessions import BatchSessions
+from bot.runtime import batch, engine_loop
+from bot.runtime.batch import Batch, BatchSessions, RequestRefused
 from bot.runtime.engine_input import EngineInput
 from bot.runtime.engine_loop import EngineCycle
 from bot.runtime.metrics import EngineMetrics
@@ -247,7 +246,7 @@ def watched() -> Parts:
     parts.watch(InboxReader, "after", "reading the inbox")
     parts.watch(webhook_events, "read", "reading the bodies")
     parts.watch(BatchSessions, "prefetch", "looking up")
-    parts.watch(batch_sessions, "read_session", "reading the sessions")
+    parts.watch(batch, "read_session", "reading the sessions")
     parts.watch(sys.modules[__name__], "advance", "turns: advance")
     parts.watch(Batch, "_made", "turns: keys and rows")
     parts.watch(Commit, "add_turn", "writing turns as JSON")

@@ -14,7 +14,7 @@ import pytest
 from bot.core.engine_requests import StartFlow
 from bot.core.events import Event, Forwarded, StartRequested
 from bot.engine.advance import advance
-from bot.runtime import caused_events
+from bot.runtime import batch
 from bot.runtime.batch import Batch
 from bot.store import engine_store, postgres_database
 from bot.store.commit import Commit
@@ -211,7 +211,7 @@ GUARDS: dict[str, tuple[Callable[[Shared], None], TakenOut]] = {
     ),
     "how many led there goes along": (
         what_goes_round_ends,
-        without(caused_events, "Forwarded", lambda event, hops=0, caused=0: Forwarded(event)),
+        without(batch, "Forwarded", lambda event, hops=0, caused=0: Forwarded(event)),
     ),
 }
 
