@@ -30,10 +30,10 @@ from bot.core.values import time_text
 from bot.engine.advance import advance
 from bot.loading.folder import read_folder
 from bot.loading.program import load_program
-from bot.runtime import batch, engine_loop
+from bot.runtime import batch, engine_cycle
 from bot.runtime.batch import Batch, BatchSessions, RequestRefused
+from bot.runtime.engine_cycle import EngineCycle
 from bot.runtime.engine_input import EngineInput
-from bot.runtime.engine_loop import EngineCycle
 from bot.runtime.metrics import EngineMetrics
 from bot.runtime.sending import SendResult
 from bot.services.gateway import webhook_events
@@ -251,7 +251,7 @@ def watched() -> Parts:
     parts.watch(Batch, "_made", "turns: keys and rows")
     parts.watch(Commit, "add_turn", "writing turns as JSON")
     parts.watch(MessageChanges, "end", "results of messages")
-    parts.watch(engine_loop, "handle_send_result", "results of messages")
+    parts.watch(engine_cycle, "handle_send_result", "results of messages")
     parts.watch(Commit, "statements", "statements")
     parts.watch(EngineStore, "write", "the commit")
     parts.watch(EngineMetrics, "committed", "metrics")

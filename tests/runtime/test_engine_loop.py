@@ -25,7 +25,8 @@ from bot.core.turn import Turn
 from bot.core.values import Usage
 from bot.engine.advance import is_kept
 from bot.runtime.batch import RequestRefused, effect_key
-from bot.runtime.engine_loop import AT_ONCE, CUT_OFF, EngineLoop, EngineStopped
+from bot.runtime.engine_cycle import AT_ONCE
+from bot.runtime.engine_loop import CUT_OFF, EngineLoop, EngineStopped
 from bot.runtime.metrics import EngineMetrics
 from bot.services.http_client import wait_for
 from bot.store.commit import Commit
