@@ -9,8 +9,7 @@ from bot.core import values
 from bot.core.effects import Publish, ToSend
 from bot.core.immutable import immutable
 from bot.core.values import optional_storable, storable, time_text
-from bot.store.commit_rows import CommitRows, Rows
-from bot.store.database import Queries
+from bot.store.database import CommitRows, Queries, Rows
 from bot.store.files import reads_rows
 from bot.store.rows import LAST_ID, SEARCH_SECONDS, SEARCHED_AT_ONCE
 

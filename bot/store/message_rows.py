@@ -11,8 +11,7 @@ from bot.core.immutable import immutable
 from bot.core.session import HAS_OPTED_OUT, SENDING_WINDOW
 from bot.core.values import json_text, optional_storable, plain_json_text, read_time, storable, time_text
 from bot.store import broadcast_rows
-from bot.store.commit_rows import CommitRows, Rows
-from bot.store.database import Database, Queries, shard_number
+from bot.store.database import CommitRows, Database, Queries, Rows, shard_number
 from bot.store.dead_letter_rows import DeadLetterChanges
 from bot.store.files import reads_rows
 from bot.store.rows import CAMPAIGN, STATUSES, MessageStatus, OutboxRow, PendingSend, SentRow, pending_send

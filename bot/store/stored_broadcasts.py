@@ -18,8 +18,7 @@ from bot.store.broadcast_rows import (
     Recipient,
     RepeatedSend,
 )
-from bot.store.commit_rows import CommitRows, Row, Rows
-from bot.store.database import Database, Queries, shard_number
+from bot.store.database import CommitRows, Database, Queries, Row, Rows, shard_number
 from bot.store.files import reads_rows
 from bot.store.message_rows import MessageChanges
 from bot.store.rows import OutboxRow

@@ -25,11 +25,10 @@ from bot.runtime.batch import Batch, effect_key
 from bot.services.gateway import webhook_events
 from bot.store.crash_quarantine import ORDINARY
 from bot.store.database import PostgresAddress, shard_number, shards_of
-from bot.store.engine_store import EngineStore
+from bot.store.engine_store import EngineStore, StoreShards
 from bot.store.inbox import InboxWriter
 from bot.store.opening import serves_others
 from bot.store.store_reader import StoreReader
-from bot.store.store_shards import StoreShards
 from tests.patience import PATIENCE, wait_for
 from tests.postgres import Postgres, divided_database
 from tests.runtime import engine_kit

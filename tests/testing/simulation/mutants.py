@@ -16,7 +16,7 @@ from bot.runtime.engine_loop import EngineLoop
 from bot.runtime.rate_limiter import RateLimiter
 from bot.runtime.sending import Sender
 from bot.server.app import Engine
-from bot.store.event_rows import EVENT_ENDED
+from bot.store.call_rows import EVENT_ENDED
 from bot.store.files import StoreUnavailable
 from bot.store.inbox import InboxWriter
 from bot.store.message_rows import FORGET_SEND, StoredMessages
