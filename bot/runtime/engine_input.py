@@ -325,7 +325,7 @@ def handle_call_result(batch: Batch, result: CallResult) -> None:
         id = f"retry:{row.ref}:{result.attempts}"
         batch.commit.add_note(row.contact or None, id, tried, "retry", result.detail)
         return
-    batch.commit.calls.ended.add(row.id)
+    batch.commit.calls.end(row)
     if isinstance(row.effect, RunHook | DeleteFile):
         return
     ended = CallEnded(f"call:{row.ref}", row.contact, batch.now, row.ref, result.outcome, result.value, result.detail)
@@ -510,7 +510,7 @@ class EarlyStatuses:
             else:
                 event = StatusReported(f"early:{id}:{status.name}", "", batch.now, status.name, (id,), status.detail)
                 batch.forward(event, shard)
-                batch.commit.messages.statuses_forwarded.add(id)
+                batch.commit.messages.forward_status(id)
         self._next_look = min((next_time for _, next_time in self._looked_for.values()), default=inf)
 
 

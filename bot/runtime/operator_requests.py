@@ -337,7 +337,7 @@ def retry_dead_letters(
         del found[id]
     held = set()
     for ordinal, (id, dead) in enumerate(found.items()):
-        batch.commit.dead_letters.ended.add(id)
+        batch.commit.dead_letters.end(id)
         ref = effect_ref(event_id, ordinal)
         broadcast = wait_again(batch, dead, ref)
         if broadcast is None:
@@ -348,7 +348,7 @@ def retry_dead_letters(
         tried = {"do": "retry", "id": id, "attempts": dead.attempts, "by": by}  # these count against the limits still
         batch.commit.add_note(dead.contact, event_id, json_text(tried), OPERATOR, note)
     for id, event in events.items():
-        batch.commit.dead_letters.ended.add(id)
+        batch.commit.dead_letters.end(id)
         batch.commit.events.add(NewEvent(event.ref, event.key, event.contact, event.effect))
         asked = json_text({"do": "retry", "id": id, "by": by})
         batch.commit.add_note(event.contact, event_id, asked, OPERATOR, "an event is delivered again")
@@ -368,7 +368,7 @@ def drop_dead_letters(batch: Batch, ids: Sequence[int], event_id: str, by: str) 
     }
     for id, (what, contact) in found.items():
         dead = batch.store.dead_letters.send(id)
-        batch.commit.dead_letters.ended.add(id)
+        batch.commit.dead_letters.end(id)
         asked = json_text({"do": "drop", "id": id, "attempts": dead.attempts if dead else 0, "by": by})
         batch.commit.add_note(contact, event_id, asked, OPERATOR, f"a dead letter was dropped: {what}")
     return _answer(ids, found.keys())

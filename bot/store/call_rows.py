@@ -4,10 +4,12 @@ Events of contacts are parked until the call of their contact has ended.
 """
 
 from collections.abc import Collection
+from dataclasses import field
 from datetime import datetime
 
 from bot.core import values
 from bot.core.events import MessageReceived, Tapped
+from bot.core.immutable import mutable
 from bot.core.values import Usage, json_text, storable, time_text
 from bot.store.count_rows import ADD_USAGE
 from bot.store.database import CommitRows, Database, Queries, Rows
@@ -69,16 +71,16 @@ def _call_row(id: int, ref: str, key: str, contact: str, effect: str, attempts: 
     return CallRow(id, ref, key, contact, values.loads(effect), attempts, datetime.fromisoformat(due_at), said)
 
 
+@mutable
 class CallChanges:
     """The calls that a commit adds, ``added``, and those that have ended, by id.
 
     ``added`` are handed to performers when the commit is durable.
     """
 
-    def __init__(self, rows: CommitRows) -> None:
-        self.added: list[CallRow] = []
-        self.ended: set[int] = set()
-        self._rows = rows
+    _rows: CommitRows
+    added: list[CallRow] = field(default_factory=list)
+    ended: set[int] = field(default_factory=set)
 
     def add(self, row: CallRow, effect: str = "") -> None:
         """Add a call. ``effect`` is as in `bot.store.message_rows.MessageChanges.add`."""
@@ -109,9 +111,10 @@ class CallChanges:
         counts = (used.prompt_tokens, used.completion_tokens, int(used.estimated))
         self._rows.add(ADD_USAGE, (self._rows.at, storable(row.contact), flow, storable(used.model), *counts))
 
-    def rows(self) -> Rows:
-        """The rows to write."""
-        return {_END: [(id,) for id in self.ended]}
+    def end(self, row: CallRow) -> None:
+        """Delete a call that has ended."""
+        self._rows.add(_END, (row.id,))
+        self.ended.add(row.id)
 
 
 class ParkedEvents(Queries):
@@ -128,13 +131,13 @@ class ParkedEvents(Queries):
         return event
 
 
+@mutable
 class ParkedChanges:
     """The events that a commit parks, and those whose rows it deletes: ``removed``, by id."""
 
-    def __init__(self, rows: CommitRows) -> None:
-        self.removed: set[int] = set()
-        self._parked: dict[str, list[tuple[MessageReceived | Tapped, str]]] = {}
-        self._rows = rows
+    _rows: CommitRows
+    removed: set[int] = field(default_factory=set)
+    _parked: dict[str, list[tuple[MessageReceived | Tapped, str]]] = field(default_factory=dict)
 
     def add(self, event: MessageReceived | Tapped) -> None:
         """Keep an event until its contact's call has ended."""
@@ -187,13 +190,13 @@ def _event_row(
     return EventRow(id, ref, key, contact, values.loads(effect), attempts, due, created_at=created)
 
 
+@mutable
 class EventChanges:
     """The events that a commit adds, and ``tried``, the ids of those that ended or are due again later."""
 
-    def __init__(self, rows: CommitRows, dead_letters: DeadLetterChanges) -> None:
-        self.tried: set[int] = set()
-        self._rows = rows
-        self._dead_letters = dead_letters
+    _rows: CommitRows
+    _dead_letters: DeadLetterChanges
+    tried: set[int] = field(default_factory=set)
 
     def add(self, event: NewEvent, effect: str = "") -> None:
         """Add an event to deliver. ``effect`` is as in `bot.store.message_rows.MessageChanges.add`."""

@@ -123,7 +123,7 @@ class EngineStore:
         statements = list(commit.statements(self.sessions.latest, turns))
         if not statements:
             return False
-        self.database.write(*statements, *self._appends(commit))
+        self.database.write(*statements, *(self._appends(commit) if commit.forwarded else ()))
         self._cursor = commit.cursor
         if commit.messages.added:
             self.ids.given("messages", commit.messages.added[-1].id)
@@ -144,8 +144,6 @@ class EngineStore:
         it. They do not wait for long themselves: meanwhile this connection could not end the session of a paused
         machine that has such a lock.
         """
-        if not commit.forwarded:
-            return
         from bot.store import postgres_database  # psycopg is there only where it was asked for
 
         yield _WAIT_BRIEFLY, [()]

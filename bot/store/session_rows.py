@@ -5,6 +5,7 @@ gateway's list has of it, as far as it waits for the list or has not taken it ye
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
+from dataclasses import field
 from datetime import datetime
 from itertools import islice
 from time import monotonic
@@ -12,7 +13,7 @@ from typing import Any
 
 from bot.core import values
 from bot.core.events import ContactChanged
-from bot.core.immutable import immutable
+from bot.core.immutable import immutable, mutable
 from bot.core.messages import Message
 from bot.core.session import Session, UnreadableSession, read_session
 from bot.core.values import json_text, optional_storable, optional_time_text, read_time, storable, time_text
@@ -257,12 +258,12 @@ class StoredSessions(SessionRows):
         self._first_wake = None
 
 
+@mutable
 class SessionChanges:
     """The sessions that a commit writes, ``written``, by contact, each with its row."""
 
-    def __init__(self, rows: CommitRows) -> None:
-        self.written: dict[str, tuple[Session, Row]] = {}
-        self._rows = rows
+    _rows: CommitRows
+    written: dict[str, tuple[Session, Row]] = field(default_factory=dict)
 
     def set(self, session: Session, wake_at: datetime | None) -> None:
         """Write a session that was not made by a turn."""
@@ -455,6 +456,7 @@ class StoredContactList(Queries):
         return None if row is None else int(row[0])
 
 
+@mutable
 class ContactListChanges:
     """The changes of a commit to the list.
 
@@ -462,10 +464,9 @@ class ContactListChanges:
     is out of date, or taken.
     """
 
-    def __init__(self, rows: CommitRows) -> None:
-        self.listed: dict[str, ContactChanged | None] = {}
-        self.unlisted: set[str] = set()
-        self._rows = rows
+    _rows: CommitRows
+    listed: dict[str, ContactChanged | None] = field(default_factory=dict)
+    unlisted: set[str] = field(default_factory=set)
 
     def keep(self, contact: str, event: ContactChanged | None) -> None:
         """Keep what the list has of a contact; None: the contact waits for the list to be read."""
