@@ -97,10 +97,10 @@ class Delivery:
     def room(self) -> int:
         return 1000
 
-    def takes(self, rows: Sequence[OutboxRow]) -> list[OutboxRow]:
+    def accepts(self, rows: Sequence[OutboxRow]) -> list[OutboxRow]:
         return list(rows)
 
-    def takes_again(self) -> bool:
+    def accepts_again(self) -> bool:
         return False
 
     def take_back(self, ids: Set[int]) -> Set[int]:
@@ -159,7 +159,7 @@ class EngineOn:
 
     def take(self, request: EngineRequest | None = None) -> None:
         """One cycle: the results of the messages of the last, a request, and all that is new in the inbox."""
-        worked, answers = self.cycle.take(
+        worked, answers = self.cycle.run(
             EngineInput(sent=self.delivery.results(), requests=[] if request is None else [request])
         )
         assert worked and not any(isinstance(answer, RequestRefused) for answer in answers)
@@ -242,7 +242,7 @@ class Parts:
 def watched() -> Parts:
     """The parts of a cycle."""
     parts = Parts()
-    parts.watch(EngineCycle, "take", "the rest of the cycle")
+    parts.watch(EngineCycle, "run", "the rest of the cycle")
     parts.watch(InboxReader, "after", "reading the inbox")
     parts.watch(webhook_events, "read", "reading the bodies")
     parts.watch(BatchSessions, "prefetch", "looking up")

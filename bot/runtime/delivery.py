@@ -268,15 +268,15 @@ class Delivery:
         with self._lock:
             return self._scheduler.room()
 
-    def takes(self, rows: Sequence[OutboxRow]) -> list[OutboxRow]:
-        """Those of the rows that it takes now, to be offered next: see `Scheduler.takes`."""
+    def accepts(self, rows: Sequence[OutboxRow]) -> list[OutboxRow]:
+        """Those of the rows that it accepts now, to be offered next: see `Scheduler.accepts`."""
         with self._lock:
-            return self._scheduler.takes(rows)
+            return self._scheduler.accepts(rows)
 
-    def takes_again(self) -> bool:
+    def accepts_again(self) -> bool:
         """True if it would take some of the rows now that it did not take."""
         with self._lock:
-            return self._scheduler.takes_again()
+            return self._scheduler.accepts_again()
 
     def idle(self) -> bool:
         """True when nothing happens until the clock moves (or rows are offered).

@@ -138,7 +138,7 @@ class EngineCycle:
         """
         store, self._delivery, self._performers = self._store, delivery, performers
         self._sends = InFlightWindow(
-            store.messages.pending, delivery, delivery.room, delivery.takes, delivery.takes_again
+            store.messages.pending, delivery, delivery.room, delivery.accepts, delivery.accepts_again
         )
         self._calls = CallWindow(store.calls.pending, performers)
         age = check_pair(store.address)
@@ -173,7 +173,7 @@ class EngineCycle:
             (n for n, result in enumerate(islice(results, AT_ONCE), 1) if self.crashes.may_crash(result)), AT_ONCE
         )
 
-    def take(self, incoming: EngineInput) -> tuple[bool, Answers]:
+    def run(self, incoming: EngineInput) -> tuple[bool, Answers]:
         """Run one cycle: results first, then requests, then the log and the timers that are due, in the order of their
         times.
 
@@ -420,7 +420,7 @@ class ClockWatch:
 
     def correct(self) -> None:
         """Bring the store back to the clock, if that was set back. If this fails, the next call does it."""
-        self._set_by += self._jumps.take()
+        self._set_by += self._jumps.pop()
         if self._set_by < timedelta():
             self._set_back(-self._set_by, "by")
         elif self._set_by:

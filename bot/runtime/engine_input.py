@@ -86,11 +86,11 @@ class SendConsumer(Consumer[OutboxRow], Protocol):
         """How many more rows it can take."""
         ...
 
-    def takes(self, rows: Sequence[OutboxRow]) -> list[OutboxRow]:
-        """Those of the rows that it takes now."""
+    def accepts(self, rows: Sequence[OutboxRow]) -> list[OutboxRow]:
+        """Those of the rows that it accepts now."""
         ...
 
-    def takes_again(self) -> bool:
+    def accepts_again(self) -> bool:
         """True if it would take some now that it did not take."""
         ...
 
@@ -108,9 +108,9 @@ class InFlightWindow(Generic[R]):
     for.
 
     New rows are given directly as long as the consumer keeps up; else the rest stays in the file and is read when
-    there is room again. ``pending`` reads rows after an id from the file. ``takes`` returns the rows that the consumer
-    takes; ``takes_again`` says that some of the others can be offered once more: the file is read anew.
-    ``behind`` says that there may be rows in the file that were not given yet.
+    there is room again. ``pending`` reads rows after an id from the file. ``accepts`` returns those that the consumer
+    accepts; ``accepts_again`` says that some of the others can be offered once more: the file is read anew. ``behind``
+    says that there may be rows in the file that were not given yet.
     """
 
     def __init__(
@@ -118,14 +118,14 @@ class InFlightWindow(Generic[R]):
         pending: Callable[[int, int], list[R]],
         consumer: Consumer[R],
         room: Callable[[], int],
-        takes: Callable[[Sequence[R]], Sequence[R]] = lambda rows: rows,
-        takes_again: Callable[[], bool] = lambda: False,
+        accepts: Callable[[Sequence[R]], Sequence[R]] = lambda rows: rows,
+        accepts_again: Callable[[], bool] = lambda: False,
     ) -> None:
         self._pending = pending
         self._consumer = consumer
         self._room = room
-        self._takes = takes
-        self._takes_again = takes_again
+        self._accepts = accepts
+        self._accepts_again = accepts_again
         self._some_left = False
         self._upto = 0
         self.behind = True
@@ -146,7 +146,7 @@ class InFlightWindow(Generic[R]):
 
     def refill(self) -> None:
         """Read on from the file as far as there is room."""
-        if self._some_left and self._takes_again():
+        if self._some_left and self._accepts_again():
             self._upto, self.behind, self._some_left = 0, True, False
         while self.behind and (room := min(self._room(), _READ_AT_ONCE)) > 0:
             rows = self._pending(self._upto, room)
@@ -175,7 +175,7 @@ class InFlightWindow(Generic[R]):
         if rows:
             self._upto = rows[-1].id
             new = [row for row in rows if row.id not in self._given]
-            taken = self._takes(new)
+            taken = self._accepts(new)
             self._some_left = self._some_left or len(taken) < len(new)
             self._given.update(row.id for row in taken)
             self._consumer.offer(taken)

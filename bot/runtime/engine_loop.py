@@ -306,7 +306,7 @@ class EngineLoop:
         backoff = _FIRST_BACKOFF
         while not (self._stopping and not len(self._incoming)):
             try:
-                more = self._take()
+                more = self._run_cycle()
                 rests = not more and not self._cycle.housekeeping()
                 if backoff != _FIRST_BACKOFF:
                     backoff = _FIRST_BACKOFF
@@ -328,14 +328,14 @@ class EngineLoop:
             sleep(self._gathering)
         self._gathered_at = monotonic()
 
-    def _take(self) -> bool:
+    def _run_cycle(self) -> bool:
         """Run one cycle. Returns whether there is more to take at once."""
         with self._changed:
             self._working = True
             self._woken = False
             taken = self._incoming.first(self._cycle.takes_at_once(self._incoming))
             left = len(self._incoming) > len(taken)
-        worked, answers = self._cycle.take(taken)
+        worked, answers = self._cycle.run(taken)
         with self._changed:
             self._incoming.drop(taken)
             futures = self._answers[: len(answers)]

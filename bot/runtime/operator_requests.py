@@ -160,7 +160,7 @@ def _start(batch: Batch, request: StartFlow) -> Answer:
         return answer | {"outcome": "opted_out"}
     if turn.start in (WAITS, SKIPPED):
         return answer | {"outcome": turn.start}
-    return answer | {"outcome": STARTED, "detail": _shut_out(turn, batch.now)}
+    return answer | {"outcome": STARTED, "detail": _window_warning(turn, batch.now)}
 
 
 def _signal(batch: Batch, request: ReportSignal) -> Answer:
@@ -188,7 +188,7 @@ def _set(batch: Batch, request: SetValues) -> Answer:
     return {"contact": request.contact}
 
 
-def _shut_out(turn: Turn, now: datetime) -> str:
+def _window_warning(turn: Turn, now: datetime) -> str:
     """A warning if messages of a turn will not be sent because the contact's window is closed; else empty."""
     sends = [effect for effect in turn.effects if isinstance(effect, Send)]
     if turn.session.window_is_open(now) or all(

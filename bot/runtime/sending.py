@@ -360,10 +360,10 @@ class Sender:
         if newest is not None and now < newest + SENDING_WINDOW:
             queue.closed_window = None
             return True
-        self._shut(queue, newest)
+        self._note_closed(queue, newest)
         return False
 
-    def _shut(self, queue: ContactQueue, newest: datetime | None) -> None:
+    def _note_closed(self, queue: ContactQueue, newest: datetime | None) -> None:
         replaced = self._replaced(queue.contact)
         queue.closed_window = ClosedWindow(newest, replaced is not None and (newest is None or replaced > newest))
 
@@ -418,7 +418,7 @@ class Sender:
             case EndpointRefused():
                 return _attempt("again", error)
             case TemplateRequired() if not isinstance(content, TemplateMessage):
-                self._shut(queue, self._window(queue.contact))
+                self._note_closed(queue, self._window(queue.contact))
                 return _attempt("again", error)
             case NotTheGateway() | EndpointUnavailable() if queue.limited_by_itself != ADDRESS:
                 queue.tried_since = None

@@ -1,6 +1,5 @@
-"""What is to be done outside, in the engine's tables: calls, and events out for the operator's own program.
-
-Events of contacts are parked until the call of their contact has ended.
+"""Calls in the engine's tables, the events that are parked until the call of their contact has ended, and events out:
+reports to the operator's own program that are to be delivered.
 """
 
 from collections.abc import Collection

@@ -1,7 +1,7 @@
 """The engine's tables: sessions, queues and the trace. One thread uses them, and no other process writes them.
 
-`StoreShards` knows the other shards of a divided store: who has a contact or a message. `RowIds` gives ids that no other
-shard gives.
+`StoreShards` knows which shard of a divided store has a contact or a message. `RowIds` gives ids that no other shard
+gives.
 """
 
 from collections import defaultdict, deque
