@@ -41,11 +41,11 @@ from bot.core.events import (
 from bot.core.session import (
     LONGEST_REST,
     OPTED_OUT,
-    SENDING_WINDOW,
     Session,
     UnreadableSession,
     effect_ref,
     read_session,
+    window_until,
 )
 from bot.core.turn import Turn
 from bot.core.values import UnstorableValue, json_text, storable
@@ -382,7 +382,7 @@ class Batch:
             attempts=0,
             due_at=self.now,
             expires_at=self.now + TRIED_FOR[priority],
-            window_until=None if session.last_inbound is None else session.last_inbound + SENDING_WINDOW,
+            window_until=window_until(session.last_inbound),
             repeated=self.repeated,
         )
 

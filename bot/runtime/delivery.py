@@ -137,14 +137,14 @@ class LimitAlarms:
 class Delivery:
     """Sends rows of the outbox, each when its time comes, and reports the result of each.
 
-    ``report`` is called from any thread, for one contact in order, and with a lock held, so that nothing is
-    ever idle and unreported: it must not call back. No thread waits for an answer: ``most`` messages are in
-    flight at a time. ``window`` returns the time of a contact's
-    newest message, and ``replaced`` that of the last template that went in place of a message to it, as the store
-    has them; ``opted_out`` says whether the contact wants no campaigns. ``claim`` calls back once it is durable that a
-    row is about to be sent: it is called where the endpoint takes no key, so that after a crash the row is unknown
-    and is not sent twice. ``repeat_unclear`` repeats a reply of that kind once when nobody can tell whether it was
-    sent. ``alarms`` registers what keeps messages from being sent, ``contact_limiter`` limits what each contact gets.
+    ``report`` is called from any thread, for one contact in order, and with a lock held, so that nothing is ever idle
+    and unreported: it must not call back. No thread waits for an answer: ``most`` messages are in flight at a time.
+    ``last_inbound`` returns the time of a contact's newest message, which opened the window, and ``replaced`` that of
+    the last template that went in place of a message to it, as the store has them; ``opted_out`` says whether the
+    contact wants no campaigns. ``claim`` calls back once it is durable that a row is about to be sent: it is called
+    where the endpoint takes no key, so that after a crash the row is unknown and is not sent twice.
+    ``repeat_unclear`` repeats a reply of that kind once when nobody can tell whether it was sent. ``alarms`` registers
+    what keeps messages from being sent, ``contact_limiter`` limits what each contact gets.
     """
 
     def __init__(
@@ -153,7 +153,7 @@ class Delivery:
         clock: Clock,
         limiter: Limiter,
         report: Callable[[SendResult], None],
-        window: Callable[[str], datetime | None],
+        last_inbound: Callable[[str], datetime | None],
         *,
         alarms: Alarms,
         contact_limiter: ContactLimiter,
@@ -170,7 +170,7 @@ class Delivery:
         self._contact_limiter = contact_limiter
         self._report = report
         self._sender = Sender(
-            gateway, clock, self._ended, window, replaced, opted_out, claim, random or Random(), repeat_unclear
+            gateway, clock, self._ended, last_inbound, replaced, opted_out, claim, random or Random(), repeat_unclear
         )
         self._most = most
         self._lock = threading.Lock()

@@ -9,7 +9,7 @@ from typing import Any
 from bot.core import values
 from bot.core.effects import Effect
 from bot.core.immutable import immutable, mutable
-from bot.core.session import HAS_OPTED_OUT, SENDING_WINDOW
+from bot.core.session import HAS_OPTED_OUT, window_until
 from bot.core.values import json_text, optional_storable, plain_json_text, read_time, storable, time_text
 from bot.store import broadcast_rows
 from bot.store.database import CommitRows, Database, Queries, shard_number
@@ -196,7 +196,7 @@ def _outbox_row(
         attempts=attempts,
         due_at=datetime.fromisoformat(due_at),
         expires_at=datetime.fromisoformat(expires_at),
-        window_until=None if last_inbound is None else datetime.fromisoformat(last_inbound) + SENDING_WINDOW,
+        window_until=window_until(read_time(last_inbound)),
         unclear=bool(unclear),
         repeated=bool(repeated),
     )
