@@ -40,10 +40,11 @@ from bot.services.gateway import webhook_events
 from bot.store.commit import Commit
 from bot.store.database import StoreAddress
 from bot.store.engine_store import EngineStore
-from bot.store.files import inbox_path, open_reader, open_writer, transaction
+from bot.store.files import inbox_path
 from bot.store.inbox import InboxReader
 from bot.store.message_rows import MessageChanges
 from bot.store.rows import CallRow, OutboxRow
+from bot.store.sqlite_database import open_reader, open_writer, transaction
 from bot.store.sqlite_schema import migrate
 
 HERE = Path(__file__).parent
