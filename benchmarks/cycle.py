@@ -30,21 +30,21 @@ from bot.core.values import time_text
 from bot.engine.advance import advance
 from bot.loading.folder import read_folder
 from bot.loading.program import load_program
-from bot.runtime import batch_sessions, engine_loop
-from bot.runtime.batch import Batch, RequestRefused
-from bot.runtime.batch_sessions import BatchSessions
+from bot.runtime import batch, engine_cycle
+from bot.runtime.batch import Batch, BatchSessions, RequestRefused
+from bot.runtime.engine_cycle import EngineCycle
 from bot.runtime.engine_input import EngineInput
-from bot.runtime.engine_loop import EngineCycle
 from bot.runtime.metrics import EngineMetrics
 from bot.runtime.sending import SendResult
 from bot.services.gateway import webhook_events
 from bot.store.commit import Commit
 from bot.store.database import StoreAddress
 from bot.store.engine_store import EngineStore
-from bot.store.files import inbox_path, open_reader, open_writer, transaction
+from bot.store.files import inbox_path
 from bot.store.inbox import InboxReader
 from bot.store.message_rows import MessageChanges
 from bot.store.rows import CallRow, OutboxRow
+from bot.store.sqlite_database import open_reader, open_writer, transaction
 from bot.store.sqlite_schema import migrate
 
 HERE = Path(__file__).parent
@@ -98,10 +98,10 @@ class Delivery:
     def room(self) -> int:
         return 1000
 
-    def takes(self, rows: Sequence[OutboxRow]) -> list[OutboxRow]:
+    def accepts(self, rows: Sequence[OutboxRow]) -> list[OutboxRow]:
         return list(rows)
 
-    def takes_again(self) -> bool:
+    def accepts_again(self) -> bool:
         return False
 
     def take_back(self, ids: Set[int]) -> Set[int]:
@@ -160,7 +160,7 @@ class EngineOn:
 
     def take(self, request: EngineRequest | None = None) -> None:
         """One cycle: the results of the messages of the last, a request, and all that is new in the inbox."""
-        worked, answers = self.cycle.take(
+        worked, answers = self.cycle.run(
             EngineInput(sent=self.delivery.results(), requests=[] if request is None else [request])
         )
         assert worked and not any(isinstance(answer, RequestRefused) for answer in answers)
@@ -243,16 +243,16 @@ class Parts:
 def watched() -> Parts:
     """The parts of a cycle."""
     parts = Parts()
-    parts.watch(EngineCycle, "take", "the rest of the cycle")
+    parts.watch(EngineCycle, "run", "the rest of the cycle")
     parts.watch(InboxReader, "after", "reading the inbox")
     parts.watch(webhook_events, "read", "reading the bodies")
     parts.watch(BatchSessions, "prefetch", "looking up")
-    parts.watch(batch_sessions, "read_session", "reading the sessions")
+    parts.watch(batch, "read_session", "reading the sessions")
     parts.watch(sys.modules[__name__], "advance", "turns: advance")
     parts.watch(Batch, "_made", "turns: keys and rows")
     parts.watch(Commit, "add_turn", "writing turns as JSON")
     parts.watch(MessageChanges, "end", "results of messages")
-    parts.watch(engine_loop, "handle_send_result", "results of messages")
+    parts.watch(engine_cycle, "handle_send_result", "results of messages")
     parts.watch(Commit, "statements", "statements")
     parts.watch(EngineStore, "write", "the commit")
     parts.watch(EngineMetrics, "committed", "metrics")

@@ -128,7 +128,7 @@ class Claiming(Turns):
     def take(self, request: object = None) -> None:
         """A cycle, and another one that notes its messages."""
         super().take()
-        self.cycle.take(EngineInput(requests=[*self.delivery.rows]))
+        self.cycle.run(EngineInput(requests=[*self.delivery.rows]))
 
 
 def _without(*left_out: str) -> Change:

@@ -59,7 +59,7 @@ def take_all(store: StoreAddress, share: float) -> None:
     worked = True
     while worked:
         began = process_time()
-        worked, _ = engine.cycle.take(EngineInput(sent=engine.delivery.results()))
+        worked, _ = engine.cycle.run(EngineInput(sent=engine.delivery.results()))
         sleep((process_time() - began) * (1 / share - 1))
     used = getrusage(RUSAGE_SELF)
     print(used.ru_utime + used.ru_stime - before.ru_utime - before.ru_stime, flush=True)

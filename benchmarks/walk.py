@@ -6,7 +6,8 @@ happens only at first.
 
 The message's path is counted without the emulators, the code that moves the clock, and the thread that waits until the
 bot has settled: a server has none of these. Everything that the server does for every message is counted, also the
-metrics. A class without methods runs no code and is not counted. ``--list`` names the files.
+metrics. A class without methods runs no code and is not counted. ``--list`` names the files, with their lines and the
+functions on the way.
 """
 
 import argparse
@@ -80,7 +81,10 @@ class Walk:
         )
         if names:
             for file, count in sorted(opened.items()):
-                print(f"  {count:5}  {file}")
+                functions = [name for other, name in self.functions if other == file]
+                lines = len((PACKAGE / file).read_text().splitlines())
+                print(f"  {file}: {lines} lines, {len(functions)} functions, {count} calls")
+                print(f"    {', '.join(functions)}")
 
 
 @contextmanager
@@ -118,7 +122,7 @@ def flow_file(folder: Path) -> Walk:
 def main() -> None:
     """Print both, and the size of the whole."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--list", action="store_true", help="name the files, with the number of calls")
+    parser.add_argument("--list", action="store_true", help="name the files, with their lines and functions")
     names = parser.parse_args().list
     with TemporaryDirectory() as temporary:
         folder = Path(temporary)

@@ -25,10 +25,9 @@ from psycopg.conninfo import conninfo_to_dict
 
 from bot.settings import _Reader
 from bot.store.database import PostgresAddress, StoreAddress
-from bot.store.files import open_reader
 from bot.store.postgres_database import PostgresDatabase
 from bot.store.postgres_schema import migrate
-from bot.store.sqlite_database import SqliteDatabase
+from bot.store.sqlite_database import SqliteDatabase, open_reader
 from tests.patience import PATIENCE, gone
 from tests.tools import POSTGRES, postgres_program
 

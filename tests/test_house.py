@@ -135,7 +135,7 @@ ON_THREADS = {
     ),
     "ThreadingHTTPServer": ("testing/emulator/emulator_server.py",),  # of tests; the application logs what it raises
     "ThreadedWSGIServer": ("pages/shared/page_server.py",),  # `handle_error`
-    "asyncio": ("server/web/commit_barrier.py", "server/web/web_server.py"),  # the loop's exception handler
+    "asyncio": ("server/web/web_endpoints.py", "server/web/web_server.py"),  # the loop's exception handler
 }
 """Other code that runs on threads or in callbacks, and the place that handles a defect there."""
 

@@ -8,7 +8,7 @@ import ast
 import re
 import tokenize
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from io import StringIO
 from pathlib import Path
@@ -36,7 +36,7 @@ class Passage:
     lines: tuple[str, ...] = ()  # as they are in the file; none where their length does not matter
 
 
-RULES: dict[str, Callable[[Passage], Iterator[str]]] = {
+RULES: dict[str, Callable[[Passage], Iterable[str]]] = {
     "a sentence begins with Of, Who or What and asks nothing": lambda passage: (
         sentence
         for sentence in _sentences(passage.text)
@@ -44,6 +44,13 @@ RULES: dict[str, Callable[[Passage], Iterator[str]]] = {
     ),
     "a docstring begins with Whether": lambda passage: (
         text for text in [passage.text] if passage.kind == "docstring" and re.match(r"Whether\b", text)
+    ),
+    '"such" stands for a noun': lambda passage: re.findall(
+        r"(?<!\bas )\bsuch(?= *(?:[.,;:)]|$))", " ".join(passage.text.split())
+    ),
+    '"none" stands for a noun': lambda passage: re.findall(
+        r"(?<!\bthere )\b(?:is|are|was|were|counts as|read as) none(?= *(?:[.,;:)]|$| but| at all))",
+        " ".join(passage.text.split()),
     ),
     f"a line has more than {LONGEST} characters": lambda passage: (
         line for line in passage.lines if len(re.sub(r"  # type: .*", "", line)) > LONGEST
@@ -60,6 +67,12 @@ EXAMPLES = (
     ("comment", "of what follows", 0),
     ("docstring", "Whether the window is open.", 1),
     ("comment", "Whether the window is open.", 0),
+    ("text", 'write "9:00-18:00", or a list of such', 1),
+    ("page", "A check is reported as such, such a check too.", 0),
+    ("comment", "a text begins with no such.", 1),
+    ("docstring", "An e-mail address is none.", 1),
+    ("docstring", "The row; None if there is none.", 0),
+    ("page", "The picture is none of these.", 0),
 )
 
 

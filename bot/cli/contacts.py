@@ -240,7 +240,7 @@ def _merged(entry: ContactRow, there: Contact | None) -> dict[str, Any]:
 def _is_unchanged(contact: Contact, there: Contact | None) -> bool:
     if there is None:
         return False
-    named = {**there, "name": there["name"] or there["phone"]}  # a name that is only the number is read as none
+    named = {**there, "name": there["name"] or there["phone"]}  # a name that is only the number does not count
     return all(contact[field] == named[field] for field in ("name", "email")) and contact["tags"] == list(there["tags"])
 
 

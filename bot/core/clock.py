@@ -157,7 +157,7 @@ class ClockJumps:
         self._clock = clock
         self._began = self._beginning()
 
-    def take(self, beginning: datetime | None = None) -> timedelta:
+    def pop(self, beginning: datetime | None = None) -> timedelta:
         """How far the clock was set since the last call: below 0 is back, 0 is not at all.
 
         ``beginning`` is the time of day at which nothing had passed, where the caller has just asked the clock.
@@ -194,7 +194,7 @@ class ExpiryTime:
         """The time of day, or one before it."""
         with self._lock:
             now, passed = self._clock.now(), self._clock.elapsed()
-            by = self._jumps.take(now - timedelta(seconds=passed))
+            by = self._jumps.pop(now - timedelta(seconds=passed))
             if not by and not self._ahead:
                 return now
             if by < timedelta():

@@ -114,6 +114,12 @@ SENDING_WINDOW = timedelta(hours=24) - timedelta(minutes=5)
 
 It is the gateway's 24 hours, less five minutes in which a message may still wait to be sent (decisions: "Window")."""
 
+
+def window_until(last_inbound: datetime | None) -> datetime | None:
+    """When the window closes that the contact's newest message has opened; None without a message."""
+    return None if last_inbound is None else last_inbound + SENDING_WINDOW
+
+
 OPTED_OUT = "opted_out"
 """The tag of a contact who has opted out, here and at the gateway. Such a contact only gets answers."""
 HAS_OPTED_OUT = "the contact has opted out"
@@ -273,7 +279,8 @@ class Session:
 
     def window_is_open(self, now: datetime) -> bool:
         """True if a message that is no template can be sent."""
-        return self.last_inbound is not None and now < self.last_inbound + SENDING_WINDOW
+        until = window_until(self.last_inbound)
+        return until is not None and now < until
 
     @property
     def busy(self) -> bool:

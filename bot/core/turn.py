@@ -147,7 +147,7 @@ class RecordedTurn:
 
 @immutable
 class Conversation:
-    """The turns from one that began outside of all flows to the last before the next such.
+    """The turns from one that began outside of all flows to the last before another begins so.
 
     The first has no ``session`` where the beginning is not kept. ``left`` is the session after the last of them, where
     the contact was in no flow again.

@@ -422,7 +422,7 @@ def _old_tap(executor: Executor, reply: Reply) -> bool:
 
 
 def _foreign_tap(executor: Executor, reply: Reply) -> bool:
-    """A tap on a button that no step has shown, while a question waits: a title like one of its answers is none."""
+    """A tap on a button that no step has shown, while a question waits: it is no answer, whatever its title."""
     turn = executor.turn
     if not reply.is_foreign or not turn.step.facts.asks:
         return False

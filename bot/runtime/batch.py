@@ -1,7 +1,12 @@
-"""The turns of one commit: events go in, a `Commit` comes out. Nothing is written here, so a batch can be dropped."""
+"""The turns of one commit: events go in, a `Commit` comes out. Nothing is written here, so a batch can be dropped.
+
+`Batch` takes the events. `BatchSessions` has the sessions as its turns have left them, and `CausedEvents` what these
+turns cause at other contacts.
+"""
 
 import hashlib
 import logging
+from collections import deque
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -35,15 +40,16 @@ from bot.core.events import (
 )
 from bot.core.session import (
     LONGEST_REST,
-    SENDING_WINDOW,
+    OPTED_OUT,
     Session,
+    UnreadableSession,
     effect_ref,
+    read_session,
+    window_until,
 )
 from bot.core.turn import Turn
 from bot.core.values import UnstorableValue, json_text, storable
 from bot.engine.advance import is_kept, merged
-from bot.runtime.batch_sessions import BatchSessions
-from bot.runtime.caused_events import MOST_CAUSED, MOST_HOPS, CausedEvents
 from bot.store.commit import Commit
 from bot.store.crash_quarantine import EngineRun
 from bot.store.engine_store import EngineStore
@@ -52,6 +58,9 @@ from bot.store.trace_rows import FAILED
 
 TRIED_FOR = {REPLY: REPLY_TRIED_FOR, SYNC: timedelta(days=1), CAMPAIGN: timedelta(days=1)}
 """How long the bot tries to send a row, by its priority (decisions: "Sending")."""
+
+MOST_HOPS, MOST_CAUSED = 10, 1000
+"""How far starts and signals lead from contact to contact, and how many of them follow one event."""
 
 _TOO_FAR = f"more than {MOST_HOPS} starts and signals led here, each from the last, or more than {MOST_CAUSED} followed one event"
 _ASTRAY = "another shard has forwarded it, and its contact is not in this one: nobody takes it"
@@ -127,6 +136,127 @@ _ALLOWANCE = 0.5  # seconds
 def _left_of(known: tuple[float, float], now: float) -> float:
     used, at = known
     return max(0.0, used - (now - at) * _SHARE)
+
+
+class BatchSessions:
+    """Reads sessions from the store, and keeps those that turns have changed, until the commit is written."""
+
+    def __init__(self, store: EngineStore, commit: Commit) -> None:
+        self._store = store
+        self._commit = commit
+        self._sessions: dict[str, Session] = {}
+        self._states: dict[str, str | None] = {}  # as `prefetch` has read them
+        self._aliases: dict[str, str | None] = {}
+
+    def prefetch(self, contacts: Collection[str]) -> None:
+        """Read these sessions with one query: each query waits for the interpreter, which the senders keep busy."""
+        unknown = [contact for contact in contacts if self._store.sessions.latest.get(contact) is None]
+        if unknown:
+            self._states = self._store.sessions.states(unknown)
+            strangers = [contact for contact, state in self._states.items() if state is None]
+            self._aliases = self._store.sessions.contacts_of_aliases(strangers)
+
+    def get(self, contact: str) -> Session:
+        """Return the contact's session; a new one if there is none."""
+        session = self._sessions.get(contact)
+        if session is None:
+            session = self._sessions[contact] = self._load(contact)
+        return session
+
+    def set(self, contact: str, session: Session) -> None:
+        """Replace the contact's session by the one that a turn has left."""
+        self._sessions[contact] = session
+
+    def knows(self, contact: str) -> bool:
+        """True if there has been any event or message of this contact."""
+        session = self.get(contact)
+        return session.visit > 0 or session != Session(contact)
+
+    def contact_in(self, conversation: str) -> str | None:
+        """The contact of one of the gateway's conversations."""
+        here = (session.contact for session in self._sessions.values() if session.conversation == conversation)
+        return next(here, None) or self._store.sessions.contact_in(conversation)
+
+    def contact_of_alias(self, alias: str) -> str | None:
+        """The contact who writes from this number, if it is not the number that the bot writes to."""
+        if alias not in self._aliases:
+            self._aliases |= self._store.sessions.contacts_of_aliases((alias,))
+        return self._commit.aliases.get(alias) or self._aliases[alias]
+
+    def _load(self, contact: str) -> Session:
+        recent = self._store.sessions.latest.get(contact)
+        if recent is not None:
+            return recent
+        try:
+            if contact not in self._states:
+                return self._store.sessions.get(contact) or Session(contact)
+            state = self._states[contact]
+            return Session(contact) if state is None else read_session(state)
+        except UnreadableSession as error:  # better a conversation that starts anew than one that is stuck
+            log.error("a session cannot be read and starts anew: see `bot queue`")
+            self._commit.dead_letters.add("turn", contact, str(error), error.state)
+            return Session(contact, tags=(OPTED_OUT,) if self._store.sessions.opted_out(contact) else ())
+
+
+class CausedEvents:
+    """A queue of the events that have followed one event so far, and are still to be taken in the same commit.
+
+    ``shard_elsewhere`` returns the shard of a contact, or None if it is this one.
+    """
+
+    def __init__(self, shard_elsewhere: Callable[[str], int | None]) -> None:
+        self._shard_elsewhere = shard_elsewhere
+        self._queue: deque[tuple[Event, int]] = deque()  # with how many events led there
+        self._hops = self._count = 0
+
+    def begin(self, forwarded: Forwarded) -> bool:
+        """Count on from an event of another shard. Returns False if it is beyond the limits and must not be taken."""
+        if forwarded.hops > MOST_HOPS or forwarded.caused > MOST_CAUSED:
+            return False
+        self._hops, self._count = forwarded.hops, forwarded.caused
+        return True
+
+    def pop(self) -> Event | None:
+        """Return the next event to take; None if all have been taken, and the counts begin anew."""
+        if not self._queue:
+            self._hops = self._count = 0
+            return None
+        event, self._hops = self._queue.popleft()
+        return event
+
+    def follow(self, event: Event) -> None:
+        """Queue an event that follows the one that was taken last, whatever the limits."""
+        self._queue.append((event, self._hops))
+
+    def add(self, turn: Turn) -> tuple[list[Event], list[tuple[Forwarded, int]]]:
+        """Queue the events that a turn causes in this shard.
+
+        Returns the events beyond the limits, which are not taken, and those of other shards, each with its shard.
+        """
+        too_far: list[Event] = []
+        further = self._hops + 1
+        away: list[tuple[Event, int, int, int]] = []  # with the hops, the shard, and how many were caused with it
+        for effect in turn.effects:
+            if not isinstance(effect, EmitEvent):
+                continue
+            to_record = isinstance(effect.event, SharedRunRequested | CallEnded)  # there and back: it leads no further
+            hops = self._hops if to_record else further
+            self._count += 1
+            shard = self._shard_elsewhere(effect.event.contact)
+            if shard is not None:
+                away.append((effect.event, hops, shard, self._count))
+            elif hops <= MOST_HOPS and self._count <= MOST_CAUSED:
+                self._queue.append((effect.event, hops))
+            else:
+                too_far.append(effect.event)
+        if not away:
+            return too_far, []
+        # what may still follow is divided: no shard knows what follows in the others
+        share = max(0, MOST_CAUSED - self._count) // (len(away) + bool(self._queue))
+        self._count += share * len(away)
+        return too_far, [
+            (Forwarded(event, hops, max(count, MOST_CAUSED - share)), shard) for event, hops, shard, count in away
+        ]
 
 
 class Batch:
@@ -252,7 +382,7 @@ class Batch:
             attempts=0,
             due_at=self.now,
             expires_at=self.now + TRIED_FOR[priority],
-            window_until=None if session.last_inbound is None else session.last_inbound + SENDING_WINDOW,
+            window_until=window_until(session.last_inbound),
             repeated=self.repeated,
         )
 

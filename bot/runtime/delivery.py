@@ -13,14 +13,17 @@ from bot.core.clock import Clock, Timekeeper, time_of
 from bot.core.effects import Send
 from bot.core.immutable import immutable
 from bot.runtime.gateway_commands import CommandPermits, Permit
-from bot.runtime.rate_limiter import ContactLimiter
+from bot.runtime.rate_limiter import MINUTE, ContactLimiter
 from bot.runtime.scheduler import CircuitBreakers, Scheduler
 from bot.runtime.sending import Claim, ContactQueue, OtherRoute, Route, SendAttempt, Sender, SendResult
-from bot.runtime.shared_limiter import LimitAlarms, Limiter
+from bot.runtime.shared_limiter import Limiter
 from bot.services.gateway.gateway_client import Gateway
 from bot.store.rows import SYNC, OutboxRow
 
 MOST_IN_FLIGHT = 256
+
+ALARM_OVER_AFTER = 120.0
+"""Seconds after which a limit's alarm is over."""
 
 
 @immutable
@@ -83,17 +86,65 @@ class WaitReasons:
         return WaitReason("its turn comes")
 
 
+class LimitAlarms:
+    """The alarms of limits that keep messages waiting: the day's requests are used up, or the gateway says that none
+    are left.
+    """
+
+    def __init__(self, alarms: Alarms, limiter: Limiter) -> None:
+        self._alarms = alarms
+        self._limiter = limiter
+        self._reported: dict[str, float | None] = {}  # the alarms that are on, and since when they are no longer true
+
+    def refresh(self, now: float, waiting: bool) -> None:
+        """Report the alarms that hold now, and clear those that have not held for a while. ``waiting``: there are
+        messages to send.
+        """
+        used_up, none_said = self._limiter.day_used_up(now), self._limiter.said_none_for(now) > MINUTE
+        if not (used_up or none_said or self._reported):
+            return
+        self._report_while(
+            "day-limit",
+            now,
+            used_up and waiting,
+            f"the {self._limiter.per_day} requests of 24 hours are used up: what is to be sent waits until some are free",
+            "raise BOT_GATEWAY_PER_DAY if the account may send more",
+        )
+        self._report_while(
+            "header-limit",
+            now,
+            none_said and waiting,
+            "the gateway has said for more than a minute that no requests are left (X-RateLimit-Remaining: 0): few go",
+            "see who else uses the API key, or ask the gateway's operator",
+        )
+
+    def _report_while(self, name: str, now: float, is_so: bool, what: str, advice: str) -> None:
+        """Report or clear an alarm. While messages wait, every free request is used at once, so an alarm ends only
+        `ALARM_OVER_AFTER` seconds later.
+        """
+        if is_so:
+            if name not in self._reported:
+                self._alarms.report(name, what, advice)
+            self._reported[name] = None
+        elif name in self._reported:
+            since = self._reported[name]
+            self._reported[name] = since = now if since is None else since
+            if now >= since + ALARM_OVER_AFTER:
+                self._alarms.clear(name)
+                del self._reported[name]
+
+
 class Delivery:
     """Sends rows of the outbox, each when its time comes, and reports the result of each.
 
-    ``report`` is called from any thread, for one contact in order, and with a lock held, so that nothing is
-    ever idle and unreported: it must not call back. No thread waits for an answer: ``most`` messages are in
-    flight at a time. ``window`` returns the time of a contact's
-    newest message, and ``replaced`` that of the last template that went in place of a message to it, as the store
-    has them; ``opted_out`` says whether the contact wants no campaigns. ``claim`` calls back once it is durable that a
-    row is about to be sent: it is called where the endpoint takes no key, so that after a crash the row is unknown
-    and is not sent twice. ``repeat_unclear`` repeats a reply of that kind once when nobody can tell whether it was
-    sent. ``alarms`` registers what keeps messages from being sent, ``contact_limiter`` limits what each contact gets.
+    ``report`` is called from any thread, for one contact in order, and with a lock held, so that nothing is ever idle
+    and unreported: it must not call back. No thread waits for an answer: ``most`` messages are in flight at a time.
+    ``last_inbound`` returns the time of a contact's newest message, which opened the window, and ``replaced`` that of
+    the last template that went in place of a message to it, as the store has them; ``opted_out`` says whether the
+    contact wants no campaigns. ``claim`` calls back once it is durable that a row is about to be sent: it is called
+    where the endpoint takes no key, so that after a crash the row is unknown and is not sent twice.
+    ``repeat_unclear`` repeats a reply of that kind once when nobody can tell whether it was sent. ``alarms`` registers
+    what keeps messages from being sent, ``contact_limiter`` limits what each contact gets.
     """
 
     def __init__(
@@ -102,7 +153,7 @@ class Delivery:
         clock: Clock,
         limiter: Limiter,
         report: Callable[[SendResult], None],
-        window: Callable[[str], datetime | None],
+        last_inbound: Callable[[str], datetime | None],
         *,
         alarms: Alarms,
         contact_limiter: ContactLimiter,
@@ -119,7 +170,7 @@ class Delivery:
         self._contact_limiter = contact_limiter
         self._report = report
         self._sender = Sender(
-            gateway, clock, self._ended, window, replaced, opted_out, claim, random or Random(), repeat_unclear
+            gateway, clock, self._ended, last_inbound, replaced, opted_out, claim, random or Random(), repeat_unclear
         )
         self._most = most
         self._lock = threading.Lock()
@@ -217,15 +268,15 @@ class Delivery:
         with self._lock:
             return self._scheduler.room()
 
-    def takes(self, rows: Sequence[OutboxRow]) -> list[OutboxRow]:
-        """Those of the rows that it takes now, to be offered next: see `Scheduler.takes`."""
+    def accepts(self, rows: Sequence[OutboxRow]) -> list[OutboxRow]:
+        """Those of the rows that it accepts now, to be offered next: see `Scheduler.accepts`."""
         with self._lock:
-            return self._scheduler.takes(rows)
+            return self._scheduler.accepts(rows)
 
-    def takes_again(self) -> bool:
+    def accepts_again(self) -> bool:
         """True if it would take some of the rows now that it did not take."""
         with self._lock:
-            return self._scheduler.takes_again()
+            return self._scheduler.accepts_again()
 
     def idle(self) -> bool:
         """True when nothing happens until the clock moves (or rows are offered).

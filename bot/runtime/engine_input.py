@@ -1,13 +1,15 @@
-"""The rows that the engine has handed on, their results, and the events that the results become."""
+"""The rows that the engine has handed on, their results and statuses, and the events that these become."""
 
 import logging
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence, Set
+from collections.abc import Callable, Collection, Iterable, Sequence, Set
 from dataclasses import field, replace
 from datetime import datetime, timedelta
+from math import inf
 from typing import Generic, Protocol, TypeVar
 
+from bot.core.clock import Clock
 from bot.core.effects import AskModel, DeleteFile, ListContacts, RunHook, Send
 from bot.core.engine_requests import EngineRequest
 from bot.core.events import (
@@ -31,8 +33,11 @@ from bot.runtime.broadcasting import handle_campaign_failure, handle_campaign_re
 from bot.runtime.contact_list import forget, handle_page
 from bot.runtime.metrics import EngineMetrics
 from bot.runtime.performers import NO_RECEIVER, CallResult, Peer, call_name, peer_of
-from bot.runtime.sending import REFUSED, WINDOW_CLOSED_CODE, SendResult
-from bot.store.rows import CAMPAIGN, REPLY, SYNC, CallRow, EventRow, MessageStatus, OutboxRow, SentRow
+from bot.runtime.sending import REFUSED, UNCLEAR, WINDOW_CLOSED_CODE, SendResult
+from bot.services.gateway.gateway_answers import BY_CODE
+from bot.store.engine_store import EngineStore
+from bot.store.message_rows import DEAD_LETTER_OUTCOMES
+from bot.store.rows import CAMPAIGN, EARLY_FOR, REPLY, SYNC, CallRow, EventRow, MessageStatus, OutboxRow, SentRow
 
 Read = Callable[[bytes, datetime], Event | None]
 """Makes an event of an acknowledged body and the time it came, or None where it concerns no conversation."""
@@ -44,6 +49,10 @@ FAILED = "failed"
 _CODE = re.compile(r"^[0-9A-Z_]{3,64}(?=:|$)")  # of the gateway's, before its words
 _READ_AT_ONCE = 256
 CALLS_OF_PEER = 1000
+_OWN_CODES = (REFUSED, WINDOW_CLOSED_CODE, UNCLEAR)
+"""The codes beside the table's and numbers that are no text of a stranger's."""
+_FIRST_WAIT = 1.0
+"""The seconds until the message of an early status is looked for."""
 
 log = logging.getLogger(__name__)
 
@@ -77,11 +86,11 @@ class SendConsumer(Consumer[OutboxRow], Protocol):
         """How many more rows it can take."""
         ...
 
-    def takes(self, rows: Sequence[OutboxRow]) -> list[OutboxRow]:
-        """Those of the rows that it takes now."""
+    def accepts(self, rows: Sequence[OutboxRow]) -> list[OutboxRow]:
+        """Those of the rows that it accepts now."""
         ...
 
-    def takes_again(self) -> bool:
+    def accepts_again(self) -> bool:
         """True if it would take some now that it did not take."""
         ...
 
@@ -99,9 +108,9 @@ class InFlightWindow(Generic[R]):
     for.
 
     New rows are given directly as long as the consumer keeps up; else the rest stays in the file and is read when
-    there is room again. ``pending`` reads rows after an id from the file. ``takes`` returns the rows that the consumer
-    takes; ``takes_again`` says that some of the others can be offered once more: the file is read anew.
-    ``behind`` says that there may be rows in the file that were not given yet.
+    there is room again. ``pending`` reads rows after an id from the file. ``accepts`` returns those that the consumer
+    accepts; ``accepts_again`` says that some of the others can be offered once more: the file is read anew. ``behind``
+    says that there may be rows in the file that were not given yet.
     """
 
     def __init__(
@@ -109,14 +118,14 @@ class InFlightWindow(Generic[R]):
         pending: Callable[[int, int], list[R]],
         consumer: Consumer[R],
         room: Callable[[], int],
-        takes: Callable[[Sequence[R]], Sequence[R]] = lambda rows: rows,
-        takes_again: Callable[[], bool] = lambda: False,
+        accepts: Callable[[Sequence[R]], Sequence[R]] = lambda rows: rows,
+        accepts_again: Callable[[], bool] = lambda: False,
     ) -> None:
         self._pending = pending
         self._consumer = consumer
         self._room = room
-        self._takes = takes
-        self._takes_again = takes_again
+        self._accepts = accepts
+        self._accepts_again = accepts_again
         self._some_left = False
         self._upto = 0
         self.behind = True
@@ -137,7 +146,7 @@ class InFlightWindow(Generic[R]):
 
     def refill(self) -> None:
         """Read on from the file as far as there is room."""
-        if self._some_left and self._takes_again():
+        if self._some_left and self._accepts_again():
             self._upto, self.behind, self._some_left = 0, True, False
         while self.behind and (room := min(self._room(), _READ_AT_ONCE)) > 0:
             rows = self._pending(self._upto, room)
@@ -166,7 +175,7 @@ class InFlightWindow(Generic[R]):
         if rows:
             self._upto = rows[-1].id
             new = [row for row in rows if row.id not in self._given]
-            taken = self._takes(new)
+            taken = self._accepts(new)
             self._some_left = self._some_left or len(taken) < len(new)
             self._given.update(row.id for row in taken)
             self._consumer.offer(taken)
@@ -316,7 +325,7 @@ def handle_call_result(batch: Batch, result: CallResult) -> None:
         id = f"retry:{row.ref}:{result.attempts}"
         batch.commit.add_note(row.contact or None, id, tried, "retry", result.detail)
         return
-    batch.commit.calls.ended.add(row.id)
+    batch.commit.calls.end(row)
     if isinstance(row.effect, RunHook | DeleteFile):
         return
     ended = CallEnded(f"call:{row.ref}", row.contact, batch.now, row.ref, result.outcome, result.value, result.detail)
@@ -359,6 +368,28 @@ def _add_usage(batch: Batch, result: CallResult) -> None:
     flow = result.row.effect.flow if isinstance(result.row.effect, AskModel) else ""
     for usage in result.usage:
         batch.commit.calls.add_usage(result.row, flow, usage)
+
+
+class RefusedMessages:
+    """Counts the messages that were given up since the start, by the gateway's code."""
+
+    def __init__(self) -> None:
+        self._counts = Counter[str]()
+
+    def note(self, results: Iterable[SendResult]) -> None:
+        """Log why messages were given up: at the first, the tenth, the hundredth of each code, and so on.
+
+        The line has the gateway's code and our advice, not the gateway's words, since they may quote a contact.
+        """
+        for result in results:
+            if result.state not in DEAD_LETTER_OUTCOMES:
+                continue
+            own = result.code in _OWN_CODES or re.fullmatch("[0-9]{3,6}", result.code) is not None
+            code = (result.code if own or result.code in BY_CODE else "another code") if result.code else result.state
+            self._counts[code] += 1
+            if str(self._counts[code]).strip("0") == "1":  # 1, 10, 100, ...
+                advice = BY_CODE[code].advice if code in BY_CODE else "`bot queue` has the gateway's words"
+                log.warning("messages given up with %s since the start: %d (%s)", code, self._counts[code], advice)
 
 
 # -- what the gateway reports of a message afterwards -------------------------------------------------
@@ -432,6 +463,55 @@ def _give_up(batch: Batch, sent: SentRow, status: MessageStatus) -> None:
         batch.commit.messages.note_failure(sent, status.detail, code)
         if sent.priority == CAMPAIGN:
             handle_campaign_failure(batch, sent, code, status.detail)
+
+
+class EarlyStatuses:
+    """Looks for the messages in all shards, less and less often, and forwards the statuses that this shard has kept for
+    them.
+
+    A status may name nothing but its message, and may come before the answer to its send. No order of two commits in
+    two shards is needed: what was kept is found in the table after a crash, too.
+    """
+
+    def __init__(self, store: EngineStore, clock: Clock) -> None:
+        self._store = store
+        self._clock = clock
+        self._looked_for: dict[str, tuple[float, float]] = {}  # since when, and when next
+        self._next_look = inf
+
+    def begin(self) -> None:
+        """Go on with what an earlier run has kept."""
+        if self._store.shards.others:
+            self.note(self._store.messages.early_statuses(self._clock.now() - EARLY_FOR))
+
+    def note(self, message_ids: Collection[str]) -> None:
+        """Look for these messages from now on."""
+        if message_ids:
+            now = self._clock.elapsed()
+            self._looked_for.update(dict.fromkeys(message_ids, (now, now + _FIRST_WAIT)))
+            self._next_look = min(self._next_look, now + _FIRST_WAIT)
+
+    def forward(self, batch: Batch) -> None:
+        """Forward the statuses of those messages that are found now."""
+        now = self._clock.elapsed()
+        if now < self._next_look:
+            return
+        due = [id for id, (_, next_time) in self._looked_for.items() if next_time <= now]
+        found = self._store.shards.of_messages(due)
+        for id in due:
+            since, _ = self._looked_for[id]
+            self._looked_for[id] = since, now + max(_FIRST_WAIT, now - since)
+            shard = found.get(id)
+            if shard is None and now - since <= EARLY_FOR.total_seconds():
+                continue
+            status = None if shard in (None, self._store.shards.this) else batch.store.messages.status(id)
+            if shard is None or status is None:
+                del self._looked_for[id]  # it is where it belongs, or nobody's
+            else:
+                event = StatusReported(f"early:{id}:{status.name}", "", batch.now, status.name, (id,), status.detail)
+                batch.forward(event, shard)
+                batch.commit.messages.forward_status(id)
+        self._next_look = min((next_time for _, next_time in self._looked_for.values()), default=inf)
 
 
 # -- whose event it is --------------------------------------------------------------------------------

@@ -160,7 +160,7 @@ def _start(batch: Batch, request: StartFlow) -> Answer:
         return answer | {"outcome": "opted_out"}
     if turn.start in (WAITS, SKIPPED):
         return answer | {"outcome": turn.start}
-    return answer | {"outcome": STARTED, "detail": _shut_out(turn, batch.now)}
+    return answer | {"outcome": STARTED, "detail": _window_warning(turn, batch.now)}
 
 
 def _signal(batch: Batch, request: ReportSignal) -> Answer:
@@ -188,7 +188,7 @@ def _set(batch: Batch, request: SetValues) -> Answer:
     return {"contact": request.contact}
 
 
-def _shut_out(turn: Turn, now: datetime) -> str:
+def _window_warning(turn: Turn, now: datetime) -> str:
     """A warning if messages of a turn will not be sent because the contact's window is closed; else empty."""
     sends = [effect for effect in turn.effects if isinstance(effect, Send)]
     if turn.session.window_is_open(now) or all(
@@ -337,7 +337,7 @@ def retry_dead_letters(
         del found[id]
     held = set()
     for ordinal, (id, dead) in enumerate(found.items()):
-        batch.commit.dead_letters.ended.add(id)
+        batch.commit.dead_letters.end(id)
         ref = effect_ref(event_id, ordinal)
         broadcast = wait_again(batch, dead, ref)
         if broadcast is None:
@@ -348,7 +348,7 @@ def retry_dead_letters(
         tried = {"do": "retry", "id": id, "attempts": dead.attempts, "by": by}  # these count against the limits still
         batch.commit.add_note(dead.contact, event_id, json_text(tried), OPERATOR, note)
     for id, event in events.items():
-        batch.commit.dead_letters.ended.add(id)
+        batch.commit.dead_letters.end(id)
         batch.commit.events.add(NewEvent(event.ref, event.key, event.contact, event.effect))
         asked = json_text({"do": "retry", "id": id, "by": by})
         batch.commit.add_note(event.contact, event_id, asked, OPERATOR, "an event is delivered again")
@@ -368,7 +368,7 @@ def drop_dead_letters(batch: Batch, ids: Sequence[int], event_id: str, by: str) 
     }
     for id, (what, contact) in found.items():
         dead = batch.store.dead_letters.send(id)
-        batch.commit.dead_letters.ended.add(id)
+        batch.commit.dead_letters.end(id)
         asked = json_text({"do": "drop", "id": id, "attempts": dead.attempts if dead else 0, "by": by})
         batch.commit.add_note(contact, event_id, asked, OPERATOR, f"a dead letter was dropped: {what}")
     return _answer(ids, found.keys())

@@ -226,8 +226,8 @@ class Scheduler:
         counted = len(self) - sum(rows - min(rows, HELD_ROWS) for rows in held.values())
         return max(0, CAPACITY - counted)
 
-    def takes(self, rows: Sequence[OutboxRow]) -> list[OutboxRow]:
-        """Those of the rows that are to be added next. The others stay in the file until `takes_again`.
+    def accepts(self, rows: Sequence[OutboxRow]) -> list[OutboxRow]:
+        """Those of the rows that are to be added next. The others stay in the file until `accepts_again`.
 
         So neither a held channel nor one contact's flood fills the memory that all share, and half of it is kept for
         replies.
@@ -236,7 +236,7 @@ class Scheduler:
             self._left_others = self._others() >= CAPACITY // 2
         return [row for row in rows if self._has_room_for(row)]
 
-    def takes_again(self) -> bool:
+    def accepts_again(self) -> bool:
         """True if some of the rows that were left in the file fit now: all can be offered again, in order."""
         routes = {route for route in self._left_routes if not self._is_held(route)}
         queues = {name for name in self._left_queues if name not in self._queues}

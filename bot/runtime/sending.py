@@ -20,7 +20,7 @@ from bot.core.effects import ListContacts, PutContact
 from bot.core.errors import BotError
 from bot.core.immutable import immutable, mutable
 from bot.core.messages import Message, TemplateMessage
-from bot.core.session import HAS_OPTED_OUT, SENDING_WINDOW
+from bot.core.session import HAS_OPTED_OUT, window_until
 from bot.services.gateway.gateway_account import ContactInfo, ContactPut, Page
 from bot.services.gateway.gateway_answers import (
     BY_CODE,
@@ -90,7 +90,7 @@ def route_name(route: Route) -> str:
 class ClosedWindow:
     """A window that is closed: the contact's newest message, and whether a template went in place of one since."""
 
-    newest: datetime | None
+    last_inbound: datetime | None
     replaced: bool
 
 
@@ -267,7 +267,7 @@ class Sender:
         gateway: Gateway,
         clock: Clock,
         ended: Ended,
-        window: Callable[[str], datetime | None],
+        last_inbound: Callable[[str], datetime | None],
         replaced: Callable[[str], datetime | None],
         opted_out: Callable[[str], bool],
         claim: Claim,
@@ -278,7 +278,7 @@ class Sender:
         self._clock = clock
         self._time = ExpiryTime(clock)
         self._ended = ended
-        self._window = window
+        self._last_inbound = last_inbound
         self._replaced = replaced
         self._opted_out = opted_out
         self._claim = claim
@@ -354,18 +354,19 @@ class Sender:
         until = queue.rows[0].window_until
         if queue.closed_window is None and until is not None and now < until:
             return True
-        newest = self._window(queue.contact)
-        if queue.closed_window is not None and queue.closed_window.newest == newest:
+        last = self._last_inbound(queue.contact)
+        if queue.closed_window is not None and queue.closed_window.last_inbound == last:
             return False
-        if newest is not None and now < newest + SENDING_WINDOW:
+        until = window_until(last)
+        if until is not None and now < until:
             queue.closed_window = None
             return True
-        self._shut(queue, newest)
+        self._note_closed(queue, last)
         return False
 
-    def _shut(self, queue: ContactQueue, newest: datetime | None) -> None:
+    def _note_closed(self, queue: ContactQueue, last: datetime | None) -> None:
         replaced = self._replaced(queue.contact)
-        queue.closed_window = ClosedWindow(newest, replaced is not None and (newest is None or replaced > newest))
+        queue.closed_window = ClosedWindow(last, replaced is not None and (last is None or replaced > last))
 
     # The request
 
@@ -418,7 +419,7 @@ class Sender:
             case EndpointRefused():
                 return _attempt("again", error)
             case TemplateRequired() if not isinstance(content, TemplateMessage):
-                self._shut(queue, self._window(queue.contact))
+                self._note_closed(queue, self._last_inbound(queue.contact))
                 return _attempt("again", error)
             case NotTheGateway() | EndpointUnavailable() if queue.limited_by_itself != ADDRESS:
                 queue.tried_since = None

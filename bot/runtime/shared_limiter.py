@@ -15,19 +15,15 @@ from math import inf
 from typing import Any
 from uuid import uuid4
 
-from bot.core.alarms import Alarms
 from bot.core.clock import Clock
 from bot.core.defects import guard
-from bot.runtime.rate_limiter import MINUTE, RateLimiter
+from bot.runtime.rate_limiter import RateLimiter
 from bot.services.gateway.gateway_answers import Rate
 from bot.store.database import Budget, BudgetTurn, StoreAddress, whole_of
 from bot.store.files import StoreUnavailable
 from bot.store.opening import shared_budget
 from bot.store.rows import CAMPAIGN, REPLY
 from bot.store.store_reader import StoreReader
-
-ALARM_OVER_AFTER = 120.0
-"""Seconds after which a limit's alarm is over."""
 
 LOOK_SECONDS = 1.0
 """Seconds between two turns if no permit is wanted: the engines must know how many requests ended at the others."""
@@ -308,51 +304,3 @@ def open_limiter(
         return SharedLimiter(per_minute, per_day, budget, store, clock, crashed=crashed)
     recent = [(clock.elapsed() - ago, count) for ago, count in reader.messages.requests(clock.now())]
     return RateLimiter(per_minute, per_day, recent, crashed=crashed)
-
-
-class LimitAlarms:
-    """The alarms of limits that keep messages waiting: the day's requests are used up, or the gateway says that none
-    are left.
-    """
-
-    def __init__(self, alarms: Alarms, limiter: Limiter) -> None:
-        self._alarms = alarms
-        self._limiter = limiter
-        self._reported: dict[str, float | None] = {}  # the alarms that are on, and since when they are no longer true
-
-    def refresh(self, now: float, waiting: bool) -> None:
-        """Report the alarms that hold now, and clear those that have not held for a while. ``waiting``: there are
-        messages to send.
-        """
-        used_up, none_said = self._limiter.day_used_up(now), self._limiter.said_none_for(now) > MINUTE
-        if not (used_up or none_said or self._reported):
-            return
-        self._report_while(
-            "day-limit",
-            now,
-            used_up and waiting,
-            f"the {self._limiter.per_day} requests of 24 hours are used up: what is to be sent waits until some are free",
-            "raise BOT_GATEWAY_PER_DAY if the account may send more",
-        )
-        self._report_while(
-            "header-limit",
-            now,
-            none_said and waiting,
-            "the gateway has said for more than a minute that no requests are left (X-RateLimit-Remaining: 0): few go",
-            "see who else uses the API key, or ask the gateway's operator",
-        )
-
-    def _report_while(self, name: str, now: float, is_so: bool, what: str, advice: str) -> None:
-        """Report or clear an alarm. While messages wait, every free request is used at once, so an alarm ends only
-        `ALARM_OVER_AFTER` seconds later.
-        """
-        if is_so:
-            if name not in self._reported:
-                self._alarms.report(name, what, advice)
-            self._reported[name] = None
-        elif name in self._reported:
-            since = self._reported[name]
-            self._reported[name] = since = now if since is None else since
-            if now >= since + ALARM_OVER_AFTER:
-                self._alarms.clear(name)
-                del self._reported[name]

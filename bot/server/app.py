@@ -36,7 +36,7 @@ from bot.language.flow.event_receiver import EventReceiver
 from bot.language.flow.library import Library
 from bot.loading.program import Program
 from bot.runtime.delivery import Delivery, WaitReason
-from bot.runtime.engine_loop import GATHERING, EngineLoop
+from bot.runtime.engine_loop import GATHERING, EngineLoop, WakePipe
 from bot.runtime.event_calls import EventCalls
 from bot.runtime.file_calls import Downloads, FileCalls, FileDeletions, LocalFiles
 from bot.runtime.gateway_commands import GatewayCommands
@@ -49,7 +49,6 @@ from bot.runtime.rate_limiter import ContactLimiter
 from bot.runtime.shared_limiter import open_limiter
 from bot.runtime.template_check import places_filled
 from bot.runtime.transcriptions import Known, Transcriptions
-from bot.runtime.wake_pipe import WakePipe
 from bot.services.gateway import webhook_events
 from bot.services.gateway.gateway_client import Gateway
 from bot.services.http_client import ReachabilityAlarm

@@ -386,10 +386,10 @@ class _Exchange:
             self.size += len(part)
             if self.size > self.client._body_limit:
                 return -1
-            self._take(part)
+            self._receive(part)
         return -1 if self._unpacked.is_broken else None
 
-    def _take(self, data: bytes) -> None:
+    def _receive(self, data: bytes) -> None:
         """Keep or pass on some bytes of the body."""
         raise NotImplementedError
 
@@ -425,7 +425,7 @@ class _Unpacked:
         return self._zlib is not None and not self._zlib.eof
 
 
-_GZIP = b"\x1f"  # its first byte: a text begins with no such
+_GZIP = b"\x1f"  # its first byte, with which no text begins
 
 
 class _Whole(_Exchange):
@@ -449,7 +449,7 @@ class _Whole(_Exchange):
         self.client._unused.append(self)
         done(answer)
 
-    def _take(self, data: bytes) -> None:
+    def _receive(self, data: bytes) -> None:
         self._chunks.append(data)
 
 
@@ -536,7 +536,7 @@ class _Stream(_Exchange):
         if line == b"\r\n" and _head(self.lines)[0] >= 200:  # else it is an interim one
             self._come.put(line)
 
-    def _take(self, data: bytes) -> None:
+    def _receive(self, data: bytes) -> None:
         if data:  # nothing is the end
             self._come.put(data)
 

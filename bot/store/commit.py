@@ -13,23 +13,19 @@ from bot.core.values import json_text, optional_storable, storable
 from bot.store import (
     broadcast_rows,
     call_rows,
-    contact_list_rows,
     count_rows,
     dead_letter_rows,
-    event_rows,
     message_rows,
     session_rows,
     stored_broadcasts,
     trace_rows,
 )
-from bot.store.call_rows import CallChanges, ParkedChanges
-from bot.store.commit_rows import CommitRows, Row
-from bot.store.contact_list_rows import ContactListChanges
+from bot.store.call_rows import CallChanges, EventChanges, ParkedChanges
+from bot.store.database import CommitRows, Row
 from bot.store.dead_letter_rows import DeadLetterChanges
-from bot.store.event_rows import EventChanges
 from bot.store.message_rows import MessageChanges
 from bot.store.rows import CallRow, NewEvent, OutboxRow
-from bot.store.session_rows import SessionChanges, session_row
+from bot.store.session_rows import ContactListChanges, SessionChanges, session_row
 from bot.store.stored_broadcasts import BroadcastChanges
 from bot.store.trace_rows import turn_row
 
@@ -39,20 +35,14 @@ _CURSOR = """
         last_call = CASE WHEN ?5 > last_call THEN ?5 ELSE last_call END,
         last_turn = CASE WHEN ?6 > last_turn THEN ?6 ELSE last_turn END
 """
-_ALIAS = """
-    INSERT INTO aliases (alias, contact) VALUES (?, ?) ON CONFLICT (alias) DO UPDATE SET contact = excluded.contact
-"""
 ANSWER = "UPDATE requests SET answer = ? WHERE id = ?"
 _ORDER = (
     *session_rows.STATEMENTS,
     trace_rows.ADD_TURN,
     *call_rows.STATEMENTS,
     *message_rows.STATEMENTS,
-    _ALIAS,
-    *contact_list_rows.STATEMENTS,
     *dead_letter_rows.STATEMENTS,
     *stored_broadcasts.STATEMENTS,
-    *event_rows.STATEMENTS,
     count_rows.COUNT_RESULT,
     ANSWER,
 )
@@ -100,12 +90,9 @@ class Commit:
             trace_rows.ADD_TURN: [(id, *row) for id, row in zip(turns, added[trace_rows.ADD_TURN], strict=True)],
             **self.sessions.rows(latest),
             **self.parked.rows(),
-            **self.messages.rows(),
-            **self.calls.rows(),
-            **self.dead_letters.rows(),
             **self.contact_list.rows(),
             **self.broadcasts.rows(),
-            _ALIAS: list(self.aliases.items()),
+            session_rows.ADD_ALIAS: list(self.aliases.items()),
             count_rows.COUNT_RESULT: [
                 (self._rows.at[:10], *map(storable, counted), count) for counted, count in self._results.items()
             ],

@@ -2,14 +2,17 @@
 
 import re
 import zlib
-from collections.abc import Callable, Collection, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import field, replace
+from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
 from bot.core.engine_requests import Answer, EngineRequest
 from bot.core.immutable import immutable, mutable
+from bot.core.values import time_text
 
 Part = Literal["engine", "inbox"]
 """The two parts of a store: what its engine writes, and the log."""
@@ -266,6 +269,23 @@ class Queries:
 
     def __init__(self, database: Database) -> None:
         self.database = database
+
+
+Row = tuple[Any, ...]
+Rows = Mapping[str, list[Row]]
+"""Rows by the statement that writes them."""
+
+
+class CommitRows:
+    """The rows that all parts of a commit share, by statement. ``at`` is the time of the commit."""
+
+    def __init__(self, at: datetime) -> None:
+        self.at = time_text(at)
+        self.added = defaultdict[str, list[Row]](list)
+
+    def add(self, statement: str, row: Row) -> None:
+        """Add a row. Rows of one statement are written in the order in which they were added."""
+        self.added[statement].append(row)
 
 
 @mutable

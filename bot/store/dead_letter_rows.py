@@ -1,16 +1,16 @@
 """Dead letters in the engine's tables: what was given up, kept for the operator."""
 
 from collections.abc import Iterator
+from dataclasses import field
 from datetime import datetime
 from time import monotonic
 from typing import Any
 
 from bot.core import values
 from bot.core.effects import Publish, ToSend
-from bot.core.immutable import immutable
+from bot.core.immutable import immutable, mutable
 from bot.core.values import optional_storable, storable, time_text
-from bot.store.commit_rows import CommitRows, Rows
-from bot.store.database import Queries
+from bot.store.database import CommitRows, Queries
 from bot.store.files import reads_rows
 from bot.store.rows import LAST_ID, SEARCH_SECONDS, SEARCHED_AT_ONCE
 
@@ -180,16 +180,16 @@ def _dead_send(what: str, contact: str, body: str, send_id: int | None) -> DeadS
     )
 
 
+@mutable
 class DeadLetterChanges:
     """The dead letters that a commit adds, ``added`` (what, the contact, and why), and those that it deletes.
 
-    ``ended`` are the ids of the latter, whose message or event is tried again now, or is dropped.
+    ``ended`` are the ids of the latter.
     """
 
-    def __init__(self, rows: CommitRows) -> None:
-        self.added: list[tuple[str, str | None, str]] = []
-        self.ended: set[int] = set()
-        self._rows = rows
+    _rows: CommitRows
+    added: list[tuple[str, str | None, str]] = field(default_factory=list)
+    ended: set[int] = field(default_factory=set)
 
     def add(self, what: str, contact: str | None, reason: str, body: str | bytes, send_id: int | None = None) -> None:
         """Add a dead letter. ``what``: event, send (with its id), turn or event_out."""
@@ -198,9 +198,10 @@ class DeadLetterChanges:
         body = body if isinstance(body, str) else body.decode("utf-8", "backslashreplace")
         self._rows.add(_ADD, (what, whose, storable(reason), body, self._rows.at, send_id))
 
-    def rows(self) -> Rows:
-        """The rows to write."""
-        return {_DELETE: [(id,) for id in self.ended]}
+    def end(self, id: int) -> None:
+        """Delete a dead letter, whose message or event is tried again now, or is dropped."""
+        self._rows.add(_DELETE, (id,))
+        self.ended.add(id)
 
 
 class DeadLetterReader(Queries):

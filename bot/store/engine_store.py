@@ -1,26 +1,28 @@
-"""The engine's tables: sessions, queues and the trace. One thread uses them, and no other process writes them."""
+"""The engine's tables: sessions, queues and the trace. One thread uses them, and no other process writes them.
 
-from collections.abc import Iterator
+`StoreShards` knows which shard of a divided store has a contact or a message. `RowIds` gives ids that no other shard
+gives.
+"""
+
+from collections import defaultdict, deque
+from collections.abc import Iterable, Iterator
 from datetime import datetime, timedelta
-from itertools import islice
-from typing import Any
+from itertools import count, islice
+from typing import Any, Literal
 
-from bot.core.values import read_time, time_text
+from bot.core.values import json_text, read_time, storable, time_text
 from bot.store import count_rows
-from bot.store.call_rows import ParkedEvents, StoredCalls
+from bot.store.call_rows import ParkedEvents, StoredCalls, StoredEvents
 from bot.store.commit import Commit
 from bot.store.contact_data import Erasures, Withdrawn
-from bot.store.contact_list_rows import StoredContactList
 from bot.store.crash_quarantine import EngineRuns
-from bot.store.database import StoreAddress
+from bot.store.database import Database, PostgresAddress, Queries, StoreAddress, shard_number
 from bot.store.dead_letter_rows import StoredDeadLetters
-from bot.store.event_rows import StoredEvents
 from bot.store.inbox import append_statement
 from bot.store.kept_files import KeptFiles, kept_files
 from bot.store.message_rows import StoredMessages
 from bot.store.opening import engine_writer
-from bot.store.session_rows import StoredSessions
-from bot.store.store_shards import RowIds, StoreShards
+from bot.store.session_rows import StoredContactList, StoredSessions
 from bot.store.stored_broadcasts import StoredBroadcasts
 from bot.store.trace_rows import GATEWAY_COMMAND, OPERATOR
 
@@ -55,6 +57,19 @@ _SET_BACK = (
 _NOTE_SET_BACK = "UPDATE meta SET written_at = ?, set_back = set_back + 1"
 _WAIT_BRIEFLY = "SELECT set_config('lock_timeout', '2s', true)"
 _PRUNE = "DELETE FROM {0} WHERE id IN (SELECT id FROM (SELECT id, at FROM {0} WHERE at IS NOT NULL ORDER BY id LIMIT ?) AS oldest WHERE at < ?)"
+
+_ALIAS_IS_KNOWN = """
+    SELECT 1 FROM {0}.aliases WHERE alias = ?1 AND contact = ?2 UNION ALL SELECT 1 FROM {0}.sessions WHERE contact = ?1
+"""
+_SENT_IN = "SELECT message_id, {1} FROM {0}.message_ids WHERE message_id IN (SELECT value FROM json_each(?1))"
+_LAST_IDS = "SELECT last_send, last_call, last_turn FROM meta"
+
+IdTable = Literal["messages", "calls", "turns"]
+"""The tables whose rows get their ids from the engine, and not from the database: it needs them before the commit."""
+
+_OF_EFFECTS: tuple[IdTable, ...] = ("messages", "calls")
+_DRAWN_AT_ONCE = 64
+_DRAW_IDS = "SELECT nextval('bot.{0}_id') FROM generate_series(1, ?)"
 
 
 class EngineStore:
@@ -108,7 +123,7 @@ class EngineStore:
         statements = list(commit.statements(self.sessions.latest, turns))
         if not statements:
             return False
-        self.database.write(*statements, *self._appends(commit))
+        self.database.write(*statements, *(self._appends(commit) if commit.forwarded else ()))
         self._cursor = commit.cursor
         if commit.messages.added:
             self.ids.given("messages", commit.messages.added[-1].id)
@@ -129,8 +144,6 @@ class EngineStore:
         it. They do not wait for long themselves: meanwhile this connection could not end the session of a paused
         machine that has such a lock.
         """
-        if not commit.forwarded:
-            return
         from bot.store import postgres_database  # psycopg is there only where it was asked for
 
         yield _WAIT_BRIEFLY, [()]
@@ -181,3 +194,89 @@ class EngineStore:
         self.database.write((_WAKE_SET_BACK, [woken]), *statements, (_NOTE_SET_BACK, [(time_text(now),)]))
         self._forget()
         self.set_back += 1
+
+
+class StoreShards(Queries):
+    """The shards of a store that is divided, as the engine of one of them sees them.
+
+    ``this`` is the number of its shard, ``others`` are the numbers of all others. ``addresses`` has the addresses of
+    all shards, by number. If the store is not divided, ``others`` and ``addresses`` are empty.
+    """
+
+    def __init__(self, address: StoreAddress, database: Database) -> None:
+        super().__init__(database)
+        self.this = 0
+        self.addresses: tuple[PostgresAddress, ...] = ()
+        if isinstance(address, PostgresAddress) and address.shard is not None:
+            self.this = address.shard
+            self.addresses = address.whole().divided()
+        self.others = tuple(number for number in range(len(self.addresses)) if number != self.this)
+
+    def elsewhere(self, contact: str) -> int | None:
+        """The number of the shard that has a contact; None if this shard has it."""
+        if not self.addresses:
+            return None
+        shard = shard_number(contact, len(self.addresses))
+        return None if shard == self.this else shard
+
+    def of_messages(self, message_ids: Iterable[str]) -> dict[str, int]:
+        """The shard that sent each of these messages, by the gateway's id. Messages that no shard sent are missing; all
+        are if the store is not divided.
+        """
+        if not self.addresses:
+            return {}
+        shards = (_SENT_IN.format(shard.schema("engine"), shard.shard) for shard in self.addresses)
+        return dict(self.database.all(" UNION ALL ".join(shards), json_text([*map(storable, message_ids)])))
+
+    def knows_alias(self, shard: int, alias: str, contact: str) -> bool:
+        """True if another shard knows whose alias a number is, or takes it for a contact's own number."""
+        sql = _ALIAS_IS_KNOWN.format(self.addresses[shard].schema("engine"))
+        return self.database.one(sql, storable(alias), storable(contact)) is not None
+
+
+class RowIds(Queries):
+    """The ids of new messages, calls and turns. If the store is ``divided``, the database gives them, so that no two
+    shards give the same one.
+    """
+
+    def __init__(self, database: Database, *, divided: bool) -> None:
+        super().__init__(database)
+        self._divided = divided
+        self._drawn = defaultdict[IdTable, deque[int]](deque)  # ids that no other shard gets, and that are to be given
+        messages, calls, turns = database.one(_LAST_IDS)
+        self._last: dict[IdTable, int] = {"messages": messages, "calls": calls, "turns": turns}
+
+    def new(self, table: IdTable) -> Iterator[int]:
+        """Ids for new rows, ascending. A batch need not use all ids that it draws."""
+        return self._give(table) if self._divided else count(self._last[table] + 1)
+
+    def draw(self, least: int) -> None:
+        """Get so many ids for new messages and calls, so that `new` does not ask the database, which may fail."""
+        for table in _OF_EFFECTS if self._divided else ():
+            self._draw_up_to(table, least)
+
+    def _give(self, table: IdTable) -> Iterator[int]:
+        """Ids that no other shard gets."""
+        while True:
+            self._draw_up_to(table, 1)
+            yield self._drawn[table].popleft()
+
+    def _draw_up_to(self, table: IdTable, least: int) -> None:
+        drawn = self._drawn[table]
+        if len(drawn) < least:
+            drawn.extend(id for (id,) in self.database.all(_DRAW_IDS.format(table), max(least, _DRAWN_AT_ONCE)))
+
+    def drop_drawn(self) -> None:
+        """Drop the ids that were drawn, so that the next ones are later than those that other shards have given.
+        Readers of the whole store sort by ids.
+        """
+        for drawn in self._drawn.values():
+            drawn.clear()
+
+    def last(self) -> dict[IdTable, int]:
+        """The last id of a message, a call and a turn, by table; 0 where there was none yet."""
+        return dict(self._last)
+
+    def given(self, table: IdTable, last: int) -> None:
+        """Note that a commit has written rows up to this id."""
+        self._last[table] = last

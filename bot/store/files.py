@@ -1,49 +1,18 @@
-"""The files of a store: their names, their locks, and how each side opens them.
-
-Each file has one writer. It holds the file's lock for life, writes and checkpoints. All others open the file
-read-only.
-"""
+"""The files of a store: their names and their locks; and the errors of a store, whichever its database is."""
 
 import fcntl
 import os
-import re
 import sqlite3
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from functools import wraps
 from pathlib import Path
 from typing import Concatenate, ParamSpec, Protocol, TypeVar, cast
 
 from bot.core.errors import BotError
 from bot.store.database import Database, StoreAddress
-from bot.store.store_schema import schema_version
-
-ENGINE_FILE, INBOX_FILE = "bot-engine", "bot-inbox"
-"""The migration sets (of sqlite-utils) of the two files. A file's own table of migrations says which file it is."""
 
 _INBOX = ".inbox"
-_BUSY_SECONDS = 5.0
-_EMPTYING_MILLISECONDS = 500
-WAL_BYTES_KEPT = 64 << 20
-"""The size up to which a file's ``-wal`` may stay. Only a reader that keeps an old state open lets it grow further."""
-
-PAGE_BYTES = 2048
-"""The page of a new file. A commit of one event writes some ten pages, of each of which it changes a row."""
-_CHECKPOINT_PAGES = 2000
-
-_IN_USE = "another program holds it: end that one"
-_NO_RIGHT = "give the bot's user the right to write it and its folder"
-_ADVICE = {
-    sqlite3.SQLITE_BUSY: _IN_USE,
-    sqlite3.SQLITE_LOCKED: _IN_USE,
-    sqlite3.SQLITE_NOMEM: "this machine has no memory left: give it more, or end something else",
-    sqlite3.SQLITE_READONLY: _NO_RIGHT,
-    sqlite3.SQLITE_CANTOPEN: _NO_RIGHT,
-    sqlite3.SQLITE_IOERR: "make room on its disk; if there is room, the disk is failing: see the system's log",
-    sqlite3.SQLITE_FULL: "make room on its disk",
-}
-_DAMAGED = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
-_DAMAGE = re.compile("Could not decode to UTF-8|no such column|.* has no column ")  # errors without a code of their own
 
 
 class StoreLocked(BotError):
@@ -175,153 +144,6 @@ def flush(path: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
-
-
-def create(path: Path) -> None:
-    """Create the file, readable for its owner only. SQLite gives ``-wal`` and ``-shm`` the same mode. Raises
-    `StoreUnavailable`.
-    """
-    try:
-        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
-    except FileExistsError:
-        try:
-            path.chmod(0o600)  # not by opening it: closing a second descriptor would release SQLite's own locks
-        except PermissionError as error:
-            raise StoreUnavailable(f"{path} belongs to another user", _NO_RIGHT) from error
-
-
-def open_writer(path: Path) -> sqlite3.Connection:
-    """The writer's connection: durable commits, explicit transactions.
-
-    Raises `StoreMissing`, `StoreOutdated` and `StoreTooNew`.
-    """
-    connection = open_to_migrate(path)
-    _check_version(connection, path)
-    return connection
-
-
-def open_to_migrate(path: Path) -> sqlite3.Connection:
-    """The writer's connection to a file of any version. Raises `StoreMissing` and `StoreUnavailable`."""
-    with trouble_in_words(path):
-        connection = _open(path, "rw")
-        connection.execute(f"PRAGMA page_size = {PAGE_BYTES}")  # of a new file
-        connection.execute("PRAGMA journal_mode = WAL")
-        connection.execute("PRAGMA synchronous = FULL")
-        connection.execute("PRAGMA secure_delete = ON")  # erased data must not stay in the file's free pages
-        connection.execute(f"PRAGMA journal_size_limit = {WAL_BYTES_KEPT}")
-        connection.execute(f"PRAGMA wal_autocheckpoint = {_CHECKPOINT_PAGES}")
-        return connection
-
-
-def open_reader(path: Path) -> sqlite3.Connection:
-    """A connection that never writes or checkpoints. Keep its reads short.
-
-    Raises `StoreMissing`, `StoreOutdated`, `StoreTooNew` and `StoreUnavailable`.
-    """
-    connection = open_to_copy(path)
-    _check_version(connection, path)
-    return connection
-
-
-def open_to_copy(path: Path) -> sqlite3.Connection:
-    """A connection that reads a file of any version. Raises `StoreMissing`."""
-    connection = _open(path, "ro")
-    connection.execute("PRAGMA wal_autocheckpoint = 0")
-    return connection
-
-
-def _check_version(connection: sqlite3.Connection, path: Path) -> None:
-    try:
-        with trouble_in_words(path):
-            name, version = file_version(connection)
-        if name not in (ENGINE_FILE, INBOX_FILE):
-            raise StoreMissing(f"{path} is no store of this program: name another with BOT_STORE")
-        if version > schema_version():
-            raise StoreTooNew(path)
-        if version < schema_version():
-            raise StoreOutdated(f"{path} is of an older version: start the server once, it brings it up to date")
-    except BotError:
-        connection.close()
-        raise
-
-
-def file_version(connection: sqlite3.Connection) -> tuple[str, int]:
-    """Which of the two files it is (`ENGINE_FILE`, `INBOX_FILE`, or ""), and how many migrations it has had."""
-    if connection.execute("SELECT 1 FROM sqlite_master WHERE name = '_sqlite_migrations'").fetchone() is None:
-        return "", 0
-    names = [name for (name,) in connection.execute("SELECT migration_set FROM _sqlite_migrations")]
-    return (names[0], len(names)) if names else ("", 0)
-
-
-def _open(path: Path, mode: str) -> sqlite3.Connection:
-    if restoring_folder(path).exists():
-        raise RestoreUnfinished(
-            f"a restore of {path} was cut short: `bot restore` finishes it, and so does `bot serve`"
-        )
-    if not path.exists():
-        raise StoreMissing(f"there is no store at {path} yet: `bot serve` makes one")
-    if path.is_dir():
-        raise StoreMissing(f"{path} is a folder: name a file with BOT_STORE")
-    return sqlite3.connect(
-        f"{path.resolve().as_uri()}?mode={mode}",
-        uri=True,
-        isolation_level=None,
-        timeout=_BUSY_SECONDS,
-        check_same_thread=False,
-    )
-
-
-def close_writer(connection: sqlite3.Connection) -> None:
-    """Close the writer's connection, and move everything into the file itself, so that a plain copy is complete (see
-    `empty_wal`).
-    """
-    empty_wal(connection)
-    connection.close()
-
-
-def empty_wal(connection: sqlite3.Connection) -> None:
-    """Move everything from the ``-wal`` into the file itself; deleted data is then in neither.
-
-    A reader in the middle of a transaction, or a full disk, may prevent it for now. Nothing is lost by that.
-    """
-    with suppress(sqlite3.DatabaseError):
-        connection.execute(f"PRAGMA busy_timeout = {_EMPTYING_MILLISECONDS}")
-        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-        connection.execute(f"PRAGMA busy_timeout = {round(1000 * _BUSY_SECONDS)}")
-
-
-@contextmanager
-def transaction(connection: sqlite3.Connection) -> Iterator[None]:
-    """Write everything in the block in one commit, or nothing."""
-    connection.execute("BEGIN IMMEDIATE")
-    try:
-        yield
-        connection.execute("COMMIT")
-    except BaseException:
-        if connection.in_transaction:  # SQLite itself has rolled back after some errors
-            connection.execute("ROLLBACK")
-        raise
-
-
-@contextmanager
-def trouble_in_words(path: Path) -> Iterator[None]:
-    """Raise `StoreUnavailable` for an error of the file or its disk. Other errors do not change."""
-    try:
-        yield
-    except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
-        trouble = trouble_of(path, error)
-        if trouble is None:
-            raise
-        raise trouble from error
-
-
-def trouble_of(path: Path, error: Exception) -> StoreUnavailable | None:
-    """The error of the file or its disk as `StoreUnavailable`; None for any other error."""
-    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
-    if code in _DAMAGED or _DAMAGE.match(str(error)) or isinstance(error, UnicodeDecodeError):
-        return StoreDamaged(path, error)
-    advice = _ADVICE.get(code)
-    return None if advice is None else StoreUnavailable(f"{path} cannot be used now ({error})", advice)
 
 
 @contextmanager

@@ -10,8 +10,9 @@ from time import monotonic
 from bot.core.errors import BotError
 from bot.core.immutable import immutable
 from bot.store.database import StoreAddress
-from bot.store.files import StoreDamaged, damage_in_words, inbox_path, open_reader, open_to_copy, trouble_in_words
+from bot.store.files import StoreDamaged, damage_in_words, inbox_path
 from bot.store.inbox import InboxReader
+from bot.store.sqlite_database import open_reader, open_to_copy, trouble_in_words
 from bot.store.store_reader import StoreReader
 
 LOOK_SECONDS = 2.0

@@ -1,18 +1,18 @@
 """Messages in the engine's tables: those to send (the outbox), those that were sent, and their statuses."""
 
 from collections.abc import Sequence
+from dataclasses import field
 from datetime import UTC, datetime, timedelta
 from operator import itemgetter
 from typing import Any
 
 from bot.core import values
 from bot.core.effects import Effect
-from bot.core.immutable import immutable
-from bot.core.session import HAS_OPTED_OUT, SENDING_WINDOW
+from bot.core.immutable import immutable, mutable
+from bot.core.session import HAS_OPTED_OUT, window_until
 from bot.core.values import json_text, optional_storable, plain_json_text, read_time, storable, time_text
 from bot.store import broadcast_rows
-from bot.store.commit_rows import CommitRows, Rows
-from bot.store.database import Database, Queries, shard_number
+from bot.store.database import CommitRows, Database, Queries, shard_number
 from bot.store.dead_letter_rows import DeadLetterChanges
 from bot.store.files import reads_rows
 from bot.store.rows import CAMPAIGN, STATUSES, MessageStatus, OutboxRow, PendingSend, SentRow, pending_send
@@ -196,29 +196,28 @@ def _outbox_row(
         attempts=attempts,
         due_at=datetime.fromisoformat(due_at),
         expires_at=datetime.fromisoformat(expires_at),
-        window_until=None if last_inbound is None else datetime.fromisoformat(last_inbound) + SENDING_WINDOW,
+        window_until=window_until(read_time(last_inbound)),
         unclear=bool(unclear),
         repeated=bool(repeated),
     )
 
 
+@mutable
 class MessageChanges:
     """The messages that a commit adds and ends, and their statuses.
 
     ``added`` are handed to delivery when the commit is durable. ``ended`` are the ids of messages that left the outbox.
     """
 
-    def __init__(self, rows: CommitRows, dead_letters: DeadLetterChanges) -> None:
-        self.added: list[OutboxRow] = []
-        self.ended: set[int] = set()
-        self.sent: dict[str, SentRow] = {}  # messages that were just sent, by each of their ids
-        self.statuses: dict[str, MessageStatus] = {}
-        self.failed_early: set[str] = set()  # ids of messages that failed, and are not known to be the bot's
-        self.early: set[str] = set()  # ids of messages with a status, which no shard is known to have sent
-        self.statuses_forwarded: set[str] = set()  # ids of messages whose status another shard keeps now
-        self._status_of: dict[str, str | None] = {}  # the contact of each message
-        self._rows = rows
-        self._dead_letters = dead_letters
+    _rows: CommitRows
+    _dead_letters: DeadLetterChanges
+    added: list[OutboxRow] = field(default_factory=list)
+    ended: set[int] = field(default_factory=set)
+    sent: dict[str, SentRow] = field(default_factory=dict)  # messages that were just sent, by each of their ids
+    statuses: dict[str, MessageStatus] = field(default_factory=dict)
+    failed_early: set[str] = field(default_factory=set)  # ids of messages that failed, and are not known to be ours
+    early: set[str] = field(default_factory=set)  # ids of messages with a status, which no shard is known to have sent
+    statuses_forwarded: set[str] = field(default_factory=set)  # ids of messages whose status another shard keeps now
 
     def add(self, row: OutboxRow, effect: str = "") -> None:
         """Add a message to the outbox. ``effect`` is its effect as JSON, if that is written already."""
@@ -260,6 +259,7 @@ class MessageChanges:
             self._rows.add(_END, how)
             sent = SentRow(row.id, row.ref, row.key, row.contact, row.effect, row.priority, ids)
             for id in ids:
+                self._rows.add(_ADD_ID, (id, row.id))
                 self.sent[id] = sent
         if row.priority == CAMPAIGN:
             self._rows.add(broadcast_rows.ENDED, (outcome, storable(code), row.id))
@@ -291,19 +291,14 @@ class MessageChanges:
 
     def set_status(self, message_id: str, status: MessageStatus, contact: str | None) -> None:
         """Set the status of a message, by one of its ids. An erasure of a known ``contact`` erases the status."""
+        what = optional_storable(contact), status.name, self._rows.at, storable(status.detail)
+        self._rows.add(_SET_STATUS, (message_id, *what))
         self.statuses[message_id] = status
-        self._status_of[message_id] = optional_storable(contact) or self._status_of.get(message_id)
 
-    def rows(self) -> Rows:
-        """The rows to write."""
-        return {
-            _ADD_ID: [(id, sent.id) for id, sent in self.sent.items()],
-            _FORGET_STATUS: [(id,) for id in self.statuses_forwarded],
-            _SET_STATUS: [
-                (id, self._status_of[id], status.name, self._rows.at, storable(status.detail))
-                for id, status in self.statuses.items()
-            ],
-        }
+    def forward_status(self, message_id: str) -> None:
+        """Delete the status of a message that another shard has sent, and that this commit forwards to it."""
+        self._rows.add(_FORGET_STATUS, (message_id,))
+        self.statuses_forwarded.add(message_id)
 
 
 @immutable

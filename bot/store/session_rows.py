@@ -1,19 +1,23 @@
-"""The sessions in the engine's tables: where each contact is, and the numbers from which contacts write."""
+"""The contacts in the engine's tables: where each is (its session), the numbers from which it writes, and what the
+gateway's list has of it, as far as it waits for the list or has not taken it yet.
+"""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
+from dataclasses import field
 from datetime import datetime
 from itertools import islice
 from time import monotonic
 from typing import Any
 
-from bot.core.immutable import immutable
+from bot.core import values
+from bot.core.events import ContactChanged
+from bot.core.immutable import immutable, mutable
 from bot.core.messages import Message
 from bot.core.session import Session, UnreadableSession, read_session
 from bot.core.values import json_text, optional_storable, optional_time_text, read_time, storable, time_text
-from bot.store.commit_rows import CommitRows, Row, Rows
-from bot.store.database import Database, Queries
+from bot.store.database import CommitRows, Database, Queries, Row, Rows
 from bot.store.files import reads_rows
 from bot.store.rows import LAST_ID, SEARCH_SECONDS, SEARCHED_AT_ONCE, DueRow
 
@@ -36,7 +40,15 @@ UPDATE_SESSION = """
     WHERE contact = ?1
 """
 """The same for a stored session with the same conversation: SQLite would write the index of each named column anew."""
-STATEMENTS = (WRITE_SESSION, UPDATE_SESSION)
+_KEEP_LISTED = """
+    INSERT INTO listed_contacts (contact, state) VALUES (?, ?) ON CONFLICT (contact) DO UPDATE SET state = excluded.state
+"""
+_DROP_LISTED = "DELETE FROM listed_contacts WHERE contact = ?"
+_NOTE_READ = "UPDATE meta SET listed_at = ?"
+ADD_ALIAS = """
+    INSERT INTO aliases (alias, contact) VALUES (?, ?) ON CONFLICT (alias) DO UPDATE SET contact = excluded.contact
+"""
+STATEMENTS = (WRITE_SESSION, UPDATE_SESSION, ADD_ALIAS, _KEEP_LISTED, _DROP_LISTED, _NOTE_READ)
 """The statements of a commit, in order."""
 
 _STATE = "SELECT state FROM sessions WHERE contact = ?"
@@ -58,6 +70,10 @@ _COUNT_LATE = """SELECT count(*) FROM sessions WHERE instr(state, '"late_message
 ALL_SESSION_STATES = "SELECT contact, state FROM sessions WHERE contact > ? ORDER BY contact LIMIT ?"
 _WAITING_AT = "SELECT flow, step, count(*) FROM sessions WHERE flow IS NOT NULL GROUP BY flow, step"
 _OF_ALIASES = "SELECT alias, contact FROM aliases WHERE alias IN (SELECT value FROM json_each(?))"
+_LISTED = "SELECT state FROM listed_contacts WHERE contact = ?"
+_WANTED = "SELECT contact FROM listed_contacts WHERE state IS NULL ORDER BY contact"
+_READ_AT = "SELECT listed_at FROM meta"
+_NEXT_PAGE = "SELECT id FROM outbox WHERE contact = ''"
 _FITS = """
     (?1 = '' OR instr(sessions.contact, ?1) > 0 OR instr(lower(state ->> '$."$Session".name'), ?2) > 0)
         AND (?3 = '' OR flow = ?3) AND (?4 = '' OR step = ?4)
@@ -242,12 +258,12 @@ class StoredSessions(SessionRows):
         self._first_wake = None
 
 
+@mutable
 class SessionChanges:
     """The sessions that a commit writes, ``written``, by contact, each with its row."""
 
-    def __init__(self, rows: CommitRows) -> None:
-        self.written: dict[str, tuple[Session, Row]] = {}
-        self._rows = rows
+    _rows: CommitRows
+    written: dict[str, tuple[Session, Row]] = field(default_factory=dict)
 
     def set(self, session: Session, wake_at: datetime | None) -> None:
         """Write a session that was not made by a turn."""
@@ -414,3 +430,64 @@ def _handed_over(since: datetime, session: Session) -> HandedOver:
         last_inbound=session.last_inbound,
         opted_out=session.opted_out,
     )
+
+
+class StoredContactList(Queries):
+    """The list as the engine reads it."""
+
+    @reads_rows
+    def get(self, contact: str) -> ContactChanged | None:
+        """The contact's data from the gateway's list; None if it is not known, or the contact waits for the list."""
+        row = self.database.one(_LISTED, storable(contact))
+        event: ContactChanged | None = None if row is None or row[0] is None else values.loads(row[0])
+        return event
+
+    def wanted(self) -> list[str]:
+        """The contacts that wait for the gateway's list."""
+        return [contact for (contact,) in self.database.all(_WANTED)]
+
+    def read_at(self) -> datetime | None:
+        """When the gateway's list was last read to its end."""
+        return read_time(self.database.one(_READ_AT)[0])
+
+    def next_page(self) -> int | None:
+        """The id of the message that reads the next page of the list, if that is in the outbox."""
+        row = self.database.one(_NEXT_PAGE)
+        return None if row is None else int(row[0])
+
+
+@mutable
+class ContactListChanges:
+    """The changes of a commit to the list.
+
+    ``listed`` are contacts as the gateway's list has them; None: they wait for it. The list's data of the ``unlisted``
+    is out of date, or taken.
+    """
+
+    _rows: CommitRows
+    listed: dict[str, ContactChanged | None] = field(default_factory=dict)
+    unlisted: set[str] = field(default_factory=set)
+
+    def keep(self, contact: str, event: ContactChanged | None) -> None:
+        """Keep what the list has of a contact; None: the contact waits for the list to be read."""
+        self.listed[contact] = event
+        self.unlisted.discard(contact)
+
+    def drop(self, contact: str) -> None:
+        """Stop waiting for the list for a contact, and delete what it had of the contact."""
+        self.listed.pop(contact, None)
+        self.unlisted.add(contact)
+
+    def note_read(self) -> None:
+        """Note that the list has been read to its end."""
+        self._rows.add(_NOTE_READ, (self._rows.at,))
+
+    def rows(self) -> Rows:
+        """The rows to write."""
+        return {
+            _KEEP_LISTED: [
+                (storable(contact), None if event is None else json_text(event))
+                for contact, event in self.listed.items()
+            ],
+            _DROP_LISTED: [(storable(contact),) for contact in self.unlisted],
+        }

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from bot.store.database import Part, Table
-from bot.store.files import StoreExists, inbox_path, open_reader, restoring_folder, trouble_in_words
+from bot.store.files import StoreExists, inbox_path, restoring_folder
 from bot.store.integrity import check_both, check_pair, check_whole, is_empty
-from bot.store.sqlite_database import ERRORS_OF_VALUES
+from bot.store.sqlite_database import ERRORS_OF_VALUES, open_reader, trouble_in_words
 from bot.store.sqlite_schema import migrate
 from bot.store.store_backup import files_locked, new_files, put_in_place
 

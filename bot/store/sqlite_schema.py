@@ -12,20 +12,18 @@ from uuid import uuid4
 from bot.core.values import time_text
 from bot.store import store_schema
 from bot.store.database import Table
-from bot.store.files import (
+from bot.store.files import FileLock, StoreTooNew, inbox_path
+from bot.store.integrity import StoresDiffer, check_both, check_pair, check_whole, is_empty
+from bot.store.sqlite_database import (
     ENGINE_FILE,
     INBOX_FILE,
     PAGE_BYTES,
-    FileLock,
-    StoreTooNew,
     close_writer,
     create,
     file_version,
-    inbox_path,
     open_to_migrate,
     trouble_in_words,
 )
-from bot.store.integrity import StoresDiffer, check_both, check_pair, check_whole, is_empty
 
 if TYPE_CHECKING:
     from sqlite_utils import Database, Migrations

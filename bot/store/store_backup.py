@@ -18,17 +18,15 @@ from bot.store.files import (
     FileLock,
     StoreDamaged,
     StoreLocked,
-    create,
     files_folder,
     flush,
     inbox_path,
-    open_to_copy,
     restoring_folder,
     server_lock,
-    trouble_in_words,
 )
 from bot.store.integrity import Age, StoresDiffer, check_pair, check_whole
 from bot.store.kept_files import PART
+from bot.store.sqlite_database import create, open_to_copy, trouble_in_words
 from bot.store.sqlite_schema import make_inbox, migrate
 from bot.store.store_reader import StoreReader
 

@@ -148,7 +148,7 @@ _TO_FORWARD = """
         AND NOT EXISTS (SELECT 1 FROM {0}.message_ids AS own WHERE own.message_id = kept.message_id)
     LIMIT 1
 """
-"""A status that came before the bot knew its message, which another shard has sent (`bot.runtime.early_statuses`)."""
+"""A status that came before the bot knew its message, which another shard has sent (`bot.runtime.engine_input`)."""
 
 
 class _MergedLog:

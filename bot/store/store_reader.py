@@ -4,11 +4,11 @@ from datetime import datetime
 
 from bot.core.values import storable, time_text
 from bot.store import count_rows
+from bot.store.call_rows import EventReader
 from bot.store.contact_data import ERASING
 from bot.store.count_rows import ResultCount, UsageReader
 from bot.store.database import StoreAddress, engine_schema, shards_of
 from bot.store.dead_letter_rows import DeadLetterReader
-from bot.store.event_rows import EventReader
 from bot.store.files import reads_rows
 from bot.store.message_rows import MessageReader
 from bot.store.opening import engine_reader

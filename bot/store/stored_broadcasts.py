@@ -2,10 +2,12 @@
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
+from dataclasses import field
 from datetime import datetime
 from typing import Any, Literal
 
 from bot.core import values
+from bot.core.immutable import mutable
 from bot.core.values import json_text, optional_time_text, storable, time_text
 from bot.store import broadcast_rows
 from bot.store.broadcast_rows import (
@@ -18,8 +20,7 @@ from bot.store.broadcast_rows import (
     Recipient,
     RepeatedSend,
 )
-from bot.store.commit_rows import CommitRows, Row, Rows
-from bot.store.database import Database, Queries, shard_number
+from bot.store.database import CommitRows, Database, Queries, Row, Rows, shard_number
 from bot.store.files import reads_rows
 from bot.store.message_rows import MessageChanges
 from bot.store.rows import OutboxRow
@@ -178,6 +179,7 @@ class StoredBroadcasts(BroadcastRows):
         return int(self.database.one(broadcast_rows.NOT_CORRECTED_OF, storable(broadcast.name), broadcast.edit)[0])
 
 
+@mutable
 class BroadcastChanges:
     """The changes of a commit to broadcasts, ``written``, by name, and to their recipients.
 
@@ -185,13 +187,12 @@ class BroadcastChanges:
     broadcast's name, and the contact. The ``opted_out`` get no broadcast any more, whichever they wait for.
     """
 
-    def __init__(self, rows: CommitRows, messages: MessageChanges) -> None:
-        self.written: dict[str, Broadcast] = {}
-        self.moved: set[str] = set()
-        self.recipients: set[tuple[str, str]] = set()
-        self.opted_out: set[str] = set()
-        self._rows = rows
-        self._messages = messages
+    _rows: CommitRows
+    _messages: MessageChanges
+    written: dict[str, Broadcast] = field(default_factory=dict)
+    moved: set[str] = field(default_factory=set)
+    recipients: set[tuple[str, str]] = field(default_factory=set)
+    opted_out: set[str] = field(default_factory=set)
 
     def set(self, before: Broadcast | None, after: Broadcast) -> None:
         """Write a broadcast."""

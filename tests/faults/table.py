@@ -131,7 +131,7 @@ def raising(role: str, place: str) -> Act:
 for _role, _thread, _place in (
     ("web", "inbox", "bot.store.inbox:InboxWriter._next_group"),
     ("web", "house", "bot.server.web.web_service:WebService._erase"),
-    ("engine", "turns", "bot.runtime.engine_loop:EngineLoop._take"),
+    ("engine", "turns", "bot.runtime.engine_loop:EngineLoop._run_cycle"),
     ("engine", "http", "bot.runtime.delivery:Delivery._on_attempts"),
 ):
     fault(f"{_role}'s thread {_thread} raises", quick=_thread == "inbox")(raising(_role, _place))

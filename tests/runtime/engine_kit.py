@@ -107,10 +107,10 @@ class Hands:
     def room(self) -> int:
         return self.size - len(self.rows)
 
-    def takes(self, rows: Sequence[Any]) -> list[Any]:
+    def accepts(self, rows: Sequence[Any]) -> list[Any]:
         return list(rows)
 
-    def takes_again(self) -> bool:
+    def accepts_again(self) -> bool:
         return False
 
     def withdraw(self, contact: str) -> None:

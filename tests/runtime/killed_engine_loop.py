@@ -52,10 +52,10 @@ class Eager:
         for row in rows:
             self._done(row)
 
-    def takes(self, rows: Sequence[Any]) -> list[Any]:
+    def accepts(self, rows: Sequence[Any]) -> list[Any]:
         return list(rows)
 
-    def takes_again(self) -> bool:
+    def accepts_again(self) -> bool:
         return False
 
     def withdraw(self, contact: str) -> None:

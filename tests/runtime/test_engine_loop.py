@@ -25,15 +25,17 @@ from bot.core.turn import Turn
 from bot.core.values import Usage
 from bot.engine.advance import is_kept
 from bot.runtime.batch import RequestRefused, effect_key
-from bot.runtime.engine_loop import AT_ONCE, CUT_OFF, EngineLoop, EngineStopped
+from bot.runtime.engine_cycle import AT_ONCE
+from bot.runtime.engine_loop import CUT_OFF, EngineLoop, EngineStopped
 from bot.runtime.metrics import EngineMetrics
 from bot.services.http_client import wait_for
 from bot.store.commit import Commit
 from bot.store.engine_store import EngineStore
-from bot.store.files import StoreUnavailable, transaction
+from bot.store.files import StoreUnavailable
 from bot.store.inbox import InboxReader, LogRow
 from bot.store.integrity import StoresDiffer
 from bot.store.rows import ParkedRow
+from bot.store.sqlite_database import transaction
 from tests.patience import PATIENCE
 from tests.postgres import Postgres, new_database
 from tests.runtime.engine_kit import START, Hands, World, advance, begin, called, open_world, read, sent

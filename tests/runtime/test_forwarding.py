@@ -20,16 +20,15 @@ from bot.core.session import Session
 from bot.core.turn import Trace, Turn
 from bot.core.values import json_text, loads
 from bot.engine.advance import advance
-from bot.runtime import batch, caused_events
+from bot.runtime import batch
 from bot.runtime.batch import Batch, effect_key
 from bot.services.gateway import webhook_events
 from bot.store.crash_quarantine import ORDINARY
 from bot.store.database import PostgresAddress, shard_number, shards_of
-from bot.store.engine_store import EngineStore
+from bot.store.engine_store import EngineStore, StoreShards
 from bot.store.inbox import InboxWriter
 from bot.store.opening import serves_others
 from bot.store.store_reader import StoreReader
-from bot.store.store_shards import StoreShards
 from tests.patience import PATIENCE, wait_for
 from tests.postgres import Postgres, divided_database
 from tests.runtime import engine_kit
@@ -348,7 +347,7 @@ def test_what_would_go_round_for_ever_ends_with_a_dead_letter(bot: Machine) -> N
     ((contact, reason),) = bot.letters()
     assert reason.startswith(ROUND) and contact == BOB
     assert (
-        len(bot.turns(ANN)) + len(bot.turns(BOB)) == caused_events.MOST_HOPS + 2
+        len(bot.turns(ANN)) + len(bot.turns(BOB)) == batch.MOST_HOPS + 2
     )  # with the first, and the line about the last
 
 
@@ -372,17 +371,17 @@ def test_what_may_follow_one_event_is_divided_among_the_shards(store: PostgresAd
             made.take(StartRequested("first", ANN, START, "f", {}))
             ((_, rows),) = made.commit.forwarded.items()
             forwarded = [loads(row[5]) for row in rows]
-            assert {(each.hops, caused_events.MOST_CAUSED - each.caused) for each in forwarded} == {(1, allowed)}
-            assert many + others + many * allowed <= caused_events.MOST_CAUSED
+            assert {(each.hops, batch.MOST_CAUSED - each.caused) for each in forwarded} == {(1, allowed)}
+            assert many + others + many * allowed <= batch.MOST_CAUSED
             engine.write(made.commit)
         made = Batch(engine, causes(1001, 0), ORDINARY, START)
         made.take(StartRequested("first", ANN, START, "f", {}))
         ((_, rows),) = made.commit.forwarded.items()
-        assert [loads(row[5]).caused for row in rows[-2:]] == [caused_events.MOST_CAUSED, caused_events.MOST_CAUSED + 1]
+        assert [loads(row[5]).caused for row in rows[-2:]] == [batch.MOST_CAUSED, batch.MOST_CAUSED + 1]
 
 
 def test_what_is_too_much_becomes_a_dead_letter_where_its_contact_is(machine: Machine) -> None:
-    body = json_text(Forwarded(StartRequested("evt#0", BOB, START, "f", {}), 1, caused_events.MOST_CAUSED + 1)).encode()
+    body = json_text(Forwarded(StartRequested("evt#0", BOB, START, "f", {}), 1, batch.MOST_CAUSED + 1)).encode()
     machine.inbox.append(machine.inbox.event(None, "moved:1", "moved", BOB, START, body, True))
     machine.settle()
     assert [(contact, reason.split(",")[0]) for contact, reason in machine.letters()] == [(BOB, ROUND)]

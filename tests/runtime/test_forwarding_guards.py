@@ -14,17 +14,16 @@ import pytest
 from bot.core.engine_requests import StartFlow
 from bot.core.events import Event, Forwarded, StartRequested
 from bot.engine.advance import advance
-from bot.runtime import caused_events
+from bot.runtime import batch
 from bot.runtime.batch import Batch
 from bot.store import engine_store, postgres_database
 from bot.store.commit import Commit
 from bot.store.database import PendingStatement, PostgresAddress, shards_of, whole_of
-from bot.store.engine_store import EngineStore
+from bot.store.engine_store import EngineStore, StoreShards
 from bot.store.files import ConnectionLost, StoreUnavailable
 from bot.store.inbox import InboxReader, append_statement
 from bot.store.opening import log_writer, serves_others
 from bot.store.postgres_database import PostgresDatabase, connect
-from bot.store.store_shards import StoreShards
 from tests.postgres import Postgres, divided_database
 from tests.runtime.engine_kit import START
 from tests.runtime.test_forwarding import ANN, ANNS_OTHER, BOB, LIBRARY, SHARDS, learn, running
@@ -211,7 +210,7 @@ GUARDS: dict[str, tuple[Callable[[Shared], None], TakenOut]] = {
     ),
     "how many led there goes along": (
         what_goes_round_ends,
-        without(caused_events, "Forwarded", lambda event, hops=0, caused=0: Forwarded(event)),
+        without(batch, "Forwarded", lambda event, hops=0, caused=0: Forwarded(event)),
     ),
 }
 

@@ -22,7 +22,7 @@ class Queue:
         self.bench = Bench(server.url, most=1, channels={"15551": "one", "15552": "two"})
         self.file: list[OutboxRow] = []
         sends = self.bench.delivery
-        self.claims = InFlightWindow(self._pending, sends, sends.room, sends.takes, sends.takes_again)
+        self.claims = InFlightWindow(self._pending, sends, sends.room, sends.accepts, sends.accepts_again)
         self._seen = 0
 
     def _pending(self, after: int, limit: int) -> list[OutboxRow]:

@@ -14,7 +14,7 @@ from bot.core.session import Session
 from bot.core.turn import Turn
 from bot.engine.advance import advance
 from bot.runtime.batch import Advance
-from bot.runtime.engine_loop import AT_ONCE
+from bot.runtime.engine_cycle import AT_ONCE
 from bot.store.inbox import InboxWriter
 from bot.store.sqlite_schema import migrate
 from bot.store.store_reader import StoreReader

@@ -10,7 +10,7 @@ from bot.core.clock import MovableClock
 from bot.core.events import Event
 from bot.core.session import Session
 from bot.core.turn import Turn
-from bot.runtime.engine_loop import AT_ONCE
+from bot.runtime.engine_cycle import AT_ONCE
 from bot.store.engine_store import EngineStore
 from bot.store.inbox import InboxWriter
 from bot.store.sqlite_schema import migrate

@@ -10,8 +10,7 @@ from bot.core.effects import EmitEvent
 from bot.core.events import Event, StartRequested
 from bot.core.session import Session
 from bot.core.turn import Trace, Turn
-from bot.runtime.batch import Batch
-from bot.runtime.caused_events import MOST_CAUSED
+from bot.runtime.batch import MOST_CAUSED, Batch
 from bot.store.crash_quarantine import ORDINARY
 from bot.store.database import PostgresAddress
 from bot.store.files import StoreUnavailable

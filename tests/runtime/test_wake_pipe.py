@@ -7,7 +7,7 @@ from time import monotonic
 
 import pytest
 
-from bot.runtime.wake_pipe import WakePipe
+from bot.runtime.engine_loop import WakePipe
 from tests.patience import PATIENCE
 
 

@@ -14,7 +14,6 @@ import pytest
 from bot.core.clock import MovableClock
 from bot.store.engine_store import EngineStore
 from bot.store.files import (
-    WAL_BYTES_KEPT,
     FileLock,
     StoreDamaged,
     StoreLocked,
@@ -25,6 +24,7 @@ from bot.store.files import (
     inbox_path,
 )
 from bot.store.inbox import InboxReader, InboxWriter
+from bot.store.sqlite_database import WAL_BYTES_KEPT
 from bot.store.sqlite_schema import migrate
 from bot.store.store_reader import StoreReader
 from bot.store.store_schema import MIGRATIONS, Migration

@@ -14,10 +14,11 @@ from bot.core.clock import SystemClock
 from bot.store import sqlite_schema, store_schema
 from bot.store.database import PostgresAddress, StoreAddress, shards_of
 from bot.store.engine_store import EngineStore
-from bot.store.files import ENGINE_FILE, INBOX_FILE, StoreOutdated, StoreTooNew, StoreUnavailable
+from bot.store.files import StoreOutdated, StoreTooNew, StoreUnavailable
 from bot.store.inbox import InboxWriter
 from bot.store.opening import engine_reader, engine_writer, log_writer, other_engines, signal_key
 from bot.store.postgres_database import connect
+from bot.store.sqlite_database import ENGINE_FILE, INBOX_FILE
 from bot.store.store_reader import StoreReader
 from bot.store.store_schema import MIGRATIONS, Migration
 from bot.store.store_setup import prepare

@@ -12,13 +12,7 @@ import pytest
 from bot.core.session import Session
 from bot.store.commit import Commit
 from bot.store.engine_store import EngineStore
-from bot.store.files import (
-    FileLock,
-    RestoreUnfinished,
-    StoreLocked,
-    inbox_path,
-    server_lock,
-)
+from bot.store.files import FileLock, RestoreUnfinished, StoreLocked, inbox_path, server_lock
 from bot.store.inbox import InboxReader, InboxWriter
 from bot.store.integrity import check_pair
 from bot.store.sqlite_schema import migrate

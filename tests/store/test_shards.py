@@ -12,7 +12,7 @@ import pytest
 from bot.core.clock import MovableClock
 from bot.core.effects import Send
 from bot.core.messages import TextMessage
-from bot.store import dead_letter_rows, event_rows, message_rows, postgres_database
+from bot.store import call_rows, dead_letter_rows, message_rows, postgres_database
 from bot.store.broadcast_rows import (
     EDITING,
     FINISHED,
@@ -311,7 +311,7 @@ def test_ids_of_a_shard_that_had_nothing_to_do_follow_those_that_others_gave_mea
     ("sql", "asked"),
     [
         (message_rows._PENDING, (100,)),
-        (event_rows._PENDING, (100,)),
+        (call_rows._PENDING_EVENTS, (100,)),
         (dead_letter_rows._FIND, (*dead_letter_rows.ALL_LETTERS.asked, 0, LAST_ID, 100)),
         (SESSION_SUMMARIES, ("", 100)),
         (ALL_SESSION_STATES, ("", 100)),

@@ -66,7 +66,7 @@ class DayReader:
     def days_at(self, start: int) -> list[tuple[int, Day]]:
         """The days that begin at a token, each with the index of the token behind it; the longest first."""
         if start not in self._found:
-            self._found[start] = []  # a day within itself is none
+            self._found[start] = []  # a day is not found within itself
             self._found[start] = _longest_first(self._told(start))
             self._found[start] = _longest_first([*self._said_at(start), *self._found[start]])
         return self._found[start]

@@ -18,7 +18,7 @@ _TOKEN = regex.compile(rf"[0-9]+|{_WORD}(?:[{_APOSTROPHES}]{_WORD})*|[^\s]")
 _APOSTROPHE = regex.compile(f"[{_APOSTROPHES}]")
 _ENDING = regex.compile(rf"(?<=[0-9])([{_APOSTROPHES}]?)({_WORD})(?![0-9])")
 _HARD = frozenset("/\\@%&⁄")  # punctuation that is a word of its own
-_SOFT = frozenset("−`´~¨")  # symbols that are none
+_SOFT = frozenset("−`´~¨")  # symbols that are no words
 _FEWEST = 2  # letters behind a prefix
 
 
@@ -57,7 +57,7 @@ class Tokens:
 
 
 def split(text: str, spelling: Spelling) -> Tokens:
-    """The tokens of a text as a language writes. Punctuation is none, but for signs that change a value."""
+    """The tokens of a text as a language writes. Punctuation is left out, except signs that change a value."""
     text = folded(text)
     if spelling.apostrophe_ends:
         text = _ENDING.sub(partial(_without_ending, spelling), text)

@@ -267,7 +267,7 @@ def _day_of(node: Node, problems: Problems) -> date | None:
 
 
 def _spans_of(node: Node | None, problems: Problems, what: str) -> tuple[Span, ...]:
-    """``9:00-18:00``, or a list of such."""
+    """``9:00-18:00``, or a list of these."""
     spans = (_span_of(item, problems, what) for item in one_or_more(node))
     return tuple(sorted(span for span in spans if span is not None))
 
@@ -278,7 +278,7 @@ def _span_of(node: Node, problems: Problems, what: str) -> Span | None:
     opens, _, closes = text.replace("–", "-").partition("-")
     start, end = minutes_in(opens), minutes_in(closes)
     if start is None or end is None or start in (end, A_DAY):
-        fix = 'write "9:00-18:00", "22:00-2:00", or a list of such'
+        fix = 'write "9:00-18:00", "22:00-2:00", or a list of these'
         if text in ("closed", "shut", "off", "no"):
             fix = "leave the day out: it is closed then"
         if start is not None and start == end:
@@ -300,7 +300,7 @@ _HOLIDAYS = KeySpec(
 )
 _OWN_KEYS = KeySet(_OWN_ZONE, _HOLIDAYS)
 _OPEN = schemas.map_of(
-    schemas.takes(_SPANS, "From when to when, like 9:00-18:00; or a list of such."), _OWN_KEYS.schemas
+    schemas.takes(_SPANS, "From when to when, like 9:00-18:00; or a list of these."), _OWN_KEYS.schemas
 )
 
 # -- its keys ---------------------------------------------------------------------------------------

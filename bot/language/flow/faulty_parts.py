@@ -99,7 +99,7 @@ def _place(mark: Mark) -> _Place:
 def follow_ups(documents: Documents, problems: Problems) -> Iterator[Problem]:
     """The problems that only follow from others: what is missing, because it stands under a misspelt key, or where
     nothing could be read; a part whose lines do not fit each other; values of texts that cannot be read; uses of
-    variables whose name is none.
+    variables whose name is invalid.
     """
     parts = PartIndex(documents)
     found = [(problem, parts.of(problem)) for problem in problems.sorted()]

@@ -18,8 +18,7 @@ from bot.core.engine_requests import Answer, EngineRequest, PublishVersion, Relo
 from bot.core.signal_addresses import SignalAddresses
 from bot.loading.program import Program
 from bot.loading.watchdog import WATCHDOG, end_when_deaf
-from bot.runtime.engine_loop import EngineStopped
-from bot.runtime.wake_pipe import WakePipe
+from bot.runtime.engine_loop import EngineStopped, WakePipe
 from bot.server import local_socket
 from bot.server.app import Engine, GatewayAccount
 from bot.server.process.balance import shard_to_move, should_yield

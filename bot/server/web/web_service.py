@@ -15,10 +15,9 @@ from bot.core.engine_requests import Answer, CheckSignal, CheckStart
 from bot.core.errors import BotError
 from bot.core.signal_addresses import SignalAddresses
 from bot.runtime.metrics import WebMetrics
-from bot.server.web.commit_barrier import CommitBarrier
 from bot.server.web.program_endpoints import ProgramEndpoints
 from bot.server.web.web_app import create_app
-from bot.server.web.web_endpoints import Ask, MonitoringEndpoints, WebhookEndpoint
+from bot.server.web.web_endpoints import Ask, CommitBarrier, MonitoringEndpoints, WebhookEndpoint
 from bot.server.web.web_server import THREADS, WebServer
 from bot.store.database import Database, StoreAddress, shards_of
 from bot.store.files import StoreTooNew, StoreUnavailable

@@ -112,7 +112,7 @@ class Stream:
         if "event-stream" in self._streamed.headers.get("Content-Type", ""):
             yield from self._events()
         else:  # it came whole, although a stream was asked for
-            yield self._take(read_object(self._streamed.status, self._streamed.headers, b"".join(self._chunks())))
+            yield self._receive(read_object(self._streamed.status, self._streamed.headers, b"".join(self._chunks())))
         yield self._assembly.end()
 
     def _events(self) -> Iterator[str]:
@@ -137,10 +137,10 @@ class Stream:
         piece = json_object(data)
         if not piece:
             raise NotTheService("an event of the stream is no JSON object")
-        return self._take(piece)
+        return self._receive(piece)
 
-    def _take(self, piece: dict[str, object]) -> str:
-        text = self._assembly.take(piece)
+    def _receive(self, piece: dict[str, object]) -> str:
+        text = self._assembly.add(piece)
         self.begun = True
         return text
 
@@ -304,7 +304,7 @@ class Completions:
 
 def _whole(answer: Mapping[str, Any], request: ChatRequest) -> Completion:
     assembly = Assembly(request)
-    assembly.take(answer)
+    assembly.add(answer)
     assembly.end()
     return assembly.completion()
 

@@ -151,7 +151,7 @@ class Assembly:
         self._left = _CHARACTERS * request.max_tokens  # characters of arguments
         self.finish = ""
 
-    def take(self, piece: Mapping[str, Any]) -> str:
+    def add(self, piece: Mapping[str, Any]) -> str:
         """Take a piece, and give the text that can be shown because of it. Raises the service's errors."""
         if piece.get("error"):
             raise refusal(200, {}, piece)
@@ -163,7 +163,7 @@ class Assembly:
             return ""
         self.finish = word(choice.get("finish_reason")) or self.finish
         content = _dict(choice.get("delta") or choice.get("message"))
-        self._take_calls(content.get("tool_calls"))
+        self._add_calls(content.get("tool_calls"))
         self._raw.append(_text(content.get("reasoning_content")))
         unopened = self.unopened
         text = self._thoughts.feed(self._sound(_text(content.get("content"))))
@@ -188,7 +188,7 @@ class Assembly:
         return self._request.estimate("".join(self._raw + called))
 
     def completion(self) -> Completion:
-        """The answer. Raises `EmptyAnswer`, or `NotTheService` if it was none at all."""
+        """The answer. Raises `EmptyAnswer`, or `NotTheService` if it has no choices."""
         if self._choice is None:
             raise NotTheService("the answer has no choices")
         text = "".join(self._shown)
@@ -233,7 +233,7 @@ class Assembly:
             calls[call.id] = call
         return tuple(call for call in calls.values() if call.name)
 
-    def _take_calls(self, pieces: Any) -> None:
+    def _add_calls(self, pieces: Any) -> None:
         """Take pieces of calls. Raises `ExcessiveCalls`."""
         for piece in pieces if isinstance(pieces, list) else []:
             if not isinstance(piece, dict):
@@ -345,7 +345,7 @@ class Thoughts:
                 shown.clear()
                 self._begun = False
                 self.unopened += 1
-            self._take(tag)
+            self._on_tag(tag)
             at = tag.end()
         rest = text[at:]
         self._held = _begun_tag(rest)
@@ -357,7 +357,7 @@ class Thoughts:
         held, self._held = self._held, ""
         return self._show(self._pass(held))
 
-    def _take(self, tag: re.Match[str]) -> None:
+    def _on_tag(self, tag: re.Match[str]) -> None:
         token, mark = tag["token"], tag["mark"]
         if mark is not None:
             self._thinking = self._thinking if mark == "<s>" else mark not in ("[/THINK]", "<unused95>")

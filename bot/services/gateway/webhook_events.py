@@ -309,7 +309,7 @@ def _degrees(value: Any, limit: int) -> float | None:
     return float(value)
 
 
-_EVENT_ID = 100  # characters; a longer one is none
+_EVENT_ID = 100  # characters; a longer text is no id
 _TIMESTAMP = re.compile(r"[0-9]{1,12}")
 
 

@@ -287,7 +287,7 @@ def bound_arguments(prompt: Prompt) -> Iterator[Item]:
 
 @_attack("call your tools in another way", suits=_has_tools)
 def odd_arguments(prompt: Prompt) -> Iterator[Item]:
-    """break a tool's call by arguments that are none"""
+    """break a tool's call by invalid arguments"""
     odd = ("", "null", "[]", "{", "NaN", '{"x": 1e999}', "[" * 5000, '{"a": "\\ud800"}', '{"$": "Media"}', '{"": 1}')
     for tool in prompt.tools[:1]:
         yield ModelAnswer(calls=[(tool.name, text) for text in odd])
@@ -387,7 +387,7 @@ def failing_tool(prompt: Prompt) -> Iterator[Item]:
 
 @_attack("call leave_admin", EVERYWHERE)
 def unknown_exit(prompt: Prompt) -> Iterator[Item]:
-    """leave by an exit that is none, or is not open"""
+    """leave by an exit that does not exist, or is not open"""
     exits = () if prompt.target.brief is None else prompt.target.brief.exits
     names = [f"leave_{exit_.name}" for exit_ in exits if f"leave_{exit_.name}" not in prompt.offered]
     for name in (*names, "leave_admin"):

@@ -16,7 +16,7 @@ THREADS = {
     "house": ("web", "bot.server.web.web_service:WebService._erase"),
     "web": ("web", "bot.server.web.web_server:WebServer._each_second"),
     "signals": ("web", "bot.server.process.web_process:_stop_on_sigterm"),
-    "turns": ("engine", "bot.runtime.engine_loop:EngineCycle.take"),
+    "turns": ("engine", "bot.runtime.engine_cycle:EngineCycle.run"),
     "http": ("engine", "bot.runtime.delivery:Delivery._on_attempts"),
     "main": ("engine", "bot.server.app:Engine.check"),
 }

@@ -12,7 +12,7 @@ from flask import Flask, Response, request
 
 from bot.core.alarms import Alarms
 from bot.core.clock import SystemClock
-from bot.server.web.commit_barrier import CommitBarrier
+from bot.server.web.web_endpoints import CommitBarrier
 from bot.server.web.web_server import WebServer
 from bot.store.inbox import InboxBusy, InboxReader, InboxWriter
 from bot.store.sqlite_schema import migrate

@@ -20,10 +20,9 @@ from bot.core.events import SignalReceived, StartRequested
 from bot.core.signal_addresses import SignalAddresses
 from bot.engine.scheduled_flows import objections, signal_objections
 from bot.runtime.metrics import WebMetrics
-from bot.server.web.commit_barrier import CommitBarrier
 from bot.server.web.program_endpoints import ProgramEndpoints
 from bot.server.web.web_app import create_app
-from bot.server.web.web_endpoints import MonitoringEndpoints, WebhookEndpoint
+from bot.server.web.web_endpoints import CommitBarrier, MonitoringEndpoints, WebhookEndpoint
 from bot.services.gateway.webhook_events import envelope
 from bot.store.inbox import InboxReader, InboxWriter
 from bot.store.sqlite_schema import migrate

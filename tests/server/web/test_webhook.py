@@ -21,12 +21,12 @@ from bot.core.engine_requests import Answer, EngineRequest
 from bot.core.events import MessageReceived
 from bot.runtime.metrics import WebMetrics
 from bot.server.local_socket import NotRunning
-from bot.server.web.commit_barrier import CommitBarrier
 from bot.server.web.program_endpoints import ProgramEndpoints
 from bot.server.web.web_app import create_app
 from bot.server.web.web_endpoints import (
     FRESH_SECONDS,
     WAIT_SECONDS,
+    CommitBarrier,
     MonitoringEndpoints,
     OneAtATime,
     WebhookEndpoint,

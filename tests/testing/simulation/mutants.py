@@ -9,14 +9,14 @@ from unittest.mock import patch
 
 from bot.core import defects
 from bot.runtime import batch
-from bot.runtime.crash_watch import CrashWatch
 from bot.runtime.delivery import Delivery
+from bot.runtime.engine_cycle import CrashWatch, EngineCycle
 from bot.runtime.engine_input import InFlightWindow
-from bot.runtime.engine_loop import EngineCycle, EngineLoop
+from bot.runtime.engine_loop import EngineLoop
 from bot.runtime.rate_limiter import RateLimiter
 from bot.runtime.sending import Sender
 from bot.server.app import Engine
-from bot.store.event_rows import EVENT_ENDED
+from bot.store.call_rows import EVENT_ENDED
 from bot.store.files import StoreUnavailable
 from bot.store.inbox import InboxWriter
 from bot.store.message_rows import FORGET_SEND, StoredMessages

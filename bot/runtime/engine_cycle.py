@@ -1,0 +1,559 @@
+"""One cycle of the engine: results, requests, the log and timers become one commit. Nothing here waits.
+
+`EngineCycle` has the order. The other classes are what it looks at in each cycle: whether the clock was set, or the
+engine has crashed, what could not be read, what has to be deleted.
+"""
+
+import logging
+import sys
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence, Set
+from dataclasses import replace
+from datetime import datetime, timedelta
+from functools import partial
+from itertools import chain, islice
+
+from bot.core import values
+from bot.core.alarms import Alarms
+from bot.core.clock import SMALLEST_STEP, Clock, ClockJumps, ExpiryTime
+from bot.core.defects import place_of
+from bot.core.effects import Fetch, Transcribe
+from bot.core.engine_requests import Answer, EngineRequest, EraseContact
+from bot.core.events import WRITTEN_HERE, AliasLearned, Event, Forwarded
+from bot.core.telemetry import log_turns, turn_log
+from bot.runtime.batch import Advance, Batch, EngineShare, RequestRefused
+from bot.runtime.broadcasting import PausedAlarms, continue_broadcasts
+from bot.runtime.contact_list import read_contacts
+from bot.runtime.engine_input import (
+    CallWindow,
+    Consumer,
+    EarlyStatuses,
+    EngineInput,
+    InFlightWindow,
+    Read,
+    RefusedMessages,
+    SendConsumer,
+    handle_call_result,
+    handle_event_result,
+    handle_late_result,
+    handle_send_result,
+    on_event,
+    on_forwarded,
+)
+from bot.runtime.metrics import EngineMetrics
+from bot.runtime.operator_requests import operate
+from bot.runtime.performers import CallResult
+from bot.runtime.sending import SendResult
+from bot.services.gateway.webhook_events import INBOUND, TAP, UnknownSender, UnreadableEvent
+from bot.store.crash_quarantine import ORDINARY, Bounds
+from bot.store.engine_store import EngineStore
+from bot.store.inbox import InboxReader, LogRow
+from bot.store.integrity import check_pair
+from bot.store.opening import is_shared
+from bot.store.rows import CallRow, DueRow, EventRow, OutboxRow
+from bot.store.trace_rows import OPERATOR
+
+AT_ONCE = 256
+"""How many events one commit takes."""
+
+_EVENTS_AT_ONCE = 16
+_LATEST = timedelta(days=1)  # behind the log's end: a stop of days, or a clock set forward, lets nothing pile up
+_PRUNED_EVERY = 60.0  # seconds
+_ERASED_EVERY = 1.0
+
+_SET_BACK = (
+    "no wait gets longer than it was declared, appointments keep their day and hour; let the machine keep time (NTP)"
+)
+_SET_FORWARD = "what was due meanwhile is done now; let the machine keep time (NTP)"
+
+QUARANTINE = "crash-quarantine"
+_CAREFUL = (
+    "the engine has crashed twice in a row: what it may have been taking then is taken one by one, which is slow",
+    "see in the log what crashed it; what does so twice more is given up (`bot queue`)",
+)
+
+UNREADABLE, UNKNOWN_SENDERS = "events-unreadable", "unknown-senders"
+OVER_AFTER = timedelta(days=1)
+"""How long after the last event of its kind an alarm is over."""
+
+_ANSWER_IDS = (
+    "ask the gateway's operator for phone numbers in `from`; if the gateway takes such ids as `to`, set BOT_ANSWER_IDS=yes, with a "
+    "restart: the bot answers to them then; `bot queue` has the messages"
+)
+
+Answers = list[Answer | RequestRefused]
+
+log = logging.getLogger(__name__)
+
+
+class EngineCycle:
+    """Takes events, commits what they decide, and hands that on. One thread calls it; `idle` is for any.
+
+    ``advance`` is the engine bound to the current library. ``read`` makes an event of an acknowledged body and the time
+    it came, or None if it concerns no conversation. ``metrics`` counts what is committed, ``alarms`` lists broadcasts
+    that are paused. A contact whose messages take more than its ``share`` rests. Dead letters are reported to the hooks
+    that ``dead_letter_hooks`` names. A method that raises `bot.store.files.StoreUnavailable` has changed nothing, and
+    can be called again with the same arguments.
+    """
+
+    def __init__(
+        self,
+        store: EngineStore,
+        inbox: InboxReader,
+        clock: Clock,
+        advance: Advance,
+        read: Read,
+        metrics: EngineMetrics,
+        alarms: Alarms,
+        dead_letter_hooks: Collection[str] = (),
+        share: EngineShare | None = None,
+    ) -> None:
+        self.advance = advance
+        self.dead_letter_hooks = dead_letter_hooks
+        self.cursor = store.cursor()
+        self.more = False  # whether the last cycle left something that the next one can take
+        self.next_wake: datetime | None = None
+        self._store = store
+        self._inbox = inbox
+        self._clock = clock
+        self._read = read
+        self._metrics = metrics
+        self._share = share
+        self.crashes = CrashWatch(store, inbox, alarms)
+        self._paused = PausedAlarms(store, alarms)
+        self._has_passed = False  # whether a cycle has come to its end
+        self.clock_watch = ClockWatch(store, clock)
+        self._housekeeping = Housekeeping(store, inbox, clock, self._erase)
+        self._events: set[int] = set()  # that are being delivered
+        self._early = EarlyStatuses(store, clock)
+        self._unreadable = UnreadableEvents(alarms, clock)
+        self._taken_before = 0  # the last place of the log that an engine took of this store, or of its original
+        self._refused = RefusedMessages()
+        self._list_looked_at = False  # whether somebody waits for the gateway's list since the last run
+
+    def begin(self, delivery: SendConsumer, performers: Consumer[CallRow]) -> list[OutboxRow]:
+        """Begin a run, which hands on to these two. Returns the messages that the last run may or may not have sent.
+
+        Raises `StoresDiffer`.
+        """
+        store, self._delivery, self._performers = self._store, delivery, performers
+        self._sends = InFlightWindow(
+            store.messages.pending, delivery, delivery.room, delivery.accepts, delivery.accepts_again
+        )
+        self._calls = CallWindow(store.calls.pending, performers)
+        age = check_pair(store.address)
+        if age.taken_again:
+            log.warning(
+                "%s is an older copy: events %d to %d of the log are taken again, and each message has the key that it "
+                "had, by which the gateway knows it",
+                store.address,
+                age.cursor + 1,
+                age.taken,
+            )
+        self._taken_before = age.taken
+        now = self._clock.now()
+        self.clock_watch.begin(now)
+        self.crashes.begin(self.cursor, now, AT_ONCE)
+        unclear = store.messages.claimed()
+        self._sends.adopt(unclear)
+        self._early.begin()
+        self._paused.report()
+        return unclear
+
+    def end(self) -> None:
+        """End the run."""
+        self._store.runs.end()
+
+    def takes_at_once(self, incoming: EngineInput) -> int:
+        """How much one cycle takes of what has come in: up to the first that may have crashed the engine."""
+        if not self.crashes.run.in_quarantine:
+            return AT_ONCE
+        results: Iterable[SendResult | CallResult] = chain(incoming.sent, incoming.called)
+        return next(
+            (n for n, result in enumerate(islice(results, AT_ONCE), 1) if self.crashes.may_crash(result)), AT_ONCE
+        )
+
+    def run(self, incoming: EngineInput) -> tuple[bool, Answers]:
+        """Run one cycle: results first, then requests, then the log and the timers that are due, in the order of their
+        times.
+
+        Returns whether there was anything to commit, and the answers to the requests.
+        """
+        started = self._clock.elapsed()
+        self._catch_up()
+        for contact, by in _to_erase(incoming):
+            self._erase(contact, by)
+        self.clock_watch.correct()
+        self._sends.refill()
+        self._calls.refill()
+        batch = Batch(self._store, self.advance, self.crashes.run, self._clock.now(), self._share)
+        batch.repeated = self.cursor < self._taken_before
+        for sent in incoming.sent:
+            batch.marks = self.crashes.may_crash(sent)
+            known = sent.row.id in self._sends and sent.row.id not in batch.commit.messages.ended
+            (handle_send_result if known else handle_late_result)(batch, sent)
+        for called in incoming.called:
+            batch.marks = self.crashes.may_crash(called)
+            if isinstance(called.row, EventRow):
+                known = called.row.id in self._events and called.row.id not in batch.commit.events.tried
+                (handle_event_result if known else handle_late_result)(batch, called)
+                continue
+            known = called.row.id in self._calls and called.row.id not in batch.commit.calls.ended
+            (handle_call_result if known else handle_late_result)(batch, called)
+            if isinstance(called.row.effect, Fetch | Transcribe) and not (
+                known or self._store.sessions.knows(called.row.contact)
+            ):
+                self._erase(called.row.contact)  # its contact was erased meanwhile, and the file came later
+        most = 0 if batch.marks and (incoming.sent or incoming.called) else AT_ONCE - len(incoming)
+        batch.marks = self.crashes.run.in_quarantine
+        answers = [self._answer(batch, request) for request in incoming.requests]
+        self._early.forward(batch)
+        rows, more = self._take_log(batch, most)
+        batch.marks = self.crashes.run.in_quarantine
+        continue_broadcasts(batch, self._take_back)
+        if batch.to_read or not self._list_looked_at:
+            read_contacts(batch)
+            self._list_looked_at = True
+        batch.call_dead_letter_hooks(self.dead_letter_hooks)
+        worked = self._commit(batch)
+        if unsent := {sent.row.id for sent in incoming.sent if sent.state != "sent"}:
+            self._delivery.ends_stored(unsent)
+            self._sends.refill()
+        if self._store.events.may_wait:
+            self._deliver_events(batch.now)
+        operated = bool(incoming.called or incoming.requests or batch.commit.broadcasts.frees_some)
+        self.more = operated or more or self._sends.behind or self._calls.behind
+        self.more = self.more or bool(self._store.broadcasts.done())
+        self._has_passed = True
+        if worked:
+            seconds = self._clock.elapsed() - started
+            self._metrics.committed(batch.commit, rows, len(incoming), batch.now, seconds)
+            incoming.count(self._metrics)
+            self._refused.note(incoming.sent)
+            if turn_log.isEnabledFor(logging.INFO):
+                log_turns(batch.commit.turns, self._store.store_id)
+        return worked, answers
+
+    def question(self, request: EngineRequest) -> Answer:
+        """Answer a request that only tells, and write nothing."""
+        return operate(Batch(self._store, self.advance, self.crashes.run, self._clock.now()), request)
+
+    def housekeeping(self) -> bool:
+        """Do the housekeeping, after a cycle that found nothing. True when there is more of it to do."""
+        self._catch_up()
+        event = self._store.events.next_due(self._events) if len(self._events) < _EVENTS_AT_ONCE else None
+        times = self._store.sessions.next_wake(), self._store.broadcasts.next_due(), event
+        self.next_wake = min((at for at in times if at is not None), default=None)
+        self._unreadable.clear_old()
+        self._housekeeping.finish_erasures()
+        return self._housekeeping.prune()
+
+    def _catch_up(self) -> None:
+        if self._has_passed:
+            self.crashes.catch_up(self.cursor, self._done_upto)
+
+    def all_done(self) -> bool:
+        """True if nothing waits to be sent or called, and no result is awaited."""
+        return self._done_upto(sys.maxsize, sys.maxsize)
+
+    def _done_upto(self, send: int, call: int) -> bool:
+        return self._sends.done_upto(send) and self._calls.done_upto(call)
+
+    def idle(self) -> bool:
+        """True when nothing that was handed on can be done now."""
+        return self._sends.idle() and self._calls.idle() and not (self._events and not self._performers.idle())
+
+    def _take_log(self, batch: Batch, most: int) -> tuple[list[LogRow], bool]:
+        """Take what is next in the log, and what is due, up to the first that may have crashed the engine.
+
+        Returns the rows of the log that were taken, and whether there may be more to take at once.
+        """
+        if most <= 0:
+            return [], True
+        rows, due = self._inbox.after(self.cursor, most), self._store.sessions.due(batch.now, most)
+        batch.advance = self.advance  # of events that came after a reload, none is taken by the old one
+        batch.expect(due)
+        batch.sessions.prefetch({row.contact for row in rows if row.contact} | {session.contact for session in due})
+        taken = list[LogRow]()
+        all_due_until = due[-1].wake_at if len(due) == most else batch.now
+        for number, (what, take) in enumerate(self._in_order(batch, rows, most, all_due_until), start=1):
+            batch.marks = self.crashes.may_crash(what)
+            take()
+            if isinstance(what, LogRow):
+                taken.append(what)
+            if batch.marks or number == most:
+                return taken, True
+        return taken, len(due) == most
+
+    def _in_order(
+        self, batch: Batch, rows: Sequence[LogRow], most: int, all_due_until: datetime
+    ) -> Iterator[tuple[LogRow | DueRow, Callable[[], None]]]:
+        """The rows, in the order of the log, and each wake-up behind the rows that came before its time; and how each
+        is taken.
+
+        Wake-ups that a turn makes due are among them: the history is as if the engine had never stood still. A wake-up
+        behind the log's end happens `_LATEST` ago at the earliest.
+        """
+        events = [self._event_of(row) for row in rows]  # all before any is taken: that is easy on the processor's cache
+        for row, event in zip(rows, events, strict=True):
+            before = row.received_at - timedelta.resolution
+            while (due := batch.next_due(min(before, all_due_until))) is not None:
+                yield due, partial(batch.take_due, due, due.wake_at)
+            if all_due_until < min(before, batch.now):
+                return  # others may be due before this row
+            yield row, partial(self._take_row, batch, row, event)
+        if len(rows) < most:  # the log is read to its end, as of a time after `batch.now`: no message came before
+            while (due := batch.next_due(all_due_until)) is not None:
+                yield due, partial(batch.take_due, due, max(due.wake_at, batch.now - _LATEST))
+
+    def _event_of(self, row: LogRow) -> Event | Forwarded | AliasLearned | str | None:
+        """The event of a row; None where it concerns no conversation; a text that says why it could not be read."""
+        if not row.readable:
+            return "it could not be read"
+        try:
+            own = row.event_id.startswith(WRITTEN_HERE)
+            return values.loads(row.body) if own else self._read(row.body, row.received_at)
+        except UnreadableEvent as error:
+            self._unreadable.count(row, error)
+            return f"it could not be read: {error}" if row.name in (INBOUND, TAP) else None
+        except Exception as error:  # a hostile sender's event, or a defect in the reading: the others go on
+            log.error("an event could not be read, %s: see `bot queue`", place_of(error))
+            return f"it could not be read: {error}"
+
+    def _take_row(self, batch: Batch, row: LogRow, event: Event | Forwarded | AliasLearned | str | None) -> None:
+        batch.commit.move_cursor(row.seq, row.event_id)
+        if isinstance(event, str):
+            batch.commit.dead_letters.add("event", row.contact, event, row.body)
+        elif isinstance(event, Forwarded | AliasLearned):
+            on_forwarded(batch, event)
+        elif event is not None:
+            on_event(batch, event)
+
+    def _erase(self, contact: str, by: str = OPERATOR) -> None:
+        """Erase a contact. In a commit of its own: what this cycle writes comes after it."""
+        rows = self._store.erase(contact, self.cursor, self._clock.now(), by)
+        self._housekeeping.erasing = True
+        self._sends.done(rows.sends)
+        self._calls.done(rows.calls)
+        self._events -= rows.events
+        self._delivery.withdraw(contact)
+        self._performers.withdraw(contact)
+
+    def _deliver_events(self, now: datetime) -> None:
+        """Hand on the events that are due, a few at a time. Those behind them stay in the file."""
+        rows = self._store.events.due(now, self._events, _EVENTS_AT_ONCE - len(self._events))
+        self._events.update(row.id for row in rows)
+        self._performers.offer(rows)
+
+    def _answer(self, batch: Batch, request: EngineRequest | OutboxRow | CallRow) -> Answer | RequestRefused:
+        try:
+            if isinstance(request, OutboxRow):
+                batch.commit.messages.claim(request)
+                return {}
+            if isinstance(request, CallRow):
+                batch.commit.calls.claim(request)
+                return {}
+            answer = operate(batch, request, self._take_back)
+            if not request.only_tells and request.asked_as is not None:
+                batch.commit.answer(request.asked_as, answer)
+            return answer
+        except RequestRefused as refusal:
+            return refusal
+
+    def _take_back(self, ids: Set[int]) -> Set[int]:
+        """Take rows back from delivery. Rows that delivery no longer has may have been sent: their results are on their
+        way.
+
+        If the commit fails, the next one finds that nobody has these rows.
+        """
+        given = {id for id in ids if id in self._sends}
+        back = self._delivery.take_back(given) if given else set[int]()
+        self._sends.done(back)
+        return ids - given | back
+
+    def _commit(self, batch: Batch) -> bool:
+        commit = batch.commit
+        if not self._store.write(commit):
+            return False
+        self.cursor = commit.cursor
+        self._sends.done(commit.messages.ended)
+        self._calls.done(commit.calls.ended)
+        self._events -= commit.events.tried
+        if self._store.shards.others:
+            self._early.note(commit.messages.early)
+        self._sends.add(commit.messages.added)
+        self._calls.add(commit.calls.added)
+        if commit.broadcasts.moved:
+            self._paused.report()
+        return True
+
+
+def _to_erase(incoming: EngineInput) -> Iterator[tuple[str, str]]:
+    for request in incoming.requests:
+        if isinstance(request, EraseContact):
+            yield request.contact, request.by
+
+
+# -- what each cycle looks at ------------------------------------------------------------------------
+
+
+class ClockWatch:
+    """Notices that the clock was set, and brings the times in the store back when it was set back."""
+
+    def __init__(self, store: EngineStore, clock: Clock) -> None:
+        self._store = store
+        self._clock = clock
+        self._jumps = ClockJumps(clock)
+        self._set_by = timedelta()  # how far the clock was set since the store was brought back to it
+
+    @property
+    def is_set(self) -> bool:
+        """True if the clock has been set since `correct` was called."""
+        return bool(self._set_by or self._jumps.pending())
+
+    def begin(self, now: datetime) -> None:
+        """Find out whether the clock was set back while the bot was down."""
+        last = self._store.written_at()
+        if last is not None and last - now >= SMALLEST_STEP:
+            ahead = " (or the clock of another machine is ahead)" if is_shared(self._store.address) else ""
+            self._set_back(last - now, f"while the bot was down{ahead}, at least")
+
+    def correct(self) -> None:
+        """Bring the store back to the clock, if that was set back. If this fails, the next call does it."""
+        self._set_by += self._jumps.pop()
+        if self._set_by < timedelta():
+            self._set_back(-self._set_by, "by")
+        elif self._set_by:
+            log.warning("the machine's clock was set forward by %s: %s", self._set_by, _SET_FORWARD)
+        self._set_by = timedelta()
+
+    def _set_back(self, by: timedelta, how: str) -> None:
+        self._store.clock_set_back(self._clock.now(), by)
+        log.warning("the machine's clock was set back %s %s: %s", how, by, _SET_BACK)
+
+
+class CrashWatch:
+    """Knows what may have crashed the engine, and ends the quarantine once all of that is done. ``run`` is this run."""
+
+    def __init__(self, store: EngineStore, inbox: InboxReader, alarms: Alarms) -> None:
+        self.run = ORDINARY
+        self._store = store
+        self._inbox = inbox
+        self._alarms = alarms
+        self._begun: Bounds | None = None  # what was there when the run began; None: all of that is done
+
+    def begin(self, cursor: int, now: datetime, most: int) -> None:
+        """Begin a run. ``most`` is how many events one commit takes."""
+        self.run, self._begun = self._store.runs.begin(), self._bounds(cursor, now, most)
+        if self.run.in_quarantine:
+            self._alarms.report(QUARANTINE, *_CAREFUL)
+
+    def _bounds(self, cursor: int, now: datetime, most: int) -> Bounds:
+        """The bounds of what the run before may have taken: one commit at most, and results of what it had begun."""
+        rows, due, ids = self._inbox.after(cursor, most), self._store.sessions.due(now, most), self._store.ids.last()
+        upto = max(row.received_at for row in rows) if len(rows) == most else now
+        if len(due) == most:
+            upto = min(upto, due[-1].wake_at)
+        return Bounds(rows[-1].seq if rows else cursor, min(upto, now), ids["messages"], ids["calls"])
+
+    def may_crash(self, taken: SendResult | CallResult | CallRow | LogRow | DueRow) -> bool:
+        """True if something may have crashed the engine: it is marked before it is taken, and ends its commit."""
+        begun = self._begun
+        if begun is None or not self.run.in_quarantine:
+            return False
+        match taken:
+            case LogRow():
+                return taken.seq <= begun.log
+            case DueRow():
+                return taken.wake_at <= begun.due
+            case SendResult():
+                return taken.row.id <= begun.message
+            case CallResult():
+                return self.may_crash(taken.row)
+        return not isinstance(taken, EventRow) and taken.id <= begun.call
+
+    def catch_up(self, cursor: int, done_upto: Callable[[int, int], bool]) -> None:
+        """End the quarantine, and with it all suspicion, as soon as everything is done that the run before may have
+        been taking.
+
+        ``done_upto`` is true if the messages and the calls up to these ids are done.
+        """
+        begun = self._begun
+        if begun is None or not done_upto(begun.message, begun.call):
+            return
+        if cursor < begun.log and self._inbox.has_after(cursor):  # the last of them may have been erased
+            return
+        wake = self._store.sessions.next_wake()
+        if wake is None or wake > begun.due:
+            self._store.runs.caught_up()
+            self._begun, self.run = None, replace(ORDINARY, number=self.run.number)
+            self._alarms.clear(QUARANTINE)
+
+
+class UnreadableEvents:
+    """Counts the events, and registers the alarms among ``alarms``."""
+
+    def __init__(self, alarms: Alarms, clock: Clock) -> None:
+        self._alarms = alarms
+        self._clock = clock
+        self._counts: Counter[tuple[str, str]] = Counter()
+        self._until: dict[tuple[str, str], float] = {}
+
+    def count(self, row: LogRow, error: UnreadableEvent) -> None:
+        """Another event of the log could not be read."""
+        kind = (UNKNOWN_SENDERS, "") if isinstance(error, UnknownSender) else (UNREADABLE, row.name)
+        self._counts[kind] += 1
+        self._until[kind] = self._clock.elapsed() + OVER_AFTER.total_seconds()
+        count = self._counts[kind]
+        if isinstance(error, UnknownSender):
+            came = "1 message came" if count == 1 else f"{count:,} messages came"
+            what = f"{came} from senders who are no phone numbers (user names or business ids): nobody can be answered"
+            self._alarms.report(UNKNOWN_SENDERS, what, _ANSWER_IDS)
+        else:
+            what = f"{count:,} x {row.name} could not be read: {error}"
+            advice = (
+                f"ask the gateway's operator what these events hold; the last one is {row.event_id} in the store's log"
+            )
+            self._alarms.report(UNREADABLE, what, advice, row.name)
+
+    def clear_old(self) -> None:
+        """Clear the alarms that are over."""
+        now = self._clock.elapsed()
+        for kind in [kind for kind, until in self._until.items() if until <= now]:
+            del self._until[kind], self._counts[kind]
+            self._alarms.clear(*kind)
+
+
+class Housekeeping:
+    """Decides when to look for erasures and for expired rows. ``erase`` erases a contact."""
+
+    def __init__(self, store: EngineStore, inbox: InboxReader, clock: Clock, erase: Callable[[str], None]) -> None:
+        self.erasing = True  # whether there may be erasures to finish
+        self._store = store
+        self._inbox = inbox
+        self._clock = clock
+        self._erase = erase
+        self._expiry = ExpiryTime(clock)
+        self._prune_at = self._erased_at = clock.elapsed()
+
+    def finish_erasures(self) -> None:
+        """Erase the contacts that were asked for elsewhere, and what has come of erased contacts since; once a
+        second.
+        """
+        now = self._clock.elapsed()
+        if not self.erasing or now < self._erased_at:
+            return
+        for contact in self._store.erasures.asked():
+            self._erase(contact)
+        self.erasing = self._store.erasures.finish(self._inbox.has_of) or bool(self._store.shards.others)
+        self._store.ids.drop_drawn()
+        self._erased_at = now + _ERASED_EVERY
+
+    def prune(self) -> bool:
+        """Delete some of the rows that have expired, once a minute. True when there are more of them."""
+        now = self._clock.elapsed()
+        if now < self._prune_at:
+            return False
+        more = self._store.prune(self._expiry.now())
+        self._prune_at = now if more else now + _PRUNED_EVERY
+        return more
