@@ -228,7 +228,8 @@ class Playground:
         due = self.simulation.running.engine.next_due()
         if due is None:
             raise Refused("there is no next event: no reminder, time-out, schedule or retry is waiting")
-        self.wait(max(due - self.simulation.clock.now(), timedelta()) + timedelta(seconds=1))
+        left = max(due - self.simulation.clock.now(), timedelta())
+        self.wait(timedelta(seconds=int(left.total_seconds()) + 1))
 
     def skip_past_window(self, contact: str) -> None:
         """Skip the time in which the gateway takes other messages than templates for a contact."""
