@@ -384,7 +384,7 @@ def _set(playground: Playground, contact: str, asked: Asked) -> None:
     playground.set_values(contact, flow, {name: value})
 
 
-def _values(asked: Asked) -> dict[str, str]:
+def _values(asked: Asked) -> dict[str, Any]:
     return values_in(str(asked.get("values", "")).splitlines())
 
 
