@@ -101,6 +101,10 @@ class DefiniteAssignment:
         """The edges from a step. Edges of failures are included only if the step can fail."""
         return (transfer for transfer in self._transfers[place] if place in self._failing or not transfer.fails)
 
+    def may_fail(self, place: StepId) -> bool:
+        """True if a text or a value at a step, or on an edge from it, may fail."""
+        return place in self._failing
+
     def transfers_in_frame(self, place: StepId) -> Iterator[EdgeTransfer]:
         """The edges by which a conversation stays in its frame, or by which the frame ends."""
         return (
