@@ -29,7 +29,7 @@ class KeptFlag:
 
 
 def kept_flags(graph: Graph) -> list[KeptFlag]:
-    """The flags of a bot. They hold at the beginning, and after each edge; nulls are overestimated, so each is right."""
+    """The flags of a bot: true at the beginning and after each edge. Nulls are overestimated, so each flag is right."""
     kept, assigned = only_on_edges(graph), graph.analysis(definite_assignment)
     found = {
         KeptFlag(flag, value, has)

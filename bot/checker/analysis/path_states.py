@@ -5,7 +5,7 @@ Definite assignment merges all paths to a step: where one path sets both `delive
 """
 
 from collections import defaultdict, deque
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -194,39 +194,26 @@ class PathStates:
 
     def _meet(self, new: PathState) -> None:
         known = self._found[new.place]
-        for state in self._with_flags(new.state, new.place):
+        for state in _told(new.state, self._flags, self.names, self._graph.flow(new.place)):
             if not any(_within(state, each.state) for each in known):
                 known.append(replace(new, state=state))
                 self._waiting.append(known[-1])
 
-    def _with_flags(self, state: State, place: StepId) -> list[State]:
-        """The state as several, in which each kept flag tells whether there is the value that it stands for."""
-        found = [state]
-        for flag in self._flags if self._flags and self._graph.flow(place).kept else ():
-            if {flag.flag, flag.has} <= self._graph.flow(place).kept.keys():
-                one, other = self.names.index(flag.flag), self.names.index(flag.has)
-                found = [each for before in found for each in _told_by(before, flag, one, other)]
-        return found
-
     def _onward(self, here: PathState) -> Iterator[PathState]:
-        for rested in self._rested(here):
-            yield from self._onward_from(here, rested)
-
-    def _onward_from(self, here: PathState, rested: State) -> Iterator[PathState]:
         place = here.place
-        for root in self._graph.roots_by.get(place, ()):
-            if root.place in self._places:
-                yield PathState(root.place, self._opened(root, rested), here)
-        for target in self._assigned.stack.returns.get(place, ()):
-            if target in self._places:
-                yield PathState(target, rested, here)
-        for transfer in self._assigned.transfers(place):
-            edge = transfer.edge
-            if edge.target not in self._places or edge.target is None or not self._assigned.stack.may_stay(edge):
-                continue
-            left = self.left(transfer, rested if transfer.done else here.state)
-            if left is not None:
-                yield PathState(edge.target, self._crossed(edge, self.past(transfer, left[1])), here, edge)
+        for rested in self._rested(here):
+            for root in self._graph.roots_by.get(place, ()):
+                if root.place in self._places:
+                    yield PathState(root.place, self._opened(root, rested), here)
+            for target in self._assigned.stack.returns.get(place, ()):
+                if target in self._places:
+                    yield PathState(target, rested, here)
+            for transfer in self._assigned.transfers(place):
+                edge = transfer.edge
+                if edge.target in self._places and edge.target is not None and self._assigned.stack.may_stay(edge):
+                    left = self.left(transfer, rested if transfer.done else here.state)
+                    if left is not None:
+                        yield PathState(edge.target, self._crossed(edge, self.past(transfer, left[1])), here, edge)
 
     def _rested(self, here: PathState) -> list[State]:
         """The states while a conversation is at a step. Others may change what is kept meanwhile."""
@@ -236,7 +223,7 @@ class PathStates:
             return [here.state]
         null = self._assigned.rested(here.place).null
         kept = {name: _both(each, null=bool(null & self._nulls.of(name))) for name, each in flow.kept.items()}
-        return self._with_flags(self._with(here.state, kept), here.place)
+        return _told(self._with(here.state, kept), self._flags, self.names, flow)
 
     def _opened(self, root: Root, outer: State | None) -> State:
         """The state at the first step of a flow that is opened."""
@@ -370,6 +357,16 @@ class PathStates:
                     return None
                 found[number] = known[name] = values if len(fitting) == len(parts) else fitting
         return tuple(found)
+
+
+def _told(state: State, flags: Iterable[KeptFlag], names: Sequence[str], flow: Flow) -> list[State]:
+    """The state as several, in which each kept flag of a flow tells whether there is the value that it stands for."""
+    found = [state]
+    for flag in flags:
+        if flag.flag in flow.kept and flag.has in flow.kept:
+            one, other = names.index(flag.flag), names.index(flag.has)
+            found = [each for before in found for each in _told_by(before, flag, one, other)]
+    return found
 
 
 def _told_by(state: State, flag: KeptFlag, one: int, other: int) -> Iterator[State]:
