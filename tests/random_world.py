@@ -103,14 +103,14 @@ class World:
 def _http_in(transcripts: Iterable[Transcript]) -> Iterable[tuple[str, HttpStub]]:
     for transcript in transcripts:
         for written, standing in transcript.stub_definitions.http.items():
-            yield from ((written, answer) for answer in standing.answers)
+            yield from ((written, answer) for answer in standing.each)
         yield from ((line.request, line.answer) for line in transcript.conversation if isinstance(line, HttpLine))
 
 
 def _models_in(transcripts: Iterable[Transcript]) -> Iterable[ModelResult]:
     for transcript in transcripts:
         for standing in transcript.stub_definitions.models.values():
-            yield from standing.answers
+            yield from standing.each
         yield from (line.answer for line in transcript.conversation if isinstance(line, ModelLine))
 
 

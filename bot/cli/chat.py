@@ -1,13 +1,16 @@
 """``bot chat``."""
 
+import json
 import os
+import re
 import shlex
 import sys
 import threading
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from datetime import UTC, datetime, timedelta
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime, timedelta, tzinfo
 from decimal import Decimal
+from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -19,6 +22,7 @@ from bot.cli.shared.output import message_lines, styled
 from bot.cli.start import values_of
 from bot.core.errors import BotError
 from bot.core.filetypes import END, type_of
+from bot.core.values import begins_json
 from bot.language.answers.titles import with_number
 from bot.language.source import wall_clock
 from bot.settings import ModelService, read_model_service
@@ -33,6 +37,7 @@ if TYPE_CHECKING:
     from bot.testing.simulation.simulation import Simulation
 
 PROMPT = "you: "
+MINUTE = timedelta(minutes=1)
 _CLEAR_LINE = "\r\033[K"
 
 
@@ -86,8 +91,9 @@ def _run(program: "Program", files: BotFiles, models: ModelService | None, file:
     from bot.testing.simulation.simulation import Simulation
 
     screen = Screen()
-    choices = _Choices(screen)
     clock = MovableClock(datetime.now(UTC), running=True)
+    times = _Times(clock, program.library.bot.timezone)
+    choices = _Choices(screen, times)
     kind = Simulation if file is None else RecordedSimulation
     answers = ModelByHand(screen, clock) if by_hand else None
     with kind(
@@ -100,6 +106,7 @@ def _run(program: "Program", files: BotFiles, models: ModelService | None, file:
 
         def use(program: "Program") -> None:
             simulation.swap(program)
+            times.zone = program.library.bot.timezone
             screen.print(styled("The flows are loaded again.", dim=True))
 
         def complain(problems: Sequence["Problem"], trouble: str) -> None:
@@ -186,8 +193,7 @@ class _Chat:
         if duration is None:
             raise CommandRefused("Write how long, such as /wait 30m or /wait 24h.")
         self._simulation.wait(duration)
-        now = self._simulation.clock.now().astimezone(self._simulation.running.program.library.bot.timezone)
-        self._screen.print(styled(f"It is {now:%A, %d %B %Y, %H:%M} now.", dim=True))
+        self._screen.print(styled(f"It is {self._choices.times.now()} now.", dim=True))
 
     def file(self, text: str) -> None:
         """``/file a.png``, or ``/file a.png with a caption``."""
@@ -275,15 +281,39 @@ class _Chat:
 
 
 def _named(text: str, otherwise: str) -> tuple[str, dict[str, Any]]:
-    """``visit when=2030-05-12`` -> ``("visit", {"when": "2030-05-12"})``.
+    """``visit when=2030-05-12 slots=[{"id": "a"}]`` -> ``("visit", {"when": "2030-05-12", "slots": [{"id": "a"}]})``.
 
-    Raises `CommandRefused` with the text ``otherwise``.
+    Raises `CommandRefused`, with the text ``otherwise`` unless it is a list or a map that is wrong.
     """
     try:
-        name, *values = shlex.split(text)
+        name, *values = _words_of(text)
         return name, values_of(tuple(values))
     except (ValueError, click.UsageError):
         raise CommandRefused(otherwise) from None
+
+
+_BEFORE_JSON = re.compile(r"\w+=(?=[\[{])")
+
+
+def _words_of(text: str) -> Iterator[str]:
+    """The words of a line as a shell reads them, with quotes; but a list or a map in JSON is one word as it stands."""
+    while text := text.lstrip():
+        named = _BEFORE_JSON.match(text)
+        if named is not None and begins_json(text[named.end() :]):
+            try:
+                _, end = json.JSONDecoder().raw_decode(text, named.end())
+            except (ValueError, RecursionError):
+                raise CommandRefused(
+                    f'{named[0][:-1]} is not JSON: write it like {named[0]}[{{"id": "a"}}, 2]'
+                ) from None
+            yield text[:end]
+            text = text[end:]
+        else:
+            rest = StringIO(text)
+            shell = shlex.shlex(rest, posix=True)
+            shell.whitespace_split, shell.commenters = True, ""
+            yield shell.get_token() or ""
+            text = rest.read()
 
 
 _NOT_STARTED = {
@@ -346,10 +376,32 @@ class ModelByHand:
 MODEL_PROMPT = "model: "
 
 
-class _Choices:
-    """Prints the bot's messages and numbers their choices. The numbers begin again after each line of the contact's."""
+class _Times:
+    """Tells what time it is in the bot's ``zone``, and whether that was told within the last minute."""
 
-    def __init__(self, screen: "Screen") -> None:
+    def __init__(self, clock: "MovableClock", zone: tzinfo) -> None:
+        self.zone = zone
+        self._clock = clock
+        self._told = clock.now()
+
+    def now(self) -> str:
+        """The time, in words."""
+        self._told = self._clock.now()
+        return f"{self._told.astimezone(self.zone):%A, %d %B %Y, %H:%M}"
+
+    def after_a_while(self) -> list[str]:
+        """A line with the time if a minute has passed since it was told."""
+        return [styled(f"     {self.now()}", dim=True)] if self._clock.now() - self._told >= MINUTE else []
+
+
+class _Choices:
+    """Prints the bot's messages and numbers their choices. The numbers begin again after each line of the contact's.
+
+    A message that comes a while after the one before has its time.
+    """
+
+    def __init__(self, screen: "Screen", times: _Times) -> None:
+        self.times = times
         self._screen = screen
         self._shown: list[tuple[str, bool]] = []  # title, and whether it is a list's row
 
@@ -363,7 +415,7 @@ class _Choices:
         for number, title in enumerate(message.choices, start=len(self._shown) + 1):
             lines.append(f"     {styled(str(number), fg='cyan', bold=True)}  {title}{_beside(about.get(title))}")
         self._shown += [(title, bool(message.rows)) for title in message.choices]
-        self._screen.print(*lines)
+        self._screen.print(*self.times.after_a_while(), *lines)
 
     def take(self, text: str) -> tuple[str, bool] | None:
         """The choice with this number or title, None if there is none. Forgets all numbers.

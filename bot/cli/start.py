@@ -1,6 +1,5 @@
 """``bot start``."""
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +10,7 @@ from bot.cli.shared.output import echo_json
 from bot.core.engine_requests import StartFlow
 from bot.core.session import BUSY
 from bot.core.text import head
+from bot.core.values import value_of_text
 
 OUTCOMES = {  # those of `bot.runtime.operator_requests`
     "started": "{flow} was started for {contact}.",
@@ -80,14 +80,8 @@ def values_of(data: tuple[str, ...], option: str = "--data") -> dict[str, Any]:
         name, equals, text = item.partition("=")
         if not (name and equals):
             raise click.UsageError(f'{option} {item}: write NAME=VALUE, such as {option} "visit=4711"')
-        values[name.strip()] = _value(text, option)
+        try:
+            values[name.strip()] = value_of_text(text)
+        except ValueError:
+            raise click.UsageError(f"{option}: {head(text, 40)} is not JSON") from None
     return values
-
-
-def _value(text: str, option: str) -> Any:
-    if not text.startswith(("[", "{")) or text.startswith("{{"):
-        return text
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        raise click.UsageError(f"{option}: {head(text, 40)} is not JSON") from None

@@ -225,6 +225,21 @@ def readable_json(value: Any) -> str:
     return storable(json.dumps(value, default=_readable, ensure_ascii=False, indent=2))
 
 
+def value_of_text(text: str) -> Any:
+    """The value that a person writes on a line: a list or a map as JSON, else the text itself. Raises `ValueError`."""
+    if not begins_json(text):
+        return text
+    try:
+        return json.loads(text)
+    except RecursionError as error:
+        raise ValueError(str(error)) from None
+
+
+def begins_json(text: str) -> bool:
+    """True if a text begins like a list or a map in JSON, and not like an expression in braces."""
+    return text.startswith(("[", "{")) and not text.startswith("{{")
+
+
 def _readable(value: Any) -> Any:
     match value:
         case date() | time():

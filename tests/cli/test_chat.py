@@ -39,8 +39,9 @@ def chat(folder: Path, *lines: str) -> list[str]:
 
 
 def test_a_whole_conversation(tmp_path: Path) -> None:
-    make_bot(tmp_path, FLOWS)
-    assert chat(tmp_path, "hi", "2", "3", "yes", "/wait 10m", "coming")[:-1] == [
+    lines = chat(make_bot(tmp_path, FLOWS), "hi", "2", "3", "yes", "/wait 10m", "coming")
+    now = next(line for line in lines if line.startswith("It is ")).removeprefix("It is ").removesuffix(" now.")
+    assert lines[:-1] == [
         "you: hi",
         "bot: Hello",
         "     [Menu] https://a.example",
@@ -59,9 +60,10 @@ def test_a_whole_conversation(tmp_path: Path) -> None:
         "you: yes",
         "     you tap Yes",
         "you: /wait 10m",
+        f"     {now}",
         "bot: [template ready, en] 3",
         "     1  Coming",
-        *[line for line in chat(tmp_path, "hi", "/wait 10m") if line.startswith("It is ")],
+        f"It is {now} now.",
         "you: coming",
     ]
 
@@ -85,6 +87,16 @@ def test_times_are_in_the_bots_zone(tmp_path: Path) -> None:
     for shown in (since, wrote):
         at = datetime.fromisoformat(shown).replace(tzinfo=zone)
         assert abs(datetime.now(UTC) - at) < timedelta(hours=1)
+
+
+def test_what_comes_after_a_while_has_its_time(tmp_path: Path) -> None:
+    before = datetime.now(UTC)
+    lines = chat(make_bot(tmp_path, FLOWS, bot=f"{BOT}timezone: Asia/Jakarta\n"), "hi", "2", "/wait 26h", "3")
+    asked = lines.index("bot: Still there?")
+    late = [before.astimezone(ZoneInfo("Asia/Jakarta")) + timedelta(minutes=60 + later) for later in range(3)]
+    assert lines[asked - 1] in [f"     {at:%A, %d %B %Y, %H:%M}" for at in late]
+    assert lines[asked - 2] == "you: /wait 26h"
+    assert lines[lines.index("you: 3") + 1] == "bot: Hello"  # it comes at once
 
 
 def test_trace_shows_the_turns_since_the_last_one(tmp_path: Path) -> None:
@@ -462,6 +474,25 @@ steps: {pay: {ask: Please pay., signals: {paid: {say: "Thank you for {{ event.am
     assert any(line.startswith("The bot refuses this: ") for line in said)
     assert "Write a signal and its data, such as /signal paid amount=12." in said
     assert "bot: Thank you for 12.5." in said
+
+
+@pytest.mark.parametrize("quote", ["", "'"])
+def test_a_list_of_a_signal_is_written_as_json_with_and_without_the_quotes_of_a_shell(
+    tmp_path: Path, quote: str
+) -> None:
+    bot = BOT + "signals: {free: {day: text, slots: list}}\n"
+    say = "{{ event.day }}: {{ event.slots | map(it.id) | join(', ') }}"
+    flow = f"""
+flow: main
+start: {{otherwise: true}}
+steps: {{ask: {{ask: Wait., signals: {{free: {{say: "{say}"}}}}}}}}
+"""
+    slots = f'slots={quote}[{{"id": "a"}}, {{"id": "b c"}}]{quote}'
+    said = chat(
+        make_bot(tmp_path, flow, bot=bot), "hi", f'/signal free {slots} day="May 7"', "/signal free slots=[{id}]"
+    )
+    assert "bot: May 7: a, b c" in said
+    assert said[-1] == 'slots is not JSON: write it like slots=[{"id": "a"}, 2]'
 
 
 def test_a_remark_is_no_problem_and_neither_is_a_failure_that_the_flow_names(tmp_path: Path) -> None:

@@ -27,6 +27,7 @@ from bot.checker.analysis.transfer_functions import (
     place_uses,
 )
 from bot.checker.graph import Cause, Edge, Graph, Opening, Root, StepId
+from bot.language.types.variable import Variable
 
 By = EdgeTransfer | Root | None
 """The cause of an arrival at a step: an edge, a root that opened the flow, or (None) a return to a flow that waited."""
@@ -101,6 +102,10 @@ class DefiniteAssignment:
         """The edges from a step. Edges of failures are included only if the step can fail."""
         return (transfer for transfer in self._transfers[place] if place in self._failing or not transfer.fails)
 
+    def may_fail(self, place: StepId) -> bool:
+        """True if a text or a value at a step, or on an edge from it, may fail."""
+        return place in self._failing
+
     def transfers_in_frame(self, place: StepId) -> Iterator[EdgeTransfer]:
         """The edges by which a conversation stays in its frame, or by which the frame ends."""
         return (
@@ -109,11 +114,18 @@ class DefiniteAssignment:
             if transfer.edge.target is None or (self.stack.may_stay(transfer.edge) and not transfer.edge.alone)
         )
 
+    def past(self, transfer: EdgeTransfer) -> NullState:
+        """The state after an edge and its transition."""
+        return transfer.past(self.left(transfer, self.rested(transfer.edge.source)))
+
+    def given(self, transfer: EdgeTransfer) -> VariableSet:
+        """The variables that may get another value on an edge."""
+        runs = self._graph.steps[transfer.edge.source].facts.flows_run if transfer.edge.success else ()
+        return transfer.names | self.nulls.of(*(name for run in runs for name in run.outputs))
+
     def ends_with(self, transfer: EdgeTransfer, name: VariableSet) -> bool:
         """True if the frame ends by an edge, other than by expiry, while a variable may be null."""
-        return _ends(transfer.edge) and bool(
-            transfer.past(self.left(transfer, self.rested(transfer.edge.source))).null & name
-        )
+        return _ends(transfer.edge) and bool(self.past(transfer).null & name)
 
     def varies(self, name: str) -> bool:
         """True if something in the bot gives the variables of this name another value."""
@@ -342,14 +354,14 @@ def set_together(graph: Graph, assigned: "DefiniteAssignment") -> Together:
     ``assigned`` is the analysis without this knowledge: it overestimates nulls, so every pair found is right.
     """
     nulls = assigned.nulls
-    candidates = nulls.of(*_only_on_edges(graph))
+    candidates = nulls.of(*(name for name, variable in only_on_edges(graph).items() if variable.value is None))
     if candidates.bit_count() < 2:
         return {}
     transfers = [transfer for place in assigned.at for transfer in assigned.transfers(place)]
-    given = [(transfer, names) for transfer in transfers if (names := _given(graph, assigned, transfer) & candidates)]
+    given = [(transfer, names) for transfer in transfers if (names := assigned.given(transfer) & candidates)]
     pairs = {pair for _, names in given for pair in permutations(bits_of(names), 2)}
     for transfer, names in given if pairs else ():
-        null = transfer.past(assigned.left(transfer, assigned.rested(transfer.edge.source))).null
+        null = assigned.past(transfer).null
         # kept by a flow that comes later, where it fits
         brought = names & ~nulls.of(*graph.flow(transfer.edge.source).kept)
         pairs = {
@@ -363,20 +375,13 @@ def set_together(graph: Graph, assigned: "DefiniteAssignment") -> Together:
     return together
 
 
-def _given(graph: Graph, assigned: "DefiniteAssignment", transfer: EdgeTransfer) -> VariableSet:
-    """The variables that may get another value on an edge."""
-    edge = transfer.edge
-    runs = graph.steps[edge.source].facts.flows_run if edge.success else ()
-    return transfer.names | assigned.nulls.of(*(name for run in runs for name in run.outputs))
-
-
-def _only_on_edges(graph: Graph) -> set[str]:
-    """The kept variables, alike in all flows, that begin as null and get values on edges only: no message, no program
-    and no model gives one of them alone.
+def only_on_edges(graph: Graph) -> dict[str, Variable]:
+    """The kept variables, alike in all flows, that get values on edges only: no message, no program and no model gives
+    one of them alone.
     """
     flows = graph.library.flows.values()
     variables = [variable for flow in flows for variable in flow.variables.values()]
-    found = {variable.name: variable for variable in variables if variable.keep and variable.value is None}
+    found = {variable.name: variable for variable in variables if variable.keep}
     alone = {
         each.name for each in variables if each.name in found and each != replace(found[each.name], mark=each.mark)
     }
@@ -385,7 +390,7 @@ def _only_on_edges(graph: Graph) -> set[str]:
     by_program = {root.place[0] for root in graph.roots if root.opening is Opening.PROGRAM}
     alone.update(name for flow in by_program for name in graph.library.flows[flow].variables)
     alone.update(item.name for root in graph.roots for item in root.inputs)
-    return found.keys() - alone
+    return {name: variable for name, variable in found.items() if name not in alone}
 
 
 def _given_alone(graph: Graph, name: str) -> Iterator[str]:

@@ -5,11 +5,12 @@ Definite assignment merges all paths to a step: where one path sets both `delive
 """
 
 from collections import defaultdict, deque
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from bot.checker.analysis.definite_assignment import DefiniteAssignment
+from bot.checker.analysis.kept_flags import KeptFlag, kept_flags
 from bot.checker.analysis.null_effects import AnalysedText
 from bot.checker.analysis.reachability import Reachability, edges_of
 from bot.checker.analysis.transfer_functions import EdgeTransfer, WrittenValue
@@ -63,6 +64,7 @@ class PathStates:
     def __init__(self, graph: Graph, assigned: DefiniteAssignment, flow: str, names: Iterable[str]) -> None:
         self._graph, self._assigned, self._nulls = graph, assigned, assigned.nulls
         self.names = tuple(names)
+        self._flags = [flag for flag in graph.analysis(kept_flags) if {flag.flag, flag.has} <= {*self.names}]
         self._places = _leading_to(graph, assigned, flow)
         self._found: dict[StepId, list[PathState]] = defaultdict(list)
         self._waiting: deque[PathState] = deque()
@@ -74,11 +76,11 @@ class PathStates:
         """The first state in which a variable is null where a text is evaluated, and leaves a hole or lets it fail
         (``fails``: also this counts).
         """
-        for here in self._found[place]:
-            state: State | None = here.state
+        for here, begun in self._states_at(place):
+            state: State | None = begun
             if transfer is not None:
-                left = None if text in transfer.early_texts else self.left(transfer, here.state)
-                state = here.state if text in transfer.early_texts else left and left[text in transfer.late_texts]
+                left = None if text in transfer.early_texts else self.left(transfer, begun)
+                state = begun if text in transfer.early_texts else left and left[text in transfer.late_texts]
             state = self.filtered(state, text.used.given, place)
             known = {} if state is None else self.evaluated(text.used.text, state, place)
             if NULL not in known.get(name, ()):
@@ -91,6 +93,12 @@ class PathStates:
             if text.shows_null(known, fails=fails):
                 return here
         return None
+
+    def _states_at(self, place: StepId) -> Iterator[tuple[PathState, State]]:
+        """The states with which conversations reach a step, and those into which others change them meanwhile."""
+        for here in self._found[place]:
+            yield here, here.state
+            yield from ((here, rested) for rested in self._rested(here) if rested != here.state)
 
     def may_be_false(self, place: StepId, name: str) -> bool:
         """True if a variable may be null or empty at a step."""
@@ -186,36 +194,36 @@ class PathStates:
 
     def _meet(self, new: PathState) -> None:
         known = self._found[new.place]
-        if not any(_within(new.state, each.state) for each in known):
-            known.append(new)
-            self._waiting.append(new)
+        for state in _told(new.state, self._flags, self.names, self._graph.flow(new.place)):
+            if not any(_within(state, each.state) for each in known):
+                known.append(replace(new, state=state))
+                self._waiting.append(known[-1])
 
     def _onward(self, here: PathState) -> Iterator[PathState]:
         place = here.place
-        rested = self._rested(here)
-        for root in self._graph.roots_by.get(place, ()):
-            if root.place in self._places:
-                yield PathState(root.place, self._opened(root, rested), here)
-        for target in self._assigned.stack.returns.get(place, ()):
-            if target in self._places:
-                yield PathState(target, rested, here)
-        for transfer in self._assigned.transfers(place):
-            edge = transfer.edge
-            if edge.target not in self._places or edge.target is None or not self._assigned.stack.may_stay(edge):
-                continue
-            left = self.left(transfer, rested if transfer.done else here.state)
-            if left is not None:
-                yield PathState(edge.target, self._crossed(edge, self.past(transfer, left[1])), here, edge)
+        for rested in self._rested(here):
+            for root in self._graph.roots_by.get(place, ()):
+                if root.place in self._places:
+                    yield PathState(root.place, self._opened(root, rested), here)
+            for target in self._assigned.stack.returns.get(place, ()):
+                if target in self._places:
+                    yield PathState(target, rested, here)
+            for transfer in self._assigned.transfers(place):
+                edge = transfer.edge
+                if edge.target in self._places and edge.target is not None and self._assigned.stack.may_stay(edge):
+                    left = self.left(transfer, rested if transfer.done else here.state)
+                    if left is not None:
+                        yield PathState(edge.target, self._crossed(edge, self.past(transfer, left[1])), here, edge)
 
-    def _rested(self, here: PathState) -> State:
-        """The state while a conversation is at a step. Others may change what is kept meanwhile."""
+    def _rested(self, here: PathState) -> list[State]:
+        """The states while a conversation is at a step. Others may change what is kept meanwhile."""
         facts = self._graph.steps[here.place].facts
         flow = self._graph.flow(here.place)
         if facts.waits_for is None:
-            return here.state
+            return [here.state]
         null = self._assigned.rested(here.place).null
         kept = {name: _both(each, null=bool(null & self._nulls.of(name))) for name, each in flow.kept.items()}
-        return self._with(here.state, kept)
+        return _told(self._with(here.state, kept), self._flags, self.names, flow)
 
     def _opened(self, root: Root, outer: State | None) -> State:
         """The state at the first step of a flow that is opened."""
@@ -349,6 +357,29 @@ class PathStates:
                     return None
                 found[number] = known[name] = values if len(fitting) == len(parts) else fitting
         return tuple(found)
+
+
+def _told(state: State, flags: Iterable[KeptFlag], names: Sequence[str], flow: Flow) -> list[State]:
+    """The state as several, in which each kept flag of a flow tells whether there is the value that it stands for."""
+    found = [state]
+    for flag in flags:
+        if flag.flag in flow.kept and flag.has in flow.kept:
+            one, other = names.index(flag.flag), names.index(flag.has)
+            found = [each for before in found for each in _told_by(before, flag, one, other)]
+    return found
+
+
+def _told_by(state: State, flag: KeptFlag, one: int, other: int) -> Iterator[State]:
+    """The states without the flag's value, and with it: then the other variable is not null."""
+    values, has = state[one], state[other]
+    told = frozenset(value for value in values or () if value.value == flag.value and value.kind is not ValueKind.NULL)
+    if not told or has is None or NULL not in has or any(value.value is UNKNOWN for value in values or ()):
+        yield state
+        return
+    if rest := (values or frozenset()) - told:
+        yield tuple(rest if number == one else each for number, each in enumerate(state))
+    if full := has - {NULL, LOST}:
+        yield tuple(told if number == one else full if number == other else each for number, each in enumerate(state))
 
 
 def route_to(graph: Graph, last: PathState) -> tuple[Edge, ...]:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import field
 
+from bot.checker.analysis.definite_assignment import definite_assignment
 from bot.checker.analysis.longest_paths import UNBOUNDED
 from bot.checker.graph import AFTER_RUN, Cause, Edge, Graph, StepId
 from bot.checker.graph.edges import reachable
@@ -141,11 +142,13 @@ def keeps_waiting(edge: Edge) -> bool:
 
 def _different(graph: Graph, place: StepId, step: Step) -> tuple[TimedEdge, ...]:
     runs = tuple((graph.opened_by(run.flow), run.most) for run in step.facts.flows_run)
-    reminders = _reminders_at(graph, place)
+    reminders, assigned = _reminders_at(graph, place), graph.analysis(definite_assignment)
     plans = bool(step.options.schedule)
     found: dict[tuple[object, ...], TimedEdge] = {}
     for edge in graph.edges[place]:
-        if edge.idle or (edge.cause is Cause.REMINDER and not reminders):
+        if edge.fails and (edge.idle or not assigned.may_fail(place)):
+            continue
+        if edge.cause is Cause.REMINDER and not reminders:
             continue
         own = edge if edge.cause is not Cause.REPLY and speaks(edge) else None
         leads = edge.ends_all, keeps_waiting(edge), edge.again or edge.returns

@@ -143,6 +143,8 @@ def _null_before(
     """The variable is null just before the turn, where it is out of scope after it."""
     if state.before is None or not case.is_passed(state) or not _is_null(state.before, case, name):
         return None
+    if case.is_given(state, name):  # so the text had a value, or nobody knows which
+        return None
     return VisibleFault(_null_in(text, name), (_has_value(name),), early=True)
 
 
@@ -339,7 +341,8 @@ def _replaced(parts: Any, replace: Any) -> Any:
 
 def _late(state: ExploredState, case: FindingCase) -> VisibleFault | None:
     """W501: a message of the step that came after the window had closed."""
-    late = next((sent for place, sent in _sent_by(state) if sent.missed_window and case.place in (None, place)), None)
+    here = None if state.frame is None else (state.frame.flow, state.frame.step)  # to which a conversation returns
+    late = next((sent for by, sent in _sent_by(state) if sent.missed_window and case.place in (None, by, here)), None)
     if late is None:
         return None
     return VisibleFault(f"the bot may not {_would(late)}: {_why(late.silence)}", tuple(messages(state)))

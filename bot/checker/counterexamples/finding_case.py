@@ -16,7 +16,7 @@ from bot.core.immutable import immutable
 from bot.core.turn import StepTaken
 from bot.engine.turn_context import TurnContext
 from bot.language.expressions.templates import Expression, Template
-from bot.language.flow.definition import uses_of_bot, uses_of_flow
+from bot.language.flow.definition import Flow, Step, uses_of_bot, uses_of_flow
 from bot.language.flow.library import Library
 from bot.language.source.problems import Mark
 
@@ -80,6 +80,27 @@ class FindingCase:
         if self.edge is not None:
             return any(is_taken(self.edge, step) for step in steps)
         return self.place is None or any((step.flow, step.step) == self.place for step in steps)
+
+    def is_given(self, state: ExploredState, name: str) -> bool:
+        """True if a step of the finding's flow has assigned the variable in the last turns."""
+        flow = None if self.place is None else self.library.flows[self.place[0]]
+        steps = (step for turn in state.turns for step in turn.trace.steps)
+        return flow is not None and any(
+            name in _assigned_by(flow, flow.steps[taken.step], taken.outcome)
+            for taken in steps
+            if taken.flow == flow.name
+        )
+
+
+def _assigned_by(flow: Flow, step: Step, outcome: str | None) -> Iterator[str | None]:
+    """The variables that a step assigns when it is left by an outcome."""
+    yield from step.facts.gives
+    resolved = step.transitions.get(outcome or "")
+    if resolved is not None and resolved.success:
+        yield step.options.save
+        yield from (each.name for each in step.options.assigned(flow.variables))
+    if resolved is not None and resolved.written is not None:
+        yield from (each.name for each in resolved.written.assigned(flow.variables))
 
 
 @immutable

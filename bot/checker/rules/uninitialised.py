@@ -61,8 +61,6 @@ class _Paths:
     def to(self, fault: _Fault, name: str, route: tuple[Edge, ...]) -> tuple[Edge, ...] | None:
         """Such a path, if possible the ``route`` that is known; None if conditions exclude all."""
         flow = self._graph.flow(fault.place)
-        if flow.variables[name].keep:
-            return route
         if (flow.name, name) not in self._states:
             self._states[flow.name, name] = self._followed(flow, name)
         states = self._states[flow.name, name]

@@ -3,22 +3,18 @@
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from datetime import timedelta
-from typing import Any
 
 from bot.checker.exploring.conversation_yaml import document
 from bot.core.effects import Effect, Transcribe
 from bot.core.events import CallEnded, CallProgressed, SendEnded, StatusReported, TimeReached
 from bot.core.session import Session
-from bot.language.source.wall_clock import UNITS, duration_words
 from bot.pages.playground.playground import Playground
 from bot.pages.playground.refused import Refused
 from bot.pages.shared.contact_view import Bubble
 from bot.store.trace_rows import TurnTraced
 from bot.testing.conversations.comparison import asked_in
-from bot.testing.conversations.recorded_chat import answers_in, parts_of
+from bot.testing.conversations.recorded_chat import Line, Moment, answers_in, parts_of, with_waits
 from bot.testing.simulation.store_view import EVERY_TURN
-
-Line = Mapping[str, Any]
 
 
 def kept_test(playground: Playground, contact: str) -> str:
@@ -40,27 +36,26 @@ def kept_test(playground: Playground, contact: str) -> str:
     # what models answered is in the turns
     acts = [bubble for bubble in bubbles if bubble.message is None and bubble.kind != "model"]
     lines = _lines(acts, turns, playground.chats.acts, said)
-    return document(head, (*lines, {"expect": place}))
+    return document(head, (*with_waits(began, lines), {"expect": place}))
 
 
 def _lines(
     acts: list[Bubble], turns: list[TurnTraced], events: Mapping[str, int], said: Mapping[str, list[Bubble]]
-) -> Iterator[Line]:
-    """The lines of the test: each act, then the answers of services and models, then the bot's messages.
+) -> Iterator[Line | Moment]:
+    """The lines of the test: each act with its time, then the answers of services and models, then the bot's messages.
 
     The turns tell which messages belong to which act, because a person may write faster than the bot answers.
     """
     effects = {name: asked.by if isinstance(asked, Transcribe) else asked for name, asked in asked_in(turns).items()}
     followed = _followed(acts, turns, events)
     for act in acts:
-        yield _line_of(act)
+        yield from _lines_of(act)
         by_itself = [turn for turn in followed[act.number] if isinstance(turn.event, TimeReached)]
         waits_from = None if act.kind == "wait" or not by_itself else by_itself[0].at
         at_once = [turn for turn in followed[act.number] if waits_from is None or turn.at < waits_from]
         yield from _outcome(at_once, effects, said)
         if waits_from is not None:
-            passed = by_itself[-1].at - act.at + timedelta(seconds=1)
-            yield {"wait": duration_words(passed, len(UNITS))}
+            yield Moment(by_itself[-1].at + timedelta(seconds=1), due=True)
             yield from _outcome(followed[act.number][len(at_once) :], effects, said)
 
 
@@ -92,8 +87,17 @@ OF_THE_BOT = (CallEnded, CallProgressed, SendEnded, StatusReported)
 """Events that only follow from what was there before."""
 
 
+def _lines_of(act: Bubble) -> Iterator[Line | Moment]:
+    """An act with its time; a skip of time is the moment to which it leads."""
+    if act.kind == "wait":
+        yield Moment(act.until, due=True)
+    else:
+        yield Moment(act.at)
+        yield _line_of(act)
+
+
 def _line_of(act: Bubble) -> Line:
-    """An act of a contact, a program or the clock, as a line of a test."""
+    """An act of a contact or a program, as a line of a test."""
     match act.kind:
         case "text":
             return {"user": act.text}
@@ -101,8 +105,6 @@ def _line_of(act: Bubble) -> Line:
             return {act.data["how"]: act.text}
         case "audio" if act.data.get("words"):
             return {"user": {"voice": act.data["words"]}}
-        case "wait":
-            return {"wait": act.text}
         case "location":
             return {"send": {"location": dict(act.data)}}
         case "start":

@@ -12,6 +12,7 @@ from bot.core.filetypes import END, type_of
 from bot.core.immutable import immutable
 from bot.core.session import SENDING_WINDOW
 from bot.core.text import head
+from bot.core.values import value_of_text
 from bot.language.source.problems import Problem
 from bot.language.source.wall_clock import LONGEST, UNITS, duration_words
 from bot.loading.program import Program
@@ -228,7 +229,8 @@ class Playground:
         due = self.simulation.running.engine.next_due()
         if due is None:
             raise Refused("there is no next event: no reminder, time-out, schedule or retry is waiting")
-        self.wait(max(due - self.simulation.clock.now(), timedelta()) + timedelta(seconds=1))
+        left = max(due - self.simulation.clock.now(), timedelta())
+        self.wait(timedelta(seconds=int(left.total_seconds()) + 1))
 
     def skip_past_window(self, contact: str) -> None:
         """Skip the time in which the gateway takes other messages than templates for a contact."""
@@ -281,12 +283,15 @@ def _refuse(why: str) -> None:
         raise Refused(f"the bot refuses this: {why}")
 
 
-def values_in(lines: Iterable[str]) -> dict[str, str]:
-    """The values of lines like ``name=value``. Raises `Refused` for a line without ``=``."""
-    found = {}
+def values_in(lines: Iterable[str]) -> dict[str, Any]:
+    """The values of lines like ``name=value``. Raises `Refused` for a line without ``=``, and for broken JSON."""
+    found: dict[str, Any] = {}
     for line in filter(str.strip, lines):
         name, equals, value = line.partition("=")
         if not equals:
             raise Refused(f'"{line.strip()}" is no value: write name=value, each on its own line')
-        found[name.strip()] = value.strip()
+        try:
+            found[name.strip()] = value_of_text(value.strip())
+        except ValueError:
+            raise Refused(f'{name.strip()} is not JSON: write it like ["one", 2] or {{"id": 7}}') from None
     return found

@@ -188,8 +188,7 @@ class _Pages:
     def _travel(self, contact: str) -> str:
         """The buttons that hold the conversation again, and how much time that skips."""
         acts = [bubble for bubble in self._playground.chats.bubbles(contact) if bubble.message is None]
-        waits = (wall_clock.parse_duration(bubble.text) for bubble in acts if bubble.kind == "wait")
-        passed = sum(filter(None, waits), timedelta())
+        passed = sum((bubble.until - bubble.at for bubble in acts if bubble.kind == "wait"), timedelta())
         words = contact_view.spelled(passed) if passed else ""
         return render_template("travel.html", held=bool(acts), passed=words)
 
@@ -385,7 +384,7 @@ def _set(playground: Playground, contact: str, asked: Asked) -> None:
     playground.set_values(contact, flow, {name: value})
 
 
-def _values(asked: Asked) -> dict[str, str]:
+def _values(asked: Asked) -> dict[str, Any]:
     return values_in(str(asked.get("values", "")).splitlines())
 
 

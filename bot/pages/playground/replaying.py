@@ -6,7 +6,6 @@ from datetime import timedelta
 from itertools import zip_longest
 
 from bot.core.immutable import immutable
-from bot.language.source.wall_clock import parse_duration
 from bot.pages.playground.playground import Playground
 from bot.pages.playground.refused import Refused
 from bot.pages.shared.contact_view import Bubble
@@ -31,11 +30,11 @@ def replay(playground: Playground, contact: str, before: int | None = None) -> R
     chats = playground.chats
     held = [bubble for bubble in chats.bubbles(contact) if before is None or bubble.number < before]
     new = chats.add_contact()
-    difference = ""
+    difference, later = "", playground.simulation.clock.now() - held[0].at if held else timedelta()
     for bubble in held:
         if bubble.message is None and not difference:
             try:
-                _repeat(playground, new, bubble)
+                _repeat(playground, new, bubble, later)
                 playground.act_as(new, lambda bot: bot.settle())
             except Refused as error:
                 difference = f"{error}: {bubble.text}"
@@ -47,8 +46,8 @@ def replay(playground: Playground, contact: str, before: int | None = None) -> R
     return Replayed(new, difference)
 
 
-def _repeat(playground: Playground, contact: str, bubble: Bubble) -> None:
-    """Do for another contact what was done at a bubble."""
+def _repeat(playground: Playground, contact: str, bubble: Bubble, later: timedelta) -> None:
+    """Do for another contact what was done at a bubble. ``later``: so long after that conversation began, this did."""
     data = bubble.data
     match bubble.kind:
         case "text":
@@ -60,7 +59,7 @@ def _repeat(playground: Playground, contact: str, bubble: Bubble) -> None:
         case "location":
             playground.send_place(contact, data["latitude"], data["longitude"], data.get("name", ""))
         case "wait":
-            playground.wait(parse_duration(bubble.text) or timedelta(seconds=1))
+            playground.wait(max(bubble.until + later - playground.simulation.clock.now(), timedelta(seconds=1)))
         case "start":
             playground.start(contact, data["flow"], data["data"])
         case "signal":

@@ -92,8 +92,12 @@ class Bubble:
     @property
     def label(self) -> str:
         """The text on the page; for a `wait`, how much later it is then."""
-        duration = parse_duration(self.text) if self.kind == "wait" else None
-        return self.text if duration is None else f"{spelled(duration)} later"
+        return self.text if self.kind != "wait" else f"{spelled(self.until - self.at)} later"
+
+    @property
+    def until(self) -> datetime:
+        """The time to which a `wait` leads."""
+        return self.at + (parse_duration(self.text) or timedelta())
 
 
 BESIDES = ("wait", "start", "signal", "event", "set", "model")

@@ -185,7 +185,7 @@ class AttackEnvironment:
                 answers.setdefault(name, HandlerStub(self._sample(spec)))
         http = HttpStub(200, json.dumps({"text": text or HARMLESS}).encode(), "application/json")
         return StubDefinitions(
-            {name: StubAnswers((answer,)) for name, answer in answers.items()}, {"*": StubAnswers((http,))}
+            {name: StubAnswers(then=answer) for name, answer in answers.items()}, {"*": StubAnswers(then=http)}
         )
 
     def play(self, move: ScriptedMove, model: Speaker) -> None:
@@ -407,7 +407,7 @@ def _with_facts(folder: Folder, text: str) -> Folder:
 def _ours(folder: Folder, stub_definitions: StubDefinitions) -> str:
     """Every text of the bot's own. An address in it may be sent."""
     files = (source.text.decode(errors="replace") for source in (*folder.sources, *folder.code, *folder.documents))
-    results = (str(answer.value) for standing in stub_definitions.handlers.values() for answer in standing.answers)
+    results = (str(answer.value) for standing in stub_definitions.handlers.values() for answer in standing.each)
     return "\n".join([*files, *results]).casefold()
 
 

@@ -77,7 +77,8 @@ class Chat:
         self._program = program
         self._folder = folder
         self._now = _moment(now) if isinstance(now, str) else now or NOW
-        self._stubs = StubDefinitions(random=None if random is None else _draws(random))
+        drawn = _in_turn(random) if isinstance(random, Iterable) else StubAnswers(then=random)
+        self._stubs = StubDefinitions(random=None if random is None else drawn)
         self._contact = contact
         self._scripted: list[TranscriptLine] = []
         self._running = ExitStack()
@@ -86,7 +87,8 @@ class Chat:
     # Stubs
 
     def handler(self, name: str, *results: Any, fails: str | None = None) -> None:
-        """Make a handler return this, or fail. Several results are returned one after another.
+        """Make a handler return this, or fail. Several results are returned one after another; ``...`` behind them
+        means that the last one is returned from then on.
 
         Raises `TooLate`, and `LookupError` if there is no such handler.
         """
@@ -95,8 +97,10 @@ class Chat:
             raise LookupError(f'no handler "{name}" ({did_you_mean(name, calls, "declare it in handlers.py")})')
         if self._player is not None:
             raise TooLate(f'"{name}" needs its stub before anything happens: call chat.handler first')
-        answers = tuple(HandlerStub(result) for result in results) or (HandlerStub(fails=fails),)
-        handlers = {**self._stubs.handlers, name: StubAnswers(answers, turns=len(answers) > 1)}
+        made = tuple(result if result is ... else HandlerStub(result) for result in results)
+        alone = HandlerStub(fails=fails) if not made else made[0] if len(made) == 1 else None
+        answers = _in_turn(made) if alone is None else StubAnswers(then=alone)
+        handlers = {**self._stubs.handlers, name: answers}
         self._stubs = replace(self._stubs, handlers=handlers)
 
     def http(
@@ -267,8 +271,10 @@ def _moment(written: str) -> datetime:
     return found
 
 
-def _draws(random: float | Iterable[float]) -> StubAnswers:
-    return StubAnswers(tuple(random), turns=True) if isinstance(random, Iterable) else StubAnswers((random,))
+def _in_turn(answers: Iterable[Any]) -> StubAnswers:
+    """The answers of a stub, each once; if ``...`` is behind the last one, that is the answer from then on."""
+    given = tuple(answers)
+    return StubAnswers(given[:-2], given[-2]) if given[1:] and given[-1] is ... else StubAnswers(given)
 
 
 def _several(part: str | Iterable[str] | Mapping[str, str]) -> tuple[str, ...]:

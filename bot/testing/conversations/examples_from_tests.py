@@ -44,7 +44,7 @@ def _returns_in(stubs: Iterable[StubDefinitions]) -> dict[str, tuple[HandlerResu
     found: dict[str, list[HandlerResult]] = {}
     for definitions in stubs:
         for name, standing in definitions.handlers.items():
-            found.setdefault(name, []).extend(HandlerResult(name, each.value, each.fails) for each in standing.answers)
+            found.setdefault(name, []).extend(HandlerResult(name, each.value, each.fails) for each in standing.each)
     return {name: tuple(_once(answers)) for name, answers in found.items()}
 
 
@@ -52,15 +52,15 @@ def _http_in(stubs: Iterable[StubDefinitions], lines: Iterable[TranscriptLine]) 
     standing = [
         (written, answer)
         for definitions in stubs
-        for written, each in definitions.http.items()
-        for answer in each.answers
+        for written, answers in definitions.http.items()
+        for answer in answers.each
     ]
     return standing + [(line.request, line.answer) for line in lines if isinstance(line, HttpLine)]
 
 
 def _models_in(stubs: Iterable[StubDefinitions], lines: Iterable[TranscriptLine]) -> list[ModelResult]:
     """The answers of models, without failures after which the model is asked again: the explorer tries only once."""
-    standing = [answer for definitions in stubs for each in definitions.models.values() for answer in each.answers]
+    standing = [answer for definitions in stubs for answers in definitions.models.values() for answer in answers.each]
     found = standing + [line.answer for line in lines if isinstance(line, ModelLine)]
     return [answer for answer in found if answer.fails is None or answer.fails in MODEL_OUTCOMES]
 

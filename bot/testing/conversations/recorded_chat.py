@@ -2,15 +2,16 @@
 
 import json
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from bot.checker.exploring.conversation_yaml import document
 from bot.core.effects import AskModel, Effect, HttpRequest, Transcribe
 from bot.core.events import CallEnded, CallProgressed
+from bot.core.immutable import immutable
 from bot.language.source.wall_clock import UNITS, duration_words
 from bot.loading.program import Program
 from bot.services.outgoing import Unreachable
@@ -20,6 +21,31 @@ from bot.testing.conversations.expectation_reader import written_parts
 from bot.testing.conversations.stub_reader import BROKEN_OFF, EMPTY, HTTP_FAILURES, TIMEOUT
 from bot.testing.simulation.phone import NotOnScreen, ShownMessage
 from bot.testing.simulation.simulation import FIRST_CONTACT, Operator, Simulation
+
+Line = Mapping[str, Any]
+
+
+@immutable
+class Moment:
+    """When the next line of a recorded chat happens. ``due``: the time was skipped, or something came by itself."""
+
+    at: datetime
+    due: bool = False
+
+
+def with_waits(began: datetime, lines: Iterable[Line | Moment]) -> Iterator[Line]:
+    """The lines of a test that begins at a time, with a `wait` in place of the moments. The clock of a test moves only
+    there, so each act before the last moment that is due happens at its second; later ones need no wait.
+    """
+    recorded = list(lines)
+    last = max((n for n, line in enumerate(recorded) if isinstance(line, Moment) and line.due), default=-1)
+    now = began.replace(microsecond=0)
+    for number, line in enumerate(recorded):
+        if not isinstance(line, Moment):
+            yield line
+        elif number <= last and (at := line.at.replace(microsecond=0)) > now:
+            yield {"wait": duration_words(at - now, len(UNITS))}
+            now = at
 
 
 class RecordedSimulation(Simulation):
@@ -70,7 +96,7 @@ class RecordedSimulation(Simulation):
 
     def wait(self, duration: timedelta) -> None:
         """Time passes."""
-        with self.recorded({"wait": duration_words(duration, len(UNITS))}):
+        with self.recorded(Moment(self.clock.now() + duration, due=True)):
             super().wait(duration)
 
     def become_new_contact(self) -> None:
@@ -89,11 +115,11 @@ class RecordedSimulation(Simulation):
         return "---\n".join(self._documents)
 
     def _begin(self) -> None:
-        self._lines: list[Mapping[str, Any]] = []
+        self._lines: list[Line | Moment] = []
         self._seen: set[str] = set()
         self._asked_again: set[str] = set()  # calls of models that failed once, and are made again later
         self._draws.clear()
-        self._began = self._quiet_since = self.clock.now()
+        self._began = self.clock.now()
 
     def _end(self) -> None:
         if not self._lines:
@@ -105,7 +131,7 @@ class RecordedSimulation(Simulation):
         head: dict[str, Any] = {"test": f"recorded on {began:%Y-%m-%d at %H.%M}", "now": f"{began:%Y-%m-%dT%H:%M:%S}"}
         head |= {"contact": self.contact} if self.contact != FIRST_CONTACT else {}
         head |= {"random": self._draws.copy()} if self._draws else {}
-        self._documents.append(document(head, (*self._lines, {"expect": place})))
+        self._documents.append(document(head, (*with_waits(self._began, self._lines), {"expect": place})))
         self._lines = []
 
     def note_refusal(self, refusal: str) -> None:
@@ -114,9 +140,11 @@ class RecordedSimulation(Simulation):
             self._lines.append({"expect": "refused"})
 
     @contextmanager
-    def recorded(self, act: Mapping[str, Any]) -> Iterator[None]:
+    def recorded(self, act: Line | Moment) -> Iterator[None]:
         """Record what happens and what follows from it."""
         self._catch_up()
+        if not isinstance(act, Moment):
+            self._lines.append(Moment(self.clock.now()))
         self._lines.append(act)
         try:
             yield
@@ -125,13 +153,12 @@ class RecordedSimulation(Simulation):
             raise
         finally:
             self._note_what_came()
-            self._quiet_since = self.clock.now()
 
     def _catch_up(self) -> None:
         """Record what came by itself while the clock ran: there was a wait."""
-        passed, at = self.clock.now() - self._quiet_since, len(self._lines)
+        at, now = len(self._lines), self.clock.now()
         if self._note_what_came():
-            self._lines.insert(at, {"wait": duration_words(passed + timedelta(seconds=1), len(UNITS))})
+            self._lines.insert(at, Moment(now + timedelta(seconds=1), due=True))
 
     def _note_what_came(self) -> bool:
         """Record what services, models and the bot have said since the last call.
@@ -202,7 +229,7 @@ _ASKED_AGAIN: Mapping[str, Any] = {"model": {"fails": "provider_error"}}
 
 def answers_in(
     turns: list[TurnTraced], asked: Mapping[str, Effect], asked_again: Collection[str] = ()
-) -> Iterator[Mapping[str, Any]]:
+) -> Iterator[Line]:
     """The answers of services and models, as lines of a test. ``asked_again`` are the calls that have failed once."""
     said: defaultdict[str, list[str]] = defaultdict(list)
     for turn in turns:

@@ -24,7 +24,7 @@ from bot.language.keys.declared_keys import (
 )
 from bot.language.keys.fields import Fields, entries_of, items_of, plain_of, text_of
 from bot.language.source.problems import Mark, Problems, did_you_mean
-from bot.language.source.yaml_tree import List, Map, Node, Scalar, one_or_more
+from bot.language.source.yaml_tree import List, Map, Node, Scalar
 from bot.language.steps.call_step import UNDECLARED
 from bot.services.ai.ai_errors import BY_CODE
 from bot.services.outgoing import AnswerTooLarge, RequestFailed, RequestTimedOut, Unreachable
@@ -155,44 +155,63 @@ def _read_result(name: Scalar, node: Node, problems: Problems, known: KnownNames
 # -- all stubs ----------------------------------------------------------------------------------------
 
 
+AND_SO_ON = "..."
+"""Behind the last answer of a list: from then on, it is always given."""
+_IN_TURN = f"a list: in turn, and where it ends in {AND_SO_ON}, then always the last"
+
+
+def _sequence(schema: schemas.Schema, read: Callable[[Node, Problems], Any | None]) -> Form[StubAnswers]:
+    """One answer for every time; or a list with one answer for each time, which can end in `AND_SO_ON`."""
+
+    def read_all(node: Node, problems: Problems, what: str) -> StubAnswers:
+        if not isinstance(node, List):
+            return StubAnswers(then=read(node, problems))
+        items, dots = node.items, [isinstance(item, Scalar) and item.text == AND_SO_ON for item in node.items]
+        goes_on = len(items) > 1 and dots[-1]
+        for item, stray in zip(items, dots[:-1] if goes_on else dots, strict=False):
+            if stray:
+                problems.add("E601", item.mark, f"{what}: {AND_SO_ON} stands behind the last answer", "write it there")
+        found = (read(item, problems) for item, dot in zip(items, dots, strict=True) if not dot)
+        answers = tuple(answer for answer in found if answer is not None)
+        return StubAnswers(answers[:-1], *answers[-1:]) if goes_on else StubAnswers(answers)
+
+    return Form(
+        schemas.either(schema, schemas.list_of(schemas.either(schema, {"type": "string", "enum": [AND_SO_ON]}))),
+        read_all,
+    )
+
+
 def _answers(
     schema: schemas.Schema, read: Callable[[Scalar, Node, Problems], Any | None]
 ) -> Form[dict[str, StubAnswers]]:
-    """A map by what is asked: one answer for every time, or a list with one answer for each time."""
-
-    def read_one(name: Scalar, node: Node, problems: Problems) -> StubAnswers:
-        found = (read(name, item, problems) for item in one_or_more(node))
-        return StubAnswers(tuple(answer for answer in found if answer is not None), turns=isinstance(node, List))
+    """A map of answers by what is asked."""
 
     def read_all(node: Node, problems: Problems, what: str) -> dict[str, StubAnswers]:
-        return {name.text: read_one(name, item, problems) for name, item in entries_of(node, problems, what)}
+        entries = entries_of(node, problems, what)
+        return {name.text: _sequence(schema, partial(read, name)).read(item, problems, what) for name, item in entries}
 
-    return Form(schemas.map_of(schemas.one_or_several(schema)), read_all, absent={})
-
-
-def _read_draws(node: Node, problems: Problems, what: str) -> StubAnswers:
-    """Read one number for every draw, or a list with one number for each draw."""
-    numbers = []
-    for item in one_or_more(node):
-        value = item.value if isinstance(item, Scalar) else None
-        if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < 1:
-            numbers.append(float(value))
-        else:
-            problems.add("E106", item.mark, "random: a number from 0 up to 1 is expected", "write one like 0.25")
-    return StubAnswers(tuple(numbers), turns=isinstance(node, List))
+    return Form(schemas.map_of(_sequence(schema, lambda *_: None).schema), read_all, absent={})
 
 
-_DRAWS = Form(schemas.one_or_several({**number(0).schema, "exclusiveMaximum": 1}), _read_draws)
+def _read_draw(node: Node, problems: Problems) -> float | None:
+    value = node.value if isinstance(node, Scalar) else None
+    if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < 1:
+        return float(value)
+    problems.add("E106", node.mark, "random: a number from 0 up to 1 is expected", "write one like 0.25")
+    return None
+
+
+_DRAWS = _sequence({**number(0).schema, "exclusiveMaximum": 1}, _read_draw)
 
 
 def stubs(known: KnownNames) -> KeySet:
     """The stubs that a document may have: the fields of `StubDefinitions`. In an evaluation a model answers itself."""
     results = _answers(_RESULT.schema(), partial(_read_result, known=known))
     models = _answers(MODEL.schema, lambda _, node, problems: MODEL.read(node, problems, "model"))
-    about_models = "Answers of models, by a part of the question; a list: in turn."
+    about_models = f"Answers of models, by a part of the question; {_IN_TURN}."
     return KeySet(
-        KeySpec("handlers", results, "Results of handlers, by name; a list: in turn."),
-        KeySpec("http", _answers(_HTTP.schema, _read_answer), "Answers of services, by request; a list: in turn."),
-        KeySpec("random", _DRAWS, "The numbers that are drawn; a list: in turn."),
+        KeySpec("handlers", results, f"Results of handlers, by name; {_IN_TURN}."),
+        KeySpec("http", _answers(_HTTP.schema, _read_answer), f"Answers of services, by request; {_IN_TURN}."),
+        KeySpec("random", _DRAWS, f"The numbers that are drawn; {_IN_TURN}."),
         *(() if known.evaluates else (KeySpec("models", models, about_models),)),
     )

@@ -20,7 +20,7 @@ from bot.loading.program import Program
 from bot.services.http_client import Response
 from bot.services.outgoing import NotAllowed
 from bot.testing.conversations import stub_reader
-from bot.testing.conversations.stub_reader import HTTP_FAILURES
+from bot.testing.conversations.stub_reader import AND_SO_ON, HTTP_FAILURES
 from bot.testing.conversations.transcript import HandlerStub, HttpStub, StubAnswers, StubDefinitions, is_meant
 from bot.testing.emulator.completion import ERRORS, ErrorAnswer, ModelAnswer, failure
 from bot.testing.emulator.completion.completion_api import echo
@@ -112,9 +112,11 @@ class Stubs:
         self.interrupt()
         with self._lock:
             self.calls.append(ObservedCall(name, _parts(request)))
-            answer = self._scripted(name) or self._turn(self._http, lambda written: is_meant(written, name))
+            written = next((written for written in self._http if is_meant(written, name)), None)
+            answer = self._scripted(name) or (None if written is None else self._http[written].pop())
             if answer is None:
-                self.troubles.append(f"the bot sends {name}, and the test has no answer: write - http: {{{name}: ...}}")
+                missing = f"the bot sends {name}, and the test has no answer: write - http: {{{name}: ANSWER}}"
+                self.troubles.append(missing if written is None else _exhausted(f"the bot sends {name}", "http"))
                 raise NotAllowed(f"{name} is not scripted")
         if answer.fails is not None:
             raise HTTP_FAILURES[answer.fails](f"{answer.fails}, as the test says")
@@ -126,7 +128,11 @@ class Stubs:
         question = asked(request)
         with self._lock:
             answer: ModelResult | None = self._next_models.popleft() if self._next_models else None
-            answer = answer or self._turn(self._models, lambda part: part.casefold() in question.casefold())
+            if answer is None:
+                part = next((part for part in self._models if part.casefold() in question.casefold()), None)
+                answer = None if part is None else self._models[part].pop()
+                if part is not None and answer is None:
+                    self.troubles.append(_exhausted(f'a model is asked "{part}"', "models"))
         return ModelAnswer(echo(request)) if answer is None else spoken(answer, self.pass_time)
 
     def interrupt(self) -> None:
@@ -143,11 +149,6 @@ class Stubs:
             return None
         self._next.remove(found)
         return found[1]
-
-    def _turn(self, standing: Mapping[str, "_AnswerQueue"], means: Callable[[str], bool]) -> Any | None:
-        """The next answer of the first queue that fits; None if there is none, or it is empty."""
-        found = next((turns for written, turns in standing.items() if means(written)), None)
-        return None if found is None else found.pop()
 
     def _verb(self, verb: VerbSpec) -> VerbSpec:
         return verb if verb.outside is None else replace(verb, outside=self._called(verb.outside))
@@ -172,9 +173,7 @@ class Stubs:
             self.calls.append(made)
             result: HandlerStub | None = None if turns is None else turns.pop()
             if turns is not None and result is None:
-                self.troubles.append(
-                    f'the bot calls "{made.name}" more often than the test has answers: add one to `handlers`'
-                )
+                self.troubles.append(_exhausted(f'the bot calls "{made.name}"', "handlers"))
             return result
 
     def _draw(self, key: str) -> float:
@@ -183,22 +182,28 @@ class Stubs:
             number: float | None = self._random.pop()
             if number is not None:
                 return number
-            self.troubles.append("the bot draws more random numbers than the test has: add one to `random`")
+            self.troubles.append(_exhausted("the bot draws random numbers", "random"))
             return 0.0
 
 
 class _AnswerQueue:
-    """The answers of one stub: always the same one, or one after another."""
+    """The answers of one stub: some one after another, then always the same one, if there is one."""
 
     def __init__(self, standing: StubAnswers) -> None:
-        self._standing = standing
-        self._left = deque(standing.answers)
+        self._then = standing.then
+        self._left = deque(standing.first)
 
     def pop(self) -> Any | None:
         """The next answer; None if there is no other."""
-        if not self._standing.turns:
-            return self._left[0]
-        return self._left.popleft() if self._left else None
+        return self._left.popleft() if self._left else self._then
+
+
+def _exhausted(what: str, stub: str) -> str:
+    """The trouble that a list of answers is too short."""
+    return (
+        f"{what} more often than the test has answers: add one to `{stub}`, "
+        f"or write {AND_SO_ON} behind the last one, which is then always given"
+    )
 
 
 def spoken(answer: ModelResult, pass_time: Callable[[], None]) -> ModelAnswer | ErrorAnswer:

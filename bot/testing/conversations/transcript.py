@@ -39,10 +39,17 @@ class HandlerStub:
 
 @immutable
 class StubAnswers:
-    """The answers of a stub. ``turns``: they are given one after another, once each."""
+    """The answers of a stub: the ``first`` are given one after another, once each, and ``then`` always the same one, if
+    there is one.
+    """
 
-    answers: tuple[Any, ...]
-    turns: bool = False
+    first: tuple[Any, ...] = ()
+    then: Any | None = None
+
+    @property
+    def each(self) -> tuple[Any, ...]:
+        """All answers."""
+        return self.first if self.then is None else (*self.first, self.then)
 
 
 @immutable

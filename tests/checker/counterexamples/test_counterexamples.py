@@ -321,6 +321,12 @@ def test_null_that_nobody_reads_is_told_of_when_it_is_there_or_just_before(tmp_p
         assert [each.what for each in failure(tmp_path, example, flow).differences] == ["name"]
 
 
+def test_an_answer_of_the_same_turn_is_no_null_value() -> None:
+    flow = 'flow: a\nstart: {words: [a]}\nvars: {name: text}\nsteps:\n  b: {ask: Q, save: name}\n  c: {say: "{{ name }}!", then: end}'
+    (finding,) = only("W301").findings(flow.replace("save: ", "tag:  "))
+    assert CounterexampleFinder(library(flow)).search(finding)[0] is None
+
+
 def test_a_hole_in_a_tag_is_shown_there(tmp_path: Path) -> None:
     head = "flow: a\nstart: {words: [a]}\nvars: {name: text}\nsteps:\n"
     for tag, expected in (("is {{ name }}", "is …"), ("{{ name }}", "…")):

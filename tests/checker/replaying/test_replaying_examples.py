@@ -33,7 +33,7 @@ def conversations(transcript: Transcript, program: Program, folder: Folder) -> l
 def in_its_world(transcript: Transcript, library: Library) -> Library:
     """The library, with the test's chance in place of the bot's."""
     standing = transcript.stub_definitions.random
-    return library if standing is None else library.with_draw(lambda key: standing.answers[0])
+    return library if standing is None else library.with_draw(lambda key: standing.each[0])
 
 
 @pytest.mark.parametrize("path", BOTS, ids=lambda path: path.name)
@@ -44,7 +44,7 @@ def test_unedited_flows_do_as_they_did(path: Path) -> None:
     told = (
         test
         for test in loaded.transcripts
-        if test.stub_definitions.random is None or not test.stub_definitions.random.turns
+        if test.stub_definitions.random is None or not test.stub_definitions.random.first
     )
     longest = max(told, key=lambda test: len(test.conversation))
     recorded = conversations(longest, loaded.program, folder)

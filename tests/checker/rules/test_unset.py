@@ -581,3 +581,52 @@ def test_what_both_flows_keep_is_passed_on() -> None:
     )
     assert (finding.code, finding.fix) == ("W301", "give it a value before, or write {{ size | default('...') }}")
     assert 'step "size" of flow a may leave it so, by `skip`' in finding.what
+
+
+LETTER = """
+flow: apply
+start: {words: [apply]}
+vars: {status: {type: choice, of: [new, sent, seen], keep: true, value: new}, letter: {type: text, keep: true}}
+steps:
+  where: {branch: [{if: status == "sent", then: sent}, {else: ask}]}
+  ask: {ask: Why you?, save: letter, set: {status: sent}}
+  thanks: {say: Thank you., then: end}
+  sent: {say: "We read it: {{ letter }}", then: end}
+"""
+TAKEN = """
+flow: withdraw
+start: {words: [withdraw]}
+vars: {status: {type: choice, of: [new, sent, seen], keep: true, value: new}, letter: {type: text, keep: true}}
+steps: {gone: {CLEARED, then: end}}
+"""
+
+
+def test_a_kept_flag_tells_that_there_is_what_was_saved_with_it() -> None:
+    assert reported(LETTER) == []
+    assert reported(LETTER, TAKEN.replace("CLEARED", "clear: [status, letter]")) == []
+    assert reported(LETTER, TAKEN.replace("CLEARED", "set: {status: seen}")) == []
+    assert reported(LETTER, TAKEN.replace("CLEARED", "clear: letter, set: {status: seen}")) == []
+    kept = LETTER.replace('status == "sent"', "status").replace(
+        "{type: choice, of: [new, sent, seen], keep: true, value: new}", "{type: boolean, keep: true}"
+    )
+    assert reported(kept.replace("status: sent", "status: true")) == []
+
+
+@pytest.mark.parametrize(
+    "others",
+    [
+        [LETTER.replace("save: letter", "skip: {words: [none], then: thanks}")],
+        [LETTER.replace('status == "sent"', 'status == "new"')],
+        [
+            LETTER.replace(", set: {status: sent}", "")
+            .replace("thanks: {", "thanks: {set: {status: sent}, ")
+            .replace("save: letter", "save: letter, timeout: {after: 1h, then: thanks}")
+        ],
+        [LETTER, TAKEN.replace("CLEARED", "clear: letter")],
+        [LETTER, TAKEN.replace("CLEARED", "set: {status: sent}")],
+        [LETTER, TAKEN.replace("CLEARED", 'clear: letter, set: {status: "{{ status }}"}')],
+        [LETTER, TAKEN.replace("CLEARED", "say: Gone").replace("start: {words: [withdraw]}", "start: {busy: skip}")],
+    ],
+)
+def test_a_kept_flag_that_is_set_alone_tells_nothing(others: list[str]) -> None:
+    assert any('"letter" may be null' in found for found in reported(*others))

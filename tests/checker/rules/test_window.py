@@ -394,3 +394,18 @@ def test_a_flow_that_waits_on_reminds_after_a_scheduled_flow_that_has_cut_in() -
     bot = "name: Test\ndefaults: {timeout: {after: 50h, then: end}}"
     assert late(asks, plan, bot=bot) == [("q", "25 hours")]
     assert late(asks.replace("after: 4h", "after: 2h"), plan, bot=bot) == []
+
+
+def test_a_text_whose_variables_have_values_leads_to_no_errors() -> None:
+    flow = """
+flow: a
+start: {words: [a]}
+vars: {what: text}
+steps:
+  what: {ask: What is it about?, save: what, timeout: {after: 2h, then: end}}
+  later: {wait: 2d}
+  talk: {handoff: {team: desk, note: "{{ what }}"}, closed: end}
+  sorry: {say: Sorry., then: end}"""
+    bot = "name: T\ndefaults: {errors: {else: /a/sorry}}"
+    assert late(flow, bot=bot) == []
+    assert late(flow.replace("save: what, ", ""), bot=bot) == [("sorry", "48 hours")]

@@ -88,6 +88,10 @@ def test_what_cannot_be_done_is_answered_with_a_sentence(served: Served) -> None
         do(served, do="start", flow="offer", values="price")[1]
         == '"price" is no value: write name=value, each on its own line'
     )
+    assert do(served, do="start", flow="offer", values="price=[{7}]")[1].startswith(
+        "price is not JSON: write it like ["
+    )
+    assert do(served, do="start", flow="offer", values='price=[{"a": 7}]')[1].endswith("a list is not a number")
     assert do(served, do="wait", **{"for": "900d"})[0] == 409
     assert do(served, do="next") == (
         409,

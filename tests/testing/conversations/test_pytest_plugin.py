@@ -51,6 +51,12 @@ def test_a_handler_has_a_stand_in(chat):
     order(chat)
     chat.says("8 in all.")
 
+def test_a_handlers_last_result_is_that_of_all_further_calls(chat):
+    chat.handler("price", 7, 8, ...)
+    for price in (7, 8, 8, 8):
+        order(chat)
+        chat.says(f"{price} in all.")
+
 def test_a_handler_fails(chat):
     chat.handler("price", fails="timeout")
     order(chat)
@@ -63,6 +69,20 @@ def test_somebody_talks(chat):
     chat.says("Which drink?", buttons=["Tea", "Surprise"])
     chat.expect(exit=None, not_called=["price"], says={"contains": "which", "without": ["sorry"]})
     assert chat.session.contact == "6281234567890"
+
+@pytest.mark.bot(random=[0.1, 0.9, ...])
+def test_chance_ends_like_a_list_of_results(chat):
+    chat.user("hi")
+    chat.says("Which drink?", buttons=["Tea", "Surprise"])
+    chat.tap("Surprise")
+    chat.says("How many?")
+    chat.user("2")
+    chat.says("5 in all.")
+    for _ in range(2):
+        chat.user("hi")
+        chat.says("Which drink?", buttons=["Tea", "Surprise"])
+        chat.tap("Surprise")
+        chat.silence()
 
 @pytest.mark.bot(random=0.9)
 def test_chance_is_fixed(chat):

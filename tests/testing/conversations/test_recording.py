@@ -140,6 +140,22 @@ def test_what_came_by_itself_while_the_clock_ran_has_its_wait(tmp_path: Path) ->
     assert passes(tmp_path, tests), tests
 
 
+def test_the_seconds_that_a_person_needs_to_write_are_part_of_a_wait(tmp_path: Path) -> None:
+    with recorded(tmp_path) as chat:
+        for text in ("hi", "Ann", "hi"):
+            chat.user(text)
+            chat.clock.move(timedelta(seconds=20))
+        chat.wait(timedelta(hours=2) - timedelta(seconds=20))
+        chat.user("Ann")
+        chat.clock.move(timedelta(seconds=20))
+        chat.user("no")
+        tests = chat.written()
+    acts = [line[4:] for line in tests.splitlines() if "wait" in line or "user" in line]
+    assert acts[:5] == ["user: hi", "wait: 20s", "user: Ann", "wait: 20s", "user: hi"]
+    assert acts[5:] == ["wait: 2h", "user: Ann", "user: no"]
+    assert passes(tmp_path, tests), tests
+
+
 def test_what_came_by_itself_at_the_end_has_its_wait_too(tmp_path: Path) -> None:
     with recorded(tmp_path) as chat:
         chat.user("hi")

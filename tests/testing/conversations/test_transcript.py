@@ -182,7 +182,7 @@ def test_above_the_talk_stands_what_answers_in_all_of_it() -> None:
     transcript, problems = transcript_of("""
 test: stand-ins
 handlers:
-  shop.find: [{returns: {state: new}}, {fails: SoldOut}, {fails: timeout}]
+  shop.find: [{returns: {state: new}}, {fails: SoldOut}, {fails: timeout}, ...]
 http: {"GET crm:/a": {text: hello}}
 models: {opening: We open at nine.}
 random: [0, 0.5]
@@ -190,13 +190,11 @@ talk: [user: hi]
 """)
     assert problems == []
     stage = transcript.stub_definitions
-    turns = StubAnswers(
-        (HandlerStub({"state": "new"}), HandlerStub(fails="SoldOut"), HandlerStub(fails="timeout")), turns=True
-    )
+    turns = StubAnswers((HandlerStub({"state": "new"}), HandlerStub(fails="SoldOut")), HandlerStub(fails="timeout"))
     assert stage.handlers == {"shop.find": turns}
-    assert stage.http == {"GET crm:/a": StubAnswers((HttpStub(200, b"hello"),))}
-    assert stage.models == {"opening": StubAnswers((ModelResult("We open at nine."),))}
-    assert stage.random == StubAnswers((0.0, 0.5), turns=True)
+    assert stage.http == {"GET crm:/a": StubAnswers(then=HttpStub(200, b"hello"))}
+    assert stage.models == {"opening": StubAnswers(then=ModelResult("We open at nine."))}
+    assert stage.random == StubAnswers((0.0, 0.5))
 
 
 def test_a_test_without_a_time_has_a_fixed_one() -> None:
@@ -286,6 +284,8 @@ def test_each_mistake_in_a_line_is_named_at_its_place(line: str, problem: str) -
         ),
         ("handlers: {shop.find: 5}", '2:23: E106 handler "shop.find": a map of keys is expected'),
         ("random: much", "2:9: E106 random: a number from 0 up to 1 is expected (write one like 0.25)"),
+        ("random: [...]", '2:10: E601 test "t": random: ... stands behind the last answer (write it there)'),
+        ("handlers: {shop.find: [..., {fails: timeout}]}", '2:24: E601 test "t": handlers: ... stands behind'),
         ("random: [1]", "2:10: E106 random: a number from 0 up to 1 is expected (write one like 0.25)"),
     ],
 )

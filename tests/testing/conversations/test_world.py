@@ -66,6 +66,8 @@ class SoldOut(Exception):
 def find(number: int) -> dict:
     return {"state": "new"}
 """
+TOO_FEW = "more often than the test has answers: add one to"
+GOES_ON = ", or write ... behind the last one, which is then always given"
 CRM = BOT + "http: {crm: {base: 'https://crm.example'}}\n"
 
 
@@ -144,7 +146,7 @@ def test_a_handler_has_a_stand_in_that_returns_and_fails_in_turn(tmp_path: Path)
     assert failed(tmp_path, *lines, head=f"handlers: {{find: {turns}}}") is None
     once = [*lines[:4], *lines[:3]]
     more = failed(tmp_path, *once, "bot: It failed.", head="handlers: {find: [{returns: {state: sent}}]}")
-    assert more == '7: the bot calls "find" more often than the test has answers: add one to `handlers`'
+    assert more == f'7: the bot calls "find" {TOO_FEW} `handlers`{GOES_ON}'
     always = [*lines[:4], *lines[:4]]
     assert failed(tmp_path, *always, head="handlers: {find: {returns: {state: sent}}}") is None
 
@@ -170,7 +172,7 @@ def test_a_service_answers_by_a_line_of_the_talk_or_by_what_stands_above_it(tmp_
 def test_a_request_that_nothing_answers_fails_the_test_in_words(tmp_path: Path) -> None:
     what = failed(tmp_path, "user: parcel", "silence")
     asked = "GET crm:/parcels/1?full=1"
-    assert what == f"1: the bot sends {asked}, and the test has no answer: write - http: {{{asked}: ...}}"
+    assert what == f"1: the bot sends {asked}, and the test has no answer: write - http: {{{asked}: ANSWER}}"
 
 
 def test_an_answer_that_is_not_asked_for_fails_the_test(tmp_path: Path) -> None:
@@ -184,10 +186,36 @@ def test_chance_is_what_the_test_says(tmp_path: Path) -> None:
     lines = ["user: luck", "bot: Good!", "user: luck", "bot: Bad!"]
     assert failed(tmp_path, *lines, head="random: [0.1, 0.9]") is None
     assert (
-        failed(tmp_path, *lines, head="random: [0.1]")
-        == "3: the bot draws more random numbers than the test has: add one to `random`"
+        failed(tmp_path, *lines, head="random: [0.1]") == f"3: the bot draws random numbers {TOO_FEW} `random`{GOES_ON}"
     )
     assert failed(tmp_path, "user: luck", "bot: Bad!", "user: luck", "bot: Bad!", head="random: 0.5") is None
+
+
+def test_behind_the_last_answer_of_a_list_three_dots_make_it_the_answer_from_then_on(tmp_path: Path) -> None:
+    lucky = ["user: luck", "bot: Good!", *["user: luck", "bot: Bad!"] * 3]
+    assert failed(tmp_path, *lucky, head="random: [0.1, 0.9, ...]") is None
+    asked, rome = ["user: parcel", "bot: It is in Rome."], "{json: {city: Rome}}"
+    parcels = ["user: parcel", "bot: No such parcel.", *asked, *asked, *asked]
+    assert failed(tmp_path, *parcels, head=f'http: {{"GET crm:/*": [404, {rome}, ...]}}') is None
+    assert failed(tmp_path, *asked, *asked, head=f'http: {{"GET crm:/*": [{rome}, ...]}}') is None
+    short = failed(tmp_path, *asked, *asked, head=f'http: {{"GET crm:/*": [{rome}]}}')
+    assert short == f"3: the bot sends GET crm:/parcels/1?full=1 {TOO_FEW} `http`{GOES_ON}"
+    find = ["user: hi", "bot: Your photo?", "send: image"]
+    found = [*find, "bot: Sold out.", *[*find, "bot: It is sent."] * 3]
+    stubs = "\n    - {fails: SoldOut}\n    - {returns: {state: sent}}\n    - ..."
+    assert failed(tmp_path, *found, head=f"handlers:\n  find:{stubs}") is None
+
+
+def test_a_list_of_a_models_answers_ends_like_any_other(tmp_path: Path) -> None:
+    flows = """
+flow: talk
+start: {otherwise: true}
+steps: {talk: {ai: Talk about tea., exits: {done: {when: All is said., then: end}}, errors: {else: end}}}
+"""
+    talk = ["user: tea", "bot: Green.", "user: tea", "bot: Black.", "user: tea", "bot: Black."]
+    assert failed(tmp_path, *talk, head="models: {tea: [Green., Black., ...]}", flows=flows) is None
+    short = failed(tmp_path, *talk, head="models: {tea: [Green., Black.]}", flows=flows)
+    assert short == f'5: a model is asked "tea" {TOO_FEW} `models`{GOES_ON}'
 
 
 def test_the_contact_is_who_the_test_says(tmp_path: Path) -> None:
