@@ -46,6 +46,7 @@ from bot.language.flow.definition import Flow, Step, uses_of_flow
 from bot.language.flow.library import Library
 from bot.language.steps.call_step import UNDECLARED
 from bot.language.steps.step_kind import Reply, ReplyId
+from bot.language.steps.write_step import WriteStep
 from bot.language.types.structured_types import AnswerVariable, FilesVariable, LocationVariable, MediaVariable
 from bot.language.types.type_registry import Answer as Written
 from bot.language.types.type_registry import Variable
@@ -344,6 +345,10 @@ class ResultProposals:
         slots = self._slots_found(state)
         if slots:
             yield ModelResult(dumps(slots))
+        if isinstance(step.kind, WriteStep):
+            now = state.local(self._library.bot.timezone)
+            for value in values_for_variable(step.kind.variable, now, {}):
+                yield ModelResult(value if isinstance(value, str) else dumps(value))
         yield from (known for known in self._examples.speaks if all(name in tools for name, _ in known.calls))
         yield ModelResult("All right.")
         for name, tool in tools.items():

@@ -124,6 +124,7 @@ _MESSAGE = {
 _ORDER: dict[str, Callable[[Any, Any], bool]] = {
     "lt": operator.lt, "lteq": operator.le, "gt": operator.gt, "gteq": operator.ge,
 }  # fmt: skip
+_TESTED = {"none": ValueKind.NULL, "null": ValueKind.NULL, "number": ValueKind.NUMBER, "text": ValueKind.TEXT}
 _SAME_KIND = (nodes.Add, nodes.Sub)
 _MOMENTS = {ValueKind.DATE, ValueKind.DATETIME}
 _NUMERIC = (nodes.Mul, nodes.Div, nodes.FloorDiv, nodes.Mod, nodes.Pow)
@@ -238,8 +239,9 @@ class Evaluator:
 
     def _test(self, node: nodes.Test) -> Iterator[AbstractValue]:
         for found in self.of(node.node):
-            if node.name == "none":
-                yield from yes_or_no((True, False) if found.kind is ValueKind.ANY else (found.kind is ValueKind.NULL,))
+            if node.name in _TESTED:
+                is_it = found.kind is _TESTED[node.name]
+                yield from yes_or_no((True, False) if found.kind is ValueKind.ANY else (is_it,))
             else:
                 there = (True, False) if found.kind is ValueKind.ANY else (found.kind is not ValueKind.GONE,)
                 yield from yes_or_no(each == (node.name == "defined") for each in there)

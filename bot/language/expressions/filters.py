@@ -7,6 +7,7 @@ The others stand by their subject: `formats` (numbers, dates as text), `date_fil
 import functools
 import hashlib
 from collections.abc import Callable, Mapping
+from decimal import Decimal
 from typing import Any
 from urllib.parse import quote
 
@@ -191,4 +192,10 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     for module in (date_filters.DATE_FUNCTIONS, CHANCE_FUNCTIONS, opening_hours.HOURS_FUNCTIONS, SIGNAL_FUNCTIONS)
     for name, function in module.items()
 }
-TESTS = ("defined", "undefined", "none")
+TESTS: dict[str, Callable[..., bool]] = {
+    "defined": lambda value: not isinstance(value, Undefined),
+    "undefined": lambda value: isinstance(value, Undefined),
+    **dict.fromkeys(("none", "null"), lambda value: value is None),
+    "number": lambda value: isinstance(value, int | float | Decimal) and not isinstance(value, bool),
+    "text": lambda value: isinstance(value, str),
+}

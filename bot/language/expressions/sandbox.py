@@ -317,7 +317,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
         )
         self.filters: dict[str, Callable[..., Any]] = {**FILTERS, EACH: strict(elements), OWN_FILTER: _own_filter}
         self.globals = {}
-        self.tests = {name: self.tests[name] for name in TESTS}
+        self.tests = {**TESTS}
 
     def _tokenize(
         self, source: str, name: str | None, filename: str | None = None, state: str | None = None

@@ -118,6 +118,11 @@ class Variable:
         return None
 
     @property
+    def described(self) -> Any:
+        """Its values in words for a model; a record or a list of these where it has declared fields."""
+        return self.type
+
+    @property
     def takes_every(self) -> bool:
         """True if every value of its kind is one of it, whatever its settings say."""
         return False

@@ -191,6 +191,10 @@ def test_every_filter_and_function_with_arguments_is_held_against_null() -> None
         ("anything", {True, False}),
         ('size | length > 9 or size == "S"', {True, False}),
         ("day is none", {False}),
+        ("day is null", {False}),
+        ("day is text or count is text", {False}),
+        ("size is text and count is number", {True}),
+        ("anything is number", {True, False}),
     ],
 )
 def test_a_condition_comes_to(source: str, expected: set[bool]) -> None:
@@ -236,7 +240,7 @@ EXPRESSIONS = st.recursive(
             lambda parts: f"({' '.join(parts)})"
         ),
         inner.map(lambda each: f"(not {each})"),
-        inner.map(lambda each: f"({each} is none)"),
+        st.tuples(inner, st.sampled_from(["none", "null", "number", "text"])).map(lambda it: f"({it[0]} is {it[1]})"),
         st.tuples(inner, st.sampled_from(["upper", "length", "default(1)", "date", "first", "join", "round"])).map(
             lambda parts: f"({parts[0]} | {parts[1]})"
         ),
