@@ -37,7 +37,7 @@ from bot.language.expressions.abstract_values import (
     truths,
     yes_or_no,
 )
-from bot.language.expressions.filters import FILTERS, FUNCTIONS
+from bot.language.expressions.filters import FILTERS, FUNCTIONS, TITLE_OF
 from bot.language.expressions.grammar import HISTORY, WINDOW_OPEN
 from bot.language.expressions.list_filters import of_each
 from bot.language.expressions.sandbox import FIELDS
@@ -250,6 +250,8 @@ class Evaluator:
         arguments = [self.of(each) for each in (*node.args, *(each.value for each in node.kwargs))]
         if not isinstance(node.node, nodes.Name) or node.node.name not in FUNCTIONS:
             return self._own(arguments)
+        if node.node.name == TITLE_OF:
+            return frozenset(title for value in arguments for found in self.there(value) for title in _title(found))
         return returned(node.node.name) if self._taken(node.node.name, arguments) else NONE
 
     def _and(self, node: nodes.And) -> Iterator[AbstractValue]:
@@ -341,6 +343,13 @@ def has_field(kind: ValueKind, name: str) -> bool:
     """True if a value of a kind can have a field of this name: a day has a ``year``, and a text has no field."""
     known = (names for type_, names in FIELDS.items() if kind_of_type(type_) is kind)
     return kind in (ValueKind.RECORD, ValueKind.ANY) or any(name in names for names in known)
+
+
+def _title(found: AbstractValue) -> AbstractValues:
+    """The title of a choice with this value, or of each in a list."""
+    if found.kind in (ValueKind.NULL, ValueKind.LIST):
+        return frozenset({found})
+    return ANYTHING if found.kind is ValueKind.ANY else some(ValueKind.TEXT)
 
 
 def _may_have(kind: ValueKind, node: nodes.Getattr | nodes.Getitem) -> bool:

@@ -88,6 +88,17 @@ def _signal_url(context: Context, name: Any) -> str:
     return found
 
 
+TITLE_OF = "title_of"
+TITLES = " titles"  # a function of a variable's name, its value and the scope: the title of the choice with this value
+
+
+@pass_context
+def _title_of(context: Context, value: Any, name: str = "") -> Any:
+    """``{{ title_of(size) }}``: a choice's title in the contact's language. The sandbox adds the variable's name."""
+    find = context.parent.get(TITLES)
+    return value if find is None or value is None else find(name, value, context.parent)
+
+
 SIGNAL_FUNCTIONS: dict[str, Callable[..., Any]] = {"signal_url": _signal_url}
 SIGNALS = " signals"  # the bot's signals, by name
 SIGNAL_ADDRESS = " address"  # makes the address of a signal for the active run, by its name
@@ -189,7 +200,13 @@ FILTERS: dict[str, Callable[..., Any]] = {
 }
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     name: strict(function)
-    for module in (date_filters.DATE_FUNCTIONS, CHANCE_FUNCTIONS, opening_hours.HOURS_FUNCTIONS, SIGNAL_FUNCTIONS)
+    for module in (
+        date_filters.DATE_FUNCTIONS,
+        CHANCE_FUNCTIONS,
+        opening_hours.HOURS_FUNCTIONS,
+        SIGNAL_FUNCTIONS,
+        {TITLE_OF: _title_of},
+    )
     for name, function in module.items()
 }
 TESTS: dict[str, Callable[..., bool]] = {

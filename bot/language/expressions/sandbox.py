@@ -197,6 +197,13 @@ class TemplateCodeGenerator(NativeCodeGenerator):
         self.write(f", {1 + sum(1 for _ in argument.find_all(nodes.Node))})")
         self._loops -= 1
 
+    def visit_Call(self, node: nodes.Call, frame: Any, forward_caller: bool = False) -> None:
+        """``title_of(size)`` gets the name of its variable as well."""
+        match node:
+            case nodes.Call(node=nodes.Name(name=filters.TITLE_OF), args=[nodes.Name(name=name) as value]):
+                node = nodes.Call(node.node, [value, nodes.Const(name)], [], None, None)
+        super().visit_Call(node, frame, forward_caller=forward_caller)
+
     def visit_Getitem(self, node: nodes.Getitem, frame: Any) -> None:
         """``a[1:]`` is a copy."""
         is_copy = self._loops and isinstance(node.arg, nodes.Slice)

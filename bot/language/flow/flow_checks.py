@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import chain
 
-from bot.language.expressions.filters import FUNCTIONS
+from bot.language.expressions.filters import FUNCTIONS, TITLE_OF
 from bot.language.expressions.grammar import HISTORY, RESERVED_LIST, RESERVED_NAMES, WINDOW_OPEN, check_calls
 from bot.language.expressions.opening_hours import no_hours
 from bot.language.expressions.templates import Expression, Template
@@ -29,7 +29,7 @@ from bot.language.keys.definitions import Definitions, refuse_defined
 from bot.language.python.decorators import FunctionSpec
 from bot.language.source.problems import Mark, Problems, did_you_mean, nearest
 from bot.language.source.word_matching import normalise
-from bot.language.steps.step_facts import SavedResult, Used
+from bot.language.steps.step_facts import ChoiceFacts, SavedResult, Used
 from bot.language.steps.tools import STRUCTURES
 from bot.language.steps.transition import ALL, END, NEXT, Assignment, Cleared, Word, Words, evaluate, templates_in
 from bot.language.types.structured_types import FileVariable
@@ -587,10 +587,16 @@ def _check_needs(bot: BotDefinition, flows: Mapping[str, Flow], problems: Proble
 
 def _check_timing(bot: BotDefinition, flows: Mapping[str, Flow], problems: Problems) -> None:
     """Report every name that is written out and that nothing has."""
+    asking = (step for flow in flows.values() for step in flow.steps.values())
+    asked = {step.options.save for step in asking if any(isinstance(sent, ChoiceFacts) for sent in step.facts.sends)}
+    declared = {name for flow in flows.values() for name in flow.variables}
     defined = (*bot.definitions.values(), *(each for flow in flows.values() for each in flow.definitions.values()))
     for used in (*uses_of_all(bot, flows), *(Used(each.expression) for each in defined)):
         for name in sorted(used.text.hours - bot.hours.keys()):
             problems.add("E115", used.text.mark, *no_hours(name, bot.hours))
+        for name in sorted((used.text.titles & declared) - asked):
+            fix = "show the value itself, or let a question with choices save it"
+            problems.add("E203", used.text.mark, f'{TITLE_OF}: no question saves a choice in "{name}"', fix)
     _check_cancelled(bot, flows, problems)
 
 

@@ -1,6 +1,6 @@
 """The choices of a question: fixed in the flow file, or made at run time."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from itertools import islice
 from typing import Any
@@ -9,6 +9,7 @@ from bot.core import messages as limits
 from bot.core.immutable import immutable
 from bot.core.messages import clip
 from bot.language.expressions.formats import shown
+from bot.language.expressions.template_failures import TemplateFailed
 from bot.language.expressions.templates import Expression, Template
 from bot.language.source.problems import Mark
 from bot.language.source.word_matching import EXACT, LONGEST, WHOLE, Option
@@ -333,6 +334,19 @@ class Choices:
         if not shown:
             raise StepFailed("failed", "there is nothing to choose from")
         return _unique(shown, self.title_limit(as_buttons=self.as_buttons(shown)))
+
+    def title_of(self, value: Any, scope: Mapping[str, Any], saved_as: Callable[[Any], Any]) -> str | None:
+        """The title of the choice whose value is ``saved_as`` this value. None: there is none, or it cannot be
+        evaluated any more.
+        """
+        try:
+            for choice in self.fixed:
+                if choice.saves and saved_as(evaluate(choice.value, scope)) == value:
+                    return choice.title.render(scope)
+            made = () if self.made is None else islice(self.made.make(scope), MOST)
+            return next((str(each["title"]) for each in made if saved_as(each["value"]) == value), None)
+        except (StepFailed, TemplateFailed):
+            return None
 
     def as_buttons(self, shown: Sequence[ShownChoice]) -> bool:
         """True if the choices are shown as buttons: `options` where they fit, `buttons` while they are three."""

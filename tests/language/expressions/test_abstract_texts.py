@@ -168,7 +168,7 @@ def test_it_is_known_which_arguments_may_be_null(name: str) -> None:
 
 def test_every_filter_and_function_with_arguments_is_held_against_null() -> None:
     without = {"abs", "age", "as_date", "as_datetime", "as_number", "capitalize", "ceil", "days_until", "default", "first", "flatten", "floor",
-               "keys", "last", "length", "lower", "matches", "open", "opens", "pick", "random", "reverse", "shuffle", "signal_url", "title", "trim", "upper",
+               "keys", "last", "length", "lower", "matches", "open", "opens", "pick", "random", "reverse", "shuffle", "signal_url", "title", "title_of", "trim", "upper",
                "urlencode", "utc", "values", "weekday"}  # fmt: skip
     assert ARGUMENTS.keys() | without == {*FILTERS, *FUNCTIONS}
 
@@ -195,6 +195,8 @@ def test_every_filter_and_function_with_arguments_is_held_against_null() -> None
         ("day is text or count is text", {False}),
         ("size is text and count is number", {True}),
         ("anything is number", {True, False}),
+        ("title_of(count) == 3", {False}),
+        ("title_of(anything) == 3", {True, False}),
     ],
 )
 def test_a_condition_comes_to(source: str, expected: set[bool]) -> None:
