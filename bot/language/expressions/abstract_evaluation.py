@@ -28,7 +28,9 @@ from bot.language.expressions.abstract_values import (
     AbstractValues,
     ValueKind,
     bounded,
+    elements_of,
     equal,
+    inside,
     just,
     kind_of_type,
     ordered,
@@ -63,6 +65,8 @@ _TAKES: dict[str, frozenset[ValueKind]] = {  # a filter that does not stand here
 }
 _FAILING = frozenset({*date_filters.DATE_FILTERS, *formats.NUMBER_FILTERS, *formats.FORMAT_FILTERS})  # with null
 _NOTHING = frozenset({"find", "first", "last", "max", "min", "pick"})  # of an empty list, which null is
+_ELEMENT = frozenset({"find", "first", "last", "pick"})  # one of the list, or null
+_SOME_ELEMENTS = frozenset({"reject", "reverse", "shuffle", "sort", "unique", "where"})  # a list of some of them
 _SPARED: dict[str, range] = {  # which arguments may be null, counted from the first in the brackets
     **dict.fromkeys(("append", "default", "map", "max", "merge", "min", "number", "sort", "split", "sum", "unique",
                      "without"), range(1)),
@@ -183,7 +187,7 @@ class Evaluator:
             if found.kind in (ValueKind.NULL, ValueKind.GONE):
                 yield AbstractValue(ValueKind.GONE, lost=found.lost)
             elif _may_have(found.kind, node):
-                yield from ANYTHING
+                yield from _inside(found, node)
             else:
                 yield from GONE
 
@@ -205,6 +209,10 @@ class Evaluator:
         wanted = takes(node.name) | {ValueKind.ANY, ValueKind.NULL}
         for found in (found for found in there if found.kind in wanted):
             made = returned(node.name) if found.kind is not ValueKind.NULL else of_null(node.name)
+            if found.holds is not None and node.name in _ELEMENT:
+                made = elements_of(frozenset({found})) | {NULL}
+            elif found.holds is not None and node.name in _SOME_ELEMENTS:
+                made = frozenset({found})
             if node.name == "round" and not arguments:
                 made = frozenset(replace(each, whole=True) for each in made)
             self.fails = self.fails or (found.lost and not made)
@@ -359,6 +367,18 @@ def _may_have(kind: ValueKind, node: nodes.Getattr | nodes.Getitem) -> bool:
         case nodes.Getitem(arg=nodes.Const(value=str())):
             return kind in (ValueKind.RECORD, ValueKind.ANY)
     return True
+
+
+def _inside(found: AbstractValue, node: nodes.Getattr | nodes.Getitem) -> AbstractValues:
+    """The values of a field, an element or a slice."""
+    match node:
+        case nodes.Getattr(attr=name) | nodes.Getitem(arg=nodes.Const(value=str(name))) if (
+            found.kind is ValueKind.RECORD
+        ):
+            return inside(found, name)
+        case nodes.Getitem(arg=nodes.Const()) if found.kind is ValueKind.LIST:
+            return elements_of(frozenset({found}))
+    return ANYTHING
 
 
 def _are_whole(*values: AbstractValue) -> bool:
