@@ -17,7 +17,8 @@ from bot.language.expressions.abstract_values import (
 from bot.language.expressions.templates import Expression, Template
 from bot.language.flow.definition import Flow, Step, transitions_of_bot, transitions_of_flow
 from bot.language.steps.ask_step import AskStep
-from bot.language.steps.choices import IT, MadeChoices
+from bot.language.steps.choices import MadeChoices
+from bot.language.steps.control_steps import ELEMENT
 from bot.language.steps.http_step import ANSWER, HttpStep
 from bot.language.steps.step_facts import Used
 from bot.language.types.structured_types import ListVariable, ObjectVariable
@@ -58,7 +59,7 @@ class ServiceData:
             self._known[flow.name] = self.kinds_of(flow)
         kinds = self._known[flow.name]
         made = _made(step)
-        if made is None or used.extra != IT:
+        if made is None or used.extra != ELEMENT:
             return kinds
         return {**kinds, "it": elements_of(self._value(made.source, kinds))}
 

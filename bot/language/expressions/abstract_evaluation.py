@@ -41,7 +41,7 @@ from bot.language.expressions.abstract_values import (
 )
 from bot.language.expressions.filters import FILTERS, FUNCTIONS, TITLE_OF
 from bot.language.expressions.grammar import HISTORY, WINDOW_OPEN
-from bot.language.expressions.list_filters import of_each
+from bot.language.expressions.list_filters import PLACE, of_each
 from bot.language.expressions.sandbox import FIELDS
 
 _DAYS = frozenset({ValueKind.DATE, ValueKind.DATETIME})
@@ -220,7 +220,7 @@ class Evaluator:
 
     def _of_each(self, argument: nodes.Expr) -> AbstractValues:
         """An argument that is evaluated for each element, of which nothing is known."""
-        known, self.known = self.known, {**self.known, "it": ANYTHING}
+        known, self.known = self.known, {**self.known, **dict.fromkeys(PLACE, ANYTHING)}
         self.there(self.of(argument))
         self.known = known
         return ANYTHING

@@ -10,7 +10,7 @@ from jinja2 import nodes
 from bot.core.immutable import immutable, mutable
 from bot.language.expressions import opening_hours
 from bot.language.expressions.filters import FILTERS, FUNCTIONS, TESTS, TITLE_OF
-from bot.language.expressions.list_filters import of_each
+from bot.language.expressions.list_filters import PLACE, of_each
 from bot.language.python.decorators import FUNCTION, FunctionSpec
 from bot.language.source.problems import Mark, Problems, did_you_mean
 from bot.language.source.text_patterns import BadPattern, compiled
@@ -120,7 +120,7 @@ class TemplateUses:
         self._look(node, bound)
         each = of_each(node)
         for child in self._below(node):
-            self.walk(child, bound | {"it"} if any(child is one for one in each) else bound, depth + 1, loops)
+            self.walk(child, bound | {*PLACE} if any(child is one for one in each) else bound, depth + 1, loops)
 
     def _below(self, node: nodes.Node) -> Iterator[nodes.Node]:
         """The children, without the name of a called function, and without `message` before one of its fields."""

@@ -43,7 +43,7 @@ ELSEWHERE = {
     "status": "save it in a variable: only `save` and `errors` of the step itself know it",
     "event": "`set` it in a variable: only the transition of the signal itself knows it",
     "it": "only filters such as where(it.price > 3), checks, and what is done with each element know it",
-    "loop": "only a text within {% for %} knows it",
+    "loop": "only a text within {% for %}, filters such as map(loop.index), and what is done with each element know it",
 }
 """Names that are known in some places only, and what to do elsewhere."""
 BUILT_INS = ("contact", "now", "today", "came_from", "message", HISTORY, WINDOW_OPEN)

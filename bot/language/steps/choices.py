@@ -14,6 +14,7 @@ from bot.language.expressions.templates import Expression, Template
 from bot.language.source.problems import Mark
 from bot.language.source.word_matching import EXACT, LONGEST, WHOLE, Option
 from bot.language.source.yaml_tree import Scalar
+from bot.language.steps.control_steps import ELEMENT, within
 from bot.language.steps.message_parts import rendered_payload
 from bot.language.steps.step_facts import (
     AnswerText,
@@ -46,12 +47,9 @@ class Many:
         return self.least <= count and (self.most is None or count <= self.most)
 
 
-IT = frozenset({"it"})
-
-
 @immutable
 class MadeChoices:
-    """Choices made at run time, one for each element of a list, which is ``it`` in their texts.
+    """Choices made at run time, one for each element of a list, which is ``it`` in their texts, at its place ``loop``.
 
     Each of the ``words`` is a text or a list of texts.
     """
@@ -73,8 +71,8 @@ class MadeChoices:
             source = []
         if not isinstance(source, list | tuple):
             raise StepFailed("mismatch", f"{self.source.source} is no list to choose from")
-        for element in source:
-            inner = {**scope, "it": element}
+        for place, element in enumerate(source):
+            inner = within(scope, source, place)
             if self.condition is not None and not self.condition.evaluate(inner):
                 continue
             yield {
@@ -99,13 +97,13 @@ class MadeChoices:
         yield Used(self.source, null=null)
         given = only_if(self.condition)
         if self.condition is not None:
-            yield Used(self.condition, IT, sure=False)
+            yield Used(self.condition, ELEMENT, sure=False)
         for text in (self.title, self.about):
             if text is not None:
-                yield Used(text, IT, given=given, sure=False)
+                yield Used(text, ELEMENT, given=given, sure=False)
         for text in (self.value, *self.words):
             if text is not None:
-                yield Used(text, IT, Null.TAKEN, given, sure=False)
+                yield Used(text, ELEMENT, Null.TAKEN, given, sure=False)
 
 
 PICKED = "picked"  # the outcome of a choice that was made at run time
