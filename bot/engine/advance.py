@@ -9,6 +9,7 @@ the language (docs/language).
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
+from itertools import chain
 from typing import Any
 
 from bot.core.effects import PutContact, ReadContact, Send
@@ -94,7 +95,7 @@ from bot.language.flow.event_receiver import OPT_OUT, RESULT, TAGS
 from bot.language.flow.library import Library
 from bot.language.python.decorators import END as CONVERSATION_END
 from bot.language.source.languages import OWN_WORDINGS, wording
-from bot.language.source.text_patterns import PatternTime
+from bot.language.source.text_patterns import PatternTime, matches
 from bot.language.source.word_matching import normalise
 from bot.language.steps import yes_no_question
 from bot.language.steps.ai_exchange import from_contact
@@ -708,18 +709,23 @@ def _tapped_at(flow: Flow, tap: ReplyId) -> str | None:
 
 
 def _word_in(turn: TurnContext, texts: Iterable[str]) -> Word | None:
-    """The first word in these texts that is understood at the contact's step. Raises `TemplateFailed`."""
+    """The first word in these texts that is understood at the contact's step, else the first whose pattern matches one.
+
+    Raises `TemplateFailed`.
+    """
     levels: list[Words] = [turn.library.bot.words]
     if turn.session.frames:
         levels += turn.flow.words, turn.step.options.words
     if not any(levels):
         return None
-    for said in map(normalise, texts):
-        for words in levels:
-            word = words.get(said)
-            if word is not None and (word.condition is None or word.condition.evaluate(turn.scope())):
-                return word
-    return None
+    texts = tuple(texts)
+    written = (words[said] for said in map(normalise, texts) for words in levels if said in words)
+    patterns = (word for words in levels for word in words.values() if word.pattern is not None)
+    matching = (word for word in patterns if any(matches(word.pattern, text.strip()) for text in texts))
+    counting = (
+        each for each in chain(written, matching) if each.condition is None or each.condition.evaluate(turn.scope())
+    )
+    return next(counting, None)
 
 
 def _go_from_no_flow(executor: Executor, word: Word, target: str, reply: Reply) -> None:

@@ -461,3 +461,52 @@ steps: {hours: {ask: From 9 to 18., buttons: {Thanks: back}}}
     chat.user("help")
     chat.wait("3h")
     assert chat.tap("Thanks") == ["Ready.", "Thank you."]
+
+
+BALANCE = ORDER.replace(
+    "  skip this: next\n", "  balance: {pattern: '(?i)(what is )?my balance.*', say: You have 3 euros.}\n"
+)
+PARCELS = (
+    BOT
+    + "words: {track: {pattern: '[A-Z]{2}[0-9]{4}', say: 'Parcel {{ message.text }} is on its way.'}, AB0000: {say: None.}}\n"
+)
+
+
+def test_a_word_may_be_a_pattern_as_well() -> None:
+    talk = Talk(BALANCE, PARCELS)
+    assert talk.user("AB1234") == ["Parcel AB1234 is on its way."], "also in no flow"
+    talk.user("order")
+    assert talk.user("What is my balance, please?") == ["You have 3 euros."]
+    assert talk.user("balance") == ["You have 3 euros."]
+    assert talk.user("XY1234") == ["Parcel XY1234 is on its way."]
+    assert talk.at == "order/cups"
+    assert talk.turn is not None
+    assert talk.turn.trace.rule == 'word "track"'
+    assert talk.user("XY12345")[0].startswith("A number please.")
+
+
+def test_a_word_that_is_written_out_comes_before_any_pattern() -> None:
+    assert Talk(BALANCE, PARCELS).user("ab0000") == ["None."]
+
+
+def test_a_pattern_with_a_condition_counts_while_it_is_true() -> None:
+    talk = Talk(BALANCE.replace("balance: {", "balance: {if: cups, "), PARCELS)
+    talk.user("order")
+    assert talk.user("my balance")[0].startswith("A number please.")
+    talk.user("3")
+    assert talk.user("my balance") == ["You have 3 euros."]
+
+
+@pytest.mark.parametrize(
+    ("bot", "flow", "problem"),
+    [
+        ("words: {track: {pattern: '(?P<no>[0-9]+)', say: Hi}}", ORDER, "E305 word \"track\": a word's pattern gives no values"),
+        ("words: {track: {pattern: '[', say: Hi}}", ORDER, "E305"),
+        ("words: {track: {pattern: '(?i)ord.*', say: Hi}}", ORDER, 'E312 step "a": "Order" is a word of the bot, "track", which comes first'),
+        ("words: {track: {pattern: 'ord.*', say: Hi}}", ORDER, 'E312 "order" is taken: it is a word of the bot, "track"'),
+        ("signals: {paid: {}}\ndefaults: {signals: {paid: {pattern: a, say: Hi}}}", ORDER, 'E104'),
+    ],
+)  # fmt: skip
+def test_a_pattern_that_does_harm_is_found(bot: str, flow: str, problem: str) -> None:
+    found = problems_of(flow, f"name: Test\n{bot}\n")
+    assert any(problem in each for each in found), found
