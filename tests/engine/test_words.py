@@ -510,3 +510,66 @@ def test_a_pattern_with_a_condition_counts_while_it_is_true() -> None:
 def test_a_pattern_that_does_harm_is_found(bot: str, flow: str, problem: str) -> None:
     found = problems_of(flow, f"name: Test\n{bot}\n")
     assert any(problem in each for each in found), found
+
+
+RUNNING = """
+flow: order
+start: {words: [order]}
+vars: {town: text, n: {type: integer, value: 1}}
+steps:
+  where:
+    run: /town
+    save: {town: town}
+    words:
+      cancel: {say: Cancelled., then: end}
+      why?: {say: So that it arrives.}
+      as usual: {set: {town: Rome}, then: next}
+      broken: {set: {n: "{{ 1 // (n - 1) }}"}}
+    errors: {else: sorry}
+  done: {say: "To {{ town }}.", then: end}
+  sorry: {say: Sorry., then: end}
+---
+flow: town
+vars: {town: text}
+words: {cancel: {say: Not here.}}
+steps:
+  q: {ask: Which town?, options: [Rome, Oslo], save: town}
+---
+flow: help
+start: {words: [help]}
+steps: {q: {ask: What with?}}
+"""
+
+
+def test_words_of_a_step_that_runs_a_flow_work_there_as_well() -> None:
+    talk = Talk(RUNNING.replace("words: {cancel: {say: Not here.}}\n", ""))
+    talk.user("order")
+    assert talk.user("why?") == ["So that it arrives."]
+    assert talk.at == "town/q"
+    assert talk.user("as usual") == ["To Rome."]
+    assert talk.at is None
+    talk.user("order")
+    assert talk.user("Oslo") == ["To Oslo."]
+    talk.user("order")
+    assert talk.user("cancel") == ["Cancelled."]
+    assert (talk.at, talk.session.frames) == (None, ())
+
+
+def test_the_words_of_the_flow_that_is_run_come_first() -> None:
+    talk = Talk(RUNNING)
+    talk.user("order")
+    assert talk.user("cancel") == ["Not here."]
+
+
+def test_a_word_of_a_running_step_that_fails_takes_its_errors() -> None:
+    talk = Talk(RUNNING)
+    talk.user("order")
+    assert talk.user("broken") == ["Sorry."]
+    assert talk.session.frames == ()
+
+
+def test_an_interruption_knows_no_words_of_what_it_interrupts() -> None:
+    talk = Talk(RUNNING.replace("vars: {town: text}\nwords", "vars: {town: text}\ninterrupted: resume\nwords"))
+    talk.user("order")
+    assert talk.user("help") == ["What with?"]
+    assert talk.user("as usual") == [["Which town?", "Rome", "Oslo"]]

@@ -152,7 +152,7 @@ class Proposals:
                 written = (move for move in answers if isinstance(move, WriteMove))
                 yield from (WriteMove(move.text, voice=True) for move in islice(written, 1))
         if step.facts.pauses:
-            yield from (WriteMove(word.text) for word in self._words_of(flow, step))
+            yield from (WriteMove(word.text) for word in self._words_of(state, flow, step))
             yield from self._interrupting(flow)
 
     def _signals(self, state: ExploredState, step: Step) -> Iterator[SignalMove]:
@@ -219,10 +219,11 @@ class Proposals:
             self._fit[key] = tuple(islice(fitting, _MOST_ANSWERS))
         return self._fit[key]
 
-    def _words_of(self, flow: Flow, step: Step) -> Iterator[Any]:
+    def _words_of(self, state: ExploredState, flow: Flow, step: Step) -> Iterator[Any]:
         yield from self._library.bot.words.values()
         yield from flow.words.values()
-        yield from step.options.words.values()
+        for each in (step, *self._turn_context(state).running_steps):
+            yield from each.options.words.values()
 
     def _interrupting(self, flow: Flow) -> Iterator[InputMove]:
         if flow.interrupted is not None:
