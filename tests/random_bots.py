@@ -266,7 +266,12 @@ class Author:
         return {"branch": [*ways, *self.one([], [{"else": self.target()}])]}
 
     def run(self) -> dict[str, Any]:
-        brings = self.some(save=lambda: {"t": "n", "o": "o"}, expired=self.transition, signals=self.signals)
+        brings = self.some(
+            save=lambda: {"t": "n", "o": "o"},
+            expired=self.transition,
+            signals=self.signals,
+            words=lambda: self.words("go", "more"),
+        )
         return {"run": f"/{self.one(*FLOWS)}", "with": self.set(), **brings, **self.one({}, {}, self.each())}
 
     def each(self) -> dict[str, Any]:

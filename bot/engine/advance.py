@@ -9,6 +9,7 @@ the language (docs/language).
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
+from itertools import chain
 from typing import Any
 
 from bot.core.effects import PutContact, ReadContact, Send
@@ -35,7 +36,7 @@ from bot.core.events import (
     ValuesSet,
 )
 from bot.core.messages import TextMessage
-from bot.core.session import CONTACT, HAS_OPTED_OUT, OPTED_OUT, Frame, Session, ValidReplies
+from bot.core.session import CONTACT, HAS_OPTED_OUT, OPTED_OUT, Frame, Session, ValidReplies, first_of_conversation
 from bot.core.text import KEPT_CHARACTERS, head
 from bot.core.turn import Counted, Turn, shown_outcome
 from bot.core.waits import ForContact
@@ -94,7 +95,7 @@ from bot.language.flow.event_receiver import OPT_OUT, RESULT, TAGS
 from bot.language.flow.library import Library
 from bot.language.python.decorators import END as CONVERSATION_END
 from bot.language.source.languages import OWN_WORDINGS, wording
-from bot.language.source.text_patterns import PatternTime
+from bot.language.source.text_patterns import PatternTime, matches
 from bot.language.source.word_matching import normalise
 from bot.language.steps import yes_no_question
 from bot.language.steps.ai_exchange import from_contact
@@ -459,25 +460,39 @@ def _follow_policy(executor: Executor, reply: Reply, rule: str, policy: str) -> 
 
 
 def _to_word(executor: Executor, reply: Reply) -> bool:
-    """A word of the bot, of the flow or of the step."""
+    """A word of the bot, of the flow or of the step; else of a step that runs the active flow."""
     turn, frame = executor.turn, executor.turn.session.frame
     try:
-        word = _word_in(turn, reply.texts)
+        heard = _word_in(turn, reply.texts)
     except FAILURES as failed:
         executor.fail(failed)
         return True
-    if word is None:
+    if heard is None:
         return False
+    word, depth = heard
     turn.trace.rule = f'word "{word.text}"'
     if frame is not None and frame.question.in_a_row:
         frame.question = replace(frame.question, in_a_row=0)
+    above, turn.session.frames = turn.session.frames[depth:], turn.session.frames[:depth]
+    if _take_word(executor, word, reply):
+        remove_step_tags(turn, above)
+    else:
+        turn.session.frames += above
+    return True
+
+
+def _take_word(executor: Executor, word: Word, reply: Reply) -> bool:
+    """Follow a word's transition. Returns False if the contact stays where they are."""
+    turn, frame = executor.turn, executor.turn.session.frame
     target = None if word.transition.then is None else word.transition.then.text
     if frame is not None:
         target = turn.flow.following[frame.step] if target == NEXT else target
         turn.note_step(turn.trace.rule, target)
     note_unanswered(turn, target, digression=True)
-    if not executor.run_actions(word.transition) or target is None:
+    if not executor.run_actions(word.transition):
         return True
+    if target is None:
+        return False
     of_bot = turn.library.bot.words.get(normalise(word.text)) is word
     if turn.session.frame is None:
         _go_from_no_flow(executor, word, target, reply)
@@ -707,19 +722,37 @@ def _tapped_at(flow: Flow, tap: ReplyId) -> str | None:
     return step if step is not None and flow.can_be_tapped(flow.steps[step]) else None
 
 
-def _word_in(turn: TurnContext, texts: Iterable[str]) -> Word | None:
-    """The first word in these texts that is understood at the contact's step. Raises `TemplateFailed`."""
+def _word_in(turn: TurnContext, texts: Iterable[str]) -> tuple[Word, int] | None:
+    """The first word in these texts that counts at the contact's step, else at a step that runs the active flow, with
+    the number of frames up to that step's. Raises `TemplateFailed`.
+    """
+    frames, texts = turn.session.frames, tuple(texts)
     levels: list[Words] = [turn.library.bot.words]
-    if turn.session.frames:
+    if frames:
         levels += turn.flow.words, turn.step.options.words
+    word = _counting(turn, levels, texts)
+    if word is not None:
+        return word, len(frames)
+    try:
+        for depth in range(len(frames) - 1, first_of_conversation(frames), -1):
+            turn.session.frames = frames[:depth]
+            word = None if turn.known_step is None else _counting(turn, [turn.known_step.options.words], texts)
+            if word is not None:
+                return word, depth
+    finally:
+        turn.session.frames = frames
+    return None
+
+
+def _counting(turn: TurnContext, levels: Sequence[Words], texts: tuple[str, ...]) -> Word | None:
+    """The first of these words that is in one of the texts, else the first whose pattern matches one."""
     if not any(levels):
         return None
-    for said in map(normalise, texts):
-        for words in levels:
-            word = words.get(said)
-            if word is not None and (word.condition is None or word.condition.evaluate(turn.scope())):
-                return word
-    return None
+    written = (words[said] for said in map(normalise, texts) for words in levels if said in words)
+    patterns = (word for words in levels for word in words.values() if word.pattern is not None)
+    matching = (word for word in patterns if any(matches(word.pattern, text.strip()) for text in texts))
+    found = chain(written, matching)
+    return next((each for each in found if each.condition is None or each.condition.evaluate(turn.scope())), None)
 
 
 def _go_from_no_flow(executor: Executor, word: Word, target: str, reply: Reply) -> None:

@@ -2,12 +2,13 @@
 
 from collections.abc import Mapping
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 from bot.core.events import MESSAGE_KINDS, Event, MessageReceived, Tapped
 from bot.core.session import Frame, Said, Session
 from bot.core.values import Media, Record
-from bot.language.expressions.filters import DRAW, SIGNAL_ADDRESS, SIGNALS
+from bot.language.expressions.filters import DRAW, SIGNAL_ADDRESS, SIGNALS, TITLES
 from bot.language.expressions.grammar import HISTORY, WINDOW_OPEN
 from bot.language.expressions.opening_hours import HOURS
 from bot.language.expressions.sandbox import OWN_FUNCTIONS
@@ -115,7 +116,8 @@ class NameScope:
             values = {
                 name: in_zone(value, zone) if type(value) is datetime else value for name, value in values.items()
             }
-        return {**self._built_in, "came_from": frame.came_from, **values}
+        titles = partial(library.title_of, frame.flow)
+        return {**self._built_in, "came_from": frame.came_from, TITLES: titles, **values}
 
     def _kept_values(self, flow: Flow, frame: Frame, kept: Mapping[str, Any]) -> Mapping[str, Any]:
         if not (self._kept[0] is flow and self._kept[1] is kept):

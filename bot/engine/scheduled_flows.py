@@ -20,7 +20,7 @@ from bot.language.steps.schedule import name_in, no_later
 from bot.language.steps.step_facts import StepFailed
 from bot.language.steps.step_options import StepOptions
 from bot.language.steps.transition import Signals
-from bot.language.types.type_registry import TypeMismatch
+from bot.language.types.type_registry import TypeMismatch, Variable
 
 MOST_PLANS = 100  # for one contact
 MOST_KEPT = 20  # signals, for one contact
@@ -185,10 +185,11 @@ def signal_data(
     if declared is None:
         fix = did_you_mean(name, library.bot.signals, "declare it under `signals` in bot.yml")
         raise NoSuchFlow("failed", f'there is no signal "{name}": {fix}')
+    data, sent = _by_our_names(declared, data), [variable.sent_name for variable in declared.values()]
     for unknown in () if by_address else data.keys() - declared.keys():
-        fix = did_you_mean(unknown, declared, f"it has {', '.join(declared) or 'none'}")
+        fix = did_you_mean(unknown, sent, f"it has {', '.join(sent) or 'none'}")
         raise StepFailed("failed", f'signal "{name}" has no "{unknown}": {fix}')
-    missing = [field for field, variable in declared.items() if variable.required and data.get(field) is None]
+    missing = [each.sent_name for field, each in declared.items() if each.required and data.get(field) is None]
     if missing:
         raise StepFailed("failed", f'signal "{name}" needs {", ".join(missing)}')
     values = {}
@@ -198,6 +199,12 @@ def signal_data(
         except TypeMismatch as mismatch:
             raise TypeMismatch(f'signal "{name}": {field}: {mismatch}') from mismatch
     return values
+
+
+def _by_our_names(declared: Mapping[str, Variable], data: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A program's data by the names of the variables. A value that is given by both of its names keeps them."""
+    ours = {each.sent_as: name for name, each in declared.items() if each.sent_as and name not in data}
+    return {ours.get(name, name): value for name, value in data.items()} if ours else data
 
 
 def signal_objections(library: Library, name: str, data: Mapping[str, Any], by_address: bool) -> dict[str, str]:
@@ -233,10 +240,13 @@ def requested_inputs(library: Library, where: str, data: Mapping[str, Any], now:
         fix = did_you_mean(name, flows, "`bot check` reads the flows")
         raise NoSuchFlow("failed", f'there is no flow "{where}" to start: {fix}')
     known = flows[name].variables
+    data = _by_our_names(known, data)
     for unknown in data.keys() - known.keys():
-        fix = did_you_mean(unknown, known, f"declare it under vars of flow {name}")
+        fix = did_you_mean(
+            unknown, [each.sent_name for each in known.values()], f"declare it under vars of flow {name}"
+        )
         raise StepFailed("failed", f'{where} was not started: no variable "{unknown}": {fix}')
-    missing = [name for name in flows[name].required if data.get(name) is None]
+    missing = [known[needed].sent_name for needed in flows[name].required if data.get(needed) is None]
     if missing:
         raise StepFailed("failed", f"{where} was not started: it needs {', '.join(missing)}")
     return fitting_inputs(library, where, data, now)

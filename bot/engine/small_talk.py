@@ -94,7 +94,7 @@ def _can_be_written(turn: TurnContext) -> list[str]:
     levels = [turn.library.bot.words]
     waits = turn.session.frame is not None
     if waits:
-        levels += [turn.flow.words, turn.step.options.words]
+        levels += [turn.flow.words, turn.step.options.words, *(step.options.words for step in turn.running_steps)]
     found = [word.text for words in levels for word in words.values() if word.condition is None]
     if not waits or turn.flow.interrupted is not None:
         here, starts = turn.flow.name if waits else None, triggers(turn).words.values()

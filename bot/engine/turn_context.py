@@ -5,7 +5,7 @@ The functions that change it are modules of their own: `bot.engine.frame_stack` 
 for earlier templates.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import field
 from datetime import datetime
 from typing import Any
@@ -13,7 +13,7 @@ from typing import Any
 from bot.core.errors import BotError
 from bot.core.events import Event, MessageReceived, Tapped
 from bot.core.immutable import mutable
-from bot.core.session import Frame, Session
+from bot.core.session import Frame, Session, first_of_conversation
 from bot.core.turn import StepTaken, Trace, TurnBuilder
 from bot.core.values import Media
 from bot.engine.name_scope import NameScope
@@ -103,6 +103,15 @@ class TurnContext:
         frame = self.session.frame
         flow = None if frame is None else self.library.flows.get(frame.flow)
         return None if frame is None or flow is None else flow.steps.get(frame.step)
+
+    @property
+    def running_steps(self) -> Iterator[Step]:
+        """The steps that run the active flow, from the nearest one down, as far as no edit has removed them."""
+        frames = self.session.frames
+        for frame in reversed(frames[first_of_conversation(frames) : -1]):
+            flow = self.library.flows.get(frame.flow)
+            if flow is not None and frame.step in flow.steps:
+                yield flow.steps[frame.step]
 
     @property
     def defaults(self) -> Defaults:

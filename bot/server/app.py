@@ -291,7 +291,10 @@ class Engine:
                 return {**self.check_start(request)}
             case CheckSignal():
                 declared = self._program.library.bot.signals.get(request.name)
-                return {**self.check_signal(request), **({} if declared is None else {"fields": [*declared]})}
+                return {
+                    **self.check_signal(request),
+                    **({} if declared is None else {"fields": [each.sent_name for each in declared.values()]}),
+                }
             case GatewayCommand():
                 return self._commands.run(request)
             case AskFlows():

@@ -6,6 +6,7 @@ import pytest
 
 from bot import handler
 from bot.core.events import ConversationAssigned, HandoffClosed, TimeReached
+from bot.engine.scheduled_flows import objections, signal_objections
 from tests.talk import BOT, CONTACT, Talk, problems_of
 
 SIGNALS = BOT + "signals: {paid: {amount: number, reference: text}, arrived: {}}\n"
@@ -455,3 +456,59 @@ def test_a_signal_may_have_dots_in_its_name() -> None:
 def test_a_signals_keep_is_a_duration() -> None:
     (problem,) = problems_of(ORDER, KEPT.replace("keep: 1d", "keep: {type: text}"))
     assert "keep" in problem
+
+
+NAMED = """
+name: Test
+signals:
+  complained: {message_of: {type: text, sent_as: message, needed: true}, pay: {type: text, sent_as: payload}}
+defaults: {timeout: {after: 20h, then: end}}
+"""
+COMPLAINT = """
+flow: complaint
+start: {signal: complained}
+vars: {message_of: {type: text, sent_as: message, needed: true}, customer: {type: text, sent_as: customerId}}
+steps: {told: {say: "{{ message_of }} ({{ customer }})"}, wait: {wait: 1d, signals: {complained: {say: "{{ event.message_of }} {{ event.pay }}"}}}}
+---
+flow: other
+start: {words: [other]}
+steps: {tell: {signal: complained, contact: "6281234567891", with: {message_of: It is late.}}}
+"""
+
+
+def test_a_value_may_have_another_name_in_a_programs_data() -> None:
+    talk = Talk(COMPLAINT, NAMED)
+    assert talk.signal("complained", message="It is cold.") == ["It is cold. ()"]
+    assert talk.signal("complained", message="It is dry.", payload="A7") == ["It is dry. A7"]
+    assert Talk(COMPLAINT, NAMED).start("complaint", message="It is wet.", customerId="7") == ["It is wet. (7)"]
+
+
+def test_a_step_names_a_value_as_the_bot_does() -> None:
+    talk = Talk(COMPLAINT, NAMED)
+    assert talk.signal("complained", message_of="It is cold.") == ["It is cold. ()"]
+
+
+def test_a_program_is_told_the_names_that_it_sends() -> None:
+    talk = Talk(COMPLAINT, NAMED)
+    library = talk.library
+    assert signal_objections(library, "complained", {}, False)["data"] == 'signal "complained" needs message'
+    assert signal_objections(library, "complained", {"message": "x", "x": 1}, False)["data"].endswith(
+        "it has message, payload"
+    )
+    assert objections(library, "complaint", {})["data"] == "complaint was not started: it needs message"
+    assert "message" in objections(library, "complaint", {"mesage": "x"})["data"]
+    twice = {"message": "x", "message_of": "y"}
+    assert 'no variable "message"' in objections(library, "complaint", twice)["data"], "none of them is lost"
+
+
+def test_two_values_have_no_name_in_common() -> None:
+    for taken in ("message_of", "message"):
+        flow = COMPLAINT.replace("sent_as: customerId", f"sent_as: {taken}")
+        (problem,) = problems_of(flow, NAMED)
+        assert f'E306 variable "customer": "{taken}" is the name of "message_of"' in problem
+
+
+def test_a_reserved_name_says_how_a_program_can_send_it() -> None:
+    problem = problems_of(ORDER, BOT + "signals: {complained: {message: text}}\n")[0]
+    assert 'E306 variable "message": the name "message" is reserved' in problem
+    assert "if programs send it so, add sent_as: message" in problem

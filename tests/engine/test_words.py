@@ -461,3 +461,115 @@ steps: {hours: {ask: From 9 to 18., buttons: {Thanks: back}}}
     chat.user("help")
     chat.wait("3h")
     assert chat.tap("Thanks") == ["Ready.", "Thank you."]
+
+
+BALANCE = ORDER.replace(
+    "  skip this: next\n", "  balance: {pattern: '(?i)(what is )?my balance.*', say: You have 3 euros.}\n"
+)
+PARCELS = (
+    BOT
+    + "words: {track: {pattern: '[A-Z]{2}[0-9]{4}', say: 'Parcel {{ message.text }} is on its way.'}, AB0000: {say: None.}}\n"
+)
+
+
+def test_a_word_may_be_a_pattern_as_well() -> None:
+    talk = Talk(BALANCE, PARCELS)
+    assert talk.user("AB1234") == ["Parcel AB1234 is on its way."], "also in no flow"
+    talk.user("order")
+    assert talk.user("What is my balance, please?") == ["You have 3 euros."]
+    assert talk.user("balance") == ["You have 3 euros."]
+    assert talk.user("XY1234") == ["Parcel XY1234 is on its way."]
+    assert talk.at == "order/cups"
+    assert talk.turn is not None
+    assert talk.turn.trace.rule == 'word "track"'
+    assert talk.user("XY12345")[0].startswith("A number please.")
+
+
+def test_a_word_that_is_written_out_comes_before_any_pattern() -> None:
+    assert Talk(BALANCE, PARCELS).user("ab0000") == ["None."]
+
+
+def test_a_pattern_with_a_condition_counts_while_it_is_true() -> None:
+    talk = Talk(BALANCE.replace("balance: {", "balance: {if: cups, "), PARCELS)
+    talk.user("order")
+    assert talk.user("my balance")[0].startswith("A number please.")
+    talk.user("3")
+    assert talk.user("my balance") == ["You have 3 euros."]
+
+
+@pytest.mark.parametrize(
+    ("bot", "flow", "problem"),
+    [
+        ("words: {track: {pattern: '(?P<no>[0-9]+)', say: Hi}}", ORDER, "E305 word \"track\": a word's pattern gives no values"),
+        ("words: {track: {pattern: '[', say: Hi}}", ORDER, "E305"),
+        ("words: {track: {pattern: '(?i)ord.*', say: Hi}}", ORDER, 'E312 step "a": "Order" is a word of the bot, "track", which comes first'),
+        ("words: {track: {pattern: 'ord.*', say: Hi}}", ORDER, 'E312 "order" is taken: it is a word of the bot, "track"'),
+        ("signals: {paid: {}}\ndefaults: {signals: {paid: {pattern: a, say: Hi}}}", ORDER, 'E104'),
+    ],
+)  # fmt: skip
+def test_a_pattern_that_does_harm_is_found(bot: str, flow: str, problem: str) -> None:
+    found = problems_of(flow, f"name: Test\n{bot}\n")
+    assert any(problem in each for each in found), found
+
+
+RUNNING = """
+flow: order
+start: {words: [order]}
+vars: {town: text, n: {type: integer, value: 1}}
+steps:
+  where:
+    run: /town
+    save: {town: town}
+    words:
+      cancel: {say: Cancelled., then: end}
+      why?: {say: So that it arrives.}
+      as usual: {set: {town: Rome}, then: next}
+      broken: {set: {n: "{{ 1 // (n - 1) }}"}}
+    errors: {else: sorry}
+  done: {say: "To {{ town }}.", then: end}
+  sorry: {say: Sorry., then: end}
+---
+flow: town
+vars: {town: text}
+words: {cancel: {say: Not here.}}
+steps:
+  q: {ask: Which town?, options: [Rome, Oslo], save: town}
+---
+flow: help
+start: {words: [help]}
+steps: {q: {ask: What with?}}
+"""
+
+
+def test_words_of_a_step_that_runs_a_flow_work_there_as_well() -> None:
+    talk = Talk(RUNNING.replace("words: {cancel: {say: Not here.}}\n", ""))
+    talk.user("order")
+    assert talk.user("why?") == ["So that it arrives."]
+    assert talk.at == "town/q"
+    assert talk.user("as usual") == ["To Rome."]
+    assert talk.at is None
+    talk.user("order")
+    assert talk.user("Oslo") == ["To Oslo."]
+    talk.user("order")
+    assert talk.user("cancel") == ["Cancelled."]
+    assert (talk.at, talk.session.frames) == (None, ())
+
+
+def test_the_words_of_the_flow_that_is_run_come_first() -> None:
+    talk = Talk(RUNNING)
+    talk.user("order")
+    assert talk.user("cancel") == ["Not here."]
+
+
+def test_a_word_of_a_running_step_that_fails_takes_its_errors() -> None:
+    talk = Talk(RUNNING)
+    talk.user("order")
+    assert talk.user("broken") == ["Sorry."]
+    assert talk.session.frames == ()
+
+
+def test_an_interruption_knows_no_words_of_what_it_interrupts() -> None:
+    talk = Talk(RUNNING.replace("vars: {town: text}\nwords", "vars: {town: text}\ninterrupted: resume\nwords"))
+    talk.user("order")
+    assert talk.user("help") == ["What with?"]
+    assert talk.user("as usual") == [["Which town?", "Rome", "Oslo"]]

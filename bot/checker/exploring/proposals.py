@@ -46,6 +46,7 @@ from bot.language.flow.definition import Flow, Step, uses_of_flow
 from bot.language.flow.library import Library
 from bot.language.steps.call_step import UNDECLARED
 from bot.language.steps.step_kind import Reply, ReplyId
+from bot.language.steps.write_step import WriteStep
 from bot.language.types.structured_types import AnswerVariable, FilesVariable, LocationVariable, MediaVariable
 from bot.language.types.type_registry import Answer as Written
 from bot.language.types.type_registry import Variable
@@ -151,7 +152,7 @@ class Proposals:
                 written = (move for move in answers if isinstance(move, WriteMove))
                 yield from (WriteMove(move.text, voice=True) for move in islice(written, 1))
         if step.facts.pauses:
-            yield from (WriteMove(word.text) for word in self._words_of(flow, step))
+            yield from (WriteMove(word.text) for word in self._words_of(state, flow, step))
             yield from self._interrupting(flow)
 
     def _signals(self, state: ExploredState, step: Step) -> Iterator[SignalMove]:
@@ -218,10 +219,11 @@ class Proposals:
             self._fit[key] = tuple(islice(fitting, _MOST_ANSWERS))
         return self._fit[key]
 
-    def _words_of(self, flow: Flow, step: Step) -> Iterator[Any]:
+    def _words_of(self, state: ExploredState, flow: Flow, step: Step) -> Iterator[Any]:
         yield from self._library.bot.words.values()
         yield from flow.words.values()
-        yield from step.options.words.values()
+        for each in (step, *self._turn_context(state).running_steps):
+            yield from each.options.words.values()
 
     def _interrupting(self, flow: Flow) -> Iterator[InputMove]:
         if flow.interrupted is not None:
@@ -344,6 +346,10 @@ class ResultProposals:
         slots = self._slots_found(state)
         if slots:
             yield ModelResult(dumps(slots))
+        if isinstance(step.kind, WriteStep):
+            now = state.local(self._library.bot.timezone)
+            for value in values_for_variable(step.kind.variable, now, {}):
+                yield ModelResult(value if isinstance(value, str) else dumps(value))
         yield from (known for known in self._examples.speaks if all(name in tools for name, _ in known.calls))
         yield ModelResult("All right.")
         for name, tool in tools.items():

@@ -6,6 +6,7 @@ import re
 import types
 import typing
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from itertools import chain, islice, zip_longest
@@ -17,7 +18,7 @@ from bot.language.types.date_types import DateTimeVariable, DateVariable, TimeVa
 from bot.language.types.number_types import NumberVariable
 from bot.language.types.structured_types import ListVariable, ObjectVariable
 from bot.language.types.text_types import ChoiceVariable, TextVariable
-from bot.language.types.type_registry import Variable
+from bot.language.types.type_registry import TypeMismatch, Variable
 from bot.language.types.yes_no_type import BooleanVariable
 
 NAME, ADDRESS = "Ann", "https://shop.example/a"
@@ -195,8 +196,10 @@ def lengthened(value: Any) -> Any:
 def values_for_variable(variable: Variable | None, now: datetime, shape: Mapping[str, Any]) -> Iterator[Any]:
     """Values for a variable that a call saves to, if nothing else is known of them.
 
-    A list or a map has this ``shape``.
+    A list or a map has this ``shape``, and the fields that the variable declares.
     """
+    if isinstance(variable, ListVariable | ObjectVariable) and variable.fields:
+        shape = {**shape, **{name: _value_for(field, now) for name, field in variable.fields.items()}}
     match variable:
         case ListVariable():
             yield from ([shape or ADDRESS, shape or NAME], [])
@@ -210,3 +213,12 @@ def values_for_variable(variable: Variable | None, now: datetime, shape: Mapping
             yield None
         case _:  # there are no texts for a file or a place
             yield from islice(sample_texts(variable, now), 2)
+
+
+def _value_for(field: Variable, now: datetime) -> Any:
+    """A value that fits a declared field; null if none is known."""
+    for value in values_for_variable(field, now, {}):
+        with suppress(TypeMismatch):
+            field.coerce(value, now)
+            return value
+    return None

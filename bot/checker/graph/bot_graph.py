@@ -122,14 +122,13 @@ class EdgeBuilder:
         return Edge(*own, fails=fails, idle=idle, again=again, alone=alone)
 
     def _by_words(self, place: StepId, step: Step) -> Iterator[Edge]:
-        """The edges of words: one from each step at which a word is understood.
+        """The edges of words: one from each step at which a word is understood, also while it runs a flow.
 
         The same text may be a word at several levels.
         """
-        if not step.facts.takes_words:
-            return
         flow, bot = self._library.flows[place[0]], self._library.bot
-        for words in (bot.words, flow.words, step.options.words):
+        everywhere = (bot.words, flow.words) if step.facts.takes_words else ()
+        for words in (*everywhere, step.options.words):
             for said, word in words.items():
                 transition = word.transition
                 written = None if transition.then is None else transition.then.text

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from bot.checker.analysis.null_effects import NullAnalysis
+from bot.checker.analysis.service_data import ServiceData
 from bot.checker.analysis.transfer_functions import place_uses
 from bot.checker.findings import Finding, rule
 from bot.checker.graph import Graph, Root, StepId
@@ -47,6 +48,7 @@ class _Misfits:
     def __init__(self, graph: Graph) -> None:
         self._graph = graph
         self._nulls = graph.analysis(NullAnalysis)
+        self._services = graph.analysis(ServiceData)
 
     def at(self, place: StepId, step: Step) -> Iterator[Found]:
         """The values that never fit at a step."""
@@ -64,6 +66,7 @@ class _Misfits:
         passed = (Used(text, step.facts.names_in_errors) for transition in transitions for text in transition.uses())
         for used in (*place_uses(step, flow), *map(Used, uses_on_leaving(step.options)), *passed):
             yield from self._hopeless(used, flow)
+            yield from self._undeclared(used, step, flow)
 
     def _assigned(self, item: Assignment, flow: Flow, theirs: Flow) -> Iterator[Found]:
         variable = theirs.variables.get(item.name)
@@ -135,6 +138,24 @@ class _Misfits:
                 what,
                 next(no_fields, "join texts with ~, and calculate with numbers, days and durations"),
             )
+
+    def _undeclared(self, used: Used, step: Step, flow: Flow) -> Iterator[Found]:
+        """A text or condition that always fails because a day or a time of a service's data is no more than a text."""
+        if isinstance(used.text, Template) and used.text.constant:
+            return
+        known = self._services.known_in(used, step, flow)
+        read, of_usual = self._nulls.reads(used.text), self._nulls.kinds_of(used.text.names, flow)
+        if read.evaluate(known).values or not read.evaluate(of_usual).values:
+            return
+        read_names = (".".join(path) for path in sorted(used.text.paths) if len(path) > 1 and path[0] in known)
+        name = next(read_names, None)
+        what = "a field of a service's data" if name is None else f'"{name}"'
+        field = "starts" if name is None else name.rpartition(".")[2]
+        yield (
+            used.text.mark,
+            f"{what} is a text: a service sends no days and times",
+            f"declare it, and where the data are saved: fields: {{{field}: datetime}}",
+        )
 
 
 def _kind(value: Any) -> ValueKind:

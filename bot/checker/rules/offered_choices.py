@@ -15,7 +15,7 @@ from bot.language.expressions.templates import Expression
 from bot.language.source.languages import CONTACT_LANGUAGE
 from bot.language.source.problems import Mark
 from bot.language.source.word_matching import LONGEST, normalise
-from bot.language.steps.choices import IT
+from bot.language.steps.control_steps import ELEMENT
 from bot.language.steps.step_facts import ChoiceFacts, SavedResult, SentText
 from bot.language.types.sample_scopes import Values, in_words
 from bot.language.types.structured_types import ListVariable
@@ -101,7 +101,7 @@ def _equal(asked: AskedStep, one: SentText, other: SentText) -> Iterator[Values]
 def _all_alike(asked: AskedStep, offered: ChoiceFacts) -> Iterator[Finding]:
     """Choices of a list whose title does not depend on the element."""
     title = offered.title
-    if title is not None and IT.isdisjoint(title.names):
+    if title is not None and ELEMENT.isdisjoint(title.names):
         what = f'step "{asked.step.name}": each choice reads "{title.source}", whatever it stands for'
         yield Finding.at("W403", title.mark, f"{asked.seen.spoken}{what}", "write something of `it`, the element")
 

@@ -17,7 +17,7 @@ _FIX = "let only one of the two repeat, like [a-z]+(-[a-z]+)* instead of ([a-z]+
 
 @rule(W310="a pattern that some texts keep busy")
 def find_slow_patterns(graph: Graph) -> Iterator[Finding]:
-    """Find each such pattern once: of starts, of variables, and of `matches` in texts and conditions."""
+    """Find each such pattern once: of starts, of words, of variables, and of `matches` in texts and conditions."""
     for mark, written, most in dict.fromkeys(_patterns(graph)):
         text = slow_text(written, most)
         if text is not None:
@@ -36,6 +36,14 @@ def _patterns(graph: Graph) -> Iterator[tuple[Mark, str, int]]:
         for variable in flow.variables.values():
             if isinstance(variable, TextVariable) and variable.pattern is not None:
                 yield variable.mark, variable.pattern.pattern, variable.most
+    steps = (step for flow in library.flows.values() for step in flow.steps.values())
+    heard = (
+        library.bot.words,
+        *(flow.words for flow in library.flows.values()),
+        *(step.options.words for step in steps),
+    )
+    for word in (word for words in heard for word in words.values() if word.pattern is not None):
+        yield word.mark, word.pattern.pattern, TEXT_BODY
     for used in uses_of_all(library.bot, library.flows):
         for text in used.text.wordings if isinstance(used.text, Template) else (used.text,):
             yield from ((text.mark, written, TEXT_BODY) for written in text.patterns)

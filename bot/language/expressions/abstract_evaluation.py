@@ -28,7 +28,9 @@ from bot.language.expressions.abstract_values import (
     AbstractValues,
     ValueKind,
     bounded,
+    elements_of,
     equal,
+    inside,
     just,
     kind_of_type,
     ordered,
@@ -37,9 +39,9 @@ from bot.language.expressions.abstract_values import (
     truths,
     yes_or_no,
 )
-from bot.language.expressions.filters import FILTERS, FUNCTIONS
+from bot.language.expressions.filters import FILTERS, FUNCTIONS, TITLE_OF
 from bot.language.expressions.grammar import HISTORY, WINDOW_OPEN
-from bot.language.expressions.list_filters import of_each
+from bot.language.expressions.list_filters import PLACE, of_each
 from bot.language.expressions.sandbox import FIELDS
 
 _DAYS = frozenset({ValueKind.DATE, ValueKind.DATETIME})
@@ -63,6 +65,8 @@ _TAKES: dict[str, frozenset[ValueKind]] = {  # a filter that does not stand here
 }
 _FAILING = frozenset({*date_filters.DATE_FILTERS, *formats.NUMBER_FILTERS, *formats.FORMAT_FILTERS})  # with null
 _NOTHING = frozenset({"find", "first", "last", "max", "min", "pick"})  # of an empty list, which null is
+_ELEMENT = frozenset({"find", "first", "last", "pick"})  # one of the list, or null
+_SOME_ELEMENTS = frozenset({"reject", "reverse", "shuffle", "sort", "unique", "where"})  # a list of some of them
 _SPARED: dict[str, range] = {  # which arguments may be null, counted from the first in the brackets
     **dict.fromkeys(("append", "default", "map", "max", "merge", "min", "number", "sort", "split", "sum", "unique",
                      "without"), range(1)),
@@ -124,6 +128,7 @@ _MESSAGE = {
 _ORDER: dict[str, Callable[[Any, Any], bool]] = {
     "lt": operator.lt, "lteq": operator.le, "gt": operator.gt, "gteq": operator.ge,
 }  # fmt: skip
+_TESTED = {"none": ValueKind.NULL, "null": ValueKind.NULL, "number": ValueKind.NUMBER, "text": ValueKind.TEXT}
 _SAME_KIND = (nodes.Add, nodes.Sub)
 _MOMENTS = {ValueKind.DATE, ValueKind.DATETIME}
 _NUMERIC = (nodes.Mul, nodes.Div, nodes.FloorDiv, nodes.Mod, nodes.Pow)
@@ -182,7 +187,7 @@ class Evaluator:
             if found.kind in (ValueKind.NULL, ValueKind.GONE):
                 yield AbstractValue(ValueKind.GONE, lost=found.lost)
             elif _may_have(found.kind, node):
-                yield from ANYTHING
+                yield from _inside(found, node)
             else:
                 yield from GONE
 
@@ -204,6 +209,10 @@ class Evaluator:
         wanted = takes(node.name) | {ValueKind.ANY, ValueKind.NULL}
         for found in (found for found in there if found.kind in wanted):
             made = returned(node.name) if found.kind is not ValueKind.NULL else of_null(node.name)
+            if found.holds is not None and node.name in _ELEMENT:
+                made = elements_of(frozenset({found})) | {NULL}
+            elif found.holds is not None and node.name in _SOME_ELEMENTS:
+                made = frozenset({found})
             if node.name == "round" and not arguments:
                 made = frozenset(replace(each, whole=True) for each in made)
             self.fails = self.fails or (found.lost and not made)
@@ -211,7 +220,7 @@ class Evaluator:
 
     def _of_each(self, argument: nodes.Expr) -> AbstractValues:
         """An argument that is evaluated for each element, of which nothing is known."""
-        known, self.known = self.known, {**self.known, "it": ANYTHING}
+        known, self.known = self.known, {**self.known, **dict.fromkeys(PLACE, ANYTHING)}
         self.there(self.of(argument))
         self.known = known
         return ANYTHING
@@ -238,8 +247,9 @@ class Evaluator:
 
     def _test(self, node: nodes.Test) -> Iterator[AbstractValue]:
         for found in self.of(node.node):
-            if node.name == "none":
-                yield from yes_or_no((True, False) if found.kind is ValueKind.ANY else (found.kind is ValueKind.NULL,))
+            if node.name in _TESTED:
+                is_it = found.kind is _TESTED[node.name]
+                yield from yes_or_no((True, False) if found.kind is ValueKind.ANY else (is_it,))
             else:
                 there = (True, False) if found.kind is ValueKind.ANY else (found.kind is not ValueKind.GONE,)
                 yield from yes_or_no(each == (node.name == "defined") for each in there)
@@ -248,6 +258,8 @@ class Evaluator:
         arguments = [self.of(each) for each in (*node.args, *(each.value for each in node.kwargs))]
         if not isinstance(node.node, nodes.Name) or node.node.name not in FUNCTIONS:
             return self._own(arguments)
+        if node.node.name == TITLE_OF:
+            return frozenset(title for value in arguments for found in self.there(value) for title in _title(found))
         return returned(node.node.name) if self._taken(node.node.name, arguments) else NONE
 
     def _and(self, node: nodes.And) -> Iterator[AbstractValue]:
@@ -341,6 +353,13 @@ def has_field(kind: ValueKind, name: str) -> bool:
     return kind in (ValueKind.RECORD, ValueKind.ANY) or any(name in names for names in known)
 
 
+def _title(found: AbstractValue) -> AbstractValues:
+    """The title of a choice with this value, or of each in a list."""
+    if found.kind in (ValueKind.NULL, ValueKind.LIST):
+        return frozenset({found})
+    return ANYTHING if found.kind is ValueKind.ANY else some(ValueKind.TEXT)
+
+
 def _may_have(kind: ValueKind, node: nodes.Getattr | nodes.Getitem) -> bool:
     match node:
         case nodes.Getattr(attr=name):
@@ -348,6 +367,18 @@ def _may_have(kind: ValueKind, node: nodes.Getattr | nodes.Getitem) -> bool:
         case nodes.Getitem(arg=nodes.Const(value=str())):
             return kind in (ValueKind.RECORD, ValueKind.ANY)
     return True
+
+
+def _inside(found: AbstractValue, node: nodes.Getattr | nodes.Getitem) -> AbstractValues:
+    """The values of a field, an element or a slice."""
+    match node:
+        case nodes.Getattr(attr=name) | nodes.Getitem(arg=nodes.Const(value=str(name))) if (
+            found.kind is ValueKind.RECORD
+        ):
+            return inside(found, name)
+        case nodes.Getitem(arg=nodes.Const()) if found.kind is ValueKind.LIST:
+            return elements_of(frozenset({found}))
+    return ANYTHING
 
 
 def _are_whole(*values: AbstractValue) -> bool:

@@ -50,7 +50,8 @@ class AbstractValue:
     """One thing that a value may be. ``value`` is exactly what it is, where that is known.
 
     ``full``: it is true in a condition; ``empty``: it is false in one. ``lost``: it is what it is because the variable
-    in question is null. ``whole``: it is a whole number.
+    in question is null. ``whole``: it is a whole number. ``holds``: it is a record of JSON, or a list of records, where
+    only these fields have types; None: nothing is known of its fields.
     """
 
     kind: ValueKind
@@ -59,6 +60,7 @@ class AbstractValue:
     empty: bool = False
     lost: bool = False
     whole: bool = False
+    holds: "tuple[tuple[str, AbstractValues], ...] | None" = None
 
 
 AbstractValues = frozenset[AbstractValue]
@@ -97,6 +99,30 @@ _TAKEN: dict[ValueKind, set[ValueKind]] = {
     ValueKind.FILE: {ValueKind.FILE, ValueKind.RECORD},
     ValueKind.PLACE: {ValueKind.PLACE, ValueKind.RECORD},
 }
+
+
+JSON: AbstractValues = frozenset({
+    NULL, *(AbstractValue(kind) for kind in (ValueKind.BOOLEAN, ValueKind.NUMBER, ValueKind.TEXT)),
+    *(AbstractValue(kind, holds=()) for kind in (ValueKind.LIST, ValueKind.RECORD)),
+})  # fmt: skip
+"""Any value of JSON, in which days and times are texts."""
+
+
+def inside(record: AbstractValue, name: str) -> AbstractValues:
+    """The values of a field."""
+    return ANYTHING if record.holds is None else dict(record.holds).get(name, JSON)
+
+
+def elements_of(values: AbstractValues) -> AbstractValues:
+    """The values of the elements of a list."""
+    lists = [value for value in values if value.kind is not ValueKind.NULL]
+    if any(value.kind is not ValueKind.LIST or value.holds is None for value in lists):
+        return ANYTHING
+    return frozenset(each for value in lists for each in _element_of(value))
+
+
+def _element_of(value: AbstractValue) -> AbstractValues:
+    return frozenset({AbstractValue(ValueKind.RECORD, holds=value.holds)}) if value.holds else JSON
 
 
 def some(kind: ValueKind, *, full: bool = False, whole: bool = False) -> AbstractValues:

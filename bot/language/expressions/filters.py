@@ -7,6 +7,7 @@ The others stand by their subject: `formats` (numbers, dates as text), `date_fil
 import functools
 import hashlib
 from collections.abc import Callable, Mapping
+from decimal import Decimal
 from typing import Any
 from urllib.parse import quote
 
@@ -85,6 +86,17 @@ def _signal_url(context: Context, name: Any) -> str:
     if found is None:
         raise TemplateFailed("signal_url: the bot has no public address (BOT_PUBLIC_URL), or no flow is running")
     return found
+
+
+TITLE_OF = "title_of"
+TITLES = " titles"  # a function of a variable's name, its value and the scope: the title of the choice with this value
+
+
+@pass_context
+def _title_of(context: Context, value: Any, name: str = "") -> Any:
+    """``{{ title_of(size) }}``: a choice's title in the contact's language. The sandbox adds the variable's name."""
+    find = context.parent.get(TITLES)
+    return value if find is None or value is None else find(name, value, context.parent)
 
 
 SIGNAL_FUNCTIONS: dict[str, Callable[..., Any]] = {"signal_url": _signal_url}
@@ -188,7 +200,19 @@ FILTERS: dict[str, Callable[..., Any]] = {
 }
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     name: strict(function)
-    for module in (date_filters.DATE_FUNCTIONS, CHANCE_FUNCTIONS, opening_hours.HOURS_FUNCTIONS, SIGNAL_FUNCTIONS)
+    for module in (
+        date_filters.DATE_FUNCTIONS,
+        CHANCE_FUNCTIONS,
+        opening_hours.HOURS_FUNCTIONS,
+        SIGNAL_FUNCTIONS,
+        {TITLE_OF: _title_of},
+    )
     for name, function in module.items()
 }
-TESTS = ("defined", "undefined", "none")
+TESTS: dict[str, Callable[..., bool]] = {
+    "defined": lambda value: not isinstance(value, Undefined),
+    "undefined": lambda value: isinstance(value, Undefined),
+    **dict.fromkeys(("none", "null"), lambda value: value is None),
+    "number": lambda value: isinstance(value, int | float | Decimal) and not isinstance(value, bool),
+    "text": lambda value: isinstance(value, str),
+}

@@ -9,8 +9,8 @@ from jinja2 import nodes
 
 from bot.core.immutable import immutable, mutable
 from bot.language.expressions import opening_hours
-from bot.language.expressions.filters import FILTERS, FUNCTIONS, TESTS
-from bot.language.expressions.list_filters import of_each
+from bot.language.expressions.filters import FILTERS, FUNCTIONS, TESTS, TITLE_OF
+from bot.language.expressions.list_filters import PLACE, of_each
 from bot.language.python.decorators import FUNCTION, FunctionSpec
 from bot.language.source.problems import Mark, Problems, did_you_mean
 from bot.language.source.text_patterns import BadPattern, compiled
@@ -102,6 +102,7 @@ class TemplateUses:
     paths: set[tuple[str, ...]] = field(default_factory=set)
     calls: list[Called] = field(default_factory=list)
     hours: set[str] = field(default_factory=set)  # names of opening hours that are written out
+    titles: set[str] = field(default_factory=set)  # variables whose choices it shows by their titles
     faults: list[GrammarFault] = field(default_factory=list)
 
     def walk(self, node: nodes.Node, bound: frozenset[str] = frozenset(), depth: int = 0, loops: int = 0) -> None:
@@ -119,7 +120,7 @@ class TemplateUses:
         self._look(node, bound)
         each = of_each(node)
         for child in self._below(node):
-            self.walk(child, bound | {"it"} if any(child is one for one in each) else bound, depth + 1, loops)
+            self.walk(child, bound | {*PLACE} if any(child is one for one in each) else bound, depth + 1, loops)
 
     def _below(self, node: nodes.Node) -> Iterator[nodes.Node]:
         """The children, without the name of a called function, and without `message` before one of its fields."""
@@ -166,11 +167,22 @@ class TemplateUses:
             self._fault("E203", node, "values have no methods", fix)
         elif called.name not in FUNCTIONS:
             self._own("function", called.name, node)
+        elif called.name == TITLE_OF:
+            self._title(node)
         else:
             self._arguments(node, called.name, FUNCTIONS[called.name], 0)
             match node.args:
                 case [nodes.Const(value=str(name)), *_] if called.name in opening_hours.HOURS_FUNCTIONS:
                     self.hours.add(name)
+
+    def _title(self, node: nodes.Call) -> None:
+        """The variable of `title_of`."""
+        match node:
+            case nodes.Call(args=[nodes.Name(name=name)], kwargs=[], dyn_args=None, dyn_kwargs=None):
+                self.titles.add(name)
+            case _:
+                fix = f"write {TITLE_OF}(size), with the variable that a question saves its choice in"
+                self._fault("E203", node, f"{TITLE_OF}() takes the name of a variable", fix)
 
     def _arguments(self, node: nodes.Filter | nodes.Call, name: str, function: Callable[..., Any], value: int) -> None:
         """The arguments in brackets. ``value`` is 1 if a value comes before the filter, else 0."""

@@ -12,7 +12,7 @@ from jinja2 import Undefined, nodes, pass_context
 
 from bot.core import values
 from bot.core.immutable import immutable
-from bot.core.values import UnstorableValue
+from bot.core.values import Record, UnstorableValue
 from bot.language.expressions.formats import bounded, exact, is_number, written
 from bot.language.expressions.template_failures import NODE, TemplateFailed, kind_of
 from bot.language.source.word_matching import normalise
@@ -22,6 +22,8 @@ RANKED, COMPARED = 50, 20  # units of effort for each value that is put in order
 MAX_ELEMENTS = 10_000  # that the loops and the filters of one rendering read, together
 
 
+PLACE = ("it", "loop")
+"""The names of an element and of its place."""
 PER_ELEMENT = {
     **dict.fromkeys(("find", "map", "max", "min", "reject", "sort", "sum", "unique", "where"), 1),
     "update": 2,
@@ -31,10 +33,25 @@ PER_ELEMENT = {
 
 @immutable
 class OfEach:
-    """An argument that is evaluated for each element; it consists of so many ``nodes``."""
+    """An argument that is evaluated for each element; it consists of so many ``nodes``.
 
-    value: Callable[[Any], Any]
+    ``places``: it reads `loop`, the element's place in the list, as well.
+    """
+
+    value: Callable[..., Any]
     nodes: int
+    places: bool = False
+
+    def at(self, items: Sequence[Any], place: int) -> Any:
+        """Its value for one of these elements."""
+        item = items[place]
+        return self.value(item, loop_at(place, len(items))) if self.places else self.value(item)
+
+
+def loop_at(place: int, length: int) -> Record:
+    """The value of `loop` at an element of a list with this length."""
+    fields = {"index": place + 1, "first": place == 0, "last": place + 1 == length, "length": length}
+    return Record("loop", fields)
 
 
 def of_each(node: nodes.Node) -> list[nodes.Expr]:
@@ -46,7 +63,9 @@ def of_each(node: nodes.Node) -> list[nodes.Expr]:
 
 def _reads_it(argument: nodes.Expr) -> bool:
     parts = (argument, *argument.find_all(nodes.Name))
-    return isinstance(argument, nodes.Dict) or any(isinstance(part, nodes.Name) and part.name == "it" for part in parts)
+    return isinstance(argument, nodes.Dict) or any(
+        isinstance(part, nodes.Name) and part.name in PLACE for part in parts
+    )
 
 
 @pass_context
@@ -71,7 +90,7 @@ def _read(context: Any, items: list[Any], field: Any) -> list[Any]:
         return items
     if isinstance(field, OfEach):
         context.effort.spend(len(items) * field.nodes * NODE)
-        found = [field.value(item) for item in items]
+        found = [field.at(items, place) for place in range(len(items))]
     else:
         found = [context.environment.getattr(item, field) for item in items]
     if found and all(isinstance(value, Undefined) for value in found):
@@ -137,7 +156,10 @@ def _update(context: Any, value: Any, which: OfEach | bool, changes: Any) -> lis
         raise TemplateFailed('update() takes a condition about it, like update(it.sku == sku, {"count": 2}), or true')
     if isinstance(changes, OfEach):
         context.effort.spend(len(pairs) * changes.nodes * NODE)
-        return [_merge(context, item, changes.value(item)) if fits else item for item, fits in pairs]
+        items = [item for item, _ in pairs]
+        changed = ((place, changes.at(items, place)) for place, (_, fits) in enumerate(pairs) if fits)
+        made = {place: _merge(context, items[place], new) for place, new in changed}
+        return [made.get(place, item) for place, item in enumerate(items)]
     return [_merge(context, item, changes) if fits else item for item, fits in pairs]
 
 

@@ -26,7 +26,7 @@ from bot.core.values import Location, Media, UnstorableValue
 from bot.language.expressions import filters
 from bot.language.expressions.filters import FILTERS, FUNCTIONS, TESTS, strict, there
 from bot.language.expressions.formats import MAX_TEXT, MOST_DIGITS, bounded, exact, too_long, written
-from bot.language.expressions.list_filters import OfEach, elements, of_each
+from bot.language.expressions.list_filters import PLACE, OfEach, elements, of_each
 from bot.language.expressions.template_failures import EFFORT, SHORT, SIZED, WRITTEN, Effort, TemplateFailed, kind_of
 from bot.language.python.decorators import NOW_PARAMETER, FunctionSpec
 from bot.language.source.problems import did_you_mean
@@ -192,10 +192,20 @@ class TemplateCodeGenerator(NativeCodeGenerator):
 
     def _visit_of_each(self, argument: nodes.Expr, frame: Any) -> None:
         self._loops += 1
-        self.write(f", environment.of_each(lambda {frame.symbols.find_ref('it') or 'it'}: ")
+        parts = [argument, *argument.find_all(nodes.Node)]
+        places = any(isinstance(part, nodes.Name) and part.name == "loop" for part in parts)
+        names = [frame.symbols.find_ref(name) or name for name in (PLACE if places else PLACE[:1])]
+        self.write(f", environment.of_each(lambda {', '.join(names)}: ")
         self.visit(argument, frame)
-        self.write(f", {1 + sum(1 for _ in argument.find_all(nodes.Node))})")
+        self.write(f", {len(parts)}, {places})")
         self._loops -= 1
+
+    def visit_Call(self, node: nodes.Call, frame: Any, forward_caller: bool = False) -> None:
+        """``title_of(size)`` gets the name of its variable as well."""
+        match node:
+            case nodes.Call(node=nodes.Name(name=filters.TITLE_OF), args=[nodes.Name(name=name) as value]):
+                node = nodes.Call(node.node, [value, nodes.Const(name)], [], None, None)
+        super().visit_Call(node, frame, forward_caller=forward_caller)
 
     def visit_Getitem(self, node: nodes.Getitem, frame: Any) -> None:
         """``a[1:]`` is a copy."""
@@ -317,7 +327,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
         )
         self.filters: dict[str, Callable[..., Any]] = {**FILTERS, EACH: strict(elements), OWN_FILTER: _own_filter}
         self.globals = {}
-        self.tests = {name: self.tests[name] for name in TESTS}
+        self.tests = {**TESTS}
 
     def _tokenize(
         self, source: str, name: str | None, filename: str | None = None, state: str | None = None

@@ -44,7 +44,7 @@ class _Program:
     """Parsed source, compiled when it is first used or prepared."""
 
     __slots__ = (
-        "_pieces", "_root", "_tree", "calls", "definitions", "hours", "loops", "mark", "names", "paths", "source",
+        "_pieces", "_root", "_tree", "calls", "definitions", "hours", "loops", "mark", "names", "paths", "source", "titles",
     )  # fmt: skip
 
     def __init__(
@@ -55,6 +55,7 @@ class _Program:
         self.names = frozenset() if uses is None else frozenset(uses.names)
         self.paths = frozenset() if uses is None else frozenset(uses.paths)
         self.hours = frozenset() if uses is None else frozenset(uses.hours)
+        self.titles = frozenset() if uses is None else frozenset(uses.titles)
         self.loops = frozenset() if uses is None else frozenset(uses.loops)
         self.calls: tuple[tuple[Called, Mark], ...] = ()  # of the bot's own Python
         self.definitions: tuple[Definition, ...] = ()  # that it uses, also where one uses another
@@ -296,10 +297,10 @@ class _Reading:
         """
         found = {each.name: each for one in used for each in (one, *one.expression.definitions)}
         self.definitions = tuple(found[name] for name in sorted(found))
-        hours, self.uses = self.uses.hours, TemplateUses()
+        own, self.uses = self.uses, TemplateUses()
         tree = _inlined(tree, self.definitions)
         self.uses.walk(tree)
-        self.uses.hours = hours
+        self.uses.hours, self.uses.titles = own.hours, own.titles
         return tree
 
     def _at(self, line: int) -> Mark:

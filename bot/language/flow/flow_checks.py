@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import chain
 
-from bot.language.expressions.filters import FUNCTIONS
+from bot.language.expressions.filters import FUNCTIONS, TITLE_OF
 from bot.language.expressions.grammar import HISTORY, RESERVED_LIST, RESERVED_NAMES, WINDOW_OPEN, check_calls
 from bot.language.expressions.opening_hours import no_hours
 from bot.language.expressions.templates import Expression, Template
@@ -28,8 +28,9 @@ from bot.language.flow.target_checks import Targets, check_loops, failing_flows
 from bot.language.keys.definitions import Definitions, refuse_defined
 from bot.language.python.decorators import FunctionSpec
 from bot.language.source.problems import Mark, Problems, did_you_mean, nearest
+from bot.language.source.text_patterns import matches
 from bot.language.source.word_matching import normalise
-from bot.language.steps.step_facts import SavedResult, Used
+from bot.language.steps.step_facts import ChoiceFacts, SavedResult, Used
 from bot.language.steps.tools import STRUCTURES
 from bot.language.steps.transition import ALL, END, NEXT, Assignment, Cleared, Word, Words, evaluate, templates_in
 from bot.language.types.structured_types import FileVariable
@@ -43,7 +44,7 @@ ELSEWHERE = {
     "status": "save it in a variable: only `save` and `errors` of the step itself know it",
     "event": "`set` it in a variable: only the transition of the signal itself knows it",
     "it": "only filters such as where(it.price > 3), checks, and what is done with each element know it",
-    "loop": "only a text within {% for %} knows it",
+    "loop": "only a text within {% for %}, filters such as map(loop.index), and what is done with each element know it",
 }
 """Names that are known in some places only, and what to do elsewhere."""
 BUILT_INS = ("contact", "now", "today", "came_from", "message", HISTORY, WINDOW_OPEN)
@@ -587,10 +588,16 @@ def _check_needs(bot: BotDefinition, flows: Mapping[str, Flow], problems: Proble
 
 def _check_timing(bot: BotDefinition, flows: Mapping[str, Flow], problems: Problems) -> None:
     """Report every name that is written out and that nothing has."""
+    asking = (step for flow in flows.values() for step in flow.steps.values())
+    asked = {step.options.save for step in asking if any(isinstance(sent, ChoiceFacts) for sent in step.facts.sends)}
+    declared = {name for flow in flows.values() for name in flow.variables}
     defined = (*bot.definitions.values(), *(each for flow in flows.values() for each in flow.definitions.values()))
     for used in (*uses_of_all(bot, flows), *(Used(each.expression) for each in defined)):
         for name in sorted(used.text.hours - bot.hours.keys()):
             problems.add("E115", used.text.mark, *no_hours(name, bot.hours))
+        for name in sorted((used.text.titles & declared) - asked):
+            fix = "show the value itself, or let a question with choices save it"
+            problems.add("E203", used.text.mark, f'{TITLE_OF}: no question saves a choice in "{name}"', fix)
     _check_cancelled(bot, flows, problems)
 
 
@@ -654,7 +661,11 @@ def _check_taken_first(bot: BotDefinition, flow: Flow, problems: Problems) -> No
                 continue
             said = normalise(answer.text)
             if not _does_the_same(heard.get(said), step.transitions.get(answer.outcome), step, bot, flow):
-                _report_taken(here, said, answer.mark or step.mark, what, problems)
+                levels = ((bot.words, "bot"), (flow.words, "flow"), (own, "step"))
+                owner = here.get(said) or next(
+                    filter(None, (_taken_by_pattern(answer.text, *at) for at in levels)), None
+                )
+                _report_taken({said: owner} if owner else {}, said, answer.mark or step.mark, what, problems)
 
 
 def _does_the_same(
@@ -686,6 +697,12 @@ def _always(words: Words, what: str) -> dict[str, str]:
     return {said: what for said, word in words.items() if word.condition is None}
 
 
+def _taken_by_pattern(text: str, words: Words, whose: str) -> str | None:
+    """The word without a condition whose pattern matches a text, in words; None: no pattern does."""
+    always = (word for word in words.values() if word.pattern is not None and word.condition is None)
+    return next((f'a word of the {whose}, "{word.text}"' for word in always if matches(word.pattern, text)), None)
+
+
 def _answers_always(step: Step) -> dict[str, str]:
     """The same of the step's answers that come before any word."""
     answers = (answer for answer in step.facts.answers if answer.before_words and answer.always)
@@ -707,8 +724,9 @@ def _check_starts(bot: BotDefinition, flows: Iterable[Flow], problems: Problems)
     parts = [(name, trigger, _parts_of(trigger)) for name, trigger in triggers]
     for name, trigger, found in (*parts, *((name, trigger, _intent_of(trigger)) for name, trigger in triggers)):
         for code, key, shown, mark in found:
-            if key in words:
-                problems.add(code, mark, f"{shown} is taken: it is {words[key]}", "choose another for one of them")
+            written = key in map(normalise, (word for word, _ in trigger.words))
+            if owner := words.get(key) or (_taken_by_pattern(key, bot.words, "bot") if written else None):
+                problems.add(code, mark, f"{shown} is taken: it is {owner}", "choose another for one of them")
             free = [contact for contact in trigger.contacts if (key, contact) not in taken]
             taken.update({(key, contact): name for contact in free})
             first = taken[key, trigger.contacts[0]]

@@ -496,7 +496,7 @@ def _refuse_options(fields: Fields, facts: StepFacts) -> None:
         refused = {key.name: nobody for key in (step_options.RETRY, step_options.REMIND, *timeout)}
     if not facts.hears_signals:
         refused[step_options.SIGNALS_HERE.name] = "the step waits for nothing that lasts", "put it on a step that waits"
-    if not facts.takes_words:
+    if facts.ignores_messages or not facts.hears_signals:
         refused[step_options.WORDS_HERE.name] = nobody
     if not facts.can_gather:
         free = "only files and what the contact writes in its own words are gathered"

@@ -23,7 +23,7 @@ from bot.core.signal_addresses import EXAMPLE, SignalAddresses
 from bot.core.text import in_letters
 from bot.language.answers.sentences import is_denied
 from bot.language.expressions import formats
-from bot.language.expressions.filters import Draw, drawn
+from bot.language.expressions.filters import TITLES, Draw, drawn
 from bot.language.expressions.grammar import HISTORY
 from bot.language.expressions.sandbox import OwnCall, own_calls
 from bot.language.flow.bot_file import read_bot
@@ -197,6 +197,20 @@ class Library:
         """All values that an open flow has: those of its frame, and those that are kept with the contact."""
         kept, flow = session.kept_variables, self.flows.get(frame.flow)
         return {**kept, **frame.vars, **({} if flow is None else flow.kept_values(frame.vars, kept, now))}
+
+    def title_of(self, flow: str, name: str, value: Any, scope: Mapping[str, Any]) -> Any:
+        """The title of the choice that has saved a value in a variable; the value itself if no choice has it.
+
+        The choices of this flow come first, then those that other flows save in a variable of this name.
+        """
+        scope = {**scope, TITLES: None}  # a title is not about itself
+        flows = sorted(self.flows.values(), key=lambda other: other.name != flow)
+        kinds = [step.kind for each in flows for step in each.steps.values() if step.options.save == name]
+
+        def found(one: Any) -> Any:
+            return next((title for kind in kinds if (title := kind.title_of(one, scope)) is not None), one)
+
+        return [found(one) for one in value] if isinstance(value, list) else found(value)
 
     def with_addresses(self, addresses: SignalAddresses) -> "Library":
         """The same bot with addresses by which it can be reached. Translations need none."""

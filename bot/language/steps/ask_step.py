@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from datetime import timedelta
 from functools import partial
@@ -293,6 +294,16 @@ class AskStep(StepKind):
         longest = limits.TEXT_BODY if self.choices is None else limits.INTERACTIVE_BODY
         whole = f"{context.above}\n\n{body}".rstrip() if context.above else body
         return self.ask_again(context, whole if len(whole) <= longest else body)
+
+    def title_of(self, value: Any, scope: Mapping[str, Any]) -> str | None:
+        """Return the title of the choice with this value."""
+        return None if self.choices is None else self.choices.title_of(value, scope, self._saved_as)
+
+    def _saved_as(self, value: Any) -> Any:
+        """A choice's value as the variable has it; itself among several."""
+        with suppress(TypeMismatch):
+            return value if self.variable is None else self.variable.coerce(value, None)
+        return value
 
     def ask_again(self, context: StepContext, body: str) -> WaitHere:
         """Put the question, in these words, and wait. Answers that were picked already stay picked, and files stay."""

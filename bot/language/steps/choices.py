@@ -1,6 +1,6 @@
 """The choices of a question: fixed in the flow file, or made at run time."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from itertools import islice
 from typing import Any
@@ -9,10 +9,12 @@ from bot.core import messages as limits
 from bot.core.immutable import immutable
 from bot.core.messages import clip
 from bot.language.expressions.formats import shown
+from bot.language.expressions.template_failures import TemplateFailed
 from bot.language.expressions.templates import Expression, Template
 from bot.language.source.problems import Mark
 from bot.language.source.word_matching import EXACT, LONGEST, WHOLE, Option
 from bot.language.source.yaml_tree import Scalar
+from bot.language.steps.control_steps import ELEMENT, within
 from bot.language.steps.message_parts import rendered_payload
 from bot.language.steps.step_facts import (
     AnswerText,
@@ -45,12 +47,9 @@ class Many:
         return self.least <= count and (self.most is None or count <= self.most)
 
 
-IT = frozenset({"it"})
-
-
 @immutable
 class MadeChoices:
-    """Choices made at run time, one for each element of a list, which is ``it`` in their texts.
+    """Choices made at run time, one for each element of a list, which is ``it`` in their texts, at its place ``loop``.
 
     Each of the ``words`` is a text or a list of texts.
     """
@@ -72,8 +71,8 @@ class MadeChoices:
             source = []
         if not isinstance(source, list | tuple):
             raise StepFailed("mismatch", f"{self.source.source} is no list to choose from")
-        for element in source:
-            inner = {**scope, "it": element}
+        for place, element in enumerate(source):
+            inner = within(scope, source, place)
             if self.condition is not None and not self.condition.evaluate(inner):
                 continue
             yield {
@@ -98,13 +97,13 @@ class MadeChoices:
         yield Used(self.source, null=null)
         given = only_if(self.condition)
         if self.condition is not None:
-            yield Used(self.condition, IT, sure=False)
+            yield Used(self.condition, ELEMENT, sure=False)
         for text in (self.title, self.about):
             if text is not None:
-                yield Used(text, IT, given=given, sure=False)
+                yield Used(text, ELEMENT, given=given, sure=False)
         for text in (self.value, *self.words):
             if text is not None:
-                yield Used(text, IT, Null.TAKEN, given, sure=False)
+                yield Used(text, ELEMENT, Null.TAKEN, given, sure=False)
 
 
 PICKED = "picked"  # the outcome of a choice that was made at run time
@@ -333,6 +332,19 @@ class Choices:
         if not shown:
             raise StepFailed("failed", "there is nothing to choose from")
         return _unique(shown, self.title_limit(as_buttons=self.as_buttons(shown)))
+
+    def title_of(self, value: Any, scope: Mapping[str, Any], saved_as: Callable[[Any], Any]) -> str | None:
+        """The title of the choice whose value is ``saved_as`` this value. None: there is none, or it cannot be
+        evaluated any more.
+        """
+        try:
+            for choice in self.fixed:
+                if choice.saves and saved_as(evaluate(choice.value, scope)) == value:
+                    return choice.title.render(scope)
+            made = () if self.made is None else islice(self.made.make(scope), MOST)
+            return next((str(each["title"]) for each in made if saved_as(each["value"]) == value), None)
+        except (StepFailed, TemplateFailed):
+            return None
 
     def as_buttons(self, shown: Sequence[ShownChoice]) -> bool:
         """True if the choices are shown as buttons: `options` where they fit, `buttons` while they are three."""

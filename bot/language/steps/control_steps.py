@@ -9,8 +9,9 @@ from typing import Any, Self
 from bot.core.effects import KEEPING_ERRORS, KEPT_WITHIN, NOT_FETCHED, EmitEvent
 from bot.core.events import CallEnded, SharedRunRequested
 from bot.core.immutable import immutable
-from bot.core.values import Media, Record, files_in, with_media
+from bot.core.values import Media, files_in, with_media
 from bot.core.waits import ForTime
+from bot.language.expressions.list_filters import PLACE, loop_at
 from bot.language.expressions.opening_hours import Hours, no_hours
 from bot.language.expressions.template_failures import TemplateFailed
 from bot.language.expressions.templates import Expression, Template
@@ -411,7 +412,7 @@ def _read_hours(fields: Fields, reading: ReadContext) -> Hours | None:
 
 
 MOST_ELEMENTS = 100
-ELEMENT = frozenset({"it", "loop"})
+ELEMENT = frozenset(PLACE)
 """The names of an element and of its place."""
 _LIST, _RESULTS = "each", "results"  # what is remembered while the elements are gone through
 
@@ -566,8 +567,7 @@ class RunStep(StepKind):
 
 def within(scope: Mapping[str, Any], elements: Sequence[Any], done: int) -> dict[str, Any]:
     """The scope at one of the elements; ``loop`` is its place."""
-    place = {"index": done + 1, "first": done == 0, "last": done + 1 == len(elements), "length": len(elements)}
-    return {**scope, "it": elements[done], "loop": Record("loop", place)}
+    return {**scope, "it": elements[done], "loop": loop_at(done, len(elements))}
 
 
 def elements_of(each: Expression, scope: Mapping[str, Any]) -> Sequence[Any]:

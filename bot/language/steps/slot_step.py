@@ -27,7 +27,7 @@ from bot.language.steps.step_kind import (
     WaitForEffect,
     asked_message,
 )
-from bot.language.steps.tools import as_answer, read_arguments
+from bot.language.steps.tools import as_answer, json_in
 from bot.language.steps.transition import END, Target, Transition
 from bot.language.types.type_registry import Variable
 
@@ -118,9 +118,8 @@ def read_values(answer: str, asked: Sequence[str]) -> tuple[dict[str, str], list
 
     ``read_values('{"cups": 5, "day": null}', ["cups", "day"])  -> {"cups": "5"}, []``
     """
-    first, last = answer.find("{"), answer.rfind("}")
-    given = read_arguments(answer[first : last + 1]) if 0 <= first < last else None
-    if given is None:
+    given = json_in(answer, "{")
+    if not isinstance(given, dict):
         return {}, ["the model: its answer is no JSON object"]
     unknown = [f"{clip(name, MOST_ANSWER)}: not taken: it was not asked for" for name in given if name not in asked]
     values = {step: text for step in asked if (text := _text_of(given.get(step)))}

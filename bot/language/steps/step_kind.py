@@ -373,6 +373,10 @@ class StepKind:
         """True if a voice note answers it as it is, so that nobody has to transcribe it."""
         return False
 
+    def title_of(self, value: Any, scope: Mapping[str, Any]) -> str | None:
+        """Return the title of its choice that saves this value. None: it has no such choice, or its title fails."""
+        return None
+
     def objection(self, context: StepContext, reply: Reply) -> str | None:
         """Return the words for a reply that is no answer, in place of the step's `retry`; None: it has none."""
         return None

@@ -270,12 +270,35 @@ def name_for_model(name: str) -> str:
 
 def read_arguments(text: str) -> dict[str, Any] | None:
     """The arguments of a model's call; None where they are no object, or one that cannot be kept."""
+    value = _read_json(text or "{}")
+    return value if isinstance(value, dict) else None
+
+
+def json_in(text: str, opening: str = "{[") -> Any | None:
+    """The only JSON value in a model's text, from its first bracket to its last; None if there is no such value.
+
+    ``json_in('Here it is: {"cups": 5}')  -> {"cups": 5}``. Its first bracket is one of ``opening``.
+    """
+    first = min((place for bracket in opening if (place := text.find(bracket)) >= 0), default=-1)
+    last = max(text.rfind("}" if bracket == "{" else "]") for bracket in opening)
+    return _read_json(text[first : last + 1]) if 0 <= first < last else None
+
+
+def _read_json(text: str) -> Any | None:
+    """A value that can be kept; None for anything else, and where a name stands twice in a record."""
     try:
-        value = plain(json.loads(text or "{}"))
+        value = plain(json.loads(text, object_pairs_hook=_each_once))
         written = json.dumps(value, allow_nan=False, ensure_ascii=False).encode()  # no halves of characters either
     except (ValueError, RecursionError, UnstorableValue):
         return None
-    return value if isinstance(value, dict) and rb"\u0000" not in written else None
+    return value if rb"\u0000" not in written else None
+
+
+def _each_once(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("a name stands twice")
+    return found
 
 
 def _kept(value: Any, given: Any) -> Any:

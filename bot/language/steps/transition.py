@@ -27,6 +27,7 @@ from bot.language.keys.declared_keys import (
 )
 from bot.language.keys.fields import NAME_PATTERN, Fields, entries_of, refuse_altered, template_of
 from bot.language.keys.key_schemas import ANY, Schema, pattern
+from bot.language.keys.patterns import PATTERN
 from bot.language.keys.text_shapes import TEXT, Part
 from bot.language.source.problems import Mark, Problems
 from bot.language.source.word_matching import normalise
@@ -317,12 +318,16 @@ TRANSITION: Form[Transition | None] = shared("transition", either(TO_TARGET, nes
 
 @immutable
 class Word:
-    """One word, or the name of a signal, as it is written: where it leads, and the condition under which it counts."""
+    """One word, or the name of a signal, as it is written: where it leads, and the condition under which it counts.
+
+    A word is also heard in each text that its ``pattern`` matches.
+    """
 
     text: str
     mark: Mark
     transition: Transition
     condition: Expression | None = None
+    pattern: Any = None
 
     def named(self, said: str) -> str:
         """The word as problems call it, with what is ``said`` for it in another language."""
@@ -345,7 +350,7 @@ def _words_of(node: Node, problems: Problems, what: str) -> Words:
     """The words of a map, with their translations, which lead to the same target."""
     words: dict[str, Word] = {}
     for key, item in entries_of(node, problems, what, "{menu: /main}"):
-        _add(_word_of(key, item, problems, f'word "{key.text}"'), (key.text, *key.also), words, problems)
+        _add(_word_of(key, item, problems, f'word "{key.text}"', _WORD_KEYS), (key.text, *key.also), words, problems)
     return words
 
 
@@ -371,24 +376,35 @@ def _heard_in_order(key: Scalar, node: Node, problems: Problems) -> tuple[Word, 
         if heard and heard[-1].condition is None:
             fix = "put the one without `if` last"
             problems.add("E122", item.mark, f"{what}: transition {number} comes after one without `if`", fix)
-        heard.append(_word_of(key, item, problems, f"{what}: transition {number}" if several else what))
+        heard.append(_word_of(key, item, problems, f"{what}: transition {number}" if several else what, _SIGNAL_KEYS))
     return tuple(heard)
 
 
-def _word_of(key: Scalar, node: Node, problems: Problems, what: str) -> Word:
+def _word_of(key: Scalar, node: Node, problems: Problems, what: str, keys: KeySet) -> Word:
     if isinstance(node, List):
         fix = "write one, and let it lead to a `branch` that tells the cases apart"
         problems.add("E106", node.mark, f"{what}: one transition is expected, this is a list", fix)
         return Word(key.text, key.mark, Transition(node.mark))
     if not isinstance(node, Map):
         return Word(key.text, key.mark, transition_to(node, problems, what))
-    fields = _WORD_KEYS.open(node, problems, what)
-    return Word(key.text, key.mark, transition_from(fields), CONDITION.read(fields))
+    fields = keys.open(node, problems, what)
+    heard = Word(key.text, key.mark, transition_from(fields), CONDITION.read(fields))
+    return replace(heard, pattern=_pattern_of(fields)) if PATTERN in keys else heard
 
 
-_WORD_KEYS = KeySet(*TRANSITION_KEYS, CONDITION)
-_HEARD = shared("word", either(TO_TARGET, as_fields(_WORD_KEYS)))
-WORDS: Form[Words] = map_of(_HEARD, _words_of, Part.WORD, absent={})
-"""A transition for each word, which may have an `if`."""
+def _pattern_of(fields: Fields) -> Any:
+    found = PATTERN.read(fields)
+    if found is not None and found.groupindex:
+        fix = "write ( in place of (?P<...>; `message.text` is the text that was written"
+        PATTERN.report(fields, "E305", "a word's pattern gives no values", fix)
+        return None
+    return found
+
+
+_SIGNAL_KEYS = KeySet(*TRANSITION_KEYS, CONDITION)
+_WORD_KEYS = KeySet(*_SIGNAL_KEYS, PATTERN)
+WORDS: Form[Words] = map_of(shared("word", either(TO_TARGET, as_fields(_WORD_KEYS))), _words_of, Part.WORD, absent={})
+"""A transition for each word, which may have an `if` and a `pattern`."""
+_HEARD = shared("signal", either(TO_TARGET, as_fields(_SIGNAL_KEYS)))
 SIGNALS: Form[Signals | None] = map_of(one_or_several(_HEARD), _signals_of)
 """The same for each signal, by its name as it is; or a list of them."""

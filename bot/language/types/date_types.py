@@ -76,6 +76,11 @@ class _OnCalendar(Variable):
         return cls(name, fields.mark, value, after, before, within)
 
     @property
+    def described(self) -> str:
+        """``date like 2030-12-31``."""
+        return f"{self.type} like {self.example}"
+
+    @property
     def samples(self) -> tuple[Any, ...]:
         """For each month each weekday on days of two digits, of which some have the longest names."""
         days = (datetime(2030, month, day, 10, 55, 55) for month in range(1, 13) for day in range(20, 27))
@@ -172,6 +177,7 @@ class TimeVariable(Variable):
     made_of = frozenset({ValueKind.TIME, ValueKind.TEXT})
     keys = KeySet(_MIN, _MAX)
     samples = tuple(time(hour, 55, 55) for hour in range(24))
+    described = "time of day like 15:30"
 
     @classmethod
     def read(cls, name: str, value: Any, fields: Fields) -> Self:

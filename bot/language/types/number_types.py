@@ -43,6 +43,12 @@ class NumberVariable(Variable):
         return cls(name, fields.mark, value, least, most)
 
     @property
+    def described(self) -> str:
+        """``integer from 1 to 12``."""
+        bounds = (("from", self.least), ("to", self.most))
+        return " ".join([self.type, *(f"{word} {bound:g}" for word, bound in bounds if bound is not None)])
+
+    @property
     def takes_every(self) -> bool:
         """True if it has no bounds."""
         return self.least is None and self.most is None

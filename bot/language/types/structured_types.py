@@ -74,6 +74,11 @@ class ListVariable(Variable):
         return cls(name, fields.mark, value, most)
 
     @property
+    def described(self) -> Any:
+        """A list of one record: each field in words."""
+        return [_described(self.fields)] if self.fields else self.type
+
+    @property
     def takes_every(self) -> bool:
         """True if it may have any number of elements."""
         return self.most is None and not self.fields
@@ -106,6 +111,11 @@ class ObjectVariable(Variable):
     answered = False
 
     @property
+    def described(self) -> Any:
+        """A record: each field in words."""
+        return _described(self.fields) if self.fields else self.type
+
+    @property
     def takes_every(self) -> bool:
         """True if it may have any fields."""
         return not self.fields
@@ -114,6 +124,10 @@ class ObjectVariable(Variable):
         if not isinstance(value, Mapping):
             raise mismatch(value, "an object")
         return _with_fields(_zoned(value, now), self.fields, now)
+
+
+def _described(fields: Mapping[str, Variable]) -> dict[str, Any]:
+    return {name: variable.described for name, variable in fields.items()}
 
 
 def _with_fields(

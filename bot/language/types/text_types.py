@@ -60,6 +60,12 @@ class TextVariable(Variable):
         return variable
 
     @property
+    def described(self) -> str:
+        """``text of at most 60 characters, like AB1234``."""
+        most = f" of at most {self.most} characters" if self.bounded else ""
+        return f"{self.type}{most}{'' if self.example is None else f', like {self.example}'}"
+
+    @property
     def takes_every(self) -> bool:
         """True if it has no pattern and no bound of its own."""
         return self.pattern is None and self.most == LONGEST
@@ -139,6 +145,11 @@ class ChoiceVariable(Variable):
         """Read `of`."""
         also = tuple(item.also if isinstance(item, Scalar) else () for item in one_or_more(fields.raw(_OF.name)))
         return cls(name, fields.mark, value, _OF.read(fields), also)
+
+    @property
+    def described(self) -> str:
+        """``one of: S, M, L``."""
+        return f"one of: {', '.join(self.of)}"
 
     @property
     def values(self) -> tuple[str, ...]:

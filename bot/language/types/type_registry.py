@@ -4,7 +4,7 @@ A new type is a subclass of `Variable` in a file of its own, and a line in `TYPE
 """
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from datetime import datetime
 from functools import cache
@@ -45,7 +45,16 @@ from bot.language.types.structured_types import (
     ObjectVariable,
 )
 from bot.language.types.text_types import ChoiceVariable, NameVariable, TextVariable
-from bot.language.types.variable import KEEP, NEEDED, Answer, AnswerCheck, InvalidAnswer, TypeMismatch, Variable
+from bot.language.types.variable import (
+    KEEP,
+    NEEDED,
+    SENT_AS,
+    Answer,
+    AnswerCheck,
+    InvalidAnswer,
+    TypeMismatch,
+    Variable,
+)
 from bot.language.types.yes_no_type import BooleanVariable
 
 __all__ = ["TYPES", "Answer", "InvalidAnswer", "TypeMismatch", "Variable", "read_variable"]
@@ -99,7 +108,7 @@ def _settings_of(kind: str, *, of_field: bool = False) -> KeySet:
     if of_field:
         return KeySet(_TYPE, _VALUE, _OPTIONAL, *declared.keys, *fields)
     answered = (_CHECKS, _ERROR) if declared.answered or declared is ListVariable else ()
-    return KeySet(_TYPE, _VALUE, KEEP, NEEDED, _OPTIONAL, *declared.keys, *fields, *answered)
+    return KeySet(_TYPE, _VALUE, KEEP, NEEDED, SENT_AS, _OPTIONAL, *declared.keys, *fields, *answered)
 
 
 _FIELD = key_schemas.shared(
@@ -139,7 +148,10 @@ def read_variable(name: str, node: Node, problems: Problems, what: str = "") -> 
         node = Map(node.mark, ((Scalar(node.mark, "type", "type"), node),))
     fields = KeySet(_TYPE).open(node, problems, what, "{type: text}", others=True)
     if name in RESERVED_NAMES and not of_field:
-        why, fix = f'the name "{name}" is reserved', f"choose another name: {RESERVED_LIST}"
+        why, fix = (
+            f'the name "{name}" is reserved',
+            f"choose another name, and if programs send it so, add sent_as: {name}; {RESERVED_LIST}",
+        )
         problems.add_taken(node.mark, what, name, why, fix)
     kind = _TYPE.read(fields)
     declared = TYPES.get(kind or "")
@@ -158,7 +170,7 @@ def read_variable(name: str, node: Node, problems: Problems, what: str = "") -> 
     if isinstance(variable, ListVariable | ObjectVariable):
         variable = replace(variable, fields=_FIELDS.read(fields))
     if not of_field:
-        variable = replace(variable, keep=KEEP.read(fields), required=NEEDED.read(fields))
+        variable = replace(variable, keep=KEEP.read(fields), required=NEEDED.read(fields), sent_as=SENT_AS.read(fields))
     if variable.answered and not of_field:
         variable = replace(variable, checks=_CHECKS.read(fields), error=_ERROR.read(fields))
     for key in () if variable.answered or of_field else (_CHECKS, _ERROR):
@@ -174,9 +186,20 @@ def _read_variables(node: Node, problems: Problems, what: str) -> dict[str, Vari
     for key, item in entries_of(node, problems, what, "{name: {type: text}}"):
         name_of(key, problems, "variable")
         variables[key.text] = read_variable(key.text, item, problems)
+    _check_sent_names(variables, problems)
     listed = (item for item in one_or_more(node) if not isinstance(item, List))
     named = (key for item in listed for key in ([key for key, _ in item.entries] if isinstance(item, Map) else [item]))
     return {key.text: TextVariable(key.text, key.mark) for key in named} | variables
+
+
+def _check_sent_names(variables: Mapping[str, Variable], problems: Problems) -> None:
+    """No two variables have one name in the data of programs."""
+    owners: dict[str, str] = {name: name for name in variables}
+    for name, variable in variables.items():
+        sent = variable.sent_as
+        if sent is not None and (owner := owners.setdefault(sent, name)) != name:
+            what = f'variable "{name}": "{sent}" is the name of "{owner}"'
+            problems.add("E306", variable.mark, what, "choose another `sent_as`, the name that programs send")
 
 
 def check_written(variable: Variable, written: Node, problems: Problems) -> bool:

@@ -15,12 +15,13 @@ from bot.language.answers.readers import Reading
 from bot.language.expressions.abstract_values import AbstractValues, ValueKind, bounded, just, some
 from bot.language.expressions.template_failures import kind_of
 from bot.language.expressions.templates import Expression, Template
-from bot.language.keys.declared_keys import BOOLEAN, KeySet, KeySpec
+from bot.language.keys.declared_keys import BOOLEAN, STRING, KeySet, KeySpec
 from bot.language.keys.fields import Fields
 from bot.language.source.languages import CONTACT_LANGUAGE
 from bot.language.source.problems import Mark
 
 NEEDED = KeySpec("needed", BOOLEAN, "Whether a start that does not give it is refused; false by default.")
+SENT_AS = KeySpec("sent_as", STRING, "The name that it has in the data of programs; its own by default.")
 KEEP = KeySpec("keep", BOOLEAN, "Whether its value stays with the contact for good, for all flows that declare it so.")
 
 
@@ -91,6 +92,7 @@ class Variable:
     value: Any = None
     keep: bool = field(default=False, kw_only=True)  # it is kept with the contact, for good
     required: bool = field(default=False, kw_only=True)  # a start of the flow must give it
+    sent_as: str | None = field(default=None, kw_only=True)  # its name in the data of programs, if it is another one
     checks: tuple[AnswerCheck, ...] = field(default=(), kw_only=True)
     error: Template | None = field(default=None, kw_only=True)
     type: ClassVar[str] = ""
@@ -113,9 +115,19 @@ class Variable:
         return cls(name, fields.mark, value)
 
     @property
+    def sent_name(self) -> str:
+        """Its name in the data of programs."""
+        return self.sent_as or self.name
+
+    @property
     def values(self) -> tuple[Any, ...] | None:
         """All the values that it can have, where they can be listed."""
         return None
+
+    @property
+    def described(self) -> Any:
+        """Its values in words for a model; a record or a list of these where it has declared fields."""
+        return self.type
 
     @property
     def takes_every(self) -> bool:

@@ -22,6 +22,7 @@ class BooleanVariable(Variable):
     made_of = frozenset({ValueKind.BOOLEAN, ValueKind.TEXT, ValueKind.NUMBER})
     example_answers = ("yes", "no")
     values = (True, False)
+    described = "true or false"
     takes_every = True
 
     def _read_text(self, text: str, now: datetime, language: str | None) -> Reading[bool] | None:

@@ -64,16 +64,23 @@ def _read_call(node: Node, problems: Problems) -> tuple[Mark, str, Mapping[str, 
 
 def _read_model(fields: Fields) -> ModelResult:
     calls = tuple((name, arguments) for _, name, arguments in _CALLS.read(fields))
-    return ModelResult(_SAYS.read(fields) or "", calls, _MODEL_FAILS.read(fields))
+    written, says = _JSON_WRITTEN.read(fields), _SAYS.read(fields)
+    if written is not None and says is not None:
+        fields.problems.add("E601", fields.mark_of(_SAYS.name), "model: both `json` and `says`", "keep one")
+    text = says or "" if written is None else json.dumps(plain_of(written, fields.problems), ensure_ascii=False)
+    return ModelResult(text, calls, _MODEL_FAILS.read(fields))
 
 
 CALLS = Form(schemas.list_of(schemas.either(schemas.ANY_TEXT, schemas.map_of(schemas.ANY))), _read_calls, absent=())
 """Calls, each with its place, its name and its arguments."""
 _SAYS = KeySpec("says", STRING, "The model's text.")
+_JSON_WRITTEN = KeySpec("json", raw_node(schemas.ANY), "The value that it writes, as JSON.")
 _CALLS = KeySpec("calls", CALLS, "The tools that it asks for, and the exit that it leaves by.")
 _MODEL_FAILS = KeySpec("fails", one_of(*MODEL_FAILURES), "How it fails.")
 _TEXT_ALONE = Form(STRING.schema, lambda *at: ModelResult(text_of(*at) or ""))
-MODEL = shared("model-answer", either(_TEXT_ALONE, nested(KeySet(_SAYS, _CALLS, _MODEL_FAILS), _read_model)))
+MODEL = shared(
+    "model-answer", either(_TEXT_ALONE, nested(KeySet(_SAYS, _JSON_WRITTEN, _CALLS, _MODEL_FAILS), _read_model))
+)
 """The answer of a model: a text, or a map with more."""
 
 # -- what services answer -----------------------------------------------------------------------------

@@ -13,6 +13,7 @@ from bot.checker.exploring.sample_values import (
     sample_texts,
     value_for_schema,
     values_for_annotation,
+    values_for_variable,
 )
 from bot.language.python.annotations import Arguments, parameters_schema, reader
 from bot.language.python.decorators import spec_of
@@ -125,3 +126,14 @@ def test_what_a_model_is_made_to_give_a_tool_fits_the_handler(annotation: Any) -
     schema = parameters_schema(spec, ())
     given = {name: value_for_schema(each, schema.get("$defs", {}), NOW) for name, each in schema["properties"].items()}
     assert Arguments(spec).fitted(given).keys() == {"it"}
+
+
+def test_a_record_has_values_for_its_declared_fields() -> None:
+    fields = (
+        "{s: text, n: {type: integer, min: 2}, c: {type: choice, of: [S, M]}, b: boolean, d: date, at: datetime, "
+        "t: time, e: email, l: list, o: {type: object, fields: {in: text}}, p: location}"
+    )
+    found = variable(f"{{type: object, fields: {fields}}}")
+    (value,) = values_for_variable(found, NOW, {})
+    assert found.coerce(value, NOW) is not None
+    assert [name for name in value if value[name] is None] == ["p"], "nothing that is written is a place"

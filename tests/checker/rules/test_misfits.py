@@ -1,5 +1,7 @@
 """W305: values that never fit what they are for."""
 
+from typing import Any
+
 import pytest
 
 from bot.checker.graph import Graph
@@ -14,6 +16,11 @@ start: {words: [a]}
 vars: {n: integer, p: number, t: text, b: boolean, d: date, l: list, o: object, m: media, c: {type: choice, of: [A, B]}}
 steps:
 """
+
+
+@handler("slot")
+def slot() -> Any:
+    return None
 
 
 @handler("find")
@@ -136,3 +143,65 @@ def test_the_fix_names_the_field_and_not_another_fault() -> None:
     library = library_of(f"{HEAD}  x: {{say: '{{{{ d.hour }}}} {{{{ d.year }}}}', then: end}}", BOT, {"find": find})
     (finding,) = find_misfits(Graph(library))
     assert finding.fix == "leave out .hour: d has no such field"
+
+
+SLOTS = """
+flow: a
+start: {words: [a]}
+vars: {slots: {type: list}, slot: {type: object}, other: {type: object}, at: datetime}
+steps:
+  get: {http: "GET https://desk.example/slots", save: {slots: answer.slots}, errors: {else: end}}
+  pick: {ask: When?, options: {from: slots, title: "{{ it.name }}"}, save: slot, errors: {else: end}}
+  x: STEP
+"""
+UNDECLARED = '"slot.starts" is a text: a service sends no days and times'
+
+
+def about_slots(step: str, old: str = "", new: str = "") -> list[str]:
+    library = library_of(SLOTS.replace(old, new).replace("STEP", step), BOT, {"slot": slot})
+    return [finding.what.partition(": ")[2] for finding in find_misfits(Graph(library))]
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        '{say: "Booked. Call before {{ slot.starts - hours(24) }}."}',
+        '{say: "At {{ slot.starts | time }}"}',
+        '{say: "In {{ slot.starts | days_until }} days"}',
+        '{branch: [{if: slot.starts < now, then: end}]}',
+        '{say: Hi, set: {at: "{{ slot.starts + days(1) }}"}}',
+    ],
+)  # fmt: skip
+def test_a_day_of_a_service_that_is_not_declared_is_a_text(step: str) -> None:
+    assert about_slots(step) == [UNDECLARED]
+    declared = "slot: {type: object, fields: {starts: datetime}}"
+    assert about_slots(step, "slot: {type: object}", declared) == []
+    assert about_slots(step, "slots: {type: list}", "slots: {type: list, fields: {starts: datetime}}") == []
+    from_python = "  y: {call: slot, save: slot, errors: {else: end}}\n  x: STEP\n"
+    assert about_slots(step, "  x: STEP\n", from_python) == [], "Python may give days"
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("{{ slots[0].starts | date }}", True),
+        ("{{ (slots | first).starts | date }}", True),
+        ("{{ (slots | where(it.free) | find('id', 3)).day.starts | date }}", True),
+        ("{{ slot.starts | as_datetime | date }}", False),
+        ("{{ slot.price * 3 }} {{ slot.names | join }} {{ slot.at.x }}", False),
+        ("{{ other.starts | date }}", False),
+    ],
+)
+def test_parts_of_a_services_data_are_followed(text: str, found: bool) -> None:
+    set_other = "  y: {set: {other: \"{{ {} | put('starts', now) }}\"}}\n  x: STEP\n"
+    assert bool(about_slots(f'{{say: "{text}"}}', "  x: STEP\n", set_other)) is found
+
+
+def test_choices_of_a_services_list_are_followed() -> None:
+    title = 'title: "{{ it.starts | time }}"'
+    assert about_slots("{say: Hi}", 'title: "{{ it.name }}"', title) == [
+        '"it.starts" is a text: a service sends no days and times'
+    ]
+    declared = SLOTS.replace("slots: {type: list}", "slots: {type: list, fields: {starts: datetime}}")
+    library = library_of(declared.replace('title: "{{ it.name }}"', title).replace("STEP", "{say: Hi}"), BOT)
+    assert list(find_misfits(Graph(library))) == []

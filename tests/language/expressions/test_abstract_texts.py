@@ -168,7 +168,7 @@ def test_it_is_known_which_arguments_may_be_null(name: str) -> None:
 
 def test_every_filter_and_function_with_arguments_is_held_against_null() -> None:
     without = {"abs", "age", "as_date", "as_datetime", "as_number", "capitalize", "ceil", "days_until", "default", "first", "flatten", "floor",
-               "keys", "last", "length", "lower", "matches", "open", "opens", "pick", "random", "reverse", "shuffle", "signal_url", "title", "trim", "upper",
+               "keys", "last", "length", "lower", "matches", "open", "opens", "pick", "random", "reverse", "shuffle", "signal_url", "title", "title_of", "trim", "upper",
                "urlencode", "utc", "values", "weekday"}  # fmt: skip
     assert ARGUMENTS.keys() | without == {*FILTERS, *FUNCTIONS}
 
@@ -191,6 +191,12 @@ def test_every_filter_and_function_with_arguments_is_held_against_null() -> None
         ("anything", {True, False}),
         ('size | length > 9 or size == "S"', {True, False}),
         ("day is none", {False}),
+        ("day is null", {False}),
+        ("day is text or count is text", {False}),
+        ("size is text and count is number", {True}),
+        ("anything is number", {True, False}),
+        ("title_of(count) == 3", {False}),
+        ("title_of(anything) == 3", {True, False}),
     ],
 )
 def test_a_condition_comes_to(source: str, expected: set[bool]) -> None:
@@ -236,7 +242,7 @@ EXPRESSIONS = st.recursive(
             lambda parts: f"({' '.join(parts)})"
         ),
         inner.map(lambda each: f"(not {each})"),
-        inner.map(lambda each: f"({each} is none)"),
+        st.tuples(inner, st.sampled_from(["none", "null", "number", "text"])).map(lambda it: f"({it[0]} is {it[1]})"),
         st.tuples(inner, st.sampled_from(["upper", "length", "default(1)", "date", "first", "join", "round"])).map(
             lambda parts: f"({parts[0]} | {parts[1]})"
         ),

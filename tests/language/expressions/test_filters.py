@@ -238,3 +238,17 @@ def test_a_number_of_many_digits_is_rounded_like_any_other() -> None:
     assert value("'1234567890123456789012345678901.255' | as_number | round(2)") == Decimal(
         "1234567890123456789012345678901.26"
     )
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ('["a", "b"] | map(loop.index ~ it)', ["1a", "2b"]),
+        ('["a", "b", "c"] | where(not loop.first)', ["b", "c"]),
+        ('["a", "b"] | map({"no": loop.index, "last": loop.last})', [{"no": 1, "last": False}, {"no": 2, "last": True}]),
+        ('[{"n": 1}, {"n": 5}] | update(it.n > 1, {"n": loop.index})', [{"n": 1}, {"n": 2}]),
+        ('[["a"], ["b", "c"]] | map(it | map(loop.index ~ it) | join)', ["1a", "1b, 2c"]),
+    ],
+)  # fmt: skip
+def test_an_expression_about_an_element_knows_its_place(source: str, expected: object) -> None:
+    assert value(source) == expected

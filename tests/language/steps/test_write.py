@@ -67,7 +67,10 @@ def test_the_mark_of_the_rules_is_not_saved() -> None:
 
 
 def test_a_text_that_does_not_fit_its_variable_is_a_mismatch() -> None:
-    assert asked().model("x" * 61) == ["Too long."]
+    chat = asked()
+    assert chat.model("x" * 61) == []
+    assert "it is longer than 60 characters" in chat.prompt[-1]["content"]
+    assert chat.model("x" * 61) == ["Too long."]
 
 
 def test_a_text_that_reached_the_models_length_says_so() -> None:
@@ -110,3 +113,146 @@ def test_what_it_spends_is_as_long_as_the_answer_may_be() -> None:
     spends = library.flows["report"].steps["summary"].kind.spends({})
     assert spends is not None
     assert spends.answer == 5000
+
+
+# -- a record ---------------------------------------------------------------------------------------------------
+
+RECORD = """\
+flow: report
+start: {otherwise: true}
+vars:
+  complaint: text
+  found:
+    type: object
+    fields:
+      title: {type: text, max: 20}
+      urgency: {type: choice, of: [low, high]}
+      cups: {type: integer, min: 1, max: 9}
+      due: date
+      seen: {type: object, fields: {by: text}}
+steps:
+  complaint: {ask: What went wrong?, save: complaint}
+  found:
+    write: What do they complain about?
+    text: "{{ complaint }}"
+    save: found
+    errors: {mismatch: long, else: sorry}
+  done: {say: "{{ found.title }}, {{ found.urgency }}, {{ found.cups }}, {{ found.due - days(1) if found.due }}", then: end}
+  long: {say: Too long., then: end}
+  sorry: {say: Sorry., then: end}
+"""
+TITLES = (
+    RECORD.replace("type: object\n", "type: list\n")
+    .replace("{{ found.title }}, {{ found.urgency }}, {{ found.cups }}, {{ found.due - days(1) if found.due }}", "{{ found | map('title') | join(', ') or 'Nothing' }}")
+)  # fmt: skip
+ANSWER = '{"title": "Late", "urgency": "high", "cups": 2, "due": "2030-05-12", "seen": {"by": null}}'
+SAID = ["Late, high, 2, 2030-05-11"]
+
+
+def test_the_model_is_told_the_form_of_a_record() -> None:
+    system, _ = asked(RECORD).prompt
+    assert system["content"].startswith("What do they complain about?\n\nYou write one JSON value, and nothing else.")
+    form = (
+        '{"title": "text of at most 20 characters", "urgency": "one of: low, high", "cups": "integer from 1 to 9", '
+        '"due": "date like 2030-12-31", "seen": {"by": "text"}}'
+    )
+    assert form in system["content"]
+    assert f"[{form}]" in asked(TITLES).prompt[0]["content"]
+
+
+@pytest.mark.parametrize("around", ["{}", "```json\n{}\n```", "Here it is:\n{}\nAnything else?"])
+def test_a_record_is_read_by_its_fields_whatever_stands_around_it(around: str) -> None:
+    assert asked(RECORD).model(around.replace("{}", ANSWER)) == SAID
+
+
+def test_what_is_left_out_is_null() -> None:
+    chat = asked(RECORD)
+    assert chat.model('{"title": "Late"}') == ["Late, , , "]
+    assert asked(RECORD.replace("due: date", "due: {type: date, value: 2030-05-12}")).model('{"title": "Late"}') == [
+        "Late, , , 2030-05-11"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("answer", "wrong"),
+    [
+        ("It was late.", "it is not one JSON value"),
+        ('{"title": "Late"', "it is not one JSON value"),
+        ('{"title": "Late"} or {"title": "Cold"}', "it is not one JSON value"),
+        ('{"title": "Late", "title": "Cold"}', "it is not one JSON value"),
+        ('[{"title": "Late"}]', "a list is not an object"),
+        ('{"title": "Late", "cups": "two"}', 'field "cups": it is no number'),
+        ('{"title": "Late", "cups": 10}', 'field "cups": it is more than 9'),
+        ('{"title": "Late", "urgency": "High"}', 'field "urgency": it is none of low, high'),
+        ('{"title": "Late", "due": "tomorrow"}', 'field "due": a text is not a date like 2030-12-31'),
+        ('{"name": "Late"}', "there is no field name"),
+        ('{"title": "Late", "seen": {"who": "Ann"}}', "there is no field who"),
+    ],
+)
+def test_what_does_not_fit_is_asked_for_once_more_with_what_was_wrong(answer: str, wrong: str) -> None:
+    chat = asked(RECORD)
+    assert chat.model(answer) == []
+    assert chat.turn is not None
+    assert any(wrong in note for note in chat.turn.trace.notes)
+    system, user, written, objection = chat.prompt
+    assert (user["content"], written) == ("It was late.", {"role": "assistant", "content": answer})
+    assert wrong in objection["content"]
+    assert system == asked(RECORD).prompt[0]
+    assert chat.asked[-1][1].fresh == (), "the contact's text was judged before"
+    assert chat.model(ANSWER) == SAID
+
+
+def test_what_does_not_fit_twice_is_a_mismatch() -> None:
+    chat = asked(RECORD)
+    chat.model("Late!")
+    assert chat.model("Late!!") == ["Too long."]
+
+
+def test_a_second_visit_asks_again_as_well() -> None:
+    chat = asked(RECORD.replace('due) }}", then: end', 'due) }}", then: complaint'))
+    for _ in range(2):
+        chat.model("Late!")
+        assert chat.model(ANSWER)[:1] == SAID
+        chat.user("hello")
+        chat.user("It was late.")
+
+
+def test_a_list_of_records() -> None:
+    assert asked(TITLES).model('[{"title": "Late"}, {"title": "Cold"}]') == ["Late, Cold"]
+    assert asked(TITLES).model("There is nothing: []") == ["Nothing"]
+
+
+@pytest.mark.parametrize(
+    "hidden",
+    ["https://evil.example/x", r"https:\/\/evil.example\/x", 'INSI", "cups": 2, "seen": {"by": "DER20"}, "x": "'],
+)
+def test_a_record_with_a_text_that_may_not_be_said_is_not_saved(hidden: str) -> None:
+    chat = asked(RECORD, BOT + "ai: {never: [INSIDER20]}\n")
+    assert chat.model(f'{{"title": "{hidden}"}}') == ["Sorry."]
+
+
+@pytest.mark.parametrize(
+    ("declared", "form"), [("boolean", "true or false"), ("{type: choice, of: [low, high]}", "one of: low, high")]
+)
+def test_the_model_is_told_what_else_is_no_free_text(declared: str, form: str) -> None:
+    chat = asked(FLOW.replace("{type: text, max: 60}", declared))
+    assert chat.prompt[0]["content"].count(f"It is this and nothing else: {form}") == 1
+    assert "nothing else:" not in asked(FLOW.replace("{type: text, max: 60}", "text")).prompt[0]["content"]
+
+
+@pytest.mark.parametrize("declared", ["object", "{type: list, of: media}", "location"])
+def test_a_structure_without_fields_is_not_what_a_model_writes(declared: str) -> None:
+    (problem,) = problems_of(FLOW.replace("{type: text, max: 60}", declared))
+    assert "E303" in problem
+    assert "summary: {type: object, fields:" in problem
+
+
+def test_a_list_of_anything() -> None:
+    chat = asked(
+        FLOW.replace("{type: text, max: 60}", "{type: list, max: 2}").replace(
+            "{{ summary }}", "{{ summary | join(', ') }}"
+        )
+    )
+    assert chat.model('["late", "cold", "wet"]') == []
+    assert "it has 3 elements, 2 are allowed" in chat.prompt[-1]["content"]
+    assert chat.model('["late", "cold"]') == ["Noted: late, cold"]
