@@ -4,14 +4,16 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from bot.core.events import FROM_CONTACT, CallEnded
 from bot.core.text import is_blank
 from bot.engine import slots
 from bot.engine.failures import ask, failure_outcome
-from bot.engine.frame_stack import MOST_FRAMES, arrive, push_flow
+from bot.engine.frame_stack import MOST_FRAMES, arrive, note_left_for_draft, push_flow
 from bot.engine.step_actions import visited
 from bot.engine.turn_context import FlowBroken, OpeningText, TurnContext
 from bot.language.flow.definition import Step
 from bot.language.source.word_matching import normalise
+from bot.language.steps.draft_step import DRAFTS, WhichDraftStep
 from bot.language.steps.slot_step import SLOT_FILLING, SlotStep
 from bot.language.steps.step_kind import LeaveStep, Reply, StepResult
 from bot.language.types.type_registry import TypeMismatch
@@ -23,6 +25,8 @@ def enter(turn: TurnContext, name: str) -> StepResult | None:
     """Enter a step of the active flow. Returns what it decides."""
     frame, step = turn.frame, turn.flow.steps[name]
     count_entry(turn, step)
+    if step.facts.sets_aside:
+        note_left_for_draft(turn)
     arrive(turn, step)
     visits = step.options.visits
     if visits is not None:
@@ -35,6 +39,27 @@ def enter(turn: TurnContext, name: str) -> StepResult | None:
     if known is None and turn.opening is not None and step.facts.waits_for is not None:
         known = _answer_by_opening(turn, turn.opening)
     return known or _read_before_asking(turn, name) or ask(turn, step.kind.enter)
+
+
+def begin(turn: TurnContext, name: str) -> StepResult | None:
+    """Enter the first step of a flow that a contact begins. If there are drafts of the flow, ask first which one is to
+    be continued: until then, the flow's frame has no visit.
+    """
+    session, flow, now = turn.session, turn.frame.flow, turn.event.at
+    drafts = [(draft.visit, draft.title) for draft in session.drafts if draft.flow == flow and draft.until > now]
+    runs = len(session.frames) > 1 and not turn.frame.interrupts
+    by_contact = isinstance(turn.event, (*FROM_CONTACT, CallEnded))
+    if not drafts or runs or not by_contact or DRAFTS not in turn.library.flows or len(session.frames) >= MOST_FRAMES:
+        return enter(turn, name)
+    turn.opening = None
+    arrive(turn, turn.flow.steps[name])
+    turn.frame.visit = 0
+    push_flow(turn, f"/{DRAFTS}", {}, flow, interrupts=True)
+    count_entry(turn, turn.step)
+    arrive(turn, turn.step)
+    kind = turn.step.kind
+    assert isinstance(kind, WhichDraftStep)
+    return kind.offer(turn.step_context(), flow, drafts)
 
 
 def put_again(turn: TurnContext) -> StepResult | None:
@@ -131,7 +156,7 @@ def open_flow(
         return LeaveStep(failure_outcome(turn, mismatch))
     turn.frame.notice = notice
     read_ahead(turn)
-    return enter(turn, step)
+    return begin(turn, step) if step == turn.flow.first else enter(turn, step)
 
 
 def read_ahead(turn: TurnContext) -> None:

@@ -79,6 +79,19 @@ def note_unanswered(turn: TurnContext, target: str | None, *, digression: bool =
         frame.unanswered = replace(unanswered, waits=waits, step_state=state)
 
 
+def note_left_for_draft(turn: TurnContext) -> None:
+    """Note where the conversation goes on that is about to be set aside: at the question that was left without an
+    answer, else at the last one of this turn, else at the step that is left.
+    """
+    frame, steps = turn.frame, turn.flow.steps
+    if frame.unanswered is None:
+        here = (taken.step for taken in reversed(turn.trace.steps) if taken.flow == frame.flow and taken.step in steps)
+        left = next((name for name in here if steps[name].facts.takes_words), frame.step)
+        where = turn.flow.first if steps[left].facts.sets_aside else left
+        frame.unanswered = UnansweredQuestion(f"{frame.flow}/{where}")
+    frame.unanswered = replace(frame.unanswered, entered_at=None)
+
+
 def reopen_unanswered(turn: TurnContext) -> UnansweredQuestion | None:
     """The question that was left without an answer, to return to it. The flows that were open below are open again."""
     frame, session = turn.frame, turn.session

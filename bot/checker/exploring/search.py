@@ -222,6 +222,7 @@ def digest(state: ExploredState) -> str:
         plans,
         session.refusals,
         session.late_messages,
+        [(draft.title, *map(_of, draft.frames)) for draft in session.drafts],
     )
     newest = session.last_inbound
     hours = None if newest is None else min((state.now - newest).total_seconds() // 3600, 24)

@@ -1,0 +1,308 @@
+"""Conversations that are set aside (`draft`) and continued on another day."""
+
+from datetime import timedelta
+
+import pytest
+
+from bot.core.session import Session
+from tests.talk import Talk
+
+CLAIM = """
+flow: claim
+start: {words: [claim], pattern: 'claim for (?P<item>.+)'}
+words: {later: {say: Kept for two weeks., then: later}}
+defaults: {timeout: {after: 20h, then: later}}
+vars: {item: text, day: text}
+steps:
+  item: {ask: What is broken?, save: item}
+  day: {ask: "Since when is the {{ item }} broken?", save: day}
+  done: {say: "{{ item }}, {{ day }}.", then: end}
+  later: {draft: "{{ item }}", keep: 14d, then: gone}
+  gone: {say: "Your draft {{ item }} is gone.", clear: all, then: end}
+---
+flow: main
+start: {otherwise: true}
+steps: {menu: {say: Hello., then: end}}
+---
+flow: menu
+start: {words: [menu]}
+steps: {menu: {ask: What?, options: {A claim: /claim, Hours: /main}}}
+---
+flow: order
+start: {words: [order]}
+interrupted: resume
+vars: {size: integer}
+steps: {size: {ask: Which size?, save: size}, done: {say: "Ordered.", then: end}}
+"""
+OFFER = ["Go on with claim?", "window", "Start anew"]
+KEPT, ASKED = ["Kept for two weeks."], ["Since when is the window broken?"]
+
+
+def with_draft(flows: str = CLAIM) -> Talk:
+    talk = Talk(flows)
+    talk.user("claim")
+    talk.user("window")
+    talk.user("later")
+    assert (talk.at, [draft.title for draft in talk.session.drafts]) == (None, ["window"])
+    return talk
+
+
+def test_the_contact_continues_at_the_question_with_all_variables() -> None:
+    talk = with_draft()
+    assert talk.user("hello") == ["Hello."]
+    talk.pass_time(timedelta(days=5))
+    assert talk.user("claim") == [OFFER]
+    assert talk.tap("window") == ASKED
+    assert talk.session.drafts == ()
+    assert talk.user("Monday") == ["window, Monday."]
+
+
+def test_silence_sets_it_aside_too() -> None:
+    talk = Talk(CLAIM)
+    talk.user("claim")
+    talk.user("window")
+    assert talk.wait("20h") == []
+    assert talk.at is None
+    assert talk.user("claim") == [OFFER]
+    assert talk.user("yes please") == ASKED
+
+
+def test_a_new_one_begins_beside_the_draft() -> None:
+    talk = with_draft()
+    talk.user("claim")
+    assert talk.tap("Start anew") == ["What is broken?"]
+    talk.user("door")
+    talk.user("later")
+    assert talk.user("claim") == [["Go on with claim?", "window", "door", "Start anew"]]
+    assert talk.user("DOOR") == ["Since when is the door broken?"]
+    assert [draft.title for draft in talk.session.drafts] == ["window"]
+
+
+def test_then_follows_when_the_time_is_over() -> None:
+    talk = with_draft()
+    talk.pass_time(timedelta(days=13))
+    talk.user("hello")
+    assert talk.wait("1d") == ["Your draft window is gone."]
+    assert (talk.at, talk.session.drafts) == (None, ())
+    assert talk.user("claim") == ["What is broken?"]
+
+
+def test_its_time_waits_until_the_contact_is_in_no_flow() -> None:
+    talk = with_draft()
+    talk.pass_time(timedelta(days=14) - timedelta(hours=1))
+    talk.user("order")
+    assert talk.wait("2h") == []
+    assert talk.user("2") == ["Ordered."]
+    assert talk.wait("1s") == ["Your draft window is gone."]
+
+
+def test_a_draft_whose_time_is_over_is_not_offered() -> None:
+    talk = with_draft()
+    talk.pass_time(timedelta(days=14) - timedelta(hours=1))
+    talk.user("order")
+    talk.pass_time(timedelta(hours=2))
+    assert talk.user("claim") == ["What is broken?"]
+
+
+def test_a_button_of_a_menu_offers_it_too() -> None:
+    talk = with_draft()
+    talk.user("menu")
+    assert talk.user("A claim") == [OFFER]
+    assert talk.user("window") == ASKED
+
+
+def test_what_the_start_gives_is_there_when_it_begins_anew() -> None:
+    talk = with_draft()
+    assert talk.user("claim for my bike") == [OFFER]
+    talk.user("no")
+    assert talk.vars["item"] == "my bike"
+
+
+def test_another_message_at_the_offer_is_taken_as_ever_and_the_draft_stays() -> None:
+    talk = with_draft()
+    talk.user("claim")
+    assert talk.user("order") == ["Which size?"]
+    assert talk.user("claim") == [OFFER]
+    assert [frame.flow for frame in talk.session.frames] == ["order", "claim", "drafts"]
+    assert talk.user("window") == ASKED
+    assert talk.user("Monday") == ["window, Monday.", "Which size?"]
+
+
+def test_silence_at_the_offer_ends_only_that() -> None:
+    talk = with_draft()
+    talk.user("claim")
+    assert talk.wait("21h") == []
+    assert (talk.at, len(talk.session.drafts)) == (None, 1)
+    talk.user("order")
+    talk.user("claim")
+    talk.wait("21h")
+    assert (talk.at, len(talk.session.drafts)) == (None, 1)
+
+
+def test_an_interrupted_flow_goes_on_when_the_one_above_is_set_aside() -> None:
+    talk = Talk(CLAIM)
+    talk.user("order")
+    talk.user("claim")
+    talk.user("window")
+    assert talk.user("later") == ["Kept for two weeks.", "Which size?"]
+
+
+def test_silence_ends_the_interrupted_flow_unless_it_waits_on() -> None:
+    for interrupted, at in (("resume", None), ("wait", "order/size")):
+        talk = Talk(CLAIM.replace("interrupted: resume", f"interrupted: {interrupted}"))
+        talk.user("order")
+        talk.user("claim")
+        assert talk.wait("20h") == []
+        assert talk.at == at
+
+
+def test_a_program_that_starts_the_flow_asks_nothing_about_drafts() -> None:
+    talk = with_draft()
+    assert [*talk.start("claim", item="door"), *talk.wait("1s")] == ["What is broken?"]
+
+
+CHOICES = """
+flow: main
+start: {words: [apply]}
+vars: {letter: text}
+steps:
+  ready: {ask: Have you got your letter?, buttons: {"Yes": next, Later: CHOICE}}
+  letter: {ask: What does it say?, save: letter, then: end}
+  say: {say: See you., then: later}
+  later: {draft: "", keep: 3d, then: end}
+"""
+
+
+@pytest.mark.parametrize("choice", ["later", "say"])
+def test_a_question_whose_choice_sets_it_aside_is_asked_again(choice: str) -> None:
+    talk = Talk(CHOICES.replace("CHOICE", choice))
+    talk.user("apply")
+    talk.user("Later")
+    assert talk.user("apply") == [["Go on with main?", "Main", "Start anew"]]
+    assert talk.user("Main") == [["Have you got your letter?", "Yes", "Later"]]
+
+
+RUNS = """
+flow: claim
+start: {words: [claim]}
+vars: {photo: text}
+steps:
+  photo: {run: /photo, save: photo, expired: never}
+  done: {say: "Got {{ photo }}.", then: end}
+  never: {say: It was never sent., then: end}
+---
+flow: photo
+words: {later: later}
+vars: {photo: text, note: text}
+steps:
+  note: {ask: A note?, save: note}
+  photo: {ask: A photo of the {{ note }}?, save: photo, then: end}
+  later: {draft: A photo, keep: 3d, then: end}
+"""
+
+
+def test_a_conversation_is_set_aside_as_a_whole() -> None:
+    talk = Talk(RUNS.replace("A photo of the {{ note }}?", '"A photo of the {{ note }}?"'))
+    talk.user("claim")
+    talk.user("roof")
+    talk.user("later")
+    assert talk.user("claim") == [["Go on with claim?", "A photo", "Start anew"]]
+    assert talk.user("A photo") == ["A photo of the roof?"]
+    assert talk.user("p1") == ["Got p1."]
+    talk.user("claim")
+    talk.user("roof")
+    talk.user("later")
+    assert talk.wait("3d") == ["It was never sent."]
+
+
+def test_a_flow_that_is_run_asks_nothing_about_its_drafts() -> None:
+    talk = Talk(CLAIM + "---\nflow: all\nstart: {words: [all]}\nsteps: {one: {run: /claim}}\n")
+    talk.user("claim")
+    talk.user("window")
+    talk.user("later")
+    assert talk.user("all") == ["What is broken?"]
+
+
+def test_several_drafts_are_a_list_and_the_oldest_of_ten_is_over() -> None:
+    talk = Talk(CLAIM)
+    long = "a window that has been broken by a ball"
+    for number, item in enumerate((long, long, *(f"door {number}" for number in range(7)))):
+        talk.user("claim")
+        if number:
+            talk.user("Start anew")
+        talk.user(item)
+        talk.user("later")
+    (offer,) = talk.user("claim")
+    assert offer[1:4] == ["a window that has been…", "a window that has b… (2)", "door 0"]
+    assert len(offer) == 11
+    talk.user("Start anew")
+    talk.user("ladder")
+    talk.user("later")
+    assert talk.wait("1s") == ["Your draft a window that has been broken by a ball is gone."]
+    assert len(talk.session.drafts) == 9
+
+
+def test_a_fixed_time_out_does_not_count_the_time_of_the_draft() -> None:
+    fixed = 'day: {ask: "Since when?", save: day, timeout: {after: 2h, fixed: true, then: end}}'
+    talk = with_draft(CLAIM.replace('day: {ask: "Since when is the {{ item }} broken?", save: day}', fixed))
+    talk.pass_time(timedelta(days=2))
+    talk.user("claim")
+    assert talk.user("window") == ["Since when?"]
+
+
+# -- edits ---------------------------------------------------------------------------------------------
+
+
+def test_an_edit_of_the_question_meanwhile_is_what_is_asked() -> None:
+    talk = with_draft()
+    talk.edit(CLAIM.replace("day: {ask:", "since: {renamed_from: day, ask:").replace("Since when is", "When was"))
+    talk.user("claim")
+    assert talk.user("window") == ["When was the window broken?"]
+
+
+def test_a_question_that_was_removed_leads_where_gone_says() -> None:
+    talk = with_draft()
+    without = CLAIM.replace('  day: {ask: "Since when is the {{ item }} broken?", save: day}\n', "")
+    talk.edit(without.replace("then: later}}\nvars", "then: later}, gone: done}\nvars"))
+    talk.user("claim")
+    assert talk.user("window") == ["window, ."]
+
+
+@pytest.mark.parametrize("removed", ['  day: {ask: "Since when is the {{ item }} broken?", save: day}\n', "flow"])
+def test_a_draft_that_cannot_be_continued_begins_anew(removed: str) -> None:
+    talk = with_draft()
+    edited = CLAIM.replace(removed, "") if removed != "flow" else CLAIM
+    talk.edit(edited)
+    talk.user("claim")
+    assert talk.user("window") == (["What is broken?"] if removed != "flow" else ASKED)
+
+
+def test_a_flow_without_its_draft_step_forgets_the_draft_when_its_time_is_over() -> None:
+    talk = with_draft()
+    talk.edit("flow: claim\nstart: {words: [claim]}\nsteps: {item: {ask: What is broken?}}\n")
+    assert talk.user("claim") == ["What is broken?"]
+    talk.user("door")
+    talk.pass_time(timedelta(days=14))
+    talk.user("claim")
+    talk.user("door")
+    assert talk.wait("1s") == []
+    assert talk.session.drafts == ()
+
+
+def test_the_word_that_opts_out_leaves_the_draft_but_says_nothing_when_its_time_is_over() -> None:
+    bot = "name: Test\nopt_out: {words: [stop]}\ndefaults: {timeout: {after: 20h, then: end}}\n"
+    talk = Talk(CLAIM, bot)
+    talk.user("claim")
+    talk.user("window")
+    talk.user("later")
+    talk.user("stop")
+    assert len(talk.session.drafts) == 1
+    assert talk.wait("14d") == []
+    assert talk.session.drafts == ()
+
+
+def test_a_turn_that_wakes_only_for_a_draft_is_as_late_as_the_draft() -> None:
+    talk = with_draft()
+    assert talk.turn is not None
+    assert talk.turn.wake_at == talk.now + timedelta(days=14)
+    assert Session("1").drafts == ()
