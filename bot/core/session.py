@@ -215,7 +215,7 @@ class Draft:
 
     @property
     def visit(self) -> int:
-        """What tells it from the contact's other drafts."""
+        """The visit of its top frame: no other draft of the contact has it."""
         return self.frames[-1].visit
 
     @property

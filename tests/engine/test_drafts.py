@@ -4,7 +4,6 @@ from datetime import timedelta
 
 import pytest
 
-from bot.core.session import Session
 from tests.talk import Talk
 
 CLAIM = """
@@ -223,25 +222,6 @@ def test_a_flow_that_is_run_asks_nothing_about_its_drafts() -> None:
     assert talk.user("all") == ["What is broken?"]
 
 
-def test_several_drafts_are_a_list_and_the_oldest_of_ten_is_over() -> None:
-    talk = Talk(CLAIM)
-    long = "a window that has been broken by a ball"
-    for number, item in enumerate((long, long, *(f"door {number}" for number in range(7)))):
-        talk.user("claim")
-        if number:
-            talk.user("Start anew")
-        talk.user(item)
-        talk.user("later")
-    (offer,) = talk.user("claim")
-    assert offer[1:4] == ["a window that has been…", "a window that has b… (2)", "door 0"]
-    assert len(offer) == 11
-    talk.user("Start anew")
-    talk.user("ladder")
-    talk.user("later")
-    assert talk.wait("1s") == ["Your draft a window that has been broken by a ball is gone."]
-    assert len(talk.session.drafts) == 9
-
-
 def test_a_fixed_time_out_does_not_count_the_time_of_the_draft() -> None:
     fixed = 'day: {ask: "Since when?", save: day, timeout: {after: 2h, fixed: true, then: end}}'
     talk = with_draft(CLAIM.replace('day: {ask: "Since when is the {{ item }} broken?", save: day}', fixed))
@@ -268,13 +248,13 @@ def test_a_question_that_was_removed_leads_where_gone_says() -> None:
     assert talk.user("window") == ["window, ."]
 
 
-@pytest.mark.parametrize("removed", ['  day: {ask: "Since when is the {{ item }} broken?", save: day}\n', "flow"])
-def test_a_draft_that_cannot_be_continued_begins_anew(removed: str) -> None:
+def test_a_draft_that_cannot_be_continued_begins_anew() -> None:
     talk = with_draft()
-    edited = CLAIM.replace(removed, "") if removed != "flow" else CLAIM
-    talk.edit(edited)
+    talk.edit(CLAIM.replace('  day: {ask: "Since when is the {{ item }} broken?", save: day}\n', ""))
     talk.user("claim")
-    assert talk.user("window") == (["What is broken?"] if removed != "flow" else ASKED)
+    assert talk.user("window") == ["What is broken?"]
+    assert talk.turn is not None
+    assert talk.turn.trace.notes == ["claim/day is gone", "claim begins anew"]
 
 
 def test_a_flow_without_its_draft_step_forgets_the_draft_when_its_time_is_over() -> None:
@@ -301,8 +281,28 @@ def test_the_word_that_opts_out_leaves_the_draft_but_says_nothing_when_its_time_
     assert talk.session.drafts == ()
 
 
-def test_a_turn_that_wakes_only_for_a_draft_is_as_late_as_the_draft() -> None:
+# -- results and traces --------------------------------------------------------------------------------
+
+
+def test_results_count_a_draft_once_with_its_outcome() -> None:
     talk = with_draft()
     assert talk.turn is not None
-    assert talk.turn.wake_at == talk.now + timedelta(days=14)
-    assert Session("1").drafts == ()
+    later = [result for result in talk.turn.results if result[1] == "later"]
+    talk.user("claim")
+    talk.user("window")
+    later += [result for result in talk.turn.results if result[1] == "later"]
+    assert [(way, outcome) for _, _, _, way, outcome in later] == [("entered", ""), ("answered", "continued")]
+
+
+def test_the_trace_says_what_is_set_aside_and_continued() -> None:
+    talk = with_draft()
+    assert talk.turn is not None
+    assert talk.turn.trace.notes == ['claim/later: set aside as "window"']
+    talk.user("claim")
+    talk.user("window")
+    assert talk.turn.trace.rule == 'answer: the draft "window" is continued'
+    assert [(step.step, step.outcome, step.target) for step in talk.turn.trace.steps] == [
+        ("which", "continued", "end"),
+        ("later", "continued", "back"),
+        ("day", None, None),
+    ]

@@ -53,6 +53,7 @@ def known_at(monkeypatch: pytest.MonkeyPatch) -> dict[Mark, set[str]]:
 
 REST = Folder(Path("rest"), (Source("bot.yml", b"""
 name: T
+types: {size: integer}
 secrets: [CRM_SECRET]
 events_to: {url: "https://crm.example/bot", secret: CRM_SECRET, on: [end], allow_private: false}
 """), Source("main.yml", b"""
@@ -77,6 +78,7 @@ vars:
       media: {type: media}
       location: {type: location}
       answer: {type: answer}
+      size: {type: size, value: 3}
 steps: {a: {say: A photo., image: {link: "https://files.example/a.png"}}}
 """)), ())  # fmt: skip
 """What stands in no other document."""
