@@ -210,8 +210,12 @@ class Draft:
 
     @property
     def flow(self) -> str:
-        """The flow with which the conversation begins: its start finds the draft."""
-        return self.frames[0].flow
+        """The flow with which the conversation began: its start finds the draft."""
+        first, *above = self.frames
+        if above or first.unanswered is None:
+            return first.flow
+        below = () if first.interrupts else first.unanswered.below
+        return below[first_of_conversation(below)].flow if below else self.where.partition("/")[0]
 
     @property
     def visit(self) -> int:

@@ -43,10 +43,14 @@ def end_flow(turn: TurnContext, *, expired: bool = False, failed: bool = False) 
 
 
 def set_aside(turn: TurnContext, result: SetAside) -> StepResult | None:
-    """Make a draft of the conversation, which ends. The contact's oldest draft expires if there are too many."""
+    """Make a draft of the conversation, which ends. Without a title, it has the name of the conversation's flow.
+
+    The time of the contact's oldest draft is over if there are too many.
+    """
     session, now = turn.session, turn.event.at
     begun = first_of_conversation(session.frames)
     draft = Draft(result.title, result.until, result.lasts, tuple(replace(each) for each in session.frames[begun:]))
+    draft = draft if draft.title else replace(draft, title=draft.flow.replace("_", " ").capitalize())
     turn.trace.notes.append(f'{turn.where}: set aside as "{draft.title}"')
     left = [each for each in session.drafts if each.until > now]
     too_many = left[: max(0, len(left) + 1 - MOST_DRAFTS)]

@@ -83,12 +83,17 @@ def note_left_for_draft(turn: TurnContext) -> None:
     """Note where the conversation goes on that is about to be set aside: at the question that was left without an
     answer, else at the last one of this turn, else at the step that is left.
     """
-    frame, steps = turn.frame, turn.flow.steps
+    frame, flows = turn.frame, turn.library.flows
     if frame.unanswered is None:
-        here = (taken.step for taken in reversed(turn.trace.steps) if taken.flow == frame.flow and taken.step in steps)
-        left = next((name for name in here if steps[name].facts.takes_words), frame.step)
-        where = turn.flow.first if steps[left].facts.sets_aside else left
-        frame.unanswered = UnansweredQuestion(f"{frame.flow}/{where}")
+        taken = [each for each in reversed(turn.trace.steps) if each.step in flows[each.flow].steps]
+        left = next((each for each in taken if each.visit == frame.visit), None)
+        own = {frame.flow, frame.flow if left is None else left.flow}
+        questions = (each for each in taken if each.flow in own and flows[each.flow].steps[each.step].facts.takes_words)
+        asked = next(questions, left)
+        flow, name = (frame.flow, frame.step) if asked is None else (asked.flow, asked.step)
+        step = flows[flow].steps.get(name)
+        where = flows[flow].first if step is None or step.facts.sets_aside else name
+        frame.unanswered = UnansweredQuestion(f"{flow}/{where}")
     frame.unanswered = replace(frame.unanswered, entered_at=None)
 
 

@@ -181,6 +181,46 @@ def test_a_question_whose_choice_sets_it_aside_is_asked_again(choice: str) -> No
     assert talk.user("Main") == [["Have you got your letter?", "Yes", "Later"]]
 
 
+ONE_FOR_ALL = """
+flow: first
+start: {words: [first]}
+steps:
+  a: {ask: A?}
+  b: {ask: B?, buttons: {Go on: next, Not now: CHOICE}}
+  c: {run: /third, then: end}
+  d: {say: In between., then: /keep}
+---
+flow: third
+steps: {e: {ask: E?}}
+---
+flow: keep
+steps: {later: {draft: "", keep: 3d, then: end}}
+"""
+FOR_ALL = "name: Test\nwords: {later: /keep}\ndefaults: {timeout: {after: 20h, then: /keep}}\n"
+
+
+@pytest.mark.parametrize(
+    ("said", "asked"),
+    [
+        (["later"], ["A?"]),
+        (["x", "later"], [["B?", "Go on", "Not now"]]),
+        (["x", "Not now"], [["B?", "Go on", "Not now"]]),
+        (["x", "Go on", "later"], ["E?"]),
+        (["x"], [["B?", "Go on", "Not now"]]),
+    ],
+)
+@pytest.mark.parametrize("choice", ["/keep", "d"])
+def test_one_flow_can_set_aside_all_others(said: list[str], asked: list[str], choice: str) -> None:
+    talk = Talk(ONE_FOR_ALL.replace("CHOICE", choice), FOR_ALL)
+    talk.user("first")
+    for text in said:
+        talk.user(text)
+    talk.wait("21h")
+    assert [(draft.title, draft.flow) for draft in talk.session.drafts] == [("First", "first")]
+    assert talk.user("first") == [["Go on with first?", "First", "Start anew"]]
+    assert talk.user("First") == asked
+
+
 RUNS = """
 flow: claim
 start: {words: [claim]}

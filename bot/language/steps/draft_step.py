@@ -84,9 +84,8 @@ class DraftStep(StepKind):
         )
 
     def enter(self, context: StepContext) -> StepResult:
-        """Set the conversation aside. Without a title, it has the name of its flow."""
-        named = " ".join(context.text(self.title).split()) or context.flow.replace("_", " ").capitalize()
-        title = clip(named, MOST_TITLE)
+        """Set the conversation aside."""
+        title = clip(" ".join(context.text(self.title).split()), MOST_TITLE)
         return SetAside(title=title, until=in_time(context.now, self.keep), lasts=self.keep)
 
 

@@ -153,12 +153,25 @@ def test_every_record_of_the_schema_is_met_by_a_document() -> None:
     assert missing == []
 
 
+@cache
+def own_types() -> dict[str, Any]:
+    """The types of variables that the bots of this project declare."""
+    found = Problems()
+    types: dict[str, Any] = {}
+    for bot in OWN:
+        for node in read_documents(bot.sources, found).bots:
+            read_bot(node, NO_PYTHON, found)
+            types |= found.types
+    return types
+
+
 def problems_of(document: Any, extensions: Extensions = NO_PYTHON) -> set[tuple[str, str]]:
     """What the readers find in a document: codes and words."""
     found = Problems()
     (node,) = read("any.yml", json.dumps(document, ensure_ascii=False).encode(), found)
     assert isinstance(node, Map)
     if node.get("flow") is not None:
+        found.types = own_types()
         read_flow(node, NO_BOT, extensions, {}, found)
     elif node.get("test") is not None or node.get("evaluate") is not None:
         UNKNOWN.read(node, found)
