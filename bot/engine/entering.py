@@ -13,7 +13,7 @@ from bot.engine.step_actions import visited
 from bot.engine.turn_context import FlowBroken, OpeningText, TurnContext
 from bot.language.flow.definition import Step
 from bot.language.source.word_matching import normalise
-from bot.language.steps.draft_step import DRAFTS, WhichDraftStep
+from bot.language.steps.draft_step import CONTINUED, DRAFTS, WhichDraftStep
 from bot.language.steps.slot_step import SLOT_FILLING, SlotStep
 from bot.language.steps.step_kind import LeaveStep, Reply, StepResult
 from bot.language.types.type_registry import TypeMismatch
@@ -25,9 +25,11 @@ def enter(turn: TurnContext, name: str) -> StepResult | None:
     """Enter a step of the active flow. Returns what it decides."""
     frame, step = turn.frame, turn.flow.steps[name]
     count_entry(turn, step)
-    if step.facts.sets_aside:
-        note_left_for_draft(turn)
+    has_only_begun = step.facts.sets_aside and not note_left_for_draft(turn)
     arrive(turn, step)
+    if has_only_begun:
+        turn.trace.notes.append(f"{turn.where}: there is nothing to set aside")
+        return LeaveStep(CONTINUED)
     visits = step.options.visits
     if visits is not None:
         key = visited(frame, name)

@@ -221,6 +221,25 @@ def test_one_flow_can_set_aside_all_others(said: list[str], asked: list[str], ch
     assert talk.user("First") == asked
 
 
+@pytest.mark.parametrize("silent", [False, True])
+def test_the_question_which_draft_is_never_set_aside_itself(silent: bool) -> None:
+    talk = Talk(ONE_FOR_ALL.replace("CHOICE", "d"), FOR_ALL)
+    talk.user("first")
+    talk.user("later")
+    talk.user("first")
+    assert (talk.wait("21h") if silent else talk.user("later")) == []
+    assert (talk.at, [draft.title for draft in talk.session.drafts]) == (None, ["First"])
+    assert talk.user("first") == [["Go on with first?", "First", "Start anew"]]
+
+
+def test_the_word_sets_nothing_aside_where_the_contact_is_in_no_flow() -> None:
+    talk = Talk(ONE_FOR_ALL.replace("CHOICE", "d"), FOR_ALL)
+    assert talk.user("later") == []
+    assert (talk.at, talk.session.drafts) == (None, ())
+    assert talk.turn is not None
+    assert talk.turn.trace.notes == ["keep/later: there is nothing to set aside"]
+
+
 RUNS = """
 flow: claim
 start: {words: [claim]}
@@ -316,9 +335,9 @@ def test_the_word_that_opts_out_leaves_the_draft_but_says_nothing_when_its_time_
     talk.user("window")
     talk.user("later")
     talk.user("stop")
-    assert len(talk.session.drafts) == 1
+    assert [draft.title for draft in talk.session.drafts] == ["window"]
     assert talk.wait("14d") == []
-    assert talk.session.drafts == ()
+    assert not talk.session.drafts
 
 
 # -- results and traces --------------------------------------------------------------------------------

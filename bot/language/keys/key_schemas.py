@@ -95,9 +95,9 @@ def by_value(name: str, records: Mapping[str, Schema], any_other: Schema) -> Sch
     others = dict.fromkeys((key for each in records.values() for key in each["properties"]), not_suggested(ANY))
     about = next(iter(records.values()))["properties"][name]
     rest = {"type": "object", "properties": {**others, name: about}, "required": [name]}
-    conditions = ({"required": [name], "properties": {name: {"const": value}}} for value in records)
-    pairs = (*zip(conditions, records.values(), strict=True), ({"required": [name]}, any_other))
-    return _chain(pairs, rest)
+    written: Schema = {"required": [name]}
+    named = (({**written, "properties": {name: {"const": value}}}, record) for value, record in records.items())
+    return _chain((*named, (written, any_other)), rest)
 
 
 def whole(schema: Schema) -> dict[str, Any]:
