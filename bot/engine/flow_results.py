@@ -42,16 +42,17 @@ def results_of(turn: TurnContext, before: Session) -> tuple[Counted, ...]:
 
 
 def _frames_of(session: Session) -> Iterator[Frame]:
-    """The open frames, and those of drafts; a flow that has not begun has no visit."""
-    yield from (frame for frame in session.frames if frame.visit)
+    """The open frames, and those of drafts."""
+    yield from session.frames
     for draft in session.drafts:
         yield from draft.frames
 
 
 def _add_open(frames: Iterable[Frame], visits: dict[Visit, Frame | StepTaken]) -> None:
-    """The visits of these frames, and of those to which `back` returns from them."""
+    """The visits of these frames, and of those to which `back` returns from them. A flow that has not begun has none."""
     for frame in frames:
-        visits[frame.flow, frame.visit] = frame
+        if frame.visit:
+            visits[frame.flow, frame.visit] = frame
         if frame.unanswered is not None:
             _add_open(frame.unanswered.below, visits)
 

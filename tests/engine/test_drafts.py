@@ -353,6 +353,16 @@ def test_results_count_a_draft_once_with_its_outcome() -> None:
     assert [(way, outcome) for _, _, _, way, outcome in later] == [("entered", ""), ("answered", "continued")]
 
 
+def test_results_do_not_count_a_flow_that_has_not_begun() -> None:
+    talk = Talk(CLAIM, "name: Test\nwords: {help: /order}\ndefaults: {timeout: {after: 20h, then: end}}\n")
+    counted = []
+    for text in ("claim", "window", "later", "claim", "help", "2"):
+        talk.user(text)
+        assert talk.turn is not None
+        counted += [way for flow, step, _, way, _ in talk.turn.results if (flow, step) == ("claim", "item")]
+    assert counted == ["entered", "answered"]
+
+
 def test_the_trace_says_what_is_set_aside_and_continued() -> None:
     talk = with_draft()
     assert talk.turn is not None
