@@ -61,7 +61,8 @@ def begin(turn: TurnContext, name: str) -> StepResult | None:
     arrive(turn, turn.step)
     kind = turn.step.kind
     assert isinstance(kind, WhichDraftStep)
-    return kind.offer(turn.step_context(), flow, drafts)
+    again = turn.ended is not None and not turn.ended.visit  # a flow that has not begun was the last one to end
+    return kind.offer(turn.step_context(), flow, drafts, again=again)
 
 
 def put_again(turn: TurnContext) -> StepResult | None:

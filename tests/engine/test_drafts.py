@@ -127,6 +127,14 @@ def test_another_message_at_the_offer_is_taken_as_ever_and_the_draft_stays() -> 
     assert talk.user("Monday") == ["window, Monday.", "Which size?"]
 
 
+def test_a_reply_that_leads_to_the_offer_again_is_told_what_there_is_to_choose() -> None:
+    talk = with_draft()
+    talk.user("claim")
+    hint = "Please choose one of these: window or Start anew.\n\nGo on with claim?"
+    assert talk.user("claim") == [[hint, "window", "Start anew"]]
+    assert talk.user("window") == ASKED
+
+
 def test_silence_at_the_offer_ends_only_that() -> None:
     talk = with_draft()
     talk.user("claim")

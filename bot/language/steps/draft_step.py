@@ -9,6 +9,7 @@ from bot.core.immutable import immutable
 from bot.core.messages import (
     BUTTON_TITLE,
     BUTTONS,
+    INTERACTIVE_BODY,
     ROW_TITLE,
     SECTION_TITLE,
     Buttons,
@@ -25,9 +26,11 @@ from bot.language.keys.text_shapes import TEXT
 from bot.language.source.languages import CONTACT_LANGUAGE, wording
 from bot.language.source.problems import Mark
 from bot.language.source.word_matching import normalise
+from bot.language.steps.answer_hints import answer_hint
 from bot.language.steps.schedule import in_time
 from bot.language.steps.step_facts import DefaultTarget, Null, Outcome, StepFacts, Used, Wait, WaitsFor
 from bot.language.steps.step_kind import (
+    ReadContext,
     Redirect,
     Reply,
     ReplyId,
@@ -64,7 +67,7 @@ class DraftStep(StepKind):
     keys = KeySet(_DRAFT, _KEEP)
 
     @classmethod
-    def read(cls, fields: Fields, reading: Any) -> Self:
+    def read(cls, fields: Fields, reading: ReadContext) -> Self:
         """Read the title, and how long the draft is kept."""
         title, keep = _DRAFT.read(fields), _KEEP.read(fields)
         return cls(fields.mark, title or Template.plain("", fields.mark), keep or timedelta(days=1))
@@ -109,9 +112,15 @@ class WhichDraftStep(StepKind):
             outcomes=dict.fromkeys((CONTINUED, ANEW, "other"), end),
         )
 
-    def offer(self, context: StepContext, flow: str, drafts: Sequence[tuple[int, str]]) -> WaitHere:
-        """Ask which of a flow's ``drafts`` to continue: each is a visit and a title."""
-        return self._ask(context, {"flow": flow, "drafts": [list(draft) for draft in drafts]})
+    def offer(self, context: StepContext, flow: str, drafts: Sequence[tuple[int, str]], *, again: bool) -> WaitHere:
+        """Ask which of a flow's ``drafts`` to continue: each is a visit and a title.
+
+        ``again``: a reply to this question has led to it again.
+        """
+        state = {"flow": flow, "drafts": [list(draft) for draft in drafts]}
+        titles = [choice.title for _, choice in self._choices(context, state)]
+        above = answer_hint(None, titles, context, Reply()) if again else None
+        return self._ask(context, state, above)
 
     def enter(self, context: StepContext) -> StepResult:
         """Ask again."""
@@ -135,8 +144,9 @@ class WhichDraftStep(StepKind):
             found = None if agreed is None else choices[0][0] if agreed.value else 0
         return _chosen(found) or Redirect("other", reply, anew=True)
 
-    def _ask(self, context: StepContext, state: Mapping[str, Any]) -> WaitHere:
-        body = wording(context.scope, "go_on", flow=state["flow"].replace("_", " "))
+    def _ask(self, context: StepContext, state: Mapping[str, Any], above: str | None = None) -> WaitHere:
+        question = wording(context.scope, "go_on", flow=state["flow"].replace("_", " "))
+        body = clip(f"{above}\n\n{question}" if above else question, INTERACTIVE_BODY)
         choices = tuple(choice for _, choice in self._choices(context, state))
         if len(choices) <= BUTTONS:
             return WaitHere((Buttons(body, choices),), state)
