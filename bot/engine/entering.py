@@ -48,6 +48,8 @@ def begin(turn: TurnContext, name: str) -> StepResult | None:
     be continued: until then, the flow's frame has no visit.
     """
     session, flow, now = turn.session, turn.frame.flow, turn.event.at
+    if not session.drafts:  # nearly always
+        return enter(turn, name)
     drafts = [(draft.visit, draft.title) for draft in session.drafts if draft.flow == flow and draft.until > now]
     runs = len(session.frames) > 1 and not turn.frame.interrupts
     by_contact = isinstance(turn.event, (*FROM_CONTACT, CallEnded))

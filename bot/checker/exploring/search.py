@@ -127,7 +127,8 @@ class MoveSearch:
 
     def _is_astray(self, state: ExploredState, taken: int) -> bool:
         """True if no next edge leads from the conversation's steps, or if it has ended too early."""
-        route, frames = self._route, state.session.frames
+        route, drafts = self._route, state.session.drafts
+        frames = (*state.session.frames, *(frame for draft in drafts for frame in draft.frames))
         if taken == len(route):
             return False
         if not frames:
