@@ -332,10 +332,13 @@ class Author:
         lasts = self.one("1h", "2h", {"until": "office"}, "{{ now + hours(n) }}", "{{ t }}", "2030-05-07")
         return {"wait": lasts, **self.some(signals=self.signals, other=self.transition)}
 
+    def draft(self) -> dict[str, Any]:
+        return {"draft": self.text(), "keep": self.one("1h", "2d")}
+
     def step(self) -> dict[str, Any]:
         write = self.one(
             self.ask, self.ask, self.template, self.say, self.call, self.http, self.branch, self.run, self.handoff, self.classify,
-            self.ai, self.ai, lambda: {"set": self.set()}, lambda: {"clear": self.clear()}, self.wait, self.write, self.start, self.signal,
+            self.ai, self.ai, lambda: {"set": self.set()}, lambda: {"clear": self.clear()}, self.wait, self.draft, self.write, self.start, self.signal,
         )  # fmt: skip
         options = self.options()
         if write in (self.ai, self.classify, self.handoff):

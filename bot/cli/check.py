@@ -231,8 +231,9 @@ def look(library: "Library", reader: "StoreReader") -> Live:
             if outcome.becomes is not MigrationKind.UNCHANGED
         ]
         live.outcomes.update(changes)
-        live.conversations += bool(session.frames)
-        live.unchanged += bool(session.frames) and all(outcome.becomes is MigrationKind.RENAMED for outcome in changes)
+        there = bool(session.frames or session.drafts)
+        live.conversations += there
+        live.unchanged += there and all(outcome.becomes is MigrationKind.RENAMED for outcome in changes)
         live.dropped += any(outcome.becomes is MigrationKind.DROPPED for outcome in changes)
     return live
 

@@ -203,6 +203,40 @@ class ValidReplies:
 
 @stored
 @immutable
+class Draft:
+    """A conversation that is set aside ``until`` a time, with its title. The contact may continue it.
+
+    ``lasts`` is how long it is kept at most: the clock may have been set back.
+    """
+
+    title: str
+    until: datetime
+    lasts: timedelta
+    frames: tuple[Frame, ...]
+
+    @property
+    def flow(self) -> str:
+        """The flow with which the conversation began: its start finds the draft."""
+        first, *above = self.frames
+        if above or first.unanswered is None:
+            return first.flow
+        below = () if first.interrupts else first.unanswered.below
+        return below[first_of_conversation(below)].flow if below else self.where.partition("/")[0]
+
+    @property
+    def visit(self) -> int:
+        """The visit of its top frame: no other draft of the contact has it."""
+        return self.frames[-1].visit
+
+    @property
+    def where(self) -> str:
+        """The step at which the contact continues it, as ``flow/step``."""
+        top = self.frames[-1]
+        return f"{top.flow}/{top.step}" if top.unanswered is None else top.unanswered.where
+
+
+@stored
+@immutable
 class VoiceNote:
     """A voice note that is being transcribed, and the effect whose end is awaited."""
 
@@ -244,6 +278,7 @@ class Session:
     splits: dict[str, str] = field(default_factory=dict)
     valid_replies: tuple[ValidReplies, ...] = ()  # of messages with buttons that were sent, the newest last
     frames: tuple[Frame, ...] = ()
+    drafts: tuple[Draft, ...] = ()  # conversations that are set aside, the newest last
     history: tuple[Said, ...] = ()  # the newest messages of this conversation, where a text of the bot's asks for them
     rests_until: datetime | None = None  # the contact's messages took long: until then the next ones are parked
     voice_note: VoiceNote | None = None  # it is taken when it is known what it says; what comes meanwhile waits

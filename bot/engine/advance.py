@@ -41,6 +41,7 @@ from bot.core.text import KEPT_CHARACTERS, head
 from bot.core.turn import Counted, Turn, shown_outcome
 from bot.core.waits import ForContact
 from bot.engine.contact_values import add_tag, delete_cleared, remove_tag
+from bot.engine.drafts import choose_draft
 from bot.engine.entering import open_flow, put_again
 from bot.engine.executor import Executor
 from bot.engine.failures import ask
@@ -635,7 +636,9 @@ def _offer_again(executor: Executor, offered: Redirect) -> None:
     """
     turn, reply = executor.turn, offered.message
     turn.offered = None
-    if reply is None:
+    if offered.draft is not None:
+        choose_draft(executor, offered.draft)
+    elif reply is None:
         _edited_flow(executor, Reply())
     elif offered.anew:
         offer_message(executor, reply)

@@ -4,14 +4,16 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from bot.core.events import FROM_CONTACT, CallEnded
 from bot.core.text import is_blank
 from bot.engine import slots
 from bot.engine.failures import ask, failure_outcome
-from bot.engine.frame_stack import MOST_FRAMES, arrive, push_flow
+from bot.engine.frame_stack import MOST_FRAMES, arrive, note_left_for_draft, push_flow
 from bot.engine.step_actions import visited
 from bot.engine.turn_context import FlowBroken, OpeningText, TurnContext
 from bot.language.flow.definition import Step
 from bot.language.source.word_matching import normalise
+from bot.language.steps.draft_step import CONTINUED, DRAFTS, WhichDraftStep
 from bot.language.steps.slot_step import SLOT_FILLING, SlotStep
 from bot.language.steps.step_kind import LeaveStep, Reply, StepResult
 from bot.language.types.type_registry import TypeMismatch
@@ -23,7 +25,11 @@ def enter(turn: TurnContext, name: str) -> StepResult | None:
     """Enter a step of the active flow. Returns what it decides."""
     frame, step = turn.frame, turn.flow.steps[name]
     count_entry(turn, step)
+    has_only_begun = step.facts.sets_aside and not note_left_for_draft(turn)
     arrive(turn, step)
+    if has_only_begun:
+        turn.trace.notes.append(f"{turn.where}: there is nothing to set aside")
+        return LeaveStep(CONTINUED)
     visits = step.options.visits
     if visits is not None:
         key = visited(frame, name)
@@ -35,6 +41,30 @@ def enter(turn: TurnContext, name: str) -> StepResult | None:
     if known is None and turn.opening is not None and step.facts.waits_for is not None:
         known = _answer_by_opening(turn, turn.opening)
     return known or _read_before_asking(turn, name) or ask(turn, step.kind.enter)
+
+
+def begin(turn: TurnContext, name: str) -> StepResult | None:
+    """Enter the first step of a flow that a contact begins. If there are drafts of the flow, ask first which one is to
+    be continued: until then, the flow's frame has no visit.
+    """
+    session, flow, now = turn.session, turn.frame.flow, turn.event.at
+    if not session.drafts:  # nearly always
+        return enter(turn, name)
+    drafts = [(draft.visit, draft.title) for draft in session.drafts if draft.flow == flow and draft.until > now]
+    runs = len(session.frames) > 1 and not turn.frame.interrupts
+    by_contact = isinstance(turn.event, (*FROM_CONTACT, CallEnded))
+    if not drafts or runs or not by_contact or DRAFTS not in turn.library.flows or len(session.frames) >= MOST_FRAMES:
+        return enter(turn, name)
+    turn.opening = None
+    arrive(turn, turn.flow.steps[name])
+    turn.frame.visit = 0
+    push_flow(turn, f"/{DRAFTS}", {}, flow, interrupts=True)
+    count_entry(turn, turn.step)
+    arrive(turn, turn.step)
+    kind = turn.step.kind
+    assert isinstance(kind, WhichDraftStep)
+    again = turn.ended is not None and not turn.ended.visit  # a flow that has not begun was the last one to end
+    return kind.offer(turn.step_context(), flow, drafts, again=again)
 
 
 def put_again(turn: TurnContext) -> StepResult | None:
@@ -131,7 +161,7 @@ def open_flow(
         return LeaveStep(failure_outcome(turn, mismatch))
     turn.frame.notice = notice
     read_ahead(turn)
-    return enter(turn, step)
+    return begin(turn, step) if step == turn.flow.first else enter(turn, step)
 
 
 def read_ahead(turn: TurnContext) -> None:

@@ -11,9 +11,9 @@ from bot.core.session import Correction
 from bot.core.turn import StepTaken
 from bot.core.waits import ForContact
 from bot.engine.contact_values import assign_values, checkpoint, roll_back
-from bot.engine.entering import enter, open_flow, put_again, read_ahead
+from bot.engine.entering import begin, enter, open_flow, put_again, read_ahead
 from bot.engine.failures import ask, failure_outcome
-from bot.engine.flow_ends import end_flow, migrate, offer_again, return_to_question
+from bot.engine.flow_ends import end_flow, migrate, offer_again, return_to_question, set_aside
 from bot.engine.frame_stack import note_unanswered, remove_step_tags, reopen_unanswered, switch_flow
 from bot.engine.migration import StepChange, name_now
 from bot.engine.starting_flows import reroute
@@ -23,7 +23,7 @@ from bot.engine.turn_effects import send
 from bot.engine.valid_replies import keep_replies
 from bot.language.flow.definition import ResolvedTransition
 from bot.language.steps.step_facts import StepFailed
-from bot.language.steps.step_kind import Awaited, LeaveStep, PostponeMessage, Redirect, RunFlow, StepResult
+from bot.language.steps.step_kind import Awaited, LeaveStep, PostponeMessage, Redirect, RunFlow, SetAside, StepResult
 from bot.language.steps.transition import AGAIN, BACK, END, ROUTE, STAY, Transition
 from bot.language.types.type_registry import TypeMismatch
 
@@ -61,6 +61,9 @@ class Executor:
                 result = self.leave(taken, result)
                 continue
             wait(turn, result, sent)
+            if isinstance(result, SetAside):
+                result = set_aside(turn, result)
+                continue
             if not isinstance(result, RunFlow):
                 return
             result = open_flow(turn, f"/{result.flow}", result.inputs, came_from=turn.frame.flow)
@@ -161,10 +164,12 @@ class Executor:
         if target == ROUTE:
             return reroute(turn)
         if target.startswith("/"):
+            open_flows = {each.flow for each in turn.session.frames}
             step = switch_flow(turn, target, alone=alone)
             if turn.opening is not None:
                 read_ahead(turn)
-            return enter(turn, step)
+            begins = step == turn.flow.first and turn.flow.name not in open_flows
+            return begin(turn, step) if begins else enter(turn, step)
         return enter(turn, target)
 
     def resume(self, event: Awaited, rule: str) -> None:

@@ -5,7 +5,8 @@ An edit may have changed or removed the step at which that flow waits.
 
 from dataclasses import replace
 
-from bot.core.session import Question, UnansweredQuestion
+from bot.core.events import TimeReached
+from bot.core.session import Draft, Frame, Question, UnansweredQuestion, first_of_conversation
 from bot.core.waits import ForContact, ForEffect, ForTime
 from bot.engine.entering import count_entry, enter, put_again
 from bot.engine.failures import ask
@@ -26,7 +27,8 @@ from bot.engine.turn_context import TurnContext
 from bot.engine.turn_effects import send
 from bot.language.source.languages import wording
 from bot.language.steps import yes_no_question
-from bot.language.steps.step_kind import FlowEnded, Redirect, Reply, StepResult
+from bot.language.steps.draft_step import MOST_DRAFTS
+from bot.language.steps.step_kind import FlowEnded, Redirect, Reply, SetAside, StepResult
 from bot.language.steps.transition import END
 
 
@@ -35,6 +37,32 @@ def end_flow(turn: TurnContext, *, expired: bool = False, failed: bool = False) 
     unless this one has expired; with `wait` it continues in any case.
     """
     ended, turn.expired = pop_frame(turn), expired
+    if turn.session.frame is not None and not turn.session.frame.visit:
+        ended = pop_frame(turn)  # a flow that has not begun: the contact did not say which draft is to be continued
+    return _go_on_below(turn, ended, expired, failed)
+
+
+def set_aside(turn: TurnContext, result: SetAside) -> StepResult | None:
+    """Make a draft of the conversation, which ends. Without a title, it has the name of the conversation's flow.
+
+    The time of the contact's oldest draft is over if there are too many.
+    """
+    session, now = turn.session, turn.event.at
+    begun = first_of_conversation(session.frames)
+    draft = Draft(result.title, result.until, result.lasts, tuple(replace(each) for each in session.frames[begun:]))
+    draft = draft if draft.title else replace(draft, title=draft.flow.replace("_", " ").capitalize())
+    turn.trace.notes.append(f'{turn.where}: set aside as "{draft.title}"')
+    left = [each for each in session.drafts if each.until > now]
+    too_many = left[: max(0, len(left) + 1 - MOST_DRAFTS)]
+    others = (replace(each, until=now) if each in too_many else each for each in session.drafts)
+    session.drafts = (*others, draft)
+    while len(session.frames) > begun:
+        ended = pop_frame(turn)
+    return _go_on_below(turn, ended, isinstance(turn.event, TimeReached), failed=False)
+
+
+def _go_on_below(turn: TurnContext, ended: Frame, expired: bool, failed: bool) -> StepResult | None:
+    """Continue the flow below one that has ended."""
     if ended.interrupts and not ended.notice:
         if not expired or _waits_on(turn):
             return return_to_interrupted(turn)
@@ -62,7 +90,8 @@ def return_to_question(turn: TurnContext, unanswered: UnansweredQuestion) -> Ste
     known = turn.library.flows.get(flow)
     now = None if known is None else name_now(known, name, frame.former_step_names)
     if known is None or now is None:
-        return end_flow(turn)
+        turn.trace.notes.append(f"{unanswered.where} is gone")
+        return _leave_gone(turn)
     if frame.flow != flow:
         frame.came_from = frame.flow
         change_flow(turn, flow)
@@ -115,9 +144,11 @@ def _waits_on(turn: TurnContext) -> bool:
 
 
 def offer_again(turn: TurnContext, result: Redirect) -> None:
-    """End the active flow, in which a model was asked about a message, and leave that to `bot.engine.advance`."""
+    """End the active flow, which the bot has made, and leave what it was about to `bot.engine.advance`."""
     if pop_frame(turn).visit == 1:
         turn.session.visit = 0  # the contact has been in no flow of the bot's yet
+    if result.draft is None and turn.session.frame is not None and not turn.session.frame.visit:
+        pop_frame(turn)
     turn.offered = result
 
 

@@ -1,11 +1,12 @@
 """The results of flows: what a turn adds to the counts that `bot report` shows (docs/language/results.md)."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from bot.core.session import Frame, Session
 from bot.core.turn import ANSWERED, ENTERED, FAILED, LEFT, TIMED_OUT, Counted, StepTaken
 from bot.engine.turn_context import TurnContext
 from bot.language.flow.definition import Flow
+from bot.language.steps.draft_step import CONTINUED
 from bot.language.steps.step_options import SIGNAL
 from bot.language.steps.transition import AGAIN, STAY
 
@@ -16,20 +17,20 @@ Visit = tuple[str, int]
 def results_of(turn: TurnContext, before: Session) -> tuple[Counted, ...]:
     """Every visit of a step that began in this turn, and every visit that ended, with its way and outcome.
 
-    ``before`` is the session before the turn. A visit goes on while its frame is open, also below other flows. If no
-    outcome has ended it, the contact left: they went elsewhere, or the conversation is over.
+    ``before`` is the session before the turn. A visit goes on while its frame is open, also below other flows, or in a
+    draft. If no outcome has ended it, the contact left: they went elsewhere, or the conversation is over.
     """
     flows = turn.library.flows
     visits: dict[Visit, Frame | StepTaken] = {}
     going_on: dict[Visit, Frame | StepTaken] = {}
     counted: list[Counted] = []
-    _add_open(before.frames, visits)
+    _add_open(_frames_of(before), visits)
     for taken in turn.trace.steps:
         visit = taken.flow, taken.visit
         if visit not in visits:
             _count(counted, flows, taken, taken.splits, ENTERED, "")
         visits[visit] = taken
-    _add_open(turn.session.frames, going_on)
+    _add_open(_frames_of(turn.session), going_on)
     for visit, last in visits.items():
         if visit in going_on:
             continue
@@ -40,10 +41,18 @@ def results_of(turn: TurnContext, before: Session) -> tuple[Counted, ...]:
     return tuple(counted)
 
 
+def _frames_of(session: Session) -> Iterator[Frame]:
+    """The open frames, and those of drafts."""
+    yield from session.frames
+    for draft in session.drafts:
+        yield from draft.frames
+
+
 def _add_open(frames: Iterable[Frame], visits: dict[Visit, Frame | StepTaken]) -> None:
-    """The visits of these frames, and of those to which `back` returns from them."""
+    """The visits of these frames, and of those to which `back` returns from them. A flow that has not begun has none."""
     for frame in frames:
-        visits[frame.flow, frame.visit] = frame
+        if frame.visit:
+            visits[frame.flow, frame.visit] = frame
         if frame.unanswered is not None:
             _add_open(frame.unanswered.below, visits)
 
@@ -70,7 +79,9 @@ def _way(taken: StepTaken) -> tuple[str, str]:
     outcome = taken.outcome
     if outcome is None or taken.target in (None, AGAIN, STAY):
         return LEFT, ""
-    if taken.success or outcome.startswith((SIGNAL, "[")):  # a choice: also of a step that has gone on long ago
+    if (
+        taken.success or outcome == CONTINUED or outcome.startswith((SIGNAL, "["))
+    ):  # a choice: also of a step that has gone on long ago
         return ANSWERED, outcome
     if outcome in ("timeout", "expired"):
         return TIMED_OUT, outcome

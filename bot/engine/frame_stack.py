@@ -10,6 +10,7 @@ from bot.core.waits import ForPerson, ForTime
 from bot.engine.contact_values import assign_values, declare_variables, note_cleared
 from bot.engine.turn_context import FlowBroken, TurnContext
 from bot.language.flow.definition import Step
+from bot.language.steps.draft_step import DRAFTS
 from bot.language.steps.transition import AGAIN, BACK, Cleared
 from bot.language.types.type_registry import TypeMismatch
 
@@ -77,6 +78,31 @@ def note_unanswered(turn: TurnContext, target: str | None, *, digression: bool =
         state = dict(turn.step.kind.after_failure(frame.step_state))
         waits = frame.waits if isinstance(frame.waits, ForTime) else None
         frame.unanswered = replace(unanswered, waits=waits, step_state=state)
+
+
+def note_left_for_draft(turn: TurnContext) -> bool:
+    """Note where the conversation goes on that is about to be set aside: at the question that was left without an
+    answer, else at the last one of this turn, else at the step that is left. Returns False if it has only begun, or the
+    contact was asked which draft is to be continued.
+    """
+    frame, flows = turn.frame, turn.library.flows
+    if frame.unanswered is not None and frame.unanswered.where.partition("/")[0] == DRAFTS:
+        frame.unanswered = None
+        return False
+    if frame.unanswered is None:
+        if not frame.visit:
+            return False
+        taken = [each for each in reversed(turn.trace.steps) if each.step in flows[each.flow].steps]
+        left = next((each for each in taken if each.visit == frame.visit), None)
+        own = {frame.flow, frame.flow if left is None else left.flow}
+        questions = (each for each in taken if each.flow in own and flows[each.flow].steps[each.step].facts.takes_words)
+        asked = next(questions, left)
+        flow, name = (frame.flow, frame.step) if asked is None else (asked.flow, asked.step)
+        step = flows[flow].steps.get(name)
+        where = flows[flow].first if step is None or step.facts.sets_aside else name
+        frame.unanswered = UnansweredQuestion(f"{flow}/{where}")
+    frame.unanswered = replace(frame.unanswered, entered_at=None)
+    return True
 
 
 def reopen_unanswered(turn: TurnContext) -> UnansweredQuestion | None:

@@ -26,6 +26,7 @@ from bot.language.steps.step_kind import (
     KeepWaiting,
     LeaveStep,
     RunFlow,
+    SetAside,
     WaitForEffect,
     WaitForSend,
     WaitHere,
@@ -95,7 +96,7 @@ def wait(turn: TurnContext, result: Waits, sent: list[str]) -> None:
             frame.waits = person = ForPerson(effects, team=team, note=note)
             add_tag(turn, person.tag)
             call_hooks(turn, HANDOFF, frame.flow, step=frame.step, team=team, note=note)
-        case KeepWaiting():
+        case KeepWaiting() | SetAside():
             pass
     if result.valid is not None:
         keep_replies(turn, result.valid)

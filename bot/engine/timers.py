@@ -5,6 +5,7 @@ from datetime import datetime, timedelta
 
 from bot.core.session import LONGEST_REST, Frame
 from bot.core.waits import ForContact, ForTime
+from bot.engine.drafts import expire_draft, next_draft
 from bot.engine.executor import Executor
 from bot.engine.failures import ask, refuse
 from bot.engine.frame_stack import note_unanswered, timeout_at
@@ -29,8 +30,9 @@ def wake_at(turn: TurnContext) -> datetime | None:
     """
     if turn.session.rests_until is not None:
         return turn.session.rests_until
-    planned, at_step = next_plan_at(turn) if turn.session.plans else None, _step_wakes_at(turn)
-    return at_step if planned is None else planned if at_step is None else min(planned, at_step)
+    planned, draft = next_plan_at(turn) if turn.session.plans else None, next_draft(turn)
+    times = (planned, _step_wakes_at(turn), None if draft is None else draft.until)
+    return min((time for time in times if time is not None), default=None)
 
 
 def on_time_reached(executor: Executor) -> None:
@@ -39,10 +41,12 @@ def on_time_reached(executor: Executor) -> None:
     if turn.session.rests_until is not None:
         _end_rest(turn)
         return
-    at_step, planned = _step_wakes_at(turn), next_plan_at(turn)
+    at_step, planned, draft = _step_wakes_at(turn), next_plan_at(turn), next_draft(turn)
     turn.trace.rule = "nothing was due"
     if at_step is not None and at_step <= min(planned or at_step, turn.event.at):
         _on_step_time(executor)
+    elif draft is not None and draft.until <= min(planned or draft.until, turn.event.at):
+        expire_draft(executor, draft)
     else:
         _start_due_plan(executor)
 
@@ -74,6 +78,9 @@ def clamp_to_now(turn: TurnContext) -> None:
     if session.rests_until is not None:
         session.rests_until = min(session.rests_until, now + LONGEST_REST)
     session.plans = tuple(at_no_later(plan, turn.now) for plan in session.plans)
+    session.drafts = tuple(
+        replace(draft, until=no_later(draft.until, turn.now, draft.lasts)) for draft in session.drafts
+    )
     for frame in session.frames:
         frame.entered_at, frame.silent_since = min(frame.entered_at, now), min(frame.silent_since, now)
         if frame.question.entered_at is not None:

@@ -550,7 +550,8 @@ class Batch:
         if _nothing_else_comes(session, event):
             rest = _without_what_failed(session)
             self.sessions.set(event.contact, rest)
-            wake_at = max(min(plan.at for plan in rest.plans), event.at) if rest.plans else None
+            times = (*(plan.at for plan in rest.plans), *(draft.until for draft in rest.drafts))
+            wake_at = max(min(times), event.at) if times else None
             self.commit.sessions.set(rest, wake_at)
             self._wakes(event.contact, wake_at)
 
@@ -572,6 +573,7 @@ def _was_waiting(session: Session, turn: Turn) -> bool:
     gathered = session.gathers and not turn.session.gathers
     rested = session.rests_until is not None and turn.session.rests_until is None
     scheduled = turn.session.plans != session.plans or any(plan.at == turn.wake_at for plan in turn.session.plans)
+    scheduled = scheduled or turn.session.drafts != session.drafts
     return replace(turn.session, woken=session.woken) != session and (moved or gathered or rested or scheduled)
 
 
@@ -587,11 +589,16 @@ def _nothing_else_comes(session: Session, event: Event) -> bool:
 
 
 def _without_what_failed(session: Session) -> Session:
-    """The session without its conversation; if it had none, without the next scheduled flow, which could not start."""
+    """The session without its conversation; if it had none, without what came next: a scheduled flow that could not
+    start, or the end of a draft.
+    """
     session = replace(session, rests_until=None)
     if session.frames or session.voice_note is not None:
         return replace(session, frames=(), voice_note=None)
     first = min(session.plans, key=lambda plan: plan.at, default=None)
+    draft = min(session.drafts, key=lambda draft: draft.until, default=None)
+    if draft is not None and (first is None or draft.until < first.at):
+        return replace(session, drafts=tuple(each for each in session.drafts if each is not draft))
     return replace(session, plans=tuple(plan for plan in session.plans if plan is not first))
 
 

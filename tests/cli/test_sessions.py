@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.keeping import CONTACT, kept
-from tests.cli.terminal import call
+from tests.cli.terminal import call, make_bot
 from tests.postgres import about_files
 
 OTHER = "6281234567891"
@@ -46,6 +46,27 @@ def test_one_contact_is_shown_with_its_variables(folder: Path, contact: str) -> 
     assert shown.lines[1].startswith("in main/sure since ")
     assert shown.lines[2:4] == ["  cups   2", "  price  3"]
     assert shown.lines[4].startswith("last message at ")
+
+
+DRAFT = """
+flow: claim
+start: {words: [claim]}
+vars: {item: text}
+steps:
+  item: {ask: What is broken?, save: item}
+  day: {ask: Since when?, words: {later: later}}
+  later: {draft: "{{ item }}", keep: 14d, then: end}
+"""
+
+
+def test_a_draft_is_shown_with_its_place_its_title_and_its_variables(tmp_path: Path) -> None:
+    make_bot(tmp_path, DRAFT)
+    with kept(tmp_path) as bot:
+        bot.user("claim", "the window", "later")
+    shown = call("sessions", CONTACT, "--bot", tmp_path)
+    assert shown.lines[1] == "in no flow"
+    assert shown.lines[2].startswith("draft at claim/day (the window) is kept until ")
+    assert shown.lines[3] == "  item  the window"
 
 
 def test_json_is_for_programs(folder: Path) -> None:

@@ -237,7 +237,10 @@ class Contact(Talk):
     def _checked(self, event: Event) -> Turn:
         turn = super()._checked(event)
         self._visits += sum(1 if way == ENTERED else -1 for _, _, split, way, _ in turn.results if not split)
-        assert self._visits == len(open_visits(turn.session.frames)), "a visit is not counted, or twice"
+        drafts = (frame for draft in turn.session.drafts for frame in draft.frames)
+        assert self._visits == len(open_visits((*turn.session.frames, *drafts)) - {0}), (
+            "a visit is not counted, or twice"
+        )
         return turn
 
     def take(self, event: Event) -> list[Any]:
@@ -281,6 +284,7 @@ class Contact(Talk):
             return
         if frame is None:
             planned = left_out if self.session.agent is not None else {plan.at for plan in self.session.plans}
+            planned |= {draft.until for draft in self.session.drafts if self.session.agent is None}
             assert turn.wake_at == min(planned, default=None)
             return
         assert frame.waits is not None or frame.question.undelivered, "it rests before it has begun to wait"

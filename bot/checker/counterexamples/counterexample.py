@@ -20,6 +20,7 @@ from bot.checker.exploring.search import MoveSearch
 from bot.checker.findings import Finding
 from bot.checker.graph import Edge, Graph, StepId
 from bot.core.immutable import immutable
+from bot.language.flow.definition import MADE_FLOWS
 from bot.language.flow.library import Library
 from bot.language.source.problems import Mark
 
@@ -80,7 +81,8 @@ class CounterexampleFinder:
 
     def step_of(self, finding: Finding) -> StepId | None:
         """The step in whose lines a finding is; None for a finding in `bot.yml`, or before the first step."""
-        flows = [flow for flow in self._library.flows.values() if _is_above(flow.mark, finding)]
+        written = (flow for flow in self._library.flows.values() if flow.name not in MADE_FLOWS)
+        flows = [flow for flow in written if _is_above(flow.mark, finding)]
         flow = max(flows, key=lambda flow: flow.mark.line, default=None)
         steps = [] if flow is None else [step for step in flow.steps.values() if _is_above(step.mark, finding)]
         step = max(steps, key=lambda step: step.mark.line, default=None)

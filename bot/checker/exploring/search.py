@@ -127,7 +127,8 @@ class MoveSearch:
 
     def _is_astray(self, state: ExploredState, taken: int) -> bool:
         """True if no next edge leads from the conversation's steps, or if it has ended too early."""
-        route, frames = self._route, state.session.frames
+        route, drafts = self._route, state.session.drafts
+        frames = (*state.session.frames, *(frame for draft in drafts for frame in draft.frames))
         if taken == len(route):
             return False
         if not frames:
@@ -222,6 +223,7 @@ def digest(state: ExploredState) -> str:
         plans,
         session.refusals,
         session.late_messages,
+        [(draft.title, *map(_of, draft.frames)) for draft in session.drafts],
     )
     newest = session.last_inbound
     hours = None if newest is None else min((state.now - newest).total_seconds() // 3600, 24)

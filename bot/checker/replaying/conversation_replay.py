@@ -61,7 +61,8 @@ class _Run:
         self._library = library
         self._conversation = conversation
         self._session = session
-        self._wakes_at = min((plan.at for plan in session.plans), default=None)
+        times = (*(plan.at for plan in session.plans), *(draft.until for draft in session.drafts))
+        self._wakes_at = min(times, default=None)
         self._woke_at = self._wakes_at  # the time at which the recorded session had something due
         self._ours: dict[str, str] = {}
         self._turn, self._number = conversation.turns[0], 1

@@ -127,6 +127,7 @@ def session_lines(session: Session) -> tuple[str, ...]:
         f"signal {plan.signal} waits" if plan.signal else f"{plan.flow} is to start at {shown(plan.at)}"
         for plan in session.plans
     ]
+    lines += [f"draft at {draft.where}" for draft in session.drafts]
     return (*lines, *(() if session.language is None else (f"language {session.language}",)))
 
 

@@ -9,8 +9,8 @@ from datetime import datetime
 from enum import Enum
 
 from bot.core.immutable import immutable
-from bot.core.session import Frame, Session
-from bot.engine.migration import StepChange, edited_step, target_when_gone
+from bot.core.session import Draft, Frame, Session
+from bot.engine.migration import StepChange, edited_step, name_now, target_when_gone
 from bot.engine.scheduled_flows import is_there
 from bot.language.flow.library import Library
 from bot.language.source.problems import Mark
@@ -62,6 +62,8 @@ def migration_outcomes(library: Library, session: Session, now: datetime) -> Ite
     ``now`` is in the bot's time zone.
     """
     yield from _outcomes_of_frames(library, session.frames)
+    for draft in session.drafts:
+        yield from _outcomes_of_draft(library, draft)
     for plan in session.plans:
         if not is_there(library, plan):
             flow = library.flows.get(plan.flow.partition("/")[0])
@@ -86,6 +88,18 @@ def _outcomes_of_frames(library: Library, frames: tuple[Frame, ...]) -> Iterator
             outcome = _outcome(library, frame, below)
             taken_along = min(depth, _taken_along(library, frames, depth, outcome))
         yield outcome
+
+
+def _outcomes_of_draft(library: Library, draft: Draft) -> Iterator[MigrationOutcome]:
+    """The outcomes for the frames of a draft, and for the question at which it is continued, if that is gone."""
+    *_, top = draft.frames
+    yield from _outcomes_of_frames(library, draft.frames)
+    name, _, step = draft.where.partition("/")
+    flow = library.flows.get(name)
+    if flow is None or name_now(flow, step, top.former_step_names) is None:
+        to, mark = target_when_gone(library, top), None if flow is None else flow.mark
+        kind = MigrationKind.DROPPED if to is None else MigrationKind.LED
+        yield MigrationOutcome(draft.where, kind, to or "", mark=mark)
 
 
 def _outcome(library: Library, frame: Frame, below: bool) -> MigrationOutcome:

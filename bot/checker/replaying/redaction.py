@@ -91,7 +91,8 @@ def _kept(session: Session) -> Any:
     """All values that a session holds."""
     waiting = (below for frame in session.frames if frame.unanswered for below in frame.unanswered.below)
     sent = (frame for replies in session.valid_replies for frame in replies.frames)
-    frames = (frame.vars for frame in (*session.frames, *waiting, *sent))
+    drafts = (frame for draft in session.drafts for frame in draft.frames)
+    frames = (frame.vars for frame in (*session.frames, *waiting, *sent, *drafts))
     return [session.kept_variables, *frames, *(plan.inputs for plan in session.plans)]
 
 

@@ -11,6 +11,7 @@ from bot.core.text import printable
 from bot.store.rows import MessageStatus
 from bot.store.trace_rows import TurnTraced
 from bot.testing.simulation.turn_words import (
+    draft_in_words,
     effect_in_words,
     event_in_words,
     line_of,
@@ -61,6 +62,10 @@ def session_lines(session: Session, zone: tzinfo | None = None) -> Iterator[str]
             yield f"signal {plan.signal} {waits} {local_time(plan.at, zone)}"
             continue
         yield f"{plan_in_words(plan)} is to start at {local_time(plan.at, zone)}"
+    for draft in session.drafts:
+        yield f"{draft_in_words(draft)} is kept until {local_time(draft.until, zone)}"
+        for frame in reversed(draft.frames):
+            yield from _value_lines(frame.vars)
     for message in session.late_messages:
         yield f"waits until the contact writes: {line_of(in_words(message))}"
     if session.opted_out:

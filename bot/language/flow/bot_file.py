@@ -54,7 +54,7 @@ from bot.language.steps.transcription import TRANSCRIBE, read_transcription
 from bot.language.steps.transition import WORDS
 from bot.language.types.contact_zones import TIMEZONE, TimezoneVariable, zone_named
 from bot.language.types.text_types import ChoiceVariable
-from bot.language.types.type_registry import VARIABLE, VARIABLES
+from bot.language.types.type_registry import OWN_TYPES, VARIABLE, VARIABLES
 from bot.language.types.variable import Variable
 
 LANGUAGE_PATTERN = "[a-z]{2,3}(-[A-Za-z0-9]{2,8})*"
@@ -64,6 +64,7 @@ def read_bot(node: Map, extensions: Extensions, problems: Problems) -> BotDefini
     """Read ``bot.yml``."""
     fields = BOT_KEYS.open(node, problems, "bot")
     definitions = read_definitions(fields)
+    fields.problems.types = problems.types = _TYPES.read(fields)
     timezone = _TIMEZONE.read(fields) or ZoneInfo("UTC")
     own_zones = _CONTACT_TIMEZONES.read(fields)
     languages, mark = _LANGUAGES.read(fields), fields.mark_of(_LANGUAGES.name)
@@ -391,13 +392,14 @@ def _read_signal(node: Node, problems: Problems, what: str) -> _Signal:
     return _Signal(declared, payload, kept)
 
 
+_TYPES = KeySpec("types", OWN_TYPES, "Types of variables for all flows, by name, each with its declaration.")
 _SIGNALS = KeySpec(
     "signals",
     map_of(map_of(VARIABLE, _read_signal, known=_OF_SIGNAL), _read_signals, absent={}),
     "Events outside of a conversation, by name, with their data and the payload of a tap that is one.",
 )
 BOT_KEYS = KeySet(
-    _NAME, _TIMEZONE, _CONTACT_TIMEZONES, _WORDS, _OPT_OUT, _DEFAULTS, _LANGUAGES, _OWN_WORDINGS, _HOURS, DEFINE, _SIGNALS, _HTTP, _SECRETS, _AI,
+    _NAME, _TIMEZONE, _CONTACT_TIMEZONES, _WORDS, _OPT_OUT, _DEFAULTS, _LANGUAGES, _OWN_WORDINGS, _HOURS, DEFINE, _TYPES, _SIGNALS, _HTTP, _SECRETS, _AI,
     TRANSCRIBE, _SMALL_TALK, _EVENTS_TO, _CHANNELS, _SETTINGS,
 )  # fmt: skip
 """The keys of ``bot.yml``. `bot.settings` reads the values under `settings`."""

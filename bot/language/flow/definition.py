@@ -25,6 +25,7 @@ from bot.language.steps.ai_settings import AiSettings
 from bot.language.steps.ask_step import AskStep
 from bot.language.steps.choices import StartingWords
 from bot.language.steps.control_steps import UnreadStep
+from bot.language.steps.draft_step import DRAFTS
 from bot.language.steps.http_services import HttpService
 from bot.language.steps.intent_step import INTENTS, SURE, Intent, IntentStep
 from bot.language.steps.slot_step import SLOT_FILLING
@@ -125,8 +126,8 @@ LANGUAGE = "language"
 """The name that the contact's language has in flows whose bot speaks several."""
 
 
-MADE_FLOWS = frozenset({INTENTS, SLOT_FILLING})
-"""The flows that the bot makes: a model is asked there. No message starts them."""
+MADE_FLOWS = frozenset({INTENTS, SLOT_FILLING, DRAFTS})
+"""The flows that the bot makes. No message starts them."""
 
 
 CONTACTS = FIRST, RETURNING = ("first", "returning")

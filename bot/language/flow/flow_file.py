@@ -43,6 +43,7 @@ from bot.language.source.yaml_tree import List, Map, Node, Scalar, digest, finge
 from bot.language.steps import KINDS, step_options
 from bot.language.steps.control_steps import OPTION_STEPS, UnreadStep
 from bot.language.steps.custom_steps import all_kinds
+from bot.language.steps.draft_step import DRAFTS, WHICH, WhichDraftStep
 from bot.language.steps.intent_step import A_WHILE, INTENTS, PICK, Intent, IntentStep
 from bot.language.steps.slot_step import LOOK, SLOT_FILLING, SlotStep
 from bot.language.steps.step_facts import DefaultTarget, Outcome, StepFacts
@@ -540,7 +541,7 @@ def _step_of(kind: type[StepKind]) -> Schema:
     return record({**keys, **options, kind.verb: keys[kind.verb]}, *dict.fromkeys((kind.verb, *kind.keys.required)))
 
 
-# -- the flows in which a model is asked about a message -------------------------------------------------
+# -- the flows that the bot makes -------------------------------------------------------------------------
 
 
 def intents_flow(bot: BotDefinition, flows: Mapping[str, Flow], problems: Problems) -> Flow | None:
@@ -549,12 +550,10 @@ def intents_flow(bot: BotDefinition, flows: Mapping[str, Flow], problems: Proble
     intents = tuple(trigger.intent for trigger in triggers if trigger.intent is not None)
     if not triggers:
         return None
-    mark, timeout = triggers[0].mark, bot.defaults.timeout
-    if timeout is None or timeout.after is None or timeout.transition is None:
-        timeout = Timed(mark, A_WHILE, transition=Transition(mark, then=Target(END, mark)))
-    defaults = Defaults(timeout=timeout)
+    mark = triggers[0].mark
     about = "A model says which flow a message is about."
-    return _generated_flow(INTENTS, about, PICK, IntentStep(mark, intents, bot.sure, bot.ai), mark, defaults, problems)
+    kind = IntentStep(mark, intents, bot.sure, bot.ai)
+    return _generated_flow(INTENTS, about, PICK, kind, mark, _with_timeout(bot, mark), problems)
 
 
 def slot_flow(bot: BotDefinition, flows: Mapping[str, Flow], problems: Problems) -> Flow | None:
@@ -565,6 +564,23 @@ def slot_flow(bot: BotDefinition, flows: Mapping[str, Flow], problems: Problems)
     mark = next(iter(marks.values()))
     about = "A model looks for answers in a message."
     return _generated_flow(SLOT_FILLING, about, LOOK, SlotStep(mark, marks, bot.ai), mark, Defaults(), problems)
+
+
+def drafts_flow(bot: BotDefinition, flows: Mapping[str, Flow], problems: Problems) -> Flow | None:
+    """The flow that asks which draft is to be continued; None if no step sets a conversation aside."""
+    marks = [step.mark for flow in flows.values() for step in flow.steps.values() if step.facts.sets_aside]
+    if not marks:
+        return None
+    about, defaults = "The contact says which draft is to be continued.", _with_timeout(bot, marks[0])
+    return _generated_flow(DRAFTS, about, WHICH, WhichDraftStep(marks[0]), marks[0], defaults, problems)
+
+
+def _with_timeout(bot: BotDefinition, mark: Mark) -> Defaults:
+    """The bot's time-out; if it has none, silence ends the flow after a while."""
+    timeout = bot.defaults.timeout
+    if timeout is None or timeout.after is None or timeout.transition is None:
+        timeout = Timed(mark, A_WHILE, transition=Transition(mark, then=Target(END, mark)))
+    return Defaults(timeout=timeout)
 
 
 def _generated_flow(

@@ -31,7 +31,7 @@ from bot.language.flow.definition import CONTACTS, MADE_FLOWS, BotDefinition, Fl
 from bot.language.flow.documents import BOT_FILE, Documents, Source, read_documents
 from bot.language.flow.faulty_parts import MISSING, PartIndex, faulty_steps, follow_ups, without
 from bot.language.flow.flow_checks import check, check_sound
-from bot.language.flow.flow_file import intents_flow, read_flow, slot_flow, with_transitions
+from bot.language.flow.flow_file import drafts_flow, intents_flow, read_flow, slot_flow, with_transitions
 from bot.language.flow.translations import Translations, read_translations
 from bot.language.keys.patterns import PayloadPattern
 from bot.language.python.decorators import HookSpec
@@ -408,6 +408,7 @@ def _the_flows(
     for made, why in (
         (intents_flow(bot, flows, problems), "`about` under `start`"),
         (slot_flow(bot, flows, problems), "`slots: {model: true}` or `understand: model`"),
+        (drafts_flow(bot, flows, problems), "a `draft`"),
     ):
         if made is not None and made.name in flows:
             what = f'flow "{made.name}": flows that have {why} make a flow of this name'

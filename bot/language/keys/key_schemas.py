@@ -90,13 +90,14 @@ def by_key(records: Mapping[str, Schema], complaint: str) -> Schema:
     return _chain((({"required": [name]}, each) for name, each in records.items()), rest)
 
 
-def by_value(name: str, records: Mapping[str, Schema]) -> Schema:
-    """The schema among these that the value of a key names."""
+def by_value(name: str, records: Mapping[str, Schema], any_other: Schema) -> Schema:
+    """The schema among these that the value of a key names; ``any_other`` for every other value."""
     others = dict.fromkeys((key for each in records.values() for key in each["properties"]), not_suggested(ANY))
     about = next(iter(records.values()))["properties"][name]
     rest = {"type": "object", "properties": {**others, name: about}, "required": [name]}
-    conditions = ({"required": [name], "properties": {name: {"const": value}}} for value in records)
-    return _chain(zip(conditions, records.values(), strict=True), rest)
+    written: Schema = {"required": [name]}
+    named = (({**written, "properties": {name: {"const": value}}}, record) for value, record in records.items())
+    return _chain((*named, (written, any_other)), rest)
 
 
 def whole(schema: Schema) -> dict[str, Any]:

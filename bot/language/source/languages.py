@@ -54,6 +54,11 @@ WORDINGS: dict[str, dict[str, str]] = {
         "de": "Nichts davon", "it": "Nessuna di queste", "nl": "Geen van deze", "tr": "Hiçbiri", "ru": "Ничего из этого",
         "ar": "لا شيء من هذه", "hi": "इनमें से कोई नहीं",
     },
+    "start_anew": {
+        "en": "Start anew", "id": "Mulai yang baru", "es": "Empezar de nuevo", "pt": "Começar de novo", "fr": "Recommencer",
+        "de": "Neu anfangen", "it": "Ricominciare", "nl": "Opnieuw beginnen", "tr": "Yeniden başla", "ru": "Начать заново",
+        "ar": "البدء من جديد", "hi": "नए सिरे से शुरू करें",
+    },
     "choose": {
         "en": "Choose", "id": "Pilih", "es": "Elegir", "pt": "Escolher", "fr": "Choisir", "de": "Auswählen",
         "it": "Scegli", "nl": "Kiezen", "tr": "Seç", "ru": "Выбрать", "ar": "اختر", "hi": "चुनें",

@@ -124,7 +124,8 @@ class Problems:
     """All problems found so far.
 
     ``definitions`` are the names that expressions may use where they are found, each with what it stands for
-    (`bot.language.expressions.templates.Definition`).
+    (`bot.language.expressions.templates.Definition`). ``types`` are the bot's own types of variables, by their names
+    (`bot.language.types.variable.Variable`).
 
     ``unread`` are the files of which something could not be read, and nobody knows what; ``undeclared`` are those of
     which it is only the variables, definitions or defaults of flows. ``emptied`` are the lines, by file and number, of
@@ -135,6 +136,7 @@ class Problems:
     def __init__(self) -> None:
         self._found: set[Problem] = set()
         self.definitions: Mapping[str, Any] = {}
+        self.types: Mapping[str, Any] = {}
         self.unread: set[str] = set()
         self.undeclared: set[str] = set()
         self.emptied: dict[tuple[str, int], tuple[str, str]] = {}  # the document's key, and the one below it
@@ -147,6 +149,7 @@ class Problems:
         inner.unread, inner.undeclared, inner.emptied = self.unread, self.undeclared, self.emptied
         inner.taken = self.taken
         inner.definitions = {**self.definitions, **definitions}
+        inner.types = self.types
         return inner
 
     def add(self, code: str, mark: Mark, what: str, fix: str = "") -> Problem:

@@ -5,6 +5,7 @@ from bot.language.steps.ask_step import AskStep
 from bot.language.steps.call_step import CallStep
 from bot.language.steps.classify_step import ClassifyStep
 from bot.language.steps.control_steps import OPTION_STEPS, BranchStep, RunStep, WaitStep
+from bot.language.steps.draft_step import DraftStep
 from bot.language.steps.handoff_step import HandoffStep
 from bot.language.steps.http_step import HttpStep
 from bot.language.steps.other_contacts import SignalStep, StartStep
@@ -26,6 +27,7 @@ _KINDS: tuple[type[StepKind], ...] = (
     *reversed(OPTION_STEPS),
     RunStep,
     WaitStep,
+    DraftStep,
     HandoffStep,
     StartStep,
     SignalStep,

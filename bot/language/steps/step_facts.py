@@ -279,6 +279,7 @@ class StepFacts:
     waits_for: Wait | None = None  # None: the conversation goes on in the same turn
     takes_pending_input: bool = False  # it answers what the contact wrote last, where no step has taken it
     ignores_messages: bool = False  # it takes nothing that the contact writes, not even the bot's words
+    sets_aside: bool = False  # the conversation waits in a draft: the contact is in no flow meanwhile
     texts_before_words: bool = False  # `StepKind.answer_before_words` takes texts, and not only taps
     choices_alone: bool = False  # only its choices answer it
     keeps_files: bool = False  # it keeps the files that its `set` gives to variables that keep files
@@ -332,8 +333,8 @@ class StepFacts:
         object.__setattr__(self, "waits", waits)
         object.__setattr__(self, "asks", waits and not self.takes_pending_input)
         object.__setattr__(self, "pauses", pauses)
-        object.__setattr__(self, "takes_words", pauses and not self.ignores_messages)
-        object.__setattr__(self, "hears_signals", pauses or reason is WaitsFor.FLOW)
+        object.__setattr__(self, "takes_words", pauses and not (self.ignores_messages or self.sets_aside))
+        object.__setattr__(self, "hears_signals", (pauses and not self.sets_aside) or reason is WaitsFor.FLOW)
 
     @property
     def fails(self) -> bool:

@@ -264,6 +264,15 @@ class WaitUntil(_Waiting):
 
 
 @immutable(kw_only=True)
+class SetAside(_Waiting):
+    """Set the conversation aside under a title, until a point in time: it is kept for the duration ``lasts``."""
+
+    title: str
+    until: datetime
+    lasts: timedelta
+
+
+@immutable(kw_only=True)
 class HandOver(_Waiting):
     """Wait for a person of the ``team``, with a ``note`` for them.
 
@@ -285,6 +294,7 @@ class PostponeMessage:
 class Redirect:
     """End the flow, and offer a message to the conversation without it: to the start of ``flow``, or to what comes
     after all starts; ``anew``: like one that has just come. ``found``: with these answers to slots, by step.
+    ``draft``: instead of a message, continue this draft of the contact; 0: begin the flow below anew.
     ``outcome``, ``notes`` and ``problem`` are for the trace.
     """
 
@@ -293,11 +303,12 @@ class Redirect:
     flow: str | None = None
     anew: bool = False
     found: Mapping[str, str] | None = None
+    draft: int | None = None
     notes: tuple[str, ...] = ()
     problem: str = ""
 
 
-Waits = WaitHere | WaitForEffect | WaitForSend | KeepWaiting | RunFlow | WaitUntil | HandOver
+Waits = WaitHere | WaitForEffect | WaitForSend | KeepWaiting | RunFlow | WaitUntil | SetAside | HandOver
 StepResult = LeaveStep | Waits | PostponeMessage | Redirect
 
 

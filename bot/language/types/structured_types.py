@@ -12,10 +12,11 @@ from bot.core.immutable import immutable
 from bot.core.messages import MEDIA_BYTES, MEDIA_KINDS
 from bot.core.values import MOST_LEVELS, Location, Measure, Media, Record, ValueTooLarge
 from bot.language.expressions.abstract_values import ValueKind
-from bot.language.keys.declared_keys import Form, KeySet, KeySpec, integer, one_of, one_or_several
+from bot.language.keys import key_schemas
+from bot.language.keys.declared_keys import NAME, Form, KeySet, KeySpec, integer, one_of, one_or_several
 from bot.language.keys.fields import Fields, text_of
 from bot.language.keys.key_schemas import pattern
-from bot.language.source.problems import Problems
+from bot.language.source.problems import Problems, did_you_mean
 from bot.language.source.wall_clock import in_zone
 from bot.language.source.yaml_tree import Node
 from bot.language.types.variable import KEEP, Answer, InvalidAnswer, TypeMismatch, Variable, mismatch
@@ -32,7 +33,26 @@ def _size_of(node: Node, problems: Problems, what: str) -> int | None:
     return None if found is None else int(found[1]) << (20 if found[2] == "MB" else 10)
 
 
-_OF = KeySpec("of", one_of("media"), "media: contacts send its elements, which are files.")
+def _read_of(node: Node, problems: Problems, what: str) -> Variable | str | None:
+    """``media``, or one of the bot's own types: an object."""
+    text = text_of(node, problems, what)
+    own = problems.types.get(text or "")
+    if text is None or text == _MEDIA or isinstance(own, ObjectVariable):
+        return own or text
+    objects = [name for name, each in problems.types.items() if isinstance(each, ObjectVariable)]
+    fix = did_you_mean(text, (_MEDIA, *objects), f"write {' or '.join((_MEDIA, *objects))}")
+    if text in problems.types:
+        fix = "its type must be object, and it must stand further above" if own is None else "its type must be object"
+    problems.add("E109", node.mark, f'{what}: no "{text}"', fix)
+    return None
+
+
+_MEDIA = "media"
+_OF = KeySpec(
+    "of",
+    Form(key_schemas.either(one_of(_MEDIA).schema, NAME.schema), _read_of),
+    "media: contacts send its elements, which are files; or the object of `types` that its elements are.",
+)
 _LEAST = KeySpec("min", integer(1), "How many files an answer has at least; 1 by default.")
 _MOST = KeySpec("max", integer(1), "How many elements it may have.")
 _KINDS = KeySpec("kinds", one_or_several(one_of(*MEDIA_KINDS)), "The kinds of files that it takes; all if left out.")
@@ -65,13 +85,13 @@ class ListVariable(Variable):
     @classmethod
     def read(cls, name: str, value: Any, fields: Fields) -> Variable:  # type: ignore[override]
         """Read `max`; with `of: media` the settings of its files."""
-        most, files = _MOST.read(fields), _OF.read(fields) is not None
-        if files:
+        most, of = _MOST.read(fields), _OF.read(fields)
+        if of == _MEDIA:
             return FilesVariable.read(name, value, fields)
         for key in (_LEAST, _KINDS, _TYPES):
             if key.written(fields):
                 key.report(fields, "E307", f"{key.name} where contacts send no files", "add of: media, or leave it out")
-        return cls(name, fields.mark, value, most)
+        return cls(name, fields.mark, value, most, fields=of.fields if isinstance(of, ObjectVariable) else {})
 
     @property
     def described(self) -> Any:

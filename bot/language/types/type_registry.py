@@ -14,6 +14,7 @@ from bot.language.keys import key_schemas
 from bot.language.keys.declared_keys import (
     BOOLEAN,
     EXPRESSION,
+    NAME,
     TEMPLATE,
     Form,
     KeySet,
@@ -26,6 +27,7 @@ from bot.language.keys.declared_keys import (
     one_of,
     one_or_several,
     raw_node,
+    read_over,
     shared,
 )
 from bot.language.keys.fields import Fields, entries_of, name_of, refuse_altered, text_of
@@ -68,7 +70,10 @@ TYPES: dict[str, type[Variable]] = {
     )
 }  # fmt: skip
 _TYPE = KeySpec(
-    "type", Form(key_schemas.shared("type", one_of(*TYPES).schema), text_of), "The type of its values.", required=True
+    "type",
+    Form(key_schemas.shared("type", key_schemas.either(one_of(*TYPES).schema, NAME.schema)), text_of),
+    "The type of its values: one of these, or one of `types` in bot.yml.",
+    required=True,
 )
 _VALUE = KeySpec("value", raw_node(ANY), "Its first value; null by default.")
 _OPTIONAL = KeySpec("optional", BOOLEAN, "Says to the reader that null is expected.")  # every variable may be null
@@ -90,7 +95,10 @@ _ERROR = KeySpec(
 
 def _read_fields(node: Node, problems: Problems, what: str) -> dict[str, Variable]:
     entries = entries_of(node, problems, what, "{starts: datetime}")
-    return {key.text: read_variable(key.text, item, problems, what=f'{what}: "{key.text}"') for key, item in entries}
+    return {
+        key.text: read_variable(key.text, item, problems, f'{what}: "{key.text}"', of_field=True)
+        for key, item in entries
+    }
 
 
 _ABOUT_FIELDS = "The types of the fields of a record, or of each record of a list. Fields that are not named here may have any value."
@@ -111,11 +119,31 @@ def _settings_of(kind: str, *, of_field: bool = False) -> KeySet:
     return KeySet(_TYPE, _VALUE, KEEP, NEEDED, SENT_AS, _OPTIONAL, *declared.keys, *fields, *answered)
 
 
+def _in_types(key: str) -> str:
+    return (
+        "a type's settings stand under `types` in bot.yml"
+        if any(key in each.keys.names for each in TYPES.values())
+        else ""
+    )
+
+
+_OWN_TYPE = replace(_TYPE, form=replace(_TYPE.form, schema=NAME.schema), about="One of `types` in bot.yml.")
+_OF_OWN_TYPE = {
+    False: KeySet(_OWN_TYPE, _VALUE, KEEP, NEEDED, SENT_AS, _OPTIONAL, _CHECKS, _ERROR, elsewhere=_in_types),
+    True: KeySet(_OWN_TYPE, _VALUE, _OPTIONAL, elsewhere=_in_types),
+}
+"""The keys of a variable whose type is one of the bot's own, and of a field."""
+
+
 _FIELD = key_schemas.shared(
     "field",
     key_schemas.either(
         _TYPE.form.schema,
-        by_value(_TYPE.name, {kind: _settings_of(kind, of_field=True).schema() for kind in TYPES}),
+        by_value(
+            _TYPE.name,
+            {kind: _settings_of(kind, of_field=True).schema() for kind in TYPES},
+            _OF_OWN_TYPE[True].schema(),
+        ),
     ),
 )
 _FIELDS = KeySpec("fields", map_of(Form(_FIELD, as_node), _read_fields, absent={}), _ABOUT_FIELDS)
@@ -130,7 +158,8 @@ VARIABLE = shared(
     "variable",
     raw_node(
         key_schemas.either(
-            _TYPE.form.schema, by_value(_TYPE.name, {kind: _settings_of(kind).schema() for kind in TYPES})
+            _TYPE.form.schema,
+            by_value(_TYPE.name, {kind: _settings_of(kind).schema() for kind in TYPES}, _OF_OWN_TYPE[False].schema()),
         ),
         _texts_of,
     ),
@@ -138,26 +167,31 @@ VARIABLE = shared(
 """The declaration of a variable; `read_variable` reads it."""
 
 
-def read_variable(name: str, node: Node, problems: Problems, what: str = "") -> Variable:
+def read_variable(name: str, node: Node, problems: Problems, what: str = "", *, of_field: bool = False) -> Variable:
     """Read a declaration: ``{type: text, ...}``, or the type alone. A mistake becomes a problem.
 
-    ``what`` names a field of a record, which has no settings of a variable's own, and may have any name.
+    ``of_field``: it is a field of a record, which has no settings of a variable's own, and may have any name, as a type
+    may. ``what`` is what the declaration is called.
     """
-    of_field, what = bool(what), what or f'variable "{name}"'
+    what = what or f'variable "{name}"'
     if isinstance(node, Scalar) and node.value is not None:
         node = Map(node.mark, ((Scalar(node.mark, "type", "type"), node),))
     fields = KeySet(_TYPE).open(node, problems, what, "{type: text}", others=True)
-    if name in RESERVED_NAMES and not of_field:
+    if name in RESERVED_NAMES and what == f'variable "{name}"':
         why, fix = (
             f'the name "{name}" is reserved',
             f"choose another name, and if programs send it so, add sent_as: {name}; {RESERVED_LIST}",
         )
         problems.add_taken(node.mark, what, name, why, fix)
     kind = _TYPE.read(fields)
+    if kind is not None and (own := problems.types.get(kind)) is not None:
+        return _of_own_type(name, own, _OF_OWN_TYPE[of_field].open(node, problems, what), of_field)
     declared = TYPES.get(kind or "")
     if declared is None:
         if kind is not None:
-            fix = did_you_mean(kind, TYPES, f"write one of {', '.join(TYPES)}")
+            fix = did_you_mean(kind, (*TYPES, *problems.types), f"write one of {', '.join((*TYPES, *problems.types))}")
+            if kind in problems.types:
+                fix = f'declare "{kind}" further above: a type can use those above it'
             written = fields.raw(_TYPE.name)
             if isinstance(written, Scalar) and isinstance(written.value, bool | int | float):
                 meant = "boolean" if isinstance(written.value, bool) else "number"
@@ -168,7 +202,7 @@ def read_variable(name: str, node: Node, problems: Problems, what: str = "") -> 
     _OPTIONAL.read(fields)
     variable = declared.read(name, None, fields)
     if isinstance(variable, ListVariable | ObjectVariable):
-        variable = replace(variable, fields=_FIELDS.read(fields))
+        variable = replace(variable, fields={**variable.fields, **_FIELDS.read(fields)})
     if not of_field:
         variable = replace(variable, keep=KEEP.read(fields), required=NEEDED.read(fields), sent_as=SENT_AS.read(fields))
     if variable.answered and not of_field:
@@ -178,6 +212,41 @@ def read_variable(name: str, node: Node, problems: Problems, what: str = "") -> 
             key.report(fields, "E307", f"{key.name} where contacts send no files", "add of: media, or leave it out")
     initial = _VALUE.read(fields)
     return variable if initial is None else _starting_at(variable, initial, problems)
+
+
+def _of_own_type(name: str, own: Variable, fields: Fields, of_field: bool) -> Variable:
+    """A variable, or a field, of one of the bot's own types: what is written here wins over the type's declaration."""
+    _OPTIONAL.read(fields)
+    variable = replace(own, name=name, mark=fields.mark, sent_as=None if of_field else SENT_AS.read(fields))
+    if of_field:
+        variable = replace(variable, keep=False, required=False, checks=(), error=None)
+    elif not variable.answered and (_CHECKS.written(fields) or _ERROR.written(fields)):
+        key = _CHECKS if _CHECKS.written(fields) else _ERROR
+        key.report(fields, "E307", f'{key.name} where contacts send nothing: its type is "{own.name}"', "leave it out")
+    else:
+        variable = replace(
+            variable,
+            keep=read_over(KEEP, fields, own.keep),
+            required=read_over(NEEDED, fields, own.required),
+            checks=read_over(_CHECKS, fields, own.checks),
+            error=read_over(_ERROR, fields, own.error),
+        )
+    initial = _VALUE.read(fields)
+    return variable if initial is None else _starting_at(variable, initial, fields.problems)
+
+
+def _read_types(node: Node, problems: Problems, what: str) -> dict[str, Variable]:
+    """Read the bot's own types. Each may use those above it."""
+    types: dict[str, Variable] = {}
+    entries = entries_of(node, problems, what, "{slot: {type: object, fields: {starts: datetime}}}")
+    inner = problems.defining({})
+    for key, item in entries:
+        inner.types = {**dict.fromkeys((name.text for name, _ in entries)), **types}
+        if key.text in TYPES:
+            problems.add_taken(key.mark, f'type "{key.text}"', key.text, "this type is built in", "choose another name")
+        elif name_of(key, problems, "type") is not None:
+            types[key.text] = read_variable(key.text, item, inner, what=f'type "{key.text}"', of_field=False)
+    return types
 
 
 def _read_variables(node: Node, problems: Problems, what: str) -> dict[str, Variable]:
@@ -244,3 +313,5 @@ def _starting_at(variable: Variable, initial: Node, problems: Problems) -> Varia
 
 VARIABLES: Form[dict[str, Variable]] = map_of(VARIABLE, _read_variables, absent={})
 """Declarations by their names."""
+OWN_TYPES: Form[dict[str, Variable]] = map_of(VARIABLE, _read_types, absent={})
+"""Types of the bot's own by their names, each with the declaration of its variables."""

@@ -21,6 +21,7 @@ from bot.store.store_reader import StoreReader
 from bot.store.trace_rows import TurnTraced
 from bot.testing.simulation.phone import ShownMessage
 from bot.testing.simulation.turn_words import (
+    draft_in_words,
     effect_in_words,
     event_in_words,
     line_of,
@@ -268,6 +269,7 @@ def session_view(session: Session, now: datetime) -> SessionView:
         for frame in reversed(session.frames)
     )
     plans = tuple((plan_in_words(plan), plan.at) for plan in sorted(session.plans, key=lambda plan: plan.at))
+    plans += tuple((f"{draft_in_words(draft)} ends", draft.until) for draft in session.drafts)
     facts = [("window", "open" if session.window_is_open(now) else "closed: templates only")]
     facts += [(name, printable(str(value))) for name in ("name", "email", "language", "timezone", "agent")
               if (value := getattr(session, name))]  # fmt: skip

@@ -246,8 +246,9 @@ def _rests(state: ExploredState) -> bool:
 
 def _sort(state: ExploredState) -> str:
     """A conversation's place and the variables with a value, as text; states with the same text are much alike."""
-    frames = [_sort_of(frame) for frame in state.session.frames]
     session = state.session
+    frames = [_sort_of(frame) for frame in session.frames]
+    frames += [_sort_of(frame) for draft in session.drafts for frame in draft.frames]
     kept = [(name, _kind(value)) for name, value in session.kept_variables.items()]
     return repr((frames, kept, session.language, [plan.name for plan in session.plans], session.agent))
 

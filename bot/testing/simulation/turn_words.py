@@ -39,7 +39,7 @@ from bot.core.events import (
     ValuesSet,
 )
 from bot.core.messages import Message, clip
-from bot.core.session import Frame, Plan
+from bot.core.session import Draft, Frame, Plan
 from bot.core.text import PICTURE, printable
 from bot.core.values import Location, Media
 from bot.language.expressions.formats import shown
@@ -216,6 +216,11 @@ def plan_in_words(plan: Plan) -> str:
         return f"signal {plan.signal}"
     named = plan.name != plan.flow and plan.after != timedelta()  # else a program's request, whose id is the name
     return f"{plan.flow} ({printable(plan.name)})" if named else plan.flow
+
+
+def draft_in_words(draft: Draft) -> str:
+    """A draft in words: ``draft at claim/day (window)``."""
+    return f"draft at {draft.where} ({printable(draft.title)})"
 
 
 def value_in_words(value: Any) -> str:

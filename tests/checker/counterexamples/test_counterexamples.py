@@ -83,6 +83,27 @@ def test_the_test_names_the_finding_and_says_when_and_what() -> None:
     ]
 
 
+def test_a_message_at_the_end_of_a_draft_is_shown() -> None:
+    flow = """
+flow: claim
+start: {words: [claim]}
+defaults: {timeout: {after: 20h, then: later}}
+steps:
+  item: {ask: What is broken?}
+  later: {draft: "", keep: 14d, then: gone}
+  gone: {say: Your draft is gone., then: end}"""
+    assert counterexample("W501", flow).sentences[2:] == (
+        "you wait 20 hours",
+        "you wait 14 days",
+        'the bot may not write "Your draft is gone." any more: the last message from you is 14 days and 20 hours old',
+    )
+
+
+def test_a_finding_below_a_start_by_a_subject_is_shown() -> None:
+    flow = BOOKING.replace("{words: [book]}", "{words: [book], about: a visit}")
+    assert counterexample("W501", flow).sentences[0] == 'you write "book"'
+
+
 def test_values_are_found_that_a_branch_asks_for() -> None:
     flow = """
 flow: cups

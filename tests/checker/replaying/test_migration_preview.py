@@ -176,6 +176,32 @@ def test_a_kept_value_that_no_longer_fits_starts_anew() -> None:
     assert talk.vars["size"] is None
 
 
+DRAFT = """
+flow: claim
+start: {otherwise: true}
+words: {later: later}
+steps:
+  day: {ask: Since when?}
+  why: {ask: Why?}
+  later: {draft: "", keep: 3d, then: end}
+"""
+
+
+def test_the_question_at_which_a_draft_is_continued_is_among_what_is_gone() -> None:
+    talk = Talk(DRAFT)
+    talk.user("hi")
+    talk.user("later")
+    talk.edit(DRAFT.replace("  day: {ask: Since when?}\n", ""))
+    assert said_of(talk) == [
+        ("claim/later", MigrationKind.UNCHANGED, ""),
+        ("claim/day", MigrationKind.DROPPED, ""),
+    ]
+    talk.edit(
+        DRAFT.replace("draft: ", "wait: 1h, other: ").replace(", keep: 3d", "").replace('other: ""', "other: end")
+    )
+    assert said_of(talk) == [("claim/later", MigrationKind.ANEW, "")]
+
+
 @settings(max_examples=tries(4, 15))
 @given(bots(), st.lists(EVENTS.filter(lambda event: event[0] != "edit"), min_size=3, max_size=12))
 def test_of_random_bots_it_says_what_the_engine_does(

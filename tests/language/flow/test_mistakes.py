@@ -633,7 +633,7 @@ USUAL: dict[str, tuple[str, str, tuple[str, ...]]] = {
         "  hello: {save: drink}",
         (
             '5:10: E107 step "hello" has no verb, it begins with "save" (write one of say, ask, template, call, http, ai, '
-            "classify, write, branch, set, clear, tag, untag, cancel, schedule, run, wait, handoff, start, signal)",
+            "classify, write, branch, set, clear, tag, untag, cancel, schedule, run, wait, draft, handoff, start, signal)",
         ),
     ),
     "two verbs": (

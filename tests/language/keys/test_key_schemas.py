@@ -38,7 +38,8 @@ STEP = by_key(
     {"say": record({"say": ANY_TEXT, "max": integer(1)}), "set": record({"set": BOOLEAN})}, "one verb: say, set"
 )
 TYPE = choice("text", "list")
-VARIABLE = by_value("type", {"text": record({"type": TYPE}), "list": record({"type": TYPE, "max": integer()})})
+TYPES = {"text": record({"type": TYPE}), "list": record({"type": TYPE, "max": integer()})}
+VARIABLE = by_value("type", TYPES, record({"type": choice("own"), "keep": BOOLEAN}))
 MADE = with_key("from", record({"from": ANY_TEXT}), record({"a": BOOLEAN}))
 
 
@@ -51,7 +52,11 @@ MADE = with_key("from", record({"from": ANY_TEXT}), record({"a": BOOLEAN}))
         (TRANSITION, ["end", {"say": "x"}], ["ende", {}, {"sya": "x"}, ["end"]]),
         (one_or_several(TRANSITION), ["end", ["end", {"say": "x"}]], [[{"sya": "x"}], {"sya": "x"}]),
         (STEP, [{"say": "x"}, {"say": "x", "max": 2}, {"set": True}], [{}, {"max": 1}, {"set": True, "max": 1}, {"say": "x", "set": True}]),
-        (VARIABLE, [{"type": "text"}, {"type": "list", "max": 3}], [{}, {"type": "text", "max": 3}, {"type": "lst"}]),
+        (
+            VARIABLE,
+            [{"type": "text"}, {"type": "list", "max": 3}, {"type": "own", "keep": True}],
+            [{}, {"type": "text", "max": 3}, {"type": "lst"}, {"type": "own", "max": 3}],
+        ),
         (MADE, [{"from": "x"}, {"a": True}, {}], [{"from": "x", "a": True}, {"b": True}]),
     ],
 )  # fmt: skip

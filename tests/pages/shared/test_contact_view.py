@@ -2,7 +2,9 @@
 
 import pytest
 
-from bot.pages.shared.contact_view import formatted
+from bot.pages.console.masking import masked_session
+from bot.pages.shared.contact_view import formatted, session_view
+from tests.talk import Talk
 
 
 @pytest.mark.parametrize(
@@ -36,3 +38,19 @@ def test_an_address_is_a_link_without_the_end_of_its_sentence(text: str, address
 
 def test_no_address_is_a_script() -> None:
     assert "<a" not in formatted("javascript:alert(1) data:text/html,x")
+
+
+def test_a_draft_is_shown_with_its_end_and_viewers_do_not_see_its_title() -> None:
+    talk = Talk("""
+flow: claim
+start: {words: [claim]}
+vars: {item: text}
+steps:
+  item: {ask: What is broken?, save: item}
+  later: {draft: "{{ item }}", keep: 14d, then: end}
+""")
+    talk.user("claim")
+    talk.user("my window")
+    view = session_view(talk.session, talk.now)
+    assert [what for what, _ in view.plans] == ["draft at claim/item (my window) ends"]
+    assert [what for what, _ in masked_session(view).plans] == ["draft at claim/item"]

@@ -53,6 +53,7 @@ def known_at(monkeypatch: pytest.MonkeyPatch) -> dict[Mark, set[str]]:
 
 REST = Folder(Path("rest"), (Source("bot.yml", b"""
 name: T
+types: {size: integer}
 secrets: [CRM_SECRET]
 events_to: {url: "https://crm.example/bot", secret: CRM_SECRET, on: [end], allow_private: false}
 """), Source("main.yml", b"""
@@ -77,6 +78,7 @@ vars:
       media: {type: media}
       location: {type: location}
       answer: {type: answer}
+      size: {type: size, value: 3}
 steps: {a: {say: A photo., image: {link: "https://files.example/a.png"}}}
 """)), ())  # fmt: skip
 """What stands in no other document."""
@@ -151,12 +153,25 @@ def test_every_record_of_the_schema_is_met_by_a_document() -> None:
     assert missing == []
 
 
+@cache
+def own_types() -> dict[str, Any]:
+    """The types of variables that the bots of this project declare."""
+    found = Problems()
+    types: dict[str, Any] = {}
+    for bot in OWN:
+        for node in read_documents(bot.sources, found).bots:
+            read_bot(node, NO_PYTHON, found)
+            types |= found.types
+    return types
+
+
 def problems_of(document: Any, extensions: Extensions = NO_PYTHON) -> set[tuple[str, str]]:
     """What the readers find in a document: codes and words."""
     found = Problems()
     (node,) = read("any.yml", json.dumps(document, ensure_ascii=False).encode(), found)
     assert isinstance(node, Map)
     if node.get("flow") is not None:
+        found.types = own_types()
         read_flow(node, NO_BOT, extensions, {}, found)
     elif node.get("test") is not None or node.get("evaluate") is not None:
         UNKNOWN.read(node, found)
