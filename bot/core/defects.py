@@ -104,7 +104,7 @@ def found(defect: BaseException, thread: str, *, ends_process: bool = True) -> N
     """Log and note a defect that was caught in a thread, and end the process, unless it costs no more than what was
     being done.
     """
-    place = place_of(defect)
+    place = error_location(defect)
     log.critical('a defect in "%s", %s: please report this line', thread, place)
     HANDLER.note(thread, place)
     if HANDLER.end is None:
@@ -114,7 +114,7 @@ def found(defect: BaseException, thread: str, *, ends_process: bool = True) -> N
         HANDLER.end()
 
 
-def place_of(error: BaseException) -> str:
+def error_location(error: BaseException) -> str:
     """The kind of an error and its place in the program, without a contact's words or a secret."""
     frames = traceback.extract_tb(error.__traceback__)[-4:]
     places = [f"{_short(frame.filename)}:{frame.lineno} {frame.name}" for frame in reversed(frames)]

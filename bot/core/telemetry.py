@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from bot.core.contact_masks import mask_answers, mask_emails, mask_numbers
-from bot.core.defects import place_of
+from bot.core.defects import error_location
 from bot.core.effects import Send
 from bot.core.events import Event
 from bot.core.text import in_letters
@@ -112,7 +112,7 @@ class _OneLine(logging.Formatter):
     def _text(self, record: logging.LogRecord) -> str:
         text = " ".join(record.getMessage().splitlines())
         if record.exc_info and record.exc_info[1] is not None:
-            text += f": {place_of(record.exc_info[1])}"
+            text += f": {error_location(record.exc_info[1])}"
         return redact(text, self._secrets)
 
 

@@ -14,7 +14,7 @@ from heapq import heappop, heappush
 from time import perf_counter_ns, thread_time
 
 from bot.core.clock import Clock
-from bot.core.defects import place_of
+from bot.core.defects import error_location
 from bot.core.effects import (
     REPLY_TRIED_FOR,
     Effect,
@@ -533,7 +533,7 @@ class Batch:
             self._forward(forwarded, shard)
 
     def _fail(self, event: Event, error: Exception) -> None:
-        log.error("a turn failed, %s: see `bot queue`", place_of(error))
+        log.error("a turn failed, %s: see `bot queue`", error_location(error))
         reason = str(error) if isinstance(error, BotError) else f"{type(error).__name__}: {error}"
         body = _written(event)
         self.commit.dead_letters.add("turn", event.contact, reason, body)

@@ -16,7 +16,7 @@ from itertools import chain, islice
 from bot.core import values
 from bot.core.alarms import Alarms
 from bot.core.clock import SMALLEST_STEP, Clock, ClockJumps, ExpiryTime
-from bot.core.defects import place_of
+from bot.core.defects import error_location
 from bot.core.effects import Fetch, Transcribe
 from bot.core.engine_requests import Answer, EngineRequest, EraseContact
 from bot.core.events import WRITTEN_HERE, AliasLearned, Event, Forwarded
@@ -317,7 +317,7 @@ class EngineCycle:
             self._unreadable.count(row, error)
             return f"it could not be read: {error}" if row.name in (INBOUND, TAP) else None
         except Exception as error:  # a hostile sender's event, or a defect in the reading: the others go on
-            log.error("an event could not be read, %s: see `bot queue`", place_of(error))
+            log.error("an event could not be read, %s: see `bot queue`", error_location(error))
             return f"it could not be read: {error}"
 
     def _take_row(self, batch: Batch, row: LogRow, event: Event | Forwarded | AliasLearned | str | None) -> None:

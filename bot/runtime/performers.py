@@ -146,7 +146,7 @@ class Performers:
         self._spare = spare
         self._random = random or Random()
         self._pool: WorkerPool[_Job, CallAttempt] = WorkerPool(
-            clock, look=self._look, pop=self._pop, do=self._do, done=self._done, size=threads, name=name
+            clock, refresh=self._refresh, pop=self._pop, do=self._do, done=self._done, size=threads, name=name
         )
         self._lock = self._pool.lock
         self._waiting: DelayQueue[_Job] = DelayQueue()
@@ -229,7 +229,7 @@ class Performers:
         job = _Job(row, attempts, now + wait + row.effect.within)
         self._waiting.add(job, now + wait, now)
 
-    def _look(self, now: float) -> tuple[int, float | None]:
+    def _refresh(self, now: float) -> tuple[int, float | None]:
         """Time out what is late. Returns how many calls can begin now, and when that changes by itself."""
         self._waiting.update(now)
         for job in [job for job in self._in_flight if job.deadline <= now]:
@@ -432,7 +432,7 @@ class WorkerPool(Generic[J, R]):
 
     The pool owns ``lock``, under which its owner decides everything about the jobs:
 
-    * ``look(now)`` brings the jobs up to date. It returns how many can begin now, and when more of them can.
+    * ``refresh(now)`` brings the jobs up to date. It returns how many can begin now, and when more of them can.
     * ``pop(now)`` returns the next job, or None when none can begin.
     * ``do(job)`` runs on a worker without the lock, and raises nothing.
     * ``done(job, result)`` takes the result, with the lock held again.
@@ -445,7 +445,7 @@ class WorkerPool(Generic[J, R]):
         self,
         clock: Clock,
         *,
-        look: Callable[[float], tuple[int, float | None]],
+        refresh: Callable[[float], tuple[int, float | None]],
         pop: Callable[[float], J | None],
         do: Callable[[J], R],
         done: Callable[[J, R], None],
@@ -456,7 +456,7 @@ class WorkerPool(Generic[J, R]):
         self.size = size
         self.running = False
         self._clock = clock
-        self._look = look
+        self._refresh = refresh
         self._pop = pop
         self._do = do
         self._done = done
@@ -504,10 +504,10 @@ class WorkerPool(Generic[J, R]):
         """
         if not self.running:
             return None
-        ready, look_at = self._look(self._clock.elapsed())
+        ready, next_change = self._refresh(self._clock.elapsed())
         self._call(ready - free)
-        self.wake_by(look_at)
-        return look_at
+        self.wake_by(next_change)
+        return next_change
 
     def _call(self, workers: int) -> None:
         while self._coming < workers:

@@ -103,7 +103,7 @@ def timekeeper(folder: Path, parts: ExitStack) -> None:
 def worker_pool(folder: Path, parts: ExitStack) -> None:
     pool: WorkerPool[str, str] = WorkerPool(
         MovableClock(START),
-        look=lambda now: (1, None),
+        refresh=lambda now: (1, None),
         pop=lambda now: "job",
         do=lambda job: job,
         done=lambda job, result: None,

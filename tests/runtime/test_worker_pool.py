@@ -16,7 +16,7 @@ def test_after_a_rest_as_many_jobs_are_done_at_once_as_there_are_threads() -> No
 
     pool: WorkerPool[Callable[[], object], object] = WorkerPool(
         MovableClock(START),
-        look=lambda now: (len(jobs), None),
+        refresh=lambda now: (len(jobs), None),
         pop=lambda now: jobs.popleft() if jobs else None,
         do=lambda job: job(),
         done=lambda job, result: None,

@@ -237,7 +237,7 @@ MEANINGS: Mapping[str, Callable[[WebhookDelivery], Event]] = {
 }
 
 
-def name_of(fields: Mapping[str, Any], data: Mapping[str, Any]) -> str:
+def event_name(fields: Mapping[str, Any], data: Mapping[str, Any]) -> str:
     """The event's name as the event list has it."""
     name = _short(fields.get("event"))
     if name == STATUS:
@@ -390,7 +390,7 @@ def envelope(raw: bytes, ids: bool = False) -> Envelope:
     """Read just enough of a body to file it. ``ids`` is as in `contact_of`."""
     body = _object(raw)
     data = child(body, "data")
-    event = name_of(body, data)
+    event = event_name(body, data)
     contact = contact_of(event, data, ids)
     return Envelope(_event_id(body, raw), event, contact, bool(event), _message_key(event, contact, data))
 
@@ -417,7 +417,7 @@ def read(body: bytes, received_at: datetime, ids: bool = False) -> Event | None:
     """
     fields = _object(body)
     data = child(fields, "data")
-    name = name_of(fields, data)
+    name = event_name(fields, data)
     meaning = MEANINGS.get(name)
     if meaning is None:
         return None
