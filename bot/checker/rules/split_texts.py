@@ -34,7 +34,7 @@ def _next_question(flow: Flow, step: Step) -> Step | None:
     """The step that waits next where an answer is taken, if a single way leads there."""
     seen = {step.name}
     targets = {step.transitions["then"].target} if "then" in step.transitions else set()
-    while len(targets) == 1 and (target := targets.pop()) in flow.steps and target not in seen:
+    while len(targets) == 1 and (target := targets.pop() or "") in flow.steps and target not in seen:
         step = flow.steps[target]
         if step.facts.waits:
             return step

@@ -72,7 +72,7 @@ class TokenizedText:
         """The tenses of the words around a day: ``past``, ``future``, or ``either`` ("I booked Friday")."""
         found, index = set(), 0
         while index < self.length:
-            end = next(self.ends_of(index, Kind.HARMLESS), index + 1)
+            end = next(self.ends_of(index, Kind.HARMLESS, Kind.AROUND_DATE), index + 1)
             found |= {value for last, kind, value in self.marks[index] if kind is Kind.TENSE and last == end}
             index = end
         return found

@@ -84,6 +84,19 @@ def test_where_the_past_is_meant_it_is_the_last_such_day(text: str, day: date) -
     assert value_of(read_date(text, TODAY, past=True)) == day
 
 
+@pytest.mark.parametrize("past", [True, False])
+@pytest.mark.parametrize(
+    ("text", "days"),
+    [("I paid on Friday", [date(2030, 5, 3)]), ("I will pay on Friday", [date(2030, 5, 10)]),
+     ("I booked Friday", [date(2030, 5, 3), date(2030, 5, 10)]), ("I was going to pay Friday", [date(2030, 5, 3), date(2030, 5, 10)]),
+     ("I was hoping for Friday, 10 May", [date(2030, 5, 10)])],
+)  # fmt: skip
+def test_the_tense_of_a_sentence_comes_before_that_of_the_question(text: str, days: list[date], past: bool) -> None:
+    found = read_date(text, TODAY, past=past)
+    assert found is not None
+    assert sorted((found.value, *found.others)) == days
+
+
 @given(st.text(max_size=50), st.dates(max_value=date(9990, 1, 1)), st.sampled_from(LANGUAGES), st.booleans())
 def test_no_text_raises(text: str, today: date, language: str, past: bool) -> None:
     read_date(text, today, language, past=past)
