@@ -212,6 +212,11 @@ def signal_objections(library: Library, name: str, data: Mapping[str, Any], by_a
     return _objections("signal", lambda: signal_data(library, name, data, None, by_address))
 
 
+def signal_fields(library: Library, name: str) -> list[str]:
+    """The names of a signal's data as programs send them."""
+    return [variable.sent_name for variable in library.bot.signals.get(name, {}).values()]
+
+
 # -- the inputs of a plan's flow ----------------------------------------------------------------------
 
 

@@ -31,7 +31,7 @@ from bot.core.immutable import immutable
 from bot.core.session import HAS_OPTED_OUT
 from bot.core.signal_addresses import EXAMPLE, SignalAddresses
 from bot.engine.advance import advance
-from bot.engine.scheduled_flows import objections, signal_objections
+from bot.engine.scheduled_flows import objections, signal_fields, signal_objections
 from bot.language.flow.event_receiver import EventReceiver
 from bot.language.flow.library import Library
 from bot.loading.program import Program
@@ -290,11 +290,7 @@ class Engine:
             case CheckStart():
                 return {**self.check_start(request)}
             case CheckSignal():
-                declared = self._program.library.bot.signals.get(request.name)
-                return {
-                    **self.check_signal(request),
-                    **({} if declared is None else {"fields": [each.sent_name for each in declared.values()]}),
-                }
+                return {**self.check_signal(request), "fields": signal_fields(self._program.library, request.name)}
             case GatewayCommand():
                 return self._commands.run(request)
             case AskFlows():

@@ -465,6 +465,7 @@ class RunStep(StepKind):
     of: Template | None = None
     verb = "run"
     keys = KeySet(_RUN, _OF, _EACH, _BREAK, _WITH, _SAVE, _EXPIRED)
+    options = frozenset({"then", "words"})
 
     @classmethod
     def read(cls, fields: Fields, reading: ReadContext) -> Self:

@@ -18,7 +18,7 @@ from bot.core.clock import MovableClock
 from bot.core.engine_requests import CheckSignal, CheckStart
 from bot.core.events import SignalReceived, StartRequested
 from bot.core.signal_addresses import SignalAddresses
-from bot.engine.scheduled_flows import objections, signal_objections
+from bot.engine.scheduled_flows import objections, signal_fields, signal_objections
 from bot.runtime.metrics import WebMetrics
 from bot.server.web.program_endpoints import ProgramEndpoints
 from bot.server.web.web_app import create_app
@@ -42,7 +42,8 @@ steps: {s: {say: Thanks.}}
 flow: survey
 steps: {s: {say: Thanks.}}
 """,
-    BOT + "signals: {paid: {amount: number}, lost: {parcel: {type: text, needed: true}}}",
+    BOT
+    + "signals: {paid: {amount: number, note: {type: text, sent_as: message}}, lost: {parcel: {type: text, needed: true}}}",
 )
 ADDRESSES = SignalAddresses("https://bot.example/", "a-key")
 
@@ -74,7 +75,7 @@ class Door:
             return {}
         if isinstance(request, CheckSignal):
             wrong = signal_objections(LIBRARY, request.name, request.data, by_address=request.by_address)
-            return {**wrong, "fields": [*LIBRARY.bot.signals.get(request.name, ())]}
+            return {**wrong, "fields": signal_fields(LIBRARY, request.name)}
         gone = request.contact in self.opted_out
         out = {"contact": "the contact has opted out: no flow is started for it"} if gone else {}
         return objections(LIBRARY, request.flow, request.data) | out
@@ -380,6 +381,12 @@ def test_only_fields_that_a_signal_declares_are_kept_and_all_tell_two_signals_ap
     door.engine_is_there = False  # nobody knows what is declared: the engine leaves the rest out later
     assert said(door.client.post(path, json={"amount": 3, "at": 2})) == (202, "kept")
     assert door.kept()[-1].data == {"amount": 3, "at": 2}
+
+
+def test_a_field_is_kept_under_the_name_that_programs_send(door: Door) -> None:
+    path = (ADDRESSES.address("paid", CONTACT, 7, 9) or "").removeprefix("https://bot.example")
+    assert said(door.client.post(path, json={"amount": 3, "message": "Thanks!"})) == (202, "kept")
+    assert door.kept()[-1].data == {"amount": 3, "message": "Thanks!"}
 
 
 def test_an_address_takes_whatever_else_a_service_sends(door: Door) -> None:
