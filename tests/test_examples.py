@@ -59,7 +59,8 @@ AS_WRITTEN = re.compile(
     r"\S+ is not scheduled: its time has passed|.+: the contact has opted out|the contact has gone elsewhere since"
     r"|\S+: the answer may mean several values|\S+: the contact confirms the value"
     r"|(message \w+: )?(waits for the contact: \d+ messages?|.+: sent now)|(\w+: )?\S+: only the first \d+ files are taken"
-    r'|\S+/\S+: failed: flow \w+ has failed|\S+/\S+: set aside as ".+"|\S+: there is nothing to set aside'
+    r"|\S+/\S+: failed: flow \w+ has failed|\S+: there is nothing to set aside"
+    r'|\S+: set aside as ".+"|\S+: (the time of )?the draft ".+" is (over|continued)'
 )
 FAILED = re.compile(r"\S+/\S+: (\w+): (?!flow \w+ has failed)")  # that flow's own failure is looked at
 OWN_FAILURES = ("failed", "mismatch", "error")

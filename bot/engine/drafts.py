@@ -22,8 +22,8 @@ def next_draft(turn: TurnContext) -> Draft | None:
 
 def expire_draft(executor: Executor, draft: Draft) -> None:
     """Let `then` follow for a draft whose time is over."""
-    executor.turn.trace.rule = f'the time of the draft "{draft.title}" is over'
-    _leave_draft(executor, draft, "then")
+    executor.turn.trace.rule = "the time of a draft is over"
+    _leave_draft(executor, draft, "then", f'the time of the draft "{draft.title}" is over')
 
 
 def choose_draft(executor: Executor, visit: int) -> None:
@@ -35,15 +35,15 @@ def choose_draft(executor: Executor, visit: int) -> None:
             executor.run(enter(turn, turn.frame.step))
         return
     pop_frame(turn)
-    turn.trace.add_rule(f'the draft "{draft.title}" is continued')
-    _leave_draft(executor, draft, CONTINUED)
+    turn.trace.add_rule("a draft is continued")
+    _leave_draft(executor, draft, CONTINUED, f'the draft "{draft.title}" is continued')
     silent = not any(isinstance(effect, Send) for effect in turn.result.effects)
     if turn.session.frame is None and silent and draft.flow in turn.library.flows:
         turn.trace.notes.append(f"{draft.flow} begins anew")  # an edit has removed what the contact wanted to continue
         executor.run(open_flow(turn, f"/{draft.flow}", {}))
 
 
-def _leave_draft(executor: Executor, draft: Draft, outcome: str) -> None:
+def _leave_draft(executor: Executor, draft: Draft, outcome: str, note: str) -> None:
     """Put the conversation of a draft on top, and leave the step that has set it aside."""
     turn, session, now = executor.turn, executor.turn.session, executor.turn.event.at
     session.drafts = tuple(each for each in session.drafts if each is not draft)
@@ -53,6 +53,7 @@ def _leave_draft(executor: Executor, draft: Draft, outcome: str) -> None:
     first, *above = (replace(each, entered_at=now, silent_since=now) for each in draft.frames)
     first.interrupts = bool(session.frames)
     session.frames = (*session.frames, first, *above)
+    turn.trace.notes.append(f"{turn.where}: {note}")  # the log has rules, and no words of contacts
     if not executor.migrate_session() and session.frame is not None:
         executor.follow(outcome, expired=True)
 

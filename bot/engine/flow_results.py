@@ -49,7 +49,9 @@ def _frames_of(session: Session) -> Iterator[Frame]:
 
 
 def _add_open(frames: Iterable[Frame], visits: dict[Visit, Frame | StepTaken]) -> None:
-    """The visits of these frames, and of those to which `back` returns from them. A flow that has not begun has none."""
+    """The visits of these frames, and of those to which `back` returns from them. A flow that has not begun has no
+    visit.
+    """
     for frame in frames:
         if frame.visit:
             visits[frame.flow, frame.visit] = frame

@@ -82,6 +82,9 @@ def test_then_follows_when_the_time_is_over() -> None:
     talk.pass_time(timedelta(days=13))
     talk.user("hello")
     assert talk.wait("1d") == ["Your draft window is gone."]
+    assert talk.turn is not None
+    assert talk.turn.trace.rule == "the time of a draft is over"
+    assert talk.turn.trace.notes == ['claim/later: the time of the draft "window" is over']
     assert (talk.at, talk.session.drafts) == (None, ())
     assert talk.user("claim") == ["What is broken?"]
 
@@ -321,7 +324,8 @@ def test_a_draft_that_cannot_be_continued_begins_anew() -> None:
     talk.user("claim")
     assert talk.user("window") == ["What is broken?"]
     assert talk.turn is not None
-    assert talk.turn.trace.notes == ["claim/day is gone", "claim begins anew"]
+    continued = 'claim/later: the draft "window" is continued'
+    assert talk.turn.trace.notes == [continued, "claim/day is gone", "claim begins anew"]
 
 
 def test_a_flow_without_its_draft_step_forgets_the_draft_when_its_time_is_over() -> None:
@@ -377,7 +381,8 @@ def test_the_trace_says_what_is_set_aside_and_continued() -> None:
     assert talk.turn.trace.notes == ['claim/later: set aside as "window"']
     talk.user("claim")
     talk.user("window")
-    assert talk.turn.trace.rule == 'answer: the draft "window" is continued'
+    assert talk.turn.trace.rule == "answer: a draft is continued"  # the log has rules, and no words of contacts
+    assert talk.turn.trace.notes == ['claim/later: the draft "window" is continued']
     assert [(step.step, step.outcome, step.target) for step in talk.turn.trace.steps] == [
         ("which", "continued", "end"),
         ("later", "continued", "back"),

@@ -43,7 +43,7 @@ def _read_of(node: Node, problems: Problems, what: str) -> Variable | str | None
     fix = did_you_mean(text, (_MEDIA, *objects), f"write {' or '.join((_MEDIA, *objects))}")
     if text in problems.types:
         fix = "its type must be object, and it must stand further above" if own is None else "its type must be object"
-    problems.add("E109", node.mark, f'{what}: no "{text}"', fix)
+    problems.add("E109", node.mark, f'{what}: "{text}" is not known', fix)
     return None
 
 

@@ -61,8 +61,8 @@ AT = "flows/test.yml:5:9: "
         ),
         ("{type: size, value: 7}", ['E303 variable "size": its value does not fit: ']),
         ("{type: shoe, error: No.}", ['E307 variable "size": error where contacts send nothing: its type is']),
-        ("{type: list, of: size}", ['E109 variable "size": of: no "size" (its type must be object)']),
-        ("{type: list, of: shoes}", ['E109 variable "size": of: no "shoes" (did you mean "shoe"?)']),
+        ("{type: list, of: size}", ['E109 variable "size": of: "size" is not known (its type must be object)']),
+        ("{type: list, of: shoes}", ['E109 variable "size": of: "shoes" is not known (did you mean "shoe"?)']),
         ("{type: object, fields: {of: {type: size, keep: true}}}", ['E104 variable "size": fields: "of": unknown key']),
     ],
 )
