@@ -67,6 +67,7 @@ from bot.engine.outside_events import (
 from bot.engine.small_talk import answer_outside, answer_small_talk
 from bot.engine.starting_flows import (
     ask_what_about,
+    asked_flow,
     find_start,
     interrupt,
     note_opening,
@@ -89,11 +90,13 @@ from bot.engine.turn_effects import (
     send,
 )
 from bot.engine.valid_replies import replies_to, replies_with, return_to_conversation
+from bot.language.answers.titles import within
 from bot.language.flow.definition import Flow
 from bot.language.flow.event_receiver import OPT_OUT, RESULT, TAGS
 from bot.language.flow.library import Library
+from bot.language.flow.topics import opts_out
 from bot.language.python.decorators import END as CONVERSATION_END
-from bot.language.source.languages import OWN_WORDINGS, wording
+from bot.language.source.languages import CONTACT_LANGUAGE, OWN_WORDINGS, wording
 from bot.language.source.text_patterns import PatternTime
 from bot.language.source.word_matching import normalise
 from bot.language.steps import yes_no_question
@@ -263,7 +266,7 @@ def _opt_out(executor: Executor, reply: Reply) -> bool:
     if not opt_out.words:
         return False
     said = [normalise(text) for text in reply.texts]
-    heard = next((word for word in said if word in opt_out.words), None)
+    heard = next((word for word in said if word in opt_out.words), None) or opts_out(reply.text or "")
     if heard is None:
         if turn.session.opted_out and any(word in opt_out.back for word in said):
             remove_tag(turn, OPTED_OUT)
@@ -460,9 +463,27 @@ def _follow_policy(executor: Executor, reply: Reply, rule: str, policy: str) -> 
 
 def _to_word(executor: Executor, reply: Reply) -> bool:
     """A word of the bot, of the flow or of the step."""
+    return _take_word(executor, reply, lambda words: _said_whole(words, reply))
+
+
+def _to_polite_word(executor: Executor, reply: Reply) -> bool:
+    """A word beside others that change nothing, in a message that is no answer and starts nothing: "stop it please"."""
+    turn = executor.turn
+    written = reply.text and reply.tap is None and reply.payload is None and len(reply.text) <= _MOST_POLITE
+    if not written or (turn.session.frame is None and find_start(turn, reply) is not None):
+        return False
+    language = turn.scope().get(CONTACT_LANGUAGE)
+    return _take_word(executor, reply, lambda words: _said_politely(words, reply.text or "", language))
+
+
+_MOST_POLITE = 40  # characters
+
+
+def _take_word(executor: Executor, reply: Reply, said: Callable[[Iterable[str]], str | None]) -> bool:
+    """Take the transition of a word that is understood here. ``said`` finds it among them."""
     turn, frame = executor.turn, executor.turn.session.frame
     try:
-        word = _word_in(turn, reply.texts)
+        word = _word_in(turn, said)
     except FAILURES as failed:
         executor.fail(failed)
         return True
@@ -562,6 +583,21 @@ def _interruption(executor: Executor, reply: Reply) -> bool:
         return False
     note_opening(turn, reply, whole=match.whole)
     _interrupt(executor, match.flow, match.inputs)
+    turn.trace.rule += f": {match.by}" if match.by else ""
+    return True
+
+
+def _question(executor: Executor, reply: Reply) -> bool:
+    """A question of the contact's at the bot's menu, which nothing else answers."""
+    turn = executor.turn
+    written = reply.tap is None and reply.payload is None and turn.put_since is None
+    asked = (
+        asked_flow(turn, reply.text) if written and turn.flow.is_menu and turn.flow.interrupted is not None else None
+    )
+    if asked is None or asked == turn.flow.name:
+        return False
+    _interrupt(executor, asked, {})
+    turn.trace.rule += ": a question"
     return True
 
 
@@ -631,7 +667,8 @@ def _offer_again(executor: Executor, offered: Redirect) -> None:
         if turn.session.frame is None:
             executor.run(start_by_intent(turn, offered.flow, reply))
         elif offered.flow is None:
-            _other_or_retry(executor, reply)
+            if not _question(executor, reply):
+                _other_or_retry(executor, reply)
         else:
             turn.pending_input = reply
             note_opening(turn, reply)
@@ -642,7 +679,9 @@ def _offer_found(executor: Executor, found: Mapping[str, str], reply: Reply) -> 
     """Take the answers that were found in a message. If there are none, offer it to the handlers that follow."""
     if executor.turn.session.frame is None:  # an edit has ended the conversation
         offer_message(executor, reply)
-    elif not accept_found(executor, found, reply.text or "") and not _to_intent(executor, reply):
+    elif not (
+        accept_found(executor, found, reply.text or "") or _to_intent(executor, reply) or _question(executor, reply)
+    ):
         _other_or_retry(executor, reply)
 
 
@@ -671,9 +710,11 @@ OFFERS: tuple[MessageHandler, ...] = (
     answer_small_talk,  # "thanks", "are you open on Sunday?"
     _to_slots,
     _interruption,
+    _to_polite_word,  # "stop it, please"
     _foreign_tap,
     _slots_by_model,
     _to_intent,
+    _question,
     _other_or_retry,  # takes every other message
 )
 """The handlers to which the message of a contact is offered who is in a flow."""
@@ -684,6 +725,7 @@ OFFERS_OUTSIDE: tuple[MessageHandler, ...] = (
     _old_tap,
     _to_word,
     _title_of_template,
+    _to_polite_word,
     answer_outside,
     _start,
 )
@@ -707,19 +749,30 @@ def _tapped_at(flow: Flow, tap: ReplyId) -> str | None:
     return step if step is not None and flow.can_be_tapped(flow.steps[step]) else None
 
 
-def _word_in(turn: TurnContext, texts: Iterable[str]) -> Word | None:
-    """The first word in these texts that is understood at the contact's step. Raises `TemplateFailed`."""
+def _word_in(turn: TurnContext, said: Callable[[Iterable[str]], str | None]) -> Word | None:
+    """The word that a message says, if it is understood at the contact's step. Raises `TemplateFailed`."""
     levels: list[Words] = [turn.library.bot.words]
     if turn.session.frames:
         levels += turn.flow.words, turn.step.options.words
-    if not any(levels):
-        return None
-    for said in map(normalise, texts):
-        for words in levels:
-            word = words.get(said)
-            if word is not None and (word.condition is None or word.condition.evaluate(turn.scope())):
-                return word
+    for words in levels:
+        heard = said(words) if words else None
+        word = None if heard is None else words[heard]
+        if word is not None and (word.condition is None or word.condition.evaluate(turn.scope())):
+            return word
     return None
+
+
+def _said_whole(words: Iterable[str], reply: Reply) -> str | None:
+    """The word that a message is."""
+    known = {*words}
+    return next((said for said in map(normalise, reply.texts) if said in known), None)
+
+
+def _said_politely(words: Iterable[str], text: str, language: str | None) -> str | None:
+    """The word that a text has beside words that change nothing."""
+    known = [*words]
+    found = within(text, [(word, place) for place, word in enumerate(known)], language)
+    return None if found is None else known[found]
 
 
 def _go_from_no_flow(executor: Executor, word: Word, target: str, reply: Reply) -> None:
@@ -750,14 +803,18 @@ def _retry(executor: Executor, reply: Reply) -> None:
     except FAILURES as failed:
         executor.fail(failed)
     else:
+        if above and not turn.step.facts.shows_question:  # a template is not sent again: its buttons count
+            send(turn, TextMessage(above))
+            return
         turn.above_question = above or ""
         executor.follow("retry", objection=objection)
         turn.above_question = ""
 
 
 def _hint(turn: TurnContext, reply: Reply) -> str | None:
-    """Return what the question takes, in words, at each second wrong reply: no two repetitions in a row are the same.
-    A question without words has nothing else to repeat.
+    """Return what the question takes, in words, at every other wrong reply: no two repetitions in a row are the same.
+    A question with choices, which are shown again, begins with a reason. A question without words has nothing else to
+    repeat.
 
     None if `retry` has a text or a target of its own.
     """
@@ -766,9 +823,12 @@ def _hint(turn: TurnContext, reply: Reply) -> str | None:
     if says or retry.target != AGAIN:
         return None
     facts = turn.step.facts
-    if turn.frame.question.in_a_row % 2 and not facts.wordless:
-        return wording(turn.scope(), "not_understood") if reply.text and facts.choices_alone else None
-    return turn.step.kind.hint(turn.step_context(), reply)
+    is_first = turn.frame.question.in_a_row % 2 == 1
+    if is_first and facts.choices_alone:
+        return wording(turn.scope(), "not_understood") if reply.text else None
+    return (
+        turn.step.kind.hint(turn.step_context(), reply) if is_first or facts.choices_alone or facts.wordless else None
+    )
 
 
 # -- messages as steps see them -----------------------------------------------------------------------

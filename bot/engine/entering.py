@@ -7,10 +7,11 @@ from typing import Any
 from bot.core.text import is_blank
 from bot.engine import slots
 from bot.engine.failures import ask, failure_outcome
-from bot.engine.frame_stack import MOST_FRAMES, arrive, push_flow
+from bot.engine.frame_stack import MOST_FRAMES, arrive, push_flow, switch_flow
 from bot.engine.step_actions import visited
 from bot.engine.turn_context import FlowBroken, OpeningText, TurnContext
 from bot.language.flow.definition import Step
+from bot.language.source.languages import wording
 from bot.language.source.word_matching import normalise
 from bot.language.steps.slot_step import SLOT_FILLING, SlotStep
 from bot.language.steps.step_kind import LeaveStep, Reply, StepResult
@@ -32,9 +33,12 @@ def enter(turn: TurnContext, name: str) -> StepResult | None:
             return LeaveStep("visits.else")
         frame.visit_counts = {**frame.visit_counts, key: seen + 1}
     known = answer_ahead(turn, name) if name in frame.ahead else None
-    if known is None and turn.opening is not None and step.facts.waits_for is not None:
-        known = _answer_by_opening(turn, turn.opening)
-    return known or _read_before_asking(turn, name) or ask(turn, step.kind.enter)
+    opening = turn.opening if known is None and step.facts.waits_for is not None else None
+    known = known if opening is None else _answer_by_opening(turn, opening)
+    known = known or _read_before_asking(turn, name)
+    if known is not None or opening is None or not opening.astray or not step.facts.asks:
+        return known or ask(turn, step.kind.enter)
+    return _not_understood(turn, opening)
 
 
 def put_again(turn: TurnContext) -> StepResult | None:
@@ -74,7 +78,23 @@ def _answer_by_opening(turn: TurnContext, opening: OpeningText) -> LeaveStep | N
         turn.opening = None
         return None
     piece, result = found
+    opening.astray = False
     turn.trace.add_rule(slots.in_words({turn.step.name: piece}))
+    return result
+
+
+def _not_understood(turn: TurnContext, opening: OpeningText) -> StepResult | None:
+    """The first question to a contact whose message no flow and no question has understood: a question of theirs goes
+    to the flow for questions. The bot's menu gives a reason.
+    """
+    opening.astray = False
+    if opening.asked_flow is not None:
+        turn.trace.add_rule("a question")
+        return enter(turn, switch_flow(turn, f"/{opening.asked_flow}", alone=True))
+    if turn.flow.is_menu:
+        turn.above_question = wording(turn.scope(), "not_understood")
+    result = ask(turn, turn.step.kind.enter)
+    turn.above_question = ""
     return result
 
 

@@ -9,8 +9,16 @@ from bot.engine.starting_flows import triggers
 from bot.engine.turn_context import FAILURES, TurnContext
 from bot.engine.turn_effects import send
 from bot.language.source.languages import wording
-from bot.language.steps.small_talk_texts import GREETING, HELP, OPENING_HOURS, SMILE, answer_to, topic_of
-from bot.language.steps.step_facts import SentText
+from bot.language.steps.small_talk_texts import (
+    BYE,
+    GREETING,
+    HELP,
+    MOMENT,
+    OPENING_HOURS,
+    SMILE,
+    answer_to,
+    topic_of,
+)
 from bot.language.steps.step_kind import Reply
 
 _MOST_WRITTEN = 8  # words that are named as what can be written
@@ -37,7 +45,8 @@ def answer_small_talk(executor: Executor, reply: Reply) -> bool:
         return True
     if not said:
         return False
-    frame, asks = turn.frame, any(isinstance(part, SentText) and part.question for part in turn.step.facts.sends)
+    frame = turn.frame
+    asks = turn.step.facts.shows_question and topic not in (MOMENT, BYE)  # who needs time is not asked again
     frame.question = replace(frame.question, in_a_row=0)
     turn.trace.rule = f"small talk: {topic}"
     if asks and topic not in (HELP, OPENING_HOURS):  # whose words must come, however long the question is
@@ -82,7 +91,7 @@ def _topic(turn: TurnContext, reply: Reply) -> str | None:
 def _said(turn: TurnContext, topic: str, reply: Reply) -> str | None:
     """The bot's words. Raises one of `FAILURES`."""
     if topic != HELP:
-        return answer_to(topic, turn.scope(), turn.now)
+        return answer_to(topic, turn.scope(), turn.now, turn.library.bot.name)
     waits = turn.session.frame is not None
     hint = turn.step.kind.hint(turn.step_context(), reply) if waits else None
     words = _can_be_written(turn)

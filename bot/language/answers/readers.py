@@ -133,6 +133,19 @@ def read_yes_no(text: str, language: str | None = None) -> Reading[bool] | None:
     return in_each_language(text, language, read)
 
 
+def same_side(text: str, titles: Sequence[str], language: str | None = None) -> int | None:
+    """The only title that says yes where a text does, or no; None unless another title says the opposite: "sure" is
+    With pleasure beside Not now.
+    """
+    said = read_yes_no(text, language)
+    if said is None or len(titles) < 2:
+        return None
+    sides = [read_yes_no(title, language) for title in titles]
+    same = [place for place, side in enumerate(sides) if side is not None and side.value == said.value]
+    opposite = any(side is not None and side.value != said.value for side in sides)
+    return same[0] if len(same) == 1 and opposite else None
+
+
 # days and times
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from bot.core import messages as limits
 from bot.core.messages import Buttons, Choice, ListMessage, Message, Section, TextMessage, clip
+from bot.language.answers.readers import same_side
 from bot.language.answers.sentences import is_meant, place_of
 from bot.language.answers.titles import (
     all_within,
@@ -17,6 +18,7 @@ from bot.language.answers.titles import (
     is_name,
     number_in,
     speaks_against,
+    telling_words,
     with_number,
     within,
 )
@@ -228,7 +230,18 @@ def _one(offer: ShownChoices, text: str, read: Reading) -> int | None:
     numbered = None if said is None else _by_number(offer, *said)
     wider, by_start = _wider(text, options, how, offer.language), _by_start(offer, text)
     found = {index for index in (valued, numbered, wider, by_start) if index is not None}
+    if not found:
+        found = {index for index in (_but_articles(text, options, offer.language),) if index is not None}
+    if not found:
+        return same_side(text, [choice.title for choice in offer.shown], offer.language)
     return found.pop() if len(found) == 1 and _TWO not in found else None
+
+
+def _but_articles(text: str, options: Sequence[Option], language: str | None) -> int | None:
+    """The only choice whose title a text is but for words that change nothing: "track order" is "Track my order"."""
+    said = telling_words(text, language)
+    same = [index for index, option in enumerate(options) if said and said == telling_words(option.title, language)]
+    return same[0] if len(same) == 1 else None
 
 
 _TWO = -1  # in place of a choice: a text may mean several, or none

@@ -14,7 +14,7 @@ from bot.core.immutable import immutable
 from bot.core.messages import Buttons, ListMessage, Message, TextMessage
 from bot.core.values import Media
 from bot.core.waits import ForContact
-from bot.language.answers.titles import is_yes_or_no, number_in
+from bot.language.answers.titles import is_yes_or_no, number_in, within
 from bot.language.expressions.abstract_values import ValueKind
 from bot.language.expressions.formats import as_asked
 from bot.language.expressions.templates import Template
@@ -23,9 +23,9 @@ from bot.language.keys.declared_keys import TEMPLATE, WORDING, KeySet, KeySpec, 
 from bot.language.keys.fields import Fields
 from bot.language.keys.key_schemas import EMPTY
 from bot.language.keys.text_shapes import TEXT, WORDS
-from bot.language.source.languages import wording
+from bot.language.source.languages import CONTACT_LANGUAGE, wording
 from bot.language.source.problems import Problems
-from bot.language.source.word_matching import normalise
+from bot.language.source.word_matching import LONGEST, normalise
 from bot.language.source.yaml_tree import List, Node, Scalar
 from bot.language.steps.answer_hints import answer_hint
 from bot.language.steps.answer_matching import ShownChoices, meaning
@@ -347,10 +347,16 @@ class AskStep(StepKind):
         if isinstance(self.variable, FilesVariable):
             return _has_files(context) if reply.media is None else reply.media.kind in self.variable.kinds
         own_words = self._takes_own_words and reply.media is None
-        return own_words and not self._skips(reply) and self._choose(context, reply) is None
+        return own_words and not self._skips(context, reply) and self._choose(context, reply) is None
 
-    def _skips(self, reply: Reply) -> bool:
-        return reply.text is not None and normalise(reply.text) in map(normalise, self.skip_words)
+    def _skips(self, context: StepContext, reply: Reply) -> bool:
+        """True for a word of `skip`, also beside words that change nothing: "no, thanks"."""
+        if reply.text is None or not self.skip_words:
+            return False
+        if normalise(reply.text) in map(normalise, self.skip_words):
+            return True
+        phrases = [(word, 0) for word in self.skip_words]
+        return len(reply.text) <= LONGEST and within(reply.text, phrases, context.scope.get(CONTACT_LANGUAGE)) == 0
 
     def answer(self, context: StepContext, reply: Reply) -> StepResult | None:
         """`skip`, then the choices, then whatever the variable takes."""
@@ -358,7 +364,7 @@ class AskStep(StepKind):
             return None
         if isinstance(self.variable, FilesVariable) and (reply.files or reply.media is not None):
             return self._free_answer(context, reply)
-        if self._skips(reply):
+        if self._skips(context, reply):
             return LeaveStep("skip", saved=None)
         return self._choose(context, reply) or self._confirmed(context, reply) or self._free_answer(context, reply)
 
