@@ -64,6 +64,7 @@ from bot.engine.outside_events import (
     take_signal,
     tapped_signal,
 )
+from bot.engine.slots import names_answer
 from bot.engine.small_talk import answer_outside, answer_small_talk
 from bot.engine.starting_flows import (
     ask_what_about,
@@ -98,7 +99,7 @@ from bot.language.flow.topics import opts_out
 from bot.language.python.decorators import END as CONVERSATION_END
 from bot.language.source.languages import CONTACT_LANGUAGE, OWN_WORDINGS, wording
 from bot.language.source.text_patterns import PatternTime
-from bot.language.source.word_matching import normalise
+from bot.language.source.word_matching import contains, normalise
 from bot.language.steps import yes_no_question
 from bot.language.steps.ai_exchange import from_contact
 from bot.language.steps.step_kind import LeaveStep, PostponeMessage, Redirect, Reply, ReplyId
@@ -588,13 +589,13 @@ def _interruption(executor: Executor, reply: Reply) -> bool:
 
 
 def _question(executor: Executor, reply: Reply) -> bool:
-    """A question of the contact's at the bot's menu, which nothing else answers."""
-    turn = executor.turn
-    written = reply.tap is None and reply.payload is None and turn.put_since is None
-    asked = (
-        asked_flow(turn, reply.text) if written and turn.flow.is_menu and turn.flow.interrupted is not None else None
-    )
-    if asked is None or asked == turn.flow.name:
+    """A question of the contact's which nothing else answers, at a question with choices alone of a flow that may be
+    interrupted. If a part of it would be an answer, it is about that ("is the large one good?").
+    """
+    turn, text = executor.turn, reply.text or ""
+    asks = turn.step.facts.choices_alone and turn.flow.interrupted is not None and turn.put_since is None
+    asked = asked_flow(turn, text) if asks and reply.tap is None and reply.payload is None else None
+    if asked is None or asked == turn.flow.name or names_answer(turn, text):
         return False
     _interrupt(executor, asked, {})
     turn.trace.rule += ": a question"
@@ -770,8 +771,9 @@ def _said_whole(words: Iterable[str], reply: Reply) -> str | None:
 
 def _said_politely(words: Iterable[str], text: str, language: str | None) -> str | None:
     """The word that a text has beside words that change nothing."""
-    known = [*words]
-    found = within(text, [(word, place) for place, word in enumerate(known)], language)
+    said = normalise(text)
+    known = [word for word in words if contains(said, word)]
+    found = within(text, [(word, place) for place, word in enumerate(known)], language) if known else None
     return None if found is None else known[found]
 
 

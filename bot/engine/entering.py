@@ -15,6 +15,7 @@ from bot.language.source.languages import wording
 from bot.language.source.word_matching import normalise
 from bot.language.steps.slot_step import SLOT_FILLING, SlotStep
 from bot.language.steps.step_kind import LeaveStep, Reply, StepResult
+from bot.language.steps.transition import AGAIN
 from bot.language.types.type_registry import TypeMismatch
 
 MOST_STEPS = 500  # a turn; a loop that the checks could not see ends here
@@ -85,9 +86,12 @@ def _answer_by_opening(turn: TurnContext, opening: OpeningText) -> LeaveStep | N
 
 def _not_understood(turn: TurnContext, opening: OpeningText) -> StepResult | None:
     """The first question to a contact whose message no flow and no question has understood: a question of theirs goes
-    to the flow for questions. The bot's menu gives a reason.
+    to the flow for questions, any other text to the question's `other`. The bot's menu gives a reason.
     """
     opening.astray = False
+    other = turn.step.transitions.get("other")
+    if other is not None and other.target is not None and other.target != AGAIN:
+        return LeaveStep("other")
     if opening.asked_flow is not None:
         turn.trace.add_rule("a question")
         return enter(turn, switch_flow(turn, f"/{opening.asked_flow}", alone=True))

@@ -16,18 +16,19 @@ from bot.language.steps.small_talk_texts import (
     MOMENT,
     OPENING_HOURS,
     SMILE,
+    THANKS,
     answer_to,
     topic_of,
 )
 from bot.language.steps.step_kind import Reply
 
 _MOST_WRITTEN = 8  # words that are named as what can be written
-_COURTESIES = frozenset({GREETING, SMILE})
+_COURTESIES = frozenset({THANKS, GREETING, SMILE, BYE})
 
 
 def answer_small_talk(executor: Executor, reply: Reply) -> bool:
     """Answer small talk of a contact who is in a flow, above the question that waits. Where another reply leads to
-    another step (`other`), that step gets it.
+    another step (`other`), that step gets what is no courtesy.
     """
     turn = executor.turn
     topic = _topic(turn, reply)
@@ -36,7 +37,7 @@ def answer_small_talk(executor: Executor, reply: Reply) -> bool:
     if topic is None or not turn.step.facts.takes_words or (turn.put_since is not None and turn.step.facts.asks):
         return False
     other = turn.step.transitions.get("other")
-    if other is not None and other.target is not None:
+    if other is not None and other.target is not None and topic not in _COURTESIES:
         return False
     try:
         said = _said(turn, topic, reply)

@@ -137,14 +137,15 @@ def speaks_against(text: str, phrase: str, language: str | None) -> bool:
     return False
 
 
-def telling_words(text: str, language: str | None) -> str:
-    """The words of a text but for those that change nothing, without spaces; empty if a word is against something."""
+def telling_words(text: str, language: str | None) -> tuple[str, ...]:
+    """The words of a text but for those that change nothing; none if a word is against something."""
     read = written(text, words_of(language))
     if read is None or any(kind is Kind.AGAINST for marks in read.marks for _, kind, _ in marks):
-        return ""
-    places = ((first, end) for first in range(read.length) for end in read.ends_of(first, Kind.HARMLESS))
+        return ()
+    around = (Kind.HARMLESS, Kind.AROUND_TITLE)
+    places = ((first, end) for first in range(read.length) for end in read.ends_of(first, *around))
     harmless = {place for first, end in places for place in range(first, end)}
-    return "".join(token for at, token in enumerate(read.tokens.tokens) if at not in harmless)
+    return tuple(token for at, token in enumerate(read.tokens.tokens) if at not in harmless)
 
 
 def has_word(text: str, kinds: Collection[Kind], language: str | None) -> bool:

@@ -39,7 +39,7 @@ from bot.language.python.decorators import HookSpec
 from bot.language.python.gathered import Extensions
 from bot.language.source.problems import Mark, Problem, Problems
 from bot.language.source.text_patterns import named_parts
-from bot.language.source.word_matching import ANYWHERE, CLOSE, contains, match_wider, normalise, slipped
+from bot.language.source.word_matching import ANYWHERE, CLOSE, contains, load_slips, match_wider, normalise, slipped
 from bot.language.source.yaml_tree import Map, Scalar
 from bot.language.steps.slot_step import SLOT_FILLING
 from bot.language.steps.template_message import SentTemplate, TemplateToSend
@@ -290,6 +290,9 @@ class Library:
             for variable in flow.variables.values():
                 variable.prepare(self.bot.languages)
         formats.prepare(self.bot.languages)
+        if any(starts.wider or starts.topics for starts in self.triggers.values()):
+            load_slips()
+            topics_in("")
         if self.bot.contact_timezones:
             zone_of_number("1", self.bot.timezone)  # which loads what it needs
         for translation in self.translations.values():

@@ -17,9 +17,9 @@ _WORDS = {
         "en": "want to die|wanna die|wish i was dead|wish i were dead|better off dead|rather be dead|dont want to live|dont wanna live|dont want to be here"
         "|dont want to be alive|dont want to wake up|no reason to live|reason to live|nothing to live for|no point in living|no point in going on|no point anymore|life is not worth"
         "|isnt worth living|life is pointless|everything is pointless|no way out|cant go on|cannot go on|cant do this any more|cant do this anymore|cant take it any more"
-        "|cant take it anymore|cant live like this|tired of living|tired of life|sick of living|done with life|end it all|end it tonight|to end it|ending it|end my life|ending my life|take my life|taking my life|take my own life"
+        "|cant take it anymore|cant live like this|tired of living|tired of life|sick of living|done with life|end it all|end it tonight|to end it|ending it|ending things|end things|end my life|ending my life|take my life|taking my life|take my own life"
         "|kill myself|kill my self|killing myself|kms|suicide|suicidal|unalive|hurt myself|hurting myself|harm myself|harming myself|self harm|cut myself"
-        "|cutting myself|cutting again|took too many|took pills|took all my|overdose|overdosed|the pills|all my pills|jump off|hang myself|shoot myself|a gun to|better off without me|would miss me|will miss me"
+        "|cutting myself|cutting again|took too many|took pills|took all my|overdose|overdosed|the pills|all my pills|my pills|sleeping pills|pack of pills|bottle of pills|jump off|hang myself|shoot myself|a gun to|better off without me|would miss me|will miss me"
         "|goodbye forever|say goodbye to everyone|final goodbye|no hope left|hopeless|in danger|hits me|hit me|beats me|beat me|beating me|hurts me|hurting me|punched me|punches me|kicked me|choked me|slapped me"
         "|strangled me|threatens me|threatened me|threatening to kill|going to kill me|wants to kill me|raped|abused|abusing me|assaulted|touched me|locked me|afraid for my life|not safe at home|dont feel safe",
         "id": "bunuh diri|mau mati|ingin mati|pengen mati|lebih baik mati|tidak mau hidup|gak mau hidup|nggak mau hidup|tidak ingin hidup|capek hidup|lelah hidup|mengakhiri hidup"
@@ -46,7 +46,7 @@ _WORDS = {
         "|was dirty|dirty|filthy|was broken|arrived broken|came broken|is damaged|was damaged|arrived damaged|defective|doesnt work anymore|stopped working|mouldy|moldy|rotten|gone off|expired|tasted|smells|smelled|smelt|a hair in|hair in|a fly in|food poisoning"
         "|made me sick|got sick|made us sick|terrible|horrible|awful|disgusting|disgusted|worst|appalling|unacceptable|ridiculous|joke of|disappointed|disappointing|let down|not happy|unhappy|not satisfied|dissatisfied|poor service|bad service"
         "|bad experience|never arrived|never came|didnt arrive|hasnt arrived|havent received|never received|not received|is missing|was missing|are missing|something missing|you forgot|forgot to|nobody came|no one came|nobody answered|no one answered"
-        "|waited for|been waiting|waiting for an hour|still waiting|scam|rip off|ripped off|furious|angry|fed up|never again|wont be back",
+        "|waited|been waiting|not ok|not okay|not acceptable|not good enough|dropped|spilled|spilt|ruined|squashed|smashed|crushed|fell apart|late again|so late|too late|waiting for an hour|still waiting|scam|rip off|ripped off|furious|angry|fed up|never again|wont be back",
         "id": "komplain|keluhan|mengeluh|pengaduan|kecewa|mengecewakan|uang kembali|pengembalian dana|kembalikan uang|salah pesanan|pesanan salah|salah kirim|rusak|basi|busuk|berjamur|kotor|kasar|tidak sopan|parah|jelek sekali|mengerikan"
         "|belum datang|belum sampai|tidak sampai|tidak datang|kurang|lama sekali|penipuan|tidak puas",
         "es": "queja|quejarme|reclamo|reclamación|reclamar|reembolso|devolución|devuelvan|mi dinero|pedido equivocado|equivocado|estaba frío|estaba fría|estaba seco|estaba mal|roto|rota|dañado|podrido|podrida|sucio|sucia|grosero|grosera|maleducado"
@@ -71,7 +71,7 @@ _WORDS = {
         "en": "cancel my|cancel our|cancel the|cancel an|cancel a|cancel it|to cancel|cancel for|cancelled my|reschedule|postpone|move my|move our|move the|move it|change my|change our|change the|change it to|change an|amend my|update my"
         "|push back my|bring forward my|bring my|cant make it|cannot make it|wont make it|cant come|cannot come|not able to come|unable to come|running late|be late for|is my|is our|are my|was my|has my|did my|where is my|wheres my|where are my"
         "|when will my|when does my|when is my|when will it|whens my|status of|track my|ready yet|my booking|my reservation|my order number|my order is|my order has|about my|regarding my|about an order|i ordered|we ordered|ive ordered|i booked|we booked|ive booked|i have booked"
-        "|i have an appointment|i have a reservation|i have a booking|we have a reservation|i paid|ive paid|my receipt|a receipt for|an invoice for|invoice for my|my invoice|left my|left a|lost my|forgot my|i forgot my|i left|return an|return my|return it|return this|exchange it|exchange my|exchange this|send it back",
+        "|i have an appointment|i have a reservation|i have a booking|we have a reservation|i paid|ive paid|my receipt|a receipt for|an invoice for|invoice for my|my invoice|left my|left a|lost my|forgot my|i forgot|i left|you still have|you have my|return an|return my|return it|return this|exchange it|exchange my|exchange this|send it back",
         "id": "batalkan|membatalkan|batal pesan|pembatalan|jadwal ulang|ubah jadwal|ganti jadwal|pindah jadwal|ubah pesanan|ganti pesanan|tidak bisa datang|nggak bisa datang|gak bisa datang|pesanan saya|reservasi saya|janji saya|sudah pesan|sudah bayar|ketinggalan|tertinggal|kehilangan",
         "es": "cancelar mi|cancelar la|cancelar el|cancelar una|cancelar|anular|cambiar mi|cambiar la|cambiar el|mover mi|aplazar|reprogramar|no puedo ir|no podemos ir|no puedo venir|mi pedido|mi reserva|mi cita|ya pagué|he pagado|pedí ayer|olvidé mi|dejé mi|perdí mi|me dejé",
         "pt": "cancelar minha|cancelar meu|cancelar a|cancelar o|cancelar|desmarcar|remarcar|adiar|mudar meu|mudar minha|alterar meu|alterar minha|não posso ir|não vou poder|meu pedido|minha reserva|minha consulta|já paguei|esqueci meu|esqueci minha|deixei meu|deixei minha|perdi meu",
@@ -144,6 +144,8 @@ _OPT_OUT = {
 """Phrases that say the same as the words of `opt_out`."""
 _MOST_TO_OPT_OUT = 8  # words
 _FEWEST = 2  # words of a question: "what?" says nothing
+_CLAUSE = re.compile(r"[.,;:!\n،؛।]+|\b(?:and|but)\b")
+_MOST_OF_BEGINNING = 4  # words
 _LEADS_IN = 5  # words before the beginning of a question: "hi there, quick one: do you ..."
 
 
@@ -200,11 +202,18 @@ def _opting_out() -> frozenset[tuple[str, ...]]:
 
 def is_question(text: str) -> bool:
     """True if a message of some words asks something."""
-    words = _words(text)
-    if len(words) < _FEWEST:
+    if len(_words(text)) < _FEWEST:
         return False
-    if _ASKS.search(text):
-        return True
-    begins = range(min(_LEADS_IN, len(words)))
-    return any(words[first : first + length] in _beginnings() for first in begins for length in range(1, 5)
-               if first == 0 or length > 1)  # fmt: skip
+    return _ASKS.search(text) is not None or any(map(_begins_as_question, _CLAUSE.split(text)))
+
+
+def _begins_as_question(clause: str) -> bool:
+    """True for ``hi there do you have oat milk``: one word must begin a clause, several may have a few before them."""
+    words = _words(clause)
+    lengths = range(1, min(_MOST_OF_BEGINNING, len(words)) + 1)
+    return any(
+        words[first : first + length] in _beginnings()
+        for first in range(min(_LEADS_IN, len(words)))
+        for length in lengths
+        if first == 0 or length > 1
+    )

@@ -162,7 +162,7 @@ def contains(said: str, phrase: str) -> bool:
     """True if a text contains a phrase as whole words, the last of them perhaps with the -s of several: "flat whites".
     Both are normalised already.
     """
-    if not phrase or _UNSPACED.search(said):
+    if not phrase or not is_spaced(said):
         return bool(phrase) and _as_words(phrase).search(said) is not None
     text = f" {said} "
     if f" {phrase} " in text:
@@ -172,6 +172,11 @@ def contains(said: str, phrase: str) -> bool:
 
 _UNSPACED = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]|[^\w\s]")
 """A letter of a script without spaces between words, or a sign: there, Unicode's rules say where a word ends."""
+
+
+def is_spaced(text: str) -> bool:
+    """True if spaces alone stand between the words of a text."""
+    return _UNSPACED.search(text) is None
 
 
 def has_plural(phrase: str) -> bool:

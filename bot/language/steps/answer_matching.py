@@ -231,17 +231,26 @@ def _one(offer: ShownChoices, text: str, read: Reading) -> int | None:
     wider, by_start = _wider(text, options, how, offer.language), _by_start(offer, text)
     found = {index for index in (valued, numbered, wider, by_start) if index is not None}
     if not found:
-        found = {index for index in (_but_articles(text, options, offer.language),) if index is not None}
+        found = {index for index in (_by_distinction(text, options, offer.language),) if index is not None}
     if not found:
         return same_side(text, [choice.title for choice in offer.shown], offer.language)
     return found.pop() if len(found) == 1 and _TWO not in found else None
 
 
-def _but_articles(text: str, options: Sequence[Option], language: str | None) -> int | None:
-    """The only choice whose title a text is but for words that change nothing: "track order" is "Track my order"."""
+def _by_distinction(text: str, options: Sequence[Option], language: str | None) -> int | None:
+    """The only choice whose title has the words of a text, where the title's other words change nothing or stand in
+    other titles, too: "track order" is Track my order; "almond" is Almond cake beside Carrot cake.
+    """
     said = telling_words(text, language)
-    same = [index for index, option in enumerate(options) if said and said == telling_words(option.title, language)]
-    return same[0] if len(same) == 1 else None
+    if not said:
+        return None
+    titles = [telling_words(option.title, language) for option in options]
+    found = [index for index, title in enumerate(titles) if {*said} <= {*title} or "".join(said) == "".join(title)]
+    if len(found) != 1:
+        return None
+    others = {word for index, title in enumerate(titles) if index != found[0] for word in title}
+    rest = {*titles[found[0]]} - {*said}
+    return found[0] if rest <= others or "".join(said) == "".join(titles[found[0]]) else None
 
 
 _TWO = -1  # in place of a choice: a text may mean several, or none

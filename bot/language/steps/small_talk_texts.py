@@ -7,7 +7,7 @@ wordings, are in the contact's language.
 
 from collections.abc import Iterator, Mapping
 from datetime import date, datetime, timedelta
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 from unicodedata import category
 
@@ -53,7 +53,7 @@ _WORDS = {
     },
     BYE: {
         "en": "bye|bye bye|byebye|goodbye|good bye|good night|see you|see ya|see u|see you later|see you soon|see you tomorrow|cya|ttyl|take care|have a nice day|have a good day|have a great day|have a good one"
-        "|thats all|that is all|thats it|that would be all|nothing else|no more questions|never mind|nevermind|nvm|no problem|no worries|sorry wrong number|wrong number|wrong chat|sorry wrong chat|wrong person|oops wrong chat",
+        "|thats all|that is all|thats it|that would be all|nothing else|no more questions|never mind|nevermind|nvm|forget it|forget about it|no problem|no worries|sorry wrong number|wrong number|wrong chat|sorry wrong chat|wrong person|oops wrong chat",
         "id": "sampai jumpa|dadah|bye|selamat tinggal|itu saja|sudah cukup|tidak jadi|gak jadi|salah kirim|salah nomor|salah sambung", "es": "adiós|hasta luego|hasta mañana|chao|eso es todo|nada más|olvídalo|número equivocado|me equivoqué de número",
         "pt": "tchau|até logo|até amanhã|é só isso|só isso|nada mais|deixa pra lá|número errado", "fr": "au revoir|à bientôt|bonne journée|bonne soirée|c'est tout|rien d'autre|laissez tomber|mauvais numéro|erreur de numéro",
         "de": "tschüss|auf wiedersehen|bis bald|bis später|schönen tag|schönen tag noch|das ist alles|das wars|das war's|schon gut|egal|vergiss es|falsche nummer|falscher chat", "it": "arrivederci|a presto|a domani|buona giornata|è tutto|nient'altro|lascia stare|numero sbagliato",
@@ -113,7 +113,9 @@ _WORDS = {
     OPENING_HOURS: {
         "en": "are you open|you open|u open|you opened|you closed|are you closed|opening hours|opening hrs|opening times|opening time|business hours|business hrs"
         "|working hours|office hours|store hours|shop hours|your hours|what hours|open hours|hours of operation|do you close|you close|u close|closing time"
-        "|closing hours|open today|open tomorrow|open now|still open|when open|what time do you open",
+        "|closing hours|open today|open tomorrow|open now|still open|when open|what time do you open|what time are you|what times are you|what days are you"
+        "|open on|open monday|open mondays|open tuesday|open tuesdays|open wednesday|open wednesdays|open thursday|open thursdays|open friday|open fridays|open saturday"
+        "|open saturdays|open sunday|open sundays|open weekends|open at the weekend|open tonight|open late|closed on|closed today|closed tomorrow|closed sundays",
         "id": "jam buka|jam tutup|jam operasional|jam kerja|jam berapa buka|jam berapa tutup|buka jam|tutup jam|kapan buka|kapan tutup|masih buka|sudah buka"
         "|apakah buka|buka hari|buka nggak|buka tidak|buka gak",
         "es": "horario|horarios|a qué hora abren|a qué hora cierran|cuándo abren|cuándo cierran|están abiertos|está abierto|abren hoy|abren mañana|abren los"
@@ -173,6 +175,7 @@ def _fillers() -> frozenset[str]:
     return frozenset(word for line in _AROUND.values() for word in normalise(line).split())
 
 
+@lru_cache(maxsize=1024)
 def topic_of(text: str) -> str | None:
     """The topic of a message that is small talk and nothing else."""
     if len(text) > _MOST_CHARACTERS:
