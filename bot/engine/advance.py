@@ -92,10 +92,10 @@ from bot.engine.turn_effects import (
 )
 from bot.engine.valid_replies import replies_to, replies_with, return_to_conversation
 from bot.language.answers.titles import within
+from bot.language.answers.topics import opts_out
 from bot.language.flow.definition import Flow
 from bot.language.flow.event_receiver import OPT_OUT, RESULT, TAGS
 from bot.language.flow.library import Library
-from bot.language.flow.topics import opts_out
 from bot.language.python.decorators import END as CONVERSATION_END
 from bot.language.source.languages import CONTACT_LANGUAGE, OWN_WORDINGS, wording
 from bot.language.source.text_patterns import PatternTime

@@ -86,10 +86,10 @@ def _answer_by_opening(turn: TurnContext, opening: OpeningText) -> LeaveStep | N
 
 def _not_understood(turn: TurnContext, opening: OpeningText) -> StepResult | None:
     """The first question to a contact whose message no flow and no question has understood: a question of theirs goes
-    to the flow for questions, any other text to the question's `other`. The bot's menu gives a reason.
+    to the flow for questions, any other text to where the `other` of the bot's menu leads. Else the menu gives a reason.
     """
     opening.astray = False
-    other = turn.step.transitions.get("other")
+    other = turn.step.transitions.get("other") if turn.flow.is_menu else None
     if other is not None and other.target is not None and other.target != AGAIN:
         return LeaveStep("other")
     if opening.asked_flow is not None:

@@ -10,6 +10,7 @@ from bot.engine.turn_context import FAILURES, TurnContext
 from bot.engine.turn_effects import send
 from bot.language.source.languages import wording
 from bot.language.steps.small_talk_texts import (
+    BOT,
     BYE,
     GREETING,
     HELP,
@@ -23,7 +24,7 @@ from bot.language.steps.small_talk_texts import (
 from bot.language.steps.step_kind import Reply
 
 _MOST_WRITTEN = 8  # words that are named as what can be written
-_COURTESIES = frozenset({THANKS, GREETING, SMILE, BYE})
+_COURTESIES = frozenset({THANKS, GREETING, SMILE})
 
 
 def answer_small_talk(executor: Executor, reply: Reply) -> bool:
@@ -77,7 +78,7 @@ def answer_outside(executor: Executor, reply: Reply) -> bool:
         return False
     turn.trace.rule = f"small talk: {topic}"
     send(turn, TextMessage(said))
-    return not (welcomes and topic == HELP)
+    return not (welcomes and topic in (HELP, BOT))
 
 
 def _topic(turn: TurnContext, reply: Reply) -> str | None:

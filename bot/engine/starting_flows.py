@@ -15,10 +15,10 @@ from bot.engine.entering import open_flow
 from bot.engine.frame_stack import MOST_FRAMES, drop_copy, drop_flow, end_all, make_room, remove_step_tags
 from bot.engine.scheduled_flows import can_start, fitting_inputs
 from bot.engine.turn_context import FlowBroken, OpeningText, TurnContext
+from bot.language.answers.topics import QUESTION, is_question
 from bot.language.expressions.template_failures import TemplateFailed
 from bot.language.flow.definition import FIRST, RETURNING
 from bot.language.flow.library import TriggerIndex, TriggerMatch, name_of_event
-from bot.language.flow.topics import QUESTION, is_question
 from bot.language.source.languages import CONTACT_LANGUAGE
 from bot.language.source.word_matching import LONGEST, normalise
 from bot.language.steps.intent_step import INTENTS, PICK, IntentStep

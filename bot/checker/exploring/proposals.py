@@ -42,9 +42,9 @@ from bot.core.session import Frame
 from bot.core.values import Media
 from bot.core.waits import ForEffect
 from bot.engine.turn_context import TurnContext
+from bot.language.answers.topics import EXAMPLES
 from bot.language.flow.definition import Flow, Step, uses_of_flow
 from bot.language.flow.library import Library
-from bot.language.flow.topics import EXAMPLES
 from bot.language.steps.call_step import UNDECLARED
 from bot.language.steps.step_kind import Reply, ReplyId
 from bot.language.types.structured_types import AnswerVariable, FilesVariable, LocationVariable, MediaVariable

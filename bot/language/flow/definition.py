@@ -156,7 +156,7 @@ class Trigger:
     intent: Intent | None = None
     payload: PayloadPattern | None = None  # of a button that is tapped
     unless: tuple[str, ...] = ()
-    topics: tuple[str, ...] = ()  # of `bot.language.flow.topics`
+    topics: tuple[str, ...] = ()  # of `bot.language.answers.topics`
 
     @property
     def by_text(self) -> bool:

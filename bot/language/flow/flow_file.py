@@ -8,9 +8,9 @@ from itertools import pairwise
 from bot.core.events import EVENTS
 from bot.core.messages import BUTTON_TITLE
 from bot.core.session import BUSY
+from bot.language.answers.topics import TOPICS
 from bot.language.flow.bot_file import SPOKEN
 from bot.language.flow.definition import CONTACTS, FIRST, BotDefinition, Flow, ResolvedTransition, Step, Trigger
-from bot.language.flow.topics import TOPICS
 from bot.language.keys import key_schemas
 from bot.language.keys.declared_keys import (
     BOOLEAN,

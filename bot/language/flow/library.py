@@ -22,6 +22,7 @@ from bot.core.session import Frame, Session
 from bot.core.signal_addresses import EXAMPLE, SignalAddresses
 from bot.core.text import in_letters
 from bot.language.answers.sentences import is_denied
+from bot.language.answers.topics import CRISIS, PERSON, QUESTION, TOPICS, topics_in
 from bot.language.expressions import formats
 from bot.language.expressions.filters import Draw, drawn
 from bot.language.expressions.grammar import HISTORY
@@ -32,7 +33,6 @@ from bot.language.flow.documents import BOT_FILE, Documents, Source, read_docume
 from bot.language.flow.faulty_parts import MISSING, PartIndex, faulty_steps, follow_ups, without
 from bot.language.flow.flow_checks import check, check_sound
 from bot.language.flow.flow_file import intents_flow, read_flow, slot_flow, with_transitions
-from bot.language.flow.topics import CRISIS, PERSON, QUESTION, TOPICS, topics_in
 from bot.language.flow.translations import Translations, read_translations
 from bot.language.keys.patterns import PayloadPattern
 from bot.language.python.decorators import HookSpec
@@ -148,7 +148,7 @@ class TriggerIndex:
         phrase, by_words = self._by_wider(text, language)
         for topic, flow in self._by_topics(topics, text, language):
             said = topics[topic]
-            if by_words is None or not (topic == PERSON or contains(phrase, said)):
+            if by_words is None or not (topic == PERSON or topic in topics_in(phrase)):
                 return TriggerMatch(flow, by=f'topic {topic}, "{said}"')
         return by_words
 

@@ -22,6 +22,7 @@ from bot.language.answers.titles import (
     with_number,
     within,
 )
+from bot.language.answers.topics import PERSON, topics_in
 from bot.language.answers.words import Kind
 from bot.language.source.languages import CONTACT_LANGUAGE, wording
 from bot.language.source.word_matching import (
@@ -297,6 +298,8 @@ def _by_start(offer: ShownChoices, text: str) -> int | None:
     if len(meant) > 1 or has_word(text, (Kind.TELLING,), offer.language):
         return _TWO
     (index,), words = meant, text.split()
+    if topics_in(text).keys() - {PERSON, *topics_in(phrase)}:  # "is my order ready?"
+        return _TWO
     if any(contains(said, word) for word in offer.shown[index].hears.unless):
         return _TWO
     place = place_of(phrase, words)

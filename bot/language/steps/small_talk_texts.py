@@ -142,7 +142,7 @@ _WORDS = {
 
 _AROUND = {
     "en": "ok okay oh great perfect nice good cool well so very much a lot lots many all again already everyone you u your for the help helping"
-    " everything listening info information reply answer time then there team guys sir madam mate please pls plz and hi hello bye awesome",
+    " everything listening info information reply answer time then there team guys sir madam mate sorry thanks thx please pls plz and hi hello bye awesome",
     "id": "oke ya banyak sekali kak min pak bu mas mbak mohon dong", "es": "ok vale muchas mil muy por todo la ayuda favor bien perfecto tu su",
     "pt": "ok muito por tudo a ajuda favor bem pela sua", "fr": "ok beaucoup bien pour tout votre aide plait s il vous te", "de": "ok bitte sehr für die hilfe alles gut",
     "it": "ok mille molto per tutto l aiuto favore bene", "nl": "ok heel erg veel voor alles de hulp alstublieft", "tr": "tamam çok her şey için lütfen",
