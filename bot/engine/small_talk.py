@@ -33,7 +33,8 @@ def answer_small_talk(executor: Executor, reply: Reply) -> bool:
     """
     turn = executor.turn
     topic = _topic(turn, reply)
-    if topic is not None and turn.flow.interrupted is not None and triggers(turn).by_texts(reply.texts) is not None:
+    starts = triggers(turn).by_texts(reply.texts) if topic is not None and turn.flow.interrupted is not None else None
+    if starts is not None and starts.flow != turn.flow.name:
         return False
     if topic is None or not turn.step.facts.takes_words or (turn.put_since is not None and turn.step.facts.asks):
         return False

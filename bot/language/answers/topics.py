@@ -9,7 +9,9 @@ from functools import cache
 
 from bot.language.source.word_matching import normalise, singular
 
-TOPICS = CRISIS, COMPLAINT, EXISTING, PERSON, QUESTION = ("crisis", "complaint", "existing", "person", "question")
+TOPICS = CRISIS, COMPLAINT, EXISTING, PRICE, PERSON, QUESTION = (
+    "crisis", "complaint", "existing", "price", "person", "question"
+)  # fmt: skip
 """The topics by their names, in the order in which they are heard: a cry for help comes before all else."""
 
 _WORDS = {
@@ -19,8 +21,8 @@ _WORDS = {
         "|isnt worth living|life is pointless|everything is pointless|no way out|cant go on|cannot go on|cant do this any more|cant do this anymore|cant take it any more"
         "|cant take it anymore|cant live like this|tired of living|tired of life|sick of living|done with life|end it all|end it tonight|to end it|ending it|ending things|end things|end my life|ending my life|take my life|taking my life|take my own life"
         "|kill myself|kill my self|killing myself|kms|suicide|suicidal|unalive|hurt myself|hurting myself|harm myself|harming myself|self harm|cut myself"
-        "|cutting myself|cutting again|took too many|took pills|took all my|overdose|overdosed|the pills|all my pills|my pills|sleeping pills|pack of pills|bottle of pills|jump off|hang myself|shoot myself|a gun to|better off without me|would miss me|will miss me"
-        "|goodbye forever|say goodbye to everyone|final goodbye|no hope left|hopeless|in danger|hits me|hit me|beats me|beat me|beating me|hurts me|hurting me|punched me|punches me|kicked me|choked me|slapped me"
+        "|cutting myself|cutting again|took too many|took pills|took all my|overdose|overdosed|the pills|all my pills|my pills|sleeping pills|pack of pills|bottle of pills|jump off|jumping|jump from|hang myself|shoot myself|a gun to|better off without me|would miss me|will miss me"
+        "|goodbye forever|say goodbye to everyone|final goodbye|no hope left|hopeless|in danger|hits me|hit me|beats me|beat me|beating me|hurt me|hurts me|hurting me|punched me|punches me|kicked me|choked me|slapped me"
         "|strangled me|threatens me|threatened me|threatening to kill|going to kill me|wants to kill me|raped|abused|abusing me|assaulted|touched me|locked me|afraid for my life|not safe at home|dont feel safe",
         "id": "bunuh diri|mau mati|ingin mati|pengen mati|lebih baik mati|tidak mau hidup|gak mau hidup|nggak mau hidup|tidak ingin hidup|capek hidup|lelah hidup|mengakhiri hidup"
         "|akhiri hidup|menyakiti diri|melukai diri|tidak ada harapan|dipukul|memukul saya|memukuli|diperkosa|dilecehkan|dalam bahaya|dia mau membunuh|overdosis",
@@ -85,20 +87,28 @@ _WORDS = {
         "ar": "الغاء|إلغاء|الغي|تأجيل|تغيير موعد|تغيير الموعد|لا استطيع الحضور|ما اقدر اجي|طلبي|حجزي|موعدي|دفعت|نسيت|فقدت",
         "hi": "रद्द|कैंसिल|बदलना है|समय बदल|नहीं आ पाऊंगा|नहीं आ सकता|मेरा ऑर्डर|मेरी बुकिंग|मेरा अपॉइंटमेंट|भुगतान कर दिया|भूल गया|भूल गई|खो गया",
     },
+    PRICE: {
+        "en": "how much is|how much are|how much for|how much does|how much do|how much would|how much will|how much it|how much|price|prices|pricing|price list|cost|costs|whats the damage|what do you charge|how do you charge|do you charge|your charges|your fees|a quote|rates",
+        "id": "berapa harga|harga|harganya|berapa harganya|berapa biaya|biaya|biayanya|tarif|berapaan|ongkos", "es": "cuánto cuesta|cuánto cuestan|cuánto vale|cuánto valen|cuánto es|cuánto sale|precio|precios|tarifa|tarifas|presupuesto",
+        "pt": "quanto custa|quanto custam|quanto é|quanto fica|quanto sai|preço|preços|valor|valores|tabela de preços|orçamento", "fr": "combien coûte|combien coûtent|combien ça coûte|c'est combien|prix|tarif|tarifs|un devis",
+        "de": "was kostet|was kosten|wie viel kostet|wieviel kostet|wie teuer|preis|preise|preisliste|kosten|kostenvoranschlag", "it": "quanto costa|quanto costano|quanto viene|quant'è|prezzo|prezzi|tariffa|tariffe|preventivo|listino",
+        "nl": "wat kost|wat kosten|hoeveel kost|hoe duur|prijs|prijzen|prijslijst|tarief|tarieven|offerte", "tr": "ne kadar|kaç para|kaç lira|fiyat|fiyatı|fiyatlar|ücret|ücreti",
+        "ru": "сколько стоит|сколько стоят|цена|цены|прайс|стоимость|почем|тариф", "ar": "كم سعر|كم السعر|بكم|السعر|سعر|الاسعار|الأسعار|كم تكلفة|التكلفة", "hi": "कितने का|कितने की|कितना खर्च|कीमत|दाम|रेट|शुल्क",
+    },
     PERSON: {
         "en": "person|human|human being|someone|somebody|anyone there|anybody there|anyone i can|real person|real human|agent|operator|representative|receptionist|staff|a colleague|your colleague|team member|manager|the owner|your boss|speak to|speak with|talk to|talk with|chat with"
-        "|call me|ring me|phone me|call you|phone number|can i call|contact you|get in touch|not a bot|are you a bot|is this a bot|are you real|stupid bot|customer service|customer care",
-        "id": "orang|manusia|petugas|admin|staf|karyawan|operator|cs|customer service|bicara dengan|ngobrol dengan|telepon saya|telpon saya|hubungi saya|nomor telepon|ini bot",
-        "es": "persona|humano|humana|alguien|agente|operador|operadora|encargado|encargada|hablar con|llámame|llámenme|llamarme|teléfono|eres un bot",
-        "pt": "pessoa|humano|humana|alguém|atendente|atendimento|gerente|falar com|me liga|me ligue|telefone|você é um robô",
-        "fr": "personne|humain|quelqu'un|conseiller|conseillère|responsable|parler à|parler avec|appelez-moi|rappelez-moi|téléphone|êtes-vous un robot",
-        "de": "mensch|menschen|person|jemand|jemandem|jemanden|mitarbeiter|mitarbeiterin|sprechen mit|rufen sie mich|ruf mich|anrufen|telefonnummer|bist du ein bot|chef",
-        "it": "persona|umano|qualcuno|operatore|operatrice|responsabile|parlare con|chiamami|chiamatemi|telefono|sei un bot",
-        "nl": "persoon|mens|iemand|medewerker|collega|spreken met|praten met|bel me|bel mij|terugbellen|telefoonnummer|ben je een bot",
-        "tr": "insan|birisi|biriyle|yetkili|temsilci|müşteri hizmetleri|görüşmek istiyorum|beni arayın|telefon numarası|bot musun",
-        "ru": "человек|человеком|оператор|оператора|оператором|кто-нибудь|менеджер|менеджера|сотрудник|поговорить с|позвоните|перезвоните|номер телефона|ты бот|вы бот",
-        "ar": "شخص|انسان|إنسان|موظف|احد|أحد|خدمة العملاء|اتكلم مع|التحدث مع|اتصل بي|اتصلوا بي|رقم الهاتف|هل انت بوت",
-        "hi": "इंसान|व्यक्ति|किसी से|कर्मचारी|मैनेजर|बात करनी है|बात करना है|मुझे कॉल|फोन नंबर|क्या आप बॉट",
+        "|call me|a call|ring me|phone me|call you|phone number|can i call|contact you|get in touch|customer service|customer care",
+        "id": "orang|manusia|petugas|admin|staf|karyawan|operator|cs|customer service|bicara dengan|ngobrol dengan|telepon saya|telpon saya|hubungi saya|nomor telepon",
+        "es": "persona|humano|humana|alguien|agente|operador|operadora|encargado|encargada|hablar con|llámame|llámenme|llamarme|teléfono",
+        "pt": "pessoa|humano|humana|alguém|atendente|atendimento|gerente|falar com|me liga|me ligue|telefone",
+        "fr": "personne|humain|quelqu'un|conseiller|conseillère|responsable|parler à|parler avec|appelez-moi|rappelez-moi|téléphone",
+        "de": "mensch|menschen|person|jemand|jemandem|jemanden|mitarbeiter|mitarbeiterin|sprechen mit|rufen sie mich|ruf mich|anrufen|telefonnummer|chef",
+        "it": "persona|umano|qualcuno|operatore|operatrice|responsabile|parlare con|chiamami|chiamatemi|telefono",
+        "nl": "persoon|mens|iemand|medewerker|collega|spreken met|praten met|bel me|bel mij|terugbellen|telefoonnummer",
+        "tr": "insan|birisi|biriyle|yetkili|temsilci|müşteri hizmetleri|görüşmek istiyorum|beni arayın|telefon numarası",
+        "ru": "человек|человеком|оператор|оператора|оператором|кто-нибудь|менеджер|менеджера|сотрудник|поговорить с|позвоните|перезвоните|номер телефона",
+        "ar": "شخص|انسان|إنسان|موظف|احد|أحد|خدمة العملاء|اتكلم مع|التحدث مع|اتصل بي|اتصلوا بي|رقم الهاتف",
+        "hi": "इंसान|व्यक्ति|किसी से|कर्मचारी|मैनेजर|बात करनी है|बात करना है|मुझे कॉल|फोन नंबर",
     },
 }  # fmt: skip
 """The phrases of each topic but `question`: a message has one of them in it."""
@@ -107,6 +117,7 @@ EXAMPLES = {
     CRISIS: "I want to die",
     COMPLAINT: "I have a complaint",
     EXISTING: "Where is my order?",
+    PRICE: "How much is it?",
     PERSON: "Can I talk to somebody?",
     QUESTION: "May I ask something?",
 }
@@ -128,6 +139,15 @@ _BEGINS = {
     "hi": "क्या|कौन|कितना|कितने|कब|कैसे|कहाँ|कहां|क्यों|एक सवाल|मुझे पूछना",
 }  # fmt: skip
 """How questions begin, after a greeting, which are often written without a question mark."""
+_REQUESTS = {
+    "en": "can i get|can i have|can i book|can i order|can i make|can i reserve|could i get|could i have|could i book|could i order|could i make|could i reserve|may i have|may i book|may i order"
+    "|can we get|can we have|can we book|can we order|can we reserve|could we get|could we have|could we book|could we order|could we reserve|can you book|could you book|can you make|could you make|any chance of",
+    "id": "bisa pesan|boleh pesan|bisa booking|boleh minta", "es": "puedo pedir|puedo reservar|podría pedir|podría reservar|me pone|me pones", "pt": "posso pedir|posso reservar|posso marcar|pode me ver",
+    "fr": "puis-je avoir|puis-je réserver|puis-je commander|pourrais-je avoir|je peux avoir|je peux réserver", "de": "kann ich bitte|könnte ich|kann ich bestellen|kann ich reservieren|bekomme ich|könnten wir",
+    "it": "posso avere|posso prenotare|posso ordinare|potrei avere", "nl": "mag ik|kan ik bestellen|kan ik reserveren", "tr": "alabilir miyim|alabilir miyiz", "ru": "можно заказать|можно записаться|можно забронировать|можно мне",
+    "ar": "ممكن احجز|ممكن اطلب", "hi": "क्या मुझे मिल",
+}  # fmt: skip
+"""How people order in the form of a question."""
 _OPT_OUT = {
     "en": "stop sending|stop messaging|stop texting|stop writing|stop contacting|stop spamming|stop these|stop bothering|unsubscribe me|unsubscribe please|please unsubscribe|want to unsubscribe|remove me|remove my number|delete my number"
     "|take me off|opt out|opt me out|dont message me|dont text me|dont write to me|dont contact me|no more messages|no more texts|leave me alone",
@@ -184,6 +204,18 @@ def topics_in(text: str) -> dict[str, str]:
             for topic in known.get(piece, ()) or known.get((*piece[:-1], singular(piece[-1])), ()):
                 found.setdefault(topic, " ".join(piece))
     return found
+
+
+def is_request(text: str) -> bool:
+    """True if a message asks for something as people order: "can I get a tea?" asks nothing."""
+    words = _words(text)
+    pieces = (words[first : first + length] for first in range(len(words)) for length in (1, 2, 3))
+    return any(piece in _requests() for piece in pieces)
+
+
+@cache
+def _requests() -> frozenset[tuple[str, ...]]:
+    return frozenset(_words(phrase) for line in _REQUESTS.values() for phrase in line.split("|"))
 
 
 def opts_out(text: str) -> str | None:

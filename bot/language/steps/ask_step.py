@@ -40,6 +40,7 @@ from bot.language.steps.message_parts import (
     check_text,
     payload_text,
 )
+from bot.language.steps.small_talk_texts import BOT, BYE, HELP, MOMENT, topic_of
 from bot.language.steps.step_facts import (
     AnswerText,
     DefaultTarget,
@@ -418,6 +419,8 @@ class AskStep(StepKind):
             return None
         if self.variable is None:
             return LeaveStep("then", saved=reply.text) if reply.text and reply.text.strip() else None
+        if self.variable.type == "name" and topic_of(reply.text or "") in (MOMENT, BOT, BYE, HELP):
+            return None
         try:
             value = _accepted(self.variable, context, reply)
         except UnsureAnswer as unsure:

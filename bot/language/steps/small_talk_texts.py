@@ -89,7 +89,7 @@ _WORDS = {
         "en": "wait|please wait|hold on|hang on|one moment|one sec|one second|one minute|a moment|a sec|a second|a minute|just a moment|just a sec|just a second|just a minute"
         "|give me a moment|give me a minute|give me a sec|give me a second|give me some time|give me time|i need time|i need a moment|i need a minute|i need more time|i need some time"
         "|need more time|let me think|let me check|let me look|let me see|let me ask|let me think about it|let me check my calendar|let me get back to you|brb|be right back|bear with me"
-        "|ill get back to you|ill check|ill ask|ill think about it|ill let you know|not ready yet|im not ready|im busy|im busy now|im busy right now|im driving|in a meeting|cant talk now|not sure yet|dont know yet|i dont know yet",
+        "|ill get back to you|ill check|ill ask|ill think about it|ill let you know|not ready yet|im not ready|im busy|im busy now|im busy right now|im driving|just browsing|just looking|just looking around|in a meeting|cant talk now|not sure yet|dont know yet|i dont know yet",
         "id": "tunggu|tunggu sebentar|sebentar|bentar|sebentar ya|nanti dulu|saya cek dulu|saya pikir dulu|pikir pikir dulu|lagi sibuk|saya sibuk|butuh waktu|saya tanya dulu",
         "es": "espera|espere|un momento|un segundo|un minuto|dame un momento|déjame pensar|déjame ver|necesito tiempo|ahora vuelvo|lo pienso|estoy ocupado|estoy ocupada|todavía no sé",
         "pt": "espera|espere|um momento|um segundo|um minuto|só um momento|só um minuto|deixa eu ver|deixa eu pensar|preciso de tempo|já volto|vou pensar|estou ocupado|estou ocupada|ainda não sei",
@@ -115,7 +115,7 @@ _WORDS = {
         "|working hours|office hours|store hours|shop hours|your hours|what hours|open hours|hours of operation|do you close|you close|u close|closing time"
         "|closing hours|open today|open tomorrow|open now|still open|when open|what time do you open|what time are you|what times are you|what days are you"
         "|open on|open monday|open mondays|open tuesday|open tuesdays|open wednesday|open wednesdays|open thursday|open thursdays|open friday|open fridays|open saturday"
-        "|open saturdays|open sunday|open sundays|open weekends|open at the weekend|open tonight|open late|closed on|closed today|closed tomorrow|closed sundays",
+        "|open saturdays|open sunday|open sundays|sunday hours|saturday hours|weekend hours|holiday hours|open weekends|open at the weekend|open tonight|open late|closed on|closed today|closed tomorrow|closed sundays",
         "id": "jam buka|jam tutup|jam operasional|jam kerja|jam berapa buka|jam berapa tutup|buka jam|tutup jam|kapan buka|kapan tutup|masih buka|sudah buka"
         "|apakah buka|buka hari|buka nggak|buka tidak|buka gak",
         "es": "horario|horarios|a qué hora abren|a qué hora cierran|cuándo abren|cuándo cierran|están abiertos|está abierto|abren hoy|abren mañana|abren los"
@@ -142,7 +142,7 @@ _WORDS = {
 
 _AROUND = {
     "en": "ok okay oh great perfect nice good cool well so very much a lot lots many all again already everyone you u your for the help helping"
-    " everything listening info information reply answer time then there team guys sir madam mate sorry thanks thx please pls plz and hi hello bye awesome",
+    " everything listening info information reply answer time then there team guys sir madam mate sorry thanks thx hmm hm um uh ugh er yesterday today it was lovely delicious amazing wonderful service food evening please pls plz and hi hello bye awesome",
     "id": "oke ya banyak sekali kak min pak bu mas mbak mohon dong", "es": "ok vale muchas mil muy por todo la ayuda favor bien perfecto tu su",
     "pt": "ok muito por tudo a ajuda favor bem pela sua", "fr": "ok beaucoup bien pour tout votre aide plait s il vous te", "de": "ok bitte sehr für die hilfe alles gut",
     "it": "ok mille molto per tutto l aiuto favore bene", "nl": "ok heel erg veel voor alles de hulp alstublieft", "tr": "tamam çok her şey için lütfen",
