@@ -6,10 +6,9 @@ It uses no I/O, no clock, no threads and no random numbers: time and ids come wi
 the language (docs/language).
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
-from itertools import chain
 from typing import Any
 
 from bot.core.effects import PutContact, ReadContact, Send
@@ -66,9 +65,11 @@ from bot.engine.outside_events import (
     take_signal,
     tapped_signal,
 )
+from bot.engine.slots import names_answer
 from bot.engine.small_talk import answer_outside, answer_small_talk
 from bot.engine.starting_flows import (
     ask_what_about,
+    asked_flow,
     find_start,
     interrupt,
     note_opening,
@@ -91,13 +92,15 @@ from bot.engine.turn_effects import (
     send,
 )
 from bot.engine.valid_replies import replies_to, replies_with, return_to_conversation
+from bot.language.answers.titles import within
+from bot.language.answers.topics import opts_out
 from bot.language.flow.definition import Flow
 from bot.language.flow.event_receiver import OPT_OUT, RESULT, TAGS
 from bot.language.flow.library import Library
 from bot.language.python.decorators import END as CONVERSATION_END
-from bot.language.source.languages import OWN_WORDINGS, wording
+from bot.language.source.languages import CONTACT_LANGUAGE, OWN_WORDINGS, wording
 from bot.language.source.text_patterns import PatternTime, matches
-from bot.language.source.word_matching import normalise
+from bot.language.source.word_matching import contains, normalise
 from bot.language.steps import yes_no_question
 from bot.language.steps.ai_exchange import from_contact
 from bot.language.steps.step_kind import LeaveStep, PostponeMessage, Redirect, Reply, ReplyId
@@ -265,7 +268,7 @@ def _opt_out(executor: Executor, reply: Reply) -> bool:
     if not opt_out.words:
         return False
     said = [normalise(text) for text in reply.texts]
-    heard = next((word for word in said if word in opt_out.words), None)
+    heard = next((word for word in said if word in opt_out.words), None) or opts_out(reply.text or "")
     if heard is None:
         if turn.session.opted_out and any(word in opt_out.back for word in said):
             remove_tag(turn, OPTED_OUT)
@@ -462,9 +465,30 @@ def _follow_policy(executor: Executor, reply: Reply, rule: str, policy: str) -> 
 
 def _to_word(executor: Executor, reply: Reply) -> bool:
     """A word of the bot, of the flow or of the step; else of a step that runs the active flow."""
+    return _hear_word(executor, reply, lambda levels: _said_whole(levels, reply.texts))
+
+
+def _to_polite_word(executor: Executor, reply: Reply) -> bool:
+    """A word beside others that change nothing, in a message that is no answer and starts nothing: "stop it please"."""
+    turn = executor.turn
+    written = reply.text and reply.tap is None and reply.payload is None and len(reply.text) <= _MOST_POLITE
+    if not written or (turn.session.frame is None and find_start(turn, reply) is not None):
+        return False
+    language = turn.scope().get(CONTACT_LANGUAGE)
+    return _hear_word(executor, reply, lambda levels: _said_politely(levels, reply.text or "", language))
+
+
+_MOST_POLITE = 40  # characters
+
+Said = Callable[[Sequence[Words]], Iterable[Word]]
+"""Finds the words that a message says among those of several levels, the first of which counts."""
+
+
+def _hear_word(executor: Executor, reply: Reply, said: Said) -> bool:
+    """Take the transition of a word that is understood here."""
     turn, frame = executor.turn, executor.turn.session.frame
     try:
-        heard = _word_in(turn, reply.texts)
+        heard = _word_in(turn, said)
     except FAILURES as failed:
         executor.fail(failed)
         return True
@@ -578,6 +602,21 @@ def _interruption(executor: Executor, reply: Reply) -> bool:
         return False
     note_opening(turn, reply, whole=match.whole)
     _interrupt(executor, match.flow, match.inputs)
+    turn.trace.rule += f": {match.by}" if match.by else ""
+    return True
+
+
+def _question(executor: Executor, reply: Reply) -> bool:
+    """A question of the contact's which nothing else answers, at a question with choices alone of a flow that may be
+    interrupted. If a part of it would be an answer, it is about that ("is the large one good?").
+    """
+    turn, text = executor.turn, reply.text or ""
+    asks = turn.step.facts.choices_alone and turn.flow.interrupted is not None and turn.put_since is None
+    asked = asked_flow(turn, text) if asks and reply.tap is None and reply.payload is None else None
+    if asked is None or asked == turn.flow.name or names_answer(turn, text):
+        return False
+    _interrupt(executor, asked, {})
+    turn.trace.rule += ": a question"
     return True
 
 
@@ -649,7 +688,8 @@ def _offer_again(executor: Executor, offered: Redirect) -> None:
         if turn.session.frame is None:
             executor.run(start_by_intent(turn, offered.flow, reply))
         elif offered.flow is None:
-            _other_or_retry(executor, reply)
+            if not _question(executor, reply):
+                _other_or_retry(executor, reply)
         else:
             turn.pending_input = reply
             note_opening(turn, reply)
@@ -660,7 +700,9 @@ def _offer_found(executor: Executor, found: Mapping[str, str], reply: Reply) -> 
     """Take the answers that were found in a message. If there are none, offer it to the handlers that follow."""
     if executor.turn.session.frame is None:  # an edit has ended the conversation
         offer_message(executor, reply)
-    elif not accept_found(executor, found, reply.text or "") and not _to_intent(executor, reply):
+    elif not (
+        accept_found(executor, found, reply.text or "") or _to_intent(executor, reply) or _question(executor, reply)
+    ):
         _other_or_retry(executor, reply)
 
 
@@ -689,9 +731,11 @@ OFFERS: tuple[MessageHandler, ...] = (
     answer_small_talk,  # "thanks", "are you open on Sunday?"
     _to_slots,
     _interruption,
+    _to_polite_word,  # "stop it, please"
     _foreign_tap,
     _slots_by_model,
     _to_intent,
+    _question,
     _other_or_retry,  # takes every other message
 )
 """The handlers to which the message of a contact is offered who is in a flow."""
@@ -702,6 +746,7 @@ OFFERS_OUTSIDE: tuple[MessageHandler, ...] = (
     _old_tap,
     _to_word,
     _title_of_template,
+    _to_polite_word,
     answer_outside,
     _start,
 )
@@ -725,21 +770,21 @@ def _tapped_at(flow: Flow, tap: ReplyId) -> str | None:
     return step if step is not None and flow.can_be_tapped(flow.steps[step]) else None
 
 
-def _word_in(turn: TurnContext, texts: Iterable[str]) -> tuple[Word, int] | None:
-    """The first word in these texts that counts at the contact's step, else at a step that runs the active flow, with
-    the number of frames up to that step's. Raises `TemplateFailed`.
+def _word_in(turn: TurnContext, said: Said) -> tuple[Word, int] | None:
+    """The word that a message says and that counts at the contact's step, else at a step that runs the active flow,
+    with the number of frames up to that step's. Raises `TemplateFailed`.
     """
-    frames, texts = turn.session.frames, tuple(texts)
+    frames = turn.session.frames
     levels: list[Words] = [turn.library.bot.words]
     if frames:
         levels += turn.flow.words, turn.step.options.words
-    word = _counting(turn, levels, texts)
+    word = _counting(turn, levels, said)
     if word is not None:
         return word, len(frames)
     try:
         for depth in range(len(frames) - 1, first_of_conversation(frames), -1):
             turn.session.frames = frames[:depth]
-            word = None if turn.known_step is None else _counting(turn, [turn.known_step.options.words], texts)
+            word = None if turn.known_step is None else _counting(turn, [turn.known_step.options.words], said)
             if word is not None:
                 return word, depth
     finally:
@@ -747,15 +792,30 @@ def _word_in(turn: TurnContext, texts: Iterable[str]) -> tuple[Word, int] | None
     return None
 
 
-def _counting(turn: TurnContext, levels: Sequence[Words], texts: tuple[str, ...]) -> Word | None:
-    """The first of these words that is in one of the texts, else the first whose pattern matches one."""
+def _counting(turn: TurnContext, levels: Sequence[Words], said: Said) -> Word | None:
+    """The first word that a message says and whose condition is true."""
     if not any(levels):
         return None
-    written = (words[said] for said in map(normalise, texts) for words in levels if said in words)
-    patterns = (word for words in levels for word in words.values() if word.pattern is not None)
-    matching = (word for word in patterns if any(matches(word.pattern, text.strip()) for text in texts))
-    found = chain(written, matching)
+    found = said(levels)
     return next((each for each in found if each.condition is None or each.condition.evaluate(turn.scope())), None)
+
+
+def _said_whole(levels: Sequence[Words], texts: Sequence[str]) -> Iterator[Word]:
+    """The words that one of these texts is, then those whose pattern matches one."""
+    yield from (words[said] for said in map(normalise, texts) for words in levels if said in words)
+    for word in (word for words in levels for word in words.values() if word.pattern is not None):
+        if any(matches(word.pattern, text.strip()) for text in texts):
+            yield word
+
+
+def _said_politely(levels: Sequence[Words], text: str, language: str | None) -> Iterator[Word]:
+    """The words that a text has beside others that change nothing."""
+    said = normalise(text)
+    for words in levels:
+        known = [word for word in words if contains(said, word)]
+        found = within(text, [(word, place) for place, word in enumerate(known)], language) if known else None
+        if found is not None:
+            yield words[known[found]]
 
 
 def _go_from_no_flow(executor: Executor, word: Word, target: str, reply: Reply) -> None:
@@ -786,14 +846,18 @@ def _retry(executor: Executor, reply: Reply) -> None:
     except FAILURES as failed:
         executor.fail(failed)
     else:
+        if above and not turn.step.facts.shows_question:  # a template is not sent again: its buttons count
+            send(turn, TextMessage(above))
+            return
         turn.above_question = above or ""
         executor.follow("retry", objection=objection)
         turn.above_question = ""
 
 
 def _hint(turn: TurnContext, reply: Reply) -> str | None:
-    """Return what the question takes, in words, at each second wrong reply: no two repetitions in a row are the same.
-    A question without words has nothing else to repeat.
+    """Return what the question takes, in words, at every other wrong reply: no two repetitions in a row are the same.
+    A question with choices, which are shown again, begins with a reason. A question without words has nothing else to
+    repeat.
 
     None if `retry` has a text or a target of its own.
     """
@@ -802,9 +866,12 @@ def _hint(turn: TurnContext, reply: Reply) -> str | None:
     if says or retry.target != AGAIN:
         return None
     facts = turn.step.facts
-    if turn.frame.question.in_a_row % 2 and not facts.wordless:
-        return wording(turn.scope(), "not_understood") if reply.text and facts.choices_alone else None
-    return turn.step.kind.hint(turn.step_context(), reply)
+    is_first = turn.frame.question.in_a_row % 2 == 1
+    if is_first and facts.choices_alone:
+        return wording(turn.scope(), "not_understood") if reply.text else None
+    return (
+        turn.step.kind.hint(turn.step_context(), reply) if is_first or facts.choices_alone or facts.wordless else None
+    )
 
 
 # -- messages as steps see them -----------------------------------------------------------------------

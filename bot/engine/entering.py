@@ -8,14 +8,16 @@ from bot.core.events import FROM_CONTACT, CallEnded
 from bot.core.text import is_blank
 from bot.engine import slots
 from bot.engine.failures import ask, failure_outcome
-from bot.engine.frame_stack import MOST_FRAMES, arrive, note_left_for_draft, push_flow
+from bot.engine.frame_stack import MOST_FRAMES, arrive, note_left_for_draft, push_flow, switch_flow
 from bot.engine.step_actions import visited
 from bot.engine.turn_context import FlowBroken, OpeningText, TurnContext
 from bot.language.flow.definition import Step
+from bot.language.source.languages import wording
 from bot.language.source.word_matching import normalise
 from bot.language.steps.draft_step import CONTINUED, DRAFTS, WhichDraftStep
 from bot.language.steps.slot_step import SLOT_FILLING, SlotStep
 from bot.language.steps.step_kind import LeaveStep, Reply, StepResult
+from bot.language.steps.transition import AGAIN
 from bot.language.types.type_registry import TypeMismatch
 
 MOST_STEPS = 500  # a turn; a loop that the checks could not see ends here
@@ -37,10 +39,13 @@ def enter(turn: TurnContext, name: str) -> StepResult | None:
         if seen >= visits.most:
             return LeaveStep("visits.else")
         frame.visit_counts = {**frame.visit_counts, key: seen + 1}
-    known = answer_ahead(turn, name) if name in frame.ahead else None
-    if known is None and turn.opening is not None and step.facts.waits_for is not None:
-        known = _answer_by_opening(turn, turn.opening)
-    return known or _read_before_asking(turn, name) or ask(turn, step.kind.enter)
+    known: StepResult | None = answer_ahead(turn, name) if name in frame.ahead else None
+    opening = turn.opening if known is None and step.facts.waits_for is not None else None
+    known = known if opening is None else _answer_by_opening(turn, opening)
+    known = known or _read_before_asking(turn, name)
+    if known is not None or opening is None or not opening.astray or not step.facts.asks:
+        return known or ask(turn, step.kind.enter)
+    return _not_understood(turn, opening)
 
 
 def begin(turn: TurnContext, name: str) -> StepResult | None:
@@ -104,7 +109,26 @@ def _answer_by_opening(turn: TurnContext, opening: OpeningText) -> LeaveStep | N
         turn.opening = None
         return None
     piece, result = found
+    opening.astray = False
     turn.trace.add_rule(slots.in_words({turn.step.name: piece}))
+    return result
+
+
+def _not_understood(turn: TurnContext, opening: OpeningText) -> StepResult | None:
+    """The first question to a contact whose message no flow and no question has understood: a question of theirs goes
+    to the flow for questions, any other text to where the `other` of the bot's menu leads. Else the menu gives a reason.
+    """
+    opening.astray = False
+    other = turn.step.transitions.get("other") if turn.flow.is_menu else None
+    if other is not None and other.target is not None and other.target != AGAIN:
+        return LeaveStep("other")
+    if opening.asked_flow is not None:
+        turn.trace.add_rule("a question")
+        return enter(turn, switch_flow(turn, f"/{opening.asked_flow}", alone=True))
+    if turn.flow.is_menu:
+        turn.above_question = wording(turn.scope(), "not_understood")
+    result = ask(turn, turn.step.kind.enter)
+    turn.above_question = ""
     return result
 
 

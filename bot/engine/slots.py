@@ -8,7 +8,7 @@ waiting question that says `understand: model`.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from bot.core.errors import BotError
@@ -17,13 +17,14 @@ from bot.core.messages import Message, clip, in_plain_text
 from bot.core.messages import in_words as message_in_words
 from bot.core.text import visible
 from bot.engine.turn_context import OpeningText, TurnContext
-from bot.language.answers.sentences import is_meant, undisturbed
+from bot.language.answers.sentences import is_meant, may_be_edge, may_be_value, undisturbed
 from bot.language.answers.titles import has_word, is_yes_or_no, number_in, speaks_against
+from bot.language.answers.topics import is_request
 from bot.language.answers.words import Kind
 from bot.language.expressions.abstract_values import ValueKind
 from bot.language.flow.definition import Step
 from bot.language.source.languages import CONTACT_LANGUAGE
-from bot.language.source.word_matching import LONGEST, normalise, quoted
+from bot.language.source.word_matching import CLOSE, LONGEST, is_slip, is_spaced, normalise, quoted, singular
 from bot.language.steps.ask_step import AskStep
 from bot.language.steps.step_kind import LeaveStep, Reply, StepContext, StepKind, StepResult, WaitHere
 
@@ -48,6 +49,7 @@ def found_ahead(turn: TurnContext, text: str) -> tuple[dict[str, str], bool]:
     words = written[:MOST_WORDS]
     told = (step for step in turn.flow.slots if step not in turn.flow.free_slots)
     questions = {step: question for step in told if (question := _Question.of(turn, step)) is not None}
+    may_answer = {step: question.may_answer(words) for step, question in questions.items()}
     found: dict[str, tuple[int, int]] = {}
     used: set[int] = set()
     unsure: dict[str, set[int]] = {step: set() for step in questions}
@@ -55,6 +57,8 @@ def found_ahead(turn: TurnContext, text: str) -> tuple[dict[str, str], bool]:
         for step, question in questions.items():
             for first in range(len(words) - length + 1):
                 place = range(first, first + length)
+                if not may_answer[step](first, first + length):
+                    continue
                 if step in found or not (used.isdisjoint(place) and unsure[step].isdisjoint(place)):
                     continue
                 turn.counted.readings += 1
@@ -100,7 +104,9 @@ def answer_in(turn: TurnContext, opening: OpeningText) -> tuple[str, LeaveStep] 
         return None  # the contact comes from there
     if is_yes_or_no(piece, language) or has_word(text, (Kind.TELLING,), language) or (leads and not found.is_whole):
         return None
-    if not leads and (has_word(text, (Kind.ASKING,), language) or (_ASKS.search(text) and not found.is_whole)):
+    if not leads and (
+        has_word(text, (Kind.ASKING,), language) or (_ASKS.search(text) and not found.is_whole and not is_request(text))
+    ):
         return None
     number = number_in(piece, language)
     if number is not None and not number[1] and (opening.answers or not found.is_whole or not _counts(step)):
@@ -116,6 +122,16 @@ def answer_in(turn: TurnContext, opening: OpeningText) -> tuple[str, LeaveStep] 
         opening.used.update(left[first:end])
         opening.answers = True
     return piece, answer
+
+
+def names_answer(turn: TurnContext, text: str) -> bool:
+    """True if some words of a text would answer the active question."""
+    question, words = _Question.of(turn, turn.frame.step), text.split()[:MOST_WORDS]
+    if question is None:
+        return False
+    may_answer = question.may_answer(words)
+    places = ((first, end) for end in range(1, len(words) + 1) for first in range(max(end - MOST_OF_ONE, 0), end))
+    return any(may_answer(*place) and question.read(_piece(words, *place)) is not None for place in places)
 
 
 def _looks_in_opening(step: Step) -> bool:
@@ -285,6 +301,9 @@ class _Question:
     def only_answer(self, turn: TurnContext, words: Sequence[str], left: Sequence[int]) -> "_Found | None":
         """The only answer in the words that are left. None if there are none or two, or if it would ask back."""
         rest = [words[place] for place in left]
+        may_answer = self.may_answer(rest)
+        if not may_answer(0, len(rest)):
+            return None
         whole = self.read(_piece(rest, 0, len(rest)))
         if isinstance(whole, LeaveStep):
             return _Found(*self.without_edges(rest, 0, len(rest), whole), whole, is_whole=True)
@@ -295,6 +314,8 @@ class _Question:
                 divided = left[end - 1] - left[first] >= length
                 if divided or (found is not None and found.first < end and first < found.end):
                     continue
+                if not may_answer(first, end):
+                    continue
                 turn.counted.readings += 1
                 result = self.read(_piece(rest, first, end))
                 if isinstance(result, LeaveStep) and found is None:
@@ -302,6 +323,28 @@ class _Question:
                 elif result is not None and (found is None or result != found.answer):
                     return None
         return found if turn.counted.readings <= MOST_READINGS else None
+
+    def may_answer(self, words: Sequence[str]) -> Callable[[int, int], bool]:
+        """A test for pieces of these words: False if the piece cannot be an answer, because it has neither a value nor a
+        word of the choices, or begins or ends with a word that is part of neither, so that a shorter piece is the same
+        answer.
+        """
+        phrases = self.kind.phrases(self.context) if isinstance(self.kind, AskStep) else None
+        if phrases is None:
+            return lambda first, end: True
+        language = self.context.scope.get(CONTACT_LANGUAGE)
+        known = {word for phrase in phrases for word in normalise(phrase).split()}
+        together = [normalise(phrase).replace(" ", "") for phrase in phrases]
+        close = isinstance(self.kind, AskStep) and self.kind.choices is not None and self.kind.choices.how == CLOSE
+        named = [_is_named(word, known, together, close=close) for word in words]
+        tells = [is_named or may_be_value(word, language) for is_named, word in zip(named, words, strict=True)]
+        edges = [is_told or may_be_edge(word, language) for is_told, word in zip(tells, words, strict=True)]
+
+        def may_answer(first: int, end: int) -> bool:
+            is_whole = end - first == len(words)
+            return any(tells[first:end]) and (is_whole or (edges[first] and edges[end - 1]))
+
+        return may_answer
 
     def without_edges(self, words: Sequence[str], first: int, end: int, answer: LeaveStep) -> tuple[int, int]:
         """The place of an answer among these words, without words that change nothing."""
@@ -320,6 +363,18 @@ class _Question:
                 if other is not None and other != answer:
                     return True
         return False
+
+
+def _is_named(word: str, known: Collection[str], together: Iterable[str], *, close: bool) -> bool:
+    """True if a word, or each of several that a sign divides, may be one of a choice's, perhaps written together."""
+    for part in normalise(word).split():
+        if part in known or singular(part) in known or not is_spaced(part):
+            return True
+        if len(part) > 1 and any(part in phrase for phrase in together):
+            return True
+        if close and any(is_slip(part, other) for other in known):
+            return True
+    return False
 
 
 def _piece(words: Sequence[str], first: int, end: int) -> str:

@@ -9,25 +9,37 @@ from bot.engine.starting_flows import triggers
 from bot.engine.turn_context import FAILURES, TurnContext
 from bot.engine.turn_effects import send
 from bot.language.source.languages import wording
-from bot.language.steps.small_talk_texts import GREETING, HELP, OPENING_HOURS, SMILE, answer_to, topic_of
-from bot.language.steps.step_facts import SentText
+from bot.language.steps.small_talk_texts import (
+    BOT,
+    BYE,
+    GREETING,
+    HELP,
+    MOMENT,
+    OPENING_HOURS,
+    SMILE,
+    THANKS,
+    answer_to,
+    topic_of,
+)
 from bot.language.steps.step_kind import Reply
 
 _MOST_WRITTEN = 8  # words that are named as what can be written
+_COURTESIES = frozenset({THANKS, GREETING, SMILE})
 
 
 def answer_small_talk(executor: Executor, reply: Reply) -> bool:
     """Answer small talk of a contact who is in a flow, above the question that waits. Where another reply leads to
-    another step (`other`), that step gets it.
+    another step (`other`), that step gets what is no courtesy.
     """
     turn = executor.turn
     topic = _topic(turn, reply)
-    if topic is not None and turn.flow.interrupted is not None and triggers(turn).by_texts(reply.texts) is not None:
+    starts = triggers(turn).by_texts(reply.texts) if topic is not None and turn.flow.interrupted is not None else None
+    if starts is not None and starts.flow != turn.flow.name:
         return False
     if topic is None or not turn.step.facts.takes_words or (turn.put_since is not None and turn.step.facts.asks):
         return False
     other = turn.step.transitions.get("other")
-    if other is not None and other.target is not None:
+    if other is not None and other.target is not None and topic not in _COURTESIES:
         return False
     try:
         said = _said(turn, topic, reply)
@@ -36,7 +48,8 @@ def answer_small_talk(executor: Executor, reply: Reply) -> bool:
         return True
     if not said:
         return False
-    frame, asks = turn.frame, any(isinstance(part, SentText) and part.question for part in turn.step.facts.sends)
+    frame = turn.frame
+    asks = turn.step.facts.shows_question and topic not in (MOMENT, BYE)  # who needs time is not asked again
     frame.question = replace(frame.question, in_a_row=0)
     turn.trace.rule = f"small talk: {topic}"
     if asks and topic not in (HELP, OPENING_HOURS):  # whose words must come, however long the question is
@@ -66,7 +79,7 @@ def answer_outside(executor: Executor, reply: Reply) -> bool:
         return False
     turn.trace.rule = f"small talk: {topic}"
     send(turn, TextMessage(said))
-    return not (welcomes and topic == HELP)
+    return not (welcomes and topic in (HELP, BOT))
 
 
 def _topic(turn: TurnContext, reply: Reply) -> str | None:
@@ -81,7 +94,7 @@ def _topic(turn: TurnContext, reply: Reply) -> str | None:
 def _said(turn: TurnContext, topic: str, reply: Reply) -> str | None:
     """The bot's words. Raises one of `FAILURES`."""
     if topic != HELP:
-        return answer_to(topic, turn.scope(), turn.now)
+        return answer_to(topic, turn.scope(), turn.now, turn.library.bot.name)
     waits = turn.session.frame is not None
     hint = turn.step.kind.hint(turn.step_context(), reply) if waits else None
     words = _can_be_written(turn)

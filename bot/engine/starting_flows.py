@@ -15,12 +15,14 @@ from bot.engine.entering import open_flow
 from bot.engine.frame_stack import MOST_FRAMES, drop_copy, drop_flow, end_all, make_room, remove_step_tags
 from bot.engine.scheduled_flows import can_start, fitting_inputs
 from bot.engine.turn_context import FlowBroken, OpeningText, TurnContext
+from bot.language.answers.topics import QUESTION, is_question
 from bot.language.expressions.template_failures import TemplateFailed
 from bot.language.flow.definition import FIRST, RETURNING
 from bot.language.flow.library import TriggerIndex, TriggerMatch, name_of_event
 from bot.language.source.languages import CONTACT_LANGUAGE
 from bot.language.source.word_matching import LONGEST, normalise
 from bot.language.steps.intent_step import INTENTS, PICK, IntentStep
+from bot.language.steps.small_talk_texts import topic_of
 from bot.language.steps.step_kind import Reply, StepResult
 from bot.language.types.type_registry import Answer, InvalidAnswer, TypeMismatch
 
@@ -32,11 +34,14 @@ def triggers(turn: TurnContext) -> TriggerIndex:
 
 @immutable
 class FoundStart:
-    """A flow that a message starts, and its inputs. ``whole``: the message says nothing else."""
+    """A flow that a message starts, and its inputs. ``whole``: the message says nothing else. ``by``: its topic, for
+    the trace.
+    """
 
     flow: str
     inputs: Mapping[str, Any]
     whole: bool = True
+    by: str = ""
 
 
 def find_start(turn: TurnContext, reply: Reply) -> FoundStart | None:
@@ -48,7 +53,13 @@ def find_start(turn: TurnContext, reply: Reply) -> FoundStart | None:
         return found
     caption = () if reply.media is None or not reply.media.caption else (reply.media.caption,)
     match = starts.by_texts(reply.texts or caption, turn.scope().get(CONTACT_LANGUAGE))
-    return None if match is None else FoundStart(match.flow, _inputs_of(turn, match), match.whole)
+    return None if match is None else FoundStart(match.flow, _inputs_of(turn, match), match.whole, match.by)
+
+
+def asked_flow(turn: TurnContext, text: str | None) -> str | None:
+    """The flow for questions that nothing else answers, if a text is a question."""
+    flow = triggers(turn).topics.get(QUESTION)
+    return flow if flow is not None and text is not None and is_question(text) else None
 
 
 def start_by_payload(turn: TurnContext, reply: Reply) -> FoundStart | None:
@@ -77,18 +88,26 @@ def start_by_message(turn: TurnContext, reply: Reply) -> StepResult | None:
         turn.trace.rule = f"{handed_on}no flow starts by this"
         return None
     turn.pending_input = reply
-    by = "" if match else f": {name_of_event(turn.event)}" if by_event else ": otherwise"
+    by = f": {name_of_event(turn.event)}" if by_event else ": otherwise"
+    if match:
+        by = f": {match.by}" if match.by else ""
     turn.trace.rule = f"{handed_on}start of {flow}{by}"
-    note_opening(turn, reply, whole=match is not None and match.whole)
+    note_opening(turn, reply, whole=match is not None and match.whole, astray=match is None and by_event is None)
     return open_flow(turn, f"/{flow}", {} if match is None else match.inputs)
 
 
-def note_opening(turn: TurnContext, reply: Reply, *, whole: bool = False) -> None:
-    """Note the text that starts a flow: it may answer the first questions. A word that starts a flow answers none."""
+def note_opening(turn: TurnContext, reply: Reply, *, whole: bool = False, astray: bool = False) -> None:
+    """Note the text that starts a flow: it may answer the first questions. A word that starts a flow answers none.
+
+    ``astray``: only `otherwise` has taken it.
+    """
     text = reply.text
     written = text is not None and reply.tap is None and reply.payload is None and len(text) <= LONGEST
     if written and text and not whole and normalise(text) not in triggers(turn).words:
-        turn.opening = OpeningText(tuple(text.split()))
+        astray = astray and topic_of(text) is None
+        turn.opening = OpeningText(
+            tuple(text.split()), astray=astray, asked_flow=asked_flow(turn, text) if astray else None
+        )
 
 
 def note_sentence(turn: TurnContext, reply: Reply) -> None:
@@ -109,7 +128,7 @@ def start_by_intent(turn: TurnContext, flow: str | None, reply: Reply) -> StepRe
         return None
     turn.trace.rule += f": start of {flow}: {by}"
     turn.pending_input = reply
-    note_opening(turn, reply)
+    note_opening(turn, reply, astray=by == "otherwise")
     return open_flow(turn, f"/{flow}", {})
 
 

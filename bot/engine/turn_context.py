@@ -52,6 +52,8 @@ class OpeningText:
     used: set[int] = field(default_factory=set)  # the words that have answered a question
     led: set[str] = field(default_factory=set)  # the questions that it has answered by where they lead: each once
     answers: bool = False  # it has answered a question that does not only lead to another flow
+    astray: bool = False  # no flow starts by it but the one with `otherwise`
+    asked_flow: str | None = None  # ... and it is a question: the flow for those
 
 
 class TurnContext:

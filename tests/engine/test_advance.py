@@ -40,7 +40,7 @@ def test_a_word_starts_its_flow_and_a_tap_chooses() -> None:
 
 
 def test_anything_else_starts_the_flow_for_everything_else() -> None:
-    assert Talk(MENU).user("what is this") == [["How can we help?", "Order", "Stop here"]]
+    assert Talk(MENU).user("something else") == [["How can we help?", "Order", "Stop here"]]
 
 
 def test_a_choice_can_be_written_by_its_title() -> None:

@@ -82,7 +82,7 @@ def test_words_below_a_file_start_a_flow_and_are_no_word_and_no_answer() -> None
     talk = Talk(flow)
     assert sends(talk) == ["Our tap!"]
     talk.user("hi")
-    assert sends(talk) == [" -: what is broken?"]
+    assert sends(talk) == ["Please write it as a text.\n\n -: what is broken?"]
 
 
 def test_a_file_that_comes_during_a_wait_or_at_other_is_the_messages_file() -> None:

@@ -96,7 +96,7 @@ def test_a_choice_is_the_answer_at_once(chosen) -> None:  # type: ignore[no-unty
 def test_a_file_is_a_wrong_answer_at_once_and_what_was_gathered_stays() -> None:
     talk = at_question()
     talk.user("It drips")
-    assert talk.photo() == ["What happened?"]
+    assert talk.photo() == ["Please write it as a text.\n\nWhat happened?"]
     assert talk.wait("3s") == ["Noted: It drips."]
 
 

@@ -46,7 +46,7 @@ def talk(flows: str = FLOWS) -> Talk:
         ("can you tell me a joke", "Sorry?"),
         ("hello", "Sorry?"),
         ("ok", "Sorry?"),
-        ("what is this", "Sorry?"),
+        ("what is that", "Sorry?"),
     ],
 )
 def test_the_words_of_a_message_tell_what_it_is_about(text: str, said: Any) -> None:

@@ -137,7 +137,7 @@ def test_an_empty_title_leaves_the_payload() -> None:
 
 
 STARTS = {
-    "nothing that starts it": ("{contact: first}", "2:8: E105 flow \"f0\": start: there is nothing that starts the flow (add words, a pattern, a payload, an event, a signal, about or otherwise: true)"),
+    "nothing that starts it": ("{contact: first}", "2:8: E105 flow \"f0\": start: there is nothing that starts the flow (add words, topics, a pattern, a payload, an event, a signal, about or otherwise: true)"),
     "a match without words": ("{otherwise: true, match: close}", '2:33: E105 flow "f0": start: "match" is for words (add words, or remove it)'),
     "an unknown contact": ("{otherwise: true, contact: fist}", '2:35: E109 flow "f0": start: contact: "fist" is not known (did you mean "first"?)'),
     "a part that is no variable": ("{pattern: '(?P<n>x)'}", "2:18: E301 flow \"f0\": start: no variable \"n\" (declare it under vars: n: {type: text})"),

@@ -35,7 +35,7 @@ def test_the_trace_says_what_was_found_and_that_is_no_problem() -> None:
     talk = Talk(ORDER)
     talk.user("order")
     talk.user("for Friday, two")
-    assert talk.turn is not None and talk.turn.trace.rule == 'answers day "Friday", cups "two"'
+    assert talk.turn is not None and talk.turn.trace.rule == 'answers cups "two", day "Friday"'
 
 
 @pytest.mark.parametrize(

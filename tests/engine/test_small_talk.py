@@ -100,15 +100,34 @@ def test_outside_of_all_flows_a_greeting_starts_the_flow_with_otherwise_and_than
     assert talk.user("help") == ["You can write: order.", MENU]
 
 
-def test_a_step_whose_other_leads_elsewhere_gets_it() -> None:
+def test_a_step_whose_other_leads_elsewhere_gets_what_is_no_courtesy() -> None:
     other = FLOWS.replace("save: cups}", "save: cups, other: name}")
     talk = Talk(other, BOT)
     talk.user("hello"), talk.user("tea")
-    assert talk.user("thanks") == ["Your name?"]
+    assert talk.user("thanks") == ["You're welcome!\n\nHow many cups?"]
+    assert talk.user("are you open?") == ["Your name?"]
     says = FLOWS.replace("save: cups}", "save: cups, other: {say: Numbers only.}}")
     talk = Talk(says, BOT)
     talk.user("hello"), talk.user("tea")
     assert talk.user("thanks") == ["You're welcome!\n\nHow many cups?"]
+
+
+@pytest.mark.parametrize("text", ["I need time!", "one moment please", "hold on", "un momento por favor", "brb"])
+def test_who_needs_time_is_not_asked_again(text: str) -> None:
+    talk = at_cups()
+    assert talk.user(text) == ["No hurry, take your time."]
+    assert talk.user("2") == ["Your name?"]
+
+
+def test_who_asks_whom_they_write_to_is_told_the_bots_name() -> None:
+    said = "This is Test, an automatic assistant."
+    assert at_cups().user("are you a bot?") == [f"{said}\n\nHow many cups?"]
+    assert Talk(FLOWS, BOT).user("who is this?") == [said, MENU]
+
+
+@pytest.mark.parametrize("text", ["bye!", "never mind", "sorry, wrong number", "that's all thanks"])
+def test_a_goodbye_in_no_flow_starts_nothing(text: str) -> None:
+    assert Talk(FLOWS, BOT).user(text) in (["All right. See you!"], ["You're welcome!"])
 
 
 def test_a_bot_hears_the_topics_that_it_names_and_has_its_own_words() -> None:

@@ -260,7 +260,7 @@ def _carries(ours: Variable, theirs: Variable) -> bool:
 def _by_pattern(flow: Flow) -> list[str]:
     """The variables to which every starting message gives a value; empty if words start the flow, too."""
     start = flow.trigger
-    if start is None or start.words or start.otherwise or start.intent is not None:
+    if start is None or start.words or start.topics or start.otherwise or start.intent is not None:
         return []
     by_payload = None if start.payload is None else {*start.payload.names}  # one that does not fit starts nothing
     if start.pattern is None:

@@ -220,11 +220,13 @@ PLACES_SHOWN = 3
 
 
 def start_conditions(start: Trigger | None) -> Iterator[str]:
-    """The lines about what starts a flow: words, a pattern, a payload, events, signals."""
+    """The lines about what starts a flow: words, topics, a pattern, a payload, events, signals."""
     if start is None:
         return
     if start.words:
         yield listed([word for word, _ in start.words], WORDS_SHOWN)
+    if start.topics:
+        yield f"topics: {listed(start.topics)}"
     if start.pattern is not None:
         yield f"like {start.pattern.pattern}"
     if start.payload is not None:

@@ -42,6 +42,7 @@ from bot.core.session import Frame
 from bot.core.values import Media
 from bot.core.waits import ForEffect
 from bot.engine.turn_context import TurnContext
+from bot.language.answers.topics import EXAMPLES
 from bot.language.flow.definition import Flow, Step, uses_of_flow
 from bot.language.flow.library import Library
 from bot.language.steps.call_step import UNDECLARED
@@ -128,6 +129,7 @@ class Proposals:
         if start is None:
             return
         yield from (WriteMove(text) for text, _ in start.words[:1])
+        yield from (WriteMove(EXAMPLES[topic]) for topic in start.topics)
         if start.pattern is not None:
             fitting = (text for text in self._examples.texts if start.pattern.fullmatch(text))
             yield from (WriteMove(text) for text in islice(fitting, 2))

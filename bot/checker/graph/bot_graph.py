@@ -332,10 +332,9 @@ def _started(library: Library) -> Iterator[Root]:
         start, place = flow.trigger, (flow.name, flow.first)
         if start is None:
             continue
-        by_text = start.words or start.pattern is not None or start.payload is not None or start.intent is not None
-        if by_text or start.otherwise:
+        if start.by_text or start.otherwise:
             yield Root(place, Opening.WORDS, start.mark)
-        if by_text and any(
+        if start.by_text and any(
             other.interrupted is not None and other.name != flow.name for other in library.flows.values()
         ):
             yield Root(place, Opening.INTERRUPTION, start.mark)

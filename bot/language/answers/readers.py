@@ -18,6 +18,7 @@ from bot.language.answers.times_of_day import ClockReader, TimeOfDay
 from bot.language.answers.words import Kind, Mark, words_of
 from bot.language.source.languages import ENGLISH
 from bot.language.source.wall_clock import ISO_MOMENT, at_time, later, read_iso, zone_of
+from bot.language.source.word_matching import normalise
 
 Value = TypeVar("Value")
 _SIMPLE = 15  # figures
@@ -137,6 +138,25 @@ def read_yes_no(text: str, language: str | None = None) -> Reading[bool] | None:
         return None
 
     return in_each_language(text, language, read)
+
+
+def same_side(text: str, titles: Sequence[str], language: str | None = None) -> int | None:
+    """The only title that says yes where a text does, or no. It begins with that word ("Yes, please"), or another title
+    says the opposite: "sure" is With pleasure beside Not now.
+    """
+    said = read_yes_no(text, language)
+    if said is None or len(titles) < 2:
+        return None
+    sides = [read_yes_no(title, language) for title in titles]
+    same = [place for place, side in enumerate(sides) if side is not None and side.value == said.value]
+    opposite = any(side is not None and side.value != said.value for side in sides)
+    return same[0] if len(same) == 1 and (opposite or normalise(titles[same[0]]).split()[0] in _PLAIN) else None
+
+
+_PLAIN = frozenset(
+    normalise("yes no ya tidak sí sim não oui non ja nein nee evet hayır да нет نعم لا हाँ हां नहीं").split()
+)
+""""Yes" and "no" in the languages of `bot.language.source.languages`."""
 
 
 # days and times

@@ -1,12 +1,13 @@
 """Sentences with several answers: whether the other words of a sentence make something else of an answer."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 
 from bot.language.answers.titles import speaks_against
 from bot.language.answers.tokens import split
-from bot.language.answers.words import Kind, Words, words_of
+from bot.language.answers.words import PIECES, Kind, Words, words_of
 from bot.language.source.languages import ENGLISH
-from bot.language.source.word_matching import contains, normalise
+from bot.language.source.word_matching import contains, is_spaced, normalise
 
 _ENDS_CLAUSE = (",", ".", ";", ":", "!", "?", "،", "؛", "؟", "।")
 _VALUES = frozenset({
@@ -63,6 +64,53 @@ def place_of(phrase: str, words: Sequence[str]) -> tuple[int, int] | None:
     if end is None:
         return None
     return max(first for first in range(end) if contains(normalise(" ".join(words[first:end])), phrase)), end
+
+
+@lru_cache(maxsize=4096)
+def may_be_value(word: str, language: str | None) -> bool:
+    """True if a word may be in a number, a day or a time, in the language or in English: no other word makes one."""
+    return any(_is_of(word, words, _of_values(words.language)) for words in _both(language))
+
+
+@lru_cache(maxsize=4096)
+def may_be_edge(word: str, language: str | None) -> bool:
+    """True if a number, a day or a time may begin or end with a word: "in two weeks"."""
+    return may_be_value(word, language) or any(
+        _is_of(word, words, words.dates.words | words.clock.words) for words in _both(language)
+    )
+
+
+def _both(language: str | None) -> tuple[Words, ...]:
+    own = words_of(language)
+    return (own,) if own.language == ENGLISH else (own, words_of(ENGLISH))
+
+
+def _is_of(word: str, words: Words, known: frozenset[str]) -> bool:
+    tokens = split(word, words.spelling).tokens
+    joined = words.joined and any(token.startswith(tuple(_pieces(words.language))) for token in tokens)
+    return joined or any(token in known or not token.isalpha() or not is_spaced(token) for token in tokens)
+
+
+_OF_VALUES = frozenset({
+    Kind.NUMBER, Kind.COUNT, Kind.MULTIPLE, Kind.FRACTION, Kind.ADDED, Kind.TEEN, Kind.ORDINAL, Kind.MONTH, Kind.WEEKDAY, Kind.DAY,
+    Kind.DAY_PART, Kind.PERIOD, Kind.PART, Kind.TIME, Kind.TIME_OF_12, Kind.HOUR, Kind.NOW,
+})  # fmt: skip
+
+
+@lru_cache(maxsize=64)
+def _of_values(language: str) -> frozenset[str]:
+    """The words of all numbers, days and times; of a phrase those that are not harmless alone: "day after tomorrow"."""
+    phrases = [phrase for found in words_of(language).phrases.values() for phrase in found]
+    harmless = {tokens[0] for tokens, kind, _ in phrases if kind is Kind.HARMLESS and len(tokens) == 1}
+    valued = [{*tokens} for tokens, kind, _ in phrases if kind in _OF_VALUES]
+    return frozenset(token for tokens in valued for token in (tokens - harmless or tokens))
+
+
+@lru_cache(maxsize=64)
+def _pieces(language: str) -> frozenset[str]:
+    """The words that begin numbers which are written together."""
+    phrases = (phrase for found in words_of(language).phrases.values() for phrase in found)
+    return frozenset(tokens[0] for tokens, kind, _ in phrases if kind in PIECES)
 
 
 def _next(

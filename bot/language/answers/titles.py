@@ -14,7 +14,7 @@ from bot.language.answers.words import Kind, words_of
 from bot.language.expressions.formats import country_names
 from bot.language.source.languages import ENGLISH
 from bot.language.source.wall_clock import read_clock
-from bot.language.source.word_matching import normalise
+from bot.language.source.word_matching import has_plural, normalise
 
 _CLAUSE = re.compile(r"[.,;:!?\n।،؛؟]+")
 _STRICT = frozenset("<>≤≥")
@@ -161,7 +161,7 @@ def all_within(
 
         def pieces(start: int) -> Iterator[Segment]:
             for phrase, value in tokens:
-                if phrase and text.tokens.tokens[start : start + len(phrase)] == phrase:
+                if phrase and _is_said(phrase, text.tokens.tokens[start : start + len(phrase)]):
                     yield Segment(start, start + len(phrase), "title", value)
             yield from (Segment(start, end, "") for end in text.ends_of(start, Kind.AROUND_TITLE))
             if text.tokens.tokens[start] in joints:
@@ -172,6 +172,15 @@ def all_within(
         return next(filter(None, named), None)
 
     return in_each_language(text, language, read) or []
+
+
+def _is_said(phrase: Sequence[str], words: Sequence[str]) -> bool:
+    """True if words are a phrase, the last of them perhaps with the -s of several."""
+    if [*words] == [*phrase]:
+        return True
+    last = words[-1] if words else ""
+    several = last in (f"{phrase[-1]}s", f"{phrase[-1]}es")
+    return several and has_plural(phrase[-1]) and [*words[:-1]] == [*phrase[:-1]]
 
 
 def _tokens(phrase: str, text: TokenizedText) -> list[str]:
@@ -194,6 +203,17 @@ def speaks_against(text: str, phrase: str, language: str | None) -> bool:
             ):
                 return True
     return False
+
+
+def telling_words(text: str, language: str | None) -> tuple[str, ...]:
+    """The words of a text but for those that change nothing; none if a word is against something."""
+    read = written(text, words_of(language))
+    if read is None or any(kind is Kind.AGAINST for marks in read.marks for _, kind, _ in marks):
+        return ()
+    around = (Kind.HARMLESS, Kind.AROUND_TITLE)
+    places = ((first, end) for first in range(read.length) for end in read.ends_of(first, *around))
+    harmless = {place for first, end in places for place in range(first, end)}
+    return tuple(token for at, token in enumerate(read.tokens.tokens) if at not in harmless)
 
 
 def has_word(text: str, kinds: Collection[Kind], language: str | None) -> bool:

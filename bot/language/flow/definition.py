@@ -157,6 +157,13 @@ class Trigger:
     intent: Intent | None = None
     payload: PayloadPattern | None = None  # of a button that is tapped
     unless: tuple[str, ...] = ()
+    topics: tuple[str, ...] = ()  # of `bot.language.answers.topics`
+
+    @property
+    def by_text(self) -> bool:
+        """True if a message starts it by what it says, or a tap by its payload."""
+        given = self.pattern is not None or self.payload is not None or self.intent is not None
+        return given or bool(self.words or self.topics)
 
     @property
     def given(self) -> tuple[str, ...]:

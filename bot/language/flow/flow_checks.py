@@ -752,6 +752,8 @@ def _parts_of(trigger: Trigger) -> Iterator[tuple[str, str, str, Mark]]:
     """The parts of a trigger: the problem's code, a key that is equal for equal parts, its text, its place."""
     for word, mark in trigger.words:
         yield "E312", normalise(word), f'"{word}"', mark
+    for topic in trigger.topics:
+        yield "E312", f"topic {topic}", f"the topic {topic}", trigger.mark
     if trigger.pattern is not None:
         yield "E312", f"/{trigger.pattern.pattern}/", f"the pattern {trigger.pattern.pattern}", trigger.mark
     if trigger.payload is not None:

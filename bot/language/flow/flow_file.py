@@ -8,6 +8,7 @@ from itertools import pairwise
 from bot.core.events import EVENTS
 from bot.core.messages import BUTTON_TITLE
 from bot.core.session import BUSY
+from bot.language.answers.topics import TOPICS
 from bot.language.flow.bot_file import SPOKEN
 from bot.language.flow.definition import CONTACTS, FIRST, BotDefinition, Flow, ResolvedTransition, Step, Trigger
 from bot.language.keys import key_schemas
@@ -147,6 +148,11 @@ def _read_events(node: Node, problems: Problems, what: str) -> tuple[str, ...]:
 
 _START_WORDS = KeySpec("words", SPOKEN, "Words that start it.")
 _UNLESS = KeySpec("unless", SPOKEN, "Words that a message must not have to start it, but for its words alone.")
+_TOPICS: KeySpec[tuple[str, ...]] = KeySpec(
+    "topics",
+    replace(one_or_several(one_of(*TOPICS)), absent=()),
+    "Kinds of messages that start it, known by their words: a complaint, a question, and so on.",
+)
 _EVENT = KeySpec(
     "event",
     Form(one_or_several(one_of(*EVENTS)).schema, _read_events, absent=()),
@@ -201,10 +207,11 @@ def _read_trigger(fields: Fields, flow: str, variables: Mapping[str, Variable]) 
         _read_intent(fields, flow),
         PAYLOAD_PATTERN.read(fields),
         tuple(word for word, _ in _UNLESS.read(fields)),
+        _TOPICS.read(fields),
     )
-    starts = (_START_WORDS, PATTERN, PAYLOAD_PATTERN, _EVENT, _SIGNAL, _BUSY, _MEANT)
+    starts = (_START_WORDS, _TOPICS, PATTERN, PAYLOAD_PATTERN, _EVENT, _SIGNAL, _BUSY, _MEANT)
     if not trigger.otherwise and not any(key.written(fields) for key in starts):
-        fix = "add words, a pattern, a payload, an event, a signal, about or otherwise: true"
+        fix = "add words, topics, a pattern, a payload, an event, a signal, about or otherwise: true"
         fields.report("E105", fields.mark, "there is nothing that starts the flow", fix)
     if _UNLESS.written(fields) and not (_START_WORDS.written(fields) or trigger.intent is not None):
         _UNLESS.report(fields, "E105", '"unless" is for words and about', "add one of them, or remove it")
@@ -235,6 +242,7 @@ _START = KeySpec(
             _START_WORDS,
             MATCH,
             _UNLESS,
+            _TOPICS,
             PATTERN,
             PAYLOAD_PATTERN,
             _EVENT,

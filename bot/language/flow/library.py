@@ -22,6 +22,7 @@ from bot.core.session import Frame, Session
 from bot.core.signal_addresses import EXAMPLE, SignalAddresses
 from bot.core.text import in_letters
 from bot.language.answers.sentences import is_denied
+from bot.language.answers.topics import CRISIS, PERSON, QUESTION, TOPICS, topics_in
 from bot.language.expressions import formats
 from bot.language.expressions.filters import TITLES, Draw, drawn
 from bot.language.expressions.grammar import HISTORY
@@ -38,7 +39,7 @@ from bot.language.python.decorators import HookSpec
 from bot.language.python.gathered import Extensions
 from bot.language.source.problems import Mark, Problem, Problems
 from bot.language.source.text_patterns import named_parts
-from bot.language.source.word_matching import ANYWHERE, CLOSE, contains, match_wider, normalise
+from bot.language.source.word_matching import ANYWHERE, CLOSE, contains, load_slips, match_wider, normalise, slipped
 from bot.language.source.yaml_tree import Map, Scalar
 from bot.language.steps.slot_step import SLOT_FILLING
 from bot.language.steps.template_message import SentTemplate, TemplateToSend
@@ -72,12 +73,14 @@ def name_of_event(event: Event) -> str:
 class TriggerMatch:
     """A flow that a text starts, and what the text gives to its variables, as it was written.
 
-    ``whole``: all of the text was read by that: it is a word, or fits a pattern with groups.
+    ``whole``: all of the text was read by that: it is a word, or fits a pattern with groups. ``by``: the topic by which
+    it starts, for the trace.
     """
 
     flow: str
     given: Mapping[str, str] = field(default_factory=dict)
     whole: bool = False
+    by: str = ""
 
 
 @immutable
@@ -86,11 +89,12 @@ class TriggerIndex:
 
     words: Mapping[str, str]
     patterns: tuple[tuple[Any, str], ...]
-    wider: Mapping[str, tuple[tuple[str, str], ...]]  # phrases, each with its flow, by how they are matched
+    wider: Mapping[str, tuple[tuple[str, str], ...]]  # normalised phrases, each with its flow, by how they are matched
     events: Mapping[str, str]
     signals: Mapping[str, str]
     otherwise: str | None  # the flow for every other message
     unless: Mapping[str, tuple[str, ...]]  # normalised words, by the flow that no longer text with them starts
+    topics: Mapping[str, str] = field(default_factory=dict)  # the flow of each topic
     payloads: tuple[tuple[PayloadPattern, str], ...] = ()
 
     @classmethod
@@ -101,9 +105,9 @@ class TriggerIndex:
         """
         triggers = [(name, trigger) for name, trigger in flows.items() if contact in trigger.contacts]
         triggers.sort(key=lambda found: found[1].contact is None)
-        phrases = [(word, name, trigger.how) for name, trigger in triggers for word, _ in trigger.words]
+        phrases = [(normalise(word), name, trigger.how) for name, trigger in triggers for word, _ in trigger.words]
         return cls(
-            _first_of((normalise(word), name) for word, name, _ in phrases),
+            _first_of((word, name) for word, name, _ in phrases),
             tuple((trigger.pattern, name) for name, trigger in triggers if trigger.pattern is not None),
             {
                 how: found
@@ -114,6 +118,7 @@ class TriggerIndex:
             _first_of((signal, name) for name, trigger in triggers for signal in trigger.signals),
             next((name for name, trigger in triggers if trigger.otherwise), None),
             {name: tuple(map(normalise, trigger.unless)) for name, trigger in triggers if trigger.unless},
+            _first_of((topic, name) for name, trigger in triggers for topic in trigger.topics),
             tuple((trigger.payload, name) for name, trigger in triggers if trigger.payload is not None),
         )
 
@@ -129,8 +134,8 @@ class TriggerIndex:
         return None
 
     def _by_text(self, text: str, language: str | None) -> TriggerMatch | None:
-        """The flow by a whole word, else by a pattern, else by a word in the text, else by a word that the text comes
-        close to.
+        """The flow by a whole word, else by a pattern, else by a topic that is heard before words, else by a word in
+        the text, else by a word that the text comes close to, else because the contact asks for a person.
         """
         whole = self.words.get(normalise(text))
         if whole is not None:
@@ -139,13 +144,32 @@ class TriggerIndex:
             given = named_parts(pattern, text.strip())
             if given is not None:
                 return TriggerMatch(flow, given, whole=bool(given))
+        topics = topics_in(text) if self.topics.keys() - {QUESTION} else {}
+        phrase, by_words = self._by_wider(text, language)
+        for topic, flow in self._by_topics(topics, text, language):
+            said = topics[topic]
+            if by_words is None or not (topic == PERSON or topic in topics_in(phrase)):
+                return TriggerMatch(flow, by=f'topic {topic}, "{said}"')
+        return by_words
+
+    def _by_topics(self, topics: Mapping[str, str], text: str, language: str | None) -> Iterator[tuple[str, str]]:
+        """The topics of a text that start a flow. Who needs help, or a person, is heard in any sentence."""
+        for topic in (topic for topic in TOPICS if topic in topics and topic in self.topics):
+            if topic in (CRISIS, PERSON) or not is_denied(text.split(), topics[topic], language):
+                yield topic, self.topics[topic]
+
+    def _by_wider(self, text: str, language: str | None) -> tuple[str, TriggerMatch | None]:
+        """The word by which a text starts a flow in a wider way, and the flow."""
         for how, phrases in self.wider.items():
             if self.unless:
                 phrases = tuple(each for each in phrases if not self._forbids(each[1], text))
-            found = match_wider(text, [phrase for phrase, _ in phrases], how)
-            if found is not None and not is_denied(text.split(), normalise(phrases[found][0]), language):
-                return TriggerMatch(phrases[found][1])
-        return None
+            known = [phrase for phrase, _ in phrases]
+            found = match_wider(text, known, how)
+            if found is None and how == ANYWHERE:
+                found = slipped(normalise(text), known)
+            if found is not None and not is_denied(text.split(), known[found], language):
+                return known[found], TriggerMatch(phrases[found][1])
+        return "", None
 
     def _forbids(self, flow: str, text: str) -> bool:
         """True if a text has a word with which it starts the flow no longer."""
@@ -290,6 +314,9 @@ class Library:
             for variable in flow.variables.values():
                 variable.prepare(self.bot.languages)
         formats.prepare(self.bot.languages)
+        if any(starts.wider or starts.topics for starts in self.triggers.values()):
+            load_slips()
+            topics_in("")
         if self.bot.contact_timezones:
             zone_of_number("1", self.bot.timezone)  # which loads what it needs
         for translation in self.translations.values():

@@ -219,6 +219,22 @@ WORDINGS: dict[str, dict[str, str]] = {
         "tr": "Merhaba!", "ru": "Здравствуйте!", "ar": "مرحبا!", "hi": "नमस्ते!",
     },
     "smile": dict.fromkeys(("en", "id", "es", "pt", "fr", "de", "it", "nl", "tr", "ru", "ar", "hi"), "🙂"),
+    "goodbye": {
+        "en": "All right. See you!", "id": "Baik. Sampai jumpa!", "es": "De acuerdo. ¡Hasta luego!", "pt": "Certo. Até logo!", "fr": "D'accord. À bientôt !",
+        "de": "In Ordnung. Bis bald!", "it": "Va bene. A presto!", "nl": "Oké. Tot ziens!", "tr": "Tamam. Görüşürüz!", "ru": "Хорошо. До встречи!",
+        "ar": "حسنا. إلى اللقاء!", "hi": "ठीक है। फिर मिलेंगे!",
+    },
+    "no_hurry": {
+        "en": "No hurry, take your time.", "id": "Santai saja, tidak perlu terburu-buru.", "es": "Sin prisa, tómese su tiempo.", "pt": "Sem pressa, no seu tempo.",
+        "fr": "Prenez votre temps.", "de": "Keine Eile, lassen Sie sich Zeit.", "it": "Con calma, faccia con comodo.", "nl": "Geen haast, neem rustig de tijd.",
+        "tr": "Acele etmeyin.", "ru": "Не торопитесь.", "ar": "خذ وقتك.", "hi": "कोई जल्दी नहीं है।",
+    },
+    "about_bot": {
+        "en": "This is {value}, an automatic assistant.", "id": "Ini {value}, asisten otomatis.", "es": "Soy {value}, un asistente automático.",
+        "pt": "Aqui é {value}, um assistente automático.", "fr": "Ici {value}, un assistant automatique.", "de": "Hier ist {value}, ein automatischer Assistent.",
+        "it": "Qui {value}, un assistente automatico.", "nl": "Dit is {value}, een automatische assistent.", "tr": "Burası {value}, otomatik bir asistan.",
+        "ru": "Это {value}, автоматический помощник.", "ar": "هنا {value}، مساعد آلي.", "hi": "यह {value} है, एक स्वचालित सहायक।",
+    },
     "can_write": {
         "en": "You can write: {choices}.", "id": "Anda bisa menulis: {choices}.", "es": "Puede escribir: {choices}.",
         "pt": "Pode escrever: {choices}.", "fr": "Vous pouvez écrire : {choices}.", "de": "Sie können schreiben: {choices}.",
@@ -256,7 +272,9 @@ A bot writes its own under `ai`, not `wordings`.
 
 PLEASE = tuple(name for name in WORDINGS if name.startswith("please_"))
 """The second texts: what a question takes, for a contact whose replies were no answer."""
-_SMALL_TALK = ("not_understood", "welcome", "greeting", "smile", "can_write", "open_until", "closed_until")
+_SMALL_TALK = (
+    "not_understood", "welcome", "greeting", "goodbye", "smile", "no_hurry", "about_bot", "can_write", "open_until", "closed_until"
+)  # fmt: skip
 SENTENCES = ("go_on", "old_tap", "did_you_mean", "did_you_mean_this", "sorry", "or", *PLEASE, *_SMALL_TALK)
 """Those that are no titles: they may be as long as a message."""
 VALUES = {
@@ -266,7 +284,7 @@ VALUES = {
         ("did_you_mean_this", "please_number", "please_date", "please_time", "please_date_and_time"),
         frozenset({"value"}),
     ),
-    **dict.fromkeys(("open_until", "closed_until"), frozenset({"value"})),
+    **dict.fromkeys(("about_bot", "open_until", "closed_until"), frozenset({"value"})),
 }
 """The values in wordings."""
 _BUILT_IN = {**WORDINGS, "sorry": SORRY}

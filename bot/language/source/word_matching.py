@@ -159,8 +159,34 @@ def by_number(wanted: str, count: int) -> int | None:
 
 
 def contains(said: str, phrase: str) -> bool:
-    """True if a text contains a phrase as whole words. Both are normalised already."""
-    return bool(phrase) and _as_words(phrase).search(said) is not None
+    """True if a text contains a phrase as whole words, the last of them perhaps with the -s of several: "flat whites".
+    Both are normalised already.
+    """
+    if not phrase or not is_spaced(said):
+        return bool(phrase) and _as_words(phrase).search(said) is not None
+    text = f" {said} "
+    if f" {phrase} " in text:
+        return True
+    return has_plural(phrase) and (f" {phrase}s " in text or f" {phrase}es " in text)
+
+
+_UNSPACED = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]|[^\w\s]")
+"""A letter of a script without spaces between words, or a sign: there, Unicode's rules say where a word ends."""
+
+
+def is_spaced(text: str) -> bool:
+    """True if spaces alone stand between the words of a text."""
+    return _UNSPACED.search(text) is None
+
+
+def has_plural(phrase: str) -> bool:
+    """True if a phrase ends with a word of three letters or more that may get an -s."""
+    return phrase[-3:].isalpha() and phrase.isascii() and not phrase.endswith("s")
+
+
+def singular(word: str) -> str:
+    """A word without the -s of several; without it, the word."""
+    return word[:-1] if len(word) > FEWEST_LETTERS - 1 and word.isascii() and word.endswith("s") else word
 
 
 @lru_cache(maxsize=4096)
@@ -204,6 +230,20 @@ def _close(said: str, phrase: str, known: frozenset[str]) -> float:
             if word in known or not is_slip(word, other):
                 return 0
     return 100 - slips
+
+
+def slipped(said: str, phrases: Sequence[str]) -> int | None:
+    """The only phrase of one long word that a word of a text comes close to: "coffe"."""
+    words = [word for word in said.split() if len(word) >= _FEWEST_AMONG_OTHERS - 1]
+    found = [
+        place
+        for place, phrase in enumerate(phrases)
+        if len(phrase) >= _FEWEST_AMONG_OTHERS and " " not in phrase and any(is_slip(word, phrase) for word in words)
+    ]
+    return found[0] if len(found) == 1 else None
+
+
+_FEWEST_AMONG_OTHERS = 6  # letters of a word in which a slip is possible beside any other words
 
 
 def load_slips() -> None:

@@ -10,6 +10,7 @@ from typing import Any
 
 from bot.core import messages as limits
 from bot.core.messages import Buttons, Choice, ListMessage, Message, Section, TextMessage, clip
+from bot.language.answers.readers import same_side
 from bot.language.answers.sentences import is_meant, place_of
 from bot.language.answers.titles import (
     all_within,
@@ -18,10 +19,12 @@ from bot.language.answers.titles import (
     name_in,
     number_in,
     speaks_against,
+    telling_words,
     with_number,
     with_time,
     within,
 )
+from bot.language.answers.topics import PERSON, topics_in
 from bot.language.answers.words import Kind
 from bot.language.source.languages import CONTACT_LANGUAGE, wording
 from bot.language.source.word_matching import (
@@ -232,7 +235,27 @@ def _one(offer: ShownChoices, text: str, read: Reading) -> int | None:
     numbered = None if said is None else _by_number(offer, *said)
     wider, by_start = _wider(text, options, how, offer.language), _by_start(offer, text)
     found = {index for index in (*valued, *timed, numbered, wider, by_start) if index is not None}
+    if not found:
+        found = {index for index in (_by_distinction(text, options, offer.language),) if index is not None}
+    if not found:
+        return same_side(text, [choice.title for choice in offer.shown], offer.language)
     return found.pop() if len(found) == 1 and _TWO not in found else None
+
+
+def _by_distinction(text: str, options: Sequence[Option], language: str | None) -> int | None:
+    """The only choice whose title has the words of a text, where the title's other words change nothing or stand in
+    other titles, too: "track order" is Track my order; "almond" is Almond cake beside Carrot cake.
+    """
+    said = telling_words(text, language)
+    if not said:
+        return None
+    titles = [telling_words(option.title, language) for option in options]
+    found = [index for index, title in enumerate(titles) if {*said} <= {*title} or "".join(said) == "".join(title)]
+    if len(found) != 1:
+        return None
+    others = {word for index, title in enumerate(titles) if index != found[0] for word in title}
+    rest = {*titles[found[0]]} - {*said}
+    return found[0] if rest <= others or "".join(said) == "".join(titles[found[0]]) else None
 
 
 _TWO = -1  # in place of a choice: a text may mean several, or none
@@ -279,6 +302,8 @@ def _by_start(offer: ShownChoices, text: str) -> int | None:
     if len(meant) > 1 or has_word(text, (Kind.TELLING,), offer.language):
         return _TWO
     (index,), words = meant, text.split()
+    if topics_in(text).keys() - {PERSON, *topics_in(phrase)}:  # "is my order ready?"
+        return _TWO
     if any(contains(said, word) for word in offer.shown[index].hears.unless):
         return _TWO
     place = place_of(phrase, words)

@@ -1,7 +1,7 @@
 """``ask``: put a question and wait for its answer."""
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import timedelta
@@ -15,7 +15,8 @@ from bot.core.immutable import immutable
 from bot.core.messages import Buttons, ListMessage, Message, TextMessage
 from bot.core.values import Media
 from bot.core.waits import ForContact
-from bot.language.answers.titles import is_yes_or_no, number_in
+from bot.language.answers.readers import read_yes_no
+from bot.language.answers.titles import is_yes_or_no, number_in, within
 from bot.language.expressions.abstract_values import ValueKind
 from bot.language.expressions.formats import as_asked
 from bot.language.expressions.templates import Template
@@ -24,9 +25,9 @@ from bot.language.keys.declared_keys import TEMPLATE, WORDING, KeySet, KeySpec, 
 from bot.language.keys.fields import Fields
 from bot.language.keys.key_schemas import EMPTY
 from bot.language.keys.text_shapes import TEXT, WORDS
-from bot.language.source.languages import wording
+from bot.language.source.languages import CONTACT_LANGUAGE, wording
 from bot.language.source.problems import Problems
-from bot.language.source.word_matching import normalise
+from bot.language.source.word_matching import LONGEST, normalise
 from bot.language.source.yaml_tree import List, Node, Scalar
 from bot.language.steps.answer_hints import answer_hint
 from bot.language.steps.answer_matching import ShownChoices, meaning
@@ -40,6 +41,7 @@ from bot.language.steps.message_parts import (
     check_text,
     payload_text,
 )
+from bot.language.steps.small_talk_texts import BOT, BYE, HELP, MOMENT, topic_of
 from bot.language.steps.step_facts import (
     AnswerText,
     DefaultTarget,
@@ -71,6 +73,7 @@ from bot.language.steps.step_options import SAVE, SOME_HAVE
 from bot.language.steps.transition import TEXTS, TRANSITION, TRANSITION_KEYS, Transition, transition_from
 from bot.language.steps.yes_no_question import agreed, question
 from bot.language.types.structured_types import FilesVariable, FileVariable
+from bot.language.types.text_types import ChoiceVariable
 from bot.language.types.type_registry import Answer, InvalidAnswer, TypeMismatch, Variable
 from bot.language.types.variable import UnsureAnswer
 
@@ -358,10 +361,18 @@ class AskStep(StepKind):
         if isinstance(self.variable, FilesVariable):
             return _has_files(context) if reply.media is None else reply.media.kind in self.variable.kinds
         own_words = self._takes_own_words and reply.media is None
-        return own_words and not self._skips(reply) and self._choose(context, reply) is None
+        return own_words and not self._skips(context, reply) and self._choose(context, reply) is None
 
-    def _skips(self, reply: Reply) -> bool:
-        return reply.text is not None and normalise(reply.text) in map(normalise, self.skip_words)
+    def _skips(self, context: StepContext, reply: Reply) -> bool:
+        """True for a word of `skip`, also beside words that change nothing: "no, thanks"."""
+        if reply.text is None or not self.skip_words:
+            return False
+        if normalise(reply.text) in map(normalise, self.skip_words):
+            return True
+        language, phrases = context.scope.get(CONTACT_LANGUAGE), [(word, 0) for word in self.skip_words]
+        if len(reply.text) > LONGEST:
+            return False
+        return within(reply.text, phrases, language) == 0 or _is_no(reply.text, self.skip_words, language)
 
     def answer(self, context: StepContext, reply: Reply) -> StepResult | None:
         """`skip`, then the choices, then whatever the variable takes."""
@@ -369,7 +380,7 @@ class AskStep(StepKind):
             return None
         if isinstance(self.variable, FilesVariable) and (reply.files or reply.media is not None):
             return self._free_answer(context, reply)
-        if self._skips(reply):
+        if self._skips(context, reply):
             return LeaveStep("skip", saved=None)
         return self._choose(context, reply) or self._confirmed(context, reply) or self._free_answer(context, reply)
 
@@ -421,6 +432,8 @@ class AskStep(StepKind):
             return None
         if self.variable is None:
             return LeaveStep("then", saved=reply.text) if reply.text and reply.text.strip() else None
+        if self.variable.type == "name" and topic_of(reply.text or "") in (MOMENT, BOT, BYE, HELP):
+            return None
         try:
             value = _accepted(self.variable, context, reply)
         except UnsureAnswer as unsure:
@@ -479,6 +492,22 @@ class AskStep(StepKind):
             return None if unfit.objection is None else unfit.objection.render({**context.scope, "it": it})
         return None
 
+    def phrases(self, context: StepContext) -> tuple[str, ...] | None:
+        """The texts of which an answer has a word, if it has no number, day or time: those of the choices. None if any
+        other text may be an answer.
+        """
+        variable = self.variable
+        if variable is not None and (self.choices is None or not self.closed) and variable.type not in _TOLD_BY_WORDS:
+            return None
+        found: list[str] = []
+        if isinstance(variable, ChoiceVariable):
+            found += [*variable.of, *(text for texts in variable.also for text in texts)]
+        if self.choices is not None and self.choices.offers(context.step_state):
+            for choice in _offered(self.choices, context, context.step_state).shown:
+                found += [choice.title, choice.name, *choice.words, *choice.hears.words, *choice.hears.answers]
+                found += [choice.value] if isinstance(choice.value, str) else []
+        return tuple(found)
+
     def hint(self, context: StepContext, reply: Reply) -> str | None:
         """Return the choices in words; or what the variable takes, if an answer need not be one of them."""
         choices, titles = self.choices, []
@@ -503,6 +532,17 @@ class AskStep(StepKind):
     def after_failure(self, step_state: Mapping[str, Any]) -> Mapping[str, Any]:
         """Forget the files: where one cannot be kept, none of them is an answer."""
         return {key: value for key, value in step_state.items() if key not in (_FILES, _KEPT)}
+
+
+def _is_no(text: str, skip_words: Iterable[str], language: str | None) -> bool:
+    """True for another way to say a no that skips: "nope"."""
+    said = read_yes_no(text, language)
+    if said is None or said.value:
+        return False
+    return any((word := read_yes_no(each, language)) is not None and not word.value for each in skip_words)
+
+
+_TOLD_BY_WORDS = frozenset({"integer", "number", "date", "time", "datetime", "choice"})
 
 
 def _has_files(context: StepContext) -> bool:

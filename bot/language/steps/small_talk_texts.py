@@ -1,4 +1,5 @@
-"""Small talk: thanks, greetings, smiles, "help" and questions about the opening hours, where nothing else takes them.
+"""Small talk: thanks, greetings, smiles, "help", "one moment", "are you a bot?" and questions about the opening hours,
+where nothing else takes them.
 
 The words of a language stand on one line each. All languages are heard in every bot; the answers, among the built-in
 wordings, are in the contact's language.
@@ -6,7 +7,7 @@ wordings, are in the contact's language.
 
 from collections.abc import Iterator, Mapping
 from datetime import date, datetime, timedelta
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 from unicodedata import category
 
@@ -15,7 +16,9 @@ from bot.language.expressions.opening_hours import HOURS, Hours, Span
 from bot.language.source.languages import CONTACT_LANGUAGE, ENGLISH, wording
 from bot.language.source.word_matching import normalise
 
-THANKS, GREETING, SMILE, HELP, OPENING_HOURS = TOPICS = ("thanks", "greeting", "smile", "help", "hours")
+THANKS, GREETING, BYE, SMILE, HELP, MOMENT, BOT, OPENING_HOURS = TOPICS = (
+    "thanks", "greeting", "bye", "smile", "help", "moment", "bot", "hours"
+)  # fmt: skip
 """The topics of small talk, by their names under `small_talk` in ``bot.yml``."""
 
 _WORDS = {
@@ -34,7 +37,8 @@ _WORDS = {
         "hi": "धन्यवाद|बहुत धन्यवाद|शुक्रिया|बहुत शुक्रिया|dhanyavaad|shukriya",
     },
     GREETING: {
-        "en": "hi|hello|hey|hiya|heya|yo|hi there|hello there|hey there|good morning|good afternoon|good evening|morning|greetings|howdy|hi again",
+        "en": "hi|hello|hey|hiya|heya|yo|hi there|hello there|hey there|good morning|good afternoon|good evening|morning|greetings|howdy|hi again|hii|hiii|helloo|hellooo|heyy|heyyy"
+        "|good day|how are you|how r u|how are you doing|hows it going|whats up|wassup|sup|test|testing|start|begin|get started",
         "id": "halo|hai|hallo|selamat pagi|selamat siang|selamat sore|selamat malam|pagi|siang|sore|malam|permisi|assalamualaikum",
         "es": "hola|buenas|buenos días|buenas tardes|buenas noches|qué tal|hola buenas",
         "pt": "olá|oi|oie|bom dia|boa tarde|boa noite|tudo bem|opa",
@@ -46,6 +50,15 @@ _WORDS = {
         "ru": "привет|здравствуйте|добрый день|доброе утро|добрый вечер|здравствуй|приветствую",
         "ar": "مرحبا|اهلا|أهلا وسهلا|السلام عليكم|صباح الخير|مساء الخير|هاي",
         "hi": "नमस्ते|नमस्कार|हेलो|हैलो|हाय|सुप्रभात|namaste|namaskar",
+    },
+    BYE: {
+        "en": "bye|bye bye|byebye|goodbye|good bye|good night|see you|see ya|see u|see you later|see you soon|see you tomorrow|cya|ttyl|take care|have a nice day|have a good day|have a great day|have a good one"
+        "|thats all|that is all|thats it|that would be all|nothing else|no more questions|never mind|nevermind|nvm|forget it|forget about it|no problem|no worries|sorry wrong number|wrong number|wrong chat|sorry wrong chat|wrong person|oops wrong chat",
+        "id": "sampai jumpa|dadah|bye|selamat tinggal|itu saja|sudah cukup|tidak jadi|gak jadi|salah kirim|salah nomor|salah sambung", "es": "adiós|hasta luego|hasta mañana|chao|eso es todo|nada más|olvídalo|número equivocado|me equivoqué de número",
+        "pt": "tchau|até logo|até amanhã|é só isso|só isso|nada mais|deixa pra lá|número errado", "fr": "au revoir|à bientôt|bonne journée|bonne soirée|c'est tout|rien d'autre|laissez tomber|mauvais numéro|erreur de numéro",
+        "de": "tschüss|auf wiedersehen|bis bald|bis später|schönen tag|schönen tag noch|das ist alles|das wars|das war's|schon gut|egal|vergiss es|falsche nummer|falscher chat", "it": "arrivederci|a presto|a domani|buona giornata|è tutto|nient'altro|lascia stare|numero sbagliato",
+        "nl": "doei|tot ziens|tot later|fijne dag|dat is alles|niets meer|laat maar|verkeerd nummer", "tr": "hoşça kal|hoşçakal|görüşürüz|güle güle|iyi geceler|bu kadar|boşver|yanlış numara",
+        "ru": "пока|до свидания|до встречи|спокойной ночи|это всё|больше ничего|неважно|не туда|ошибся номером", "ar": "مع السلامة|الى اللقاء|وداعا|هذا كل شيء|لا شيء اخر|رقم خاطئ", "hi": "अलविदा|फिर मिलेंगे|बस इतना ही|रहने दो|गलत नंबर",
     },
     SMILE: {
         "en": "ok|okay|okey|k|kk|oki|alright|all right|cool|great|nice|perfect|awesome|got it|haha|lol|sounds good|wow",
@@ -72,10 +85,37 @@ _WORDS = {
         "ar": "مساعدة|ساعدني|احتاج مساعدة|أريد مساعدة|ماذا يمكنك ان تفعل|كيف يعمل هذا|ممكن مساعدة|لا افهم",
         "hi": "मदद|मदद करो|मदद चाहिए|मुझे मदद चाहिए|मेरी मदद करो|आप क्या कर सकते हैं|यह कैसे काम करता है|सहायता|समझ नहीं आया",
     },
+    MOMENT: {
+        "en": "wait|please wait|hold on|hang on|one moment|one sec|one second|one minute|a moment|a sec|a second|a minute|just a moment|just a sec|just a second|just a minute"
+        "|give me a moment|give me a minute|give me a sec|give me a second|give me some time|give me time|i need time|i need a moment|i need a minute|i need more time|i need some time"
+        "|need more time|let me think|let me check|let me look|let me see|let me ask|let me think about it|let me check my calendar|let me get back to you|brb|be right back|bear with me"
+        "|ill get back to you|ill check|ill ask|ill think about it|ill let you know|not ready yet|im not ready|im busy|im busy now|im busy right now|im driving|just browsing|just looking|just looking around|in a meeting|cant talk now|not sure yet|dont know yet|i dont know yet",
+        "id": "tunggu|tunggu sebentar|sebentar|bentar|sebentar ya|nanti dulu|saya cek dulu|saya pikir dulu|pikir pikir dulu|lagi sibuk|saya sibuk|butuh waktu|saya tanya dulu",
+        "es": "espera|espere|un momento|un segundo|un minuto|dame un momento|déjame pensar|déjame ver|necesito tiempo|ahora vuelvo|lo pienso|estoy ocupado|estoy ocupada|todavía no sé",
+        "pt": "espera|espere|um momento|um segundo|um minuto|só um momento|só um minuto|deixa eu ver|deixa eu pensar|preciso de tempo|já volto|vou pensar|estou ocupado|estou ocupada|ainda não sei",
+        "fr": "attends|attendez|un moment|un instant|une seconde|une minute|laissez-moi réfléchir|je réfléchis|je vais voir|j'ai besoin de temps|je reviens|je suis occupé|je suis occupée|je ne sais pas encore",
+        "de": "warte|warten sie|moment|einen moment|einen augenblick|eine sekunde|eine minute|sekunde|moment bitte|ich überlege|ich muss überlegen|lass mich überlegen|ich schaue nach|ich brauche zeit|ich brauche noch zeit|bin gleich zurück|bin beschäftigt|ich weiß noch nicht",
+        "it": "aspetta|aspetti|un momento|un attimo|un secondo|un minuto|fammi pensare|mi faccia pensare|ci penso|devo pensarci|ho bisogno di tempo|torno subito|sono occupato|sono occupata|non so ancora",
+        "nl": "wacht|wacht even|even wachten|een moment|momentje|een seconde|een minuut|ik denk na|even kijken|ik moet nadenken|ik heb tijd nodig|ik heb meer tijd nodig|ben zo terug|ik ben bezig|ik weet het nog niet",
+        "tr": "bekle|bekleyin|bir dakika|bir saniye|bir saniye lütfen|düşüneyim|bir bakayım|zamana ihtiyacım var|meşgulüm|hemen dönerim|henüz bilmiyorum",
+        "ru": "подождите|подожди|минуту|минутку|одну минуту|секунду|секундочку|я подумаю|надо подумать|мне нужно время|сейчас посмотрю|я занят|я занята|пока не знаю",
+        "ar": "انتظر|لحظة|لحظه|دقيقة|ثانية|دعني افكر|خليني افكر|احتاج وقت|انا مشغول|لا اعرف بعد", "hi": "रुको|रुकिए|एक मिनट|एक सेकंड|सोचने दो|सोच कर बताता हूँ|मुझे समय चाहिए|मैं व्यस्त हूँ|अभी पता नहीं",
+    },
+    BOT: {
+        "en": "who are you|who r u|who is this|whos this|who am i talking to|who am i speaking to|who is asking|whos asking|what are you|what is this|whats this|are you a bot|are you a robot|are you human"
+        "|are you real|are you a real person|are you a person|is this a bot|is this automated|is this an ai|are you an ai|are you chatgpt|r u a bot|what is this number|what number is this|whose number is this|what company is this|bot",
+        "id": "ini siapa|siapa ini|kamu siapa|anda siapa|ini bot|apakah ini bot|kamu bot|ini robot|ini nomor siapa", "es": "quién eres|quién es|con quién hablo|eres un bot|eres un robot|es un bot|qué es esto",
+        "pt": "quem é você|quem é|com quem falo|você é um robô|é um robô|você é um bot|o que é isso", "fr": "qui êtes-vous|qui es-tu|c'est qui|êtes-vous un robot|c'est un robot|tu es un robot|c'est quoi",
+        "de": "wer bist du|wer sind sie|wer ist da|bist du ein bot|sind sie ein bot|ist das ein bot|bist du ein roboter|was ist das", "it": "chi sei|chi è|con chi parlo|sei un bot|sei un robot|cos'è questo",
+        "nl": "wie ben je|wie bent u|wie is dit|ben je een bot|bent u een bot|is dit een bot|wat is dit", "tr": "sen kimsin|siz kimsiniz|bu kim|bot musun|robot musun|bu nedir",
+        "ru": "кто ты|кто вы|кто это|ты бот|вы бот|это бот|ты робот|что это", "ar": "من انت|من أنت|من هذا|هل انت بوت|هل انت روبوت|ما هذا", "hi": "आप कौन हैं|तुम कौन हो|यह कौन है|क्या आप बॉट हैं|यह क्या है",
+    },
     OPENING_HOURS: {
         "en": "are you open|you open|u open|you opened|you closed|are you closed|opening hours|opening hrs|opening times|opening time|business hours|business hrs"
         "|working hours|office hours|store hours|shop hours|your hours|what hours|open hours|hours of operation|do you close|you close|u close|closing time"
-        "|closing hours|open today|open tomorrow|open now|still open|when open|what time do you open",
+        "|closing hours|open today|open tomorrow|open now|still open|when open|what time do you open|what time are you|what times are you|what days are you"
+        "|open on|open monday|open mondays|open tuesday|open tuesdays|open wednesday|open wednesdays|open thursday|open thursdays|open friday|open fridays|open saturday"
+        "|open saturdays|open sunday|open sundays|sunday hours|saturday hours|weekend hours|holiday hours|open weekends|open at the weekend|open tonight|open late|closed on|closed today|closed tomorrow|closed sundays",
         "id": "jam buka|jam tutup|jam operasional|jam kerja|jam berapa buka|jam berapa tutup|buka jam|tutup jam|kapan buka|kapan tutup|masih buka|sudah buka"
         "|apakah buka|buka hari|buka nggak|buka tidak|buka gak",
         "es": "horario|horarios|a qué hora abren|a qué hora cierran|cuándo abren|cuándo cierran|están abiertos|está abierto|abren hoy|abren mañana|abren los"
@@ -102,13 +142,13 @@ _WORDS = {
 
 _AROUND = {
     "en": "ok okay oh great perfect nice good cool well so very much a lot lots many all again already everyone you u your for the help helping"
-    " everything listening info information reply answer time then there team guys sir madam mate please pls plz and hi hello bye awesome",
+    " everything listening info information reply answer time then there team guys sir madam mate sorry thanks thx hmm hm um uh ugh er yesterday today it was lovely delicious amazing wonderful service food evening please pls plz and hi hello bye awesome",
     "id": "oke ya banyak sekali kak min pak bu mas mbak mohon dong", "es": "ok vale muchas mil muy por todo la ayuda favor bien perfecto tu su",
     "pt": "ok muito por tudo a ajuda favor bem pela sua", "fr": "ok beaucoup bien pour tout votre aide plait s il vous te", "de": "ok bitte sehr für die hilfe alles gut",
     "it": "ok mille molto per tutto l aiuto favore bene", "nl": "ok heel erg veel voor alles de hulp alstublieft", "tr": "tamam çok her şey için lütfen",
     "ru": "ок вам тебе большое очень за всё помощь пожалуйста", "ar": "جدا كثيرا لكم من فضلك", "hi": "जी बहुत आपका कृपया",
 }  # fmt: skip
-"""Words that may stand before and behind thanks, a greeting or a call for help."""
+"""Words that may stand before and behind a phrase."""
 
 _MOST_CHARACTERS = 80  # of small talk: a longer message says more
 _WAVES = "👋🙋"
@@ -119,7 +159,7 @@ def _topics() -> Mapping[str, str]:
     """The topic of each whole phrase, normalised."""
     return {
         normalise(phrase): topic
-        for topic in (SMILE, GREETING, HELP, THANKS)
+        for topic in (SMILE, GREETING, HELP, MOMENT, BOT, BYE, THANKS)
         for line in _WORDS[topic].values()
         for phrase in line.split("|")
     }
@@ -135,6 +175,7 @@ def _fillers() -> frozenset[str]:
     return frozenset(word for line in _AROUND.values() for word in normalise(line).split())
 
 
+@lru_cache(maxsize=1024)
 def topic_of(text: str) -> str | None:
     """The topic of a message that is small talk and nothing else."""
     if len(text) > _MOST_CHARACTERS:
@@ -152,7 +193,7 @@ def topic_of(text: str) -> str | None:
 
 
 def _among_fillers(words: list[str]) -> str | None:
-    """The topic of a phrase of thanks, of a greeting or of a call for help among words that say nothing more."""
+    """The topic of a phrase among words that say nothing more. A smile stands alone."""
     topics, fillers = _topics(), _fillers()
     found = None
     for start in range(len(words)):
@@ -172,17 +213,22 @@ def _of_symbols(text: str) -> str | None:
     return SMILE if any(category(char) == "So" for char in text) else None
 
 
-def answer_to(topic: str, scope: Mapping[str, Any], now: datetime) -> str | None:
-    """The bot's words on a topic other than help, in the contact's language; None if it has none.
+def answer_to(topic: str, scope: Mapping[str, Any], now: datetime, name: str) -> str | None:
+    """The words of a bot with this name on a topic other than help, in the contact's language; None if it has none.
 
     Raises `TemplateFailed`, by the bot's own wordings.
     """
     if topic == OPENING_HOURS:
         hours: Mapping[str, Hours] = scope.get(HOURS, {})
-        named = ((name.replace("_", " ").capitalize(), each) for name, each in hours.items())
-        lines = [hours_in_words(each, scope, now, name if len(hours) > 1 else "") for name, each in named]
+        named = ((key.replace("_", " ").capitalize(), each) for key, each in hours.items())
+        lines = [hours_in_words(each, scope, now, shown if len(hours) > 1 else "") for shown, each in named]
         return "\n".join(lines) or None
-    return wording(scope, {THANKS: "welcome", GREETING: "greeting", SMILE: "smile"}[topic])
+    if topic == BOT:
+        return wording(scope, "about_bot", value=name)
+    return wording(scope, _WORDINGS[topic])
+
+
+_WORDINGS = {THANKS: "welcome", GREETING: "greeting", BYE: "goodbye", SMILE: "smile", MOMENT: "no_hurry"}
 
 
 def hours_in_words(hours: Hours, scope: Mapping[str, Any], now: datetime, name: str = "") -> str:

@@ -337,6 +337,11 @@ class StepFacts:
         object.__setattr__(self, "hears_signals", (pauses and not self.sets_aside) or reason is WaitsFor.FLOW)
 
     @property
+    def shows_question(self) -> bool:
+        """True if it asks in words of its own, which other words can stand above: a template cannot."""
+        return any(isinstance(part, SentText) and part.question for part in self.sends)
+
+    @property
     def fails(self) -> bool:
         """True if it may fail although each of its texts can be evaluated."""
         return self.values_may_fail or any(outcome.falls is DefaultTarget.ERRORS for outcome in self.outcomes.values())

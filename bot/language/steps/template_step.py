@@ -7,13 +7,17 @@ from typing import Self
 from bot.core.effects import REPLY_TRIED_FOR
 from bot.core.events import UNSENT, SendEnded
 from bot.core.immutable import immutable
+from bot.language.answers.readers import same_side
+from bot.language.answers.titles import within
 from bot.language.expressions.templates import Expression, Template
 from bot.language.keys.declared_keys import KeySet, KeySpec, as_fields, either, map_of
 from bot.language.keys.fields import Fields, entries_of
 from bot.language.keys.text_shapes import Part
+from bot.language.source.languages import CONTACT_LANGUAGE
 from bot.language.source.problems import Problems
 from bot.language.source.word_matching import Option, match
 from bot.language.source.yaml_tree import Map, Node, Scalar
+from bot.language.steps.answer_hints import answer_hint
 from bot.language.steps.message_parts import (
     ELSE,
     PAYLOAD,
@@ -214,6 +218,25 @@ class TemplateStep(StepKind):
         which may be one of a reply's words.
         """
         return next((LeaveStep(button.outcome) for button in self._meant(reply) if button.heard(context)), None)
+
+    def answer(self, context: StepContext, reply: Reply) -> StepResult | None:
+        """A title or a word beside others that change nothing: "on my way, thanks"; or another way to say yes or no, if
+        one of the titles says that and another one the opposite.
+        """
+        if reply.text is None or reply.tap is not None or reply.is_foreign:
+            return None
+        heard = [button for button in self.replies if button.heard(context)]
+        phrases = [(text, place) for place, each in enumerate(heard) for text in (each.title, *each.words)]
+        language = context.scope.get(CONTACT_LANGUAGE)
+        found = within(reply.text, phrases, language)
+        if found is None:
+            found = same_side(reply.text, [button.title for button in heard], language)
+        return None if found is None else LeaveStep(heard[found].outcome)
+
+    def hint(self, context: StepContext, reply: Reply) -> str | None:
+        """Return the titles of its replies."""
+        titles = [button.title for button in self.replies if button.heard(context)]
+        return answer_hint(None, titles, context, reply) if titles else None
 
     def _meant(self, reply: Reply) -> Iterator[ReplyButton]:
         if reply.tap is not None:

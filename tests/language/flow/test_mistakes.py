@@ -354,7 +354,7 @@ TEXTS: dict[str, Mistake] = {
         "helpline",
         "---\nflow: hours",
         "flow: hours",
-        '26:1: E006 a second "flow", the first is in line 12 (keep one of them, or put a line of --- between two documents)',
+        '27:1: E006 a second "flow", the first is in line 12 (keep one of them, or put a line of --- between two documents)',
     ),
 }
 

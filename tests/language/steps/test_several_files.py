@@ -67,7 +67,7 @@ def test_a_text_behind_a_photo_is_no_wrong_answer_and_a_further_photo_counts(tex
 
 
 def test_a_text_before_any_photo_is_a_wrong_answer() -> None:
-    assert asked().user("done") == ["Your photos?"]
+    assert asked().user("done") == ["A photo, please.\n\nYour photos?"]
 
 
 @pytest.mark.parametrize("step", [", skip: [done]", ", buttons: {Done: sorry}"])
@@ -95,7 +95,7 @@ def test_a_file_of_another_kind_is_a_wrong_answer_at_once_and_the_photos_stay() 
     talk = asked()
     talk.photo("1")
     clip = MessageReceived(talk.next_id(), CONTACT, talk.now, talk.now, "video", media=Media("video", "v"))
-    assert talk.take(clip) == ["Your photos?"]
+    assert talk.take(clip) == ["A photo, please.\n\nYour photos?"]
     assert talk.wait("5s") == ["1. How many?"]
 
 

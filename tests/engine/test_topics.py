@@ -1,0 +1,178 @@
+"""The topics by which a flow starts: known by their words, in every language, before the words of other flows."""
+
+import pytest
+
+from tests.talk import BOT, Talk, problems_of
+
+FLOWS = """
+flow: main
+start: {words: [hi], otherwise: true}
+steps: {menu: {ask: What would you like?, buttons: {Order a coffee: /order, Book a table: /book}}}
+---
+flow: order
+start: {words: [coffee, order, espresso], match: anywhere}
+interrupted: resume
+vars: {drink: text}
+steps: {drink: {ask: Which drink?, options: [Espresso, Tea], save: drink}, done: {say: "{{ drink }}!", then: end}}
+---
+flow: book
+start: {words: [book, reservation], match: anywhere}
+steps: {day: {ask: For which day?, then: end}}
+---
+flow: urgent
+start: {topics: crisis}
+steps: {now: {say: Call 112., then: end}}
+---
+flow: sorry
+start: {topics: complaint}
+steps: {sorry: {say: Sorry to hear that., then: end}}
+---
+flow: counter
+start: {topics: [existing, person, question]}
+steps: {counter: {say: One moment., then: end}}
+"""
+MENU = ["What would you like?", "Order a coffee", "Book a table"]
+DRINKS = ["Which drink?", "Espresso", "Tea"]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("My coffee was cold", "Sorry to hear that."),
+        ("wrong order!!! I asked for tea", "Sorry to hear that."),
+        ("der Kaffee war kalt, ich will mein Geld zurück", "Sorry to hear that."),
+        ("I need to cancel my reservation", "One moment."),
+        ("is my order ready yet", "One moment."),
+        ("can I speak to a human", "One moment."),
+        ("do you have oat milk", "One moment."),
+        ("Hi! Is the terrace open?", "One moment."),
+        ("I dont want to live anymore", "Call 112."),
+        ("aku mau bunuh diri", "Call 112."),
+        ("no, I am not suicidal", "Call 112."),
+        ("could someone make me a coffee", DRINKS),
+        ("two coffees please", DRINKS),
+        ("a coffe please", DRINKS),
+        ("book me a table with someone nice", "For which day?"),
+    ],
+)
+def test_a_topic_is_heard_in_a_first_message_and_at_the_menu(text: str, said: str | list[str]) -> None:
+    assert Talk(FLOWS).user(text)[-1] in (said, ["Espresso", "Tea"])
+    talk = Talk(FLOWS)
+    talk.user("hi")
+    assert talk.user(text)[-1] == said
+
+
+def test_a_text_of_no_topic_gets_the_menu_with_a_reason_and_a_greeting_without() -> None:
+    assert Talk(FLOWS).user("xyzzy plugh") == [[f"Sorry, I didn't understand that.\n\n{MENU[0]}", *MENU[1:]]]
+    assert Talk(FLOWS).user("hello, good morning") == [MENU]
+    assert Talk(FLOWS).user("what?") == [[f"Sorry, I didn't understand that.\n\n{MENU[0]}", *MENU[1:]]]
+
+
+def test_where_the_menu_has_an_other_that_leads_on_the_text_goes_there() -> None:
+    flows = FLOWS.replace("Book a table: /book}}", "Book a table: /book}, other: /counter}")
+    assert Talk(flows).user("xyzzy plugh") == ["One moment."]
+
+
+def test_the_words_of_a_flow_that_say_more_than_the_topic_win() -> None:
+    flows = FLOWS.replace("reservation]", "cancel my reservation]")
+    assert Talk(flows).user("I want to cancel my reservation please") == ["For which day?"]
+
+
+def test_a_question_at_choices_goes_to_the_flow_for_questions_and_back() -> None:
+    talk = Talk(FLOWS)
+    talk.user("order")
+    assert talk.user("what does it taste like") == ["One moment.", DRINKS]
+    assert talk.user("is the tea hot?") == [[f"Sorry, I didn't understand that.\n\n{DRINKS[0]}", *DRINKS[1:]]]
+    assert talk.user("tea") == ["Tea!"]
+
+
+def test_the_trace_names_the_topic_and_the_words() -> None:
+    talk = Talk(FLOWS)
+    talk.user("My coffee was cold")
+    assert talk.turn is not None and talk.turn.trace.rule == 'start of sorry: topic complaint, "was cold"'
+    talk.user("order")
+    talk.user("it was cold")
+    assert talk.turn.trace.rule == 'interrupted by sorry: topic complaint, "was cold"'
+
+
+def test_an_unknown_topic_and_a_topic_of_two_flows_are_problems() -> None:
+    (problem,) = problems_of(FLOWS.replace("topics: complaint", "topics: complaints"))
+    assert "complaint" in problem
+    (problem,) = problems_of(FLOWS.replace("topics: crisis", "topics: complaint"))
+    assert "the topic complaint is taken" in problem
+
+
+@pytest.mark.parametrize("text", ["stop it", "please stop", "ok stop, thanks"])
+def test_a_word_is_heard_beside_words_that_change_nothing(text: str) -> None:
+    talk = Talk(FLOWS, BOT + "words: {stop: {say: All right., then: end}}\n")
+    talk.user("order")
+    assert talk.user(text) == ["All right."]
+
+
+def test_a_word_within_another_sentence_is_none() -> None:
+    talk = Talk(FLOWS, BOT + "words: {stop: {say: All right., then: end}}\n")
+    talk.user("order")
+    assert talk.user("I can't stop laughing") != ["All right."]
+
+
+@pytest.mark.parametrize("text", ["stop sending me messages", "please unsubscribe me", "no more messages please"])
+def test_opting_out_is_heard_in_other_words(text: str) -> None:
+    bot = BOT + "opt_out: {words: [stop], say: No more., back: [start]}\n"
+    talk = Talk(FLOWS, bot)
+    talk.user("hi")
+    assert talk.user(text) == ["No more."]
+    assert Talk(FLOWS, bot).user("could you stop sending me to the menu?") != ["No more."]
+
+
+TEMPLATE = """
+flow: main
+start: {otherwise: true}
+steps:
+  invite: {template: {name: invite, language: en}, replies: {With pleasure: yes, Not now: no}}
+  yes: {say: Great!, then: end}
+  no: {say: Another time., then: end}
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("yes please", "Great!"),
+        ("sure", "Great!"),
+        ("with pleasure, thanks", "Great!"),
+        ("no thanks", "Another time."),
+        ("who knows", "Please choose one of these: With pleasure or Not now."),
+    ],
+)
+def test_a_template_takes_a_yes_and_says_what_it_takes(text: str, said: str) -> None:
+    talk = Talk(TEMPLATE)
+    talk.user("hi")
+    assert talk.user(text) == [said]
+
+
+CAKES = """
+flow: main
+start: {words: [cakes], otherwise: true}
+vars: {cake: text, note: text}
+steps:
+  cake: {ask: Which?, options: [Almond cake, Carrot cake, My own], save: cake}
+  sure: {ask: "{{ cake }}?", buttons: {"Yes, please": note, Another: cake}}
+  note: {ask: A note?, save: note, skip: ["no"]}
+  done: {say: "{{ note | default('none') }}", then: end}
+"""
+
+
+@pytest.mark.parametrize("text", ["the almond one", "almond", "almond cakes", "almondcake"])
+def test_a_choice_is_named_by_the_words_by_which_it_differs(text: str) -> None:
+    talk = Talk(CAKES)
+    talk.user("cakes")
+    assert talk.user(text)[0][0] == "Almond cake?"
+    assert talk.user("ok do it") == ["A note?"]
+    assert talk.user("nope, thanks") == ["none"]
+
+
+@pytest.mark.parametrize("text", ["cake", "not almond", "almond or carrot"])
+def test_no_choice_is_named_by_what_two_have_or_is_denied(text: str) -> None:
+    talk = Talk(CAKES)
+    talk.user("cakes")
+    assert talk.user(text)[0][0].startswith("Sorry")
