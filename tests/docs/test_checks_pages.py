@@ -57,12 +57,27 @@ def reported(code: str) -> str:
     return str(line).strip()
 
 
+def corrected(wrong: str, right: str) -> str:
+    """A file of the second bot, which a page shows whole, or by the lines that differ: from the first key on to the last."""
+    lines, changed = wrong.splitlines(), right.splitlines()
+    keys, first, last = [key(line) for line in lines], key(changed[0]), key(changed[-1])
+    if first in ("flow", "name", *keys[:1]):
+        return right
+    assert keys.count(first) == keys.count(last) == 1, right
+    return "\n".join([*lines[: keys.index(first)], *changed, *lines[keys.index(last) + 1 :], ""])
+
+
+def key(line: str) -> str:
+    return line.partition(":")[0]
+
+
 @cache
 def faults_of(code: str) -> tuple[list[str], list[str]]:
     """What `bot check` says of the two bots of a page."""
     of = parts(code)
     breaking = {**files(of[""]), **files(of["Wrong"])}
-    return faults(breaking, SAVED.get(code, str.encode)), faults({**breaking, **files(of["Right"])})
+    right = {path: corrected(breaking.get(path, ""), text) for path, text in files(of["Right"]).items()}
+    return faults(breaking, SAVED.get(code, str.encode)), faults({**breaking, **right})
 
 
 @pytest.mark.parametrize("code", TITLES)
