@@ -4,8 +4,8 @@ random ones.
 For each finding, a conversation that shows it is searched, as `bot check` does, and its test is run with the real bot,
 as `bot test` does: it must fail at its end. No conversation can show that something never happens (``NEVER``):
 then the bot is explored in breadth, and nothing may contradict the finding. Findings that say what stands in the files
-(``WRITTEN``), such as a value that nobody reads, need no run and are left out. A finding that is not confirmed is one of
-these:
+(``WRITTEN``), such as a value that nobody reads, need no run and are left out. A finding that is not confirmed is one
+of these:
 
 * It is behind another fault: if a text always fails, no conversation reaches the steps after it.
 * It needs a value or a moment that nobody thought of, or more turns than are spent on it.
