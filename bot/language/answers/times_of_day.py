@@ -100,7 +100,7 @@ class ClockReader:
         for end, clock in self._told(first, said):
             behind = self._behind(end)
             if behind is not None:
-                sure = clock.sure or (not clock.bare and not self._words.hours_of_12) or self._is_sure(clock.hour)
+                sure = clock.sure or self._is_sure(clock.hour)
                 yield behind, TimeOfDay(clock.hour, clock.minute, clock.second, sure, next_day=clock.next_day)
             yield end, clock
         for end, name, bound in self._matcher.found_at(first) if first < len(self._marks) else ():
