@@ -573,3 +573,11 @@ def test_an_interruption_knows_no_words_of_what_it_interrupts() -> None:
     talk.user("order")
     assert talk.user("help") == ["What with?"]
     assert talk.user("as usual") == [["Which town?", "Rome", "Oslo"]]
+
+
+def test_again_at_a_running_step_begins_the_flow_anew() -> None:
+    talk = Talk(RUNNING.replace("{say: So that it arrives.}", "{say: So that it arrives., then: again}"))
+    talk.user("order")
+    assert talk.user("why?") == ["So that it arrives.", ["Which town?", "Rome", "Oslo"]]
+    assert (talk.at, len(talk.session.frames)) == ("town/q", 2)
+    assert talk.user("Rome") == ["To Rome."]

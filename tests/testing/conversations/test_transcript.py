@@ -247,6 +247,7 @@ def test_a_test_without_a_time_has_a_fixed_one() -> None:
         ("http: {orders: 200}", '3:12: E601 "orders" is not a request (write its method and address, like GET https'),
         ("http: {GET crm:/a: {status: 99}}", '3:33: E106 http: status: "99" is not a whole number from 100 to 599'),
         ("http: {GET crm:/a: {text: a, json: 1}}", "3:31: E601 http: both `json` and `text` (keep one)"),
+        ("model: {says: a, json: {a: 1}}", "3:19: E601 model: both `json` and `says` (keep one)"),
         ("bot: {}", "3:10: E601 nothing is said about this message (write says: or contains:)"),
         ("bot: {buton: x}", '3:11: E104 bot: unknown key "buton" (did you mean "buttons"?)'),
         ("expect: {flow: ordr}", '3:20: E103 no flow "ordr" (did you mean "order"?)'),
