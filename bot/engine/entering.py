@@ -42,9 +42,9 @@ def enter(turn: TurnContext, name: str) -> StepResult | None:
     known: StepResult | None = answer_ahead(turn, name) if name in frame.ahead else None
     opening = turn.opening if known is None and step.facts.waits_for is not None else None
     known = known if opening is None else _answer_by_opening(turn, opening)
-    known = known or _read_before_asking(turn, name)
-    if known is not None or opening is None or not opening.astray or not step.facts.asks:
-        return known or ask(turn, step.kind.enter)
+    result = known or _read_before_asking(turn, name)
+    if result is not None or opening is None or not opening.astray or not step.facts.asks:
+        return result or ask(turn, step.kind.enter)
     return _not_understood(turn, opening)
 
 
@@ -116,7 +116,8 @@ def _answer_by_opening(turn: TurnContext, opening: OpeningText) -> LeaveStep | N
 
 def _not_understood(turn: TurnContext, opening: OpeningText) -> StepResult | None:
     """The first question to a contact whose message no flow and no question has understood: a question of theirs goes
-    to the flow for questions, any other text to where the `other` of the bot's menu leads. Else the menu gives a reason.
+    to the flow for questions, any other text to where the `other` of the bot's menu leads. Else the menu gives a
+    reason.
     """
     opening.astray = False
     other = turn.step.transitions.get("other") if turn.flow.is_menu else None

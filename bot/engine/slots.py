@@ -325,9 +325,9 @@ class _Question:
         return found if turn.counted.readings <= MOST_READINGS else None
 
     def may_answer(self, words: Sequence[str]) -> Callable[[int, int], bool]:
-        """A test for pieces of these words: False if the piece cannot be an answer, because it has neither a value nor a
-        word of the choices, or begins or ends with a word that is part of neither, so that a shorter piece is the same
-        answer.
+        """A test for pieces of these words: False if the piece cannot be an answer, because it has neither a value nor
+        a word of the choices, or begins or ends with a word that is part of neither, so that a shorter piece is the
+        same answer.
         """
         phrases = self.kind.phrases(self.context) if isinstance(self.kind, AskStep) else None
         if phrases is None:

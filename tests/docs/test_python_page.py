@@ -69,7 +69,10 @@ def test_its_flow_can_be_talked_with(simulation: Simulation) -> None:
     assert said(simulation, "order", "4711") == ["Which order?", "Which order?"]
     assert said(simulation, "ZZ999999") == ["Which order?"]
     which_day = "It is in Bogor, and can be with you on 12 May 2030. Which day?"
-    assert said(simulation, "AB123456", "12 May") == [which_day, which_day]
+    assert said(simulation, "AB123456", "12 May") == [
+        which_day,
+        f"A date, please, for example 5 May.\n\n{which_day}",
+    ]
     assert said(simulation, "13 May") == ["We bring …456 on 13 May 2030.", "How do you like us?"]
     assert said(simulation, "many") == ["One to three stars."]
     simulation.tap("★★★")

@@ -153,7 +153,7 @@ class TriggerIndex:
         return by_words
 
     def _by_topics(self, topics: Mapping[str, str], text: str, language: str | None) -> Iterator[tuple[str, str]]:
-        """The topics of a text that start a flow. Who needs help, or a person, is heard in any sentence."""
+        """The topics of a text that start a flow. A call for help, or for a person, is heard in any sentence."""
         for topic in (topic for topic in TOPICS if topic in topics and topic in self.topics):
             if topic in (CRISIS, PERSON) or not is_denied(text.split(), topics[topic], language):
                 yield topic, self.topics[topic]

@@ -89,7 +89,7 @@ def test_files_places_and_stickers_come_from_the_contact(tmp_path: Path) -> None
     (tmp_path / "cat.png").write_bytes(b"\x89PNG a cat")
     ask, lines = "bot: Your photo?", ["user: hi", "bot: Your photo?"]
     place, again = "send: {location: {latitude: 1, longitude: 2}}", 'bot: "A file, please.\\n\\nYour photo?"'
-    assert failed(tmp_path, *lines, "send: sticker", ask, place, again) is None
+    assert failed(tmp_path, *lines, "send: sticker", again, place, ask) is None
     assert failed(tmp_path, *lines, "send: image", "bot: It is new.") is None
     assert failed(tmp_path, *lines, "send: {image: cat.png, caption: Me}", "bot: It is new.") is None
 
