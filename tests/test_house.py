@@ -205,6 +205,7 @@ WIDE = {
     "Exchange": "the fields of one round with a model",
     "Flow": "the fields of a flow, and what the loader knows of them",
     "Kind": "the kinds of words of a language, of which each is a key of its file",
+    "Library": "the parts of a loaded bot, and what commands and the engine ask of all of them together",
     "Session": "the stored fields of a contact",
     "StepFacts": "the fields of all that is known of a step",
     "TurnContext": "what the functions of a turn share",
