@@ -37,7 +37,7 @@ def question(context: StepContext, body: str, number: int | str = 0) -> Buttons:
 def agreed(context: StepContext, reply: Reply, number: int | str = 0, asked: str = "") -> bool | None:
     """True for yes, False for no; None if the reply is no answer.
 
-    ``asked`` is the question: "yes, cancel it" repeats its words. A yes that asks, is quoted or is struck out is none.
+    ``asked`` is the question: "yes, cancel it" repeats its words. A quoted, struck-out or asking yes is no answer.
     """
     if reply.tap is not None:
         return {_id(context, choice, number): name == "yes" for choice, name in enumerate(_ANSWERS)}.get(reply.tap)
