@@ -17,8 +17,8 @@ from bot.core.messages import Message, clip, in_plain_text
 from bot.core.messages import in_words as message_in_words
 from bot.core.text import visible
 from bot.engine.turn_context import OpeningText, TurnContext
-from bot.language.answers.sentences import is_meant, may_be_edge, may_be_value, undisturbed
-from bot.language.answers.titles import has_word, is_yes_or_no, number_in, speaks_against
+from bot.language.answers.sentences import Reach, is_meant, may_be_edge, may_be_value, undisturbed, words_in
+from bot.language.answers.titles import has_word, is_yes_or_no, number_in
 from bot.language.answers.topics import is_request
 from bot.language.answers.words import Kind
 from bot.language.expressions.abstract_values import ValueKind
@@ -112,7 +112,7 @@ def answer_in(turn: TurnContext, opening: OpeningText) -> tuple[str, LeaveStep] 
     if number is not None and not number[1] and (opening.answers or not found.is_whole or not _counts(step)):
         return None
     place = left[first], left[end - 1] + 1
-    if not found.is_whole and not is_meant(words, place, language):
+    if not found.is_whole and not is_meant(words, place, language, Reach.UP_TO):
         return None
     if not found.is_whole and answer.outcome == "then" and not all(undisturbed(words, [place], language)):
         return None
@@ -213,12 +213,13 @@ def _against(turn: TurnContext, step: str, answer: str, said: str) -> str:
     result = None if question is None else question.read(answer)
     if question is None or result is None:
         return "it is no answer"
-    words, length = said.split(), len(answer.split())
+    words, length = words_in(said), len(answer.split())
     ends = range(length, len(words) + 1)
     places = [(end - length, end) for end in ends if normalise(_piece(words, end - length, end)) == normalise(answer)]
     if not places:
         return "it is a part of a word"
-    if not all(undisturbed(words, places, language)) or speaks_against(said, answer, language):
+    is_sure = all(is_meant(words, place, language, Reach.CLAUSE) for place in places)
+    if not (is_sure and all(undisturbed(words, places, language))):
         return "other words speak against it"
     inside = {place for first, end in places for place in range(first, end)}
     for first in range(len(words)):

@@ -634,6 +634,19 @@ steps:
 # -- wider matching
 
 
+@pytest.mark.parametrize("text", ["not at 10:30 if it rains", "anything but the 10:30 slot"])
+def test_a_title_with_a_colon_that_is_denied_is_asked_for_again(text: str) -> None:
+    talk = Talk("""
+flow: main
+start: {otherwise: true}
+steps:
+  q: {ask: When?, match: anywhere, buttons: ["10:30", "11:30"], retry: {say: Sorry?}}
+  done: {say: Noted., then: end}
+""")
+    talk.user("hi")
+    assert talk.user(text) == ["Sorry?"]
+
+
 def test_an_answer_may_stand_anywhere_in_a_text_or_come_close() -> None:
     flow = """
 flow: main
@@ -649,6 +662,7 @@ steps:
         ("anywhere", "a cleaning for my teeth", "Cleaning"),
         ("anywhere", "a cleaning, not for me", "Cleaning"),
         ("anywhere", "not a cleaning", "Sorry?"),
+        ("anywhere", "cleaning teeth\nno pain", "Cleaning"),
         ("anywhere", "a check-up and a cleaning", "Sorry?"),
         ("anywhere", "claening", "Sorry?"),
         ("close", "claening", "Cleaning"),

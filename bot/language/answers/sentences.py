@@ -1,15 +1,17 @@
 """Sentences with several answers: whether the other words of a sentence make something else of an answer."""
 
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections.abc import Iterator, Sequence
+from enum import IntEnum
 from functools import lru_cache
 
-from bot.language.answers.titles import speaks_against
 from bot.language.answers.tokens import split
 from bot.language.answers.words import PIECES, Kind, Words, words_of
 from bot.language.source.languages import ENGLISH
 from bot.language.source.word_matching import contains, is_spaced, normalise
 
-_ENDS_CLAUSE = (",", ".", ";", ":", "!", "?", "،", "؛", "؟", "।")
+_WORD = re.compile(r"\S+(?:[^\S\n]*\n)?")
+_ENDS_CLAUSE = (",", ".", ";", ":", "!", "?", "،", "؛", "؟", "।", "\n")
 _VALUES = frozenset({
     Kind.NUMBER, Kind.MULTIPLE, Kind.FRACTION, Kind.ADDED, Kind.BEFORE_NUMBER, Kind.ORDINAL, Kind.MONTH, Kind.WEEKDAY, Kind.DAY, Kind.TIME,
 })  # fmt: skip
@@ -17,44 +19,97 @@ _PASSED = frozenset({Kind.HARMLESS, Kind.AGAINST, Kind.BETWEEN, Kind.AROUND_TITL
 _BESIDE = frozenset({Kind.PERIOD, Kind.POINT, Kind.MINUS})
 
 
-def undisturbed(words: Sequence[str], spans: Sequence[tuple[int, int]], language: str | None) -> list[bool]:
-    """For each answer, a span of the words of a sentence, whether no other word of its clause speaks against it.
+class Reach(IntEnum):
+    """How far a word that speaks against an answer may be from it, in the same clause. Each reaches as far as those
+    above it, and further.
 
-    A denial, an alternative or a comparison speaks against the answer right before it, and against the next answer if
-    only harmless words stand between both: "2 or 3", "not on Friday", but not "no milk for 2". So does a further number
-    or day: "12 may" for a number.
+    The more a sentence may say beside the answer, the nearer the word must be: ``no milk for 2`` answers one question
+    about milk and another for a number, but is no answer to a question for milk alone.
     """
-    owner = {place: index for index, (first, end) in enumerate(spans) for place in range(first, end)}
-    clauses = _clauses(words)
-    kinds = [frozenset() if place in owner else _of_word(word, language) for place, word in enumerate(words)]
-    disturbed: set[int] = set()
-    for place, found in enumerate(kinds):
-        if place not in owner and (Kind.AGAINST in found or found & _VALUES or found & _BESIDE):
-            before = owner.get(place - 1) if place and clauses[place - 1] == clauses[place] else None
-            behind = _next(place, kinds, owner, clauses, beside=not (Kind.AGAINST in found or found & _VALUES))
-            disturbed |= {index for index in (before, behind) if index is not None}
-    return [index not in disturbed for index in range(len(spans))]
+
+    BEFORE = 1  # before it, with harmless words between them. For the words of a topic: "don't want to order"
+    BESIDE = 2  # or right behind it. For one of several answers: "2 or 3", but not "no milk for 2"
+    UP_TO = 3  # or anywhere before it. For a choice whose details follow: "an appointment, but not today"
+    CLAUSE = 4  # or anywhere behind it. For the only answer of a message: "cake without the small candles"
 
 
-def is_meant(words: Sequence[str], span: tuple[int, int], language: str | None) -> bool:
-    """True if nothing before a title in its clause, nor the word right behind it, speaks against it."""
-    first, end = span
-    clauses, title = _clauses(words), " ".join(words[first:end])
-    behind = _of_word(words[end], language) if end < len(words) and clauses[end] == clauses[end - 1] else frozenset()
-    return Kind.AGAINST not in behind and not speaks_against(" ".join(words[:end]), title, language)
+def is_meant(words: Sequence[str], span: tuple[int, int], language: str | None, reach: Reach) -> bool:
+    """True if no denial, alternative or comparison within reach speaks against an answer, a span of a sentence."""
+    return _all_meant(_Sentence(words, [span], language), reach)[0]
 
 
-def is_denied(words: Sequence[str], phrase: str, language: str | None) -> bool:
+def undisturbed(words: Sequence[str], spans: Sequence[tuple[int, int]], language: str | None) -> list[bool]:
+    """For each of several answers, whether no word beside it speaks against it, and no further number or day either:
+    "12 may" for a number.
+    """
+    sentence = _Sentence(words, spans, language)
+    meant = _all_meant(sentence, Reach.BESIDE)
+    beside: set[int | None] = set()
+    for place, found in enumerate(sentence.kinds):
+        if found & _VALUES or found & _BESIDE:
+            beside |= {sentence.before(place), sentence.behind(place, over_harmless=bool(found & _VALUES))}
+    return [is_meant and index not in beside for index, is_meant in enumerate(meant)]
+
+
+class _Sentence:
+    """The words of a sentence: which answer, clause and kinds each has. Words of answers have no kinds."""
+
+    def __init__(self, words: Sequence[str], spans: Sequence[tuple[int, int]], language: str | None) -> None:
+        self.spans = spans
+        self.owner = {place: index for index, (first, end) in enumerate(spans) for place in range(first, end)}
+        self.clauses = _clauses(words)
+        found = _kinds(words, self.clauses, language)
+        self.kinds = [frozenset[Kind]() if place in self.owner else kinds for place, kinds in enumerate(found)]
+
+    def before(self, place: int) -> int | None:
+        """The answer of the clause right before a word."""
+        return self.owner.get(place - 1) if place and self.clauses[place - 1] == self.clauses[place] else None
+
+    def behind(self, place: int, *, over_harmless: bool) -> int | None:
+        """The next answer of the clause behind a word: right behind it, or else after harmless words."""
+        for at in range(place + 1, len(self.kinds)):
+            if self.clauses[at] != self.clauses[place]:
+                return None
+            if at in self.owner:
+                return self.owner[at]
+            if not (over_harmless and self.kinds[at] & _PASSED):
+                return None
+        return None
+
+
+def _all_meant(sentence: _Sentence, reach: Reach) -> list[bool]:
+    against: set[int | None] = set()
+    for place, found in enumerate(sentence.kinds):
+        if Kind.AGAINST in found:
+            against.add(sentence.behind(place, over_harmless=True))
+            if reach >= Reach.BESIDE:
+                against.add(sentence.before(place))
+            for index, (first, end) in enumerate(sentence.spans):
+                far = Reach.UP_TO if place < first else Reach.CLAUSE
+                last = end - 1 if place >= end else first
+                if reach >= far and sentence.clauses[place] == sentence.clauses[last]:
+                    against.add(index)
+    return [index not in against for index in range(len(sentence.spans))]
+
+
+def is_denied(text: str, phrase: str, language: str | None) -> bool:
     """True if the word before a phrase, apart from harmless ones, speaks against it: "I don't want to order"."""
+    words = words_in(text)
     span = place_of(phrase, words)
-    if span is None:
-        return False
-    clauses = _clauses(words)
-    for place in range(span[0] - 1, -1, -1):
-        kinds = _of_word(words[place], language) if clauses[place] == clauses[span[0]] else frozenset()
-        if Kind.AGAINST in kinds or not kinds & _PASSED:
-            return Kind.AGAINST in kinds
-    return False
+    return span is not None and not is_meant(words, span, language, Reach.BEFORE)
+
+
+def words_in(text: str) -> list[str]:
+    """The words of a text; the last of each line ends with the line."""
+    return _WORD.findall(text)
+
+
+def places_of(phrase: str, words: Sequence[str]) -> Iterator[tuple[int, int]]:
+    """The places of a normalised phrase among the words of a sentence."""
+    start = 0
+    while (span := place_of(phrase, words[start:])) is not None:
+        yield start + span[0], start + span[1]
+        start += span[1]
 
 
 def place_of(phrase: str, words: Sequence[str]) -> tuple[int, int] | None:
@@ -113,20 +168,6 @@ def _pieces(language: str) -> frozenset[str]:
     return frozenset(tokens[0] for tokens, kind, _ in phrases if kind in PIECES)
 
 
-def _next(
-    place: int, kinds: Sequence[frozenset[Kind]], owner: Mapping[int, int], clauses: Sequence[int], *, beside: bool
-) -> int | None:
-    """The next answer of the clause behind a word: right behind it, or else after harmless words."""
-    for at in range(place + 1, len(kinds)):
-        if clauses[at] != clauses[place]:
-            return None
-        if at in owner:
-            return owner[at]
-        if beside or not kinds[at] & _PASSED:
-            return None
-    return None
-
-
 def _clauses(words: Sequence[str]) -> list[int]:
     """The number of the clause that each word is in."""
     found, number = [], 0
@@ -136,23 +177,32 @@ def _clauses(words: Sequence[str]) -> list[int]:
     return found
 
 
-def _of_word(word: str, language: str | None) -> frozenset[Kind]:
-    """The kinds of what a word says, in the language or, where that does not know it, in English."""
-    own = words_of(language)
-    found = frozenset(_kinds(word, own))
-    if found or own.language == ENGLISH:
+def _kinds(words: Sequence[str], clauses: Sequence[int], language: str | None) -> list[frozenset[Kind]]:
+    """The kinds of what each word says, in the language or, where that does not know it, in English."""
+    found = _kinds_in(words, clauses, words_of(language))
+    if all(found) or words_of(language).language == ENGLISH:
         return found
-    return frozenset(_kinds(word, words_of(ENGLISH)))
+    english = _kinds_in(words, clauses, words_of(ENGLISH))
+    return [own or other for own, other in zip(found, english, strict=True)]
 
 
-def _kinds(word: str, words: Words) -> Iterator[Kind]:
-    tokens = split(word, words.spelling).tokens
+def _kinds_in(words: Sequence[str], clauses: Sequence[int], known: Words) -> list[frozenset[Kind]]:
+    """The kinds of each word in one language, alone and in phrases that speak against an answer: "order number"."""
+    pieces = [split(word, known.spelling).tokens for word in words]
+    tokens = [token for piece in pieces for token in piece]
+    owner = [place for place, piece in enumerate(pieces) for _ in piece]
+    found: list[set[Kind]] = [set() for _ in words]
     for index, token in enumerate(tokens):
+        place = owner[index]
+        marks = known.marks(tokens, index)
+        alone = {kind for end, kind, _ in marks if owner[end - 1] == place}
         if token[0].isdigit():
-            yield Kind.NUMBER
-        marks = words.marks(tokens, index)
-        yield from (kind for _, kind, _ in marks)
-        if (token in words.dates.words or token in words.clock.words) and not any(
-            kind is Kind.HARMLESS for _, kind, _ in marks
-        ):
-            yield Kind.PERIOD  # "next" before Friday
+            alone.add(Kind.NUMBER)
+        if (token in known.dates.words or token in known.clock.words) and Kind.HARMLESS not in alone:
+            alone.add(Kind.PERIOD)  # "next" before Friday
+        found[place] |= alone
+        for end, kind, _ in marks:
+            if kind is Kind.AGAINST and clauses[owner[end - 1]] == clauses[place]:
+                for at in range(place, owner[end - 1] + 1):
+                    found[at].add(kind)
+    return [frozenset(kinds) for kinds in found]

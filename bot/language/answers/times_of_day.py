@@ -71,7 +71,7 @@ _MIDNIGHT = ("00:00", "0:00")
 _EARLY = 6  # an hour up to it is seldom one of the morning
 _END = 24  # the hour in which a day ends
 _FIGURES = re.compile(
-    r"([0-9]{1,2})\s?([:.h時时点點시])\s?([0-5][0-9])(?![0-9])(?:[:.]([0-5][0-9])(?![0-9.]))?(?!\s?h\b)[分분]?"
+    r"([0-9]{1,2})(\s?[:.h時时点點시]\s?|,)([0-5][0-9])(?![0-9])(?:[:.]([0-5][0-9])(?![0-9.]))?(?!\s?h\b)[分분]?"
 )
 _TOGETHER = re.compile(r"([01]?[0-9]|2[0-3])([0-5][0-9])(?![0-9])")  # 330pm
 _OTHER_SIGNS = re.compile(r"[0-9][.,:/]$")
@@ -82,7 +82,8 @@ _HOUR_SIGNS = frozenset("時时点點시")
 class ClockReader:
     """Reads the times of day in a text.
 
-    ``dots`` says that 15.30 is one by itself, and ``together`` that 1530 is.
+    ``dots`` says that 15.30 is one by itself, and ``together`` that 1530 is. 15,30 is one behind "at" or beside a part
+    of the day.
     """
 
     def __init__(
@@ -150,10 +151,10 @@ class ClockReader:
             return
         found = _FIGURES.match(text, place)
         if found is not None and int(found[1]) <= 24:
-            hour, dotted = int(found[1]) % 24, found[2] == "."
+            hour, sign = int(found[1]) % 24, found[2].strip()
             if not _NOT_A_TIME.match(text, found.end()):
                 sure = hour >= 12 or (len(found[1]) == 2 and found[1][0] == "0") or not self._words.hours_of_12
-                bare = dotted and not (self._dots or said)
+                bare = not said and (sign == "," or (sign == "." and not self._dots))
                 clock = TimeOfDay(hour, int(found[3]), int(found[4] or 0), sure, bare, next_day=int(found[1]) == _END)
                 yield self._tokens.at(found.end()), clock
         elif (four := _TOGETHER.match(text, place)) is not None:

@@ -16,7 +16,6 @@ from bot.language.source.languages import ENGLISH
 from bot.language.source.wall_clock import read_clock
 from bot.language.source.word_matching import has_plural, normalise
 
-_CLAUSE = re.compile(r"[.,;:!?\n।،؛؟]+")
 _STRICT = frozenset("<>≤≥")
 _SET_OFF = re.compile(r"[,;:(–—-]")
 
@@ -186,23 +185,6 @@ def _is_said(phrase: Sequence[str], words: Sequence[str]) -> bool:
 def _tokens(phrase: str, text: TokenizedText) -> list[str]:
     found = written(phrase, text.words)
     return [] if found is None else found.tokens.tokens
-
-
-def speaks_against(text: str, phrase: str, language: str | None) -> bool:
-    """True if words beside a phrase, in the same clause, make something else of it: "cake, but not small"."""
-    for spoken in dict.fromkeys((language, None)):
-        for clause in _CLAUSE.split(text):
-            read = written(clause, words_of(spoken))
-            if read is None or not clause.strip():
-                continue
-            own = _tokens(phrase, read)
-            places = [at for at in range(read.length) if read.tokens.tokens[at : at + len(own)] == own]
-            inside = {place + more for place in places for more in range(len(own))}
-            if places and any(
-                kind is Kind.AGAINST for at in range(read.length) if at not in inside for _, kind, _ in read.marks[at]
-            ):
-                return True
-    return False
 
 
 def telling_words(text: str, language: str | None) -> tuple[str, ...]:

@@ -155,7 +155,7 @@ class TriggerIndex:
     def _by_topics(self, topics: Mapping[str, str], text: str, language: str | None) -> Iterator[tuple[str, str]]:
         """The topics of a text that start a flow. A call for help, or for a person, is heard in any sentence."""
         for topic in (topic for topic in TOPICS if topic in topics and topic in self.topics):
-            if topic in (CRISIS, PERSON) or not is_denied(text.split(), topics[topic], language):
+            if topic in (CRISIS, PERSON) or not is_denied(text, topics[topic], language):
                 yield topic, self.topics[topic]
 
     def _by_wider(self, text: str, language: str | None) -> tuple[str, TriggerMatch | None]:
@@ -167,7 +167,7 @@ class TriggerIndex:
             found = match_wider(text, known, how)
             if found is None and how == ANYWHERE:
                 found = slipped(normalise(text), known)
-            if found is not None and not is_denied(text.split(), known[found], language):
+            if found is not None and not is_denied(text, known[found], language):
                 return known[found], TriggerMatch(phrases[found][1])
         return "", None
 

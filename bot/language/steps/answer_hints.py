@@ -1,7 +1,8 @@
 """The words that say what a question takes, for a contact whose replies were no answer."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
+from typing import Any
 
 from bot.language.expressions.formats import day_and_month
 from bot.language.expressions.template_failures import TemplateFailed
@@ -10,7 +11,7 @@ from bot.language.steps.step_kind import Reply, StepContext
 from bot.language.types.date_types import TimeVariable
 from bot.language.types.number_types import NumberVariable
 from bot.language.types.structured_types import AnswerVariable, FileVariable
-from bot.language.types.text_types import ChoiceVariable
+from bot.language.types.text_types import ChoiceVariable, TextVariable
 from bot.language.types.variable import Answer, InvalidAnswer, Variable
 
 _MOST_TITLES = 10
@@ -40,7 +41,7 @@ def answer_hint(variable: Variable | None, titles: Sequence[str], context: StepC
     if titles:
         return _choose(titles, context)
     if variable is None or variable.type == "text":
-        return None if reply.texts else wording(scope, "please_text")
+        return _of_text(variable, reply, scope) if reply.texts else wording(scope, "please_text")
     if isinstance(variable, ChoiceVariable):  # its texts in other languages do not say which language they are of
         return None if any(variable.also) else _choose(variable.of, context)
     if isinstance(variable, FileVariable):
@@ -49,6 +50,15 @@ def answer_hint(variable: Variable | None, titles: Sequence[str], context: StepC
         example = next((text for text in _examples(variable, context) if _is_answer(variable, text, context)), None)
         return None if example is None else wording(scope, _WITH_EXAMPLE[variable.type], value=example)
     return wording(scope, _PLAIN[variable.type]) if variable.type in _PLAIN else None
+
+
+def _of_text(variable: Variable | None, reply: Reply, scope: Mapping[str, Any]) -> str | None:
+    """``At most 60 characters, please.``, or an example of its pattern."""
+    if not isinstance(variable, TextVariable):
+        return None
+    if len(reply.text or "") > variable.most:
+        return wording(scope, "please_shorter", value=str(variable.most))
+    return None if variable.example is None else wording(scope, "please_like", value=variable.example)
 
 
 def _of_file(variable: FileVariable) -> str:

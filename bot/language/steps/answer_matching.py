@@ -11,14 +11,13 @@ from typing import Any
 from bot.core import messages as limits
 from bot.core.messages import Buttons, Choice, ListMessage, Message, Section, TextMessage, clip
 from bot.language.answers.readers import same_side
-from bot.language.answers.sentences import is_meant, place_of
+from bot.language.answers.sentences import Reach, is_meant, place_of, places_of, words_in
 from bot.language.answers.titles import (
     all_within,
     has_word,
     is_name,
     name_in,
     number_in,
-    speaks_against,
     telling_words,
     with_number,
     with_time,
@@ -283,7 +282,9 @@ def _wider(text: str, options: Sequence[Option], how: str, language: str | None)
     longest, meant = _longest(said, phrases)
     if not meant:
         return None
-    return _TWO if len(meant) > 1 or speaks_against(text, longest, language) else meant.pop()
+    words = words_in(text)
+    is_sure = all(is_meant(words, place, language, Reach.CLAUSE) for place in places_of(longest, words))
+    return meant.pop() if len(meant) == 1 and is_sure else _TWO
 
 
 def _by_start(offer: ShownChoices, text: str) -> int | None:
@@ -301,13 +302,13 @@ def _by_start(offer: ShownChoices, text: str) -> int | None:
         return None
     if len(meant) > 1 or has_word(text, (Kind.TELLING,), offer.language):
         return _TWO
-    (index,), words = meant, text.split()
+    (index,), words = meant, words_in(text)
     if topics_in(text).keys() - {PERSON, *topics_in(phrase)}:  # "is my order ready?"
         return _TWO
     if any(contains(said, word) for word in offer.shown[index].hears.unless):
         return _TWO
     place = place_of(phrase, words)
-    return index if place is not None and is_meant(words, place, offer.language) else _TWO
+    return index if place is not None and is_meant(words, place, offer.language, Reach.UP_TO) else _TWO
 
 
 def _longest(said: str, phrases: Iterable[tuple[str, int]]) -> tuple[str, set[int]]:

@@ -49,6 +49,8 @@ def wrong(talk: Talk, times: int, text: str = "xyzzy") -> list[list[Any]]:
         ("media", "A file, please."),
         ("location", "Please share a location."),
         ("{type: choice, of: [S, M, L]}", "Please choose one of these: S, M or L."),
+        ("{type: text, max: 3}", "At most 3 characters, please."),
+        ("{type: text, pattern: '[A-Z]{2}[0-9]', example: AB1}", "Please write it like this: AB1."),
     ],
 )
 def test_a_wrong_reply_is_told_what_the_question_takes(type: str, text: str) -> None:
@@ -150,3 +152,29 @@ def test_an_example_is_an_answer_in_every_language(language: str, type: str) -> 
     )
     example = hint.removeprefix(before).removesuffix(after)
     assert talk.user(example) == ["Noted."]
+
+
+ASKED = ("integer", "date", "time", "datetime", "boolean", "phone", "email", "name", "location", "media", "text",
+         "{type: media, kinds: [image]}", "{type: choice, of: [S, M, L]}", "{type: text, max: 3}",
+         "{type: text, pattern: '[A-Z]{2}[0-9]', example: AB1}")  # fmt: skip
+
+
+@pytest.mark.parametrize("type", ASKED)
+def test_in_every_language_no_two_wrong_replies_in_a_row_get_the_same(type: str) -> None:
+    first = set()
+    for language in LANGUAGES:
+        talk = at_question(type, bot=BOT + f"languages: [{language}]\n")
+        replies = [talk.user("xyzzy?") if type != "text" else talk.photo("https://files.example/1") for _ in range(4)]
+        assert all(one != other for one, other in pairwise(replies)), language
+        first.add(str(replies[0]))
+    assert len(first) == len(LANGUAGES), "each in its own words"
+
+
+def test_a_question_for_any_text_takes_the_longest_message_and_says_its_own_bound() -> None:
+    longest = "word " * 13_107 + "."
+    assert len(longest) == 65_536
+    talk = Talk(FLOW.replace("{TYPE}", "text").replace('say: "Noted."', "ask: More?"))
+    talk.user("hi")
+    assert talk.user(longest) == ["More?"] and talk.vars["answer"] == longest
+    talk = at_question("{type: text, max: 60}")
+    assert wrong(talk, 1, longest) == [["At most 60 characters, please.\n\nWell?"]]
