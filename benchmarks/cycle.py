@@ -25,7 +25,7 @@ from typing import Any
 
 from bot.core.alarms import Alarms
 from bot.core.clock import Clock, SystemClock
-from bot.core.engine_requests import EngineRequest
+from bot.core.engine_requests import AnyRequest
 from bot.core.values import time_text
 from bot.engine.advance import advance
 from bot.loading.folder import read_folder
@@ -158,7 +158,7 @@ class EngineOn:
         )
         self.cycle.begin(self.delivery, Performers())
 
-    def take(self, request: EngineRequest | None = None) -> None:
+    def take(self, request: AnyRequest | None = None) -> None:
         """One cycle: the results of the messages of the last, a request, and all that is new in the inbox."""
         worked, answers = self.cycle.run(
             EngineInput(sent=self.delivery.results(), requests=[] if request is None else [request])

@@ -22,6 +22,7 @@ from typing import Any
 
 from benchmarks.conversation import CONNECTIONS, SECRET, Customer, Requests, cpu_of, signed
 from bot.core.clock import SystemClock
+from bot.core.engine_answers import Status
 from bot.server.web.web_server import WebServer
 from bot.server.web.web_service import WebService
 from bot.store.sqlite_schema import migrate
@@ -75,7 +76,7 @@ def serve(name: str, folder: Path) -> None:
             path="/webhook",
             begun=lambda: True,
             wake=lambda shards: None,
-            ask=lambda request: {},
+            ask=lambda request: Status(),
         )
     signal.signal(signal.SIGTERM, lambda *_: server.stop())
     print(listener.getsockname()[1], flush=True)

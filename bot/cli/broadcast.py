@@ -8,7 +8,7 @@ from dataclasses import asdict, replace
 from datetime import UTC, datetime, timedelta, tzinfo
 from pathlib import Path
 from time import sleep
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -29,6 +29,7 @@ from bot.cli.shared.operate import (
 )
 from bot.cli.shared.output import counted, echo_json
 from bot.cli.start import values_of
+from bot.core.engine_answers import EngineRefused, RecipientsAdded, RecipientsCorrected, Status
 from bot.core.engine_requests import (
     AddRecipients,
     AskStatus,
@@ -56,6 +57,9 @@ USAGE = (
     "write TEMPLATE, or --flow FLOW, with CONTACTS.CSV or --where, and --edit NAME to correct a broadcast; or --stop "
     "NAME; or --resume NAME; or the NAME alone to see its status, or nothing for a list"
 )
+
+
+Counts = TypeVar("Counts", RecipientsAdded, RecipientsCorrected)
 
 
 @click.command("broadcast")
@@ -170,8 +174,8 @@ def command(
         return
     if resumed is not None:
         answer = operate(folder, ResumeBroadcast(resumed, by=user_name()))
-        then = f", {counted(answer['to_come'], 'contact')} at their time" if answer["to_come"] else ""
-        click.echo(f"{counted(answer['resumed'], 'contact')} will get it now{then}.")
+        then = f", {counted(answer.to_come, 'contact')} at their time" if answer.to_come else ""
+        click.echo(f"{counted(answer.resumed, 'contact')} will get it now{then}.")
         follow(ctx, folder, resumed, wait)
         return
     if not sends:
@@ -291,10 +295,10 @@ def _begin(folder: Path | None, name: str, what: Mapping[str, Any], recipients: 
     if not yes:
         click.confirm("Send it?", abort=True)
     request = AddRecipients(name, (), by=user_name(), **what)
-    total = _in_chunks(folder, request, recipients, {"added": 0, "known": 0, "differ": 0, "opted_out": 0})
-    click.echo(f"{total['added']:,} added, {total['known']:,} known, {total['opted_out']:,} opted out.")
-    if total["differ"]:
-        differ = counted(total["differ"], "contact")
+    total = _in_chunks(folder, request, recipients, RecipientsAdded())
+    click.echo(f"{total.added:,} added, {total.known:,} known, {total.opted_out:,} opted out.")
+    if total.differ:
+        differ = counted(total.differ, "contact")
         click.echo(f'{differ} in it have other parameters, and keep them: --edit "{name}" corrects that.', err=True)
 
 
@@ -317,23 +321,21 @@ def _edit(
     if not yes:
         click.confirm("Correct it?", abort=True)
     begun = operate(folder, BeginCorrection(name, **what))
-    request = CorrectRecipients(name, begun["edit"], (), moved)
-    kinds = ("corrected", "added", "had_it", "unknown", "opted_out")
-    total = _in_chunks(folder, request, recipients, dict.fromkeys(kinds, 0))
-    total |= operate(folder, EndCorrection(name, begun["edit"]))
+    corrected = _in_chunks(folder, CorrectRecipients(name, begun.edit, (), moved), recipients, RecipientsCorrected())
+    total = asdict(corrected) | asdict(operate(folder, EndCorrection(name, begun.edit)))
     click.echo(", ".join(f"{number:,} {kind.replace('_', ' ')}" for kind, number in total.items()) + ".")
-    if begun["in_flight"]:
+    if begun.in_flight:
         click.echo(
-            f"{counted(begun['in_flight'], 'message')} may have been sent without the correction and cannot be withdrawn."
+            f"{counted(begun.in_flight, 'message')} may have been sent without the correction and cannot be withdrawn."
         )
     click.echo(f'It is stopped. To go on with it: bot broadcast --resume "{name}"')
 
 
 def _stop(folder: Path | None, name: str) -> None:
     answer = operate(folder, StopBroadcast(name, by=user_name()))
-    click.echo(f"{counted(answer['stopped'], 'contact')} will not get it.")
-    if answer["in_flight"]:
-        click.echo(f"{counted(answer['in_flight'], 'message')} may have been sent and cannot be withdrawn.")
+    click.echo(f"{counted(answer.stopped, 'contact')} will not get it.")
+    if answer.in_flight:
+        click.echo(f"{counted(answer.in_flight, 'message')} may have been sent and cannot be withdrawn.")
 
 
 def _check_template(bot: Folder, template: Mapping[str, Any], first: Recipient, file: str) -> None:
@@ -412,12 +414,12 @@ def _in_chunks(
     folder: Path | None,
     request: AddRecipients | CorrectRecipients,
     recipients: Sequence[Recipient],
-    total: dict[str, int],
-) -> dict[str, int]:
+    total: Counts,
+) -> Counts:
     """Make a request for all recipients, in pieces that the server accepts. Returns the sum of its answers."""
     for chunk in _chunks(recipients):
-        answer = operate(folder, replace(request, recipients=chunk))
-        total = {key: number + int(answer[key]) for key, number in total.items()}
+        answer = asdict(operate(folder, replace(request, recipients=chunk)))
+        total = replace(total, **{name: number + answer[name] for name, number in asdict(total).items()})
     return total
 
 
@@ -558,14 +560,16 @@ def follow(ctx: click.Context, folder: Path | None, name: str, wait: bool) -> No
         ctx.exit(1 if any(outcome.startswith(ATTENTION) for outcome in counts) else 0)
 
 
-def _server(folder: Path | None) -> dict[str, Any] | None:
-    """The status of the running server; None if no server runs."""
+def _server(folder: Path | None) -> Status | None:
+    """The status of the running server, empty if it cannot say; None if no server runs."""
     from bot.server.local_socket import NotRunning, ask_engine
 
     try:
         return ask_engine(store_of(folder)[1], AskStatus())
     except NotRunning:
         return None
+    except EngineRefused:
+        return Status()
 
 
 def trouble(folder: Path | None, name: str) -> str:
@@ -577,7 +581,7 @@ def trouble(folder: Path | None, name: str) -> str:
         return "The server has stopped."
     alarms = [
         alarm
-        for alarm in server.get("alarms", ())
+        for alarm in server.alarms
         if alarm["name"] in HOLD_ALL or (alarm["name"], alarm["about"]) == (ALARM, name)
     ]
     return "\n".join(f"{alarm['what']} ({alarm['advice']})" for alarm in alarms)

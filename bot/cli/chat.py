@@ -8,6 +8,7 @@ import sys
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict
 from datetime import UTC, datetime, timedelta, tzinfo
 from decimal import Decimal
 from io import StringIO
@@ -243,8 +244,8 @@ class _Chat:
         answer = self._simulation.operator.answer
         if refusal:
             raise CommandRefused(f"The bot refuses this: {refusal}")
-        if answer["outcome"] in words:
-            self._screen.print(styled(words[answer["outcome"]].format(**answer), dim=True))
+        if answer is not None and answer.outcome in words:
+            self._screen.print(styled(words[answer.outcome].format(**asdict(answer)), dim=True))
 
     def variables(self, _: str) -> None:
         """``/vars``."""

@@ -13,7 +13,7 @@ import click
 
 from bot.cli.shared.csv_rows import CsvRow, read_table
 from bot.cli.shared.operate import (
-    Ask,
+    AskGateway,
     CommandRefused,
     ask_or_do,
     bot_option,
@@ -24,7 +24,8 @@ from bot.cli.shared.operate import (
     write_whole,
 )
 from bot.cli.shared.output import counted, echo_json
-from bot.core.engine_requests import EngineRequest, EraseContact, ListGatewayContacts, UpsertContact
+from bot.core.engine_answers import Done
+from bot.core.engine_requests import AnyRequest, EraseContact, ListGatewayContacts, UpsertContact
 from bot.core.errors import BotError
 from bot.core.immutable import immutable
 from bot.core.text import guarded_cell, sender_id
@@ -224,7 +225,7 @@ def _entry(row: CsvRow) -> ContactRow:
     return ContactRow(row.line, row.phone, name or None, email or None, tuple(tag for tag in each if tag))
 
 
-def _all(ask: Ask) -> list[Contact]:
+def _all(ask: AskGateway) -> list[Contact]:
     """All contacts, each once. One that is added between two requests moves another to the next page."""
     contacts: dict[str, Contact] = {contact["phone"]: contact for contact in pages(ask, ListGatewayContacts)}
     return list(contacts.values())
@@ -244,7 +245,7 @@ def _is_unchanged(contact: Contact, there: Contact | None) -> bool:
     return all(contact[field] == named[field] for field in ("name", "email")) and contact["tags"] == list(there["tags"])
 
 
-def _put(ask: Ask, changes: list[tuple[ContactRow, dict[str, Any]]]) -> list[tuple[ContactRow, str]]:
+def _put(ask: AskGateway, changes: list[tuple[ContactRow, dict[str, Any]]]) -> list[tuple[ContactRow, str]]:
     """Create or change contacts at the gateway. Returns the lines that the gateway refused, and why."""
     refused = []
     done = 0
@@ -253,8 +254,8 @@ def _put(ask: Ask, changes: list[tuple[ContactRow, dict[str, Any]]]) -> list[tup
         try:
             for entry, contact in bar:
                 answer = ask(UpsertContact(**contact))
-                if "refused" in answer:
-                    refused.append((entry, str(answer["refused"])))
+                if answer.refused is not None:
+                    refused.append((entry, answer.refused))
                 done += 1
         except BotError as error:
             rest = f"{done} of {len(changes)} are done: run the command again to continue"
@@ -289,7 +290,7 @@ def _wait_until_gone(store: StoreAddress, contact: str) -> None:
             sleep(LOOK_SECONDS)
 
 
-def _erase_here(store: StoreAddress, request: EngineRequest) -> dict[str, Any]:
+def _erase_here(store: StoreAddress, request: AnyRequest) -> Done:
     """Erase a contact from both parts of a store or a shard, the log first. After an interruption, run it again."""
     from bot.core.clock import SystemClock
     from bot.store.engine_store import EngineStore
@@ -315,4 +316,4 @@ def _erase_here(store: StoreAddress, request: EngineRequest) -> dict[str, Any]:
                     f"{contact} is erased from {engine.database.place}, but files of it are left: the next `bot serve` goes on with them"
                 )
             sleep(LOOK_SECONDS)
-    return {}
+    return Done()

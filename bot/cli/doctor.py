@@ -17,6 +17,7 @@ import click
 
 from bot.cli.shared.operate import bot_argument, bot_as_served, env_file, load_env, reach_gateway, refuse_together
 from bot.cli.shared.output import counted, echo_json, path_from_here, styled
+from bot.core.engine_answers import EngineRefused
 from bot.core.engine_requests import AskStatus
 from bot.loading.folder import Folder, find_bot, read_folder
 from bot.settings import BadSettings, ModelService, Settings, missing_secrets, read_settings, read_store, short_secrets
@@ -87,10 +88,13 @@ def _server(bot: Folder) -> Iterator["CheckResult"]:
         status = local_socket.ask(read_store(bot.path, os.environ, bot.settings()), AskStatus(), SECONDS)
     except local_socket.NotRunning as error:
         yield fail("server", str(error), "`bot serve`")
+    except EngineRefused as error:
+        yield fail("server", str(error), "see its log")
     else:
-        silent = silent_in_words(numbers) if (numbers := status.get("silent")) else None
-        trouble = status.get("error", silent)
-        yield fail("server", trouble, "see its log") if trouble else ok("server", "it answers")
+        if status.silent:
+            yield fail("server", silent_in_words(status.silent), "see its log")
+        else:
+            yield ok("server", "it answers")
 
 
 def _show(finding: "CheckResult") -> None:

@@ -117,7 +117,7 @@ def publish(store: StoreAddress, files: Folder | None, newest: "PublishedVersion
     after, by = 0 if newest is None else newest.number, user_name()
     request = publish_request(files, note, after=after, by=by)
     try:
-        number = ask_server(store, request, COMMAND_SECONDS)["version"]
+        number = ask_server(store, request, COMMAND_SECONDS).version
         at = "served now" if files is not None else "served now: each server follows the files of its own folder"
     except InDoubt:
         raise CommandRefused(

@@ -1,15 +1,17 @@
 """``bot queue``."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
 from datetime import datetime
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
 from bot.cli.shared.operate import NUMBER, ask_server, bot_option, open_store, operate, store_of
 from bot.cli.shared.output import counted, echo_json, local_time, styled
+from bot.core.engine_answers import DeadLettersEnded, Status
 from bot.core.engine_requests import AskStatus, DropDeadLetters, RetryDeadLetters
 from bot.core.errors import BotError
 from bot.core.text import printable
@@ -80,7 +82,7 @@ def command(
     if action is None:
         _show(folder, limit, as_json)
         return
-    from bot.runtime.operator_requests import UNCLEAR, end_dead_letters
+    from bot.runtime.operator_requests import end_dead_letters
 
     if every:
         from bot.store.dead_letter_rows import LetterSearch
@@ -95,19 +97,26 @@ def command(
         click.confirm(QUESTIONS[action].format(counted(len(letters), THINGS[action])), abort=True, err=True)
     end = partial(end_dead_letters, partial(operate, folder))
     answer = end(RetryDeadLetters(letters) if action == "retry" else DropDeadLetters(letters))
-    if (unclear := [*answer["same_key"], *answer["may_double"]]) and _is_to_be_repeated(answer, yes=yes):
-        again = end(RetryDeadLetters(unclear, sure=True))
-        answer = {key: again[key] if key in UNCLEAR else found + again[key] for key, found in answer.items()}
-    missing = [] if every else answer["missing"]  # of all dead letters, some may have been handled by another command
+    if answer.unclear and _is_to_be_repeated(answer, yes=yes):
+        again = end(RetryDeadLetters(answer.unclear, sure=True))
+        answer = DeadLettersEnded(
+            [*answer.done, *again.done],
+            [*answer.missing, *again.missing],
+            [*answer.opted_out, *again.opted_out],
+            again.same_key,
+            again.may_double,
+            [*answer.held, *again.held],
+        )
+    missing = [] if every else answer.missing  # of all dead letters, some may have been handled by another command
     if as_json:
-        echo_json(answer)
-    elif answer["done"] or not missing:
-        click.echo(DONE[action].format(counted(len(answer["done"]), THINGS[action])))
-    for name in () if as_json else answer["held"]:
+        echo_json(asdict(answer))
+    elif answer.done or not missing:
+        click.echo(DONE[action].format(counted(len(answer.done), THINGS[action])))
+    for name in () if as_json else answer.held:
         click.echo(
             f'They wait because the broadcast "{name}" is stopped or paused (bot broadcast --resume "{name}" resumes it).'
         )
-    if (stay := answer["opted_out"]) and not as_json:
+    if (stay := answer.opted_out) and not as_json:
         whose = "its contact has" if len(stay) == 1 else "their contacts have"
         click.echo(f"Not sent, and still dead letters: {counted(len(stay), 'message')}, because {whose} opted out.")
     for id in missing:
@@ -115,18 +124,15 @@ def command(
     ctx.exit(1 if missing else 0)
 
 
-_WHAT_MAY_HAPPEN = {
-    "same_key": "{} may have been sent already. A retry has the same key, and the gateway sends no message twice while it knows its key.",
-    "may_double": "{} may have been sent already, and the gateway cannot recognise a retry: the contact may get it twice.",
-}
-"""The warnings before messages are retried that may have been sent."""
+_SAME_KEY = "{} may have been sent already. A retry has the same key, and the gateway sends no message twice while it knows its key."
+_MAY_DOUBLE = "{} may have been sent already, and the gateway cannot recognise a retry: the contact may get it twice."
 
 
-def _is_to_be_repeated(answer: Mapping[str, list[Any]], *, yes: bool) -> bool:
+def _is_to_be_repeated(answer: DeadLettersEnded, *, yes: bool) -> bool:
     """Say what may happen to those that may have been sent, and ask. They stay dead letters without a yes."""
-    for key, what in _WHAT_MAY_HAPPEN.items():
-        if answer[key]:
-            click.echo(what.format(counted(len(answer[key]), "message")), err=True)
+    for letters, what in ((answer.same_key, _SAME_KEY), (answer.may_double, _MAY_DOUBLE)):
+        if letters:
+            click.echo(what.format(counted(len(letters), "message")), err=True)
     return yes or click.confirm("Send again all the same?", err=True)
 
 
@@ -140,7 +146,8 @@ def _show(folder: Path | None, limit: int, as_json: bool) -> None:
         next_at = {name: min(store.broadcasts.to_come(name), default=None) for name in broadcasts}
     server = _ask_server(folder, [send.id for send in pending])
     if as_json:
-        shown = {"alarms": server.alarms, "pending": pending, "waits": server.waits, "events": events, "dead": dead}
+        status = server.status
+        shown = {"alarms": status.alarms, "pending": pending, "waits": status.waits, "events": events, "dead": dead}
         echo_json(shown | {"late": late, "broadcasts": broadcasts, "counts": counts})
         return
     _echo_alarms(server)
@@ -167,29 +174,23 @@ def _show(folder: Path | None, limit: int, as_json: bool) -> None:
 
 
 class _Server(NamedTuple):
-    """The state of the server on the store: its alarms, and why each message waits. ``runs``: there is a server.
-
-    ``silent`` are the numbers of the shards whose engines do not answer.
-    """
+    """The state of the server on the store. ``runs``: there is a server."""
 
     store: StoreAddress
     runs: bool
-    alarms: Sequence[dict[str, str]] = ()
-    waits: Mapping[str, dict[str, str | None]] = {}
-    silent: Sequence[int] = ()
+    status: Status
 
 
 def _ask_server(folder: Path | None, ids: list[int]) -> _Server:
     store = store_of(folder)[1]
     try:
-        status = ask_server(store, AskStatus(ids))
-        return _Server(store, True, status["alarms"], status["waits"], status.get("silent", ()))
+        return _Server(store, True, ask_server(store, AskStatus(ids)))
     except BotError:  # none runs, or it is just starting or stopping
-        return _Server(store, False)
+        return _Server(store, False, Status())
 
 
 def _echo_alarms(server: _Server) -> None:
-    for alarm in server.alarms:
+    for alarm in server.status.alarms:
         click.echo(styled(f"{alarm['what']} (since {local_time(datetime.fromisoformat(alarm['since']))})", fg="red"))
         click.echo(f"  {alarm['advice']}\n")
 
@@ -233,9 +234,9 @@ def _why(send: "PendingSend", server: _Server) -> str:
     """The reason why a message waits."""
     if not server.runs:
         return "it waits until a server runs: `bot serve`"
-    wait = server.waits.get(str(send.id))
+    wait = server.status.waits.get(str(send.id))
     if wait is None:
-        return why_it_waits(server.store, send.contact, server.silent) or "it waits for earlier messages"
+        return why_it_waits(server.store, send.contact, server.status.silent) or "it waits for earlier messages"
     until = wait["until"]
     return f"{wait['why']}" if until is None else f"{wait['why']}: {local_time(datetime.fromisoformat(until))}"
 

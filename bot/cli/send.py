@@ -1,5 +1,6 @@
 """``bot send``."""
 
+from dataclasses import asdict
 from pathlib import Path
 from time import monotonic, sleep
 
@@ -77,12 +78,12 @@ def command(
         }
         request = SendMessage(phone(contact), template=filled, by="bot send")
     answer = operate(folder, request)
-    outcome, detail = _outcome(folder, answer["contact"], answer["id"])
+    outcome, detail = _outcome(folder, answer.contact, answer.id)
     lost = outcome in ("failed", "unknown")
     if as_json:
-        echo_json({**answer, "outcome": outcome, "detail": detail})
+        echo_json({**asdict(answer), "outcome": outcome, "detail": detail})
     else:
-        click.echo(_in_words(answer["contact"], outcome, detail), err=lost)
+        click.echo(_in_words(answer.contact, outcome, detail), err=lost)
     ctx.exit(1 if lost else 0)
 
 

@@ -1,5 +1,6 @@
 """``bot sessions``."""
 
+from dataclasses import asdict
 from pathlib import Path
 
 import click
@@ -36,7 +37,7 @@ def command(words: tuple[str, ...], folder: Path | None, limit: int, after: str,
         case ("reset", contact):
             answer = operate(folder, ResetContact(number(contact), by="bot sessions"))
             if as_json:
-                echo_json(answer)
+                echo_json(asdict(answer))
             else:
                 click.echo(f"{number(contact)} is in no flow now.")
         case (contact,) if contact != RESET:

@@ -1,5 +1,6 @@
 """``bot signal``."""
 
+from dataclasses import asdict
 from pathlib import Path
 
 import click
@@ -9,7 +10,7 @@ from bot.cli.shared.output import echo_json
 from bot.cli.start import data_option, values_of
 from bot.core.engine_requests import ReportSignal
 
-OUTCOMES = {  # those of `bot.runtime.operator_requests`
+OUTCOMES = {  # those of `bot.core.engine_answers.SignalReported`
     "heard": "The conversation of {contact} has received {signal}.",
     "waits": "{signal} waits: {contact} gets it when a call has ended, an agent has given the conversation back, or its flow goes on.",
     "unheard": "No step of {contact} waits for {signal}: nothing has happened.",
@@ -39,9 +40,9 @@ def command(
         if not store.keeps(contact):
             raise CommandRefused(f"{contact} is not known to this bot (`bot sessions` lists who is)")
     answer = operate(folder, ReportSignal(contact, name, values_of(data), by="bot signal"))
-    done = answer["outcome"] in ("heard", "waits")
+    done = answer.outcome in ("heard", "waits")
     if as_json:
-        echo_json(answer)
+        echo_json(asdict(answer))
     else:
-        click.echo(OUTCOMES[answer["outcome"]].format(**answer), err=not done)
+        click.echo(OUTCOMES[answer.outcome].format(**asdict(answer)), err=not done)
     ctx.exit(0 if done else 1)

@@ -1,5 +1,6 @@
 """``bot start``."""
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -63,13 +64,13 @@ def command(
     Exit code 0: it was started, waits, or was skipped (also because of an opt-out). 1: it could not be started.
     """
     answer = operate(folder, StartFlow(phone(contact), flow.removeprefix("/"), values_of(data), busy, by="bot start"))
-    failed = answer["outcome"] == "failed"
+    failed = answer.outcome == "failed"
     if as_json:
-        echo_json(answer)
+        echo_json(asdict(answer))
     else:
-        click.echo(OUTCOMES[answer["outcome"]].format(**answer), err=failed)
-        if answer["detail"] and not failed:
-            click.echo(f"But {answer['detail']}.", err=True)
+        click.echo(OUTCOMES[answer.outcome].format(**asdict(answer)), err=failed)
+        if answer.detail and not failed:
+            click.echo(f"But {answer.detail}.", err=True)
     ctx.exit(1 if failed else 0)
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bot.cli.shared.operate import Ask, bot_option, pages, reach_gateway, served_bot, store_of
+from bot.cli.shared.operate import AskGateway, bot_option, pages, reach_gateway, served_bot, store_of
 from bot.cli.shared.output import counted, echo_json, path_from_here, styled
 from bot.core.engine_requests import ListChatTemplates, ListTemplates
 
@@ -52,10 +52,10 @@ def command(ctx: click.Context, check: bool, folder: Path | None, as_json: bool)
     click.echo(f"{counted(len(listed), 'template')}." if listed else "The channel has no templates.")
 
 
-def both_lists(ask: Ask) -> list[Item]:
+def both_lists(ask: AskGateway) -> list[Item]:
     """The channel's templates, then those that only the paged list contains, which shows no status."""
     listed: dict[tuple[str, str], Item] = {}
-    for item in (*ask(ListTemplates())["items"], *pages(ask, ListChatTemplates)):
+    for item in (*ask(ListTemplates()).items, *pages(ask, ListChatTemplates)):
         listed.setdefault((item["name"], item["language"]), item)
     return list(listed.values())
 

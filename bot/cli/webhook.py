@@ -2,12 +2,12 @@
 
 import os
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import closing, suppress
+from dataclasses import asdict
 from pathlib import Path
 from secrets import token_urlsafe
 from tempfile import TemporaryDirectory
-from typing import Any
 from urllib.parse import urlsplit
 
 import click
@@ -15,7 +15,8 @@ from dotenv import dotenv_values, set_key
 
 from bot.cli.shared.operate import CommandRefused, bot_option, env_file, gateway, store_of, write_whole
 from bot.cli.shared.output import counted, echo_json, local_time, styled
-from bot.core.engine_requests import Answer, RegisterWebhook
+from bot.core.engine_answers import WebhookRegistration
+from bot.core.engine_requests import RegisterWebhook
 from bot.core.errors import BotError
 from bot.core.events import EVENTS
 from bot.services.gateway.gateway_account import SECRET
@@ -83,11 +84,11 @@ def register(
     address = url if parts.path not in ("", "/") else f"https://{parts.netloc}{known.path}"
     registered = _registered(folder, RegisterWebhook(name or bot.name, address, events, secret), file)
     if as_json:
-        echo_json(registered)
+        echo_json(asdict(registered))
     else:
         _tell(registered)
-    if file is not None and registered["secret"] not in (None, secret):  # the gateway chose another
-        write_setting(file, VARIABLE, _in_front(registered["secret"], known))
+    if file is not None and registered.secret not in (None, secret):  # the gateway chose another
+        write_setting(file, VARIABLE, _in_front(registered.secret, known))
     if file is not None and not all(map(_is_usable, known.secrets)):
         click.echo(
             "An existing secret was left out, because it is too short: events signed with it are refused.", err=True
@@ -96,7 +97,7 @@ def register(
         click.echo(line, err=True)
 
 
-def _registered(folder: Path | None, command: RegisterWebhook, file: Path | None) -> Answer:
+def _registered(folder: Path | None, command: RegisterWebhook, file: Path | None) -> WebhookRegistration:
     try:
         return gateway(folder, command)
     except BotError as error:
@@ -117,20 +118,20 @@ def _is_usable(secret: str) -> bool:
         return False
 
 
-def _tell(registered: Mapping[str, Any]) -> None:
-    about = f"{registered['name']} ({registered['id']})" if registered["id"] else registered["name"]
-    click.echo(f"The gateway sends {counted(len(registered['events']), 'event')} to {registered['url']}: {about}.")
-    click.echo(click.wrap_text(", ".join(registered["events"]), initial_indent="  ", subsequent_indent="  "))
-    if not registered["is_active"]:
+def _tell(registered: WebhookRegistration) -> None:
+    about = f"{registered.name} ({registered.id})" if registered.id else registered.name
+    click.echo(f"The gateway sends {counted(len(registered.events), 'event')} to {registered.url}: {about}.")
+    click.echo(click.wrap_text(", ".join(registered.events), initial_indent="  ", subsequent_indent="  "))
+    if not registered.is_active:
         click.echo(styled("The gateway reports that the webhook is not active.", fg="red"))
-    if registered["secret"]:
-        click.echo(f"The secret that signs them, shown only now: {styled(registered['secret'], bold=True)}")
+    if registered.secret:
+        click.echo(f"The secret that signs them, shown only now: {styled(registered.secret, bold=True)}")
 
 
-def _left_to_do(registered: Mapping[str, Any], path: str, file: Path | None, outside: str | None) -> Iterator[str]:
-    if not registered["secret"]:
+def _left_to_do(registered: WebhookRegistration, path: str, file: Path | None, outside: str | None) -> Iterator[str]:
+    if not registered.secret:
         yield "The gateway did not show the secret: register again with --secret and your own secret."
-    elif not _is_usable(registered["secret"]):
+    elif not _is_usable(registered.secret):
         yield "The gateway has chosen a secret that `bot serve` refuses, since it is too short: register again with --write-env."
     elif file is None:
         yield f"Put the secret in front of those in {VARIABLE}, with a comma, and restart `bot serve`."
@@ -138,7 +139,7 @@ def _left_to_do(registered: Mapping[str, Any], path: str, file: Path | None, out
         yield f"It is in {file}, but {VARIABLE} is set in the environment, which has priority: set it there."
     else:
         yield f"It is in {file}. Restart `bot serve` to use it."
-    if urlsplit(registered["url"]).path != path:
+    if urlsplit(registered.url).path != path:
         yield f"The path differs: `bot serve` answers at {path} (BOT_WEBHOOK_PATH)."
 
 

@@ -1,12 +1,15 @@
 """All requests to a running engine: their fields, what they do, and which shards they concern.
 
-A request is a value. `as_json` and `read_request` write and read it for the local socket (`bot.server.local_socket`)
-and the table of requests (`bot.store.postgres_requests`)::
+A request is a value, and so is its answer (`bot.core.engine_answers`). `as_json` and `read_request`, `answer_as_json`
+and `read_answer` write and read them for the local socket (`bot.server.local_socket`) and the table of requests
+(`bot.store.postgres_requests`)::
 
-    as_json(StopBroadcast("spring"))  ->  {"do": "stop", "by": "operator", "name": "spring"}
+    as_json(StopBroadcast("spring"))         ->  {"do": "stop", "by": "operator", "name": "spring"}
+    answer_as_json(BroadcastStopped(12, 1))  ->  {"stopped": 12, "in_flight": 1}
 
-To add a request: a class here, a case in `bot.runtime.operator_requests.operate` or `bot.server.app.Engine.operate`,
-and if it concerns `Shards.ALL`, how the answers are joined in `bot.server.shard_requests`.
+To add a request: a class here with the class of its answer, a case in `bot.runtime.operator_requests.operate` or
+`bot.server.app.Engine.operate`, and if it concerns `Shards.ALL`, how the answers are joined in
+`bot.server.shard_requests`.
 """
 
 import dataclasses
@@ -15,17 +18,44 @@ from dataclasses import field
 from enum import Enum, auto
 from functools import cache
 from types import NoneType, UnionType
-from typing import Annotated, Any, ClassVar, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, ClassVar, Generic, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
-from bot.core.errors import BotError
+from bot.core.engine_answers import (
+    BroadcastResumed,
+    BroadcastStopped,
+    ContactUpserted,
+    ConversationChanged,
+    ConversationHeld,
+    CorrectionBegun,
+    CorrectionEnded,
+    DeadLettersEnded,
+    Done,
+    EngineAnswer,
+    EngineRefused,
+    FilesLoaded,
+    FlowStarted,
+    GatewayItems,
+    MayBeDone,
+    MessageAccepted,
+    Metrics,
+    Mistakes,
+    NoPermit,
+    RecipientsAdded,
+    RecipientsCorrected,
+    ServedFlows,
+    SignalReported,
+    Status,
+    VersionPublished,
+    WebhookRegistration,
+)
+from bot.core.errors import BotError, OutcomeLost
 from bot.core.immutable import immutable
 from bot.core.text import is_contact
 
 UNNAMED = "operator"
 """The name of a person or program that gives none."""
 
-Answer = dict[str, Any]
-"""The answer to a request, as JSON. It has ``error`` if the request was refused or nobody could do it."""
+A = TypeVar("A", bound=EngineAnswer, covariant=True)
 
 Contact = Annotated[str, is_contact]
 """The number of a contact, or an id that stands for it."""
@@ -51,9 +81,11 @@ class RequestMalformed(BotError):
 
 
 @immutable(kw_only=True)
-class EngineRequest:
-    """A request to an engine. ``asked_as`` is its name in the table of requests, and ``again`` is true if an engine
-    that has ended had begun it: only that table sets them, and they are not part of its JSON.
+class EngineRequest(Generic[A]):
+    """A request to an engine, which answers it with an ``A``.
+
+    ``asked_as`` is its name in the table of requests, and ``again`` is true if an engine that has ended had begun it:
+    only that table sets them, and they are not part of its JSON.
     """
 
     do: ClassVar[str]
@@ -66,15 +98,18 @@ class EngineRequest:
     again: bool = False
 
 
+AnyRequest = EngineRequest[EngineAnswer]
+
+
 @immutable(kw_only=True)
-class Act(EngineRequest):
+class Act(EngineRequest[A]):
     """A request that is done in somebody's name, which stands in the trace."""
 
     by: str = UNNAMED
 
 
 @immutable
-class ContactAct(Act):
+class ContactAct(Act[A]):
     """An act on one contact, which the engine of the contact's shard does."""
 
     concerns = Shards.OF_CONTACT
@@ -86,11 +121,8 @@ class ContactAct(Act):
 
 
 @immutable
-class AskStatus(EngineRequest):
-    """The state of delivery, and the alarms; with ``ids``, also why these messages wait.
-
-    Answers ``waiting``, ``in_flight``, ``left``, ``alarms``, and ``waits``: by id, with ``why``, and ``until`` when.
-    """
+class AskStatus(EngineRequest[Status]):
+    """The state of delivery, and the alarms; with ``ids``, also why these messages wait."""
 
     do = "status"
     concerns = Shards.ALL
@@ -100,8 +132,8 @@ class AskStatus(EngineRequest):
 
 
 @immutable
-class AskMetrics(EngineRequest):
-    """The engine's metrics, as ``text`` in Prometheus' format."""
+class AskMetrics(EngineRequest[Metrics]):
+    """The engine's metrics, in Prometheus' format."""
 
     do = "metrics"
     concerns = Shards.ALL
@@ -109,16 +141,16 @@ class AskMetrics(EngineRequest):
 
 
 @immutable
-class AskFlows(EngineRequest):
-    """The names under which steps are counted (``flows``), and how flows fill templates (``templates``)."""
+class AskFlows(EngineRequest[ServedFlows]):
+    """The names under which steps are counted, and how flows fill templates."""
 
     do = "flows"
     concerns = Shards.ANY
 
 
 @immutable
-class CheckStart(EngineRequest):
-    """The mistakes in a start that a program asks for, by field; also that the contact has opted out."""
+class CheckStart(EngineRequest[Mistakes]):
+    """The mistakes in a start that a program asks for; also that the contact has opted out."""
 
     do = "check_start"
     concerns = Shards.OF_CONTACT
@@ -129,10 +161,8 @@ class CheckStart(EngineRequest):
 
 
 @immutable
-class CheckSignal(EngineRequest):
-    """The mistakes in a signal that a program reports, by field; and ``fields``, the names that a declared
-    signal has.
-    """
+class CheckSignal(EngineRequest[Mistakes]):
+    """The mistakes in a signal that a program reports, and the names that a declared signal has."""
 
     do = "check_signal"
     concerns = Shards.OF_CONTACT
@@ -147,7 +177,7 @@ class CheckSignal(EngineRequest):
 
 
 @immutable
-class ResetContact(ContactAct):
+class ResetContact(ContactAct[ConversationChanged]):
     """End everything that a contact is in."""
 
     do = "reset"
@@ -156,8 +186,8 @@ class ResetContact(ContactAct):
 
 
 @immutable
-class StartFlow(ContactAct):
-    """Start a flow for a contact. ``busy`` is as in a flow's `start`. Answers ``outcome`` and ``detail``."""
+class StartFlow(ContactAct[FlowStarted]):
+    """Start a flow for a contact. ``busy`` is as in a flow's `start`."""
 
     do = "start"
     harmless_twice = False
@@ -168,8 +198,8 @@ class StartFlow(ContactAct):
 
 
 @immutable
-class ReportSignal(ContactAct):
-    """Report a signal to the step that waits for it. Answers ``outcome`` and ``detail``."""
+class ReportSignal(ContactAct[SignalReported]):
+    """Report a signal to the step that waits for it."""
 
     do = "signal"
     harmless_twice = False
@@ -179,7 +209,7 @@ class ReportSignal(ContactAct):
 
 
 @immutable
-class SetValues(ContactAct):
+class SetValues(ContactAct[ConversationChanged]):
     """Set variables of an open flow: of the active one, unless ``flow`` names another."""
 
     do = "set"
@@ -189,7 +219,7 @@ class SetValues(ContactAct):
 
 
 @immutable
-class EraseContact(ContactAct):
+class EraseContact(ContactAct[Done]):
     """Delete everything that is kept of a contact."""
 
     do = "erase"
@@ -197,8 +227,8 @@ class EraseContact(ContactAct):
 
 
 @immutable
-class SendMessage(ContactAct):
-    """Send a text or a template (``name``, ``language``, ``header``, ``body``). Answers the message's ``id``."""
+class SendMessage(ContactAct[MessageAccepted]):
+    """Send a text or a template (``name``, ``language``, ``header``, ``body``)."""
 
     do = "send"
     harmless_twice = False
@@ -208,7 +238,7 @@ class SendMessage(ContactAct):
 
 
 @immutable
-class TakeOver(ContactAct):
+class TakeOver(ContactAct[ConversationHeld]):
     """A person takes a conversation; from another person only if ``taken_from`` is that person's name."""
 
     do = "take"
@@ -218,7 +248,7 @@ class TakeOver(ContactAct):
 
 
 @immutable
-class AnswerContact(ContactAct):
+class AnswerContact(ContactAct[MessageAccepted]):
     """A person answers in the conversation that they have taken: as `SendMessage`."""
 
     do = "answer"
@@ -229,7 +259,7 @@ class AnswerContact(ContactAct):
 
 
 @immutable
-class GiveBack(ContactAct):
+class GiveBack(ContactAct[ConversationHeld]):
     """A person gives a conversation back to the bot."""
 
     do = "give_back"
@@ -241,7 +271,7 @@ class GiveBack(ContactAct):
 
 
 @immutable
-class RetryDeadLetters(Act):
+class RetryDeadLetters(Act[DeadLettersEnded]):
     """Send the messages of dead letters again, and deliver their events again; if ``sure``, also messages that may have
     been sent.
     """
@@ -254,8 +284,8 @@ class RetryDeadLetters(Act):
 
 
 @immutable
-class DropDeadLetters(Act):
-    """Forget dead letters for good. Answers which are ``done``, and which are ``missing``."""
+class DropDeadLetters(Act[DeadLettersEnded]):
+    """Forget dead letters for good."""
 
     do = "drop"
     concerns = Shards.ALL
@@ -267,7 +297,7 @@ class DropDeadLetters(Act):
 
 
 @immutable
-class AddRecipients(Act):
+class AddRecipients(Act[RecipientsAdded]):
     """Add recipients to the broadcast of this name; the first ones begin it. It sends a template, or starts a flow.
 
     ``at`` is when it begins, in words (empty for now), and ``late`` how many seconds later a recipient may get it.
@@ -285,8 +315,8 @@ class AddRecipients(Act):
 
 
 @immutable
-class StopBroadcast(Act):
-    """Take back the messages of a broadcast that are not being sent yet. Answers ``stopped`` and ``in_flight``."""
+class StopBroadcast(Act[BroadcastStopped]):
+    """Take back the messages of a broadcast that are not being sent yet."""
 
     do = "stop"
     concerns = Shards.ALL
@@ -295,8 +325,8 @@ class StopBroadcast(Act):
 
 
 @immutable
-class ResumeBroadcast(Act):
-    """Go on with a broadcast that was stopped or paused. Answers ``resumed`` and ``to_come``."""
+class ResumeBroadcast(Act[BroadcastResumed]):
+    """Go on with a broadcast that was stopped or paused."""
 
     do = "resume"
     concerns = Shards.ALL
@@ -305,11 +335,8 @@ class ResumeBroadcast(Act):
 
 
 @immutable
-class BeginCorrection(Act):
-    """Stop a broadcast to correct it. Answers the correction's number (``edit``), and ``in_flight``.
-
-    In a divided store each shard has a number of its own: ``edit`` is then a list of them.
-    """
+class BeginCorrection(Act[CorrectionBegun]):
+    """Stop a broadcast to correct it."""
 
     do = "edit"
     concerns = Shards.ALL
@@ -322,8 +349,8 @@ class BeginCorrection(Act):
 
 
 @immutable
-class CorrectRecipients(Act):
-    """Set the parameters of recipients, and their times if the broadcast was ``moved``. Answers counts by outcome."""
+class CorrectRecipients(Act[RecipientsCorrected]):
+    """Set the parameters of recipients, and their times if the broadcast was ``moved``."""
 
     do = "correct"
     concerns = Shards.OF_RECIPIENTS
@@ -335,8 +362,8 @@ class CorrectRecipients(Act):
 
 
 @immutable
-class EndCorrection(Act):
-    """End a correction: recipients that it did not name do not get the broadcast. Answers ``left_out``."""
+class EndCorrection(Act[CorrectionEnded]):
+    """End a correction: recipients that it did not name do not get the broadcast."""
 
     do = "end_edit"
     concerns = Shards.ALL
@@ -349,21 +376,19 @@ class EndCorrection(Act):
 
 
 @immutable
-class Reload(EngineRequest):
-    """Load the bot's files again. Answers ``reloaded``: false if they have problems, so that those from
-    before go on.
-    """
+class Reload(EngineRequest[FilesLoaded]):
+    """Load the bot's files again."""
 
     do = "reload"
     concerns = Shards.ALL
 
 
 @immutable
-class PublishVersion(Act):
+class PublishVersion(Act[VersionPublished]):
     """Publish files (``content``, packed and in base64) as the version after ``after``; or without it, follow each
     server's own files.
 
-    ``name`` is what the console's log calls them. Answers ``version``, its number.
+    ``name`` is what the console's log calls them.
     """
 
     do = "publish"
@@ -379,27 +404,25 @@ class PublishVersion(Act):
 
 
 @immutable(kw_only=True)
-class GatewayCommand(EngineRequest):
+class GatewayCommand(EngineRequest[A]):
     """A request of a command to the gateway, within the limits that all requests share.
 
-    If it ``can_wait``, the answer may be ``wait``: the limits leave no room for so many seconds, and nothing was done.
+    It may be refused with `bot.core.engine_answers.NoPermit`.
     """
 
     concerns = Shards.ANY
 
-    can_wait: bool = False
-
 
 @immutable
-class ListTemplates(GatewayCommand):
-    """All message templates. Answers ``items`` and ``has_more``."""
+class ListTemplates(GatewayCommand[GatewayItems]):
+    """All message templates."""
 
     do = "templates"
 
 
 @immutable
-class ListChatTemplates(GatewayCommand):
-    """A page of the templates that people use in the gateway's inbox. Answers ``items`` and ``has_more``."""
+class ListChatTemplates(GatewayCommand[GatewayItems]):
+    """A page of the templates that people use in the gateway's inbox."""
 
     do = "chat_templates"
 
@@ -407,8 +430,8 @@ class ListChatTemplates(GatewayCommand):
 
 
 @immutable
-class ListGatewayContacts(GatewayCommand):
-    """A page of the gateway's contacts. Answers ``items`` and ``has_more``."""
+class ListGatewayContacts(GatewayCommand[GatewayItems]):
+    """A page of the gateway's contacts."""
 
     do = "contacts"
 
@@ -416,10 +439,8 @@ class ListGatewayContacts(GatewayCommand):
 
 
 @immutable
-class UpsertContact(GatewayCommand):
-    """Create or change a contact at the gateway. Answers ``id``, or ``refused`` with the reason if the contact is at
-    fault.
-    """
+class UpsertContact(GatewayCommand[ContactUpserted]):
+    """Create or change a contact at the gateway."""
 
     do = "put_contact"
 
@@ -430,8 +451,8 @@ class UpsertContact(GatewayCommand):
 
 
 @immutable
-class RegisterWebhook(GatewayCommand):
-    """Register a webhook at the gateway. Answers the whole registration."""
+class RegisterWebhook(GatewayCommand[WebhookRegistration]):
+    """Register a webhook at the gateway."""
 
     do = "register_webhook"
     harmless_twice = False
@@ -443,7 +464,7 @@ class RegisterWebhook(GatewayCommand):
 
 
 @immutable
-class NoteCommand(EngineRequest):
+class NoteCommand(EngineRequest[Done]):
     """Note that a request of a command is about to go to the gateway: it counts against the limits, also after a
     restart.
     """
@@ -457,31 +478,45 @@ class NoteCommand(EngineRequest):
 # -- As JSON
 
 
-def _concrete(above: type[EngineRequest]) -> Iterator[type[EngineRequest]]:
+def _concrete(above: type[AnyRequest]) -> Iterator[type[AnyRequest]]:
     for below in above.__subclasses__():
         if "do" in vars(below):
             yield below
         yield from _concrete(below)
 
 
-REQUESTS: Mapping[str, type[EngineRequest]] = {each.do: each for each in _concrete(EngineRequest)}
+REQUESTS: Mapping[str, type[AnyRequest]] = {each.do: each for each in _concrete(EngineRequest)}
 """All requests, by their ``do`` in JSON."""
 
 _OF_THE_TABLE = frozenset(("asked_as", "again"))
 
 
-def as_json(request: EngineRequest) -> dict[str, Any]:
+def as_json(request: AnyRequest) -> dict[str, Any]:
     """The request as JSON: ``do`` and its fields. A field that is None, as it is by default, is left out."""
-    values = {each.name: (getattr(request, each.name), each.default) for each in dataclasses.fields(request)}
-    given = {
-        name: value
-        for name, (value, default) in values.items()
-        if name not in _OF_THE_TABLE and (value is not None or default is not None)
+    return {"do": request.do, **_given(request)}
+
+
+def answer_as_json(answer: EngineAnswer | BotError) -> dict[str, Any]:
+    """The answer as JSON: its fields. An error is an ``error``, which has ``may_be_done`` if nobody knows whether the
+    request is done, and ``wait`` if the gateway's limits leave no room for so many seconds.
+    """
+    if isinstance(answer, EngineAnswer):
+        return _given(answer)
+    doubt = {"may_be_done": True} if isinstance(answer, OutcomeLost) else {}
+    wait = {"wait": answer.wait} if isinstance(answer, NoPermit) and answer.wait is not None else {}
+    return {"error": str(answer), **doubt, **wait}
+
+
+def _given(value: AnyRequest | EngineAnswer) -> dict[str, Any]:
+    values = {each.name: (getattr(value, each.name), each.default) for each in dataclasses.fields(value)}
+    return {
+        name: field
+        for name, (field, default) in values.items()
+        if name not in _OF_THE_TABLE and (field is not None or default is not None)
     }
-    return {"do": request.do, **given}
 
 
-def read_request(json: object, asked_as: str | None = None, again: bool = False) -> EngineRequest:
+def read_request(json: object, asked_as: str | None = None, again: bool = False) -> AnyRequest:
     """The request that `as_json` has written. Raises `RequestMalformed`."""
     if not isinstance(json, dict):
         raise RequestMalformed("a request is an object of JSON")
@@ -489,18 +524,54 @@ def read_request(json: object, asked_as: str | None = None, again: bool = False)
     kind = REQUESTS.get(do) if isinstance(do, str) else None
     if kind is None:
         raise RequestMalformed(f'the engine knows no request "{do}"')
-    fields = _fields(kind.do)
-    for name, (annotation, required) in fields.items():
-        if (required or name in json) and not _fits(json.get(name), annotation):
-            raise RequestMalformed(f'the engine knows no request "{do}" of this form: "{name}" is wrong, or missing')
-    values: dict[str, Any] = {name: json[name] for name in fields if name in json}
-    return kind(**values, asked_as=asked_as, again=again)
+    if wrong := _misfits(kind, json):
+        raise RequestMalformed(f'the engine knows no request "{do}" of this form: "{wrong[0]}" is wrong, or missing')
+    return kind(**_read(kind, json), asked_as=asked_as, again=again)
+
+
+def read_answer(request: EngineRequest[A], json: object) -> A:
+    """The answer to a request that `answer_as_json` has written. Raises the `EngineRefused` that it is."""
+    kind = _answer_of(type(request))
+    match json:
+        case {"error": str(why), "may_be_done": True}:
+            raise MayBeDone(why)
+        case {"error": str(why), "wait": float(wait) | int(wait)}:
+            raise NoPermit(why, wait)
+        case {"error": str(why)}:
+            raise EngineRefused(why)
+        case dict() if not _misfits(kind, json):
+            return answer_to(request, kind(**_read(kind, json)))
+    raise MayBeDone("the engine has answered in a form that is not known here: is it of another version?")
+
+
+def answer_to(request: EngineRequest[A], answer: EngineAnswer) -> A:
+    """The answer, which must be of the class that the request has."""
+    assert isinstance(answer, _answer_of(type(request))), f"{request.do} was answered with {answer}"
+    return cast(A, answer)
+
+
+def _answer_of(kind: type[AnyRequest]) -> type[EngineAnswer]:
+    ((answer,),) = map(get_args, vars(kind)["__orig_bases__"])
+    found: type[EngineAnswer] = answer
+    return found
+
+
+def _read(kind: type, json: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: json[name] for name in _fields(kind) if name in json}
+
+
+def _misfits(kind: type, json: Mapping[str, Any]) -> list[str]:
+    """The names of the fields that are missing, or of a wrong type."""
+    return [
+        name
+        for name, (annotation, required) in _fields(kind).items()
+        if (required or name in json) and not _fits(json.get(name), annotation)
+    ]
 
 
 @cache
-def _fields(do: str) -> Mapping[str, tuple[Any, bool]]:
-    """The annotations of the fields that a request has in JSON, and whether it must have them."""
-    kind = REQUESTS[do]
+def _fields(kind: Any) -> Mapping[str, tuple[Any, bool]]:
+    """The annotations of the fields that a request or an answer has in JSON, and whether it must have them."""
     hints = get_type_hints(kind, include_extras=True)
     return {
         each.name: (hints[each.name], each.default is each.default_factory is dataclasses.MISSING)
@@ -531,4 +602,5 @@ _JSON_TYPES: Mapping[Any, type | tuple[type, ...]] = {
     float: (int, float),
     Sequence: list,
     dict: dict,
+    Mapping: dict,
 }

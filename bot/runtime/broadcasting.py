@@ -8,6 +8,7 @@ refused is paused.
 
 import logging
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -15,6 +16,14 @@ from typing import Any
 
 from bot.core.alarms import Alarms
 from bot.core.effects import Send
+from bot.core.engine_answers import (
+    BroadcastResumed,
+    BroadcastStopped,
+    CorrectionBegun,
+    CorrectionEnded,
+    RecipientsAdded,
+    RecipientsCorrected,
+)
 from bot.core.engine_requests import AddRecipients, BeginCorrection
 from bot.core.events import STARTS, StartRequested
 from bot.core.messages import TemplateMessage, violations
@@ -95,15 +104,14 @@ def add_recipients(
     by: str,
     at: str = "",
     late: timedelta = timedelta(),
-) -> dict[str, Any]:
+) -> RecipientsAdded:
     """Add recipients, ``{"contact", "body": [...]}`` each, to the broadcast of this name; make it with the first, as
     started ``by`` somebody.
 
     ``{"contact", "data": {...}}`` is one of a broadcast that starts a flow. Each may have an ``at``, the moment at
     which the clock of its contact shows what the broadcast's ``at`` says.
 
-    Answers how many were added, how many it had already (``differ``: so many of those have not got it, and have other
-    parameters), and how many have opted out. Raises `RequestRefused`.
+    Raises `RequestRefused`.
     """
     known = _find(batch, name)
     begun = known or _find_elsewhere(batch, name)
@@ -135,14 +143,13 @@ def add_recipients(
             added += 1
     if added:
         _reopen(batch, broadcast)
-    return {"added": added, "known": len(rows) - added - opted_out, "differ": differ, "opted_out": opted_out}
+    return RecipientsAdded(added, len(rows) - added - opted_out, differ, opted_out)
 
 
-def stop(batch: Batch, name: str, event_id: str, take_back: TakeBack, by: str) -> dict[str, int]:
+def stop(batch: Batch, name: str, event_id: str, take_back: TakeBack, by: str) -> BroadcastStopped:
     """Take back all of a broadcast but messages that are being sent or may have been, and flows that have started.
 
-    Answers how many contacts do not get it (``stopped``), and how many may still (``in_flight``). Twice is once.
-    Raises `RequestRefused`.
+    Twice is once. Raises `RequestRefused`.
     """
     broadcast = _known(batch, name)
     asked = json_text({"do": "stop", "name": name, "by": by})
@@ -153,15 +160,14 @@ def stop(batch: Batch, name: str, event_id: str, take_back: TakeBack, by: str) -
     if broadcast.state != EDITING:
         batch.commit.broadcasts.set(broadcast, replace(broadcast, state=STOPPED, ended_at=None))
     batch.commit.add_note(None, event_id, asked, OPERATOR, f"{stopped} stopped, {in_flight} in flight")
-    return {"stopped": stopped, "in_flight": in_flight}
+    return BroadcastStopped(stopped, in_flight)
 
 
-def resume(batch: Batch, name: str, event_id: str, by: str) -> dict[str, int]:
+def resume(batch: Batch, name: str, event_id: str, by: str) -> BroadcastResumed:
     """Go on with a broadcast that was stopped or paused: its next message goes alone, then the others.
 
     Contacts whose message was refused because of the template, or with the code that paused it, get another message,
-    unless a correction has left them out; contacts whose time has come meanwhile get it now. Answers how many contacts
-    wait for it again, and how many wait for their time (``to_come``). Raises `RequestRefused`.
+    unless a correction has left them out; contacts whose time has come meanwhile get it now. Raises `RequestRefused`.
     """
     broadcast = _known(batch, name)
     if broadcast.state == EDITING:
@@ -180,7 +186,7 @@ def resume(batch: Batch, name: str, event_id: str, by: str) -> dict[str, int]:
         batch.commit.broadcasts.set(broadcast, again)
     note = f"{resumed + to_come} wait again"
     batch.commit.add_note(None, event_id, json_text({"do": "resume", "name": name, "by": by}), OPERATOR, note)
-    return {"resumed": resumed, "to_come": to_come}
+    return BroadcastResumed(resumed, to_come)
 
 
 def begin_edit(
@@ -191,12 +197,9 @@ def begin_edit(
     take_back: TakeBack,
     at: str = "",
     late: timedelta = timedelta(),
-) -> dict[str, int]:
+) -> CorrectionBegun:
     """Begin to correct a broadcast: it is stopped, and sends this content when it is resumed; with ``at``, at another
-    time.
-
-    Answers the correction's number (``edit``), and how many messages are ``in_flight``: they are not
-    corrected, but where one is refused the corrected one follows. Raises `RequestRefused`.
+    time. Raises `RequestRefused`.
     """
     broadcast = _known(batch, name)
     if _is_flow(broadcast) != _is_flow(content):
@@ -212,38 +215,34 @@ def begin_edit(
     edited = replace(changed, state=EDITING, edit=broadcast.edit + 1)
     batch.commit.broadcasts.set(broadcast, edited)
     batch.commit.add_note(None, event_id, asked, OPERATOR, f"correction {edited.edit} has begun")
-    return {"edit": edited.edit, "in_flight": in_flight}
+    return CorrectionBegun(edited.edit, in_flight)
 
 
-def correct(batch: Batch, name: str, edit: int, recipients: Sequence[Any], moved: bool = False) -> dict[str, int]:
+def correct(batch: Batch, name: str, edit: int, recipients: Sequence[Any], moved: bool = False) -> RecipientsCorrected:
     """Set the parameters of recipients, as `add_recipients` takes them, and their times where the broadcast was
-    ``moved``; other contacts become recipients.
-
-    Answers how many were ``corrected`` or ``added``; how many ``had_it``, or may have had it (``unknown``): those stay
-    as they are; how many have ``opted_out``. Raises `RequestRefused`.
+    ``moved``; other contacts become recipients. Raises `RequestRefused`.
     """
     broadcast = _in_edit(batch, name, edit)
     rows = [_read(recipient, broadcast.content) for recipient in recipients]
     if (earlier := _begins_no_later(broadcast, rows)) is not broadcast:
         batch.commit.broadcasts.set(broadcast, earlier)
-    answer = dict.fromkeys(("corrected", "added", "had_it", "unknown", "opted_out"), 0)
+    counts = Counter[str]()
     for contact, own, due_at in rows:
         there = batch.store.broadcasts.recipient(name, contact)
         outcome = there and there[0]
         if outcome == "opted_out" or batch.session(contact).opted_out:
-            answer["opted_out"] += 1
+            counts["opted_out"] += 1
         elif outcome in _ADDED_AGAIN:
             batch.commit.broadcasts.add_recipient(broadcast, contact, own, due_at, moved)
-            answer["added" if there is None else "unknown" if outcome == "unknown" else "corrected"] += 1
+            counts["added" if there is None else "unknown" if outcome == "unknown" else "corrected"] += 1
         else:
-            answer["had_it"] += 1
-    return answer
+            counts["had_it"] += 1
+    return RecipientsCorrected(**counts)
 
 
-def end_edit(batch: Batch, name: str, edit: int, event_id: str) -> dict[str, int]:
-    """End a correction: contacts that it did not name and who have not got the broadcast do not get it.
-
-    Answers how many are ``left_out``. Raises `RequestRefused`.
+def end_edit(batch: Batch, name: str, edit: int, event_id: str) -> CorrectionEnded:
+    """End a correction: contacts that it did not name and who have not got the broadcast do not get it. Raises
+    `RequestRefused`.
     """
     broadcast = _in_edit(batch, name, edit)
     left_out = batch.store.broadcasts.count_not_corrected(broadcast)
@@ -251,7 +250,7 @@ def end_edit(batch: Batch, name: str, edit: int, event_id: str) -> dict[str, int
     batch.commit.broadcasts.set(broadcast, replace(broadcast, state=STOPPED))
     asked = json_text({"do": "edit", "name": name})
     batch.commit.add_note(None, event_id, asked, OPERATOR, f"correction {edit} has ended, {left_out} left out")
-    return {"left_out": left_out}
+    return CorrectionEnded(left_out)
 
 
 def _begins_no_later(broadcast: Broadcast, rows: Iterable["_RecipientRow"]) -> Broadcast:

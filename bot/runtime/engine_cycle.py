@@ -18,7 +18,8 @@ from bot.core.alarms import Alarms
 from bot.core.clock import SMALLEST_STEP, Clock, ClockJumps, ExpiryTime
 from bot.core.defects import error_location
 from bot.core.effects import Fetch, Transcribe
-from bot.core.engine_requests import Answer, EngineRequest, EraseContact
+from bot.core.engine_answers import Done, EngineAnswer
+from bot.core.engine_requests import AnyRequest, EraseContact, answer_as_json
 from bot.core.events import WRITTEN_HERE, AliasLearned, Event, Forwarded
 from bot.core.telemetry import log_turns, turn_log
 from bot.runtime.batch import Advance, Batch, EngineShare, RequestRefused
@@ -81,7 +82,7 @@ _ANSWER_IDS = (
     "restart: the bot answers to them then; `bot queue` has the messages"
 )
 
-Answers = list[Answer | RequestRefused]
+Answers = list[EngineAnswer | RequestRefused]
 
 log = logging.getLogger(__name__)
 
@@ -234,7 +235,7 @@ class EngineCycle:
                 log_turns(batch.commit.turns, self._store.store_id)
         return worked, answers
 
-    def question(self, request: EngineRequest) -> Answer:
+    def question(self, request: AnyRequest) -> EngineAnswer:
         """Answer a request that only tells, and write nothing."""
         return operate(Batch(self._store, self.advance, self.crashes.run, self._clock.now()), request)
 
@@ -345,17 +346,17 @@ class EngineCycle:
         self._events.update(row.id for row in rows)
         self._performers.offer(rows)
 
-    def _answer(self, batch: Batch, request: EngineRequest | OutboxRow | CallRow) -> Answer | RequestRefused:
+    def _answer(self, batch: Batch, request: AnyRequest | OutboxRow | CallRow) -> EngineAnswer | RequestRefused:
         try:
             if isinstance(request, OutboxRow):
                 batch.commit.messages.claim(request)
-                return {}
+                return Done()
             if isinstance(request, CallRow):
                 batch.commit.calls.claim(request)
-                return {}
+                return Done()
             answer = operate(batch, request, self._take_back)
             if not request.only_tells and request.asked_as is not None:
-                batch.commit.answer(request.asked_as, answer)
+                batch.commit.answer(request.asked_as, answer_as_json(answer))
             return answer
         except RequestRefused as refusal:
             return refusal

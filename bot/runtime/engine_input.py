@@ -11,7 +11,7 @@ from typing import Generic, Protocol, TypeVar
 
 from bot.core.clock import Clock
 from bot.core.effects import AskModel, DeleteFile, ListContacts, RunHook, Send
-from bot.core.engine_requests import EngineRequest
+from bot.core.engine_requests import AnyRequest
 from bot.core.events import (
     AliasLearned,
     CallEnded,
@@ -229,7 +229,7 @@ class EngineInput:
 
     sent: list[SendResult] = field(default_factory=list)
     called: list[CallResult] = field(default_factory=list)
-    requests: list[EngineRequest | OutboxRow | CallRow] = field(default_factory=list)
+    requests: list[AnyRequest | OutboxRow | CallRow] = field(default_factory=list)
 
     def __len__(self) -> int:
         return len(self.sent) + len(self.called) + len(self.requests)

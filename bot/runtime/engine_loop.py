@@ -17,7 +17,8 @@ from time import monotonic, sleep
 from bot.core.alarms import Alarms
 from bot.core.clock import Clock, deadline_of
 from bot.core.defects import guard
-from bot.core.engine_requests import Answer, EngineRequest
+from bot.core.engine_answers import EngineAnswer
+from bot.core.engine_requests import A, AnyRequest, EngineRequest, answer_to
 from bot.core.errors import BotError, OutcomeLost
 from bot.runtime.batch import Advance, EngineShare
 from bot.runtime.engine_cycle import EngineCycle
@@ -138,7 +139,7 @@ class EngineLoop:
         self._changed = threading.Condition() if wakes is None else wakes
         self._wakes = wakes
         self._incoming = EngineInput()
-        self._answers: list[Future[Answer]] = []  # one for each of the incoming requests
+        self._answers: list[Future[EngineAnswer]] = []  # one for each of the incoming requests
         self._claimed: set[int] = set()  # messages without a key: after a crash nobody knows whether they were sent
         self._woken = False
         self._stopping = False
@@ -201,11 +202,14 @@ class EngineLoop:
             self._incoming.called.append(result)
             self._take_now()
 
-    def operate(self, request: EngineRequest | CallRow) -> Answer:
+    def operate(self, request: EngineRequest[A]) -> A:
         """Do what an operator asks (see `bot.runtime.operator_requests.operate`), and return when it is durable.
 
         Raises `bot.runtime.batch.RequestRefused` and `EngineStopped`.
         """
+        return answer_to(request, self._ask(request))
+
+    def _ask(self, request: AnyRequest | CallRow) -> EngineAnswer:
         try:
             return self._begin_ask(request).result(_ANSWERED_WITHIN)
         except TimeoutError:
@@ -213,12 +217,12 @@ class EngineLoop:
 
     def claim(self, row: CallRow) -> None:
         """Return when it is durable that a call is about to be made in the crash quarantine. Raises `EngineStopped`."""
-        self.operate(row)
+        self._ask(row)
 
     def begin_claim(self, row: OutboxRow, done: Callable[[BotError | None], None]) -> None:
         """Call back once it is durable that a message is about to be sent without a key. Raises `EngineStopped`."""
 
-        def answered(answer: Future[Answer]) -> None:
+        def answered(answer: Future[EngineAnswer]) -> None:
             error = answer.exception()
             done(error if isinstance(error, BotError) else None)
 
@@ -274,8 +278,8 @@ class EngineLoop:
             if not self._wait_for_cycle(cycles, deadline - monotonic()) or not self._thread.is_alive():
                 return False
 
-    def _begin_ask(self, request: EngineRequest | OutboxRow | CallRow) -> Future[Answer]:
-        answer: Future[Answer] = Future()
+    def _begin_ask(self, request: AnyRequest | OutboxRow | CallRow) -> Future[EngineAnswer]:
+        answer: Future[EngineAnswer] = Future()
         with self._changed:
             if not self._thread.is_alive() or self._stopping:
                 raise EngineStopped("the engine does not run")
@@ -374,7 +378,7 @@ class EngineLoop:
             except BotError as error:
                 future.set_exception(error)
 
-    def _next_question(self) -> tuple[int, EngineRequest] | None:
+    def _next_question(self) -> tuple[int, AnyRequest] | None:
         """The first question among the requests, and its place there."""
         asked = enumerate(self._incoming.requests)
         return next(((n, r) for n, r in asked if isinstance(r, EngineRequest) and r.only_tells), None)
@@ -390,7 +394,7 @@ class EngineLoop:
             future.set_exception(EngineSilent("the engine stopped before it answered: it may have done this"))
 
 
-def _resolve(future: Future[Answer], answer: Answer | BotError) -> None:
+def _resolve(future: Future[EngineAnswer], answer: EngineAnswer | BotError) -> None:
     if isinstance(answer, BotError):
         future.set_exception(answer)
     else:

@@ -16,14 +16,16 @@ from uuid import uuid4
 
 from bot.core.alarms import Alarms
 from bot.core.clock import Clock
+from bot.core.engine_answers import ContactUpserted, EngineAnswer, GatewayItems, NoPermit, WebhookRegistration
 from bot.core.engine_requests import (
-    Answer,
+    A,
     GatewayCommand,
     ListChatTemplates,
     ListGatewayContacts,
     ListTemplates,
     RegisterWebhook,
     UpsertContact,
+    answer_to,
 )
 from bot.core.errors import BotError
 from bot.core.immutable import mutable
@@ -66,14 +68,6 @@ class NotRepeated(BotError):
     """An engine that has ended may have done this, and twice is not the same as once."""
 
 
-class NoPermit(BotError):
-    """The gateway left no room for a command's request. ``wait`` are the seconds until it does, as far as is known."""
-
-    def __init__(self, text: str, wait: float | None) -> None:
-        super().__init__(text)
-        self.wait = wait
-
-
 @mutable
 class Permit:
     """Permission for one request. ``rate`` is what its answer says about limits; an error has this itself."""
@@ -99,20 +93,15 @@ class GatewayCommands:
         self._note = note
         self._clock = clock
 
-    def run(self, command: GatewayCommand) -> Answer:
+    def run(self, command: GatewayCommand[A]) -> A:
         """Run a command. Raises `NotRepeated`, `NoPermit` and the errors of `bot.services.gateway.gateway_answers`.
 
         A command that comes ``again`` may have been made by an engine that has ended: all but a webhook's registration
         are harmless then.
         """
-        try:
-            return self._run(command)
-        except NoPermit as error:
-            if error.wait is None or not command.can_wait:
-                raise
-            return {"wait": error.wait}
+        return answer_to(command, self._run(command))
 
-    def _run(self, command: GatewayCommand) -> Answer:
+    def _run(self, command: GatewayCommand[EngineAnswer]) -> EngineAnswer:
         gateway, name = self._gateway, command.do
         match command:
             case ListTemplates():
@@ -129,17 +118,25 @@ class GatewayCommands:
                 )
             case RegisterWebhook(name=webhook, url=url, events=events, secret=secret):
                 registered = self._ask(name, lambda: gateway.register_webhook(webhook, url, [*events], secret))
-                return {key: value for key, value in asdict(registered).items() if key != "rate"}
+                return WebhookRegistration(
+                    registered.id,
+                    registered.name,
+                    registered.url,
+                    [*registered.events],
+                    registered.secret,
+                    registered.is_active,
+                    registered.created_at,
+                )
         raise AssertionError(command)
 
-    def _put(self, command: UpsertContact) -> Answer:
+    def _put(self, command: UpsertContact) -> ContactUpserted:
         put = partial(self._gateway.put_contact, command.phone, command.name, command.email, [*command.tags])
         try:
-            return {"id": self._ask(command.do, put).id}
+            return ContactUpserted(self._ask(command.do, put).id)
         except (GatewayUnauthorized, EndpointUnavailable):
             raise
         except GatewayRefused as error:
-            return {"refused": str(error)}
+            return ContactUpserted(refused=str(error))
 
     def _ask(self, name: str, call: Callable[[], T]) -> T:
         """Make the request, again and again while the gateway refuses it for its limits and soon allows it."""
@@ -160,8 +157,8 @@ class GatewayCommands:
                 raise NoPermit(str(error), wait) from error
 
 
-def _items(page: Page[Any]) -> Answer:
-    return {"items": [asdict(item) for item in page], "has_more": page.has_more}
+def _items(page: Page[Any]) -> GatewayItems:
+    return GatewayItems([asdict(item) for item in page], page.has_more)
 
 
 def note_command(commit: Commit, call: str) -> None:

@@ -1,17 +1,27 @@
 """Requests of an operator to a running engine, dead letters included. Each leaves a line in the trace."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
-from typing import Any
 from uuid import uuid4
 
 from bot.core.effects import Send
+from bot.core.engine_answers import (
+    ConversationChanged,
+    ConversationHeld,
+    DeadLettersEnded,
+    Done,
+    EngineAnswer,
+    FlowStarted,
+    MessageAccepted,
+    SignalReported,
+    Status,
+)
 from bot.core.engine_requests import (
+    A,
     AddRecipients,
-    Answer,
     AnswerContact,
-    AskMetrics,
+    AnyRequest,
     AskStatus,
     BeginCorrection,
     CorrectRecipients,
@@ -30,6 +40,7 @@ from bot.core.engine_requests import (
     StartFlow,
     StopBroadcast,
     TakeOver,
+    answer_to,
 )
 from bot.core.events import (
     ConversationAssigned,
@@ -67,14 +78,18 @@ from bot.store.rows import CAMPAIGN, LAST_ID, REPLY, SYNC, NewEvent
 from bot.store.trace_rows import OPERATOR
 
 
-def operate(batch: Batch, request: EngineRequest, take_back: TakeBack = set) -> Answer:
+def operate(batch: Batch, request: EngineRequest[A], take_back: TakeBack = set) -> A:
     """Do a request within a batch. Raises `RequestRefused`; nothing has been added then.
 
     ``take_back`` takes messages back from delivery, before they are sent.
     """
+    return answer_to(request, _done(batch, request, take_back))
+
+
+def _done(batch: Batch, request: AnyRequest, take_back: TakeBack) -> EngineAnswer:
     match request:
-        case AskStatus() | AskMetrics():
-            return {"cursor": batch.commit.cursor}  # the place in the log up to which events were taken
+        case AskStatus():
+            return Status(batch.commit.cursor)
         case ResetContact():
             return _reset(batch, request)
         case StartFlow():
@@ -84,7 +99,7 @@ def operate(batch: Batch, request: EngineRequest, take_back: TakeBack = set) -> 
         case SetValues():
             return _set(batch, request)
         case EraseContact():
-            return {}  # the cycle has deleted all that is kept of the contact, before anything else
+            return Done()  # the cycle has deleted all that is kept of the contact, before anything else
         case SendMessage():
             return _send(batch, request)
         case TakeOver():
@@ -113,11 +128,11 @@ def operate(batch: Batch, request: EngineRequest, take_back: TakeBack = set) -> 
             return end_edit(batch, request.name, edit, _event_id())
         case NoteCommand():
             note_command(batch.commit, request.command)
-            return {}
+            return Done()
     raise RequestRefused(f'this part of the engine does not do the request "{request.do}"')
 
 
-def refuse_mistakes(library: Library, request: EngineRequest) -> None:
+def refuse_mistakes(library: Library, request: AnyRequest) -> None:
     """Raise `RequestRefused` for a start or a signal with a mistake (an unknown name, data that do not fit), so that it
     leaves no dead letter.
     """
@@ -131,61 +146,55 @@ def refuse_mistakes(library: Library, request: EngineRequest) -> None:
         raise RequestRefused("; ".join(wrong.values()))
 
 
-def _reset(batch: Batch, request: ResetContact) -> Answer:
+def _reset(batch: Batch, request: ResetContact) -> ConversationChanged:
     """End everything that a contact is in."""
     contact = request.contact
     if not batch.session(contact).frames:
         raise RequestRefused(f"{contact} is in no conversation")
     batch.take(ResetRequested(_event_id(), contact, batch.now, request.by))
-    return {"contact": contact}
+    return ConversationChanged(contact)
 
 
-def _start(batch: Batch, request: StartFlow) -> Answer:
-    """Start a flow for a contact, with ``data``; ``busy`` is as in a flow's `start`.
-
-    Answers with the outcome: ``started``, ``waits`` until the contact is free, ``skipped``, ``opted_out`` or
-    ``failed``. ``detail`` says why it failed; or that what it says cannot be sent, since the contact's window is
-    closed.
-    """
+def _start(batch: Batch, request: StartFlow) -> FlowStarted:
+    """Start a flow for a contact, with ``data``; ``busy`` is as in a flow's `start`."""
     contact, flow, busy = request.contact, request.flow, request.busy
     if busy is not None and busy not in BUSY:
         raise RequestRefused(f"busy is one of {', '.join(BUSY)}")
     event = StartRequested(_event_id(), contact, batch.now, flow, request.data, busy, request.by)
     before = batch.session(contact)
     turn = batch.take(event)
-    answer = {"contact": contact, "flow": flow, "detail": ""}
     if turn is None or turn.failure is not None:
-        return answer | {"outcome": "failed", "detail": "see `bot queue`" if turn is None else turn.failure}
+        return FlowStarted(contact, flow, _failure(turn), "failed")
     if before.opted_out:
-        return answer | {"outcome": "opted_out"}
+        return FlowStarted(contact, flow, "", "opted_out")
     if turn.start in (WAITS, SKIPPED):
-        return answer | {"outcome": turn.start}
-    return answer | {"outcome": STARTED, "detail": _window_warning(turn, batch.now)}
+        return FlowStarted(contact, flow, "", turn.start)
+    return FlowStarted(contact, flow, _window_warning(turn, batch.now), STARTED)
 
 
-def _signal(batch: Batch, request: ReportSignal) -> Answer:
-    """Let the step that waits for a signal have it, with ``data``.
-
-    Answers with the outcome: ``heard``, ``waits`` until the step can hear it, ``unheard`` or ``failed``; ``detail``
-    says why.
-    """
-    event = SignalReceived(_event_id(), request.contact, batch.now, request.name, request.data, request.by)
+def _signal(batch: Batch, request: ReportSignal) -> SignalReported:
+    """Let the step that waits for a signal have it, with ``data``."""
+    contact, name = request.contact, request.name
+    event = SignalReceived(_event_id(), contact, batch.now, name, request.data, request.by)
     turn = batch.take(event)
-    answer = {"contact": request.contact, "signal": request.name, "detail": ""}
     if turn is None or turn.failure is not None:
-        return answer | {"outcome": "failed", "detail": "see `bot queue`" if turn is None else turn.failure}
+        return SignalReported(contact, name, _failure(turn), "failed")
     if any(plan.name == event.id for plan in turn.session.plans):
-        return answer | {"outcome": "waits"}
-    return answer | {"outcome": "heard" if turn.trace.steps else "unheard"}
+        return SignalReported(contact, name, "", "waits")
+    return SignalReported(contact, name, "", "heard" if turn.trace.steps else "unheard")
 
 
-def _set(batch: Batch, request: SetValues) -> Answer:
+def _failure(turn: Turn | None) -> str:
+    return "see `bot queue`" if turn is None else str(turn.failure)
+
+
+def _set(batch: Batch, request: SetValues) -> ConversationChanged:
     """Set variables of an open flow: of the active one, unless the request names another."""
     event = ValuesSet(_event_id(), request.contact, batch.now, request.values, request.flow, request.by)
     if (failure := batch.failure_of(event)) is not None:
         raise RequestRefused(failure)
     batch.take(event)
-    return {"contact": request.contact}
+    return ConversationChanged(request.contact)
 
 
 def _window_warning(turn: Turn, now: datetime) -> str:
@@ -201,7 +210,7 @@ def _window_warning(turn: Turn, now: datetime) -> str:
     )
 
 
-def _take_over(batch: Batch, request: TakeOver) -> Answer:
+def _take_over(batch: Batch, request: TakeOver) -> ConversationHeld:
     """A person takes a conversation: what follows is the same as after the gateway's ``conversation.assigned``.
 
     A person who has it already keeps it, without another event. If another person has it, the request is refused and
@@ -211,7 +220,7 @@ def _take_over(batch: Batch, request: TakeOver) -> Answer:
     contact, by = request.contact, request.by
     session = batch.session(contact)
     if session.agent == by:
-        return {"contact": contact, "agent": by}
+        return ConversationHeld(contact, by)
     if session.agent is not None and session.agent != request.taken_from:
         raise RequestRefused(_has_it(batch, session))
     if not batch.sessions.knows(contact):
@@ -221,10 +230,10 @@ def _take_over(batch: Batch, request: TakeOver) -> Answer:
     turn = batch.take(ConversationAssigned(_event_id(), contact, batch.now, agent=by))
     if turn is None:
         raise RequestRefused(f"the conversation with {contact} could not be taken over: see `bot queue`")
-    return {"contact": contact, "agent": by}
+    return ConversationHeld(contact, by)
 
 
-def _answer_contact(batch: Batch, request: AnswerContact) -> Answer:
+def _answer_contact(batch: Batch, request: AnswerContact) -> MessageAccepted:
     """A person answers in the conversation that they have taken: a text while the contact's window is open, else a
     template.
     """
@@ -239,7 +248,7 @@ def _answer_contact(batch: Batch, request: AnswerContact) -> Answer:
     return _send(batch, request)
 
 
-def _give_back(batch: Batch, request: GiveBack) -> Answer:
+def _give_back(batch: Batch, request: GiveBack) -> ConversationHeld:
     """A person has finished: what follows is the same as after the gateway's ``conversation.resolved``.
 
     Nothing happens where nobody has the conversation: it was given back before.
@@ -250,7 +259,7 @@ def _give_back(batch: Batch, request: GiveBack) -> Answer:
         raise RequestRefused(_has_it(batch, session))
     if session.agent == by and batch.take(HandoffClosed(_event_id(), contact, batch.now, by=by)) is None:
         raise RequestRefused(f"the conversation with {contact} could not be given back: see `bot queue`")
-    return {"contact": contact, "agent": None}
+    return ConversationHeld(contact, None)
 
 
 def _has_it(batch: Batch, session: Session) -> str:
@@ -258,7 +267,7 @@ def _has_it(batch: Batch, session: Session) -> str:
     return f"{session.agent} has had the conversation with {session.contact}{taken}: it can be taken over from them"
 
 
-def _send(batch: Batch, request: SendMessage | AnswerContact) -> Answer:
+def _send(batch: Batch, request: SendMessage | AnswerContact) -> MessageAccepted:
     """Send a ``text``, which goes only while the contact's window is open, or a ``template``."""
     contact = request.contact
     if request.text is not None:
@@ -279,7 +288,7 @@ def _send(batch: Batch, request: SendMessage | AnswerContact) -> Answer:
     batch.commit.messages.add(row)
     asked = json_text({"do": "send", "by": request.by})
     batch.commit.add_note(contact, event_id, asked, OPERATOR, f"message {row.id}", json_text([row.effect]))
-    return {"id": row.id, "contact": contact}
+    return MessageAccepted(row.id, contact)
 
 
 def _event_id() -> str:
@@ -293,40 +302,34 @@ MOST_DEAD_LETTERS = 500
 EndDeadLetters = RetryDeadLetters | DropDeadLetters
 
 
-def end_dead_letters(ask: Callable[[EndDeadLetters], Answer], request: EndDeadLetters) -> dict[str, list[Any]]:
-    """Have an engine retry or drop any number of dead letters, by several requests. Returns the answer to all of them:
-    see `retry_dead_letters`.
-    """
-    total: dict[str, list[Any]] = {name: [] for name in ("done", "missing", "opted_out", *UNCLEAR, "held")}
-    for start in range(0, len(request.ids), MOST_DEAD_LETTERS):
-        answer = ask(replace(request, ids=[*request.ids[start : start + MOST_DEAD_LETTERS]]))
-        total = {name: found + answer.get(name, []) for name, found in total.items()}
-    return total | {"held": sorted({*total["held"]})}
-
-
-UNCLEAR = ("same_key", "may_double")
-"""Messages that may have been sent: the gateway may recognise them by their key; else they may arrive twice."""
+def end_dead_letters(ask: Callable[[EndDeadLetters], DeadLettersEnded], request: EndDeadLetters) -> DeadLettersEnded:
+    """Have an engine retry or drop any number of dead letters, by several requests. Returns the sum of its answers."""
+    starts = range(0, len(request.ids), MOST_DEAD_LETTERS)
+    answers = [ask(replace(request, ids=[*request.ids[start : start + MOST_DEAD_LETTERS]])) for start in starts]
+    return DeadLettersEnded(
+        done=[id for answer in answers for id in answer.done],
+        missing=[id for answer in answers for id in answer.missing],
+        opted_out=[id for answer in answers for id in answer.opted_out],
+        same_key=[id for answer in answers for id in answer.same_key],
+        may_double=[id for answer in answers for id in answer.may_double],
+        held=sorted({name for answer in answers for name in answer.held}),
+    )
 
 
 def retry_dead_letters(
     batch: Batch, ids: Sequence[int], event_id: str, by: str, *, sure: bool = False
-) -> dict[str, list[Any]]:
+) -> DeadLettersEnded:
     """Send the messages of dead letters again, behind all other messages to their contacts, and deliver their events
     again.
 
-    When several messages are retried, new replies are sent first. Answers which are ``done``, and which are
-    ``missing``: they are no dead letters of messages or events out, or not any more; which stay since their contacts
-    have ``opted_out``; and which broadcasts are stopped or paused, so that their messages are ``held`` until these are
-    resumed.
-
-    Unless the operator is ``sure``, messages that may have been sent stay, too: those which the gateway may recognise
-    by the ``same_key``, and those which ``may_double``, since they go under a new key, or without one. Raises
-    `RequestRefused`.
+    When several messages are retried, new replies are sent first. Unless the operator is ``sure``, messages that may
+    have been sent stay: those which the gateway may recognise by the ``same_key``, and those which ``may_double``,
+    since they go under a new key, or without one. Raises `RequestRefused`.
     """
     there = [id for id in _read(ids) if _is_there(batch, id)]
     found = {id: dead for id in there if (dead := batch.store.dead_letters.send(id)) is not None}
     events = {id: event for id in there if (event := batch.store.dead_letters.event(id)) is not None}
-    stay: dict[str, list[Any]] = {"opted_out": [], "same_key": [], "may_double": []}
+    stay: dict[str, list[int]] = {"opted_out": [], "same_key": [], "may_double": []}
     for id, dead in [*found.items()]:
         if isinstance(dead.effect, Send) and batch.session(dead.contact).opted_out:
             stay["opted_out"].append(id)
@@ -353,14 +356,13 @@ def retry_dead_letters(
         asked = json_text({"do": "retry", "id": id, "by": by})
         batch.commit.add_note(event.contact, event_id, asked, OPERATOR, "an event is delivered again")
     staying = set().union(*stay.values())
-    answer = _answer([id for id in ids if id not in staying], found.keys() | events.keys())
-    return answer | stay | {"held": sorted(held)}
+    done = found.keys() | events.keys()
+    missing = [id for id in ids if id not in staying | done]
+    return DeadLettersEnded(list(done), missing, **stay, held=sorted(held))
 
 
-def drop_dead_letters(batch: Batch, ids: Sequence[int], event_id: str, by: str) -> dict[str, list[int]]:
-    """Forget dead letters for good. Answers which are ``done`` and ``missing``, as `retry` does. Raises
-    `RequestRefused`.
-    """
+def drop_dead_letters(batch: Batch, ids: Sequence[int], event_id: str, by: str) -> DeadLettersEnded:
+    """Forget dead letters for good. Raises `RequestRefused`."""
     found = {
         id: letter
         for id in _read(ids)
@@ -371,7 +373,7 @@ def drop_dead_letters(batch: Batch, ids: Sequence[int], event_id: str, by: str) 
         batch.commit.dead_letters.end(id)
         asked = json_text({"do": "drop", "id": id, "attempts": dead.attempts if dead else 0, "by": by})
         batch.commit.add_note(contact, event_id, asked, OPERATOR, f"a dead letter was dropped: {what}")
-    return _answer(ids, found.keys())
+    return DeadLettersEnded([*found], [id for id in ids if id not in found])
 
 
 def _send_again(batch: Batch, dead: DeadSend, ref: str, *, alone: bool) -> str:
@@ -394,7 +396,3 @@ def _read(ids: Sequence[int]) -> Sequence[int]:
     if len(ids) > MOST_DEAD_LETTERS or not all(type(id) is int for id in ids):
         raise RequestRefused(f"dead letters are named by a list of {MOST_DEAD_LETTERS} numbers at most")
     return ids
-
-
-def _answer(ids: Sequence[int], done: Collection[int]) -> dict[str, list[int]]:
-    return {"done": list(done), "missing": [id for id in ids if id not in done]}

@@ -3,9 +3,9 @@
 import logging
 import socket
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, closing
-from dataclasses import asdict, field, replace
+from dataclasses import field, replace
 from datetime import datetime, timedelta
 from functools import partial
 from time import monotonic
@@ -15,8 +15,10 @@ from bot.core.alarms import Alarms
 from bot.core.clock import Clock, time_of
 from bot.core.defects import guard
 from bot.core.effects import AskModel, Call, DeleteFile, Fetch, HttpRequest, Publish, RunHook, Transcribe
+from bot.core.engine_answers import EngineAnswer, Metrics, Mistakes, ServedFlows, Status
 from bot.core.engine_requests import (
-    Answer,
+    A,
+    AnyRequest,
     AskFlows,
     AskMetrics,
     AskStatus,
@@ -25,6 +27,7 @@ from bot.core.engine_requests import (
     EngineRequest,
     GatewayCommand,
     NoteCommand,
+    answer_to,
 )
 from bot.core.errors import BotError
 from bot.core.immutable import immutable
@@ -282,32 +285,47 @@ class Engine:
         served = library if self._model_calls is not None else library.without_model()
         return served.with_addresses(self._addresses)
 
-    def operate(self, request: EngineRequest) -> Answer:
+    def operate(self, request: EngineRequest[A]) -> A:
         """Do what an operator or a program asks: see `bot.core.engine_requests`. Raises
         `bot.runtime.batch.RequestRefused`.
         """
+        return answer_to(request, self._done(request))
+
+    def _done(self, request: AnyRequest) -> EngineAnswer:
         match request:
             case CheckStart():
-                return {**self.check_start(request)}
+                return Mistakes(self.check_start(request))
             case CheckSignal():
-                return {**self.check_signal(request), "fields": signal_fields(self._program.library, request.name)}
+                return Mistakes(self.check_signal(request), signal_fields(self._program.library, request.name))
             case GatewayCommand():
-                return self._commands.run(request)
+                found: EngineAnswer = self._commands.run(request)
+                return found
             case AskFlows():
-                return {"flows": counted_as(self._program.library), "templates": places_filled(self._program.library)}
-        refuse_mistakes(self._program.library, request)
-        answer = self._loop.operate(request)
-        match request:
+                return ServedFlows(counted_as(self._program.library), places_filled(self._program.library))
             case AskMetrics():
-                return {"text": self._metrics_text(answer["cursor"])}
+                return Metrics(self._metrics_text(self._cursor()))
             case AskStatus(ids=ids):
-                answer |= asdict(self._delivery.status()) | {
-                    "alarms": [alarm.as_json() for alarm in self.alarms.current()]
-                }
-                if ids is not None:
-                    waits = self._delivery.waits({id for id in ids if isinstance(id, int)})
-                    answer["waits"] = {str(id): _wait_as_json(wait) for id, wait in waits.items()}
-        return answer
+                return self._status(self._cursor(), ids or ())
+        refuse_mistakes(self._program.library, request)
+        return self._loop.operate(request)
+
+    def _cursor(self) -> int:
+        """The place in the log up to which events were taken."""
+        cursor = self._loop.operate(AskStatus()).cursor
+        assert cursor is not None
+        return cursor
+
+    def _status(self, cursor: int, ids: Sequence[int]) -> Status:
+        delivery = self._delivery.status()
+        waits = self._delivery.waits({id for id in ids if isinstance(id, int)})
+        return Status(
+            cursor,
+            delivery.waiting,
+            delivery.in_flight,
+            delivery.left,
+            [alarm.as_json() for alarm in self.alarms.current()],
+            {str(id): _wait_as_json(wait) for id, wait in waits.items()},
+        )
 
     def _metrics_text(self, cursor: int) -> str:
         queues, now = ("outbox", "calls", "events_out", "parked"), self._clock.now()
@@ -331,7 +349,7 @@ class Engine:
 
     def has_taken_all(self) -> bool:
         """True if every event that has come was taken, and perhaps parked."""
-        return not self._inbox.has_after(self._loop.operate(AskStatus())["cursor"])
+        return not self._inbox.has_after(self._cursor())
 
     @property
     def run_number(self) -> int:

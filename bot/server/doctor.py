@@ -20,6 +20,7 @@ from urllib.parse import urlencode, urlsplit
 
 from bot.core.defects import guard
 from bot.core.effects import HttpRequest
+from bot.core.engine_answers import EngineRefused
 from bot.core.engine_requests import AskStatus
 from bot.core.errors import BotError
 from bot.core.filetypes import END, type_of
@@ -522,10 +523,10 @@ def server(store: StoreAddress, settings: Path | None = None) -> Iterator[CheckR
     except local_socket.NotRunning:
         yield warn("server", f"no server answers on this machine for {store}", "`bot serve`")
         return
-    if "error" in status:
-        yield fail("server", f"it runs and is in trouble: {status['error']}", "see its log")
+    except EngineRefused as error:
+        yield fail("server", f"it runs and is in trouble: {error}", "see its log")
         return
-    for alarm in status["alarms"]:
+    for alarm in status.alarms:
         yield fail("server", alarm["what"], alarm["advice"])
     if settings is not None and settings.stat().st_mtime > _started_at(store):
         yield warn(
@@ -533,8 +534,8 @@ def server(store: StoreAddress, settings: Path | None = None) -> Iterator[CheckR
             f"it runs, and {settings} has been changed since its start",
             "restart it: settings are read at the start",
         )
-    elif not status["alarms"]:
-        yield ok("server", f"it runs; messages that wait to be sent: {status['waiting']:,}")
+    elif not status.alarms:
+        yield ok("server", f"it runs; messages that wait to be sent: {status.waiting:,}")
 
 
 def web(host: str, port: int) -> Iterator[CheckResult]:

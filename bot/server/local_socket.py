@@ -13,7 +13,17 @@ from functools import partial
 from pathlib import Path
 
 from bot.core.defects import found, guard
-from bot.core.engine_requests import Answer, AskStatus, EngineRequest, as_json, read_request
+from bot.core.engine_answers import EngineAnswer, EngineRefused
+from bot.core.engine_requests import (
+    A,
+    AnyRequest,
+    AskStatus,
+    EngineRequest,
+    answer_as_json,
+    as_json,
+    read_answer,
+    read_request,
+)
 from bot.core.errors import BotError, OutcomeLost
 from bot.server.shard_requests import ask_shards
 from bot.store.database import REQUEST_BYTES, StoreAddress
@@ -40,17 +50,16 @@ def socket_of(store: StoreAddress) -> Path:
     return beside(store).with_name(beside(store).name + ".sock")
 
 
-def ask(store: StoreAddress, request: EngineRequest, timeout: float = 10.0) -> Answer:
+def ask(store: StoreAddress, request: EngineRequest[A], timeout: float = 10.0) -> A:
     """Ask the server of this machine that runs on ``store``, and wait ``timeout`` seconds for its answer. With shards,
     only the engines concerned are asked (`bot.server.shard_requests`).
 
-    The answer has ``error`` if the request was not done, and ``may_be_done`` as well if it may be done all the same.
-    Raises `NotRunning`, and `NotAnswered` once it is connected.
+    Raises `NotRunning`, `NotAnswered` once it is connected, and the `EngineRefused` that is the answer.
     """
     return ask_shards(store, request, partial(_ask, timeout=timeout))
 
 
-def _ask(store: StoreAddress, request: EngineRequest, timeout: float) -> Answer:
+def _ask(store: StoreAddress, request: AnyRequest, timeout: float) -> EngineAnswer:
     connected, only_tells = False, request.only_tells
     try:
         with socket.socket(socket.AF_UNIX) as client, _address(socket_of(store)) as address:
@@ -59,8 +68,7 @@ def _ask(store: StoreAddress, request: EngineRequest, timeout: float) -> Answer:
             connected = True
             client.sendall(json.dumps(as_json(request)).encode() + b"\n")
             with client.makefile("rb") as answer:
-                reply: Answer = json.loads(answer.readline())
-                return reply
+                return read_answer(request, json.loads(answer.readline()))
     except (OSError, ValueError) as error:
         name = store.name if isinstance(store, Path) else store
         if connected:
@@ -69,14 +77,14 @@ def _ask(store: StoreAddress, request: EngineRequest, timeout: float) -> Answer:
         raise NotRunning(f"no server answers for {name}: is `bot serve` running?") from error
 
 
-def ask_engine(store: StoreAddress, request: EngineRequest, timeout: float = 10.0) -> Answer:
-    """Ask as `ask` does; if no server listens on this machine, ask the engine of another one. Raises `NotRunning` and
-    `NotAnswered`, and for a store that machines share `bot.store.files.StoreUnavailable`.
+def ask_engine(store: StoreAddress, request: EngineRequest[A], timeout: float = 10.0) -> A:
+    """Ask as `ask` does; if no server listens on this machine, ask the engine of another one. Raises as `ask`, and for
+    a store that machines share `bot.store.files.StoreUnavailable`.
     """
     return ask_shards(store, request, partial(_ask_engine, timeout=timeout))
 
 
-def _ask_engine(store: StoreAddress, request: EngineRequest, timeout: float) -> Answer:
+def _ask_engine(store: StoreAddress, request: AnyRequest, timeout: float) -> EngineAnswer:
     try:
         return _ask(store, request, timeout)
     except NotRunning as silence:
@@ -90,15 +98,16 @@ def answers(store: StoreAddress, timeout: float = 1.0) -> bool:
     `ask_engine`.
     """
     try:
-        return "error" not in ask_engine(store, AskStatus(), timeout)
-    except NotRunning:
+        ask_engine(store, AskStatus(), timeout)
+    except (NotRunning, EngineRefused):
         return False
+    return True
 
 
 class LocalServer:
     """Answers local requests, each client on a thread of its own, so that one that hangs keeps nobody waiting."""
 
-    def __init__(self, store: StoreAddress, answer: Callable[[EngineRequest], Answer]) -> None:
+    def __init__(self, store: StoreAddress, answer: Callable[[AnyRequest], EngineAnswer]) -> None:
         self._path = socket_of(store)
         self._answer = answer
         self._listener = socket.socket(socket.AF_UNIX)
@@ -145,28 +154,26 @@ class LocalServer:
         try:
             with client, client.makefile("rb") as lines:
                 client.settimeout(PATIENCE)
-                client.sendall(json.dumps(self._reply(lines.readline(REQUEST_BYTES))).encode() + b"\n")
+                client.sendall(json.dumps(answer_as_json(self._reply(lines.readline(REQUEST_BYTES)))).encode() + b"\n")
         except OSError:
             pass  # it went away, or never said anything
         finally:
             self._free.release()
 
-    def _reply(self, line: bytes) -> Answer:
+    def _reply(self, line: bytes) -> EngineAnswer | BotError:
         try:
             read = json.loads(line)
         except (ValueError, RecursionError):
             read = None
         if not isinstance(read, dict):
-            return {"error": "a request is one line of JSON, an object"}
+            return EngineRefused("a request is one line of JSON, an object")
         try:
             return self._answer(read_request(read))
-        except OutcomeLost as error:
-            return {"error": str(error), "may_be_done": True}
         except BotError as error:
-            return {"error": str(error)}
+            return error
         except Exception as defect:
             found(defect, "local client", ends_process=False)
-            return {"error": "the server could not do this: its log says why"}
+            return EngineRefused("the server could not do this: its log says why")
 
 
 @contextmanager

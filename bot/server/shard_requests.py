@@ -5,14 +5,24 @@ answers of several.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from datetime import UTC, datetime
 from operator import itemgetter
 from typing import Any
 
+from bot.core.engine_answers import (
+    CorrectionBegun,
+    DeadLettersEnded,
+    EngineAnswer,
+    EngineRefused,
+    FilesLoaded,
+    Metrics,
+    Status,
+)
 from bot.core.engine_requests import (
+    A,
     AddRecipients,
-    Answer,
+    AnyRequest,
     AskMetrics,
     AskStatus,
     BeginCorrection,
@@ -29,28 +39,29 @@ from bot.core.engine_requests import (
     RetryDeadLetters,
     Shards,
     StopBroadcast,
+    answer_to,
 )
 from bot.core.errors import BotError
 from bot.store.database import StoreAddress, shard_number, shards_of
 
-Ask = Callable[[StoreAddress, EngineRequest], Answer]
+Ask = Callable[[StoreAddress, AnyRequest], EngineAnswer]
 
 SILENT = "engine-silent"
 """The name of the alarm of a shard whose engine does not answer."""
 
 
-class _Refused(BotError):
-    """An engine has answered with an error."""
-
-
-def ask_shards(store: StoreAddress, request: EngineRequest, ask: Ask) -> Answer:
+def ask_shards(store: StoreAddress, request: EngineRequest[A], ask: Ask) -> A:
     """Have a request answered by the engines that it concerns, of one shard each by ``ask``; by this alone if a store
     is not divided.
 
     ``status`` and ``metrics`` tell of the engines that answer, and ``silent`` has the numbers of the others' shards.
-    Any other request that is not done in each shard that it concerns is answered with ``error``, which says where it is
-    done. Raises as ``ask`` where no engine answers.
+    For any other request that is not done in each shard that it concerns, `EngineRefused` is raised, which says where
+    it is done. Raises as ``ask`` where no engine answers.
     """
+    return answer_to(request, _answer(store, request, ask))
+
+
+def _answer(store: StoreAddress, request: AnyRequest, ask: Ask) -> EngineAnswer:
     shards = shards_of(store)
     if len(shards) == 1:
         return ask(store, request)
@@ -59,7 +70,7 @@ def ask_shards(store: StoreAddress, request: EngineRequest, ask: Ask) -> Answer:
     if isinstance(request, BeginCorrection) and (
         silent := _silent(shards, ask)
     ):  # else these would later go on with what is to be corrected
-        return {"error": f"{silent_in_words(silent)}: nothing is done"}
+        raise EngineRefused(f"{silent_in_words(silent)}: nothing is done")
     parts = _parts(request, len(shards))
     if len(parts) == 1:
         ((number, part),) = parts.items()
@@ -81,14 +92,16 @@ def why_it_waits(store: StoreAddress, contact: str, silent: Collection[int]) -> 
     return f"it waits until the engine of shard {number} runs" if number in silent else None
 
 
-def _parts(request: EngineRequest, shards: int) -> dict[int, EngineRequest]:
+def _parts(request: AnyRequest, shards: int) -> dict[int, AnyRequest]:
     """The requests to the shards, by number."""
     match request:
         case AddRecipients() | CorrectRecipients():
             divided: dict[int, list[Any]] = {}
             for each in request.recipients:
                 divided.setdefault(_shard_of(each, shards), []).append(each)
-            parts = {number: replace(request, recipients=divided[number]) for number in sorted(divided)}
+            parts: dict[int, AnyRequest] = {
+                number: replace(request, recipients=divided[number]) for number in sorted(divided)
+            }
             return {number: _of_edit(part, number) for number, part in (parts or {0: request}).items()}
         case EngineRequest(concerns=Shards.ALL):
             return {number: _of_edit(request, number) for number in range(shards)}
@@ -104,7 +117,7 @@ def _shard_of(recipient: object, shards: int) -> int:
     return 0
 
 
-def _of_edit(request: EngineRequest, shard: int) -> EngineRequest:
+def _of_edit(request: AnyRequest, shard: int) -> AnyRequest:
     """The request with the number that a broadcast's correction has in this shard: each shard has its own
     (`_edits`).
     """
@@ -134,8 +147,8 @@ def _silent(shards: Sequence[StoreAddress], ask: Ask) -> list[int]:
 
 
 def _asked(
-    shards: Sequence[StoreAddress], parts: Mapping[int, EngineRequest], ask: Ask
-) -> dict[int, Answer | BotError]:
+    shards: Sequence[StoreAddress], parts: Mapping[int, AnyRequest], ask: Ask
+) -> dict[int, EngineAnswer | BotError]:
     """The answers of engines, or the reasons why there is none. All are asked at once, so that a silent engine holds up
     no other.
     """
@@ -146,30 +159,32 @@ def _asked(
         return {number: each.result() for number, each in waiting.items()}
 
 
-def _answer_of(shard: StoreAddress, request: EngineRequest, ask: Ask) -> Answer | BotError:
+def _answer_of(shard: StoreAddress, request: AnyRequest, ask: Ask) -> EngineAnswer | BotError:
     try:
-        answer = ask(shard, request)
+        return ask(shard, request)
     except BotError as error:
         return error
-    return _Refused(str(answer["error"])) if "error" in answer else answer
 
 
-def _joined(request: EngineRequest, found: Mapping[int, Answer | BotError]) -> Answer:
+def _joined(request: AnyRequest, found: Mapping[int, EngineAnswer | BotError]) -> EngineAnswer:
     done = {number: each for number, each in found.items() if not isinstance(each, BotError)}
     failed = {number: each for number, each in found.items() if isinstance(each, BotError)}
     why = "; ".join(dict.fromkeys(map(str, failed.values())))
     if not done:
-        if any(isinstance(each, _Refused) for each in failed.values()):
-            return {"error": why}
+        if any(isinstance(each, EngineRefused) for each in failed.values()):
+            raise EngineRefused(why)
         raise next(iter(failed.values()))
-    answer = _JOINED.get(type(request), _sums)(request, [*done.values()])
-    if request.only_tells:
-        if "alarms" in answer:
-            answer["alarms"] += [_alarm(number, error) for number, error in failed.items()]
-        return {**answer, "silent": [*failed]}
-    if failed and answer.get("missing", failed):  # all dead letters may be in shards whose engines answer
+    match answer := _JOINED.get(type(request), _sums)(request, [*done.values()]):
+        case Status():
+            silent = [_alarm(number, error) for number, error in failed.items()]
+            return replace(answer, alarms=[*answer.alarms, *silent], silent=[*failed])
+        case Metrics():
+            return replace(answer, silent=[*failed])
+        case DeadLettersEnded(missing=[]):
+            return answer  # all dead letters may be in shards whose engines answer
+    if failed:
         where = f"shard{'s' if len(done) > 1 else ''} {', '.join(map(str, done))}"
-        return {"error": f"{why} (it is done in {where}: do it again for the rest)"}
+        raise EngineRefused(f"{why} (it is done in {where}: do it again for the rest)")
     return answer
 
 
@@ -183,51 +198,56 @@ def _alarm(shard: int, error: BotError) -> dict[str, str]:
 # How the answers of several engines become one
 
 
-def _sums(request: EngineRequest, answers: Sequence[Answer]) -> Answer:
-    return {key: sum(answer[key] for answer in answers) for key in answers[0]}
+def _sums(request: AnyRequest, answers: Sequence[EngineAnswer]) -> EngineAnswer:
+    return type(answers[0])(
+        **{each.name: sum(getattr(answer, each.name) for answer in answers) for each in fields(answers[0])}
+    )
 
 
-def _edits(request: EngineRequest, answers: Sequence[Answer]) -> Answer:
+def _begun(request: BeginCorrection, answers: Sequence[CorrectionBegun]) -> CorrectionBegun:
     """A correction has a number in each shard: what is asked about it has all of them."""
-    return {**_sums(request, answers), "edit": [answer["edit"] for answer in answers]}
+    edits = [edit for answer in answers if isinstance(edit := answer.edit, int)]
+    return CorrectionBegun(edits, sum(answer.in_flight for answer in answers))
 
 
-def _status(request: AskStatus, answers: Sequence[Answer]) -> Answer:
+def _status(request: AskStatus, answers: Sequence[Status]) -> Status:
     """All engines together keep the gateway's limits, so each one knows what is left. If several engines report an
     alarm, it is shown once.
     """
-    left = {window: min(answer["left"][window] for answer in answers) for window in answers[0]["left"]}
     alarms = dict[tuple[str, ...], dict[str, str]]()
-    for alarm in sorted((each for answer in answers for each in answer["alarms"]), key=itemgetter("since")):
+    for alarm in sorted((each for answer in answers for each in answer.alarms), key=itemgetter("since")):
         alarms.setdefault((alarm["name"], alarm["about"], alarm["what"]), alarm)
-    counts = {key: sum(answer[key] for answer in answers) for key in ("waiting", "in_flight")}
-    waits = (
-        {"waits": {id: wait for answer in answers for id, wait in answer["waits"].items()}}
-        if request.ids is not None
-        else {}
+    return Status(
+        waiting=sum(answer.waiting for answer in answers),
+        in_flight=sum(answer.in_flight for answer in answers),
+        left={window: min(answer.left[window] for answer in answers) for window in answers[0].left},
+        alarms=[*alarms.values()],
+        waits={id: wait for answer in answers for id, wait in answer.waits.items()},
     )
-    return {**counts, "left": left, "alarms": [*alarms.values()], **waits}
 
 
-def _metrics(request: EngineRequest, answers: Sequence[Answer]) -> Answer:
+def _metrics(request: AskMetrics, answers: Sequence[Metrics]) -> Metrics:
     from bot.runtime.metrics import joined_text
 
-    return {"text": joined_text([answer["text"] for answer in answers])}
+    return Metrics(joined_text([answer.text for answer in answers]))
 
 
-def _letters(request: RetryDeadLetters | DropDeadLetters, answers: Sequence[Answer]) -> Answer:
+def _letters(request: RetryDeadLetters | DropDeadLetters, answers: Sequence[DeadLettersEnded]) -> DeadLettersEnded:
     """Each engine was asked for all dead letters, and knows its own."""
-    found = {key: {name for answer in answers for name in answer[key]} for key in answers[0]}
-    known = {id for key, ids in found.items() if key not in ("missing", "held") for id in ids}
-    missing = [id for id in request.ids if id not in known]
-    return {**{key: sorted(names) for key, names in found.items()}, "missing": missing}
+    found = {
+        each.name: sorted({id for answer in answers for id in getattr(answer, each.name)})
+        for each in fields(DeadLettersEnded)
+    }
+    joined = DeadLettersEnded(**found)
+    known = {*joined.done, *joined.opted_out, *joined.unclear}
+    return replace(joined, missing=[id for id in request.ids if id not in known])
 
 
-def _reloaded(request: EngineRequest, answers: Sequence[Answer]) -> Answer:
-    return {"reloaded": all(answer["reloaded"] for answer in answers)}
+def _reloaded(request: Reload, answers: Sequence[FilesLoaded]) -> FilesLoaded:
+    return FilesLoaded(all(answer.reloaded for answer in answers))
 
 
-_JOINED: Mapping[type[EngineRequest], Callable[[Any, Sequence[Answer]], Answer]] = {
+_JOINED: Mapping[type[AnyRequest], Callable[[Any, Sequence[Any]], EngineAnswer]] = {
     AskStatus: _status,
     AskMetrics: _metrics,
     RetryDeadLetters: _letters,
@@ -235,7 +255,7 @@ _JOINED: Mapping[type[EngineRequest], Callable[[Any, Sequence[Answer]], Answer]]
     EraseContact: _sums,
     StopBroadcast: _sums,
     ResumeBroadcast: _sums,
-    BeginCorrection: _edits,
+    BeginCorrection: _begun,
     EndCorrection: _sums,
     Reload: _reloaded,
 }

@@ -10,7 +10,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
-from bot.core.engine_requests import Answer, EngineRequest
+from bot.core.engine_answers import EngineAnswer
+from bot.core.engine_requests import AnyRequest
 from bot.core.immutable import immutable, mutable
 from bot.core.values import time_text
 
@@ -146,7 +147,7 @@ class ServingMachine:
         return f"{self.name} {'accepts events' if self.engine == 'none' else self.engine}{self.on_shards}"
 
 
-AnswerOthers = Callable[[EngineRequest], Answer | None]
+AnswerOthers = Callable[[AnyRequest], EngineAnswer | None]
 """Answers what an operator asks on another machine; None where that is for the next engine."""
 
 

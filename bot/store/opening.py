@@ -6,7 +6,7 @@ from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 
-from bot.core.engine_requests import Answer, EngineRequest
+from bot.core.engine_requests import A, EngineRequest
 from bot.core.errors import BotError
 from bot.store.database import AnswerOthers, Budget, Database, Part, PostgresAddress, StoreAddress, role_name
 from bot.store.files import StoreMissing, StoreUnavailable, inbox_path
@@ -132,8 +132,8 @@ def works_elsewhere(store: StoreAddress) -> bool:
     return False
 
 
-def ask_elsewhere(store: StoreAddress, request: EngineRequest) -> Answer:
-    """Have a request answered by the engine of another machine; ``error`` in the answer says why it was not."""
+def ask_elsewhere(store: StoreAddress, request: EngineRequest[A]) -> A:
+    """Have a request answered by the engine of another machine. Raises `bot.core.engine_answers.EngineRefused`."""
     assert not isinstance(store, Path)  # a file has no other machine
     from bot.store import postgres_requests
 

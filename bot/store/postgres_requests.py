@@ -7,7 +7,8 @@ from uuid import uuid4
 
 import psycopg
 
-from bot.core.engine_requests import Answer, EngineRequest, as_json, read_request
+from bot.core.engine_answers import EngineAnswer, EngineRefused, MayBeDone
+from bot.core.engine_requests import A, EngineRequest, answer_as_json, as_json, read_answer, read_request
 from bot.core.errors import BotError
 from bot.store.database import AnswerOthers, PostgresAddress
 from bot.store.files import StoreUnavailable
@@ -33,9 +34,10 @@ def requests_channel(shard: int | None) -> str:
     return f"bot_requests_{shard or 0}"
 
 
-def ask_elsewhere(address: PostgresAddress, request: EngineRequest) -> Answer:
-    """Have a request done by the engine that writes the store, wherever it runs, or by the next one if that one ends;
-    ``error`` in the answer says why it was not, or with ``may_be_done`` that nobody knows.
+def ask_elsewhere(address: PostgresAddress, request: EngineRequest[A]) -> A:
+    """Have a request done by the engine that writes the store, wherever it runs, or by the next one if that one ends.
+
+    Raises `EngineRefused`, and `MayBeDone` if nobody knows whether it is done.
     """
     id, until, asked, forgotten = uuid4().hex, monotonic() + ANSWERED_SECONDS, False, False
     while True:
@@ -51,20 +53,17 @@ def ask_elsewhere(address: PostgresAddress, request: EngineRequest) -> Answer:
                 break
         except (psycopg.Error, StoreUnavailable) as error:
             if not asked:
-                return {"error": str(error).strip()}
+                raise EngineRefused(str(error).strip()) from error
             if forgotten or monotonic() + _LOOK_SECONDS > until:  # asked again, what is forgotten would be done again
-                return {"error": f"{str(error).strip()}: nobody knows whether this is done", "may_be_done": True}
+                raise MayBeDone(f"{str(error).strip()}: nobody knows whether this is done") from error
             sleep(_LOOK_SECONDS)
     if answer is not None:
-        found: Answer = json.loads(answer)
-        return found
-    begun = {"may_be_done": True} if tries else {}
-    done = "it may be done" if begun else "nothing is done"
+        return read_answer(request, json.loads(answer))
+    failure, done = (MayBeDone, "it may be done") if tries else (EngineRefused, "nothing is done")
     engine, there = ("engine", "") if address.shard is None else (f"engine of shard {address.shard}", " there")
-    return {
-        "error": f"no {engine} answered within {ANSWERED_SECONDS:g} s, {done}{there}: see whether one runs on some machine",
-        **begun,
-    }
+    raise failure(
+        f"no {engine} answered within {ANSWERED_SECONDS:g} s, {done}{there}: see whether one runs on some machine"
+    )
 
 
 def _wait_for(connection: Connection, id: str, until: float) -> None:
@@ -84,13 +83,14 @@ def answer_requests(connection: Connection, answer: AnswerOthers) -> None:
     """
     connection.execute(_FORGET_OLD, [2 * ANSWERED_SECONDS])
     for id, body, tries in connection.execute(_TAKE, [ANSWERED_SECONDS]).fetchall():
+        found: EngineAnswer | BotError | None
         try:
             found = answer(read_request(json.loads(body), asked_as=id, again=tries > 1))
         except BotError as error:
-            found = {"error": str(error)}
+            found = error
         except Exception:
             log.exception("a request of another machine failed")
-            found = {"error": "the engine could not do this: the log of its machine says why"}
+            found = EngineRefused("the engine could not do this: the log of its machine says why")
         if found is not None:
-            connection.execute(_ANSWER, [id, json.dumps(found)])
+            connection.execute(_ANSWER, [id, json.dumps(answer_as_json(found))])
             connection.execute("SELECT pg_notify($1, $2)", [_ANSWERS, id])

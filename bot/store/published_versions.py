@@ -8,7 +8,8 @@ from base64 import b64encode
 from datetime import datetime
 from pathlib import Path
 
-from bot.core.engine_requests import PublishVersion
+from bot.core.engine_answers import VersionPublished
+from bot.core.engine_requests import PublishVersion, answer_as_json
 from bot.core.errors import BotError
 from bot.core.immutable import immutable
 from bot.core.values import json_text, storable, time_text
@@ -131,13 +132,8 @@ def add_version(
         execute(_FORGET, (added.number - KEPT_VERSIONS,))
         execute(_COMMITTED, (time_text(now),))
         if asked_as is not None:
-            execute(ANSWER, (json_text(published(added)), asked_as))
+            execute(ANSWER, (json_text(answer_as_json(VersionPublished(added.number))), asked_as))
     return added
-
-
-def published(version: PublishedVersion) -> dict[str, int]:
-    """The answer to a request to publish."""
-    return {"version": version.number}
 
 
 def already_served(served: PublishedVersion | None) -> str:

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from bot.cli.shared import operate
-from bot.core.engine_requests import Answer, EngineRequest
+from bot.core.engine_answers import EngineAnswer
+from bot.core.engine_requests import AnyRequest
 from bot.core.errors import BotError
 from bot.server.local_socket import LocalServer
 from bot.services.gateway.gateway_client import Gateway
@@ -209,7 +210,7 @@ def test_a_server_that_does_not_answer_keeps_its_budget_to_itself(bot: Path, gat
 
 
 def test_what_a_server_in_trouble_says_is_said(bot: Path, gateway: Emulator) -> None:
-    def trouble(request: EngineRequest) -> Answer:
+    def trouble(request: AnyRequest) -> EngineAnswer:
         raise BotError("the database is away")
 
     server = LocalServer(store_at(bot / "bot.db"), trouble)

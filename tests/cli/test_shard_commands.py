@@ -7,7 +7,8 @@ from contextlib import closing
 import pytest
 
 from bot.core.clock import SystemClock
-from bot.core.engine_requests import Answer, EngineRequest
+from bot.core.engine_answers import EngineAnswer, GatewayItems, Status
+from bot.core.engine_requests import AnyRequest, AskStatus
 from bot.server import doctor
 from bot.server.local_socket import LocalServer, socket_of
 from bot.store.commit import Commit
@@ -189,9 +190,9 @@ def test_what_commands_ask_of_the_gateway_counts_against_the_limits(divided: Div
 def test_for_requests_to_the_gateway_engines_are_asked_once_how_they_are(divided: Divided) -> None:
     asked = list[str]()
 
-    def answer(request: EngineRequest) -> Answer:
+    def answer(request: AnyRequest) -> EngineAnswer:
         asked.append(request.do)
-        return {"waiting": 0, "in_flight": 0, "left": {}, "alarms": [], "items": [], "has_more": False}
+        return Status() if isinstance(request, AskStatus) else GatewayItems([], False)
 
     servers = [LocalServer(shard, answer) for shard in shards_of(divided.store)[1:]]
     for server in servers:

@@ -22,7 +22,8 @@ from bot.core import defects
 from bot.core.alarms import Alarms
 from bot.core.clock import MovableClock, Timekeeper
 from bot.core.defects import guard
-from bot.core.engine_requests import AskStatus, as_json
+from bot.core.engine_answers import Status
+from bot.core.engine_requests import AskStatus
 from bot.loading import watchdog
 from bot.loading.watchdog import Watchdog
 from bot.pages.console.live_check import LiveCheck
@@ -115,7 +116,7 @@ def worker_pool(folder: Path, parts: ExitStack) -> None:
 
 
 def local_server(folder: Path, parts: ExitStack) -> None:
-    server = local_socket.LocalServer(folder / "bot.db", as_json)
+    server = local_socket.LocalServer(folder / "bot.db", lambda request: Status())
     server.start()
     parts.callback(server.stop)
     with suppress(local_socket.NotRunning):

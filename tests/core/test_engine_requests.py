@@ -7,20 +7,42 @@ from typing import Any
 import pytest
 
 from bot.cli.shared.operate import SHOWN_BY
+from bot.core.engine_answers import (
+    BroadcastStopped,
+    ConversationHeld,
+    CorrectionBegun,
+    CorrectionEnded,
+    Done,
+    EngineAnswer,
+    EngineRefused,
+    MayBeDone,
+    Mistakes,
+    NoPermit,
+    Status,
+)
 from bot.core.engine_requests import (
     REQUESTS,
+    AnyRequest,
     AskStatus,
+    BeginCorrection,
+    CheckStart,
     EndCorrection,
-    EngineRequest,
+    EraseContact,
+    GiveBack,
+    ListTemplates,
     RequestMalformed,
     ResetContact,
     SendMessage,
     StartFlow,
     StopBroadcast,
     TakeOver,
+    answer_as_json,
+    answer_to,
     as_json,
+    read_answer,
     read_request,
 )
+from bot.core.errors import BotError, OutcomeLost
 
 ANN = "6281234567890"
 FIELDS: dict[str, Any] = {
@@ -47,15 +69,63 @@ FIELDS: dict[str, Any] = {
 }
 
 
-def example(kind: type[EngineRequest]) -> EngineRequest:
+def example(kind: type[AnyRequest]) -> AnyRequest:
     names = {field.name for field in dataclasses.fields(kind)}
     return kind(**{name: value for name, value in FIELDS.items() if name in names})
 
 
 @pytest.mark.parametrize("kind", REQUESTS.values(), ids=REQUESTS)
-def test_a_request_comes_through_json_as_it_was(kind: type[EngineRequest]) -> None:
+def test_a_request_comes_through_json_as_it_was(kind: type[AnyRequest]) -> None:
     request = example(kind)
     assert read_request(json.loads(json.dumps(as_json(request)))) == request
+
+
+ANSWERS: list[tuple[AnyRequest, EngineAnswer]] = [
+    (StopBroadcast("spring"), BroadcastStopped(12, 1)),
+    (GiveBack(ANN, by="ann"), ConversationHeld(ANN, None)),
+    (EndCorrection("spring", [1, 2]), CorrectionEnded(3)),
+    (BeginCorrection("spring"), CorrectionBegun([4, 1], 2)),
+    (EraseContact(ANN), Done()),
+    (CheckStart(ANN, "main", {}), Mistakes({"flow": "there is none"})),
+    (AskStatus([7]), Status(5, 1, 2, {"day": 9}, [{"name": "defect"}], {"7": {"why": "a", "until": None}}, [])),
+]
+
+
+@pytest.mark.parametrize(("request_", "answer"), ANSWERS)
+def test_an_answer_comes_through_json_as_it_was(request_: AnyRequest, answer: EngineAnswer) -> None:
+    assert read_answer(request_, json.loads(json.dumps(answer_as_json(answer)))) == answer
+
+
+@pytest.mark.parametrize("kind", REQUESTS.values(), ids=REQUESTS)
+def test_each_request_has_an_answer_that_json_can_have(kind: type[AnyRequest]) -> None:
+    with pytest.raises(EngineRefused, match=r"^no$"):
+        read_answer(example(kind), answer_as_json(BotError("no")))
+
+
+@pytest.mark.parametrize(
+    ("error", "read"),
+    [
+        (BotError("it is held"), EngineRefused("it is held")),
+        (OutcomeLost("it stopped"), MayBeDone("it stopped")),
+        (NoPermit("no room", 12.5), NoPermit("no room", 12.5)),
+        (NoPermit("no room", None), EngineRefused("no room")),
+    ],
+)
+def test_a_refusal_comes_through_json_with_what_to_do_about_it(error: BotError, read: EngineRefused) -> None:
+    with pytest.raises(EngineRefused) as raised:
+        read_answer(ListTemplates(), json.loads(json.dumps(answer_as_json(error))))
+    assert (type(raised.value), str(raised.value), vars(raised.value)) == (type(read), str(read), vars(read))
+
+
+@pytest.mark.parametrize("json_", [None, [], {}, {"stopped": 1}, {"stopped": 1, "in_flight": "2"}, {"error": 1}])
+def test_an_answer_of_another_form_leaves_open_whether_it_is_done(json_: object) -> None:
+    with pytest.raises(MayBeDone, match=r"in a form that is not known here"):
+        read_answer(StopBroadcast("spring"), json_)
+
+
+def test_an_answer_to_another_request_is_a_defect() -> None:
+    with pytest.raises(AssertionError, match=r"^stop was answered with Done"):
+        answer_to(StopBroadcast("spring"), Done())
 
 
 def test_fields_that_are_left_out_have_their_defaults() -> None:

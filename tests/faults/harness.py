@@ -14,7 +14,7 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from tempfile import mkdtemp
 from time import monotonic, sleep
@@ -334,7 +334,7 @@ class Trial:
     def status(self) -> dict[str, Any]:
         """The engine's answer to a command; nothing where it gives none."""
         try:
-            return local_socket.ask(self.store, AskStatus(), LOOK)
+            return asdict(local_socket.ask(self.store, AskStatus(), LOOK))
         except BotError:
             return {}
 

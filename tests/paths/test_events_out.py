@@ -218,14 +218,14 @@ def test_after_three_days_an_event_is_given_up_and_bot_queue_delivers_it_again(w
     with world.running(server=True):
         world.user("hi", "M")
         world.wait(timedelta(minutes=2))
-        alarms = world.engine.operate(AskStatus())["alarms"]
+        alarms = world.engine.operate(AskStatus()).alarms
         assert [alarm["name"] for alarm in alarms] == ["events-undelivered"]
         assert alarms[0]["what"] == "the receiver of events takes none: it answered 503"
         shown = call("queue", "--bot", world.folder)
         assert "  event tags: {added: [customer], removed: [], tags: [customer]}" in shown.lines
         assert "  3 tries: it answered 503; it is tried again: 2030-05-06" in shown.out
         assert shown.lines[-1] == "2 events wait to be delivered."
-        metrics = world.engine.operate(AskMetrics())["text"]
+        metrics = world.engine.operate(AskMetrics()).text
         assert 'bot_queue_rows{queue="events_out"} 2.0' in metrics
         world.wait(timedelta(days=3, hours=3))
         assert world.counts() == (0, 2)
@@ -239,7 +239,7 @@ def test_after_three_days_an_event_is_given_up_and_bot_queue_delivers_it_again(w
         assert world.got()[tries:] == ["tags", "end"]
         assert world.receiver.requests[0].body == world.receiver.requests[tries].body
         assert world.counts() == (0, 0)
-        assert world.engine.operate(AskStatus())["alarms"] == []
+        assert world.engine.operate(AskStatus()).alarms == []
 
 
 def test_a_dead_letter_of_an_event_can_be_dropped(world: World) -> None:

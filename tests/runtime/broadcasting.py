@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from bot.core.engine_answers import BroadcastResumed, BroadcastStopped, RecipientsAdded
 from bot.core.engine_requests import AddRecipients, ResumeBroadcast, StopBroadcast
 from bot.core.messages import TemplateMessage
 from bot.store.broadcast_rows import RUNNING, Broadcast
@@ -31,7 +32,7 @@ def begun(store: EngineStore, *names: str) -> None:
     store.write(commit)
 
 
-def ask(world: World, *contacts: str, name: str = "spring", template: dict[str, Any] = SALE) -> dict[str, Any]:
+def ask(world: World, *contacts: str, name: str = "spring", template: dict[str, Any] = SALE) -> RecipientsAdded:
     recipients = [{"contact": contact, "body": [f"for {contact}"]} for contact in contacts]
     answer = world.turns.operate(AddRecipients(name, recipients, template))
     world.settle()
@@ -49,16 +50,16 @@ def done(world: World, rows: list[OutboxRow]) -> None:
     world.settle()
 
 
-def stop(world: World, name: str = "spring") -> dict[str, Any]:
+def stop(world: World, name: str = "spring") -> BroadcastStopped:
     answer = world.turns.operate(StopBroadcast(name))
     world.settle()
     return answer
 
 
-def resume(world: World, name: str = "spring") -> dict[str, Any]:
+def resume(world: World, name: str = "spring") -> BroadcastResumed:
     answer = world.turns.operate(ResumeBroadcast(name))
     world.settle()
-    return {key: count for key, count in answer.items() if key != "to_come" or count}
+    return answer
 
 
 def letters(world: World) -> list[int]:

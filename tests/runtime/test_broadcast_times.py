@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from bot.core.engine_answers import BroadcastResumed, BroadcastStopped, EngineAnswer, RecipientsAdded
 from bot.core.engine_requests import (
     AddRecipients,
     BeginCorrection,
@@ -35,7 +36,7 @@ def world(tmp_path: Path) -> Iterator[World]:
     made.close()
 
 
-def ask(world: World, times: dict[str, int], **more: Any) -> dict[str, Any]:
+def ask(world: World, times: dict[str, int], **more: Any) -> EngineAnswer:
     """Contacts whose clocks show the time in so many minutes."""
     request = AddRecipients("spring", recipients(world, times), SALE, at="10:00", late=3600)
     answer = world.turns.operate(read_request({**as_json(request), **more}))
@@ -118,7 +119,7 @@ def test_one_that_all_have_missed_is_finished_and_the_log_and_the_list_say_so(
         assert restarted.reader.broadcasts.outcomes("spring") == {"missed": 2}
         assert 'no server ran when the broadcast "spring" was due for 2 contacts: they get nothing' in caplog.text
         assert [each.missed for each in restarted.reader.broadcasts.all() if each.name == "spring"] == [2]
-        assert ask(restarted, {ANN: 60}) == {"added": 0, "known": 1, "differ": 0, "opted_out": 0}
+        assert ask(restarted, {ANN: 60}) == RecipientsAdded(0, 1, 0, 0)
 
 
 def test_what_waits_for_the_gateways_limits_is_not_missed(world: World) -> None:
@@ -145,10 +146,10 @@ def test_killed_before_or_after_the_time_is_noted_nobody_gets_it_twice(world: Wo
 
 def test_who_is_resumed_after_its_time_gets_it_then_and_the_others_at_their_time(world: World) -> None:
     ask(world, {ANN: 60, BO: 600})
-    assert stop(world) == {"stopped": 2, "in_flight": 0}
+    assert stop(world) == BroadcastStopped(2, 0)
     assert (world.reader.broadcasts.outcomes("spring"), world.turns.next_wake()) == ({"stopped": 2}, None)
     wait(world, hours=5)
-    assert resume(world) == {"resumed": 1, "to_come": 1}
+    assert resume(world) == BroadcastResumed(1, 1)
     assert send(world) == [ANN]
     wait(world, hours=5)
     assert send(world) == [BO]
@@ -165,11 +166,11 @@ def test_a_correction_moves_the_time_or_leaves_it_and_has_those_who_missed_it_ge
         restarted.settle()
         assert restarted.reader.broadcasts.outcomes("spring") == {"missed": 1, "scheduled": 2}
         correct(restarted, {ANN: 0, BO: 0}, moved=False)
-        assert resume(restarted) == {"resumed": 1, "to_come": 1}
+        assert resume(restarted) == BroadcastResumed(1, 1)
         assert send(restarted) == [ANN]
         assert restarted.reader.broadcasts.to_come("spring") == {START + 5 * HOUR: 1}
         correct(restarted, {BO: 24 * 60}, moved=True, at="11:00")
-        assert resume(restarted) == {"resumed": 0, "to_come": 1}
+        assert resume(restarted) == BroadcastResumed(0, 1)
         assert restarted.reader.broadcasts.to_come("spring") == {START + 27 * HOUR: 1}
         wait(restarted, hours=24)
         assert send(restarted) == [BO]
@@ -177,7 +178,7 @@ def test_a_correction_moves_the_time_or_leaves_it_and_has_those_who_missed_it_ge
 
 
 def correct(world: World, times: dict[str, int], moved: bool, **more: Any) -> None:
-    edit = world.turns.operate(BeginCorrection("spring", SALE, **more))["edit"]
+    edit = world.turns.operate(BeginCorrection("spring", SALE, **more)).edit
     request = CorrectRecipients("spring", edit, recipients(world, times), moved)
     world.turns.operate(request)
     world.turns.operate(EndCorrection("spring", edit))

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from bot.core.effects import Send
+from bot.core.engine_answers import BroadcastResumed, BroadcastStopped, DeadLettersEnded, EngineAnswer, RecipientsAdded
 from bot.core.engine_requests import (
     AddRecipients,
     RetryDeadLetters,
@@ -55,7 +56,7 @@ def world(tmp_path: Path) -> Iterator[World]:
 
 
 def test_each_contact_gets_the_template_filled_in_for_it(world: World) -> None:
-    assert ask(world, *people(2)) == {"added": 2, "known": 0, "differ": 0, "opted_out": 0}
+    assert ask(world, *people(2)) == RecipientsAdded(2, 0, 0, 0)
     first, second = world.delivery.wait_for(2)
     assert first.effect == Send(TemplateMessage("sale", "en", None, ({"type": "text", "text": "for 6280000000000"},)))
     assert (first.contact, first.priority) == (people(1)[0], CAMPAIGN)
@@ -76,9 +77,9 @@ def test_the_outbox_never_holds_many_and_a_reply_does_not_stand_behind_them(worl
 def test_nobody_is_added_twice(world: World) -> None:
     ask(world, *people(2))
     done(world, list(world.delivery.rows))
-    assert ask(world, *people(3), people(1)[0]) == {"added": 1, "known": 3, "differ": 0, "opted_out": 0}
+    assert ask(world, *people(3), people(1)[0]) == RecipientsAdded(1, 3, 0, 0)
     assert [row.contact for row in world.delivery.rows] == people(1, 2)
-    assert ask(world, *people(2), name="summer") == {"added": 2, "known": 0, "differ": 0, "opted_out": 0}
+    assert ask(world, *people(2), name="summer") == RecipientsAdded(2, 0, 0, 0)
 
 
 def test_what_became_of_each_message_is_kept(world: World) -> None:
@@ -94,7 +95,7 @@ def test_what_became_of_each_message_is_kept(world: World) -> None:
 def test_who_has_opted_out_is_not_added(world: World) -> None:
     world.stop()
     restarted = begin(world.path, world.clock, world.inbox, prepare=lambda store: opt_out(store, people(1)[0]))
-    assert ask(restarted, *people(2)) == {"added": 1, "known": 0, "differ": 0, "opted_out": 1}
+    assert ask(restarted, *people(2)) == RecipientsAdded(1, 0, 0, 1)
     restarted.stop()
 
 
@@ -116,14 +117,14 @@ def test_after_a_kill_it_goes_on_with_the_keys_it_had(world: World, tmp_path: Pa
         again = {row.contact: row.key for row in restarted.delivery.wait_for(AHEAD)}
         assert {contact: key for contact, key in again.items() if contact in before}.items() <= before.items()
         assert set(again) == set(people(AHEAD, 10))
-        assert ask(restarted, *people(150))["added"] == 0
+        assert ask(restarted, *people(150)).added == 0
     finally:
         restarted.close()
 
 
 def test_the_same_request_twice_in_one_commit_adds_once(world: World) -> None:
     request = AddRecipients("n", [{"contact": "628111111"}] * 2, SALE)
-    assert world.turns.operate(request) == {"added": 1, "known": 1, "differ": 0, "opted_out": 0}
+    assert world.turns.operate(request) == RecipientsAdded(1, 1, 0, 0)
 
 
 def test_its_message_stands_in_the_trace(world: World) -> None:
@@ -200,7 +201,7 @@ def test_a_message_that_fails_when_its_broadcast_is_finished_pauses_it_still(wor
     done(world, [row := world.delivery.wait_for(1)[0]])
     world.tell("message.failed", message_id=f"m{row.id}", error={"code": 132012, "message": "no"})
     assert state(world) == (PAUSED, None)
-    assert resume(world) == {"resumed": 1}
+    assert resume(world) == BroadcastResumed(1, 0)
     done(world, list(world.delivery.rows))
     assert state(world)[0] == FINISHED
 
@@ -233,7 +234,7 @@ def test_a_broadcast_that_is_stopped_takes_back_all_but_what_is_being_sent(world
     first, second, *_ = world.delivery.wait_for(AHEAD)
     done(world, [first])
     world.delivery.in_flight = {second.id}
-    assert stop(world) == {"stopped": 148, "in_flight": 1}
+    assert stop(world) == BroadcastStopped(148, 1)
     assert world.delivery.rows == [second]
     assert world.reader.broadcasts.outcomes("spring") == {"sent": 1, "waiting": 1, "stopped": 148}
     world.report(second, "failed", "no such number")
@@ -245,8 +246,8 @@ def test_a_broadcast_that_is_stopped_takes_back_all_but_what_is_being_sent(world
 def test_stopped_twice_is_stopped_once(world: World) -> None:
     ask(world, *people(3))
     world.delivery.in_flight = {world.delivery.wait_for(3)[0].id}
-    assert stop(world) == {"stopped": 2, "in_flight": 1}
-    assert stop(world) == {"stopped": 0, "in_flight": 1}
+    assert stop(world) == BroadcastStopped(2, 1)
+    assert stop(world) == BroadcastStopped(0, 1)
     assert world.reader.broadcasts.outcomes("spring") == {"waiting": 1, "stopped": 2}
 
 
@@ -277,19 +278,19 @@ def test_a_stopped_broadcast_goes_on_only_when_it_is_resumed_and_under_the_keys_
     with pytest.raises(RequestRefused, match='was stopped: `bot broadcast --resume "spring"`'):
         ask(world, *people(3))
     assert world.delivery.rows == []
-    assert resume(world) == {"resumed": 2}
+    assert resume(world) == BroadcastResumed(2, 0)
     (first,) = world.delivery.wait_for(1)
     done(world, [first])
     assert {row.contact: row.key for row in (first, *world.delivery.rows)} == keys
-    assert resume(world) == {"resumed": 0}
-    assert ask(world, *people(3))["added"] == 1
+    assert resume(world) == BroadcastResumed(0, 0)
+    assert ask(world, *people(3)).added == 1
 
 
 def test_an_answer_that_is_on_its_way_when_the_broadcast_stops_is_kept(world: World) -> None:
     ask(world, *people(2))
     first, _ = world.delivery.wait_for(2)
     world.delivery.rows.remove(first)  # delivery has done it, and its report is not taken yet
-    assert stop(world) == {"stopped": 1, "in_flight": 1}
+    assert stop(world) == BroadcastStopped(1, 1)
     world.report(first)
     assert world.reader.broadcasts.outcomes("spring") == {"sent": 1, "stopped": 1}
 
@@ -326,7 +327,7 @@ def test_a_kill_before_or_after_the_stop_is_durable_leaves_all_of_it_or_nothing(
         assert [(row.id, row.key) for row in restarted.delivery.rows] == [(flying.id, flying.key)]
         done(restarted, list(restarted.delivery.rows))
         assert restarted.reader.broadcasts.outcomes("spring") == {"sent": 1, "stopped": 149}
-        assert resume(restarted) == {"resumed": 149}
+        assert resume(restarted) == BroadcastResumed(149, 0)
         done(restarted, list(restarted.delivery.rows))
         assert len(restarted.delivery.rows) == AHEAD
 
@@ -340,7 +341,7 @@ def test_a_stop_that_cannot_be_written_yet_is_written_later_and_sends_nothing_me
         asked = operator.submit(world.turns.operate, StopBroadcast("spring"))
         assert world.delivery.wait_until_empty()
         connection.execute("PRAGMA query_only = off")
-        assert asked.result(PATIENCE) == {"stopped": 150, "in_flight": 0}
+        assert asked.result(PATIENCE) == BroadcastStopped(150, 0)
     world.settle()
     assert world.reader.broadcasts.outcomes("spring") == {"stopped": 150}
 
@@ -352,7 +353,7 @@ def test_what_an_earlier_run_left_unknown_is_not_taken_back(world: World, tmp_pa
     killed = shutil.copytree(tmp_path, tmp_path / "killed")
     with closing(EngineStore(killed / "bot.db")) as store:  # as a command does where no server runs
         batch = Batch(store, advance, ORDINARY, START)
-        assert operate(batch, StopBroadcast("spring")) == {"stopped": 1, "in_flight": 1}
+        assert operate(batch, StopBroadcast("spring")) == BroadcastStopped(1, 1)
         store.write(batch.commit)
     with continued(killed, world) as restarted:
         restarted.settle()
@@ -365,8 +366,8 @@ def test_stop_and_others_in_one_commit_end_as_they_were_asked(world: World) -> N
         batch = Batch(store, advance, ORDINARY, START)
         recipients = [{"contact": contact} for contact in people(3)]
         add = AddRecipients("spring", recipients, SALE)
-        assert operate(batch, add)["added"] == 3
-        assert operate(batch, StopBroadcast("spring")) == {"stopped": 3, "in_flight": 0}
+        assert operate(batch, add).added == 3
+        assert operate(batch, StopBroadcast("spring")) == BroadcastStopped(3, 0)
         with pytest.raises(RequestRefused, match="was stopped"):
             operate(batch, add)
         fill_outbox(batch, set)
@@ -446,7 +447,7 @@ def test_a_retry_of_a_broadcasts_message_waits_with_the_others_under_a_new_key(w
     assert world.reader.dead_letters.ids(LetterSearch(broadcast="autumn", retried=True)) == []
     ids = world.reader.dead_letters.ids(LetterSearch(broadcast="spring", retried=True))
     answer = world.turns.operate(RetryDeadLetters(ids, True))
-    assert {key: found for key, found in answer.items() if found} == {"done": ids}
+    assert answer == DeadLettersEnded(ids, [], [], [], [], held=[])
     world.settle()
     again = {row.contact: row for row in world.delivery.rows}
     assert {row.priority for row in again.values()} == {CAMPAIGN}
@@ -455,6 +456,11 @@ def test_a_retry_of_a_broadcasts_message_waits_with_the_others_under_a_new_key(w
     done(world, list(world.delivery.rows))
     assert world.reader.broadcasts.outcomes("spring") == {"sent": 2}
     assert letters(world) == []
+
+
+def ended(answer: EngineAnswer) -> DeadLettersEnded:
+    assert isinstance(answer, DeadLettersEnded)
+    return answer
 
 
 def test_many_messages_that_are_sent_again_let_replies_go_first(world: World) -> None:
@@ -479,8 +485,8 @@ def test_of_two_requests_for_one_letter_in_one_commit_the_first_is_done(
     ids = letters(world)
     with closing(EngineStore(copied(world) / "bot.db")) as store:
         batch = Batch(store, advance, ORDINARY, START)
-        assert operate(batch, read_request({"do": first, "ids": ids}))["done"] == ids
-        assert operate(batch, read_request({"do": second, "ids": ids}))["missing"] == ids
+        assert ended(operate(batch, read_request({"do": first, "ids": ids}))).done == ids
+        assert ended(operate(batch, read_request({"do": second, "ids": ids}))).missing == ids
         store.write(batch.commit)
         with closing(StoreReader(store.address)) as reader:
             counts = reader.counts()
@@ -493,10 +499,10 @@ def test_drop_and_retry_of_one_letter_at_once_do_one_of_them(world: World) -> No
     ids = letters(world)
     with ThreadPoolExecutor(8) as operators:
         asked = [read_request({"do": do, "ids": ids}) for do in ("drop", "retry") * 4]
-        answers = list(operators.map(world.turns.operate, asked))
+        answers = [ended(answer) for answer in operators.map(world.turns.operate, asked)]
     world.settle()
-    assert sorted(len(answer["done"]) for answer in answers) == [0] * 7 + [1]
-    retried = any(answer["done"] for answer in answers[1::2])
+    assert sorted(len(answer.done) for answer in answers) == [0] * 7 + [1]
+    retried = any(answer.done for answer in answers[1::2])
     assert len(world.delivery.rows) == retried
 
 
@@ -510,8 +516,8 @@ def test_letters_are_named_by_numbers(world: World, do: str, ids: list[Any]) -> 
 @pytest.mark.parametrize("do", ["retry", "drop"])
 def test_numbers_of_no_letter_are_missing(world: World, do: str) -> None:
     ids = [0, -1, 7, 2**63, 10**30]
-    answer = world.turns.operate(read_request({"do": do, "ids": ids}))
-    assert (answer["done"], answer["missing"]) == ([], ids)
+    answer = ended(world.turns.operate(read_request({"do": do, "ids": ids})))
+    assert (answer.done, answer.missing) == ([], ids)
 
 
 def test_two_messages_to_one_contact_each_have_an_outcome_of_their_own(world: World) -> None:
@@ -519,7 +525,7 @@ def test_two_messages_to_one_contact_each_have_an_outcome_of_their_own(world: Wo
     first, _, third = world.delivery.wait_for(3)
     world.report(third, "unknown", "timed out")
     world.report(first, "failed", "no such number")
-    outcomes = [world.reader.messages.outcome(answer["id"]) for answer in answers]
+    outcomes = [world.reader.messages.outcome(answer.id) for answer in answers]
     assert outcomes == [("failed", "no such number"), None, ("unknown", "timed out")]
 
 
@@ -529,7 +535,7 @@ def test_two_messages_to_one_contact_each_have_an_outcome_of_their_own(world: Wo
 def test_an_operator_sends_one_message(world: World) -> None:
     answer = world.turns.operate(SendMessage("62811", "Your parcel is here"))
     (row,) = world.delivery.wait_for(1)
-    assert (row.id, row.priority, row.effect.message.body) == (answer["id"], REPLY, "Your parcel is here")
+    assert (row.id, row.priority, row.effect.message.body) == (answer.id, REPLY, "Your parcel is here")
     assert world.reader.messages.outcome(row.id) is None
     world.report(row, "failed", "no such number")
     assert world.reader.messages.outcome(row.id) == ("failed", "no such number")

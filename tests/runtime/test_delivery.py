@@ -12,11 +12,11 @@ import pytest
 from bot.core.alarms import Alarms
 from bot.core.clock import MovableClock
 from bot.core.effects import PutContact, Send
+from bot.core.engine_answers import NoPermit
 from bot.core.errors import BotError
 from bot.core.messages import Buttons, Choice, TemplateMessage, TextMessage
 from bot.runtime import scheduler
 from bot.runtime.delivery import Delivery
-from bot.runtime.gateway_commands import NoPermit
 from bot.runtime.rate_limiter import ContactLimiter, RateLimiter
 from bot.runtime.sending import SendResult
 from bot.services.gateway.gateway_answers import GatewayNotReached, GatewayRateLimited, Rate

@@ -17,7 +17,8 @@ import pytest
 from bot.core.alarms import Alarms
 from bot.core.clock import MovableClock
 from bot.core.effects import Call, Send
-from bot.core.engine_requests import AskStatus, EngineRequest, ResetContact, RetryDeadLetters, SendMessage
+from bot.core.engine_answers import ConversationChanged, DeadLettersEnded, Status
+from bot.core.engine_requests import AnyRequest, AskStatus, ResetContact, RetryDeadLetters, SendMessage
 from bot.core.events import Event, MessageReceived, Tapped
 from bot.core.messages import TextMessage
 from bot.core.session import Session
@@ -446,12 +447,15 @@ def test_new_messages_wait_in_the_store_while_there_is_no_room_and_follow_in_ord
 def test_a_reset_ends_what_a_contact_is_in_and_frees_what_was_parked(world: World) -> None:
     world.say(ANN, "call")
     parked = world.say(ANN, "hi")
-    assert world.turns.operate(ResetContact(ANN)) == {"contact": ANN}
+    assert world.turns.operate(ResetContact(ANN)) == ConversationChanged(ANN)
     assert world.taken(ANN) == [parked]
     assert world.rules(ANN) == ["MessageReceived", "reset", "MessageReceived"]
 
 
-NONE_STAYS: dict[str, list[int]] = {"opted_out": [], "same_key": [], "may_double": []}
+def ended(**more: list[int]) -> DeadLettersEnded:
+    return DeadLettersEnded(
+        **{"done": [], "missing": [], "opted_out": [], "same_key": [], "may_double": [], **more}, held=[]
+    )
 
 
 def test_a_failed_message_is_sent_after_all_behind_the_others_and_under_a_new_key(world: World) -> None:
@@ -459,23 +463,13 @@ def test_a_failed_message_is_sent_after_all_behind_the_others_and_under_a_new_ke
     failed, waiting = world.delivery.rows
     world.report(failed, "failed", "no")
     (letter,) = world.reader.dead_letters.newest()
-    assert world.turns.operate(RetryDeadLetters([letter.id])) == {
-        "done": [letter.id],
-        "missing": [],
-        "held": [],
-        **NONE_STAYS,
-    }
+    assert world.turns.operate(RetryDeadLetters([letter.id])) == ended(done=[letter.id])
     row = world.delivery.rows[-1]
     assert (row.effect, row.contact) == (failed.effect, ANN)
     assert row.id > waiting.id
     assert row.key != failed.key  # under the old one the gateway may only repeat its refusal
     assert world.reader.dead_letters.newest() == []
-    assert world.turns.operate(RetryDeadLetters([letter.id])) == {
-        "done": [],
-        "missing": [letter.id],
-        "held": [],
-        **NONE_STAYS,
-    }
+    assert world.turns.operate(RetryDeadLetters([letter.id])) == ended(missing=[letter.id])
 
 
 @pytest.mark.parametrize("key_helps", [True, False])
@@ -488,14 +482,9 @@ def test_a_message_that_may_have_been_sent_is_retried_by_a_person_who_is_sure_un
     (letter,) = world.reader.dead_letters.newest()
     retry = RetryDeadLetters([letter.id])
     stays = {"same_key" if key_helps else "may_double": [letter.id]}
-    assert world.turns.operate(retry) == {"done": [], "missing": [], "held": [], **NONE_STAYS, **stays}
+    assert world.turns.operate(retry) == ended(**stays)
     assert world.reader.dead_letters.newest() == [letter]
-    assert world.turns.operate(replace(retry, sure=True)) == {
-        "done": [letter.id],
-        "missing": [],
-        "held": [],
-        **NONE_STAYS,
-    }
+    assert world.turns.operate(replace(retry, sure=True)) == ended(done=[letter.id])
     again = world.delivery.rows[-1]
     assert (again.key == first.key, again.repeated) == (key_helps, key_helps)
     assert again.ref != first.ref
@@ -520,7 +509,7 @@ def test_what_waits_when_the_engine_crashes_may_be_repeated(world: World) -> Non
 
 def test_the_status_says_how_far_the_log_was_taken(world: World) -> None:
     world.say(ANN, "hi")
-    assert world.turns.operate(AskStatus()) == {"cursor": 1}
+    assert world.turns.operate(AskStatus()) == Status(1)
 
 
 LINK_THAT_IS_NONE = {"type": "image", "image": {"link": 5}}
@@ -535,7 +524,7 @@ LINK_THAT_IS_NONE = {"type": "image", "image": {"link": 5}}
     ],
 )
 def test_a_request_that_cannot_be_done_is_refused_in_words_and_the_engine_goes_on(
-    world: World, request_: EngineRequest
+    world: World, request_: AnyRequest
 ) -> None:
     with pytest.raises(RequestRefused):
         world.turns.operate(request_)
@@ -632,7 +621,7 @@ def test_a_full_disk_loses_nothing_and_hands_nothing_on_that_is_not_committed(wo
         "dead_letters": 0,
     }
     assert len(world.delivery.rows) == 1
-    assert world.turns.operate(AskStatus()) == {"cursor": 1}, "who asks how it is gets an answer"
+    assert world.turns.operate(AskStatus()) == Status(1), "who asks how it is gets an answer"
     (alarm,) = world.alarms.current()
     assert (alarm.name, alarm.advice) == ("store-unavailable", "make room on its disk")
     connection.execute("PRAGMA max_page_count = 1000000")

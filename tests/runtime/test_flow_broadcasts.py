@@ -12,6 +12,7 @@ import pytest
 from bot.core.alarms import Alarms
 from bot.core.clock import MovableClock
 from bot.core.effects import Send
+from bot.core.engine_answers import BroadcastResumed, BroadcastStopped, RecipientsAdded
 from bot.core.engine_requests import AddRecipients, BeginCorrection, CorrectRecipients, EndCorrection, RetryDeadLetters
 from bot.core.messages import TemplateMessage
 from bot.engine.advance import advance
@@ -89,7 +90,7 @@ def opened(folder: Path, busy: str = "skip") -> World:
     return begin(path, clock, InboxWriter(path, clock, patience=PATIENCE), busy)
 
 
-def ask(world: World, *contacts: str, flow: str = "course", name: str = "spring", **data: Any) -> dict[str, Any]:
+def ask(world: World, *contacts: str, flow: str = "course", name: str = "spring", **data: Any) -> RecipientsAdded:
     data = data or {"day": 3} if flow == "course" else data
     recipients = [{"contact": contact, "data": data} for contact in contacts]
     answer = world.turns.operate(AddRecipients(name, recipients, flow=flow))
@@ -108,7 +109,7 @@ def rows(world: World) -> list[OutboxRow]:
 
 
 def test_the_flow_starts_for_each_contact_with_its_values_the_first_one_alone(world: World) -> None:
-    assert ask(world, *people(3)) == {"added": 3, "known": 0, "differ": 0, "opted_out": 0}
+    assert ask(world, *people(3)) == RecipientsAdded(3, 0, 0, 0)
     assert world.texts() == ["Day 3", "Done?"]
     assert (state(world), world.reader.broadcasts.outcomes("spring")) == (TRYING, {"waiting": 3})
     done(world, rows(world))
@@ -217,7 +218,7 @@ def test_the_message_of_a_start_that_waited_is_a_dead_letter_if_it_is_refused(tm
 def test_who_has_opted_out_gets_nothing_before_and_after_the_request(world: World) -> None:
     world.say(BO, "stop")
     done(world, rows(world))
-    assert ask(world, *people(40))["opted_out"] == 1
+    assert ask(world, *people(40)).opted_out == 1
     last = people(40)[-1]
     world.say(last, "stop")
     assert world.reader.broadcasts.outcomes("spring") == {"waiting": 38, "opted_out": 1}
@@ -248,7 +249,7 @@ def test_what_the_gateway_refuses_pauses_it_and_a_resumption_starts_the_flow_ane
     world.delivery.rows.clear()
     world.report(first, "failed", "no", code="132000")
     assert (state(world), world.reader.broadcasts.outcomes("spring")) == (PAUSED, {"failed (132000)": 1, "paused": 2})
-    assert resume(world) == {"resumed": 3}
+    assert resume(world) == BroadcastResumed(3, 0)
     (again,) = rows(world)
     assert letters(world) == []
     done(world, [again])
@@ -285,10 +286,10 @@ def test_a_template_in_the_place_of_a_message_counts_as_started(world: World) ->
 def test_a_stop_starts_no_more_and_leaves_those_who_are_in_the_flow(world: World) -> None:
     ask(world, *people(30))
     done(world, rows(world))
-    assert stop(world) == {"stopped": 9, "in_flight": 20}
+    assert stop(world) == BroadcastStopped(9, 20)
     done(world, rows(world))
     assert world.reader.broadcasts.outcomes("spring") == {"started": 21, "stopped": 9}
-    assert resume(world) == {"resumed": 9}
+    assert resume(world) == BroadcastResumed(9, 0)
     done(world, rows(world))
     done(world, rows(world))
     assert world.reader.broadcasts.outcomes("spring") == {"started": 30}
@@ -307,9 +308,9 @@ def test_a_correction_has_those_who_were_not_started_begin_with_other_values(wor
     world.turns.operate(BeginCorrection("spring", flow="course"))
     recipients = [{"contact": contact, "data": {"day": 4}} for contact in people(10)]
     corrected = world.turns.operate(CorrectRecipients("spring", 1, recipients))
-    assert corrected["corrected"] == 10
+    assert corrected.corrected == 10
     world.turns.operate(EndCorrection("spring", 1))
-    assert resume(world) == {"resumed": 10}
+    assert resume(world) == BroadcastResumed(10, 0)
     assert world.texts() == ["Day 4", "Done?"]
     with pytest.raises(RequestRefused, match='the broadcast "spring" starts a flow, and a correction does so too'):
         world.turns.operate(BeginCorrection("spring", {"name": "sale", "language": "en"}))

@@ -13,13 +13,22 @@ import pytest
 
 from bot.core.alarms import Alarms
 from bot.core.clock import MovableClock, SystemClock
-from bot.core.engine_requests import ListGatewayContacts, ListTemplates, RegisterWebhook, UpsertContact
+from bot.core.engine_answers import GatewayItems, NoPermit
+from bot.core.engine_requests import (
+    A,
+    GatewayCommand,
+    ListGatewayContacts,
+    ListTemplates,
+    RegisterWebhook,
+    UpsertContact,
+    answer_as_json,
+    read_answer,
+)
 from bot.core.values import time_text
 from bot.runtime.engine_loop import EngineStopped
 from bot.runtime.gateway_commands import (
     CommandPermits,
     GatewayCommands,
-    NoPermit,
     NotRepeated,
     commands_without_server,
 )
@@ -57,20 +66,24 @@ def commands(gateway: Emulator, tmp_path: Path) -> Iterator[GatewayCommands]:
         yield commands
 
 
+def through_json(commands: GatewayCommands, command: GatewayCommand[A]) -> A:
+    return read_answer(command, json.loads(json.dumps(answer_as_json(commands.run(command)))))
+
+
 def test_each_answer_is_plain_enough_for_the_local_socket(commands: GatewayCommands, gateway: Emulator) -> None:
-    assert commands.run(replace(PUT, name="Ann", tags=["vip"]))["id"]
-    page = json.loads(json.dumps(commands.run(ListGatewayContacts(1))))
-    assert [(item["phone"], item["tags"]) for item in page["items"]] == [(CONTACT, ["vip"])]
-    assert page["has_more"] is False
-    assert json.loads(json.dumps(commands.run(ListTemplates()))) == {"items": [], "has_more": False}
+    assert through_json(commands, replace(PUT, name="Ann", tags=["vip"])).id
+    page = through_json(commands, ListGatewayContacts(1))
+    assert [(item["phone"], item["tags"]) for item in page.items] == [(CONTACT, ["vip"])]
+    assert page.has_more is False
+    assert through_json(commands, ListTemplates()) == GatewayItems([], False)
     webhook = RegisterWebhook("n", "https://bot.example/w", ["message.read"])
-    answer = json.loads(json.dumps(commands.run(replace(webhook, secret="mine"))))
-    assert (answer["url"], answer["events"], answer["secret"]) == ("https://bot.example/w", ["message.read"], "mine")
+    answer = through_json(commands, replace(webhook, secret="mine"))
+    assert (answer.url, answer.events, answer.secret) == ("https://bot.example/w", ["message.read"], "mine")
     assert gateway.unknown_fields == set()
 
 
 def test_what_an_engine_had_begun_that_ended_is_done_again_where_that_is_harmless(commands: GatewayCommands) -> None:
-    assert commands.run(replace(PUT, again=True))["id"]
+    assert commands.run(replace(PUT, again=True)).id
     webhook = RegisterWebhook("n", "https://bot.example/w", ["message.read"])
     with pytest.raises(NotRepeated, match="see in the gateway's inbox whether it did"):
         commands.run(replace(webhook, again=True))
@@ -79,7 +92,7 @@ def test_what_an_engine_had_begun_that_ended_is_done_again_where_that_is_harmles
 def test_a_contact_that_is_refused_is_an_answer_and_a_bad_key_is_none(
     commands: GatewayCommands, gateway: Emulator
 ) -> None:
-    assert "VALIDATION_INVALID_PHONE" in commands.run(replace(PUT, phone="0812"))["refused"]
+    assert "VALIDATION_INVALID_PHONE" in str(commands.run(replace(PUT, phone="0812")).refused)
     gateway.faults.add("unauthorized", count=1)
     with pytest.raises(GatewayUnauthorized):
         commands.run(PUT)
@@ -89,9 +102,9 @@ def test_a_contact_that_is_refused_is_an_answer_and_a_bad_key_is_none(
 
 
 def test_a_contact_is_put_by_one_request(commands: GatewayCommands, gateway: Emulator) -> None:
-    assert commands.run(PUT)["id"]
+    assert commands.run(PUT).id
     assert gateway.requests == 1
-    (contact,) = commands.run(ListGatewayContacts(1))["items"]
+    (contact,) = commands.run(ListGatewayContacts(1)).items
     assert contact["name"] is None
 
 
@@ -116,18 +129,21 @@ def test_after_a_429_nothing_is_asked_before_the_gateway_allows_it(tmp_path: Pat
         asking.join(20)
 
 
-def test_a_command_that_can_wait_is_told_how_long_the_gateway_allows_nothing(tmp_path: Path) -> None:
+def test_a_command_is_told_how_long_the_gateway_allows_nothing(tmp_path: Path) -> None:
     clock = MovableClock(NOON)
     with (
         Emulator(clock, threads=2) as gateway,
         commands_without_server(account(gateway), tmp_path / "bot.db", clock) as commands,
     ):
         gateway.faults.add("rate_limited", count=1, seconds=100)
-        with pytest.raises(NoPermit):
+        with pytest.raises(NoPermit) as refused:
             commands.run(ListTemplates())
-        assert commands.run(ListTemplates(can_wait=True)) == {"wait": pytest.approx(100, abs=1)}
+        assert refused.value.wait == pytest.approx(100, abs=1)
+        with pytest.raises(NoPermit) as read:
+            read_answer(ListTemplates(), answer_as_json(refused.value))
+        assert (str(read.value), read.value.wait) == (str(refused.value), refused.value.wait)
         clock.move(timedelta(seconds=101))
-        assert commands.run(ListTemplates(can_wait=True))["items"] == []
+        assert commands.run(ListTemplates()).items == []
         assert gateway.requests == 2
 
 
@@ -200,5 +216,5 @@ def test_one_command_at_a_time_asks_and_none_beside_a_server(gateway: Emulator, 
             with commands_without_server(account(gateway), store, SystemClock()):
                 pass
     with commands_without_server(account(gateway), store, SystemClock()) as again:
-        assert again.run(ListTemplates()) == {"items": [], "has_more": False}
+        assert again.run(ListTemplates()) == GatewayItems([], False)
     assert not store.exists()

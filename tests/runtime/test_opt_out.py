@@ -12,6 +12,7 @@ import pytest
 from bot.core.alarms import Alarms
 from bot.core.clock import MovableClock
 from bot.core.effects import Send
+from bot.core.engine_answers import DeadLettersEnded, FlowStarted, RecipientsAdded
 from bot.core.engine_requests import AddRecipients, RetryDeadLetters, SendMessage, StartFlow
 from bot.core.messages import TextMessage
 from bot.engine.advance import advance
@@ -75,7 +76,7 @@ def test_a_broadcast_that_waits_for_it_is_cancelled(world: World, contact: str, 
         world.say(contact, word)
     assert contact not in campaigns(world)
     assert world.reader.broadcasts.outcomes("spring") == {"opted_out": 1, "waiting": AHEAD + 1}
-    assert ask(world, contact) == {"added": 0, "known": 1, "differ": 0, "opted_out": 0}
+    assert ask(world, contact) == RecipientsAdded(0, 1, 0, 0)
 
 
 def test_who_opts_out_before_its_time_has_come_gets_nothing(world: World) -> None:
@@ -117,7 +118,7 @@ def test_what_may_have_been_sent_ends_as_it_ends(world: World) -> None:
 
 def test_no_broadcast_is_begun_with_it(world: World) -> None:
     world.say(ANN, "stop")
-    assert ask(world, ANN, LAST) == {"added": 1, "known": 0, "differ": 0, "opted_out": 1}
+    assert ask(world, ANN, LAST) == RecipientsAdded(1, 0, 0, 1)
 
 
 def test_a_stopped_broadcast_that_goes_on_leaves_it_out(world: World) -> None:
@@ -140,12 +141,12 @@ def test_the_first_message_goes_to_another_where_the_first_contact_has_opted_out
 def test_a_program_hears_that_nothing_was_started(world: World) -> None:
     world.say(ANN, "stop")
     answer = world.turns.operate(StartFlow(ANN, "news", by="bot start"))
-    assert answer == {"contact": ANN, "flow": "news", "outcome": "opted_out", "detail": ""}
+    assert answer == FlowStarted(ANN, "news", detail="", outcome="opted_out")
     assert world.rules(ANN)[-1] == "no start of news by bot start: the contact has opted out"
     (row,) = (row for row in world.delivery.rows if isinstance(row.effect, Send))
     assert row.effect.message == TextMessage("Bye.")
     world.say(ANN, "start")
-    assert world.turns.operate(StartFlow(ANN, "news"))["outcome"] == "started"
+    assert world.turns.operate(StartFlow(ANN, "news")).outcome == "started"
 
 
 def test_an_operator_sends_it_nothing(world: World) -> None:
@@ -163,7 +164,7 @@ def test_what_was_given_up_stays_given_up(world: World, others: list[str]) -> No
     world.delivery.rows.clear()
     ann, *rest = letters(world)
     answer = world.turns.operate(RetryDeadLetters([ann, *rest]))
-    assert {key: ids for key, ids in answer.items() if ids or key == "done"} == {"done": rest, "opted_out": [ann]}
+    assert answer == DeadLettersEnded(rest, [], [ann], [], [], held=[])
     world.settle()
     assert [row.contact for row in world.delivery.rows] == others
     assert letters(world) == [ann]
@@ -190,7 +191,7 @@ def test_it_holds_also_where_the_session_cannot_be_read(world: World) -> None:
     with closing(sqlite3.connect(world.path)) as file, file:
         file.execute("UPDATE sessions SET state = '{\"$Session\": 1}'")
     again = begin(world.path, world.clock, world.inbox)
-    assert again.turns.operate(StartFlow(ANN, "news"))["outcome"] == "opted_out"
+    assert again.turns.operate(StartFlow(ANN, "news")).outcome == "opted_out"
     again.say(ANN, "hello")
     assert again.reader.sessions.opted_out(ANN)
     again.stop()

@@ -1,13 +1,22 @@
 """A broadcast that goes wrong burns nobody: one message goes first, refusals pause it, a correction goes to the rest."""
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from bot.core.engine_answers import (
+    BroadcastResumed,
+    BroadcastStopped,
+    CorrectionBegun,
+    CorrectionEnded,
+    RecipientsAdded,
+    RecipientsCorrected,
+)
 from bot.core.engine_requests import (
     AddRecipients,
     BeginCorrection,
@@ -49,22 +58,22 @@ def running(world: World, number: int) -> list[OutboxRow]:
     return list(world.delivery.wait_for(min(number - 1, AHEAD)))
 
 
-def edit(world: World, *contacts: str, template: dict[str, Any] = OTHER, name: str = "spring") -> dict[str, Any]:
-    number = begin_edit(world, template, name)["edit"]
+def edit(world: World, *contacts: str, template: dict[str, Any] = OTHER, name: str = "spring") -> dict[str, int]:
+    number = begin_edit(world, template, name).edit
     answer = correct(world, number, *contacts, name=name)
-    return answer | end_edit(world, number, name)
+    return asdict(answer) | asdict(end_edit(world, number, name))
 
 
-def begin_edit(world: World, template: dict[str, Any] = OTHER, name: str = "spring") -> dict[str, Any]:
+def begin_edit(world: World, template: dict[str, Any] = OTHER, name: str = "spring") -> CorrectionBegun:
     return world.turns.operate(BeginCorrection(name, template))
 
 
-def correct(world: World, number: int, *contacts: str, name: str = "spring") -> dict[str, Any]:
+def correct(world: World, number: int | Sequence[int], *contacts: str, name: str = "spring") -> RecipientsCorrected:
     recipients = [{"contact": contact, "body": [f"better for {contact}"]} for contact in contacts]
     return world.turns.operate(CorrectRecipients(name, number, recipients))
 
 
-def end_edit(world: World, number: int, name: str = "spring") -> dict[str, Any]:
+def end_edit(world: World, number: int | Sequence[int], name: str = "spring") -> CorrectionEnded:
     answer = world.turns.operate(EndCorrection(name, number))
     world.settle()
     return answer
@@ -304,7 +313,7 @@ def test_messages_of_which_nobody_knows_pause_it_before_there_are_many(world: Wo
         world.report(row, "unknown", "timed out", code="unclear", message_ids=())
     assert world.reader.broadcasts.outcomes("spring") == {"sent": 1, "unknown": 3, "paused": 16}
     assert "nobody can tell" in world.alarms.current()[0].what
-    assert resume(world) == {"resumed": 16}
+    assert resume(world) == BroadcastResumed(16, 0)
     assert send_all(world) == people(16, 4)
 
 
@@ -323,7 +332,7 @@ def test_a_corrected_broadcast_goes_on_with_everybody_who_did_not_get_it(world: 
         "corrected": 3, "added": 1, "had_it": 1, "unknown": 1, "opted_out": 1, "left_out": 0
     }  # fmt: skip
     assert world.delivery.rows == []
-    assert resume(world) == {"resumed": 4}
+    assert resume(world) == BroadcastResumed(4, 0)
     (first,) = world.delivery.wait_for(1)
     assert (first.effect.message.name, texts(world)) == ("better", {first.contact: f"better for {first.contact}"})
     done(world, [first])
@@ -337,7 +346,7 @@ def test_a_corrected_broadcast_goes_on_with_everybody_who_did_not_get_it(world: 
 def test_refused_ones_go_again_without_a_correction_where_the_template_was_put_right(world: World) -> None:
     ask(world, *people(3))
     refuse(world, world.delivery.wait_for(1)[0], "132006")
-    assert resume(world) == {"resumed": 3}
+    assert resume(world) == BroadcastResumed(3, 0)
     assert send_all(world) == [*people(2, 1), *people(1)]
     assert world.reader.broadcasts.outcomes("spring") == {"sent": 3}
     assert letters(world) == []
@@ -348,7 +357,7 @@ def test_what_failed_for_no_word_of_the_gateways_stays_given_up_when_a_stopped_b
     world.delivery.rows.remove(rows[0])
     world.report(rows[0], "failed", "given up after 9 tries: no connection", message_ids=())
     stop(world)
-    assert resume(world) == {"resumed": 2}
+    assert resume(world) == BroadcastResumed(2, 0)
     assert send_all(world) == people(2, 2)
     assert world.reader.broadcasts.outcomes("spring") == {"sent": 3, "failed": 1}
     assert len(letters(world)) == 1
@@ -357,8 +366,8 @@ def test_what_failed_for_no_word_of_the_gateways_stays_given_up_when_a_stopped_b
 def test_a_stop_of_what_is_paused_says_who_does_not_get_it(world: World) -> None:
     ask(world, *people(3))
     refuse(world, world.delivery.wait_for(1)[0])
-    assert stop(world) == {"stopped": 2, "in_flight": 0}
-    assert stop(world) == {"stopped": 0, "in_flight": 0}
+    assert stop(world) == BroadcastStopped(2, 0)
+    assert stop(world) == BroadcastStopped(0, 0)
 
 
 def test_a_wrong_correction_costs_one_contact_and_is_corrected_once_more(world: World) -> None:
@@ -376,7 +385,7 @@ def test_a_wrong_correction_costs_one_contact_and_is_corrected_once_more(world: 
     edit(world, *people(5))
     edit(world, *people(5))
     resume(world)
-    assert resume(world) == {"resumed": 0}
+    assert resume(world) == BroadcastResumed(0, 0)
     assert sorted(send_all(world)) == people(5)
     assert world.reader.broadcasts.outcomes("spring") == {"sent": 5}
     assert letters(world) == []
@@ -385,7 +394,7 @@ def test_a_wrong_correction_costs_one_contact_and_is_corrected_once_more(world: 
 def test_a_message_in_flight_is_not_corrected_but_ends_as_it_ends(world: World) -> None:
     rows = running(world, 4)
     world.delivery.in_flight = {row.id for row in rows[:2]}
-    assert begin_edit(world) == {"edit": 1, "in_flight": 2}
+    assert begin_edit(world) == CorrectionBegun(1, 2)
     correct(world, 1, *people(4))
     end_edit(world, 1)
     resume(world)
@@ -418,7 +427,7 @@ def test_who_is_not_in_the_corrected_file_does_not_get_it_until_another_correcti
 def test_a_correction_that_is_broken_off_sends_nothing_until_it_is_made_anew(world: World) -> None:
     ask(world, *people(3))
     refuse(world, world.delivery.wait_for(1)[0])
-    number = begin_edit(world)["edit"]
+    number = begin_edit(world).edit
     correct(world, number, *people(1))
     with pytest.raises(RequestRefused, match="was broken off: write it again"):
         resume(world)
@@ -481,7 +490,7 @@ def test_a_retry_uses_the_corrected_parameters(world: World) -> None:
         refuse(world, row, "VALIDATION_INVALID_PHONE")
     edit(world, *people(3))
     answer = world.turns.operate(RetryDeadLetters(letters(world)))
-    assert answer["held"] == ["spring"]
+    assert answer.held == ["spring"]
     world.settle()
     assert world.delivery.rows == []
     resume(world)
@@ -522,7 +531,7 @@ def test_other_parameters_under_the_same_name_are_counted(world: World) -> None:
     ask(world, *people(2))
     recipients = [{"contact": contact, "body": ["other"]} for contact in people(2)]
     again = AddRecipients("spring", recipients, SALE)
-    assert world.turns.operate(again) == {"added": 0, "known": 2, "differ": 2, "opted_out": 0}
+    assert world.turns.operate(again) == RecipientsAdded(0, 2, 2, 0)
 
 
 # -- later
@@ -559,7 +568,7 @@ def test_the_time_of_a_broadcast_outlives_a_restart(world: World, tmp_path: Path
 
 def test_a_broadcast_that_is_stopped_before_its_time_stays_stopped_and_is_resumed_for_it(world: World) -> None:
     later(world, hours=1)
-    assert stop(world) == {"stopped": 3, "in_flight": 0}
+    assert stop(world) == BroadcastStopped(3, 0)
     assert world.reader.broadcasts.outcomes("spring") == {"stopped": 3}
     resume(world)
     assert world.reader.broadcasts.outcomes("spring") == {"scheduled": 3}

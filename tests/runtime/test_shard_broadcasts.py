@@ -7,7 +7,17 @@ from typing import Any
 
 import pytest
 
-from bot.core.engine_requests import AskStatus, EngineRequest, read_request
+from bot.core.engine_answers import (
+    BroadcastResumed,
+    BroadcastStopped,
+    CorrectionEnded,
+    EngineAnswer,
+    EngineRefused,
+    RecipientsAdded,
+    RecipientsCorrected,
+    Status,
+)
+from bot.core.engine_requests import AnyRequest, AskStatus, read_request
 from bot.runtime.batch import Batch, RequestRefused
 from bot.runtime.broadcasting import finish_done
 from bot.runtime.operator_requests import operate
@@ -31,14 +41,14 @@ def store(postgres: Postgres, tmp_path: Path) -> Iterator[PostgresAddress]:
         yield divided
 
 
-def done(shard: StoreAddress, request: EngineRequest) -> dict[str, Any]:
+def done(shard: StoreAddress, request: AnyRequest) -> EngineAnswer:
     """What the engine of a shard does with a request, and after it."""
     with closing(EngineStore(shard)) as own:
         batch = Batch(own, advance, ORDINARY, START)
         try:
             return operate(batch, request)
         except RequestRefused as refusal:
-            return {"error": str(refusal)}
+            raise EngineRefused(str(refusal)) from None
         finally:
             own.write(batch.commit)
             after = Batch(own, advance, ORDINARY, START)
@@ -46,16 +56,21 @@ def done(shard: StoreAddress, request: EngineRequest) -> dict[str, Any]:
             own.write(after.commit)
 
 
-def ask(store: StoreAddress, do: str, contacts: list[str] | None = None, **more: Any) -> dict[str, Any]:
+def ask(store: StoreAddress, do: str, contacts: list[str] | None = None, **more: Any) -> Any:
     request = {"do": do, "name": "spring", **more}
     if contacts is not None:
         request["recipients"] = [{"contact": contact, "body": []} for contact in contacts]
-    with_status = {"waiting": 0, "in_flight": 0, "left": {}, "alarms": []}
     return ask_shards(
         store,
         read_request(request),
-        lambda shard, part: with_status if isinstance(part, AskStatus) else done(shard, part),
+        lambda shard, part: Status() if isinstance(part, AskStatus) else done(shard, part),
     )
+
+
+def refusal(store: StoreAddress, do: str, contacts: list[str] | None = None, **more: Any) -> str:
+    with pytest.raises(EngineRefused) as refused:
+        ask(store, do, contacts, **more)
+    return str(refused.value)
 
 
 def states(store: StoreAddress) -> list[str | None]:
@@ -68,36 +83,34 @@ def states(store: StoreAddress) -> list[str | None]:
 
 
 def test_only_shards_with_recipients_have_it_at_first(store: PostgresAddress) -> None:
-    assert ask(store, "broadcast", OF_FIRST, template=SALE) == {
-        **{"added": len(OF_FIRST), "known": 0, "differ": 0, "opted_out": 0}
-    }
+    assert ask(store, "broadcast", OF_FIRST, template=SALE) == RecipientsAdded(len(OF_FIRST), 0, 0, 0)
     assert states(store) == [TRYING, None, None]
 
 
 def test_what_one_shard_would_refuse_all_refuse(store: PostgresAddress) -> None:
     ask(store, "broadcast", OF_FIRST, template=SALE)
     other = {"name": "other", "language": "en"}
-    refused = ask(store, "broadcast", OF_LAST, template=other)
-    assert refused["error"].startswith('the broadcast "spring" sends another template')
-    assert ask(store, "broadcast", OF_LAST + OF_FIRST, template=other) == refused
+    refused = refusal(store, "broadcast", OF_LAST, template=other)
+    assert refused.startswith('the broadcast "spring" sends another template')
+    assert refusal(store, "broadcast", OF_LAST + OF_FIRST, template=other) == refused
     assert states(store) == [TRYING, None, None], "what is refused adds nothing"
     ask(store, "stop")
-    assert ask(store, "broadcast", OF_LAST, template=SALE)["error"].startswith('the broadcast "spring" was stopped')
+    assert refusal(store, "broadcast", OF_LAST, template=SALE).startswith('the broadcast "spring" was stopped')
 
 
 def test_more_recipients_begin_it_in_their_shard(store: PostgresAddress) -> None:
     ask(store, "broadcast", OF_FIRST, template=SALE)
-    assert ask(store, "broadcast", OF_FIRST + OF_LAST, template=SALE) == {
-        **{"added": len(OF_LAST), "known": len(OF_FIRST), "differ": 0, "opted_out": 0}
-    }
+    assert ask(store, "broadcast", OF_FIRST + OF_LAST, template=SALE) == RecipientsAdded(
+        len(OF_LAST), len(OF_FIRST), 0, 0
+    )
     assert states(store) == [TRYING, None, TRYING]
 
 
 def test_it_is_stopped_and_resumed_in_all_shards(store: PostgresAddress) -> None:
     ask(store, "broadcast", OF_FIRST + OF_LAST, template=SALE)
-    assert ask(store, "stop") == {"stopped": len(OF_FIRST + OF_LAST), "in_flight": 0}
+    assert ask(store, "stop") == BroadcastStopped(len(OF_FIRST + OF_LAST), 0)
     assert states(store) == [STOPPED] * 3
-    assert ask(store, "resume") == {"resumed": len(OF_FIRST + OF_LAST), "to_come": 0}
+    assert ask(store, "resume") == BroadcastResumed(len(OF_FIRST + OF_LAST), 0)
     assert states(store) == [TRYING, FINISHED, TRYING]
 
 
@@ -105,13 +118,11 @@ def test_a_correction_reaches_contacts_of_every_shard(store: PostgresAddress) ->
     ask(store, "broadcast", OF_FIRST, template=SALE)
     ask(store, "edit", template=SALE)  # it is broken off: in this shard it has another number than in the others now
     begun = ask(store, "edit", template={**SALE, "name": "corrected"})
-    assert begun["in_flight"] == 0 and states(store) == [EDITING] * 3
-    assert ask(store, "broadcast", OF_LAST, template=SALE)["error"].startswith('the broadcast "spring" sends another')
-    corrected = ask(store, "correct", [*OF_LAST, *OF_FIRST[1:]], edit=begun["edit"])
-    assert corrected == {
-        **{"corrected": len(OF_FIRST) - 1, "added": len(OF_LAST), "had_it": 0, "unknown": 0, "opted_out": 0}
-    }
-    assert ask(store, "end_edit", edit=begun["edit"]) == {"left_out": 1}
+    assert begun.in_flight == 0 and states(store) == [EDITING] * 3
+    assert refusal(store, "broadcast", OF_LAST, template=SALE).startswith('the broadcast "spring" sends another')
+    corrected = ask(store, "correct", [*OF_LAST, *OF_FIRST[1:]], edit=begun.edit)
+    assert corrected == RecipientsCorrected(len(OF_FIRST) - 1, len(OF_LAST), 0, 0, 0)
+    assert ask(store, "end_edit", edit=begun.edit) == CorrectionEnded(1)
     assert states(store) == [STOPPED] * 3
 
 
@@ -119,9 +130,9 @@ def test_of_two_corrections_at_once_the_first_is_refused(store: PostgresAddress)
     ask(store, "broadcast", OF_FIRST, template=SALE)
     first = ask(store, "edit", template=SALE)
     second = ask(store, "edit", template=SALE)
-    assert "somebody else" in ask(store, "correct", OF_LAST, edit=first["edit"])["error"]
-    assert ask(store, "end_edit", edit=second["edit"]) == {"left_out": len(OF_FIRST)}
+    assert "somebody else" in refusal(store, "correct", OF_LAST, edit=first.edit)
+    assert ask(store, "end_edit", edit=second.edit) == CorrectionEnded(len(OF_FIRST))
 
 
 def test_a_broadcast_that_no_shard_has_is_unknown(store: PostgresAddress) -> None:
-    assert ask(store, "stop") == {"error": 'there is no broadcast "spring" (`bot broadcast` lists them)'}
+    assert refusal(store, "stop") == 'there is no broadcast "spring" (`bot broadcast` lists them)'

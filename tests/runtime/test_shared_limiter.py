@@ -539,8 +539,8 @@ def test_what_one_shard_is_refused_for_keeps_the_others_from_trying(store: Postg
 def test_what_one_engine_requests_is_missing_from_what_another_says_is_left(divided: Divided) -> None:
     with divided.engines(0, 1) as gateway:
         first, second, _ = shards_of(divided.store)
-        assert ask_engine(first, ListTemplates())["has_more"] is False
-        wait_for(lambda: ask_engine(second, AskStatus())["left"] == {"minute": 59, "day": 9_999})
+        assert ask_engine(first, ListTemplates()).has_more is False
+        wait_for(lambda: ask_engine(second, AskStatus()).left == {"minute": 59, "day": 9_999})
         assert gateway.requests == 1
     with divided.engines(2):
-        assert ask_engine(shards_of(divided.store)[2], AskStatus())["left"]["minute"] == 59, "they have begun anew"
+        assert ask_engine(shards_of(divided.store)[2], AskStatus()).left["minute"] == 59, "they have begun anew"

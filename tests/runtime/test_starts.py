@@ -10,6 +10,7 @@ import pytest
 
 from bot.core.alarms import Alarms
 from bot.core.clock import MovableClock
+from bot.core.engine_answers import FlowStarted
 from bot.core.engine_requests import RequestMalformed, StartFlow, read_request
 from bot.core.events import Event, StartRequested, TimeReached
 from bot.core.session import Session
@@ -66,7 +67,7 @@ def open_with(tmp_path: Path) -> Iterator[Callable[..., World]]:
         world.close()
 
 
-def ask(world: World, flow: str = "later", **more: Any) -> dict[str, Any]:
+def ask(world: World, flow: str = "later", **more: Any) -> FlowStarted:
     return world.turns.operate(StartFlow(CONTACT, flow, **more))
 
 
@@ -87,13 +88,13 @@ def test_a_start_that_the_web_process_has_kept_is_taken(open_with: Callable[...,
 
 def test_an_operator_is_told_what_became_of_a_start(open_with: Callable[..., World]) -> None:
     world = open_with()
-    assert ask(world, data={"n": 3})["outcome"] == "started"
+    assert ask(world, data={"n": 3}).outcome == "started"
     world.say(CONTACT, "hi")
-    assert ask(world, busy="skip")["outcome"] == "skipped"
-    assert ask(world)["outcome"] == "waits"
+    assert ask(world, busy="skip").outcome == "skipped"
+    assert ask(world).outcome == "waits"
     failed = ask(world, data={"n": "x"})
-    assert failed["outcome"] == "failed" and "later was not started: n:" in failed["detail"]
-    assert ask(world, "latr")["detail"] == 'there is no flow "latr" to start: did you mean "later"?'
+    assert failed.outcome == "failed" and "later was not started: n:" in failed.detail
+    assert ask(world, "latr").detail == 'there is no flow "latr" to start: did you mean "later"?'
     assert world.reader.counts()["dead_letters"] == 2
     world.say(CONTACT, "fine")
     assert world.texts()[-1] == "Later "

@@ -11,6 +11,7 @@ import pytest
 from bot.core.alarms import Alarms
 from bot.core.clock import MovableClock
 from bot.core.effects import Send
+from bot.core.engine_answers import ConversationHeld, EngineAnswer
 from bot.core.engine_requests import RequestMalformed, read_request
 from bot.core.events import ConversationAssigned, HandoffClosed
 from bot.core.messages import TemplateMessage, TextMessage
@@ -57,7 +58,7 @@ def world(tmp_path: Path) -> Iterator[World]:
     world.close()
 
 
-def ask(world: World, do: str, contact: str = ANN, by: str = "anna", **more: Any) -> dict[str, Any]:
+def ask(world: World, do: str, contact: str = ANN, by: str = "anna", **more: Any) -> EngineAnswer:
     answer = world.turns.operate(read_request({"do": do, "contact": contact, "by": by, **more}))
     world.settle()
     return answer
@@ -82,10 +83,10 @@ def texts(world: World) -> list[str]:
 
 def test_the_bot_is_silent_from_the_take_over_until_the_conversation_is_given_back(world: World) -> None:
     world.say(ANN, "hi")
-    assert ask(world, "take") == {"contact": ANN, "agent": "anna"}
+    assert ask(world, "take") == ConversationHeld(ANN, "anna")
     world.say(ANN, "two")
     assert texts(world) == ["How many?"]
-    assert ask(world, "give_back") == {"contact": ANN, "agent": None}
+    assert ask(world, "give_back") == ConversationHeld(ANN, None)
     world.say(ANN, "two")
     assert texts(world) == ["How many?", "How many?"], "the question is far above by now: it is put again"
     assert world.rules(ANN)[1:4] == ["assigned", "an agent has the conversation: not heard", "closed"]
@@ -130,7 +131,7 @@ def test_of_two_persons_the_second_is_told_of_the_first_and_can_take_it_from_the
     why = refused(world, "take", by="ben")
     assert why == f"anna has had the conversation with {ANN} for 5m: it can be taken over from them"
     assert refused(world, "take", by="ben", taken_from="carl") == why
-    assert ask(world, "take", by="ben", taken_from="anna")["agent"] == "ben"
+    assert ask(world, "take", by="ben", taken_from="anna") == ConversationHeld(ANN, "ben")
     for do in ("take", "give_back"):
         assert refused(world, do).startswith("ben has had the conversation")
     assert refused(world, "answer", text="Hello").startswith("ben has had the conversation")

@@ -20,6 +20,7 @@ import requests
 
 from bot.core.clock import MovableClock, SystemClock
 from bot.core.effects import RunHook
+from bot.core.engine_answers import ConversationChanged, Mistakes, Status
 from bot.core.engine_requests import AskStatus, CheckStart, CorrectRecipients, ResetContact
 from bot.core.errors import BotError
 from bot.core.session import OPTED_OUT, Session
@@ -151,8 +152,8 @@ def test_without_a_model_no_message_is_asked_about_also_after_a_swap(talk: Calla
 def test_an_operator_asks_the_engine(talk: Callable[[], Talk]) -> None:
     bot = talk()
     bot.says("hi")
-    assert bot.engine.operate(AskStatus())["cursor"] == 1
-    assert bot.engine.operate(ResetContact(CONTACT)) == {"contact": CONTACT}
+    assert bot.engine.operate(AskStatus()).cursor == 1
+    assert bot.engine.operate(ResetContact(CONTACT)) == ConversationChanged(CONTACT)
     with pytest.raises(BotError):
         bot.engine.operate(CorrectRecipients("spring", 1, []))
 
@@ -164,9 +165,9 @@ def test_a_program_is_told_who_has_opted_out_and_the_gateway_has_the_tag(
     bot = talk()
     asked = CheckStart(CONTACT, "main", {})
     bot.says("hi")
-    assert bot.engine.operate(asked) == {}
+    assert bot.engine.operate(asked) == Mistakes()
     bot.says("stop")
-    assert bot.engine.operate(asked) == {"contact": "the contact has opted out: no flow is started for it"}
+    assert bot.engine.operate(asked) == Mistakes({"contact": "the contact has opted out: no flow is started for it"})
     assert texts(bot) == ["What is your name?", "Bye."]
     assert bot.emulator.wait_until(lambda: bot.emulator.contact(CONTACT)["tags"] == ["opted_out"], PATIENCE)
 
@@ -221,7 +222,7 @@ def test_nothing_is_counted_where_turns_wait_for_it(talk: Callable[[], Talk]) ->
     bot.says("hi")
     connection, read = sqlite(bot.engine), list[str]()
     connection.set_trace_callback(read.append)
-    assert bot.engine.operate(AskStatus())["cursor"] == 1
+    assert bot.engine.operate(AskStatus()).cursor == 1
     assert metrics(bot)['bot_queue_rows{queue="dead_letters"}'] == 0
     connection.set_trace_callback(None)
     assert [sql for sql in read if "count(" in sql] == []
@@ -304,7 +305,7 @@ def web_service(store: Path, listener: socket.socket) -> WebService:
         path="/webhook",
         begun=lambda: True,
         wake=lambda shards: None,
-        ask=lambda request: {},
+        ask=lambda request: Status(),
     )
 
 

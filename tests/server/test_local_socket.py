@@ -8,14 +8,17 @@ from typing import Any
 
 import pytest
 
-from bot.core.engine_requests import Answer, AskStatus, EngineRequest, ListTemplates, Reload, StopBroadcast, as_json
+from bot.core.engine_answers import EngineAnswer, EngineRefused, GatewayItems, MayBeDone, Status
+from bot.core.engine_requests import AnyRequest, AskStatus, ListTemplates, Reload, StopBroadcast, as_json
 from bot.core.errors import BotError, OutcomeLost
 from bot.server import local_socket
 from bot.store.database import PostgresAddress, StoreAddress, shards_of
 from tests.patience import PATIENCE
 
+HEARD = Status(alarms=[{"do": "status"}], silent=[])
 
-def answer(request: EngineRequest) -> Answer:
+
+def answer(request: AnyRequest) -> EngineAnswer:
     match request:
         case StopBroadcast(name="refuse"):
             raise BotError("not like this")
@@ -23,7 +26,7 @@ def answer(request: EngineRequest) -> Answer:
             raise OutcomeLost("it stopped")
         case StopBroadcast(name="fail"):
             raise RuntimeError("a defect")
-    return {"heard": as_json(request)}
+    return Status(alarms=[as_json(request)])
 
 
 @pytest.fixture
@@ -43,14 +46,14 @@ def raw(store: StoreAddress, data: bytes) -> bytes:
 
 
 def test_a_request_is_answered(store: Path) -> None:
-    assert local_socket.ask(store, AskStatus()) == {"heard": {"do": "status"}}
+    assert local_socket.ask(store, AskStatus()) == HEARD
 
 
 def test_it_goes_on_when_files_can_be_opened_again(tmp_path: Path) -> None:
     server = local_socket.LocalServer(tmp_path / "bot.db", answer)
     server._listener = FullOnce(socket.AF_UNIX)
     server.start()
-    assert local_socket.ask(tmp_path / "bot.db", AskStatus()) == {"heard": {"do": "status"}}
+    assert local_socket.ask(tmp_path / "bot.db", AskStatus()) == HEARD
     assert server._listener.was_full
     server.stop()
 
@@ -73,9 +76,12 @@ def test_only_the_owner_may_ask(store: Path) -> None:
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
 def test_a_refusal_comes_back_in_words_and_a_defect_without_details(store: Path) -> None:
-    assert local_socket.ask(store, StopBroadcast("refuse")) == {"error": "not like this"}
-    assert local_socket.ask(store, StopBroadcast("lose")) == {"error": "it stopped", "may_be_done": True}
-    assert local_socket.ask(store, StopBroadcast("fail")) == {"error": "the server could not do this: its log says why"}
+    with pytest.raises(EngineRefused, match=r"^not like this$"):
+        local_socket.ask(store, StopBroadcast("refuse"))
+    with pytest.raises(MayBeDone, match=r"^it stopped$"):
+        local_socket.ask(store, StopBroadcast("lose"))
+    with pytest.raises(EngineRefused, match=r"^the server could not do this: its log says why$"):
+        local_socket.ask(store, StopBroadcast("fail"))
 
 
 @pytest.mark.parametrize(
@@ -114,7 +120,7 @@ def test_no_server_is_said_in_words(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("request_", "known"), [(Reload(), "it may have done this"), (AskStatus(), "see its log")])
 def test_of_a_server_that_ended_before_it_answered_only_what_it_may_have_done_is_said(
-    request_: EngineRequest, known: str, tmp_path: Path
+    request_: AnyRequest, known: str, tmp_path: Path
 ) -> None:
     with socket.socket(socket.AF_UNIX) as listener, ThreadPoolExecutor() as threads:
         listener.bind(str(local_socket.socket_of(tmp_path / "bot.db")))
@@ -132,12 +138,14 @@ def test_an_engine_that_stands_still_holds_up_what_another_one_answers_for_as_lo
     monkeypatch.setattr(local_socket, "TELL_SECONDS", 0.01)
     address = PostgresAddress("postgresql://db/bot", tmp_path / "bot", tmp_path / "files", shards=2)
     silent, other = shards_of(address)
-    server = local_socket.LocalServer(other, lambda request: {"done": request.do})
+    server = local_socket.LocalServer(
+        other, lambda request: Status() if isinstance(request, AskStatus) else GatewayItems([], False)
+    )
     server.start()
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind(str(local_socket.socket_of(silent)))
         listener.listen()
-        assert local_socket.ask(address, ListTemplates(), 3600.0) == {"done": "templates"}
+        assert local_socket.ask(address, ListTemplates(), 3600.0) == GatewayItems([], False)
     server.stop()
 
 

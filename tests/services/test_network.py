@@ -462,7 +462,7 @@ def test_the_engine_tells_of_a_gateway_and_a_model_that_are_not_reached_and_why(
             assert engine.wait_settled(20)
             clock.move(timedelta(minutes=2))
             assert engine.wait_settled(20)
-        found = {alarm["name"]: alarm for alarm in engine.operate(AskStatus())["alarms"]}
+        found = {alarm["name"]: alarm for alarm in engine.operate(AskStatus()).alarms}
         assert found.keys() == {"gateway-unreachable", "model-unreachable"}
         for alarm in found.values():
             assert "signed by an authority that is not known here" in alarm["what"]

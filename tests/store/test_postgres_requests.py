@@ -12,7 +12,8 @@ import pytest
 
 from bot.core.alarms import Alarms
 from bot.core.clock import MovableClock
-from bot.core.engine_requests import Answer, AskStatus, EngineRequest, SendMessage
+from bot.core.engine_answers import EngineAnswer, EngineRefused, MayBeDone, MessageAccepted, Status
+from bot.core.engine_requests import A, AnyRequest, AskStatus, EngineRequest, SendMessage, answer_as_json
 from bot.runtime.engine_loop import EngineLoop
 from bot.runtime.metrics import EngineMetrics
 from bot.store import postgres_requests
@@ -38,7 +39,7 @@ def address(postgres: Postgres, tmp_path: Path) -> Iterator[PostgresAddress]:
 
 
 @contextmanager
-def asked(address: PostgresAddress, request: EngineRequest) -> Iterator["Future[dict[str, Any]]"]:
+def asked(address: PostgresAddress, request: EngineRequest[A]) -> Iterator["Future[A]"]:
     with ThreadPoolExecutor() as threads:
         yield threads.submit(ask_elsewhere, address, request)
 
@@ -52,30 +53,29 @@ def engine(address: PostgresAddress, answer: AnswerOthers) -> Any:
     return serves_others(address, lambda: None, answer)
 
 
-def halves(request: EngineRequest) -> Answer:
+def halves(request: AnyRequest) -> EngineAnswer:
     assert isinstance(request, AskStatus) and request.ids is not None
-    return {"half": 1 // len(request.ids)}
+    return Status(1 // len(request.ids))
 
 
 def test_a_request_that_fails_is_answered_and_so_is_the_next(address: PostgresAddress) -> None:
     with engine(address, halves):
-        assert ask_elsewhere(address, AskStatus([])) == {
-            "error": "the engine could not do this: the log of its machine says why"
-        }
-        assert ask_elsewhere(address, AskStatus([1])) == {"half": 1}
+        with pytest.raises(EngineRefused, match=r"^the engine could not do this: the log of its machine says why$"):
+            ask_elsewhere(address, AskStatus([]))
+        assert ask_elsewhere(address, AskStatus([1])).cursor == 1
 
 
 def test_what_an_engine_has_begun_that_ends_the_next_one_does_and_knows_that(address: PostgresAddress) -> None:
     begun: list[bool] = []
 
-    def ends(request: EngineRequest) -> None:
+    def ends(request: AnyRequest) -> None:
         begun.append(request.again)
 
     with asked(address, AskStatus()) as answer:
         with engine(address, ends):
             wait_for(lambda: bool(begun))
-        with engine(address, lambda request: {"again": request.again}):
-            assert answer.result(PATIENCE) == {"again": True} and not begun[0]
+        with engine(address, lambda request: Status(int(request.again))):
+            assert answer.result(PATIENCE).cursor == 1 and not begun[0]
     assert rows(address) == []
 
 
@@ -83,22 +83,22 @@ def test_what_was_committed_with_its_answer_is_not_done_again(address: PostgresA
     """The engine ended between its commit and the notice of the answer."""
     dead = Event()
 
-    def dies(request: EngineRequest) -> None:
+    def dies(request: AnyRequest) -> None:
         with closing(EngineStore(address)) as store:
             commit = Commit(store.cursor(), START)
             assert request.asked_as is not None
-            commit.answer(request.asked_as, {"id": 7})
+            commit.answer(request.asked_as, answer_as_json(MessageAccepted(7, "62811")))
             store.write(commit)
         dead.set()
 
-    def again(request: EngineRequest) -> Answer:
+    def again(request: AnyRequest) -> EngineAnswer:
         raise AssertionError
 
     with asked(address, SEND) as answer:
         with engine(address, dies):
             assert dead.wait(PATIENCE)
         with engine(address, again):
-            assert answer.result(PATIENCE) == {"id": 7}
+            assert answer.result(PATIENCE) == MessageAccepted(7, "62811")
 
 
 def test_what_an_engine_does_is_committed_with_its_answer_and_a_question_has_none(address: PostgresAddress) -> None:
@@ -115,22 +115,22 @@ def test_what_an_engine_does_is_committed_with_its_answer_and_a_question_has_non
         loop.operate(AskStatus(asked_as="b"))
         loop.stop(PATIENCE)
         kept = connection.execute("SELECT id, answer FROM requests ORDER BY id").fetchall()
-    assert [(id, text and json.loads(text)) for id, text in kept] == [("a", answer), ("b", None)]
+    assert [(id, text and json.loads(text)) for id, text in kept] == [("a", answer_as_json(answer)), ("b", None)]
 
 
 def test_who_loses_the_connection_while_waiting_asks_once_and_gets_the_answer(address: PostgresAddress) -> None:
     done: list[str | None] = []
 
-    def answer(request: EngineRequest) -> Answer:
+    def answer(request: AnyRequest) -> EngineAnswer:
         done.append(request.asked_as)
-        return {"done": len(done)}
+        return MessageAccepted(len(done), "62811")
 
     with asked(address, SEND) as asker:
         wait_for(lambda: bool(rows(address)))
         with connect(address, "engine") as connection:
             wait_for(lambda: connection.execute(OF_ASKERS, prepare=False).fetchone() == (1,))
         with engine(address, answer):
-            assert asker.result(PATIENCE) == {"done": 1}
+            assert asker.result(PATIENCE) == MessageAccepted(1, "62811")
 
 
 @pytest.mark.parametrize(("begins", "done"), [(True, "it may be done"), (False, "nothing is done")])
@@ -147,7 +147,9 @@ def test_who_gets_no_answer_hears_whether_it_may_be_done(
                 wait_for(lambda: bool(begun))
         passed[0] += 9
         error = f"no engine answered within 8 s, {done}: see whether one runs on some machine"
-        assert answer.result(PATIENCE) == {"error": error, **({"may_be_done": True} if begins else {})}
+        with pytest.raises(EngineRefused, match=f"^{error}$") as refused:
+            answer.result(PATIENCE)
+        assert isinstance(refused.value, MayBeDone) == begins
     assert rows(address) == []
 
 
@@ -158,19 +160,20 @@ def test_each_shard_has_requests_of_its_own_and_who_gets_no_answer_is_told_of_wh
     monkeypatch.setattr(postgres_requests, "monotonic", lambda: passed[0])
     with divided_database(postgres, tmp_path, 2) as divided:
         first, second = divided.divided()
-        with engine(first, lambda request: {"shard": 0}), asked(second, AskStatus()) as unanswered:
-            assert ask_elsewhere(first, AskStatus()) == {"shard": 0}
+        with engine(first, lambda request: Status(7)), asked(second, AskStatus()) as unanswered:
+            assert ask_elsewhere(first, AskStatus()).cursor == 7
             wait_for(lambda: bool(rows(second)))
             passed[0] += 9
-            assert unanswered.result(PATIENCE)["error"] == (
-                "no engine of shard 1 answered within 8 s, nothing is done there: see whether one runs on some machine"
-            )
+            with pytest.raises(
+                EngineRefused, match=r"^no engine of shard 1 answered within 8 s, nothing is done there: "
+            ):
+                unanswered.result(PATIENCE)
 
 
 def test_what_nobody_waits_for_any_more_is_not_begun(address: PostgresAddress) -> None:
     with connect(address, "engine") as connection:
         late = "INSERT INTO requests (id, body, asked_at) VALUES ('1', '{}', now() - make_interval(secs => 9))"
         connection.execute(late)
-    with engine(address, lambda request: {"do": request.do}):
-        assert ask_elsewhere(address, AskStatus())["do"] == "status"
+    with engine(address, lambda request: Status(7)):
+        assert ask_elsewhere(address, AskStatus()).cursor == 7
     assert rows(address) == [("1", 0)]

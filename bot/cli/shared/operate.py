@@ -9,20 +9,21 @@ import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager, suppress
-from dataclasses import replace
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 from time import sleep
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import click
 from click.shell_completion import CompletionItem
 
 from bot.cli.shared.output import counted, problem_lines, styled
+from bot.core.engine_answers import EngineAnswer, EngineRefused, GatewayItems, NoPermit
 from bot.core.engine_requests import (
-    Answer,
+    A,
+    AnyRequest,
     AskStatus,
     EngineRequest,
     GatewayCommand,
@@ -32,7 +33,7 @@ from bot.core.engine_requests import (
     StartFlow,
     as_json,
 )
-from bot.core.errors import BotError
+from bot.core.errors import BotError, OutcomeLost
 from bot.core.text import head, is_phone
 from bot.language.flow.documents import BOT_FILE
 from bot.language.source import wall_clock
@@ -49,7 +50,6 @@ if TYPE_CHECKING:
 
 
 F = TypeVar("F", bound=Callable[..., Any])
-Ask = Callable[[GatewayCommand], Answer]
 
 NUMBER = click.IntRange(1, 1_000_000)  # of rows, or of a version
 STATUS_SECONDS = 1.0
@@ -63,7 +63,7 @@ PATH_VARIABLES = (
 _ONE_AT_A_TIME = threading.Lock()  # parts of a request that are done here, with the bot's own Python
 
 
-SHOWN_BY: Mapping[type[EngineRequest], str] = {
+SHOWN_BY: Mapping[type[AnyRequest], str] = {
     **dict.fromkeys((SendMessage, StartFlow, ReportSignal), "`bot trace {contact}` shows it"),
     RegisterWebhook: "the gateway lists the webhook",
 }
@@ -77,13 +77,20 @@ class CommandRefused(BotError):
 class InDoubt(BotError):
     """A request may have been carried out: how to find out, and whether it may be made again."""
 
-    def __init__(self, request: EngineRequest, why: object) -> None:
+    def __init__(self, request: AnyRequest, why: object) -> None:
         shown = SHOWN_BY.get(type(request))
         if shown is None:
             then = "Give the command again: what is done already is not done twice"
         else:
             then = f"Look whether {shown.format_map(as_json(request))} before you give the command again"
         super().__init__(f"{why}. {then}")
+
+
+class AskGateway(Protocol):
+    """Runs a gateway command. Raises `BotError`, in words."""
+
+    def __call__(self, command: GatewayCommand[A], /) -> A:
+        """Its answer."""
 
 
 class BotFolder(click.Path):
@@ -209,7 +216,7 @@ def open_store(folder: Path | None) -> "closing[StoreReader]":
     return closing(StoreReader(store_of(folder)[1]))
 
 
-def operate(folder: Path | None, request: EngineRequest) -> Answer:
+def operate(folder: Path | None, request: EngineRequest[A]) -> A:
     """Have an operator's request done by the server that runs on the store, or do it here if none runs.
 
     Raises `CommandRefused` in the server's words, `InDoubt` if nobody knows whether it is done, and
@@ -219,45 +226,51 @@ def operate(folder: Path | None, request: EngineRequest) -> Answer:
     return ask_or_do(store, request, partial(_operate_here, bot))
 
 
-def ask_or_do(store: StoreAddress, request: EngineRequest, do: AskShard) -> Answer:
+def ask_or_do(store: StoreAddress, request: EngineRequest[A], do: AskShard) -> A:
     """Ask the server, or do it here with ``do``: in each shard that has no engine. Raises as `operate`."""
     from bot.server.local_socket import NotRunning
 
-    def ask(shard: StoreAddress, part: EngineRequest) -> Answer:
+    def ask(shard: StoreAddress, part: AnyRequest) -> EngineAnswer:
         try:
             return ask_server(shard, part)
         except NotRunning:
             with _ONE_AT_A_TIME:
                 return do(shard, part)
 
-    return _accepted(request, ask_shards(store, request, ask))
+    with _in_words(request):
+        return ask_shards(store, request, ask)
 
 
-def ask_server(store: StoreAddress, request: EngineRequest, seconds: float = 10.0) -> Answer:
+def ask_server(store: StoreAddress, request: EngineRequest[A], seconds: float = 10.0) -> A:
     """Have a request done by the server that runs on the store, in ``seconds`` at most.
 
-    Raises `CommandRefused` in the server's words, `InDoubt`, and `bot.server.local_socket.NotRunning`.
+    Raises `CommandRefused` in the server's words, `bot.core.engine_answers.NoPermit`, `InDoubt`, and
+    `bot.server.local_socket.NotRunning`.
     """
     from bot.server.local_socket import NotAnswered, ask_engine
 
     try:
-        return _accepted(request, ask_engine(store, request, seconds))
+        with _in_words(request):
+            return ask_engine(store, request, seconds)
     except NotAnswered as error:
         if request.only_tells:
             raise
         raise InDoubt(request, error) from None
 
 
-def _accepted(request: EngineRequest, answer: Answer) -> Answer:
-    if answer.get("may_be_done"):
-        raise InDoubt(request, answer["error"])
-    if "error" in answer:
-        raise CommandRefused(str(answer["error"]))
-    return answer
+@contextmanager
+def _in_words(request: AnyRequest) -> Iterator[None]:
+    """Raise what the engine answers with advice for the person who gave the command."""
+    try:
+        yield
+    except NoPermit:
+        raise
+    except EngineRefused as error:
+        raise InDoubt(request, error) if isinstance(error, OutcomeLost) else CommandRefused(str(error)) from None
 
 
 @contextmanager
-def reach_gateway(folder: Path | None, *, patient: bool = True) -> Iterator[Ask]:
+def reach_gateway(folder: Path | None, *, patient: bool = True) -> Iterator[AskGateway]:
     """Run gateway commands (`bot.runtime.gateway_commands`) in the server that runs on the store, or here if none runs.
 
     So one set of limits counts every request. The yielded function waits while these leave no room, and says so;
@@ -272,37 +285,47 @@ def reach_gateway(folder: Path | None, *, patient: bool = True) -> Iterator[Ask]
     except NotRunning:
         status = None
     if status is not None:
-        silent = status.get("silent", ())
-        any_engine = next(shard for number, shard in enumerate(shards_of(store)) if number not in silent)
-        ask: Ask = partial(ask_server, any_engine, seconds=COMMAND_SECONDS)
-        yield partial(_ask_patiently, ask) if patient else ask
+        any_engine = next(shard for number, shard in enumerate(shards_of(store)) if number not in status.silent)
+
+        def ask(command: GatewayCommand[A], /) -> A:
+            return ask_server(any_engine, command, COMMAND_SECONDS)
+
+        yield _patient(ask) if patient else ask
     else:
         with _commands_here(bot, store) as run:
-            yield partial(_ask_patiently, run) if patient else run
+            yield _patient(run) if patient else run
 
 
-def _ask_patiently(ask: Ask, command: GatewayCommand) -> Answer:
-    """Ask, and wait as long as the answer says that the gateway's limits leave no room."""
-    waited = 0.0
-    while "wait" in (answer := ask(replace(command, can_wait=True))):
-        wait = max(float(answer["wait"]), 1.0)
-        waited += wait
-        if waited > LONGEST_WAIT:
-            raise CommandRefused(
-                f"the gateway leaves no room for the next {wall_clock.duration_words(timedelta(seconds=wait))}: try again later"
-            )
-        click.echo(f"the gateway asks to wait: this goes on in {wait:,.0f} s", err=True)
-        sleep(wait)
-    return answer
+def _patient(ask: AskGateway) -> AskGateway:
+    """Ask, and wait as long as the gateway's limits leave no room."""
+
+    def patiently(command: GatewayCommand[A], /) -> A:
+        waited = 0.0
+        while True:
+            try:
+                return ask(command)
+            except NoPermit as error:
+                if error.wait is None:
+                    raise
+                wait = max(error.wait, 1.0)
+            waited += wait
+            if waited > LONGEST_WAIT:
+                raise CommandRefused(
+                    f"the gateway leaves no room for the next {wall_clock.duration_words(timedelta(seconds=wait))}: try again later"
+                )
+            click.echo(f"the gateway asks to wait: this goes on in {wait:,.0f} s", err=True)
+            sleep(wait)
+
+    return patiently
 
 
-def gateway(folder: Path | None, command: GatewayCommand) -> Answer:
+def gateway(folder: Path | None, command: GatewayCommand[A]) -> A:
     """Run one gateway command: see `reach_gateway`."""
     with reach_gateway(folder) as ask:
         return ask(command)
 
 
-def pages(ask: Ask, command: Callable[[int], GatewayCommand]) -> Iterator[dict[str, Any]]:
+def pages(ask: AskGateway, command: Callable[[int], GatewayCommand[GatewayItems]]) -> Iterator[dict[str, Any]]:
     """Yield the items of all pages of one of the gateway's lists; ``command`` makes the request for a page.
 
     Raises `bot.services.gateway.gateway_answers.EndlessList`, and as ``ask``.
@@ -312,13 +335,13 @@ def pages(ask: Ask, command: Callable[[int], GatewayCommand]) -> Iterator[dict[s
 
     def fetch(number: int) -> gateway_account.Page[dict[str, Any]]:
         answer = ask(command(number))
-        return gateway_account.Page(tuple(answer["items"]), answer["has_more"], Rate())
+        return gateway_account.Page(tuple(answer.items), answer.has_more, Rate())
 
     return gateway_account.pages(fetch)
 
 
 @contextmanager
-def _commands_here(bot: Folder, store: StoreAddress) -> Iterator[Ask]:
+def _commands_here(bot: Folder, store: StoreAddress) -> Iterator[AskGateway]:
     from bot.core.clock import SystemClock
     from bot.runtime.gateway_commands import commands_without_server
     from bot.settings import read_account
@@ -336,7 +359,7 @@ def _commands_here(bot: Folder, store: StoreAddress) -> Iterator[Ask]:
         yield commands.run
 
 
-def _operate_here(bot: Folder, store: StoreAddress, request: EngineRequest) -> Answer:
+def _operate_here(bot: Folder, store: StoreAddress, request: AnyRequest) -> EngineAnswer:
     from bot.core.clock import SystemClock
     from bot.engine.advance import advance
     from bot.loading.program import load_program

@@ -85,9 +85,9 @@ def stop_broadcast(console: Console, user: User) -> Response:
     """Take back all messages of a broadcast that are not being sent."""
     name = request.form.get("name", "")
     answer = console.act(StopBroadcast(name))
-    say(f"It is stopped. Contacts who will not get it: {answer['stopped']}.")
-    if answer["in_flight"]:
-        say(f"Messages that may have been sent and cannot be withdrawn: {answer['in_flight']}.")
+    say(f"It is stopped. Contacts who will not get it: {answer.stopped}.")
+    if answer.in_flight:
+        say(f"Messages that may have been sent and cannot be withdrawn: {answer.in_flight}.")
     return redirect(_address(name))
 
 
@@ -95,9 +95,9 @@ def resume_broadcast(console: Console, user: User) -> Response:
     """Resume a broadcast: its next message is sent alone, then the others."""
     name = request.form.get("name", "")
     answer = console.act(ResumeBroadcast(name))
-    say(f"It is resumed. Contacts who will get it now: {answer['resumed']}.")
-    if answer["to_come"]:
-        say(f"Contacts who will get it at their time: {answer['to_come']}.")
+    say(f"It is resumed. Contacts who will get it now: {answer.resumed}.")
+    if answer.to_come:
+        say(f"Contacts who will get it at their time: {answer.to_come}.")
     return redirect(_address(name))
 
 

@@ -15,7 +15,6 @@ from bot.core.text import digits, printable
 from bot.pages.console.page_formats import reads
 from bot.pages.console.routes import Console, Route, say
 from bot.pages.console.users import OPERATOR, VIEWER, User
-from bot.runtime.operator_requests import UNCLEAR
 from bot.runtime.operator_requests import end_dead_letters as end_letters
 from bot.store.dead_letter_rows import DeadLetter, LetterSearch
 from bot.store.rows import LAST_ID
@@ -137,14 +136,14 @@ def _end(console: Console, ids: Sequence[int], *, retries: bool, sure: bool) -> 
     is ``sure``.
     """
     total = end_letters(console.act, RetryDeadLetters(ids, sure) if retries else DropDeadLetters(ids))
-    say(f"{'To be sent again' if retries else 'Dropped'}: {len(total['done'])}.")
-    if retries and total["missing"]:
-        say(f"Nothing that can be sent again, or gone already: {len(total['missing'])}.")
-    if total["opted_out"]:
-        say(f"Not sent, because their contacts have opted out: {len(total['opted_out'])}.")
-    for name in total["held"]:
+    say(f"{'To be sent again' if retries else 'Dropped'}: {len(total.done)}.")
+    if retries and total.missing:
+        say(f"Nothing that can be sent again, or gone already: {len(total.missing)}.")
+    if total.opted_out:
+        say(f"Not sent, because their contacts have opted out: {len(total.opted_out)}.")
+    for name in total.held:
         say(f'They wait because the broadcast "{printable(name)}" is stopped or paused.')
-    return sorted(id for name in UNCLEAR for id in total[name])
+    return sorted(total.unclear)
 
 
 ROUTES = (

@@ -14,7 +14,8 @@ from flask import g
 from werkzeug.wrappers import Response
 
 from bot.core.clock import Clock
-from bot.core.engine_requests import Act, Answer, EngineRequest, as_json
+from bot.core.engine_answers import EngineAnswer, EngineRefused
+from bot.core.engine_requests import A, Act, EngineRequest, as_json
 from bot.core.errors import BotError
 from bot.core.immutable import immutable
 from bot.language.flow.documents import BOT_FILE
@@ -96,16 +97,16 @@ class Console:
             self._kept[what] = monotonic() + keep, found
         return found
 
-    def ask(self, request: EngineRequest) -> Answer:
+    def ask(self, request: EngineRequest[A]) -> A:
         """Ask the engine something that changes nothing. Raises `ActionRefused` in its words, and
         `bot.server.local_socket.NotRunning`.
         """
-        answer = local_socket.ask_engine(self.store, request, ENGINE_SECONDS)
-        if "error" in answer:
-            raise ActionRefused(str(answer["error"]))
-        return answer
+        try:
+            return local_socket.ask_engine(self.store, request, ENGINE_SECONDS)
+        except EngineRefused as error:
+            raise ActionRefused(str(error)) from error
 
-    def act(self, request: Act) -> Answer:
+    def act(self, request: Act[A]) -> A:
         """Have an operator's request done in the user's name, and note it in the log: who, what, and what about (of a
         contact's number the last digits).
 
@@ -117,7 +118,7 @@ class Console:
         note_action(request.do, about)
         return answer
 
-    def tried(self, request: Act) -> bool:
+    def tried(self, request: Act[EngineAnswer]) -> bool:
         """Have something done as `act` does. The user's next page says what is refused."""
         try:
             self.act(request)

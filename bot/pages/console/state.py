@@ -5,6 +5,7 @@ from typing import Any
 
 from flask import render_template
 
+from bot.core.engine_answers import Status
 from bot.core.engine_requests import AskStatus
 from bot.pages.console.page_formats import called
 from bot.pages.console.routes import ActionRefused, Console, Route
@@ -27,7 +28,7 @@ QUEUES = {
 def state(console: Console, user: User) -> str:
     """The page of what is not sent or not accepted now, and why."""
     pending = console.reader.messages.pending(SHOWN)
-    status: dict[str, Any] = {"waits": {}}
+    status = Status()
     trouble = ""
     try:
         status = console.ask(AskStatus([send.id for send in pending]))
@@ -37,11 +38,11 @@ def state(console: Console, user: User) -> str:
     return render_template(
         "state.html",
         trouble=trouble,
-        alarms=[_shown(alarm) for alarm in status.get("alarms", ())],
+        alarms=[_shown(alarm) for alarm in status.alarms],
         queues=[
             (one if counts[name] == 1 else more, counts[name], oldest.get(name)) for name, (one, more) in QUEUES.items()
         ],
-        left=status.get("left", {}),
+        left=status.left,
         pending=[(send, effect_in_words(send.effect), _why(console.store, send, status)) for send in pending],
         running=not trouble,
         machines=console.reader.database.machines(),
@@ -54,12 +55,13 @@ def _shown(alarm: dict[str, str]) -> dict[str, Any]:
     return {**words, "since": datetime.fromisoformat(alarm["since"])}
 
 
-def _why(store: StoreAddress, send: PendingSend, status: dict[str, Any]) -> tuple[str, datetime | None]:
+def _why(store: StoreAddress, send: PendingSend, status: Status) -> tuple[str, datetime | None]:
     """The reason why a message waits, and until when, if that is known."""
-    wait = status["waits"].get(str(send.id))
+    wait = status.waits.get(str(send.id))
     if wait is None:
-        return why_it_waits(store, send.contact, status.get("silent", ())) or "it waits for earlier messages", None
-    return wait["why"], None if wait["until"] is None else datetime.fromisoformat(wait["until"])
+        return why_it_waits(store, send.contact, status.silent) or "it waits for earlier messages", None
+    until = wait["until"]
+    return str(wait["why"]), None if until is None else datetime.fromisoformat(until)
 
 
 ROUTES = (Route("/state", state, VIEWER, title="State"),)

@@ -4,7 +4,6 @@ other.
 
 from datetime import date, timedelta
 from functools import partial
-from typing import Any
 
 from flask import Response, render_template, request
 
@@ -66,10 +65,9 @@ def _names(console: Console) -> CountedAs:
     counted.
     """
     try:
-        found: dict[str, Any] = console.ask(AskFlows())["flows"]
+        return console.ask(AskFlows()).flows
     except (ActionRefused, NotRunning):
         return {}
-    return found
 
 
 ROUTES = (

@@ -74,8 +74,8 @@ def message_of(form: Any) -> dict[str, Any]:
 
 def _listed(console: Console) -> TemplateList:
     try:
-        items = console.ask(ListTemplates())["items"]
-        filled = {(each["name"], each["language"]): each for each in console.ask(AskFlows())["templates"]}
+        items = console.ask(ListTemplates()).items
+        filled = {(each["name"], each["language"]): each for each in console.ask(AskFlows()).templates}
     except (ActionRefused, NotRunning) as error:
         return TemplateList((), str(error))
     return TemplateList(

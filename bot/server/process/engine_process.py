@@ -9,12 +9,14 @@ import select
 import signal
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack, closing, suppress
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from time import monotonic
 
 from bot.core.clock import SystemClock
-from bot.core.engine_requests import Answer, EngineRequest, PublishVersion, Reload
+from bot.core.engine_answers import EngineAnswer, FilesLoaded, Status
+from bot.core.engine_requests import AnyRequest, PublishVersion, Reload
 from bot.core.signal_addresses import SignalAddresses
 from bot.loading.program import Program
 from bot.loading.watchdog import WATCHDOG, end_when_deaf
@@ -152,15 +154,15 @@ def _composed_in_turn(
 
 
 def _answer_in_wait(
-    store: StoreAddress, loader: ProgramLoader, others_run: Callable[[], bool], request: EngineRequest
-) -> Answer:
+    store: StoreAddress, loader: ProgramLoader, others_run: Callable[[], bool], request: AnyRequest
+) -> EngineAnswer:
     """Answer a local client while this engine waits. If no other engine runs, another version can be published."""
     if loader.refusal is None:
         return ask_elsewhere(store, request)
     if others_run():
         answer = ask_elsewhere(store, request)
-        if "alarms" in answer:
-            answer["alarms"].append(loader.refusal.alarm.as_json())
+        if isinstance(answer, Status):
+            return replace(answer, alarms=[*answer.alarms, loader.refusal.alarm.as_json()])
         return answer
     if not isinstance(request, PublishVersion):
         raise loader.refusal
@@ -213,16 +215,16 @@ def _signals() -> int:
     return read
 
 
-def _answer(engine: Engine, loader: ProgramLoader, request: EngineRequest) -> Answer:
+def _answer(engine: Engine, loader: ProgramLoader, request: AnyRequest) -> EngineAnswer:
     """Answer a client: the loader reloads and publishes, the engine does all else."""
     if isinstance(request, Reload):
-        return {"reloaded": _reload(engine, loader)}
+        return FilesLoaded(_reload(engine, loader))
     if isinstance(request, PublishVersion):
         return loader.publish(request, engine.database, engine.swap)
     return engine.operate(request)
 
 
-def _answer_others(engine: Engine, loader: ProgramLoader, request: EngineRequest) -> Answer | None:
+def _answer_others(engine: Engine, loader: ProgramLoader, request: AnyRequest) -> EngineAnswer | None:
     """Answer a request of another machine; None if this engine ends before it is done, because the next one does it."""
     with suppress(EngineStopped, ConnectionLost):
         return _answer(engine, loader, request)

@@ -17,7 +17,8 @@ from typing import BinaryIO
 
 from bot.core import telemetry
 from bot.core.alarms import Alarm, Alarms
-from bot.core.engine_requests import Answer, PublishVersion
+from bot.core.engine_answers import VersionPublished
+from bot.core.engine_requests import PublishVersion
 from bot.core.errors import BotError
 from bot.language.source.problems import Mark, Problem, Problems
 from bot.loading.folder import Folder, NoBot, Watch, read_folder, unpacked
@@ -30,7 +31,6 @@ from bot.store.published_versions import (
     files_of,
     in_folder,
     newest_version,
-    published,
     served_version,
 )
 
@@ -128,7 +128,7 @@ class ProgramLoader:
         """True if files that are followed were saved since they were looked at last."""
         return self._follows_files and self._watch.changed()
 
-    def publish(self, request: PublishVersion, database: Database, swap: Callable[[Program], None]) -> Answer:
+    def publish(self, request: PublishVersion, database: Database, swap: Callable[[Program], None]) -> VersionPublished:
         """Publish the files in a request's ``content`` (see `bot.loading.folder.Folder.packed`); without it, those
         here, which are then followed.
 
@@ -153,7 +153,7 @@ class ProgramLoader:
             self._serve(files, program)
             swap(program)
         log.warning("%s has published version %d", request.by, added.number)
-        return published(added)
+        return VersionPublished(added.number)
 
     def _knows(self, newest: PublishedVersion | None) -> bool:
         return self._number == (0 if newest is None else newest.number)

@@ -15,6 +15,7 @@ from flask import Flask, Response, request
 from werkzeug.exceptions import RequestEntityTooLarge
 
 from bot.core.clock import Clock
+from bot.core.engine_answers import Mistakes
 from bot.core.engine_requests import CheckSignal, CheckStart
 from bot.core.errors import BotError
 from bot.core.events import SIGNALS, STARTS, SignalReceived, StartRequested
@@ -33,10 +34,8 @@ MOST_BYTES = 32 * 1024  # of a request: a hundred starts may wait in a contact's
 MOST_A_MINUTE = 60  # signals to one address
 _LONGEST_ID = 200  # characters
 
-Check = Callable[[CheckStart | CheckSignal], Mapping[str, Any]]
-"""Returns the mistakes in a start or a signal, in words, by the names of `WRONG`; for a signal also the ``fields`` that
-it declares. Empty while the engine does not answer.
-"""
+Check = Callable[[CheckStart | CheckSignal], Mistakes]
+"""Returns the mistakes in a start or a signal, by the names of `WRONG`; none while the engine does not answer."""
 WRONG = {"flow": 404, "signal": 404, "data": 400, "contact": 409}
 
 
@@ -145,8 +144,8 @@ class ProgramEndpoints:
         said = json.dumps([name, token, data], sort_keys=True)  # a service may send several, and each again
         id = f"{SIGNALS}{hashlib.sha256(said.encode()).hexdigest()[:40]}"
         checked = self._check(CheckSignal(contact, name, data, by_address=True))
-        if "fields" in checked:
-            data = {field: data[field] for field in checked["fields"] if field in data}
+        if checked.fields is not None:
+            data = {field: data[field] for field in checked.fields if field in data}
         return SignalReceived(id, contact, self._clock.now(), name, data, "its address", first_visit)
 
     def _has_room(self, token: str) -> bool:
@@ -168,14 +167,14 @@ class ProgramEndpoints:
         if not hmac.compare_digest(given.encode("utf-8", "replace"), self._key.encode()):
             raise BadRequest("the API key is missing or wrong: send Authorization: Bearer KEY", 401)
 
-    def _check(self, request: CheckStart | CheckSignal) -> Mapping[str, Any]:
+    def _check(self, request: CheckStart | CheckSignal) -> Mistakes:
         """Refuse what the engine finds wrong. If the engine does not answer, the trace or a dead letter
         says it later.
         """
         found = self._ask(request)
         for what, status in WRONG.items():
-            if what in found:
-                raise BadRequest(found[what], status)
+            if what in found.by_field:
+                raise BadRequest(found.by_field[what], status)
         return found
 
 

@@ -18,7 +18,8 @@ from werkzeug.exceptions import HTTPException
 
 from bot.core.alarms import Alarms
 from bot.core.clock import Clock
-from bot.core.engine_requests import Answer, AskMetrics, AskStatus, EngineRequest
+from bot.core.engine_answers import EngineAnswer
+from bot.core.engine_requests import A, AnyRequest, AskMetrics, AskStatus, EngineRequest, answer_to
 from bot.core.errors import BotError
 from bot.runtime.metrics import WebMetrics, content_type
 from bot.server.shard_requests import silent_in_words
@@ -231,8 +232,8 @@ class WebhookEndpoint:
         )
 
 
-Ask = Callable[[EngineRequest], Answer]
-"""Asks the engine what an operator may ask. Raises a `BotError` where it does not answer."""
+Ask = Callable[[AnyRequest], EngineAnswer]
+"""Asks the engine what an operator may ask. Raises a `BotError` if that is not done."""
 
 
 INBOX = "/readyz/inbox"
@@ -267,9 +268,9 @@ class MonitoringEndpoints:
         status = self._answer(AskStatus())
         if status is None:
             return json_answer(503, "the engine does not answer: events are kept until it does", RETRY_AFTER)
-        if silent := status.get("silent"):
-            return json_answer(503, f"{silent_in_words(silent)}: events are kept meanwhile", RETRY_AFTER)
-        kinds = {alarm.name for alarm in self._alarms.current()} | {alarm["name"] for alarm in status["alarms"]}
+        if status.silent:
+            return json_answer(503, f"{silent_in_words(status.silent)}: events are kept meanwhile", RETRY_AFTER)
+        kinds = {alarm.name for alarm in self._alarms.current()} | {alarm["name"] for alarm in status.alarms}
         body = {"ok": True, "message": "ready", "alarms": sorted(kinds)}
         return Response(json.dumps(body), 200, content_type="application/json")
 
@@ -284,15 +285,14 @@ class MonitoringEndpoints:
     def metrics(self) -> Response:
         """The counts of all processes, in Prometheus' text format, except those of silent engines."""
         engine = self._answer(AskMetrics())
-        own = self._metrics.text(self._alarms.current(), engine is not None and not engine.get("silent"))
-        return Response(own + (engine["text"] if engine else ""), 200, content_type=content_type())
+        own = self._metrics.text(self._alarms.current(), engine is not None and not engine.silent)
+        return Response(own + (engine.text if engine else ""), 200, content_type=content_type())
 
-    def _answer(self, request: EngineRequest) -> Answer | None:
+    def _answer(self, request: EngineRequest[A]) -> A | None:
         try:
-            answer = self._ask(request)
+            return answer_to(request, self._ask(request))
         except BotError:
             return None
-        return None if "error" in answer else answer
 
 
 FRESH_SECONDS = 30.0

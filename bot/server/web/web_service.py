@@ -11,7 +11,8 @@ from time import monotonic
 from bot.core.alarms import Alarms
 from bot.core.clock import Clock
 from bot.core.defects import guard
-from bot.core.engine_requests import Answer, CheckSignal, CheckStart
+from bot.core.engine_answers import Mistakes
+from bot.core.engine_requests import CheckSignal, CheckStart, answer_to
 from bot.core.errors import BotError
 from bot.core.signal_addresses import SignalAddresses
 from bot.runtime.metrics import WebMetrics
@@ -135,11 +136,9 @@ class WebService:
                     self._inbox.erase(log.of_contact(contact, upto), shard=number)
 
 
-def _check(ask: Ask, request: CheckStart | CheckSignal) -> Answer:
-    """Return what the engine says of a program's request (see `bot.core.engine_requests`); nothing if it does not
-    answer.
-    """
+def _check(ask: Ask, request: CheckStart | CheckSignal) -> Mistakes:
+    """Return the mistakes that the engine finds in a program's request; none are known if it does not answer."""
     try:
-        return ask(request)
+        return answer_to(request, ask(request))
     except BotError:
-        return {}
+        return Mistakes()

@@ -16,7 +16,8 @@ from time import monotonic, sleep
 from typing import Any, Self
 
 from bot.core.clock import MovableClock
-from bot.core.engine_requests import Answer, CheckSignal, CheckStart, EngineRequest, ReportSignal, SetValues, StartFlow
+from bot.core.engine_answers import FlowStarted, SignalReported
+from bot.core.engine_requests import CheckSignal, CheckStart, EngineRequest, ReportSignal, SetValues, StartFlow
 from bot.core.errors import BotError
 from bot.core.messages import MEDIA_KINDS
 from bot.loading.program import Program
@@ -296,7 +297,7 @@ class Operator:
     """
 
     def __init__(self, simulation: Simulation) -> None:
-        self.answer: Answer = {}
+        self.answer: FlowStarted | SignalReported | None = None
         self._simulation = simulation
 
     def start(self, flow: str, data: Mapping[str, Any], busy: str | None) -> str:
@@ -311,7 +312,7 @@ class Operator:
         refusals = engine.check_signal(CheckSignal(contact, name, dict(data)))
         return self._ask(ReportSignal(contact, name, dict(data)), refusals)
 
-    def _ask(self, request: EngineRequest, refusals: Mapping[str, str]) -> str:
+    def _ask(self, request: EngineRequest[FlowStarted | SignalReported], refusals: Mapping[str, str]) -> str:
         if refusals:
             return "; ".join(refusals.values())
         self.answer = self._simulation.running.engine.operate(request)

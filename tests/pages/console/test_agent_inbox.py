@@ -1,12 +1,13 @@
 """The inbox in a real Chromium: what waits, taking over, answering, giving back; by two people at once."""
 
 from datetime import timedelta
-from typing import Any
 
 import pytest
 from playwright.sync_api import Page, Route, expect
 
-from bot.core.engine_requests import EngineRequest, GatewayCommand, TakeOver
+from bot.core.engine_answers import EngineAnswer
+from bot.core.engine_requests import AnyRequest, GatewayCommand, TakeOver
+from bot.core.errors import BotError
 from bot.testing.emulator.emulated_templates import MessageTemplate
 from tests.browsing import violations
 from tests.pages.console.client import rows
@@ -196,9 +197,9 @@ def test_a_chosen_template_that_is_refused_keeps_its_header_and_what_fills_it(li
     expect(page.locator("#template .choices a")).to_contain_text(["photo"])
 
 
-def no_list(live: Live, request: EngineRequest) -> dict[str, Any]:
+def no_list(live: Live, request: AnyRequest) -> EngineAnswer:
     if isinstance(request, GatewayCommand):
-        return {"error": "the gateway is down"}
+        raise BotError("the gateway is down")
     return live.simulation.running.engine.operate(request)
 
 

@@ -12,6 +12,9 @@ import pytest
 import trustme
 
 from bot.core.clock import MovableClock
+from bot.core.engine_answers import EngineAnswer, Status
+from bot.core.engine_requests import AnyRequest
+from bot.core.errors import BotError
 from bot.server.doctor import public_address
 from bot.server.web.web_service import WebService
 from bot.store.sqlite_schema import migrate
@@ -25,6 +28,12 @@ NOW = datetime.now(UTC)
 @contextmanager
 def web(store: Path, *, ready: bool = True) -> Iterator[str]:
     """The web process's half, on a free port."""
+
+    def answer(request: AnyRequest) -> EngineAnswer:
+        if not ready:
+            raise BotError("it is stuck")
+        return Status()
+
     migrate(store)
     listener = socket.create_server(("127.0.0.1", 0))
     url = f"http://127.0.0.1:{listener.getsockname()[1]}"
@@ -37,7 +46,7 @@ def web(store: Path, *, ready: bool = True) -> Iterator[str]:
         path="/webhook",
         begun=lambda: True,
         wake=lambda shards: None,
-        ask=lambda request: {"alarms": []} if ready else {"error": "it is stuck"},
+        ask=answer,
         threads=2,
     )
     thread = threading.Thread(target=service.run)

@@ -12,12 +12,14 @@ import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
+from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 from time import monotonic, sleep
 from typing import Any
 
-from bot.core.engine_requests import AskStatus, EngineRequest
+from bot.core.engine_answers import EngineRefused
+from bot.core.engine_requests import A, AskStatus, EngineRequest
 from bot.server import local_socket
 from bot.store.database import StoreAddress
 from bot.store.inbox import InboxReader
@@ -132,7 +134,7 @@ class Serving:
         """What the engine says, and how many rows each queue has."""
         answer = local_socket.ask(self.store, AskStatus())
         with closing(StoreReader(self.store)) as reader:
-            return answer | reader.counts()
+            return asdict(answer) | reader.counts()
 
     def settle(self, cursor: int) -> None:
         """Wait until the engine has taken so many events of the log."""
@@ -198,15 +200,12 @@ def serves(folder: Path) -> Iterator[Serve]:
         assert not any(secret in line for line in serving.seen for secret in (SECRET, "key-of-the-gateway", CONTACT))
 
 
-def answer_of(store: StoreAddress, request: EngineRequest) -> dict[str, Any]:
+def answer_of(store: StoreAddress, request: EngineRequest[A]) -> A:
     """What a request is answered on a machine, once an engine is there that answers without an error."""
     until = monotonic() + PATIENCE
     while True:
         try:
-            answer = local_socket.ask(store, request)
-        except local_socket.NotRunning:
-            answer = {"error": "not running"}
-        if "error" not in answer:
-            return answer
-        assert monotonic() < until, answer
+            return local_socket.ask(store, request)
+        except (local_socket.NotRunning, EngineRefused) as error:
+            assert monotonic() < until, error
         sleep(0.05)

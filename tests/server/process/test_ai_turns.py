@@ -381,7 +381,7 @@ def test_flows_and_facts_may_be_reloaded_while_the_model_works(
     until(lambda: serving.status()["calls"] == 1)
     (folder / "facts.md").write_text("Closed on Mondays.")
     (folder / "main.yml").write_text(FLOW.replace("of a shop", "of a bakery"))
-    assert "error" not in local_socket.ask(serving.store, Reload())
+    assert local_socket.ask(serving.store, Reload()).reloaded
     free.set()
     wait_for(gateway, "Open.")
     gateway.receive(CONTACT, "really?")

@@ -53,7 +53,7 @@ def test_a_process_with_a_thread_that_raises_is_started_again_and_loses_nothing(
         until(lambda: _ready_with_alarm(serving))
     serving.settle(sent)
     assert serving.kept() == [f"evt-{number}" for number in range(sent)]
-    (alarm,) = [a for a in local_socket.ask(serving.store, AskStatus())["alarms"] if a["name"] == "defect"]
+    (alarm,) = [a for a in local_socket.ask(serving.store, AskStatus()).alarms if a["name"] == "defect"]
     assert 'in the engine process, in "main", Unforeseen at ' in alarm["what"]
     assert alarm["what"].endswith(f"({len(THREADS)} so far)")
     assert serving.end() == 0

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from bot.core.engine_answers import FilesLoaded
 from bot.core.engine_requests import AskStatus, Reload
 from bot.server import local_socket
 from tests.server.process.serving import Serve, Serving, until
@@ -25,18 +26,18 @@ def test_no_edit_takes_the_server_down(serve: Serve, folder: Path) -> None:
     for number, (edit, (name, content)) in enumerate(EDITS.items(), start=1):
         before = (folder / name).read_bytes() if (folder / name).exists() else None
         save(folder / name, content)
-        assert local_socket.ask(serving.store, Reload()) == {"reloaded": False}, edit
+        assert local_socket.ask(serving.store, Reload()) == FilesLoaded(False), edit
         assert serving.post(f"evt-{number}") == 200, edit
         serving.settle(number)
         assert alarms(serving) == ["reload-refused"], edit
         save(folder / name, before)
-        assert local_socket.ask(serving.store, Reload()) == {"reloaded": True}, edit
+        assert local_socket.ask(serving.store, Reload()) == FilesLoaded(True), edit
         assert alarms(serving) == [], edit
     assert serving.child("engine") == engine
 
 
 def alarms(serving: Serving) -> list[str]:
-    return [alarm["name"] for alarm in local_socket.ask(serving.store, AskStatus())["alarms"]]
+    return [alarm["name"] for alarm in local_socket.ask(serving.store, AskStatus()).alarms]
 
 
 def save(file: Path, content: bytes | None) -> None:
@@ -54,5 +55,5 @@ def test_python_at_whose_import_the_process_ends_is_named_and_the_files_before_i
     serving.settle(1)
     assert alarms(serving) == ["reload-refused"]
     save(folder / "handlers.py", b"")
-    until(lambda: local_socket.ask(serving.store, Reload()) == {"reloaded": True})
+    until(lambda: local_socket.ask(serving.store, Reload()) == FilesLoaded(True))
     serving.settle(1)

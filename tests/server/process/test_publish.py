@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from bot.core.engine_answers import EngineRefused, FilesLoaded, VersionPublished
 from bot.core.engine_requests import AskFlows, AskStatus, PublishVersion, Reload
 from bot.language.flow.documents import Source
 from bot.loading.folder import Folder, read_folder
@@ -29,7 +30,7 @@ NOON = datetime(2030, 5, 6, 12, tzinfo=UTC)
 
 def flows(serving: Serving) -> list[str]:
     """The flows that are served."""
-    return sorted(local_socket.ask(serving.store, AskFlows())["flows"])
+    return sorted(local_socket.ask(serving.store, AskFlows()).flows)
 
 
 def listed(folder: Path) -> list[dict[str, Any]]:
@@ -55,7 +56,7 @@ def test_from_the_first_version_on_what_was_published_is_served_until_the_files_
     assert call("versions", "--bot", folder).out.startswith("Servers follow the files of their folders")
     assert call("publish", folder, "--note", "first").lines[-1] == "Version 1 is served now."
     (folder / "new.yml").write_text(NEW)
-    assert local_socket.ask(serving.store, Reload()) == {"reloaded": True}
+    assert local_socket.ask(serving.store, Reload()) == FilesLoaded(True)
     assert flows(serving) == ["main"]
     assert call("publish", folder).lines[-1] == "Version 2 is served now."
     assert flows(serving) == ["main", "new"]
@@ -101,7 +102,8 @@ def test_nothing_older_is_served_in_place_of_a_version_that_cannot_be_loaded_unt
         f"version 2, which ann@one has published, cannot be loaded on {gethostname()} (E505 at handlers.py:1)"
     )
     serving.up()
-    assert "cannot be loaded on" in local_socket.ask(serving.store, AskStatus())["error"]
+    with pytest.raises(EngineRefused, match=r"cannot be loaded on"):
+        local_socket.ask(serving.store, AskStatus())
     assert (serving.post("evt-1"), serving.get("/readyz")) == (200, 503)
     assert "cannot be loaded on" in call("sessions", "reset", "628", "--bot", folder).err
     assert call("rollback", "--bot", folder).lines[-1] == "Version 3 is served now."
@@ -115,15 +117,17 @@ def test_the_running_engine_refuses_what_it_cannot_load_and_what_nobody_has_look
     serving = serve().up()
     bot = read_folder(folder)
 
-    def publish(code: bytes, after: int) -> dict[str, Any]:
+    def publish(code: bytes, after: int) -> VersionPublished:
         content = Folder(folder, bot.sources, (Source("handlers.py", code),)).packed()
         asked = PublishVersion(after, b64encode(content).decode(), by="bob")
         return local_socket.ask(serving.store, asked)
 
-    assert "handlers.py:1:1: E505 importing it raises" in publish(b"import a_package_of_another_machine", 0)["error"]
+    with pytest.raises(EngineRefused, match=r"handlers.py:1:1: E505 importing it raises"):
+        publish(b"import a_package_of_another_machine", 0)
     assert listed(folder) == []
-    assert publish(b"", 0) == {"version": 1}
-    assert publish(b"1", 0)["error"] == "bob has published version 1 meanwhile: look again"
+    assert publish(b"", 0) == VersionPublished(1)
+    with pytest.raises(EngineRefused, match=r"^bob has published version 1 meanwhile: look again$"):
+        publish(b"1", 0)
     assert (serving.post("evt-1"), flows(serving)) == (200, ["main"])
 
 

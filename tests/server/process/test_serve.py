@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import bot
+from bot.core.engine_answers import FilesLoaded
 from bot.core.engine_requests import Reload
 from bot.server import local_socket
 from bot.testing.emulator.emulator import Emulator
@@ -186,6 +187,6 @@ def test_modules_of_the_folder_it_runs_in_are_not_taken_for_pythons_own(
 
 def test_a_local_request_reloads(serve: Serve, folder: Path) -> None:
     serving = serve().up()
-    assert local_socket.ask(serving.store, Reload()) == {"reloaded": True}
+    assert local_socket.ask(serving.store, Reload()) == FilesLoaded(True)
     (folder / "main.yml").write_text("flow: [")
-    assert local_socket.ask(serving.store, Reload()) == {"reloaded": False}
+    assert local_socket.ask(serving.store, Reload()) == FilesLoaded(False)

@@ -11,11 +11,11 @@ from contextlib import ExitStack, closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 from socket import gethostname
-from typing import Any
 
 import pytest
 
-from bot.core.engine_requests import AskFlows, AskStatus, EngineRequest, EraseContact, PublishVersion
+from bot.core.engine_answers import EngineRefused, VersionPublished
+from bot.core.engine_requests import A, AskFlows, AskStatus, EngineRequest, EraseContact, PublishVersion
 from bot.loading.folder import read_folder
 from bot.server import doctor, local_socket
 from bot.server.process.web_process import _wake
@@ -82,7 +82,7 @@ class Divided:
         """Wait until machines work on so many shards each, the fewest first."""
         wait_for(lambda: sorted(len(machine.shards) for machine in self.machines()) == [*shares])
 
-    def ask(self, server: Server, shard: int, request: EngineRequest) -> dict[str, Any]:
+    def ask(self, server: Server, shard: int, request: EngineRequest[A]) -> A:
         """What the engine of a shard answers on a server's machine, once it is there."""
         return answer_of(self.shards_on(server)[shard], request)
 
@@ -170,9 +170,10 @@ def test_a_version_that_no_engine_can_load_is_taken_back_by_that_of_the_first_sh
     (server.folder / "licence").unlink()
     server.start()
     for shard in range(SHARDS):
-        assert "version 1" in local_socket.ask(divided.shards_on(server)[shard], AskStatus())["error"]
+        with pytest.raises(EngineRefused, match="version 1"):
+            local_socket.ask(divided.shards_on(server)[shard], AskStatus())
     (server.folder / "handlers.py").write_text("")
-    assert divided.ask(server, 0, PublishVersion(1, by="ann")) == {"version": 2}
+    assert divided.ask(server, 0, PublishVersion(1, by="ann")) == VersionPublished(2)
     divided.says("hi")
 
 
@@ -244,7 +245,7 @@ def test_all_shards_serve_what_was_published_on_every_machine(divided: Divided) 
     )
     divided.publish(first)
     for shard in range(SHARDS):
-        wait_for(lambda shard=shard: "later" in divided.ask(second, shard, AskFlows())["flows"])  # type: ignore[misc]
+        wait_for(lambda shard=shard: "later" in divided.ask(second, shard, AskFlows()).flows)  # type: ignore[misc]
     divided.says("one")
     divided.says("two")
     assert [divided.texts(contact)[1:] for contact in CONTACTS] == [["New:", "New: two"]] * 2
@@ -261,9 +262,9 @@ def test_an_engine_that_cannot_load_what_was_published_ends_and_waits_while_othe
     divided.publish(first)
     divided.wait_for_shares(0, 2)
     divided.says("again")
-    wait_for(lambda: "version-refused" in [alarm["name"] for alarm in divided.ask(second, 1, AskStatus())["alarms"]])
+    wait_for(lambda: "version-refused" in [alarm["name"] for alarm in divided.ask(second, 1, AskStatus()).alarms])
     assert "version 1, which ann has published, cannot be loaded" in second.log.read_text()
-    assert divided.ask(first, 1, AskStatus())["alarms"] == []
+    assert divided.ask(first, 1, AskStatus()).alarms == []
 
 
 def test_web_alone_answers_for_each_shard_and_engines_alone_work_on_all(divided: Divided) -> None:
@@ -272,7 +273,7 @@ def test_web_alone_answers_for_each_shard_and_engines_alone_work_on_all(divided:
     divided.says("hi")
     assert (set(web.children()), set(engines.children())) == ({"web"}, {"engine.0", "engine.1"})
     for shard in range(SHARDS):
-        assert divided.ask(web, shard, AskStatus())["waiting"] == 0
+        assert divided.ask(web, shard, AskStatus()).waiting == 0
 
 
 def test_a_contact_is_erased_from_the_log_of_its_shard(divided: Divided) -> None:

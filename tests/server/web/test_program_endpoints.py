@@ -1,7 +1,7 @@
 """Starts by programs, at the web process: who may, what is refused in words, what is durable."""
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from io import BytesIO
 from pathlib import Path
@@ -15,6 +15,7 @@ from werkzeug.test import TestResponse
 from bot.core import values
 from bot.core.alarms import Alarms
 from bot.core.clock import MovableClock
+from bot.core.engine_answers import Metrics, Mistakes
 from bot.core.engine_requests import CheckSignal, CheckStart
 from bot.core.events import SignalReceived, StartRequested
 from bot.core.signal_addresses import SignalAddresses
@@ -63,22 +64,22 @@ class Door:
         barrier = CommitBarrier(self.inbox)
         webhook = WebhookEndpoint(self.inbox, barrier, ["secret"], timedelta(minutes=5), self.clock, metrics)
         programs = ProgramEndpoints(self.inbox, key, self.clock, self.check, metrics, ADDRESSES)
-        health = MonitoringEndpoints(self.inbox, lambda request: {}, Alarms(self.clock), metrics, self.clock)
+        health = MonitoringEndpoints(self.inbox, lambda request: Metrics(""), Alarms(self.clock), metrics, self.clock)
         self.client = create_app(webhook, programs, health, lambda: True).test_client()
 
     def wake(self) -> None:
         self.wakes += 1
 
-    def check(self, request: CheckStart | CheckSignal) -> Mapping[str, Any]:
+    def check(self, request: CheckStart | CheckSignal) -> Mistakes:
         """What the engine answers."""
         if not self.engine_is_there:
-            return {}
+            return Mistakes()
         if isinstance(request, CheckSignal):
             wrong = signal_objections(LIBRARY, request.name, request.data, by_address=request.by_address)
-            return {**wrong, "fields": signal_fields(LIBRARY, request.name)}
+            return Mistakes(wrong, signal_fields(LIBRARY, request.name))
         gone = request.contact in self.opted_out
         out = {"contact": "the contact has opted out: no flow is started for it"} if gone else {}
-        return objections(LIBRARY, request.flow, request.data) | out
+        return Mistakes(objections(LIBRARY, request.flow, request.data) | out)
 
     def post(self, body: Any, flow: str = "order", **headers: str) -> TestResponse:
         raw = body if isinstance(body, bytes) else json.dumps(body).encode()

@@ -17,7 +17,8 @@ from werkzeug.test import TestResponse
 import bot.server.web.web_endpoints
 from bot.core.alarms import Alarms
 from bot.core.clock import MovableClock
-from bot.core.engine_requests import Answer, EngineRequest
+from bot.core.engine_answers import EngineAnswer, Metrics, Mistakes, Status
+from bot.core.engine_requests import AnyRequest, AskStatus
 from bot.core.events import MessageReceived
 from bot.runtime.metrics import WebMetrics
 from bot.server.local_socket import NotRunning
@@ -60,20 +61,21 @@ class Web:
         self.log = InboxReader(store)
         self.wakes = 0
         self.begun = True
-        self.engine: dict[str, Any] | None = {"alarms": [], "text": "bot_turns_total 1.0\n"}
+        self.status: Status | None = Status()
+        self.metrics = "bot_turns_total 1.0\n"
         metrics = WebMetrics()
         secrets = ["old", "secret"]
         barrier = CommitBarrier(self.inbox)
         self.webhook = WebhookEndpoint(self.inbox, barrier, secrets, timedelta(minutes=5), self.clock, metrics)
-        programs = ProgramEndpoints(self.inbox, None, self.clock, lambda asked: {}, metrics)
+        programs = ProgramEndpoints(self.inbox, None, self.clock, lambda asked: Mistakes(), metrics)
         health = MonitoringEndpoints(self.inbox, lambda request: self.ask(request), self.alarms, metrics, self.clock)
         self.app = create_app(self.webhook, programs, health, lambda: self.begun, "/hooks/gateway")
         self.client = self.app.test_client()
 
-    def ask(self, request: EngineRequest) -> dict[str, Any]:
-        if self.engine is None:
+    def ask(self, request: AnyRequest) -> EngineAnswer:
+        if self.status is None:
             raise NotRunning("no server answers")
-        return self.engine
+        return self.status if isinstance(request, AskStatus) else Metrics(self.metrics, self.status.silent)
 
     def wake(self) -> None:
         self.wakes += 1
@@ -130,7 +132,7 @@ def test_before_the_engine_has_begun_nothing_is_accepted_and_the_sender_is_to_tr
     assert (refused.status_code, refused.headers["Retry-After"]) == (503, "5")
     assert web.kept() == [] and web.client.get("/healthz").status_code == 200
     assert web.client.get("/readyz/inbox").status_code == 503, "a proxy chooses another server"
-    web.begun, web.engine = True, None  # it crashed since
+    web.begun, web.status = True, None  # it crashed since
     assert web.post(event()).status_code == 200
 
 
@@ -288,26 +290,26 @@ def test_an_event_that_the_inbox_cannot_keep_at_all_is_a_4xx(
 
 def test_ready_means_that_the_inbox_commits_and_the_engine_answers(web: Web) -> None:
     assert web.client.get("/readyz").status_code == 200
-    web.engine = None
+    web.status = None
     assert web.client.get("/readyz").status_code == 503
     assert web.client.get("/readyz/inbox").status_code == 200, "events are kept meanwhile"
     assert web.post(event()).status_code == 200
 
 
 def test_ready_names_the_shards_whose_engines_do_not_answer(web: Web) -> None:
-    web.engine = {"alarms": [], "silent": [0, 2]}
+    web.status = Status(silent=[0, 2])
     answer = web.client.get("/readyz")
     assert (answer.status_code, answer.get_json()["message"]) == (
         503,
         "the engines of shards 0, 2 do not answer: events are kept meanwhile",
     )
-    web.engine["silent"] = []
+    web.status = Status()
     assert web.client.get("/readyz").status_code == 200
 
 
 def test_ready_names_the_kinds_of_alarms_of_both_processes_and_not_what_they_are_about(web: Web) -> None:
     web.alarms.report("inbox-unavailable", "the disk is full", "make room")
-    web.engine = {"alarms": [{"name": "channel-unknown", "about": "628000"}, {"name": "channel-unknown", "about": "7"}]}
+    web.status = Status(alarms=[{"name": "channel-unknown", "about": about} for about in ("628000", "7")])
     answer = web.client.get("/readyz")
     assert answer.get_json() == {"ok": True, "message": "ready", "alarms": ["channel-unknown", "inbox-unavailable"]}
 
@@ -317,7 +319,7 @@ def test_those_who_look_while_somebody_does_get_what_was_seen_last_and_take_no_t
     asked, answers = threading.Event(), threading.Event()
     before = web.client.get(address).data
 
-    def hang(request: EngineRequest) -> Answer:
+    def hang(request: AnyRequest) -> EngineAnswer:
         asked.set()
         answers.wait(PATIENCE)
         raise NotRunning("no server answers")
@@ -379,12 +381,12 @@ def test_the_metrics_count_each_delivery_by_its_answer(web: Web) -> None:
 
 @pytest.mark.parametrize(("silent", "up"), [([], "1.0"), ([1], "0.0")])
 def test_the_engine_is_up_only_if_that_of_each_shard_is(web: Web, silent: list[int], up: str) -> None:
-    web.engine = {"silent": silent, "text": "bot_turns_total 1.0\n"}
+    web.status = Status(silent=silent)
     lines = web.client.get("/metrics").text.splitlines()
     assert {f"bot_engine_up {up}", "bot_turns_total 1.0"} <= {*lines}
 
 
 def test_without_an_engine_the_metrics_are_those_of_the_web_process_alone(web: Web) -> None:
-    web.engine = None
+    web.status = None
     answer = web.client.get("/metrics")
     assert (answer.status_code, "bot_engine_up 0.0" in answer.text, "bot_turns" in answer.text) == (200, True, False)

@@ -25,9 +25,9 @@ from bot.core.effects import HttpRequest, Publish, PutContact, Send
 from bot.core.engine_requests import (
     AddRecipients,
     AnswerContact,
+    AnyRequest,
     AskStatus,
     DropDeadLetters,
-    EngineRequest,
     EraseContact,
     GiveBack,
     ResetContact,
@@ -343,7 +343,7 @@ class World:
             engine = self.engine
             self.machine.scheduler.begin(self._running["engine"], "wake", engine.wake)
 
-    def _ask(self, request: EngineRequest) -> Any:
+    def _ask(self, request: AnyRequest) -> Any:
         """What the web process asks of the engine. Raises `NotRunning`."""
         answers, done, engine = list[Any](), Event(), self.engine
         if self._up["engine"] and engine is not None:
@@ -608,7 +608,7 @@ class World:
                     ids = [id for id, _ in letters]
                     self._operate(RetryDeadLetters(ids, sure=True) if what == "retry" else DropDeadLetters(ids))
 
-    def _operate(self, request: EngineRequest) -> None:
+    def _operate(self, request: AnyRequest) -> None:
         engine = self.engine
         if not self._up["engine"] or engine is None:
             self.machine.note("the engine does not run")
