@@ -429,7 +429,7 @@ def _old_tap(executor: Executor, reply: Reply) -> bool:
 def _foreign_tap(executor: Executor, reply: Reply) -> bool:
     """A tap on a button that no step has shown, while a question waits: it is no answer, whatever its title."""
     turn = executor.turn
-    if not reply.is_foreign or not turn.step.facts.asks:
+    if not reply.is_tap or not turn.step.facts.asks:
         return False
     policy = _policy(turn)
     _follow_policy(executor, reply, f"tap on another button: {policy}", policy)
@@ -572,21 +572,21 @@ def _answer(executor: Executor, reply: Reply) -> bool:
 
 def _to_slots(executor: Executor, reply: Reply) -> bool:
     """A message that is no answer as a whole, but holds answers to several questions, or corrects an earlier answer."""
-    written = bool(reply.text) and not reply.is_foreign
+    written = bool(reply.text) and not reply.is_tap
     return written and bool(executor.turn.flow.slots) and look_ahead(executor, reply.text or "")
 
 
 def _several_answers(executor: Executor, reply: Reply) -> bool:
     """The answer to the waiting question, where it is a slot and the message answers others, too."""
     turn = executor.turn
-    written = reply.text is not None and not reply.is_foreign
+    written = reply.text is not None and not reply.is_tap
     asked = written and turn.frame.step in turn.flow.slots and " " in (reply.text or "").strip()
     return asked and look_ahead(executor, reply.text or "", with_others=True)
 
 
 def _slots_by_model(executor: Executor, reply: Reply) -> bool:
     """A model looks for such answers in a text in which their readers have found none: see `_offer_again`."""
-    written = bool(reply.text) and reply.tap is None and reply.payload is None
+    written = bool(reply.text) and not reply.is_tap
     return written and look_by_model(executor, reply.text or "", {})
 
 

@@ -8,6 +8,7 @@ from bot.engine.contact_values import note_cleared
 from bot.engine.turn_context import FAILURES, Failure, FlowBroken, TurnContext
 from bot.engine.turn_effects import call_error_hooks
 from bot.language.steps.step_kind import LeaveStep, StepContext, StepResult
+from bot.language.steps.transition import NEXT
 from bot.language.types.type_registry import TypeMismatch
 
 Given = TypeVarTuple("Given")
@@ -31,7 +32,8 @@ def failure_outcome(turn: TurnContext, failed: Failure, leaving: str = "") -> st
     """
     transitions = turn.step.transitions
     name = "mismatch" if isinstance(failed, TypeMismatch) else getattr(failed, "outcome", "failed")
-    note = turn.trace.notes.append if f"errors.{name}" in transitions else turn.trace.problem
+    ignored = _is_ignored(turn)
+    note = turn.trace.notes.append if ignored or f"errors.{name}" in transitions else turn.trace.problem
     note(f"{turn.where}: {name}: {failed}")
     before = turn.frame.step_state
     turn.frame.step_state = dict(turn.step.kind.after_failure(before))
@@ -40,10 +42,16 @@ def failure_outcome(turn: TurnContext, failed: Failure, leaving: str = "") -> st
     for outcome in (f"errors.{name}", "errors.else"):
         if outcome in transitions and not leaving.startswith("errors."):
             _note_failure(turn, failed)
-            if outcome == "errors.else":
+            if outcome == "errors.else" and not ignored:
                 call_error_hooks(turn, str(failed))
             return outcome
     raise FlowBroken(f"{turn.where}: {failed}")
+
+
+def _is_ignored(turn: TurnContext) -> bool:
+    """True if the active step itself goes on after any failure: `errors: {else: next}`."""
+    other = (turn.step.options.defaults.errors or {}).get("else")
+    return other is not None and other.then is not None and other.then.text == NEXT
 
 
 def _note_failure(turn: TurnContext, failed: Failure) -> None:

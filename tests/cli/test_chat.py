@@ -495,7 +495,7 @@ steps: {{ask: {{ask: Wait., signals: {{free: {{say: "{say}"}}}}}}}}
     assert said[-1] == 'slots is not JSON: write it like slots=[{"id": "a"}, 2]'
 
 
-def test_a_remark_is_no_problem_and_neither_is_a_failure_that_the_flow_names(tmp_path: Path) -> None:
+def test_a_remark_is_no_problem_and_neither_is_a_failure_that_the_step_names_or_ignores(tmp_path: Path) -> None:
     flows = """
 flow: main
 start: {otherwise: true}
@@ -503,6 +503,7 @@ vars: {n: integer, word: {type: text, value: many}}
 steps:
   pay: {ask: Pay?, signals: {paid: {if: event.amount > 9, then: end}}}
   named: {set: {n: "{{ word }}"}, errors: {mismatch: next}}
+  ignored: {set: {n: "{{ word }}"}, errors: {else: next}}
   unnamed: {set: {n: "{{ word }}"}, errors: {else: end}}
 """
     folder = make_bot(tmp_path, flows, bot=f"{BOT}signals: {{paid: {{amount: number}}}}\n")

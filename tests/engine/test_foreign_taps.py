@@ -59,6 +59,42 @@ steps:
     assert talk.user("yes") == ["Done."]
 
 
+@pytest.mark.parametrize("id", ["", "Yes"])
+@pytest.mark.parametrize(
+    "question", ["save: said", "save: agreed", "skip: ['yes'], save: agreed", "gather: 3s, save: said"]
+)
+def test_a_tap_of_which_only_the_title_comes_answers_no_question_that_has_no_such_button(
+    id: str, question: str
+) -> None:
+    talk = Talk(f"""
+flow: main
+start: {{otherwise: true}}
+vars: {{said: text, agreed: boolean}}
+steps:
+  sure: {{ask: Sure?, {question}, then: done}}
+  done: {{say: Done., then: end}}
+""")
+    talk.user("x")
+    assert talk.tap_id(id, "Yes") == [OLD, "Sure?"]
+    assert talk.at == "main/sure"
+
+
+def test_a_title_alone_fills_no_slot() -> None:
+    talk = Talk("""
+flow: main
+start: {otherwise: true}
+slots: [size, day]
+vars: {size: {type: text}, day: {type: date}}
+steps:
+  size: {ask: Size?, options: [Small, Large], save: size}
+  day: {ask: Day?, save: day}
+  done: {say: Done., then: end}
+""")
+    talk.user("x")
+    assert talk.tap_id("Small tomorrow", "Small tomorrow")[0] == OLD
+    assert talk.session.frames[-1].vars == {"size": None, "day": None}
+
+
 def test_a_tap_on_another_button_fills_no_slot_and_agrees_to_nothing() -> None:
     talk = Talk("""
 flow: main

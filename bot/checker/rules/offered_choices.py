@@ -1,12 +1,14 @@
 """W402, W403, W701, W702, W703: questions whose choices are missing, alike, misnumbered, or taken by a word."""
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from decimal import Decimal
 from itertools import combinations
 
+from bot.checker.analysis.timed_graph import waits_during_run
 from bot.checker.findings import Finding, rule
-from bot.checker.graph import Graph
+from bot.checker.graph import Graph, StepId
 from bot.checker.rules.sent_texts import AskedStep, steps
 from bot.core.messages import clip
 from bot.language.answers.titles import with_number
@@ -14,6 +16,7 @@ from bot.language.expressions.template_failures import TemplateFailed
 from bot.language.expressions.templates import Expression
 from bot.language.source.languages import CONTACT_LANGUAGE
 from bot.language.source.problems import Mark
+from bot.language.source.text_patterns import matches
 from bot.language.source.word_matching import LONGEST, normalise
 from bot.language.steps.control_steps import ELEMENT
 from bot.language.steps.step_facts import ChoiceFacts, SavedResult, SentText
@@ -144,7 +147,7 @@ def find_alike(graph: Graph) -> Iterator[Finding]:
     for asked in steps(graph.library):
         for finding in _look_alike(asked):
             found.setdefault(Mark(finding.path, finding.line, finding.column), finding)
-        for found_word in _taken(graph, asked):
+        for found_word in (*_taken(graph, asked), *_taken_by_runner(graph, asked)):
             taken.setdefault(found_word, []).append(asked.step.name)
     yield from found.values()
     for (mark, what, fix), names in taken.items():
@@ -169,13 +172,8 @@ def _looks(title: str) -> str:
 
 def _taken(graph: Graph, asked: AskedStep) -> Iterator[tuple[Mark, str, str]]:
     """Words and texts of `answers` that are also answers but are understood first: the mark, the fault, the fix."""
-    step, variable = asked.step, asked.flow.variables.get(asked.step.options.save or "")
-    if (
-        not step.facts.asks
-        or variable is None
-        or isinstance(variable, TextVariable)
-        or not (variable.answered and variable.written)
-    ):
+    step, variable = asked.step, _read_by_question(asked)
+    if variable is None:
         return
     bot = graph.library.in_language(asked.seen.language).bot
     for words in (bot.words, asked.flow.words, step.options.words):
@@ -188,6 +186,38 @@ def _taken(graph: Graph, asked: AskedStep) -> Iterator[tuple[Mark, str, str]]:
         leaves_open = outcome is not None and outcome.saves is SavedResult.NULL
         if leaves_open and _is_answer(variable, answer.text, asked.seen.language):
             yield answer.mark or step.mark, f'"{answer.text}" of {answer.owner}', "choose another word"
+
+
+def _taken_by_runner(graph: Graph, asked: AskedStep) -> Iterator[tuple[Mark, str, str]]:
+    """The same for words of the steps that run the flow, which take choices, too."""
+    language, variable = asked.seen.language, _read_by_question(asked)
+    flows = graph.library.in_language(language).flows
+    answers = [answer.text for answer in asked.step.facts.answers if not answer.before_words]
+    for flow, step in graph.analysis(_runners)[asked.flow.name, asked.step.name]:
+        for said, word in flows[flow].steps[step].options.words.items():
+            if word.condition is None and (
+                any(normalise(text) == said or (word.pattern and matches(word.pattern, text)) for text in answers)
+                or (variable is not None and _is_answer(variable, said, language))
+            ):
+                yield word.mark, word.named(said), "choose another word, or give it an `if`"
+
+
+def _runners(graph: Graph) -> Mapping[StepId, list[StepId]]:
+    """For each step, the steps with words that may run its flow while the contact is there."""
+    found: dict[StepId, list[StepId]] = defaultdict(list)
+    for runner, step in graph.steps.items():
+        if step.facts.flows_run and step.options.words:
+            for place in dict(waits_during_run(graph, runner)):
+                found[place].append(runner)
+    return found
+
+
+def _read_by_question(asked: AskedStep) -> Variable | None:
+    """The variable whose values a question reads in what people write; None: any text, or choices alone."""
+    variable = asked.flow.variables.get(asked.step.options.save or "")
+    if not asked.step.facts.asks or variable is None or isinstance(variable, TextVariable):
+        return None
+    return variable if variable.answered and variable.written else None
 
 
 def _is_answer(variable: Variable, text: str, language: str | None) -> bool:

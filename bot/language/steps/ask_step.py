@@ -380,9 +380,10 @@ class AskStep(StepKind):
             return None
         if isinstance(self.variable, FilesVariable) and (reply.files or reply.media is not None):
             return self._free_answer(context, reply)
-        if self._skips(context, reply):
+        if not reply.is_tap and self._skips(context, reply):
             return LeaveStep("skip", saved=None)
-        return self._choose(context, reply) or self._confirmed(context, reply) or self._free_answer(context, reply)
+        found = self._choose(context, reply) or self._confirmed(context, reply)
+        return found if found is not None or reply.is_tap else self._free_answer(context, reply)
 
     def _confirmed(self, context: StepContext, reply: Reply) -> StepResult | None:
         """The answer to "did you mean ...?": the value is the contact's, or the question is put again."""

@@ -94,8 +94,8 @@ _remembered_hash = lru_cache(maxsize=4096)(_hash)  # of most choices there are: 
 class Reply:
     """A contact's message, as steps see it. ``tap`` is set when it was a tap on one of our own ids.
 
-    ``payload`` is what a tap on somebody else's button carries, of which ``text`` is the title; it is the same as the
-    title where the gateway reports nothing else.
+    ``payload`` is what a tap on somebody else's button carries, of which ``text`` is the title; it is empty or the same
+    as the title where the gateway reports nothing else.
     """
 
     text: str | None = None
@@ -121,6 +121,13 @@ class Reply:
     def is_foreign(self) -> bool:
         """True for a tap on a button that no step has shown: its title says nothing to the waiting question."""
         return bool(self.payload) and self.payload != self.text
+
+    @property
+    def is_tap(self) -> bool:
+        """True for a tap. Where only its title is known, it may be on a button of the waiting question, and is no text
+        that the contact has written.
+        """
+        return self.tap is not None or self.payload is not None
 
 
 @immutable

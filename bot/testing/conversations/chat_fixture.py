@@ -10,6 +10,8 @@ from typing import Any
 
 from bot.checker.exploring.moves import ModelResult
 from bot.core.errors import BotError
+from bot.core.filetypes import FILE_TYPES
+from bot.core.messages import MEDIA_KINDS
 from bot.core.session import Session
 from bot.language.expressions.formats import shown
 from bot.language.keys.declared_keys import STRINGS
@@ -49,8 +51,10 @@ from bot.testing.conversations.transcript import (
 )
 from bot.testing.conversations.transcript_reader import NOW
 from bot.testing.conversations.transcript_run import explained, failure_of, isolated_simulation
+from bot.testing.emulator.event_payloads import NOTICE_KINDS
 from bot.testing.simulation.sample_files import SAMPLE_FILES
 
+_KINDS = (*MEDIA_KINDS, "location", "sticker", *NOTICE_KINDS)
 HERE = Mark("", 0, 0)  # pytest shows the line
 
 
@@ -62,7 +66,8 @@ class Chat:
     """A contact's conversation with a bot. It begins with the first thing that happens.
 
     Each method that lets something happen or expects something raises `AssertionError` if the conversation differs,
-    also if the bot says something that is not expected. ``late`` and ``wait`` take durations like ``2h``.
+    also if the bot says something that is not expected. ``late`` and ``wait`` take durations like ``2h``, or a
+    `timedelta`.
     """
 
     def __init__(
@@ -122,18 +127,18 @@ class Chat:
 
     # Acts
 
-    def user(self, text: str, late: str = "") -> None:
+    def user(self, text: str, late: str | timedelta = "") -> None:
         """The contact writes."""
         self._take(UserLine(HERE, text, _duration(late)))
 
-    def tap(self, title: str, late: str = "", *, of: str = "", payload: str = "") -> None:
+    def tap(self, title: str, late: str | timedelta = "", *, of: str = "", payload: str = "") -> None:
         """The contact taps the newest button of this title, or that of a message with ``of`` in its text.
 
         ``payload``: the button is of a template that no flow has sent.
         """
         self._take(TapLine(HERE, title, of, payload, _duration(late)))
 
-    def pick(self, title: str, late: str = "", *, of: str = "") -> None:
+    def pick(self, title: str, late: str | timedelta = "", *, of: str = "") -> None:
         """The contact picks the newest row of this title, or that of a message with ``of`` in its text."""
         self._take(PickLine(HERE, title, of, _duration(late)))
 
@@ -149,11 +154,14 @@ class Chat:
         """The contact sends a file of the bot's folder, a sample of the kind or of a type like ``docx``, a place, a
         sticker, or a reaction and the like.
         """
-        sample = None if type is None else SAMPLE_FILES[type]
+        if kind not in _KINDS:
+            fix = did_you_mean(kind, _KINDS, f"write one of {', '.join(_KINDS)}")
+            raise ValueError(f'send: no kind "{kind}" ({fix})')
+        sample = None if type is None else _sample(kind, type)
         content = sample if file is None else Path(self._folder.path, file).read_bytes()
         self._take(SendLine(HERE, kind, caption, content, location or None))
 
-    def wait(self, duration: str) -> None:
+    def wait(self, duration: str | timedelta) -> None:
         """Time passes."""
         self._take(WaitLine(HERE, _duration(duration)))
 
@@ -256,10 +264,19 @@ class Chat:
             raise AssertionError("\n".join((failure.what, "", *explained(failure)))) from None
 
 
-def _duration(text: str) -> timedelta:
+def _sample(kind: str, type: str) -> bytes:
+    suffixes = [each.suffix for each in FILE_TYPES if each.kind == kind]
+    if type not in suffixes:
+        fix = f"write one of {', '.join(suffixes)}" if suffixes else "leave out the type"
+        raise ValueError(f'send: "{type}" is no type of a sample of kind {kind} ({fix})')
+    return SAMPLE_FILES[type]
+
+
+def _duration(given: str | timedelta) -> timedelta:
     """Raises `ValueError`."""
-    duration = parse_duration(text) if text else timedelta()
-    if duration is None:
+    text = str(given)
+    duration = given if isinstance(given, timedelta) else parse_duration(text) if text else timedelta()
+    if duration is None or duration < timedelta():
         raise ValueError(f"{text!r} is no duration: write one like 90s, 10m or 2h30m")
     return duration
 

@@ -40,6 +40,42 @@ def test_a_word_takes_an_answer(type: str, word: str) -> None:
     ]
 
 
+RUN = """
+flow: a
+start: {words: [a]}
+vars: {x: {type: TYPE}}
+steps: {inner: {run: /middle, save: {x: x}, words: {WORD}, expired: end}}
+---
+flow: middle
+vars: {x: {type: TYPE}}
+steps: {on: {run: /b, save: {x: x}, expired: end}}
+---
+flow: b
+vars: {x: {type: TYPE}}
+steps: {b: {ask: Well?, QUESTION, save: x}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("type", "question", "word", "is_found"),
+    [
+        ("boolean", "remind: {after: 5m}", "no: end", True),
+        ("text", "options: [Leave, Stay]", "leave: end", True),
+        ("text", "options: {Off: {words: [leave], value: off}}", "leave: end", True),
+        ("text", "options: [Leave, Stay]", "out: {pattern: 'L.*', then: end}", True),
+        ("text", "options: [Leave, Stay]", "leave: {if: x, then: end}", False),
+        ("text", "options: [Leave, Stay]", "cancel: end", False),
+        ("text", "retry: {say: Please!}", "leave: end", False),
+    ],
+)
+def test_a_word_of_a_step_takes_an_answer_in_the_flows_that_it_runs(
+    type: str, question: str, word: str, is_found: bool
+) -> None:
+    flows = RUN.replace("TYPE", type).replace("WORD", word).replace("QUESTION", question)
+    what = f'word "{word.partition(":")[0]}" is an answer of step "b" as well, and is understood first'
+    assert [each.what for each in only("W702").findings(flows, bot=BOT)] == [what] * is_found
+
+
 def test_what_leaves_a_question_without_an_answer_takes_one() -> None:
     assert found("b: {ask: Well?, save: x, skip: [none]}", "choice, of: [none, some]") == [
         'W702 "none" of skip is an answer of step "b" as well, and is understood first'

@@ -104,6 +104,20 @@ def test_what_happens_besides(chat):
     chat.wait("19h")
     chat.expect(flow="main", step="drink", vars={"cups": None})
 
+def test_a_time_is_a_duration_of_python_too_and_a_wrong_file_says_what_to_write(chat):
+    from datetime import timedelta
+    chat.user("hi")
+    chat.says(contains="Which")
+    chat.wait(timedelta(minutes=5))
+    with pytest.raises(ValueError, match="is no duration: write one like 90s"):
+        chat.wait(timedelta(minutes=-5))
+    with pytest.raises(ValueError, match='"xyz" is no type of a sample of kind image .write one of jpg, '):
+        chat.send("image", type="xyz")
+    with pytest.raises(ValueError, match='"jpg" is no type of a sample of kind location .leave out the type'):
+        chat.send("location", type="jpg")
+    with pytest.raises(ValueError, match='no kind "imag" .did you mean "image"'):
+        chat.send("imag")
+
 def test_a_stand_in_comes_before_the_talk_and_has_a_name(chat):
     with pytest.raises(LookupError, match="did you mean"):
         chat.handler("prise", 1)
