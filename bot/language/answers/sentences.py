@@ -33,6 +33,8 @@ def undisturbed(words: Sequence[str], spans: Sequence[tuple[int, int]], language
             before = owner.get(place - 1) if place and clauses[place - 1] == clauses[place] else None
             behind = _next(place, kinds, owner, clauses, beside=not (Kind.AGAINST in found or found & _VALUES))
             disturbed |= {index for index in (before, behind) if index is not None}
+        if Kind.AGAINST in found and place and Kind.PERIOD in kinds[place - 1] and _ends(place, clauses):
+            disturbed |= {owner[last] for last in range(place) if last in owner}  # "Friday, so the day before"
     return [index not in disturbed for index in range(len(spans))]
 
 
@@ -125,6 +127,11 @@ def _next(
         if beside or not kinds[at] & _PASSED:
             return None
     return None
+
+
+def _ends(place: int, clauses: Sequence[int]) -> bool:
+    """True for the last word of a clause."""
+    return clauses[place : place + 2] != [clauses[place]] * 2
 
 
 def _clauses(words: Sequence[str]) -> list[int]:
