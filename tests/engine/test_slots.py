@@ -26,6 +26,20 @@ def test_what_the_first_message_says_is_not_asked() -> None:
     assert talk.user("Ann") == ["2 Large for 10 May 2030, Ann."]
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "order large ones, my party is friday so the day before",
+        "order large ones for my son, he turns 6",
+        "order large, friday, a day before",
+    ],
+)
+def test_a_day_that_others_count_from_and_an_age_are_no_answer(text: str) -> None:
+    talk = Talk(ORDER)
+    assert talk.user(text) == ["How many?"]
+    assert talk.user("two") == ["For which day?"]
+
+
 def test_the_trace_says_what_was_found_and_that_is_no_problem() -> None:
     talk = Talk(ORDER)
     talk.user("order two large ones for Friday")

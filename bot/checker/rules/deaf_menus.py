@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from bot.checker.findings import Finding, rule
 from bot.checker.graph import Graph
+from bot.language.answers.topics import EXAMPLES
 from bot.language.flow.definition import MADE_FLOWS, Flow, Step
 from bot.language.flow.library import Library
 from bot.language.source.word_matching import contains, normalise
@@ -54,3 +55,4 @@ def _not_heard(library: Library, flow: Flow, step: Step) -> Iterator[str]:
             for word, _ in other.trigger.words:
                 if not any(contains(normalise(word), phrase) for phrase in phrases):
                     yield word
+            yield from (EXAMPLES[topic] for topic in other.trigger.topics)

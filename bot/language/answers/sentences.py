@@ -48,6 +48,8 @@ def undisturbed(words: Sequence[str], spans: Sequence[tuple[int, int]], language
     for place, found in enumerate(sentence.kinds):
         if found & _VALUES or found & _BESIDE:
             beside |= {sentence.before(place), sentence.behind(place, over_harmless=bool(found & _VALUES))}
+        if sentence.counts_from_before(place):
+            beside |= {sentence.owner[at] for at in range(place) if at in sentence.owner}
     return [is_meant and index not in beside for index, is_meant in enumerate(meant)]
 
 
@@ -60,6 +62,11 @@ class _Sentence:
         self.clauses = _clauses(words)
         found = _kinds(words, self.clauses, language)
         self.kinds = [frozenset[Kind]() if place in self.owner else kinds for place, kinds in enumerate(found)]
+
+    def counts_from_before(self, place: int) -> bool:
+        """True for the last word of a clause that counts from a day named before: "it is Friday, so the day before"."""
+        is_last = self.clauses[place : place + 2] != [self.clauses[place]] * 2
+        return is_last and place > 0 and Kind.AGAINST in self.kinds[place] and Kind.PERIOD in self.kinds[place - 1]
 
     def before(self, place: int) -> int | None:
         """The answer of the clause right before a word."""

@@ -21,7 +21,7 @@ _WORDS = {
         "|isnt worth living|life is pointless|everything is pointless|no way out|cant go on|cannot go on|cant do this any more|cant do this anymore|cant take it any more"
         "|cant take it anymore|cant live like this|tired of living|tired of life|sick of living|done with life|end it all|end it tonight|to end it|ending it|ending things|end things|end my life|ending my life|take my life|taking my life|take my own life"
         "|kill myself|kill my self|killing myself|kms|suicide|suicidal|unalive|hurt myself|hurting myself|harm myself|harming myself|self harm|cut myself"
-        "|cutting myself|cutting again|took too many|took pills|took all my|overdose|overdosed|the pills|all my pills|my pills|sleeping pills|pack of pills|bottle of pills|jump off|jumping|jump from|hang myself|shoot myself|a gun to|better off without me|would miss me|will miss me"
+        "|cutting myself|cutting again|took too many|took pills|took all my|overdose|overdosed|the pills|all my pills|my pills|sleeping pills|pack of pills|a lot of pills|lots of pills|so many pills|too many pills|handful of pills|bottle of pills|jump off|jumping|jump from|hang myself|shoot myself|a gun to|better off without me|would miss me|will miss me"
         "|goodbye forever|say goodbye to everyone|final goodbye|no hope left|hopeless|in danger|hits me|hit me|beats me|beat me|beating me|hurt me|hurts me|hurting me|punched me|punches me|kicked me|choked me|slapped me"
         "|strangled me|threatens me|threatened me|threatening to kill|going to kill me|wants to kill me|raped|abused|abusing me|assaulted|touched me|locked me|afraid for my life|not safe at home|dont feel safe",
         "id": "bunuh diri|mau mati|ingin mati|pengen mati|lebih baik mati|tidak mau hidup|gak mau hidup|nggak mau hidup|tidak ingin hidup|capek hidup|lelah hidup|mengakhiri hidup"
@@ -44,7 +44,7 @@ _WORDS = {
     },
     COMPLAINT: {
         "en": "complain|complaint|complaining|refund|refunded|money back|compensation|charged twice|overcharged|double charged|charged me|wrong order|wrong item|wrong size|wrong one|order is wrong|order was wrong|was wrong"
-        "|is wrong|isnt what i|not what i ordered|wasnt what i|was cold|is cold|were cold|was dry|was stale|stale|was burnt|burnt|undercooked|was raw|was soggy|was rude|were rude|so rude|very rude|rude to"
+        "|is wrong|isnt what i|not what i ordered|wasnt what i|was cold|was lukewarm|lukewarm|is cold|were cold|was dry|was stale|stale|was burnt|burnt|undercooked|was raw|was soggy|was rude|were rude|so rude|very rude|rude to"
         "|was dirty|dirty|filthy|was broken|arrived broken|came broken|is damaged|was damaged|arrived damaged|defective|doesnt work anymore|stopped working|mouldy|moldy|rotten|gone off|expired|tasted|smells|smelled|smelt|a hair in|hair in|a fly in|food poisoning"
         "|made me sick|got sick|made us sick|terrible|horrible|awful|disgusting|disgusted|worst|appalling|unacceptable|ridiculous|joke of|disappointed|disappointing|let down|not happy|unhappy|not satisfied|dissatisfied|poor service|bad service"
         "|bad experience|never arrived|never came|didnt arrive|hasnt arrived|havent received|never received|not received|is missing|was missing|are missing|something missing|you forgot|forgot to|nobody came|no one came|nobody answered|no one answered"
@@ -71,7 +71,7 @@ _WORDS = {
     },
     EXISTING: {
         "en": "cancel my|cancel our|cancel the|cancel an|cancel a|cancel it|to cancel|cancel for|cancelled my|reschedule|postpone|move my|move our|move the|move it|change my|change our|change the|change it to|change an|amend my|update my"
-        "|push back my|bring forward my|bring my|cant make it|cannot make it|wont make it|cant come|cannot come|not able to come|unable to come|running late|be late for|is my|is our|are my|was my|has my|did my|where is my|wheres my|where are my"
+        "|push back my|bring forward my|bring my|cant make it|cannot make it|wont make it|cant come|cannot come|not able to come|unable to come|running late|min late|mins late|minutes late|running behind|i applied|we applied|ive applied|be late for|is my|is our|are my|was my|has my|did my|where is my|wheres my|where are my"
         "|when will my|when does my|when is my|when will it|whens my|status of|track my|ready yet|my booking|my reservation|my order number|my order is|my order has|about my|regarding my|about an order|i ordered|we ordered|ive ordered|i booked|we booked|ive booked|i have booked"
         "|i have an appointment|i have a reservation|i have a booking|we have a reservation|i paid|ive paid|my receipt|a receipt for|an invoice for|invoice for my|my invoice|left my|left a|lost my|forgot my|i forgot|i left|you still have|you have my|return an|return my|return it|return this|exchange it|exchange my|exchange this|send it back",
         "id": "batalkan|membatalkan|batal pesan|pembatalan|jadwal ulang|ubah jadwal|ganti jadwal|pindah jadwal|ubah pesanan|ganti pesanan|tidak bisa datang|nggak bisa datang|gak bisa datang|pesanan saya|reservasi saya|janji saya|sudah pesan|sudah bayar|ketinggalan|tertinggal|kehilangan",
@@ -150,7 +150,7 @@ _REQUESTS = {
 """How people order in the form of a question."""
 _OPT_OUT = {
     "en": "stop sending|stop messaging|stop texting|stop writing|stop contacting|stop spamming|stop these|stop bothering|unsubscribe me|unsubscribe please|please unsubscribe|want to unsubscribe|remove me|remove my number|delete my number"
-    "|take me off|opt out|opt me out|dont message me|dont text me|dont write to me|dont contact me|no more messages|no more texts|leave me alone",
+    "|take me off|opt out|opt me out|dont message me|dont text me|dont write to me|dont contact me|no more messages|no more texts|no more polls|no more reminders|no more surveys|no more notifications|leave me alone",
     "id": "berhenti kirim|berhenti mengirim|stop kirim|jangan kirim lagi|jangan kirim pesan|jangan ganggu|hapus nomor saya|berhenti berlangganan",
     "es": "dejen de escribir|deja de escribir|dejen de enviar|no me escriban|no me escribas|no más mensajes|darme de baja|quiero la baja|borren mi número",
     "pt": "parem de enviar|pare de enviar|para de mandar|parem de mandar|não me escreva|não me mande|sem mais mensagens|cancelar inscrição|remova meu número|tire meu número",

@@ -87,7 +87,7 @@ _WORDS = {
     },
     MOMENT: {
         "en": "wait|please wait|hold on|hang on|one moment|one sec|one second|one minute|a moment|a sec|a second|a minute|just a moment|just a sec|just a second|just a minute"
-        "|give me a moment|give me a minute|give me a sec|give me a second|give me some time|give me time|i need time|i need a moment|i need a minute|i need more time|i need some time"
+        "|give me a moment|give me a minute|give me a sec|give me a second|give me some time|give me time|i need time|i need time to think|need time to think|need some time to think|i need a moment|i need a minute|i need more time|i need some time"
         "|need more time|let me think|let me check|let me look|let me see|let me ask|let me think about it|let me check my calendar|let me get back to you|brb|be right back|bear with me"
         "|ill get back to you|ill check|ill ask|ill think about it|ill let you know|not ready yet|im not ready|im busy|im busy now|im busy right now|im driving|just browsing|just looking|just looking around|in a meeting|cant talk now|not sure yet|dont know yet|i dont know yet",
         "id": "tunggu|tunggu sebentar|sebentar|bentar|sebentar ya|nanti dulu|saya cek dulu|saya pikir dulu|pikir pikir dulu|lagi sibuk|saya sibuk|butuh waktu|saya tanya dulu",
@@ -142,7 +142,7 @@ _WORDS = {
 
 _AROUND = {
     "en": "ok okay oh great perfect nice good cool well so very much a lot lots many all again already everyone you u your for the help helping"
-    " everything listening info information reply answer time then there team guys sir madam mate sorry thanks thx hmm hm um uh ugh er yesterday today it was lovely delicious amazing wonderful service food evening please pls plz and hi hello bye awesome",
+    " everything listening lol haha info information reply answer time then there team guys sir madam mate sorry thanks thx hmm hm um uh ugh er yesterday today it was lovely delicious amazing wonderful service food evening please pls plz and hi hello bye awesome",
     "id": "oke ya banyak sekali kak min pak bu mas mbak mohon dong", "es": "ok vale muchas mil muy por todo la ayuda favor bien perfecto tu su",
     "pt": "ok muito por tudo a ajuda favor bem pela sua", "fr": "ok beaucoup bien pour tout votre aide plait s il vous te", "de": "ok bitte sehr für die hilfe alles gut",
     "it": "ok mille molto per tutto l aiuto favore bene", "nl": "ok heel erg veel voor alles de hulp alstublieft", "tr": "tamam çok her şey için lütfen",
@@ -193,13 +193,16 @@ def topic_of(text: str) -> str | None:
 
 
 def _among_fillers(words: list[str]) -> str | None:
-    """The topic of a phrase among words that say nothing more. A smile stands alone."""
-    topics, fillers = _topics(), _fillers()
+    """The topic of a phrase among words that say nothing more: "never mind, wrong number". A smile stands alone."""
+    topics = _topics()
     found = None
     for start in range(len(words)):
         for end in range(len(words), start, -1):
             topic = topics.get(" ".join(words[start:end]))
-            if topic not in (None, SMILE) and fillers.issuperset((*words[:start], *words[end:])):
+            beside = words[:start], words[end:]
+            if topic not in (None, SMILE) and all(
+                _fillers().issuperset(each) or _among_fillers(each) == topic for each in beside
+            ):
                 if topic == THANKS:
                     return THANKS
                 found = found or topic

@@ -27,6 +27,11 @@ def test_a_question_with_choices_alone_hears_no_start() -> None:
     ]
 
 
+def test_it_hears_no_topic_either() -> None:
+    (what,) = found(FLOWS.replace("words: [hours, when are you open, staff]", "topics: [crisis, complaint]"))
+    assert '"I want to die", "I have a complaint", which start other flows' in what
+
+
 @pytest.mark.parametrize(
     ("before", "after"),
     [

@@ -9,8 +9,10 @@ from bot.language.expressions.opening_hours import Hours
 from bot.language.source.languages import WORDINGS
 from bot.language.steps.small_talk_texts import (
     _WORDS,
+    BYE,
     GREETING,
     HELP,
+    MOMENT,
     OPENING_HOURS,
     SMILE,
     THANKS,
@@ -31,6 +33,8 @@ MONDAY = datetime(2030, 5, 6, 10, tzinfo=UTC)
         ("muchas gracias", THANKS),
         ("Vielen Dank", THANKS),
         ("شكرا", THANKS),
+        ("never mind wrong number sorry", BYE),
+        ("i need time to think lol", MOMENT),
         ("good morning :)", GREETING),
         ("hello?", GREETING),
         ("Hola", GREETING),
