@@ -227,6 +227,7 @@ class AskStep(StepKind):
             sends=tuple(self._sends()),
             most_messages=0 if wordless else 1,
             wordless=wordless,
+            of_signs=not wordless and not any(map(str.isalpha, self.body.source)),
             refusable=True,
             outcomes=self._outcomes(),
             values_may_fail=choices is not None and choices.fails,

@@ -59,6 +59,12 @@ def test_a_wrong_reply_is_told_what_the_question_takes(type: str, text: str) -> 
     assert wrong(talk, 4) == [[again], ["Well?"], [again], ["Well?"]]
 
 
+def test_a_question_of_signs_is_first_asked_again_as_it_is() -> None:
+    talk = Talk(FLOW.replace("{TYPE}", "integer").replace("Well?", '"?"'))
+    talk.user("hi")
+    assert wrong(talk, 3) == [["?"], ["A number, please, for example 4.\n\n?"], ["?"]]
+
+
 @pytest.mark.parametrize("keys", ["", ", buttons: [Tea, Milk]"])
 def test_no_two_wrong_replies_in_a_row_get_the_same(keys: str) -> None:
     said = wrong(at_question("text" if keys else "integer", keys), 6)
