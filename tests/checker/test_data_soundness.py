@@ -23,8 +23,8 @@ from tests.checker.random_faults import FILLED, Forgetful, written_by
 from tests.engine.test_random import EVENTS, Contact
 from tests.searches import tries
 
-ELSEWHERE = ("edit", "start", "set", "strange tap")
-"""Not the bot's doing: an edit, a start by a program, a value that an operator sets, taps on what was never shown."""
+ELSEWHERE = ("edit", "start", "strange tap")
+"""Not the bot's doing: an edit, a start by a program, taps on what was never shown."""
 
 
 @st.composite
