@@ -6,7 +6,7 @@ It uses no I/O, no clock, no threads and no random numbers: time and ids come wi
 the language (docs/language).
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -35,7 +35,7 @@ from bot.core.events import (
     ValuesSet,
 )
 from bot.core.messages import TextMessage
-from bot.core.session import CONTACT, HAS_OPTED_OUT, OPTED_OUT, Frame, Session, ValidReplies, first_of_conversation
+from bot.core.session import CONTACT, HAS_OPTED_OUT, OPTED_OUT, Frame, Session, ValidReplies
 from bot.core.text import KEPT_CHARACTERS, head
 from bot.core.turn import Counted, Turn, shown_outcome
 from bot.core.waits import ForContact
@@ -47,7 +47,7 @@ from bot.engine.failures import ask
 from bot.engine.flow_ends import return_to_interrupted
 from bot.engine.flow_results import results_of
 from bot.engine.found_answers import accept_found, look_ahead, look_by_model
-from bot.engine.frame_stack import drop_flow, end_all, forget, go_back_to, note_unanswered, remove_step_tags
+from bot.engine.frame_stack import drop_flow, end_all, go_back_to, note_unanswered, remove_step_tags
 from bot.engine.migration import name_now
 from bot.engine.outside_events import (
     ask_for_words,
@@ -92,19 +92,19 @@ from bot.engine.turn_effects import (
     send,
 )
 from bot.engine.valid_replies import replies_to, replies_with, return_to_conversation
-from bot.language.answers.titles import within
+from bot.engine.word_routing import to_polite_word, to_word
 from bot.language.answers.topics import opts_out
 from bot.language.flow.definition import Flow
 from bot.language.flow.event_receiver import OPT_OUT, RESULT, TAGS
 from bot.language.flow.library import Library
 from bot.language.python.decorators import END as CONVERSATION_END
-from bot.language.source.languages import CONTACT_LANGUAGE, OWN_WORDINGS, wording
-from bot.language.source.text_patterns import PatternTime, matches
-from bot.language.source.word_matching import contains, normalise
+from bot.language.source.languages import OWN_WORDINGS, wording
+from bot.language.source.text_patterns import PatternTime
+from bot.language.source.word_matching import normalise
 from bot.language.steps import yes_no_question
 from bot.language.steps.ai_exchange import from_contact
 from bot.language.steps.step_kind import LeaveStep, PostponeMessage, Redirect, Reply, ReplyId
-from bot.language.steps.transition import AGAIN, END, NEXT, ROUTE, Word, Words
+from bot.language.steps.transition import AGAIN
 
 _SLOW_PATTERNS = "the patterns took too long for this text: it matches none of those that were left"
 
@@ -463,73 +463,6 @@ def _follow_policy(executor: Executor, reply: Reply, rule: str, policy: str) -> 
             _other_or_retry(executor, reply)
 
 
-def _to_word(executor: Executor, reply: Reply) -> bool:
-    """A word of the bot, of the flow or of the step; else of a step that runs the active flow."""
-    return _hear_word(executor, reply, lambda levels: _said_whole(levels, reply.texts))
-
-
-def _to_polite_word(executor: Executor, reply: Reply) -> bool:
-    """A word beside others that change nothing, in a message that is no answer and starts nothing: "stop it please"."""
-    turn = executor.turn
-    written = reply.text and reply.tap is None and reply.payload is None and len(reply.text) <= _MOST_POLITE
-    if not written or (turn.session.frame is None and find_start(turn, reply) is not None):
-        return False
-    language = turn.scope().get(CONTACT_LANGUAGE)
-    return _hear_word(executor, reply, lambda levels: _said_politely(levels, reply.text or "", language))
-
-
-_MOST_POLITE = 40  # characters
-
-Said = Callable[[Sequence[Words]], Iterable[Word]]
-"""Finds the words that a message says among those of several levels, the first of which counts."""
-
-
-def _hear_word(executor: Executor, reply: Reply, said: Said) -> bool:
-    """Take the transition of a word that is understood here."""
-    turn, frame = executor.turn, executor.turn.session.frame
-    try:
-        heard = _word_in(turn, said)
-    except FAILURES as failed:
-        executor.fail(failed)
-        return True
-    if heard is None:
-        return False
-    word, depth = heard
-    turn.trace.rule = f'word "{word.text}"'
-    if frame is not None and frame.question.in_a_row:
-        frame.question = replace(frame.question, in_a_row=0)
-    above, turn.session.frames = turn.session.frames[depth:], turn.session.frames[:depth]
-    if _take_word(executor, word, reply):
-        remove_step_tags(turn, above)
-    else:
-        turn.session.frames += above
-    return True
-
-
-def _take_word(executor: Executor, word: Word, reply: Reply) -> bool:
-    """Follow a word's transition. Returns False if the contact stays where they are."""
-    turn, frame = executor.turn, executor.turn.session.frame
-    target = None if word.transition.then is None else word.transition.then.text
-    if frame is not None:
-        target = turn.flow.following[frame.step] if target == NEXT else target
-        turn.note_step(turn.trace.rule, target)
-    note_unanswered(turn, target, digression=True)
-    if not executor.run_actions(word.transition):
-        return True
-    if target is None:
-        return False
-    of_bot = turn.library.bot.words.get(normalise(word.text)) is word
-    if turn.session.frame is None:
-        _go_from_no_flow(executor, word, target, reply)
-    elif target == END and of_bot:
-        end_all(turn)
-    else:
-        if word.transition.corrects:
-            executor.correct(target)
-        executor.run(executor.go(target, alone=of_bot))
-    return True
-
-
 def _undelivered_question(executor: Executor, reply: Reply) -> bool:
     """A question that did not reach the contact: their message cannot be its answer, so it is asked again."""
     turn, frame = executor.turn, executor.turn.frame
@@ -723,7 +656,7 @@ OFFERS: tuple[MessageHandler, ...] = (
     _earlier_template,
     _payload,
     _old_tap,
-    _to_word,  # "menu", "help"
+    to_word,  # "menu", "help"
     _undelivered_question,
     _gather,
     _several_answers,
@@ -731,7 +664,7 @@ OFFERS: tuple[MessageHandler, ...] = (
     answer_small_talk,  # "thanks", "are you open on Sunday?"
     _to_slots,
     _interruption,
-    _to_polite_word,  # "stop it, please"
+    to_polite_word,  # "stop it, please"
     _foreign_tap,
     _slots_by_model,
     _to_intent,
@@ -744,9 +677,9 @@ OFFERS_OUTSIDE: tuple[MessageHandler, ...] = (
     _earlier_template,
     _payload,
     _old_tap,
-    _to_word,
+    to_word,
     _title_of_template,
-    _to_polite_word,
+    to_polite_word,
     answer_outside,
     _start,
 )
@@ -768,65 +701,6 @@ def _tapped_at(flow: Flow, tap: ReplyId) -> str | None:
     """
     step = name_now(flow, tap.step)
     return step if step is not None and flow.can_be_tapped(flow.steps[step]) else None
-
-
-def _word_in(turn: TurnContext, said: Said) -> tuple[Word, int] | None:
-    """The word that a message says and that counts at the contact's step, else at a step that runs the active flow,
-    with the number of frames up to that step's. Raises `TemplateFailed`.
-    """
-    frames = turn.session.frames
-    levels: list[Words] = [turn.library.bot.words]
-    if frames:
-        levels += turn.flow.words, turn.step.options.words
-    word = _counting(turn, levels, said)
-    if word is not None:
-        return word, len(frames)
-    try:
-        for depth in range(len(frames) - 1, first_of_conversation(frames), -1):
-            turn.session.frames = frames[:depth]
-            word = None if turn.known_step is None else _counting(turn, [turn.known_step.options.words], said)
-            if word is not None:
-                return word, depth
-    finally:
-        turn.session.frames = frames
-    return None
-
-
-def _counting(turn: TurnContext, levels: Sequence[Words], said: Said) -> Word | None:
-    """The first word that a message says and whose condition is true."""
-    if not any(levels):
-        return None
-    found = said(levels)
-    return next((each for each in found if each.condition is None or each.condition.evaluate(turn.scope())), None)
-
-
-def _said_whole(levels: Sequence[Words], texts: Sequence[str]) -> Iterator[Word]:
-    """The words that one of these texts is, then those whose pattern matches one."""
-    yield from (words[said] for said in map(normalise, texts) for words in levels if said in words)
-    for word in (word for words in levels for word in words.values() if word.pattern is not None):
-        if any(matches(word.pattern, text.strip()) for text in texts):
-            yield word
-
-
-def _said_politely(levels: Sequence[Words], text: str, language: str | None) -> Iterator[Word]:
-    """The words that a text has beside others that change nothing."""
-    said = normalise(text)
-    for words in levels:
-        known = [word for word in words if contains(said, word)]
-        found = within(text, [(word, place) for place, word in enumerate(known)], language) if known else None
-        if found is not None:
-            yield words[known[found]]
-
-
-def _go_from_no_flow(executor: Executor, word: Word, target: str, reply: Reply) -> None:
-    """Take a word's transition for a contact who is in no flow. It sets variables of the flow that it opens."""
-    if target == ROUTE:
-        executor.run(start_by_message(executor.turn, reply))
-    elif target.startswith("/"):
-        turn, scope = executor.turn, executor.turn.scope()
-        inputs = {item.name: item.evaluate(scope) for item in word.transition.set}
-        forget(turn, word.transition.clear, target)
-        executor.run(open_flow(executor.turn, target, inputs))
 
 
 def _leave_unanswered(executor: Executor, outcome: str) -> None:

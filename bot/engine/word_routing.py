@@ -1,0 +1,146 @@
+"""Words that are understood everywhere, in a flow, or at a step: which one a message says, and where it leads."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+
+from bot.core.session import first_of_conversation
+from bot.engine.entering import open_flow
+from bot.engine.executor import Executor
+from bot.engine.frame_stack import end_all, forget, note_unanswered, remove_step_tags
+from bot.engine.starting_flows import (
+    find_start,
+    start_by_message,
+)
+from bot.engine.turn_context import FAILURES, TurnContext
+from bot.language.answers.titles import within
+from bot.language.source.languages import CONTACT_LANGUAGE
+from bot.language.source.text_patterns import matches
+from bot.language.source.word_matching import contains, normalise
+from bot.language.steps.step_kind import Reply
+from bot.language.steps.transition import END, NEXT, ROUTE, Word, Words
+
+
+def to_word(executor: Executor, reply: Reply) -> bool:
+    """A word of the bot, of the flow or of the step; else of a step that runs the active flow."""
+    return _hear_word(executor, reply, lambda levels: _said_whole(levels, reply.texts))
+
+
+def to_polite_word(executor: Executor, reply: Reply) -> bool:
+    """A word beside others that change nothing, in a message that is no answer and starts nothing: "stop it please"."""
+    turn = executor.turn
+    written = reply.text and reply.tap is None and reply.payload is None and len(reply.text) <= _MOST_POLITE
+    if not written or (turn.session.frame is None and find_start(turn, reply) is not None):
+        return False
+    language = turn.scope().get(CONTACT_LANGUAGE)
+    return _hear_word(executor, reply, lambda levels: _said_politely(levels, reply.text or "", language))
+
+
+_MOST_POLITE = 40  # characters
+
+Said = Callable[[Sequence[Words]], Iterable[Word]]
+"""Finds the words that a message says among those of several levels, the first of which counts."""
+
+
+def _hear_word(executor: Executor, reply: Reply, said: Said) -> bool:
+    """Take the transition of a word that is understood here."""
+    turn, frame = executor.turn, executor.turn.session.frame
+    try:
+        heard = _word_in(turn, said)
+    except FAILURES as failed:
+        executor.fail(failed)
+        return True
+    if heard is None:
+        return False
+    word, depth = heard
+    turn.trace.rule = f'word "{word.text}"'
+    if frame is not None and frame.question.in_a_row:
+        frame.question = replace(frame.question, in_a_row=0)
+    above, turn.session.frames = turn.session.frames[depth:], turn.session.frames[:depth]
+    if _take_word(executor, word, reply):
+        remove_step_tags(turn, above)
+    else:
+        turn.session.frames += above
+    return True
+
+
+def _take_word(executor: Executor, word: Word, reply: Reply) -> bool:
+    """Follow a word's transition. Returns False if the contact stays where they are."""
+    turn, frame = executor.turn, executor.turn.session.frame
+    target = None if word.transition.then is None else word.transition.then.text
+    if frame is not None:
+        target = turn.flow.following[frame.step] if target == NEXT else target
+        turn.note_step(turn.trace.rule, target)
+    note_unanswered(turn, target, digression=True)
+    if not executor.run_actions(word.transition):
+        return True
+    if target is None:
+        return False
+    of_bot = turn.library.bot.words.get(normalise(word.text)) is word
+    if turn.session.frame is None:
+        _go_from_no_flow(executor, word, target, reply)
+    elif target == END and of_bot:
+        end_all(turn)
+    else:
+        if word.transition.corrects:
+            executor.correct(target)
+        executor.run(executor.go(target, alone=of_bot))
+    return True
+
+
+def _word_in(turn: TurnContext, said: Said) -> tuple[Word, int] | None:
+    """The word that a message says and that counts at the contact's step, else at a step that runs the active flow,
+    with the number of frames up to that step's. Raises `TemplateFailed`.
+    """
+    frames = turn.session.frames
+    levels: list[Words] = [turn.library.bot.words]
+    if frames:
+        levels += turn.flow.words, turn.step.options.words
+    word = _counting(turn, levels, said)
+    if word is not None:
+        return word, len(frames)
+    try:
+        for depth in range(len(frames) - 1, first_of_conversation(frames), -1):
+            turn.session.frames = frames[:depth]
+            word = None if turn.known_step is None else _counting(turn, [turn.known_step.options.words], said)
+            if word is not None:
+                return word, depth
+    finally:
+        turn.session.frames = frames
+    return None
+
+
+def _counting(turn: TurnContext, levels: Sequence[Words], said: Said) -> Word | None:
+    """The first word that a message says and whose condition is true."""
+    if not any(levels):
+        return None
+    found = said(levels)
+    return next((each for each in found if each.condition is None or each.condition.evaluate(turn.scope())), None)
+
+
+def _said_whole(levels: Sequence[Words], texts: Sequence[str]) -> Iterator[Word]:
+    """The words that one of these texts is, then those whose pattern matches one."""
+    yield from (words[said] for said in map(normalise, texts) for words in levels if said in words)
+    for word in (word for words in levels for word in words.values() if word.pattern is not None):
+        if any(matches(word.pattern, text.strip()) for text in texts):
+            yield word
+
+
+def _said_politely(levels: Sequence[Words], text: str, language: str | None) -> Iterator[Word]:
+    """The words that a text has beside others that change nothing."""
+    said = normalise(text)
+    for words in levels:
+        known = [word for word in words if contains(said, word)]
+        found = within(text, [(word, place) for place, word in enumerate(known)], language) if known else None
+        if found is not None:
+            yield words[known[found]]
+
+
+def _go_from_no_flow(executor: Executor, word: Word, target: str, reply: Reply) -> None:
+    """Take a word's transition for a contact who is in no flow. It sets variables of the flow that it opens."""
+    if target == ROUTE:
+        executor.run(start_by_message(executor.turn, reply))
+    elif target.startswith("/"):
+        turn, scope = executor.turn, executor.turn.scope()
+        inputs = {item.name: item.evaluate(scope) for item in word.transition.set}
+        forget(turn, word.transition.clear, target)
+        executor.run(open_flow(executor.turn, target, inputs))
