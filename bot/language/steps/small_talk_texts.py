@@ -194,19 +194,22 @@ def topic_of(text: str) -> str | None:
 
 def _among_fillers(words: list[str]) -> str | None:
     """The topic of a phrase among words that say nothing more: "never mind, wrong number". A smile stands alone."""
-    topics = _topics()
-    found = None
-    for start in range(len(words)):
-        for end in range(len(words), start, -1):
-            topic = topics.get(" ".join(words[start:end]))
-            beside = words[:start], words[end:]
-            if topic not in (None, SMILE) and all(
-                _fillers().issuperset(each) or _among_fillers(each) == topic for each in beside
-            ):
-                if topic == THANKS:
-                    return THANKS
-                found = found or topic
-    return found
+    places = range(len(words))
+    said = (_topics().get(" ".join(words[first:end])) for first in places for end in range(len(words), first, -1))
+    found = [topic for topic in dict.fromkeys(said) if topic not in (None, SMILE) and _consists_of(words, topic)]
+    return THANKS if THANKS in found else next(iter(found), None)
+
+
+def _consists_of(words: list[str], topic: str | None) -> bool:
+    """True if all words are of phrases of a topic, or say nothing more. One pass: a contact may write anything."""
+    reached = {0}
+    for first, word in enumerate(words):
+        if first in reached:
+            if word in _fillers():
+                reached.add(first + 1)
+            ends = range(first + 1, len(words) + 1)
+            reached |= {end for end in ends if _topics().get(" ".join(words[first:end])) == topic}
+    return len(words) in reached
 
 
 def _of_symbols(text: str) -> str | None:

@@ -92,3 +92,8 @@ def test_a_whole_week_and_hours_that_never_come() -> None:
     assert hours_in_words(hours, {}, MONDAY).startswith("Mon-Sun 0:00-24:00.")
     never = Hours("shop", ((),) * 7, {}, ZoneInfo("UTC"))
     assert hours_in_words(never, {}, MONDAY) == ""
+
+
+def test_many_phrases_in_a_row_are_read_in_one_pass() -> None:
+    assert topic_of(" ".join(["hi"] * 26)) == GREETING
+    assert topic_of(" ".join([*["hi"] * 25, "x"])) is None
