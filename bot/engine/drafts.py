@@ -13,7 +13,7 @@ from bot.language.steps.draft_step import CONTINUED
 
 
 def next_draft(turn: TurnContext) -> Draft | None:
-    """The draft whose time is over first. None if there is none, or as long as the contact is busy."""
+    """The draft whose time is over first. None without drafts, or as long as the contact is busy."""
     session = turn.session
     if session.frames or session.agent is not None or session.voice_note is not None:
         return None

@@ -7,10 +7,7 @@ from bot.core.session import first_of_conversation
 from bot.engine.entering import open_flow
 from bot.engine.executor import Executor
 from bot.engine.frame_stack import end_all, forget, note_unanswered, remove_step_tags
-from bot.engine.starting_flows import (
-    find_start,
-    start_by_message,
-)
+from bot.engine.starting_flows import find_start, start_by_message
 from bot.engine.turn_context import FAILURES, TurnContext
 from bot.language.answers.titles import within
 from bot.language.source.languages import CONTACT_LANGUAGE

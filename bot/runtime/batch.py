@@ -157,7 +157,7 @@ class BatchSessions:
             self._aliases = self._store.sessions.contacts_of_aliases(strangers)
 
     def get(self, contact: str) -> Session:
-        """Return the contact's session; a new one if there is none."""
+        """Return the contact's session; a new contact gets a new session."""
         session = self._sessions.get(contact)
         if session is None:
             session = self._sessions[contact] = self._load(contact)
@@ -201,7 +201,7 @@ class BatchSessions:
 class CausedEvents:
     """A queue of the events that have followed one event so far, and are still to be taken in the same commit.
 
-    ``shard_elsewhere`` returns the shard of a contact, or None if it is this one.
+    ``shard_elsewhere`` returns the shard of a contact, or None for this engine's own shard.
     """
 
     def __init__(self, shard_elsewhere: Callable[[str], int | None]) -> None:

@@ -148,6 +148,8 @@ class Brief:
 
     def sayable(self, context: StepContext, exchange: Exchange, text: str) -> str:
         """The text with words apart that a chat app would take for addresses ("Thanks.it")."""
+        if next(links_in(text), None) is None:  # nearly always: the instructions need not be rendered
+            return text
         told = instructions_of(self.instructions, context.scope)
         known = (*exchange.links, *self.facts_links, *written_links(self.instructions.source, told))
         return without_tappable_words(text, self.settings.links, known)
@@ -237,9 +239,10 @@ def objection(
         return "instructions: half of them or more"
     if foreign_link(text, settings.links, (*known, *written_links(instructions.source, told))) is not None:
         return "links: an address that nobody gave the model"
-    theirs = "\n".join(str(value) for value in context.scope["contact"].values())
-    if foreign_account(text, (*known, *accounts_in(f"{told}\n{heard}\n{theirs}"))) is not None:
-        return "accounts: a phone number, an account or an e-mail address that nobody gave the model"
+    if foreign_account(text, known) is not None:  # seldom: then it may stand in what the contact wrote
+        theirs = "\n".join(map(str, context.scope["contact"].values()))
+        if foreign_account(text, (*known, *accounts_in(f"{told}\n{heard}\n{theirs}"))) is not None:
+            return "accounts: a phone number, an account or an e-mail address that nobody gave the model"
     return None
 
 

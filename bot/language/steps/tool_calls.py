@@ -113,7 +113,7 @@ class ToolCalls:
         return WaitForSend((asked,), self._exchange.step_state())
 
     def question_ended(self, outcome: str) -> None:
-        """The question was sent; or it was not, and the model is told."""
+        """Note when the question was sent. If it could not be sent, the model learns that."""
         asking = self._exchange.asking
         assert asking is not None
         if outcome == "sent":

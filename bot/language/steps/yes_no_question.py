@@ -49,7 +49,9 @@ def agreed(context: StepContext, reply: Reply, number: int | str = 0, asked: str
     if known is not None:
         return known
     language = context.scope.get(CONTACT_LANGUAGE)
-    said = read_yes_no(reply.text, language) or read_yes_no(_without_words_of(reply.text, asked), language)
+    said = read_yes_no(reply.text, language)
+    if said is None and asked:
+        said = read_yes_no(_without_words_of(reply.text, asked), language)
     return None if said is None else said.value
 
 
