@@ -1,6 +1,8 @@
 """A real Chromium for the tests of pages, in which no page may ask another host or write to the console."""
 
+import asyncio
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Request, expect, sync_playwright
@@ -12,15 +14,24 @@ from tests.tools import AXE, CHROMIUM, NODE_MODULES, chromium_path
 expect.set_options(timeout=PATIENCE * 1000)
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    """It ends with its module: until then its event loop counts as running on this thread, where other tests run their
-    own.
+@contextmanager
+def started_chromium() -> Iterator[Browser]:
+    """Start a browser. Its event loop counts as running on this thread only while a test uses it (`browser`), because
+    other tests run their own.
     """
     CHROMIUM.require()
     with sync_playwright() as playwright:
-        with playwright.chromium.launch(executable_path=chromium_path(), args=["--no-sandbox"]) as browser:
-            yield browser
+        with playwright.chromium.launch(executable_path=chromium_path(), args=["--no-sandbox"]) as started:
+            asyncio._set_running_loop(None)
+            yield started
+            asyncio._set_running_loop(started._loop)
+
+
+@pytest.fixture
+def browser(chromium: Browser) -> Iterator[Browser]:
+    asyncio._set_running_loop(chromium._loop)
+    yield chromium
+    asyncio._set_running_loop(None)
 
 
 Opens = Callable[..., Page]

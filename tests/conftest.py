@@ -5,14 +5,18 @@ import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Generator, Iterator
+from collections.abc import Generator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from tests import postgres, tools
 from tests.ports import reserved_port
 from tests.searches import search, tries
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
 
 MEMORY = Path("/dev/shm")
 ROOM = 1 << 30  # bytes; the tests take a fifth of it at most
@@ -45,10 +49,8 @@ for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", *AUTHORITIES)
     os.environ.pop(name.lower(), None)
 
 
-@pytest.fixture(autouse=True)
-def same_authorities() -> Iterator[None]:
+def pytest_runtest_teardown() -> None:
     """A command may set these variables; the next test begins without them."""
-    yield
     for name in AUTHORITIES:
         os.environ.pop(name, None)
 
@@ -72,12 +74,24 @@ def pytest_configure() -> None:
 
 @pytest.hookimpl(wrapper=True, optionalhook=True)
 def pytest_xdist_auto_num_workers() -> Generator[None, int, int]:
-    """Two more than there are cores: many tests wait for another process."""
-    return (yield) + 2
+    """Four more than there are cores: many tests wait for another process."""
+    return (yield) + 4
+
+
+def pytest_collection(session: pytest.Session) -> None:
+    """Each worker begins at another folder: else all would compile the same file at the same time."""
+    gc.disable()
+    here = Path(__file__).parent
+    if [Path(each).resolve() for each in session.config.args] == [here]:
+        parts = sorted(str(path) for path in here.iterdir() if path.is_dir() or path.name.startswith("test_"))
+        worker = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
+        first = worker * len(parts) // int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
+        session.config.args[:] = parts[first:] + parts[:first]
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The longest tests come first: all others would have ended long before them, if they began late.
+    """All workers have the same order. The longest tests come first: all others would have ended long before them, if
+    they began late.
 
     Tests that always use PostgreSQL do not run once more with it.
     """
@@ -87,7 +101,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if getattr(getattr(item, "obj", None), "is_hypothesis_test", False):
             item.add_marker(search)
     places = {name: place for place, name in enumerate(LONGEST)}
-    items.sort(key=lambda item: places.get(item.path.name, len(places)))
+    items.sort(key=lambda item: (places.get(item.path.name, len(places)), str(item.path)))
 
 
 @pytest.fixture
@@ -95,6 +109,15 @@ def free_port() -> Generator[int]:
     """A port that refuses connections, unless the test has a server listen at it."""
     with reserved_port() as port:
         yield port
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Generator["Browser"]:
+    """A browser, which takes longer to start than most tests of pages take."""
+    from tests.browsing import started_chromium  # large
+
+    with started_chromium() as browser:
+        yield browser
 
 
 @pytest.fixture(name="postgres", scope="session")
@@ -123,10 +146,6 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     skipped = [str(report.longrepr[2]) for report in terminalreporter.stats.get("skipped", [])]
     if line := tools.closing_line(reason.removeprefix("Skipped: ") for reason in skipped):
         terminalreporter.write_line(line, yellow=True)
-
-
-def pytest_collection() -> None:
-    gc.disable()
 
 
 def pytest_collection_finish() -> None:
