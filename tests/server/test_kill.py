@@ -42,6 +42,7 @@ from tests.patience import PATIENCE, gone, wait_for
 from tests.ports import reserved_port
 from tests.postgres import new_database, postgres_server
 from tests.searches import SEARCHING, search, tries
+from tests.server.process.warm import Forked
 
 KILLS = tries(6, 20)
 VICTIMS = {"web": 3, "engine": 3, "supervisor": 1, "all": 1, "web's disk": 1, "engine's disk": 1}
@@ -146,6 +147,11 @@ FAULTS: dict[str, dict[str, Any]] = {
 }
 
 
+def new_python(arguments: Sequence[str], environ: Mapping[str, str], output: int) -> "subprocess.Popen[bytes]":
+    """Start a command of the bot."""
+    return subprocess.Popen([sys.executable, "-m", "bot", *arguments], env=environ, stdout=output, stderr=output)
+
+
 class Server:
     """``bot serve``, with its ``roles`` or both, started again whenever it has been killed. The port stays the same."""
 
@@ -156,12 +162,14 @@ class Server:
         store: str,
         models: CompletionService | None = None,
         roles: Sequence[str] = (),
+        run: Callable[[Sequence[str], Mapping[str, str], int], "subprocess.Popen[bytes] | Forked"] = new_python,
     ) -> None:
         self._held = ExitStack()
         self.port = self._held.enter_context(reserved_port())
         self.folder = folder
         self.dice = random.Random(44)
         self._roles = roles
+        self._run = run
         self.log = folder / "log"
         self._log = self.log.open("a")
         self.environment = {
@@ -186,12 +194,10 @@ class Server:
         self.start()
 
     def start(self) -> None:
-        command = [sys.executable, "-m", "bot", "serve", str(self.folder), *self._roles]
-        self.process = subprocess.Popen(
-            command, env=self.environment, stdout=subprocess.PIPE, stderr=self._log, text=True
-        )
-        assert self.process.stdout is not None
-        assert "Ctrl-C stops it" in self.process.stdout.readline()
+        before = self.log.stat().st_size
+        self.process = self._run(["serve", str(self.folder), *self._roles], self.environment, self._log.fileno())
+        wait_for(lambda: b"Ctrl-C stops it" in self.log.read_bytes()[before:] or self.process.poll() is not None)
+        assert self.process.poll() is None, self.log.read_text()
 
     def children(self) -> dict[str, int]:
         """The processes of web and engine, by their names: an engine of one shard of several is called ``engine.2``."""
@@ -247,8 +253,6 @@ class Server:
                 gone(pid)
         os.kill(self.process.pid, signal.SIGKILL)
         assert self.process.wait(PATIENCE) == -signal.SIGKILL
-        assert self.process.stdout is not None
-        self.process.stdout.close()
         self.start()
 
     def _pause(self, seconds: float) -> None:
@@ -263,10 +267,8 @@ class Server:
 
     def stop(self) -> int:
         self.pausing.join()
-        self.process.terminate()
+        self.process.send_signal(signal.SIGTERM)
         code = self.process.wait(40)
-        assert self.process.stdout is not None
-        self.process.stdout.close()
         self._log.close()
         self._held.close()
         return code

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from bot.store.database import PostgresAddress
 from bot.testing.emulator.emulator import Emulator
+from tests.server.process.warm import Forked
 from tests.server.test_kill import Server
 
 BOT = "name: Echo\ndefaults: {timeout: {after: 20h, then: end}}\n"
@@ -34,5 +35,5 @@ class Shared:
         (folder / "handlers.py").write_text(handlers)
         for file, text in files.items():
             (folder / file).write_text(text)
-        self.servers.append(Server(folder, self.gateway, self.store.url, roles=roles))
+        self.servers.append(Server(folder, self.gateway, self.store.url, roles=roles, run=Forked))
         return self.servers[-1]

@@ -69,7 +69,7 @@ class Serving:
                 stderr=write,
             )
             if prefix
-            else Forked(["serve", str(folder), *arguments], environ, write, broken or {})
+            else Forked(["serve", str(folder), *arguments], environ, write, broken)
         )
         os.close(write)
         self._output = os.fdopen(output)

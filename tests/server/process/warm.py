@@ -32,10 +32,15 @@ class Forked:
     """A server of the warm process: what of `subprocess.Popen` tests need."""
 
     def __init__(
-        self, arguments: Sequence[str], environ: Mapping[str, str], output: int, broken: Mapping[str, str]
+        self,
+        arguments: Sequence[str],
+        environ: Mapping[str, str],
+        output: int,
+        broken: Mapping[str, str] | None = None,
     ) -> None:
         self.returncode: int | None = None
-        self.pid = _warm().fork({"arguments": arguments, "environ": dict(environ), "broken": dict(broken)}, output)
+        request = {"arguments": arguments, "environ": dict(environ), "broken": dict(broken or {})}
+        self.pid = _warm().fork(request, output)
 
     def poll(self) -> int | None:
         """The exit code, if it has ended."""
@@ -134,6 +139,8 @@ def main(number: int) -> None:
     os.set_blocking(news, False)
     signal.set_wakeup_fd(write)
     signal.signal(signal.SIGCHLD, lambda *_: None)
+    import psycopg  # noqa: F401 - not `bot.store.postgres_database`, which gives each server a name of its own
+
     import bot.cli.serve
     import bot.server.process.engine_process
     import bot.server.process.web_process  # noqa: F401 - here, and in all that is forked
