@@ -1,4 +1,4 @@
-"""Files with a row for each contact, CSV or a workbook (.xlsx), and a broadcast's recipients with parameters or values."""
+"""Files with a row for each contact (CSV, .xlsx), and a broadcast's recipients with their parameters or values."""
 
 import csv
 import io
