@@ -24,11 +24,11 @@ SECTIONS = [
         "A step can have reminders and a time-out.",
         "remind: {after: 2h}",
     ),
-    ("W901: silence", "What is wrong", "checks/W901.html#wrong", "A reminder, a reminder, a reminder.", ""),
+    ("W901: nothing said", "What is reported", "checks/W901.html#reported", "A reminder, a reminder, a reminder.", ""),
     ("Time", "Reminders", "language/time.html#reminders", "How to write again later.", "remind: {say: Hello?}"),
     ("Time", "Opening hours", "language/time.html#hours", "hours names them.", "hours: {shop: {mon-fri: 8:00-18:00}}"),
 ]
-PAGE = """<!doctype html><html lang="en"><title>Search</title><input name="q" aria-label="Search">
+PAGE = """<!doctype html><html lang="en"><meta charset="utf-8"><title>Search</title><input name="q" aria-label="Search">
 <div id="search-results"></div><script src="sections.js"></script><script src="search.js"></script></html>"""
 Search = Callable[[str], list[tuple[str, str]]]
 
@@ -47,7 +47,7 @@ def search(opens_page: Opens, tmp_path: Path) -> Search:  # noqa: F811
 
 
 def test_the_section_about_the_word_is_first_and_mistakes_are_behind_what_is_right(search: Search) -> None:
-    assert [heading for heading, _ in search("reminder")] == ["Reminders", "Silence", "What is wrong", "bot trace"]
+    assert [heading for heading, _ in search("reminder")] == ["Reminders", "Silence", "What is reported", "bot trace"]
 
 
 def test_all_words_of_a_query_are_in_what_is_found(search: Search) -> None:
