@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 from bot.cli.shared.operate import CommandRefused, number
 from bot.core.immutable import immutable
 from bot.core.messages import MEDIA_SUFFIXES, is_link
-from bot.core.text import head, is_phone, unguarded_cell
+from bot.core.text import head, in_one_form, is_phone, unguarded_cell
 
 
 @immutable
@@ -51,7 +51,7 @@ def read_table(path: Path) -> CsvTable:
             problems += [f"{path}:{line}: {problem}" for problem in _problems_of_row(names, cells, seen)]
             named = {name: cell for name, cell in zip(names, cells, strict=False) if name}
             phone = number(named.pop(_PHONE, ""))
-            seen.setdefault(phone, line)
+            seen.setdefault(in_one_form(phone), line)
             rows.append(CsvRow(line, phone, {name: unguarded_cell(cell.strip()) for name, cell in named.items()}))
     except _Unreadable as error:
         problems.append(str(error))
@@ -158,8 +158,8 @@ def _problems_of_row(names: Sequence[str], cells: Sequence[str], seen: Mapping[s
     phone = number(written)
     if not is_phone(phone):
         yield f'"{head(written, 40)}" is no phone number (digits with the country code; format the column as text)'
-    elif phone in seen:
-        yield f"{phone} is in line {seen[phone]} already"
+    elif (person := in_one_form(phone)) in seen:
+        yield f"{phone} is in line {seen[person]} already"
 
 
 _FAILED_FORMULAS = frozenset({"#N/A", "#REF!", "#NAME?", "#VALUE!", "#DIV/0!", "#NUM!", "#NULL!"})
