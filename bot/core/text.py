@@ -170,7 +170,7 @@ _MEXICO = re.compile(r"(52)(1?)(\d{10})")
 
 
 def in_one_form(number: str) -> str:
-    """A phone number in one form. Senders write a Brazilian or Mexican mobile number in two: the result has the 9 behind
+    """A phone number in one form. Senders write a mobile number of Brazil or Mexico in two: the result has the 9 behind
     the area code in Brazil, and no 1 behind the country code in Mexico.
     """
     if number.startswith(("55", "52")):
