@@ -1,6 +1,6 @@
 """Our decisions where the specifications are silent or disagree (docs/decisions.md), as far as no room below shows it.
 
-`docs/specification.md` lists the tests of each decision.
+`tests/specification.md` lists the tests of each decision.
 """
 
 import inspect

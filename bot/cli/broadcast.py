@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from bot.cli.shared.contact_times import moments, moments_in_words, over_in_words, read_contacts_time, with_times
-from bot.cli.shared.csv_rows import BodyTexts, FlowValues, Recipient, header, read_recipients
+from bot.cli.shared.csv_rows import BodyTexts, FlowValues, Recipient, header, read_recipients, read_table
 from bot.cli.shared.operate import (
     CommandRefused,
     bot_option,
@@ -41,6 +41,7 @@ from bot.core.engine_requests import (
 )
 from bot.core.errors import BotError
 from bot.core.text import parameter_line, printable
+from bot.language.source.problems import did_you_mean
 from bot.language.source.wall_clock import duration_words
 from bot.loading.folder import Folder
 from bot.server.shard_requests import SILENT
@@ -124,7 +125,8 @@ def command(
 ) -> None:
     """Send TEMPLATE to the contacts in the file: a column "phone", and columns for the template's parameters.
 
-    Columns named 1, 2, ... are the body's parameters; or write each with --body. --where chooses contacts by what the
+    The file is CSV or a workbook (.xlsx). Columns named 1, 2, ... are the body's parameters; or write each with --body,
+    or answer the question which columns they are. --where chooses contacts by what the
     bot knows of them: contact.tags, and variables with keep; without a file --body can name these. --at sends later: at
     the next 9:00, or at a day and time, on each contact's own clock. If no server runs then, it is sent up to an hour
     late (--late), because a restart should cost nothing, and a morning's message should not come in the evening. The
@@ -189,7 +191,8 @@ def command(
     else:
         what |= {"template": {"name": template, "language": language or "en"}}
         what["template"] |= {"header": header(head)} if head else {}
-        recipients = _recipients(bot, file, where, BodyTexts(body))
+        texts = body if body or yes or file is None else _columns_asked_for(asked[0], file)
+        recipients = _recipients(bot, file, where, BodyTexts(texts))
         _check_template(bot, what["template"], recipients[0], str(file or "--where"))
     name = edited or name or ": ".join([flow or asked[0], *([file.stem] if file else []), *([where] if where else [])])
     with open_store(folder) as store:
@@ -242,6 +245,28 @@ def _flow_values(bot: Folder, flow: str, given: tuple[str, ...]) -> FlowValues:
         return objections(library, flow, data).get("data", "")
 
     return FlowValues(values_of(given, "--with"), judge)
+
+
+def _columns_asked_for(template: str, file: Path) -> tuple[str, ...]:
+    """The columns that fill the template's placeholders, as texts of --body: the user names them, since the gateway's
+    list does not have the placeholders. Nobody is asked if columns are numbered, or if there are none.
+    """
+    columns = read_table(file).columns
+    if not columns or "1" in columns:
+        return ()
+
+    def named(answer: str) -> tuple[str, ...]:
+        names = tuple(name.strip() for name in answer.split(",") if name.strip())
+        if strange := [name for name in names if name not in columns]:
+            raise click.BadParameter(
+                f'there is no column "{strange[0]}" ({did_you_mean(strange[0], columns, "write names with commas")})'
+            )
+        return tuple(f"{{{{{name}}}}}" for name in names)
+
+    click.echo(f"{file.name} has the columns {', '.join(columns)}.")
+    question = f"Which fill {{{{1}}}}, {{{{2}}}}, ... of {template}, in this order? (Enter: it has none)"
+    chosen: tuple[str, ...] = click.prompt(question, default="", show_default=False, value_proc=named)
+    return chosen
 
 
 def _recipients(bot: Folder, file: Path | None, where: str | None, own: BodyTexts | FlowValues) -> Sequence[Recipient]:

@@ -18,6 +18,7 @@ from bot.cli.shared.operate import (
     ask_or_do,
     bot_option,
     number,
+    open_store,
     pages,
     reach_gateway,
     store_of,
@@ -142,8 +143,8 @@ def export(contact: str, folder: Path | None) -> None:
     """
     from bot.store.contact_data import export_as_json
 
-    contact = _digits(contact)
-    exported = export_as_json(store_of(folder)[1], contact)
+    contact, store = _known_as(folder, contact)
+    exported = export_as_json(store, contact)
     if exported is None:
         raise _nothing_kept(contact)
     click.echo(exported)
@@ -169,7 +170,7 @@ def erase(contact: str, folder: Path | None, yes: bool) -> None:
     from bot.store.contact_data import export_contact
     from bot.store.kept_files import FilesUnavailable, kept_files
 
-    contact, store = _digits(contact), store_of(folder)[1]
+    contact, store = _known_as(folder, contact)
     rows = export_contact(store, contact)
     try:
         files = kept_files(store).of(contact)
@@ -263,13 +264,15 @@ def _put(ask: AskGateway, changes: list[tuple[ContactRow, dict[str, Any]]]) -> l
     return refused
 
 
-def _digits(contact: str) -> str:
-    digits = number(contact)
+def _known_as(folder: Path | None, contact: str) -> tuple[str, StoreAddress]:
+    """The number, or the `sender_id`, under which the store has a contact; and the store. Raises `CommandRefused`."""
+    digits, store = number(contact), store_of(folder)[1]
     if sender_id(contact) is not None and not digits.isdecimal():
-        return contact
+        return contact, store
     if not digits.isdecimal():
         raise CommandRefused(f'"{digits}" is no number: write its digits, with the country code')
-    return digits
+    with open_store(folder) as reader:
+        return reader.sessions.known_as(digits), store
 
 
 def _nothing_kept(contact: str) -> CommandRefused:

@@ -74,7 +74,7 @@ def _replay(store: "StoreReader", tally: "Tally", contact: str | None, since: da
     from bot.checker.replaying.conversation_replay import replay
     from bot.store.trace_rows import UnreadableRecord
 
-    for each in store.trace.contacts(since) if contact is None else (number(contact),):
+    for each in store.trace.contacts(since) if contact is None else (store.sessions.known_as(number(contact)),):
         try:
             recorded = list(_since(store.trace.conversations(each), since))
         except UnreadableRecord:

@@ -67,6 +67,7 @@ def _show(folder: Path | None, contact: str, as_json: bool) -> None:
     from bot.cli.shared.explain import session_lines
 
     with open_store(folder) as store:
+        contact = store.sessions.known_as(contact)
         session = store.sessions.get(contact)
     if session is None:
         raise CommandRefused(f"{contact} has never written to this bot (`bot sessions` lists who has)")

@@ -27,9 +27,10 @@ def command(contact: str, folder: Path | None, limit: int, as_json: bool) -> Non
     from bot.cli.shared.explain import turn_lines
 
     with open_store(folder) as store:
-        turns = store.trace.turns(number(contact), limit)
+        contact = store.sessions.known_as(number(contact))
+        turns = store.trace.turns(contact, limit)
     if not turns:
-        raise CommandRefused(f"no turn of {number(contact)} is kept (`bot sessions` lists who has written)")
+        raise CommandRefused(f"no turn of {contact} is kept (`bot sessions` lists who has written)")
     if as_json:
         echo_json(turns)
         return

@@ -24,6 +24,7 @@ from bot.settings import WebhookSettings, read_webhook
 from bot.settings.setting_values import signing_secrets
 
 VARIABLE = "BOT_WEBHOOK_SECRET"
+PUBLIC = "BOT_PUBLIC_URL"
 NO_LIST = "The gateway cannot list, change or delete webhooks: this is what the bot itself knows."
 
 
@@ -58,7 +59,9 @@ def _events(ctx: click.Context, option: click.Parameter, value: str | None) -> l
     "--events", metavar="NAME,...", callback=_events, help="Only these events, separated by commas; else all."
 )
 @click.option("--secret", "own_secret", is_flag=True, help="Ask for the signing secret (or read it from a pipe).")
-@click.option("--write-env", is_flag=True, help="Write the secret to .env, in front of existing ones.")
+@click.option(
+    "--write-env", is_flag=True, help="Write the secret to .env, in front of existing ones, and BOT_PUBLIC_URL."
+)
 @bot_option
 @click.option("--json", "as_json", is_flag=True, help="Print the registration as an object, with its secret.")
 def register(
@@ -69,7 +72,7 @@ def register(
 
     The secret that signs the events is shown only once. --write-env also writes it to .env (mode 0600), in front of
     the existing secret, which stays valid: register, restart `bot serve`, and remove the old secret when no more
-    events arrive through the old webhook.
+    events arrive through the old webhook. It writes URL without that path as BOT_PUBLIC_URL, too.
 
     Exit code 0: registered. 1: the gateway refused, or the settings or the .env file are wrong.
     """
@@ -89,6 +92,9 @@ def register(
         _tell(registered)
     if file is not None and registered.secret not in (None, secret):  # the gateway chose another
         write_setting(file, VARIABLE, _in_front(registered.secret, known))
+    base = registered.url.removesuffix(known.path)
+    if file is not None and base != registered.url:
+        write_setting(file, PUBLIC, base)
     if file is not None and not all(map(_is_usable, known.secrets)):
         click.echo(
             "An existing secret was left out, because it is too short: events signed with it are refused.", err=True
@@ -139,6 +145,8 @@ def _left_to_do(registered: WebhookRegistration, path: str, file: Path | None, o
         yield f"It is in {file}, but {VARIABLE} is set in the environment, which has priority: set it there."
     else:
         yield f"It is in {file}. Restart `bot serve` to use it."
+    if file is not None and os.environ.get(PUBLIC) not in (None, dotenv_values(file).get(PUBLIC)):
+        yield f"{PUBLIC} is set in the environment, which has priority over {file}: set it there."
     if urlsplit(registered.url).path != path:
         yield f"The path differs: `bot serve` answers at {path} (BOT_WEBHOOK_PATH)."
 

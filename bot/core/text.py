@@ -165,6 +165,33 @@ def sender_id(value: Any) -> str | None:
     return value if isinstance(value, str) and _SENDER.fullmatch(value) else None
 
 
+_BRAZIL = re.compile(r"(55[1-9]{2})(9?)([6-9]\d{7})")
+_MEXICO = re.compile(r"(52)(1?)(\d{10})")
+
+
+def in_one_form(number: str) -> str:
+    """A phone number in one form. Senders write a mobile number of Brazil or Mexico in two: the result has the 9 behind
+    the area code in Brazil, and no 1 behind the country code in Mexico.
+    """
+    if number.startswith(("55", "52")):
+        if found := _BRAZIL.fullmatch(number):
+            return f"{found[1]}9{found[3]}"
+        if found := _MEXICO.fullmatch(number):
+            return f"{found[1]}{found[3]}"
+    return number
+
+
+def other_form(number: str) -> str | None:
+    """The other form of a number that has two (see `in_one_form`)."""
+    if not number.startswith(("55", "52")):
+        return None
+    if (one := in_one_form(number)) != number:
+        return one
+    if found := _BRAZIL.fullmatch(number):
+        return f"{found[1]}{found[3]}"
+    return f"521{number[2:]}" if _MEXICO.fullmatch(number) else None
+
+
 def is_contact(text: str) -> bool:
     """True if the store may know a contact by this: its digits, or its `sender_id`."""
     return text.isdecimal() or sender_id(text) is not None

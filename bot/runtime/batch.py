@@ -47,6 +47,7 @@ from bot.core.session import (
     read_session,
     window_until,
 )
+from bot.core.text import other_form
 from bot.core.turn import Turn
 from bot.core.values import UnstorableValue, json_text, storable
 from bot.engine.advance import is_kept, merged
@@ -171,6 +172,21 @@ class BatchSessions:
         """True if there has been any event or message of this contact."""
         session = self.get(contact)
         return session.visit > 0 or session != Session(contact)
+
+    def person(self, number: str) -> str:
+        """The number by which the bot knows a person: the other form of this number if it has two, and only that one is
+        known. The number becomes its alias.
+        """
+        other = other_form(number)
+        if other is None or self.knows(number) or not self.knows(other):
+            return number
+        self._commit.aliases[number] = other
+        return other
+
+    def addressed(self, event: Event) -> Event:
+        """The event with its contact under the `person` that the bot knows."""
+        contact = self.person(event.contact)
+        return event if contact == event.contact else replace(event, contact=contact)
 
     def contact_in(self, conversation: str) -> str | None:
         """The contact of one of the gateway's conversations."""
@@ -307,7 +323,7 @@ class Batch:
         else:
             turn = self._take(event, fired)
         while (caused := self._caused.pop()) is not None:
-            self._take(caused)
+            self._take(self.sessions.addressed(caused))
         return turn
 
     def _take(self, event: Event, fired: datetime | None = None) -> Turn | None:

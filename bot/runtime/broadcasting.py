@@ -124,7 +124,7 @@ def add_recipients(
         raise RequestRefused(f'the broadcast "{name}" was stopped: `bot broadcast --resume "{name}"` goes on with it')
     if begun is not None and begun.state == EDITING:
         raise RequestRefused(_broken_off(name))
-    rows = [_read(recipient, content) for recipient in recipients]
+    rows = [_read(batch, recipient, content) for recipient in recipients]
     first = begun or Broadcast(name, content, SCHEDULED if at else TRYING, at=at, late=late, started_by=by)
     broadcast = _begins_no_later(first, rows)
     if broadcast is not known:
@@ -223,7 +223,7 @@ def correct(batch: Batch, name: str, edit: int, recipients: Sequence[Any], moved
     ``moved``; other contacts become recipients. Raises `RequestRefused`.
     """
     broadcast = _in_edit(batch, name, edit)
-    rows = [_read(recipient, broadcast.content) for recipient in recipients]
+    rows = [_read(batch, recipient, broadcast.content) for recipient in recipients]
     if (earlier := _begins_no_later(broadcast, rows)) is not broadcast:
         batch.commit.broadcasts.set(broadcast, earlier)
     counts = Counter[str]()
@@ -723,15 +723,15 @@ _RecipientRow = tuple[str, list[str] | dict[str, Any], datetime | None]
 """A contact, its parameters or data, and its time."""
 
 
-def _read(recipient: Any, content: Content) -> _RecipientRow:
+def _read(batch: Batch, recipient: Any, content: Content) -> _RecipientRow:
     match recipient, content:
         case {"contact": str(contact)}, FlowToStart() if contact.isdecimal():
             data = recipient.get("data", {})
             if isinstance(data, dict):
-                return contact, data, _due_at(recipient)
+                return batch.sessions.person(contact), data, _due_at(recipient)
             raise RequestRefused("data is an object")
         case {"contact": str(contact)}, TemplateMessage() if contact.isdecimal():
-            return contact, _texts(recipient.get("body", [])), _due_at(recipient)
+            return batch.sessions.person(contact), _texts(recipient.get("body", [])), _due_at(recipient)
     raise RequestRefused(
         "a recipient has a contact, in digits, and perhaps texts for the template's body, or data for the flow"
     )

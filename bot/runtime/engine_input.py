@@ -548,18 +548,16 @@ def with_contact(batch: Batch, event: Event) -> Event | None:
     """The event with its contact; None where that cannot be known.
 
     An event of a conversation may name nothing but that; and a contact may write from another number than the one
-    that the bot writes to.
+    that the bot writes to, or in another form of it.
     """
     if event.contact:
         known = batch.forwarded is not None or batch.sessions.knows(event.contact)
         contact = None if known else batch.sessions.contact_of_alias(event.contact)
-    elif isinstance(event, ConversationOpened | ConversationAssigned | HandoffClosed):
+        return batch.sessions.addressed(event) if contact is None else replace(event, contact=contact)
+    if isinstance(event, ConversationOpened | ConversationAssigned | HandoffClosed):
         contact = None if event.conversation is None else batch.sessions.contact_in(event.conversation)
-    else:
-        return event
-    if contact is None:
-        return event if event.contact else None
-    return replace(event, contact=contact)
+        return None if contact is None else replace(event, contact=contact)
+    return event
 
 
 def learn_alias(batch: Batch, alias: str, contact: str) -> None:

@@ -24,6 +24,7 @@ from bot.core.engine_requests import (
     AnyRequest,
     AskStatus,
     BeginCorrection,
+    ContactAct,
     CorrectRecipients,
     DropDeadLetters,
     EndCorrection,
@@ -83,7 +84,14 @@ def operate(batch: Batch, request: EngineRequest[A], take_back: TakeBack = set) 
 
     ``take_back`` takes messages back from delivery, before they are sent.
     """
-    return answer_to(request, _done(batch, request, take_back))
+    return answer_to(request, _done(batch, _addressed(batch, request), take_back))
+
+
+def _addressed(batch: Batch, request: AnyRequest) -> AnyRequest:
+    """The request with its contact under the number by which the bot knows the person."""
+    if isinstance(request, ContactAct):
+        return replace(request, contact=batch.sessions.person(request.contact))
+    return request
 
 
 def _done(batch: Batch, request: AnyRequest, take_back: TakeBack) -> EngineAnswer:

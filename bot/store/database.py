@@ -13,6 +13,7 @@ from typing import Any, Literal, Protocol
 from bot.core.engine_answers import EngineAnswer
 from bot.core.engine_requests import AnyRequest
 from bot.core.immutable import immutable, mutable
+from bot.core.text import in_one_form
 from bot.core.values import time_text
 
 Part = Literal["engine", "inbox"]
@@ -110,8 +111,10 @@ def _before_names(store: StoreAddress, part: Part) -> str:
 
 
 def shard_number(contact: str | None, shards: int) -> int:
-    """The number of the shard that has a contact, of so many. It never changes. Shard 0 has what has no contact."""
-    return zlib.crc32(contact.encode("utf-8", "surrogatepass")) % shards if contact else 0
+    """The number of the shard that has a contact, of so many. It never changes, and is the same for both forms of a
+    number. Shard 0 has what has no contact.
+    """
+    return zlib.crc32(in_one_form(contact).encode("utf-8", "surrogatepass")) % shards if contact else 0
 
 
 def shard_of(store: StoreAddress, contact: str | None) -> StoreAddress:

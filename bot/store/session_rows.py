@@ -16,6 +16,7 @@ from bot.core.events import ContactChanged
 from bot.core.immutable import immutable, mutable
 from bot.core.messages import Message
 from bot.core.session import Session, UnreadableSession, read_session
+from bot.core.text import other_form
 from bot.core.values import json_text, optional_storable, optional_time_text, read_time, storable, time_text
 from bot.store.database import CommitRows, Database, Queries, Row, Rows
 from bot.store.files import reads_rows
@@ -175,6 +176,27 @@ class SessionRows(Queries):
         row = self.database.one(_STATE, storable(contact))
         return None if row is None else read_session(row[0])
 
+    def known_as(self, number: str) -> str:
+        """The number by which the store knows a contact. The given one may be an alias, or another form; it is the result
+        if the store knows nobody by it.
+        """
+        other = other_form(number)
+        for found in (number, self.contacts_of_aliases((number,))[number], other):
+            if found is not None and self.database.one(_STATE, storable(found)) is not None:
+                return found
+        return number
+
+    def contacts_of_aliases(self, aliases: Iterable[str]) -> dict[str, str | None]:
+        """The contact who writes from each of these numbers and gets messages at another one; else None."""
+        return self._of_all(_OF_ALIASES, aliases)
+
+    def _of_all(self, sql: str, names: Iterable[str]) -> dict[str, str | None]:
+        """The result of a query for each of several names, None for no row."""
+        found: dict[str, str | None] = dict.fromkeys(names)
+        written = {storable(name): name for name in found}
+        rows = self.database.all(sql, json_text([*written]))
+        return found | {written[name]: value for name, value in rows}
+
     def opted_out(self, contact: str) -> bool:
         """True if a contact has opted out, also if its session cannot be read."""
         row = self.database.one(_OPTED_OUT, storable(contact))
@@ -203,17 +225,6 @@ class StoredSessions(SessionRows):
         """The contact of one of the gateway's conversations, if a session has its id."""
         row = self.database.one(_CONTACT_IN_CONVERSATION, storable(conversation))
         return None if row is None else row[0]
-
-    def contacts_of_aliases(self, aliases: Iterable[str]) -> dict[str, str | None]:
-        """The contact who writes from each of these numbers and gets messages at another one; else None."""
-        return self._of_all(_OF_ALIASES, aliases)
-
-    def _of_all(self, sql: str, names: Iterable[str]) -> dict[str, str | None]:
-        """The result of a query for each of several names, None for no row."""
-        found: dict[str, str | None] = dict.fromkeys(names)
-        written = {storable(name): name for name in found}
-        rows = self.database.all(sql, json_text([*written]))
-        return found | {written[name]: value for name, value in rows}
 
     @reads_rows
     def due(self, now: datetime, limit: int) -> list[DueRow]:

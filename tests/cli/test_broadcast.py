@@ -71,6 +71,26 @@ def test_it_shows_what_it_will_do_and_asks(folder: Path, bot: Kept) -> None:
     assert bot.sent == []
 
 
+def test_without_parameters_it_asks_which_columns_they_are(folder: Path, bot: Kept) -> None:
+    ended = call(
+        "broadcast", "sale", folder / "people.csv", "--bot", folder, "--no-wait", stdin="nam\nname, share\ny\n"
+    )
+    assert ended.code == 0, ended.err
+    assert ended.lines[0] == "people.csv has the columns name, share."
+    assert 'Error: there is no column "nam" (did you mean "name"?)' in ended.out
+    assert f'sale (en) to {CONTACT}: "Ann" "10%"' in ended.out
+    let_pass(bot, timedelta(minutes=1))
+    assert parameters(bot)[CONTACT] == ["Ann", "10%"]
+
+
+@pytest.mark.parametrize("columns", ["phone", "phone,1,2,town"])
+def test_it_does_not_ask_for_columns_that_are_numbered_or_not_there(folder: Path, bot: Kept, columns: str) -> None:
+    cells = ",".join([CONTACT, "Ann", "10%", "Rome"][: columns.count(",") + 1])
+    (folder / "people.csv").write_text(f"{columns}\n{cells}\n")
+    ended = call("broadcast", "sale", folder / "people.csv", "--bot", folder, stdin="n\n")
+    assert "Which fill" not in ended.out
+
+
 def test_line_breaks_in_a_cell_are_said_before_it_starts_and_sent_as_spaces(folder: Path, bot: Kept) -> None:
     (folder / "lines.csv").write_text(f'phone,name,share\n{CONTACT},"Carl\nJr.",10%\n6281234567891,Eve,20%\n')
     code, lines, err = broadcast(folder, "--yes", file="lines.csv")

@@ -48,6 +48,7 @@ def test_the_secret_is_written_in_front_of_the_old_one_and_nothing_else_changes(
         "OTHER": "a # b",
         "BOT_WEBHOOK_SECRET": f"{secret},{OLD}",
         "LAST": "1",
+        "BOT_PUBLIC_URL": "https://bot.example",
     }
     assert file.read_text().startswith("# mine\n")
     assert file.stat().st_mode & 0o777 == 0o600
@@ -58,12 +59,31 @@ def test_a_secret_that_was_too_short_is_replaced_and_that_is_said(bot: Path, gat
     file.write_text("BOT_WEBHOOK_SECRET=short\n")
     shown = call("webhook", "register", URL, "--bot", bot, "--write-env")
     assert shown.code == 0 and shown.err.startswith("An existing secret was left out, because it is too short")
-    assert dotenv_values(file) == {"BOT_WEBHOOK_SECRET": registered(gateway)[0][2]}
+    assert dotenv_values(file)["BOT_WEBHOOK_SECRET"] == registered(gateway)[0][2]
 
 
 def test_a_file_that_is_not_there_is_made(bot: Path, gateway: Emulator, file: Path) -> None:
     assert call("webhook", "register", URL, "--bot", bot, "--write-env").code == 0
-    assert dotenv_values(file) == {"BOT_WEBHOOK_SECRET": registered(gateway)[0][2]}
+    assert dotenv_values(file) == {
+        "BOT_WEBHOOK_SECRET": registered(gateway)[0][2],
+        "BOT_PUBLIC_URL": "https://bot.example",
+    }
+
+
+def test_the_public_address_is_that_of_the_webhook_without_the_path_of_the_server(bot: Path, file: Path) -> None:
+    file.write_text("BOT_PUBLIC_URL=https://old.example\n")
+    assert call("webhook", "register", "https://bot.example/shop/webhook", "--bot", bot, "--write-env").code == 0
+    assert dotenv_values(file)["BOT_PUBLIC_URL"] == "https://bot.example/shop"
+    assert call("webhook", "register", "https://bot.example/elsewhere", "--bot", bot, "--write-env").code == 0
+    assert dotenv_values(file)["BOT_PUBLIC_URL"] == "https://bot.example/shop", "its base is not known"
+
+
+def test_a_public_address_in_the_environment_counts_before_the_file_and_that_is_said(
+    bot: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("BOT_PUBLIC_URL", "https://old.example")
+    shown = call("webhook", "register", URL, "--bot", bot, "--write-env")
+    assert "BOT_PUBLIC_URL is set in the environment, which has priority" in shown.err
 
 
 def test_an_old_secret_that_stands_in_bot_yml_goes_on_counting(bot: Path, file: Path) -> None:
@@ -79,7 +99,7 @@ def test_a_link_to_the_file_stays_one(bot: Path, file: Path) -> None:
     file.symlink_to(real)
     assert call("webhook", "register", URL, "--bot", bot, "--write-env").code == 0
     assert file.is_symlink()
-    assert list(dotenv_values(real)) == ["BOT_PORT", "BOT_WEBHOOK_SECRET"]
+    assert list(dotenv_values(real)) == ["BOT_PORT", "BOT_WEBHOOK_SECRET", "BOT_PUBLIC_URL"]
 
 
 def test_a_secret_is_written_before_the_gateway_hears_of_it(bot: Path, gateway: Emulator, file: Path) -> None:

@@ -5,7 +5,7 @@ import regex
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.core.text import clean, digits, head, json_object, line, printable
+from bot.core.text import clean, digits, head, in_one_form, json_object, line, other_form, printable
 
 
 def test_a_text_is_kept_without_nuls_and_halves_of_characters_and_within_its_limit() -> None:
@@ -80,3 +80,20 @@ def test_names_and_lines_from_outside_are_cut_so_too() -> None:
     assert clean(f"Grüße {FAMILY}", 9) == "Grüße "
     assert line(f"Ann {FLAG}{FLAG}", 7) == f"Ann {FLAG}"
     assert printable(f"{FAMILY}\x1b[2J") == f"{FAMILY}[2J"
+
+
+@pytest.mark.parametrize(
+    ("number", "other", "one"),
+    [
+        ("5521987654321", "552187654321", "5521987654321"),  # Rio, with the 9 and without
+        ("552187654321", "5521987654321", "5521987654321"),
+        ("5215512345678", "525512345678", "525512345678"),  # Mexico City, with the 1 and without
+        ("525512345678", "5215512345678", "525512345678"),
+        ("552127654321", None, "552127654321"),  # a landline in Rio
+        ("6281234567890", None, "6281234567890"),
+        ("5212", None, "5212"),
+    ],
+)
+def test_a_brazilian_and_a_mexican_mobile_number_has_two_forms(number: str, other: str | None, one: str) -> None:
+    assert (other_form(number), in_one_form(number)) == (other, one)
+    assert other is None or (other_form(other), in_one_form(other)) == (number, one)

@@ -68,8 +68,8 @@ def forgotten_of_command(name: str) -> Iterator[str]:
 
 def forgotten_of_endpoint(endpoint: tuple[str, str]) -> Iterator[str]:
     method, path = endpoint
-    if not holds(rf"^\| `{method} /external-api{path}`", "docs/specification.md"):
-        yield "docs/specification.md"
+    if not holds(rf"^\| `{method} /external-api{path}`", "tests/specification.md"):
+        yield "tests/specification.md"
     if not holds(rf'"{path}[/"?]', "tests/testing/emulator/test_*.py"):
         yield "tests/testing/emulator/test_<subject>.py"
 

@@ -40,7 +40,7 @@ from bot.testing.emulator.request_rules import CODES
 from tests.testing.emulator.conftest import NOON, Receiver
 
 ROOT = Path(__file__).parent.parent.parent
-TABLE = ROOT / "docs/specification.md"
+TABLE = ROOT / "tests/specification.md"
 ANN = "491510000001"
 Names = set[str]
 

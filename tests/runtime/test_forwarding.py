@@ -126,8 +126,10 @@ def store(postgres: Postgres, tmp_path: Path) -> Iterator[PostgresAddress]:
 def running(store: PostgresAddress, advance: batch.Advance = engine_kit.advance) -> Iterator[Machine]:
     made = Machine(store, advance)
     with closing(made.inbox), closing(made.reader):
-        yield made
-        made.stop()
+        try:
+            yield made
+        finally:
+            made.stop()
 
 
 @pytest.fixture

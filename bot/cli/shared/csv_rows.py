@@ -1,9 +1,11 @@
-"""CSV files with a row for each contact: reading them, and a broadcast's recipients with their parameters or values."""
+"""Files with a row for each contact (CSV, .xlsx), and a broadcast's recipients with their parameters or values."""
 
 import csv
 import io
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import datetime, time
+from decimal import Decimal
 from itertools import count, takewhile
 from pathlib import Path
 from typing import Any, ClassVar
@@ -11,7 +13,7 @@ from typing import Any, ClassVar
 from bot.cli.shared.operate import CommandRefused, number
 from bot.core.immutable import immutable
 from bot.core.messages import MEDIA_SUFFIXES, is_link
-from bot.core.text import head, is_phone, unguarded_cell
+from bot.core.text import head, in_one_form, is_phone, unguarded_cell
 
 
 @immutable
@@ -34,11 +36,46 @@ class CsvTable:
 def read_table(path: Path) -> CsvTable:
     """Read a file. Raises `CommandRefused` with every problem, as ``file:line: what is wrong``.
 
-    Cells are separated by commas, semicolons or tabs. Spreadsheets may name the separator in a first line: ``sep=;``.
+    A workbook (.xlsx) needs one sheet with a column ``phone``. In a CSV file, cells are separated by commas, semicolons
+    or tabs. Spreadsheets may name the separator in a first line: ``sep=;``.
     """
     content = path.read_bytes()
-    if content.startswith(_WORKBOOK):
-        raise CommandRefused(f"{path} is a workbook: save its sheet as CSV UTF-8")
+    lines = _of_workbook(path, content) if content.startswith(_WORKBOOK) else _of_text(path, content)
+    first, header = next(lines, (1, []))
+    names = [_PHONE if name.strip().lower() == _PHONE else name for name in header]
+    problems = [f"{path}:{first}: {problem}" for problem in _problems_of_header(names)]
+    rows: list[CsvRow] = []
+    seen: dict[str, int] = {}
+    try:
+        for line, cells in lines if not problems else ():
+            problems += [f"{path}:{line}: {problem}" for problem in _problems_of_row(names, cells, seen)]
+            named = {name: cell for name, cell in zip(names, cells, strict=False) if name}
+            phone = number(named.pop(_PHONE, ""))
+            seen.setdefault(in_one_form(phone), line)
+            rows.append(CsvRow(line, phone, {name: unguarded_cell(cell.strip()) for name, cell in named.items()}))
+    except _Unreadable as error:
+        problems.append(str(error))
+    if problems:
+        raise CommandRefused("\n".join(problems))
+    return CsvTable(tuple(name for name in names if name not in ("", _PHONE)), tuple(rows))
+
+
+_PHONE = "phone"
+_WORKBOOK = b"PK"  # a spreadsheet's own file is a zip archive
+_OLD_WORKBOOK = b"\xd0\xcf\x11\xe0"  # also one with a password
+_SEPARATOR = re.compile(r"sep=([,;\t])\r?\n")
+
+
+class _Unreadable(Exception):
+    """A line of the file that cannot be read, with what is wrong; none behind it is read."""
+
+
+def _of_text(path: Path, content: bytes) -> Iterator[tuple[int, list[str]]]:
+    """The lines of a CSV file that have cells, each with its number."""
+    if content.startswith(_OLD_WORKBOOK):
+        raise CommandRefused(
+            f"{path} is an old workbook, or has a password: save it as .xlsx without one, or as CSV UTF-8"
+        )
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError:
@@ -47,31 +84,11 @@ def read_table(path: Path) -> CsvTable:
     skipped = 0 if separator is None else 1  # lines
     text = text if separator is None else text[separator.end() :]
     delimiter = _delimiter(text) if separator is None else separator[1]
-    reader = csv.DictReader(io.StringIO(text, newline=""), delimiter=delimiter, restkey="", strict=True)
-    reader.fieldnames = [_PHONE if name.strip().lower() == _PHONE else name for name in reader.fieldnames or ()]
-    rows: list[CsvRow] = []
-    problems: list[str] = []
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
     try:
-        problems += [f"{path}:{1 + skipped}: {problem}" for problem in _problems_of_header(reader.fieldnames or ())]
-        lines: dict[str, int] = {}
-        for cells in reader if not problems else ():
-            problems += [f"{path}:{reader.line_num + skipped}: {problem}" for problem in _problems_of_row(cells, lines)]
-            phone = number(cells["phone"] or "")
-            lines.setdefault(phone, reader.line_num + skipped)
-            named = {
-                name: unguarded_cell((cell or "").strip()) for name, cell in cells.items() if name not in ("", "phone")
-            }
-            rows.append(CsvRow(reader.line_num + skipped, phone, named))
+        yield from ((reader.line_num + skipped, cells) for cells in reader if cells)
     except csv.Error as error:
-        problems.append(f"{path}:{reader.line_num + skipped}: {error}")
-    if problems:
-        raise CommandRefused("\n".join(problems))
-    return CsvTable(tuple(name for name in reader.fieldnames or () if name != "phone"), tuple(rows))
-
-
-_PHONE = "phone"
-_WORKBOOK = b"PK"  # a spreadsheet's own file is a zip archive
-_SEPARATOR = re.compile(r"sep=([,;\t])\r?\n")
+        raise _Unreadable(f"{path}:{reader.line_num + skipped}: {error}") from None
 
 
 def _delimiter(text: str) -> str:
@@ -79,29 +96,73 @@ def _delimiter(text: str) -> str:
     return "," if "," in header else next((each for each in ";\t" if each in header), ",")
 
 
+def _of_workbook(path: Path, content: bytes) -> Iterator[tuple[int, list[str]]]:
+    """The rows of a workbook's sheet that have cells, each with its number."""
+    from openpyxl import load_workbook
+
+    try:
+        sheets = load_workbook(io.BytesIO(content), read_only=True, data_only=True).worksheets
+        found = [sheet for sheet in sheets if _PHONE in {str(cell).strip().lower() for cell in _first_row(sheet)}]
+        rows = [] if not found else list(found[0].iter_rows(values_only=True))
+    except Exception as error:  # of a damaged or strange file the library raises whatever it meets
+        raise CommandRefused(f"{path} cannot be read as a workbook ({error}): save its sheet as CSV UTF-8") from None
+    if len(found) != 1:
+        names = " and ".join(f'"{sheet.title}"' for sheet in found)
+        what = f"the sheets {names} have" if found else "no sheet has"
+        raise CommandRefused(f'{path}: {what} a column "phone" in the first row: one sheet must have it')
+    width = max(place for place, cell in enumerate(rows[0], 1) if cell is not None)
+    for line, row in enumerate(rows, 1):
+        if any(cell is not None for cell in row):
+            cells = [_cell_text(cell) for cell in row]
+            more = len(cells) > width and any(cells[width:])
+            yield line, cells if more else cells[:width] + [""] * (width - len(cells))
+
+
+def _first_row(sheet: Any) -> tuple[Any, ...]:
+    return next(sheet.iter_rows(max_row=1, values_only=True), ())
+
+
+def _cell_text(value: Any) -> str:
+    """A workbook's cell as a CSV file would have it: 6281234567890 for the number 6281234567890.0."""
+    match value:
+        case None:
+            return ""
+        case float() if value.is_integer():
+            return str(int(value))
+        case float():
+            return f"{Decimal(repr(value)):f}"
+        case datetime() if value.time() == time():
+            return value.date().isoformat()
+        case datetime():
+            return f"{value:%Y-%m-%d %H:%M}"
+    return str(value)
+
+
 def _problems_of_header(names: Sequence[str]) -> Iterator[str]:
     if "phone" not in names:
         yield 'there is no column "phone" (the first line names the columns)'
     for name in dict.fromkeys(names):
-        if names.count(name) > 1:
+        if name and names.count(name) > 1:
             yield f'there is more than one column "{name}"'
 
 
-def _problems_of_row(cells: Mapping[str, str], lines: Mapping[str, int]) -> Iterator[str]:
-    if "" in cells:
-        yield "there are more cells than columns"
-    if None in cells.values():
-        yield "there are fewer cells than columns"
-    if any("\0" in (cell or "") for name, cell in cells.items() if name):
+def _problems_of_row(names: Sequence[str], cells: Sequence[str], seen: Mapping[str, int]) -> Iterator[str]:
+    if len(cells) != len(names):
+        yield f"there are {'more' if len(cells) > len(names) else 'fewer'} cells than columns"
+    if any("\0" in cell for cell in cells):
         yield "there is a NUL character in a cell (save the file anew as CSV UTF-8)"
-    written = cells["phone"] or ""
+    for name, cell in zip(names, cells, strict=False):
+        if cell in _FAILED_FORMULAS:
+            yield f'the formula in the column "{name}" has no value: {cell}'
+    written = dict(zip(names, cells, strict=False)).get(_PHONE, "")
     phone = number(written)
     if not is_phone(phone):
         yield f'"{head(written, 40)}" is no phone number (digits with the country code; format the column as text)'
-    elif phone in lines:
-        yield f"{phone} is in line {lines[phone]} already"
+    elif (person := in_one_form(phone)) in seen:
+        yield f"{phone} is in line {seen[person]} already"
 
 
+_FAILED_FORMULAS = frozenset({"#N/A", "#REF!", "#NAME?", "#VALUE!", "#DIV/0!", "#NUM!", "#NULL!"})
 _COLUMN = re.compile(r"\{\{\s*([^{}]*?)\s*\}\}")
 _LINKED = ("image", "video", "document")
 Recipient = dict[str, Any]

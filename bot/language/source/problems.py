@@ -223,7 +223,10 @@ def nearest(word: str, candidates: Iterable[str]) -> str | None:
     import difflib  # 1 ms, which a bot without problems need not spend
 
     word = word.lower()
-    alike = [each for each in known if each[:1] == word[:1] or word.endswith(each)]  # "main" is not "again"
+    letters = sorted(word)
+    alike = [  # "main" is not "again", and "munber" is "number"
+        each for each in known if each[:1] == word[:1] or word.endswith(each) or sorted(each) == letters
+    ]
     close = difflib.get_close_matches(word, known, 1, 0.72) or difflib.get_close_matches(word, alike, 1, 0.62)
     return known[close[0]] if close else None
 

@@ -31,6 +31,7 @@ def test_an_unknown_code_is_a_mistake_of_ours() -> None:
 def test_the_nearest_name_is_suggested_whatever_its_case() -> None:
     assert nearest("PYA", ["order", "pay"]) == "pay"
     assert nearest("notfound", ["NotFound"]) == "NotFound"
+    assert nearest("munber", ["sort", "number"]) == "number"
     assert nearest("zebra", ["order", "pay"]) is None
     assert did_you_mean("ordr", ["order"], "add it") == 'did you mean "order"?'
     assert did_you_mean("zebra", ["order"], "add it") == "add it"
