@@ -177,8 +177,9 @@ class SessionRows(Queries):
         return None if row is None else read_session(row[0])
 
     def known_as(self, number: str) -> str:
-        """The number by which the store knows a contact. The given one may be an alias, or another form; it is the result
-        if the store knows nobody by it.
+        """The number by which the store knows a contact. The given one may be an alias or another form.
+
+        It is returned as it is if the store knows nobody by it.
         """
         other = other_form(number)
         for found in (number, self.contacts_of_aliases((number,))[number], other):
