@@ -39,7 +39,7 @@ from bot.core.session import CONTACT, HAS_OPTED_OUT, OPTED_OUT, Frame, Session, 
 from bot.core.text import KEPT_CHARACTERS, head
 from bot.core.turn import Counted, Turn, shown_outcome
 from bot.core.waits import ForContact
-from bot.engine.contact_values import add_tag, delete_cleared, remove_tag
+from bot.engine.contact_values import add_tag, delete_cleared, note_dropped, remove_tag
 from bot.engine.drafts import choose_draft
 from bot.engine.entering import open_flow, put_again
 from bot.engine.executor import Executor
@@ -135,6 +135,8 @@ def advance(library: Library, session: Session, event: Event) -> Turn:
     _keep_quiet(turn)
     if turn.session.history and not (turn.session.frames and turn.keeps_history):
         turn.session.history = ()  # it is of one conversation
+    if library.drops_files:
+        note_dropped(turn, session)
     if turn.cleared:
         delete_cleared(turn)
     results = results_of(turn, session)

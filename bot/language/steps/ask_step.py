@@ -244,7 +244,7 @@ class AskStep(StepKind):
     @property
     def _keeping(self) -> FileVariable | None:
         """The variable, where a file that answers is kept before the question is left."""
-        return self.variable if isinstance(self.variable, FileVariable) and self.variable.keep else None
+        return self.variable if isinstance(self.variable, FileVariable) and self.variable.keeps_files else None
 
     @property
     def _ends_by_then(self) -> bool:
@@ -468,7 +468,7 @@ class AskStep(StepKind):
         self, variable: FilesVariable, files: list[Media], kept: list[Media], notes: tuple[str, ...] = ()
     ) -> StepResult:
         """Keep the first of the files that are left. If none is left, or none is kept, leave with all of them."""
-        if not files or not variable.keep:
+        if not files or not variable.keeps_files:
             return LeaveStep("then", saved=[*kept, *files], notes=notes)
         return WaitForEffect(effect=variable.fetch(files[0]), step_state={_FILES: files, _KEPT: kept}, notes=notes)
 
