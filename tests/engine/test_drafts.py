@@ -6,7 +6,7 @@ import pytest
 
 from bot.core.effects import DeleteFile
 from bot.core.values import Media
-from tests.talk import Talk
+from tests.talk import BOT, Talk
 
 CLAIM = """
 flow: claim
@@ -461,11 +461,9 @@ def test_a_file_of_a_conversation_goes_with_its_last_variable() -> None:
     assert (deleted(talk), talk.at) == (["/bot.files/ab/3.jpg"], None)
 
 
-def test_a_file_that_is_kept_too_late_is_deleted() -> None:
-    talk = Talk(PHOTOS)
-    talk.user("claim")
-    talk.user("window")
-    talk.photo()
-    talk.reset()
-    talk.returns(kept(4))
-    assert deleted(talk) == ["/bot.files/ab/4.jpg"]
+def test_a_type_of_the_bots_own_says_how_long_its_files_are_kept() -> None:
+    bot = BOT + "types: {proof: {type: media, keep: conversation}}\n"
+    talk = Talk(PHOTOS.replace("{type: media, keep: conversation}", "proof"), bot)
+    with_photo(talk, "window", 1)
+    talk.user("stop")
+    assert deleted(talk) == ["/bot.files/ab/1.jpg"]
