@@ -88,7 +88,8 @@ class DraftStep(StepKind):
 
     def enter(self, context: StepContext) -> StepResult:
         """Set the conversation aside."""
-        title = clip(" ".join(context.text(self.title).split()), MOST_TITLE)
+        untitled = self.title.single and self.title.value(context.scope) is None
+        title = "" if untitled else clip(" ".join(context.text(self.title).split()), MOST_TITLE)
         return SetAside(title=title, until=in_time(context.now, self.keep), lasts=self.keep)
 
 

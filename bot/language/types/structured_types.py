@@ -11,7 +11,7 @@ from bot.core.filetypes import FILE_TYPES
 from bot.core.immutable import immutable
 from bot.core.messages import MEDIA_BYTES, MEDIA_KINDS
 from bot.core.values import MOST_LEVELS, Location, Measure, Media, Record, ValueTooLarge
-from bot.language.expressions.abstract_values import ValueKind
+from bot.language.expressions.abstract_values import NULL, AbstractValue, AbstractValues, ValueKind
 from bot.language.keys import key_schemas
 from bot.language.keys.declared_keys import BOOLEAN, NAME, Form, KeySet, KeySpec, integer, one_of, one_or_several
 from bot.language.keys.fields import Fields, text_of
@@ -119,6 +119,11 @@ class ListVariable(Variable):
         """True if it may have any number of elements."""
         return self.most is None and not self.fields
 
+    @property
+    def abstract_values(self) -> AbstractValues:
+        """The lists; of records with declared fields it is known what they hold."""
+        return _holding(self.kind, self.fields) or super().abstract_values
+
     def _from_value(self, value: Any, now: datetime | None) -> list[Any]:
         if not isinstance(value, list | tuple):
             raise mismatch(value, "a list")
@@ -156,6 +161,11 @@ class ObjectVariable(Variable):
         """True if it may have any fields."""
         return not self.fields
 
+    @property
+    def abstract_values(self) -> AbstractValues:
+        """The records; of declared fields it is known which values they have."""
+        return _holding(self.kind, self.fields) or super().abstract_values
+
     def _from_value(self, value: Any, now: datetime | None) -> Mapping[str, Any]:
         if not isinstance(value, Mapping):
             raise mismatch(value, "an object")
@@ -164,6 +174,12 @@ class ObjectVariable(Variable):
 
 def _described(fields: Mapping[str, Variable]) -> dict[str, Any]:
     return {name: variable.described for name, variable in fields.items()}
+
+
+def _holding(kind: ValueKind, fields: Mapping[str, Variable]) -> AbstractValues:
+    """A list or a record with these fields, each of which may be null; empty without fields."""
+    declared = tuple((name, field.abstract_values | {NULL}) for name, field in fields.items())
+    return frozenset({AbstractValue(kind, holds=declared)} if declared else ())
 
 
 def _with_fields(
