@@ -100,6 +100,15 @@ class PathStates:
             yield here, here.state
             yield from ((here, rested) for rested in self._rested(here) if rested != here.state)
 
+    def at(self, place: StepId) -> Sequence[PathState]:
+        """The states with which conversations reach a step."""
+        return self._found.get(place, ())
+
+    def onward(self, here: PathState) -> Iterator[tuple[Edge | None, PathState]]:
+        """The found states that follow a state, each with the edge that leads there; None: the frame is another one."""
+        for new in self._onward(here):
+            yield new.edge, next(each for each in self._found[new.place] if _within(new.state, each.state))
+
     def may_be_false(self, place: StepId, name: str) -> bool:
         """True if a variable may be null or empty at a step."""
         states = (dict(zip(self.names, here.state, strict=True))[name] for here in self._found[place])

@@ -1,8 +1,9 @@
 """The nodes and edges of longest paths: steps before and after a visit is counted, ends of frames, and dwell times."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import field
 
+from bot.checker.analysis.counters import counted_visits
 from bot.checker.analysis.definite_assignment import definite_assignment
 from bot.checker.analysis.longest_paths import UNBOUNDED
 from bot.checker.graph import AFTER_RUN, Cause, Edge, Graph, StepId
@@ -54,19 +55,26 @@ def _ends_of(step_node: StepNode) -> tuple[Ends, Ends]:
 
 
 class StepNodes:
-    """The nodes of all steps. ``bounds`` are the most visits of each step that has a limit."""
+    """The nodes of all steps. ``bounds`` are the most visits of each step that has a limit: `visits`, or a counter in
+    its loop.
+    """
 
     def __init__(self, graph: Graph) -> None:
         self._graph = graph
-        bounds = {
+        limits = {
             place: step.options.visits.most for place, step in graph.steps.items() if step.options.visits is not None
         }
+        bounds = {**graph.analysis(counted_visits), **limits}
         returned = (edge.target for edges in graph.edges.values() for edge in edges if edge.returns and edge.target)
         self._entered = {place: StepNode(place, sends=False) for place in (*bounds, *returned)}
-        self._used_up = {place: StepNode(place, sends=False) for place in bounds}
+        self._used_up = {place: StepNode(place, sends=False) for place in limits}
         self.bounds = {self._entered[place]: most for place, most in bounds.items()}
         self._sending = {place: StepNode(place, sends=True) for place in graph.steps}
         self._every: dict[StepId, tuple[Ends, Ends]] = {}
+
+    def skips(self, place: StepId) -> bool:
+        """True if a path may skip the step, because its visits are used up."""
+        return place in self._used_up
 
     def sending(self, place: StepId) -> StepNode:
         """The node at which a step sends its message."""
@@ -232,17 +240,24 @@ def _longest_wait(step: Step, reminders: int) -> float:
 
 def waits_during_run(graph: Graph, place: StepId) -> Iterator[tuple[StepId, float]]:
     """The steps at which the conversation can be while a step runs a flow, each with its longest dwell time."""
-
-    def opened(at: StepId) -> list[StepId]:
-        return [graph.opened_by(run.flow) for run in graph.steps[at].facts.flows_run]
-
-    def onward(at: StepId) -> list[StepId]:
-        return opened(at) + [edge.target for edge in graph.edges[at] if edge.target is not None and not edge.ends_all]
-
-    for each in reachable(opened(place), onward):
+    for each in steps_of_run(graph, _opened(graph, place)):
         rest = graph.steps[each].facts.waits_for
         if rest is not None and rest.what is not WaitsFor.FLOW:
             yield each, _longest_wait(graph.steps[each], _reminders_at(graph, each))
+
+
+def steps_of_run(graph: Graph, first: Iterable[StepId]) -> Iterable[StepId]:
+    """The steps at which the conversation can be while flows run that begin at these steps."""
+
+    def onward(at: StepId) -> list[StepId]:
+        leads = [edge.target for edge in graph.edges[at] if edge.target is not None and not edge.ends_all]
+        return _opened(graph, at) + leads
+
+    return reachable(first, onward)
+
+
+def _opened(graph: Graph, place: StepId) -> list[StepId]:
+    return [graph.opened_by(run.flow) for run in graph.steps[place].facts.flows_run]
 
 
 def _until_timeout(step: Step, reminded: float) -> float | None:

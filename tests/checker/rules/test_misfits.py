@@ -207,7 +207,9 @@ def test_choices_of_a_services_list_are_followed() -> None:
     assert list(find_misfits(Graph(library))) == []
 
 
-@pytest.mark.parametrize("path", ["slot.n.x", "slot.at.place.x", "slots[0].n.x", "(slots | first).n.x", "slot.at.day.x"])
+@pytest.mark.parametrize(
+    "path", ["slot.n.x", "slot.at.place.x", "slots[0].n.x", "(slots | first).n.x", "slot.at.day.x"]
+)
 def test_a_declared_field_has_no_fields_where_its_type_has_none(path: str) -> None:
     flow = (
         "flow: a\nstart: {words: [a]}\nvars:\n"
