@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import field
+from datetime import timedelta
 
 from bot.checker.analysis.counters import counted_visits
 from bot.checker.analysis.definite_assignment import definite_assignment
@@ -9,6 +10,7 @@ from bot.checker.analysis.longest_paths import UNBOUNDED
 from bot.checker.graph import AFTER_RUN, Cause, Edge, Graph, StepId
 from bot.checker.graph.edges import reachable
 from bot.core.immutable import immutable
+from bot.core.session import SENDING_WINDOW
 from bot.language.expressions.abstract_texts import AbstractText
 from bot.language.expressions.abstract_values import FALSE, NULL
 from bot.language.expressions.grammar import WINDOW_OPEN
@@ -171,9 +173,10 @@ def _different(graph: Graph, place: StepId, step: Step) -> tuple[TimedEdge, ...]
 
 def _in_window(graph: Graph, step: Step, edge: Edge) -> bool:
     """True if an edge is never taken while the window is closed: one of its conditions does not hold then, or the step
-    waits for the contact then.
+    waits for the contact then, or asks no model.
     """
-    if step.facts.waits and edge.success and edge.cause is Cause.RESULT:
+    by_itself = edge.cause is Cause.RESULT or (edge.cause is Cause.TURN and step.facts.asks_models)
+    if step.facts.waits and edge.success and by_itself:
         return True
     given = [each for each in step.given(edge.outcome) if WINDOW_OPEN in each.condition.names]
     if not given:
@@ -184,6 +187,8 @@ def _in_window(graph: Graph, step: Step, edge: Edge) -> bool:
     return any(each.holds not in AbstractText(each.condition).evaluate(known).truths for each in given)
 
 
+_SHORT = timedelta(hours=24) - SENDING_WINDOW
+"""Calls that take no longer count for nothing: otherwise each loop of a few calls would take for ever."""
 _APART = ("timeout", "visits.else")
 """Outcomes that differ from others of the same cause: one expires the flow, the other skips the step."""
 
@@ -215,6 +220,8 @@ def _seconds(step: Step, edge: Edge, reminders: int) -> float:
             return _longest_wait(step, reminders)
         case Cause.TIME | Cause.RESULT:
             if rest is None or rest.what is WaitsFor.CONTACT:  # the gateway takes or refuses its message at once
+                return 0.0
+            if rest.what is WaitsFor.RESULT and rest.longest is not None and rest.longest <= _SHORT:
                 return 0.0
             return UNBOUNDED if rest.longest is None else rest.longest.total_seconds()
         case Cause.PERSON:

@@ -477,3 +477,25 @@ def test_the_question_below_a_notice_that_asks_nothing_is_not_asked_again() -> N
     assert {step for step, _ in late(NOTICED.replace("busy: notice", "busy: interrupt"))} == again
     asking = "replies: {Thanks: end}, timeout: {after: 1h, then: over}}\n  over: {untag: due, then: end}"
     assert {step for step, _ in late(NOTICED.replace("language: en}, then: end}", "language: en}, " + asking))} == again
+
+
+ASSISTED = """
+flow: order
+start: {words: [order]}
+vars: {n: integer, o: object}
+defaults: {errors: {else: end}}
+steps:
+  t: {ai: Sell., fill: {n: how many}, exits: {sold: {when: they want it, needs: [n], then: get}}, timeout: {after: 20h, then: end}}
+  get: {http: "GET https://shop.example/{{ n }}", save: o}
+  done: {say: Noted., then: t}
+"""
+
+
+def test_a_model_and_calls_that_go_round_take_no_day() -> None:
+    assert late(ASSISTED) == []
+    waiting = ASSISTED.replace("get: {http:", "w: {wait: 4h, then: get}\n  get: {http:").replace(
+        "then: get}}", "then: w}}"
+    )
+    assert late(waiting) == [("done", "27 hours and 55 minutes")]
+    slow = ASSISTED.replace("save: o}", "save: o, within: 2m, tries: 4}")
+    assert late(slow) == [("done", "24 hours and 3 minutes")]
