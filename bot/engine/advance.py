@@ -542,11 +542,11 @@ def _interruption(executor: Executor, reply: Reply) -> bool:
 
 
 def _question(executor: Executor, reply: Reply) -> bool:
-    """A question of the contact's which nothing else answers, at a question with choices alone of a flow that may be
-    interrupted. If a part of it would be an answer, it is about that ("is the large one good?").
+    """A question of the contact's which nothing else answers, at a question of a flow that may be interrupted. If a
+    part of it would be an answer, it is about that ("is the large one good?").
     """
     turn, text = executor.turn, reply.text or ""
-    asks = turn.step.facts.choices_alone and turn.flow.interrupted is not None and turn.put_since is None
+    asks = turn.step.facts.asks and turn.flow.interrupted is not None and turn.put_since is None
     asked = asked_flow(turn, text) if asks and reply.tap is None and reply.payload is None else None
     if asked is None or asked == turn.flow.name or names_answer(turn, text):
         return False
