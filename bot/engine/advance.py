@@ -732,8 +732,8 @@ def _retry(executor: Executor, reply: Reply) -> None:
 
 def _hint(turn: TurnContext, reply: Reply) -> str | None:
     """Return what the question takes, in words, at every other wrong reply: no two repetitions in a row are the same.
-    A question with choices, which are shown again, begins with a reason; a question of signs, such as "?", with these
-    alone. A question without words has nothing else to repeat.
+    A question with choices, which are shown again, begins with a reason. A question without words has nothing else to
+    repeat.
 
     None if `retry` has a text or a target of its own.
     """
@@ -744,7 +744,7 @@ def _hint(turn: TurnContext, reply: Reply) -> str | None:
     facts, is_odd = turn.step.facts, turn.frame.question.in_a_row % 2 == 1
     if is_odd and facts.choices_alone:
         return wording(turn.scope(), "not_understood") if reply.text else None
-    hints = facts.wordless or is_odd != (facts.choices_alone or facts.of_signs)
+    hints = facts.wordless or is_odd != facts.choices_alone
     return turn.step.kind.hint(turn.step_context(), reply) if hints else None
 
 

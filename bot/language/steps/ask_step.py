@@ -227,7 +227,6 @@ class AskStep(StepKind):
             sends=tuple(self._sends()),
             most_messages=0 if wordless else 1,
             wordless=wordless,
-            of_signs=not wordless and not any(map(str.isalpha, self.body.source)),
             refusable=True,
             outcomes=self._outcomes(),
             values_may_fail=choices is not None and choices.fails,
@@ -511,7 +510,11 @@ class AskStep(StepKind):
         return tuple(found)
 
     def hint(self, context: StepContext, reply: Reply) -> str | None:
-        """Return the choices in words; or what the variable takes, if an answer need not be one of them."""
+        """Return the choices in words; or what the variable takes, if an answer need not be one of them. A question
+        without a letter, such as "?", stays as it is.
+        """
+        if self.body.source and not any(map(str.isalpha, self.body.source)):
+            return None
         choices, titles = self.choices, []
         written = self.variable is None or self.variable.type in ("text", "choice")
         if choices is not None and (self.closed or written) and choices.offers(context.step_state):
