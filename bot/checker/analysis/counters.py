@@ -4,12 +4,12 @@ The steps are unfolded by the values of the variable. If no path without a word 
 a step is entered once at most with each of its values.
 """
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
 from bot.checker.analysis.definite_assignment import definite_assignment
-from bot.checker.analysis.path_states import PathStates, State
+from bot.checker.analysis.path_states import PathState, PathStates, State, within
 from bot.checker.graph import Cause, Edge, Graph, StepId
 from bot.checker.graph.edges import strongly_connected_components
 from bot.language.expressions.abstract_values import UNKNOWN, AbstractValues, ValueKind, just
@@ -60,6 +60,15 @@ def _counted(graph: Graph, edge: Edge) -> Iterator[str]:
 class _CountedStates(PathStates):
     """The states in which a small whole number is counted: ``{{ asked + 1 }}`` of 2 is 3."""
 
+    def at(self, place: StepId) -> Sequence[PathState]:
+        """The states with which conversations reach a step."""
+        return self._found.get(place, ())
+
+    def onward(self, here: PathState) -> Iterator[tuple[Edge | None, PathState]]:
+        """The found states that follow a state, each with the edge that leads there; None: the frame is another one."""
+        for new in self._onward(here):
+            yield new.edge, next(each for each in self._found[new.place] if within(new.state, each.state))
+
     def _value(self, value: Any, variable: Variable, state: State, place: StepId) -> AbstractValues:
         number = _number(state[0])
         if isinstance(value, Template) and value.single and value.names == {*self.names} and number is not None:
@@ -76,7 +85,7 @@ def _number(values: AbstractValues | None) -> Any:
     return known[0] if known and len(known) == len(values or ()) == 1 else None
 
 
-def _visits(states: PathStates, loop: Collection[StepId]) -> Mapping[StepId, int]:
+def _visits(states: _CountedStates, loop: Collection[StepId]) -> Mapping[StepId, int]:
     """The most visits of each step of a loop: the number of its states, if none of them is on a circle."""
     onward = {
         state: [

@@ -100,15 +100,6 @@ class PathStates:
             yield here, here.state
             yield from ((here, rested) for rested in self._rested(here) if rested != here.state)
 
-    def at(self, place: StepId) -> Sequence[PathState]:
-        """The states with which conversations reach a step."""
-        return self._found.get(place, ())
-
-    def onward(self, here: PathState) -> Iterator[tuple[Edge | None, PathState]]:
-        """The found states that follow a state, each with the edge that leads there; None: the frame is another one."""
-        for new in self._onward(here):
-            yield new.edge, next(each for each in self._found[new.place] if _within(new.state, each.state))
-
     def may_be_false(self, place: StepId, name: str) -> bool:
         """True if a variable may be null or empty at a step."""
         states = (dict(zip(self.names, here.state, strict=True))[name] for here in self._found[place])
@@ -204,7 +195,7 @@ class PathStates:
     def _meet(self, new: PathState) -> None:
         known = self._found[new.place]
         for state in _told(new.state, self._flags, self.names, self._graph.flow(new.place)):
-            if not any(_within(state, each.state) for each in known):
+            if not any(within(state, each.state) for each in known):
                 known.append(replace(new, state=state))
                 self._waiting.append(known[-1])
 
@@ -445,7 +436,7 @@ def _parts(value: AbstractValue) -> Iterable[AbstractValue]:
     return (replace(value, full=True), replace(value, empty=True))
 
 
-def _within(state: State, other: State) -> bool:
+def within(state: State, other: State) -> bool:
     """True if a state has no other values than another one."""
     return all(
         one == two or (one is not None and two is not None and one <= two)

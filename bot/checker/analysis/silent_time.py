@@ -197,7 +197,7 @@ class SilentTimes:
             yield here, Constraint(onward=_PLANNED, inner=here, times=0)
 
     def _asks(self, first: StepId) -> bool:
-        """True if the contact may be asked something in a flow that begins here: the question below is far above then."""
+        """True if a flow that begins here may ask something: the question below is asked again then."""
         return any(self._graph.steps[place].facts.waits for place in steps_of_run(self._graph, [first]))
 
     def _interrupting(self, flow: str) -> Iterator[StepId]:

@@ -156,7 +156,7 @@ class _Misfits:
 
 
 def _no_field(variable: Variable, path: Sequence[str]) -> Iterator[str]:
-    """What to do with the first part of a path that no value there can have."""
+    """The fix for the first part of a path that no value there can have."""
     for number, name in enumerate(path[1:], 1):
         if not has_field(variable.kind, name):
             yield f"leave out .{name}: {'.'.join(path[:number])} has no such field"
