@@ -39,7 +39,7 @@ from bot.core.session import CONTACT, HAS_OPTED_OUT, OPTED_OUT, Frame, Session, 
 from bot.core.text import KEPT_CHARACTERS, head
 from bot.core.turn import Counted, Turn, shown_outcome
 from bot.core.waits import ForContact
-from bot.engine.contact_values import add_tag, delete_cleared, remove_tag
+from bot.engine.contact_values import add_tag, delete_cleared, note_dropped, remove_tag
 from bot.engine.drafts import choose_draft
 from bot.engine.entering import open_flow, put_again
 from bot.engine.executor import Executor
@@ -135,6 +135,8 @@ def advance(library: Library, session: Session, event: Event) -> Turn:
     _keep_quiet(turn)
     if turn.session.history and not (turn.session.frames and turn.keeps_history):
         turn.session.history = ()  # it is of one conversation
+    if library.drops_files:
+        note_dropped(turn, session)
     if turn.cleared:
         delete_cleared(turn)
     results = results_of(turn, session)
@@ -540,11 +542,11 @@ def _interruption(executor: Executor, reply: Reply) -> bool:
 
 
 def _question(executor: Executor, reply: Reply) -> bool:
-    """A question of the contact's which nothing else answers, at a question with choices alone of a flow that may be
-    interrupted. If a part of it would be an answer, it is about that ("is the large one good?").
+    """A question of the contact's which nothing else answers, at a question of a flow that may be interrupted. If a
+    part of it would be an answer, it is about that ("is the large one good?").
     """
     turn, text = executor.turn, reply.text or ""
-    asks = turn.step.facts.choices_alone and turn.flow.interrupted is not None and turn.put_since is None
+    asks = turn.step.facts.asks and turn.flow.interrupted is not None and turn.put_since is None
     asked = asked_flow(turn, text) if asks and reply.tap is None and reply.payload is None else None
     if asked is None or asked == turn.flow.name or names_answer(turn, text):
         return False
@@ -730,8 +732,8 @@ def _retry(executor: Executor, reply: Reply) -> None:
 
 def _hint(turn: TurnContext, reply: Reply) -> str | None:
     """Return what the question takes, in words, at every other wrong reply: no two repetitions in a row are the same.
-    A question with choices, which are shown again, begins with a reason; a question of signs, such as "?", with these
-    alone. A question without words has nothing else to repeat.
+    A question with choices, which are shown again, begins with a reason. A question without words has nothing else to
+    repeat.
 
     None if `retry` has a text or a target of its own.
     """
@@ -742,7 +744,7 @@ def _hint(turn: TurnContext, reply: Reply) -> str | None:
     facts, is_odd = turn.step.facts, turn.frame.question.in_a_row % 2 == 1
     if is_odd and facts.choices_alone:
         return wording(turn.scope(), "not_understood") if reply.text else None
-    hints = facts.wordless or is_odd != (facts.choices_alone or facts.of_signs)
+    hints = facts.wordless or is_odd != facts.choices_alone
     return turn.step.kind.hint(turn.step_context(), reply) if hints else None
 
 

@@ -3,13 +3,14 @@
 `roll_back` undoes the changes if leaving a step fails.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
+from itertools import chain
 from typing import Any
 
 from bot.core.effects import DeleteFile
-from bot.core.session import Plan
+from bot.core.session import Frame, Plan, Session
 from bot.core.values import dumps, files_in
 from bot.engine.turn_context import TurnContext
 from bot.engine.turn_effects import add_effect
@@ -77,6 +78,19 @@ def delete_cleared(turn: TurnContext) -> None:
     for file in sorted(left):
         if dumps(file) not in known:
             add_effect(turn, DeleteFile(file))
+
+
+def note_dropped(turn: TurnContext, before: Session) -> None:
+    """Note the kept files that conversations and drafts of the contact had before the turn (see `delete_cleared`)."""
+    frames = chain(before.frames, *(draft.frames for draft in before.drafts))
+    note_cleared(turn, (value for frame in _with_left(frames) for value in (frame.vars, frame.step_state)))
+
+
+def _with_left(frames: Iterable[Frame]) -> Iterator[Frame]:
+    """Frames, with those that were left below a question without an answer."""
+    for frame in frames:
+        yield frame
+        yield from () if frame.unanswered is None else _with_left(frame.unanswered.below)
 
 
 def assign_values(turn: TurnContext, values: Mapping[str, Any]) -> None:

@@ -36,9 +36,9 @@ def failure_outcome(turn: TurnContext, failed: Failure, leaving: str = "") -> st
     note = turn.trace.notes.append if ignored or f"errors.{name}" in transitions else turn.trace.problem
     note(f"{turn.where}: {name}: {failed}")
     before = turn.frame.step_state
-    turn.frame.step_state = dict(turn.step.kind.after_failure(before))
-    if len(turn.frame.step_state) < len(before):
-        note_cleared(turn, before.values())
+    turn.frame.step_state = after = dict(turn.step.kind.after_failure(before))
+    forgotten = before.keys() - after.keys()
+    note_cleared(turn, (before[name] for name in forgotten))
     for outcome in (f"errors.{name}", "errors.else"):
         if outcome in transitions and not leaving.startswith("errors."):
             _note_failure(turn, failed)

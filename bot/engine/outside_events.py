@@ -30,6 +30,7 @@ from bot.core.messages import Buttons, LinkButton, Message, TextMessage, in_plai
 from bot.core.session import HAS_OPTED_OUT, Frame, Plan, Session, VoiceNote
 from bot.core.turn import WAITS
 from bot.core.values import Media
+from bot.engine.contact_values import note_cleared
 from bot.engine.entering import open_flow
 from bot.engine.executor import Executor
 from bot.engine.failures import ask, refuse
@@ -56,10 +57,11 @@ SOMEBODY = "an agent"
 
 
 def on_call_ended(executor: Executor, event: CallEnded) -> None:
-    """The end of a call. If nobody waits for it any more, it is dropped."""
+    """The end of a call. If nobody waits for it any more, it is dropped, and its file deleted."""
     frame = executor.turn.session.frame
     if frame is None or frame.awaited_effect != event.effect:
         executor.turn.trace.rule = "late result: dropped"
+        note_cleared(executor.turn, (event.value,))
         return
     _go_on(executor, event, f"result: {event.outcome}")
 

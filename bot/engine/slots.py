@@ -27,6 +27,7 @@ from bot.language.source.languages import CONTACT_LANGUAGE
 from bot.language.source.word_matching import CLOSE, LONGEST, is_slip, is_spaced, normalise, quoted, singular
 from bot.language.steps.ask_step import AskStep
 from bot.language.steps.step_kind import LeaveStep, Reply, StepContext, StepKind, StepResult, WaitHere
+from bot.language.types.text_types import TextVariable
 
 MOST_WORDS = 25  # of a message that are looked at
 MOST_OF_ONE = 4  # words of one answer
@@ -125,9 +126,11 @@ def answer_in(turn: TurnContext, opening: OpeningText) -> tuple[str, LeaveStep] 
 
 
 def names_answer(turn: TurnContext, text: str) -> bool:
-    """True if some words of a text would answer the active question."""
+    """True if some words of a text would answer the active question, unless any words would: "is it" is a name, too."""
     question, words = _Question.of(turn, turn.frame.step), text.split()[:MOST_WORDS]
-    if question is None:
+    variable = turn.step.kind.variable if isinstance(turn.step.kind, AskStep) else None
+    any_words = isinstance(variable, TextVariable) and variable.pattern is None and not turn.step.facts.choices_alone
+    if question is None or any_words:
         return False
     may_answer = question.may_answer(words)
     places = ((first, end) for end in range(1, len(words) + 1) for first in range(max(end - MOST_OF_ONE, 0), end))

@@ -28,9 +28,16 @@ PATIENCE = 0.7
 
 
 class Slower(Slow):
-    """Writes flows that run for each element of a list and wait for what may be over, and bots in which old questions can
-    be opened again.
+    """Writes flows that count, run for each element of a list and wait for what may be over, and bots in which old
+    questions can be opened again.
     """
+
+    def set(self) -> Any:
+        return self.one(super().set(), {"n": "{{ n + 1 }}"})
+
+    def branch(self) -> dict[str, Any]:
+        counted = {"branch": [{"if": "n > 4", "then": "end"}, {"else": self.target()}]}
+        return self.one(super().branch(), counted)
 
     def wait(self) -> dict[str, Any]:
         worked_out = {

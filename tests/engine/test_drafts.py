@@ -4,7 +4,9 @@ from datetime import timedelta
 
 import pytest
 
-from tests.talk import Talk
+from bot.core.effects import DeleteFile
+from bot.core.values import Media
+from tests.talk import BOT, Talk
 
 CLAIM = """
 flow: claim
@@ -388,3 +390,80 @@ def test_the_trace_says_what_is_set_aside_and_continued() -> None:
         ("later", "continued", "back"),
         ("day", None, None),
     ]
+
+
+PHOTOS = """
+flow: claim
+start: {words: [claim]}
+words: {later: later, stop: end}
+vars:
+  item: text
+  photo: {type: media, keep: conversation}
+  more: {type: list, of: media, keep: conversation, value: []}
+steps:
+  item: {ask: What is broken?, save: item}
+  photo: {ask: "Photo of the {{ item }}?", save: photo, errors: {else: end}}
+  more: {ask: More?, save: more, set: {photo: "{{ more[0] }}"}, errors: {else: end}}
+  sure: {ask: "{{ photo.file }}. Sure?", buttons: {"Yes": end, Swap: photo}}
+  later: {draft: "{{ item }}", keep: 14d, then: gone}
+  gone: {say: "{{ item }}: {{ photo.file }} is gone.", then: end}
+---
+flow: main
+start: {otherwise: true}
+steps: {menu: {say: Hello., then: end}}
+"""
+
+
+def kept(number: int) -> Media:
+    return Media("image", f"https://files.example/{number}.jpg", None, f"/bot.files/ab/{number}.jpg", "image/jpeg")
+
+
+def with_photo(talk: Talk, item: str, number: int) -> None:
+    talk.user("claim")
+    if talk.at != "claim/item":
+        talk.user("Start anew")
+    talk.user(item)
+    talk.photo()
+    talk.returns(kept(number))
+    assert talk.at == "claim/more"
+
+
+def deleted(talk: Talk) -> list[str]:
+    assert talk.turn is not None
+    return [effect.file for effect in talk.turn.effects if isinstance(effect, DeleteFile)]
+
+
+def test_each_draft_has_its_own_files_and_takes_them_with_it() -> None:
+    talk = Talk(PHOTOS)
+    with_photo(talk, "window", 1)
+    talk.user("later")
+    talk.pass_time(timedelta(days=1))
+    with_photo(talk, "door", 2)
+    talk.user("later")
+    assert deleted(talk) == []
+    assert talk.wait("13d") == ["window: /bot.files/ab/1.jpg is gone."]
+    assert deleted(talk) == ["/bot.files/ab/1.jpg"]
+    talk.user("claim")
+    talk.user("door")
+    assert talk.vars["photo"] == kept(2)
+    talk.user("stop")
+    assert deleted(talk) == ["/bot.files/ab/2.jpg"]
+
+
+def test_a_file_of_a_conversation_goes_with_its_last_variable() -> None:
+    talk = Talk(PHOTOS)
+    with_photo(talk, "window", 1)
+    talk.photo()
+    talk.wait("5s")
+    talk.returns(kept(3))
+    assert (deleted(talk), talk.at) == (["/bot.files/ab/1.jpg"], "claim/sure")
+    talk.user("yes")
+    assert (deleted(talk), talk.at) == (["/bot.files/ab/3.jpg"], None)
+
+
+def test_a_type_of_the_bots_own_says_how_long_its_files_are_kept() -> None:
+    bot = BOT + "types: {proof: {type: media, keep: conversation}}\n"
+    talk = Talk(PHOTOS.replace("{type: media, keep: conversation}", "proof"), bot)
+    with_photo(talk, "window", 1)
+    talk.user("stop")
+    assert deleted(talk) == ["/bot.files/ab/1.jpg"]

@@ -89,6 +89,38 @@ def test_a_question_at_choices_goes_to_the_flow_for_questions_and_back() -> None
     assert talk.user("tea") == ["Tea!"]
 
 
+TYPED = """
+flow: typed
+start: {words: [typed]}
+interrupted: resume
+vars: {n: {type: integer, max: 9}, day: date, name: name, note: {type: text, max: 20}, sure: boolean, photo: media}
+steps:
+  n: {ask: N?, save: n}
+  day: {ask: Day?, save: day}
+  name: {ask: Name?, save: name}
+  note: {ask: Note?, save: note}
+  sure: {ask: Sure?, save: sure}
+  photo: {ask: Photo?, save: photo}
+---
+"""
+
+
+@pytest.mark.parametrize("answers", [["4", "tomorrow", "Ann", "Hm", "yes"][:number] for number in range(6)])
+def test_a_question_at_an_answer_with_a_type_goes_there_too(answers: list[str]) -> None:
+    talk = Talk(TYPED + FLOWS)
+    for text in ("typed", *answers):
+        asked = talk.user(text)
+    assert talk.user("how much does a large cake cost?") == ["One moment.", *asked]
+
+
+@pytest.mark.parametrize("text", ["what?", "why", "could I have between 3 and 5?"])
+def test_a_question_about_the_answer_gets_what_it_takes(text: str) -> None:
+    talk = Talk(TYPED + FLOWS)
+    talk.user("typed")
+    (said,) = talk.user(text)
+    assert said.endswith("N?") and "One moment" not in said
+
+
 def test_the_trace_names_the_topic_and_the_words() -> None:
     talk = Talk(FLOWS)
     talk.user("My coffee was cold")

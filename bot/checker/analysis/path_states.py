@@ -195,7 +195,7 @@ class PathStates:
     def _meet(self, new: PathState) -> None:
         known = self._found[new.place]
         for state in _told(new.state, self._flags, self.names, self._graph.flow(new.place)):
-            if not any(_within(state, each.state) for each in known):
+            if not any(within(state, each.state) for each in known):
                 known.append(replace(new, state=state))
                 self._waiting.append(known[-1])
 
@@ -436,7 +436,7 @@ def _parts(value: AbstractValue) -> Iterable[AbstractValue]:
     return (replace(value, full=True), replace(value, empty=True))
 
 
-def _within(state: State, other: State) -> bool:
+def within(state: State, other: State) -> bool:
     """True if a state has no other values than another one."""
     return all(
         one == two or (one is not None and two is not None and one <= two)

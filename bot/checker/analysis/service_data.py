@@ -111,7 +111,7 @@ def _holding(variable: Variable) -> AbstractValues:
     """A list or an object that a service gave: its declared fields have values of their types, all else is JSON."""
     fields = variable.fields if isinstance(variable, ListVariable | ObjectVariable) else {}
     declared = ((name, ANYTHING if field.type == "object" else field.abstract_values) for name, field in fields.items())
-    return frozenset({AbstractValue(variable.kind, holds=tuple(declared))})
+    return frozenset({AbstractValue(variable.kind, holds=tuple(declared), json=True)})
 
 
 def _is_json(values: AbstractValues) -> bool:

@@ -16,6 +16,7 @@ from bot.checker.analysis.timed_graph import (
     TimedEdge,
     keeps_waiting,
     speaks,
+    steps_of_run,
     timed_edges,
     waits_during_run,
 )
@@ -52,7 +53,7 @@ class SilentTimes:
 
         A message that a limit of visits may skip is perhaps not sent at all, so it stands for no other.
         """
-        unsure = {self._nodes.sending(entered.place) for entered in self._nodes.bounds}
+        unsure = {sending for entered, sending in self._nodes.entered() if self._nodes.skips(entered.place)}
         senders = {self._node(sender): sender for sender in late}
         before = {
             node: next((each for each in self._since_reply(node) if each in senders and each not in unsure), node)
@@ -185,7 +186,7 @@ class SilentTimes:
                     over = (*ends[False], *(ends[True] if flow.interrupted == "wait" else ()))
                     yield from ((_over(flow.name), Constraint(inner=end)) for end in over)
         for root in self._graph.roots:
-            if root.busy in CUTS_IN:
+            if root.busy in CUTS_IN and (root.busy != "notice" or self._asks(root.place)):
                 for end in self._nodes.first(root.place).ends[False]:
                     yield _PLANNED, Constraint(onward=_due(root), inner=end, anew=end.heard, opens=True)
         for place in filter(self._graph.takes_words, self._graph.steps):
@@ -194,6 +195,10 @@ class SilentTimes:
             here = self._nodes.sending(place)
             yield here, Constraint(onward=here, inner=_over(place[0]), anew=True)
             yield here, Constraint(onward=_PLANNED, inner=here, times=0)
+
+    def _asks(self, first: StepId) -> bool:
+        """True if a flow that begins here may ask something: the question below is asked again then."""
+        return any(self._graph.steps[place].facts.waits for place in steps_of_run(self._graph, [first]))
 
     def _interrupting(self, flow: str) -> Iterator[StepId]:
         """The first steps of the flows that can interrupt this one. A flow that is open below it cannot."""

@@ -1,13 +1,16 @@
 """The nodes and edges of longest paths: steps before and after a visit is counted, ends of frames, and dwell times."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import field
+from datetime import timedelta
 
+from bot.checker.analysis.counters import counted_visits
 from bot.checker.analysis.definite_assignment import definite_assignment
 from bot.checker.analysis.longest_paths import UNBOUNDED
 from bot.checker.graph import AFTER_RUN, Cause, Edge, Graph, StepId
 from bot.checker.graph.edges import reachable
 from bot.core.immutable import immutable
+from bot.core.session import SENDING_WINDOW
 from bot.language.expressions.abstract_texts import AbstractText
 from bot.language.expressions.abstract_values import FALSE, NULL
 from bot.language.expressions.grammar import WINDOW_OPEN
@@ -54,19 +57,26 @@ def _ends_of(step_node: StepNode) -> tuple[Ends, Ends]:
 
 
 class StepNodes:
-    """The nodes of all steps. ``bounds`` are the most visits of each step that has a limit."""
+    """The nodes of all steps. ``bounds`` are the most visits of each step that has a limit: `visits`, or a counter in
+    its loop.
+    """
 
     def __init__(self, graph: Graph) -> None:
         self._graph = graph
-        bounds = {
+        limits = {
             place: step.options.visits.most for place, step in graph.steps.items() if step.options.visits is not None
         }
+        bounds = {**graph.analysis(counted_visits), **limits}
         returned = (edge.target for edges in graph.edges.values() for edge in edges if edge.returns and edge.target)
         self._entered = {place: StepNode(place, sends=False) for place in (*bounds, *returned)}
-        self._used_up = {place: StepNode(place, sends=False) for place in bounds}
+        self._used_up = {place: StepNode(place, sends=False) for place in limits}
         self.bounds = {self._entered[place]: most for place, most in bounds.items()}
         self._sending = {place: StepNode(place, sends=True) for place in graph.steps}
         self._every: dict[StepId, tuple[Ends, Ends]] = {}
+
+    def skips(self, place: StepId) -> bool:
+        """True if a path may skip the step, because its visits are used up."""
+        return place in self._used_up
 
     def sending(self, place: StepId) -> StepNode:
         """The node at which a step sends its message."""
@@ -163,9 +173,10 @@ def _different(graph: Graph, place: StepId, step: Step) -> tuple[TimedEdge, ...]
 
 def _in_window(graph: Graph, step: Step, edge: Edge) -> bool:
     """True if an edge is never taken while the window is closed: one of its conditions does not hold then, or the step
-    waits for the contact then.
+    waits for the contact then, or asks no model.
     """
-    if step.facts.waits and edge.success and edge.cause is Cause.RESULT:
+    by_itself = edge.cause is Cause.RESULT or (edge.cause is Cause.TURN and step.facts.asks_models)
+    if step.facts.waits and edge.success and by_itself:
         return True
     given = [each for each in step.given(edge.outcome) if WINDOW_OPEN in each.condition.names]
     if not given:
@@ -176,6 +187,8 @@ def _in_window(graph: Graph, step: Step, edge: Edge) -> bool:
     return any(each.holds not in AbstractText(each.condition).evaluate(known).truths for each in given)
 
 
+_SHORT = timedelta(hours=24) - SENDING_WINDOW
+"""Calls that take no longer count for nothing: otherwise each loop of a few calls would take for ever."""
 _APART = ("timeout", "visits.else")
 """Outcomes that differ from others of the same cause: one expires the flow, the other skips the step."""
 
@@ -208,6 +221,8 @@ def _seconds(step: Step, edge: Edge, reminders: int) -> float:
         case Cause.TIME | Cause.RESULT:
             if rest is None or rest.what is WaitsFor.CONTACT:  # the gateway takes or refuses its message at once
                 return 0.0
+            if rest.what is WaitsFor.RESULT and rest.longest is not None and rest.longest <= _SHORT:
+                return 0.0
             return UNBOUNDED if rest.longest is None else rest.longest.total_seconds()
         case Cause.PERSON:
             return UNBOUNDED
@@ -232,17 +247,24 @@ def _longest_wait(step: Step, reminders: int) -> float:
 
 def waits_during_run(graph: Graph, place: StepId) -> Iterator[tuple[StepId, float]]:
     """The steps at which the conversation can be while a step runs a flow, each with its longest dwell time."""
-
-    def opened(at: StepId) -> list[StepId]:
-        return [graph.opened_by(run.flow) for run in graph.steps[at].facts.flows_run]
-
-    def onward(at: StepId) -> list[StepId]:
-        return opened(at) + [edge.target for edge in graph.edges[at] if edge.target is not None and not edge.ends_all]
-
-    for each in reachable(opened(place), onward):
+    for each in steps_of_run(graph, _opened(graph, place)):
         rest = graph.steps[each].facts.waits_for
         if rest is not None and rest.what is not WaitsFor.FLOW:
             yield each, _longest_wait(graph.steps[each], _reminders_at(graph, each))
+
+
+def steps_of_run(graph: Graph, first: Iterable[StepId]) -> Iterable[StepId]:
+    """The steps at which the conversation can be while flows run that begin at these steps."""
+
+    def onward(at: StepId) -> list[StepId]:
+        leads = [edge.target for edge in graph.edges[at] if edge.target is not None and not edge.ends_all]
+        return _opened(graph, at) + leads
+
+    return reachable(first, onward)
+
+
+def _opened(graph: Graph, place: StepId) -> list[StepId]:
+    return [graph.opened_by(run.flow) for run in graph.steps[place].facts.flows_run]
 
 
 def _until_timeout(step: Step, reminded: float) -> float | None:

@@ -3,7 +3,7 @@ definition is never read.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from bot.checker.analysis.null_effects import NullAnalysis
@@ -21,6 +21,7 @@ from bot.language.source.problems import Mark
 from bot.language.steps.step_facts import Null, Saved, Used
 from bot.language.steps.step_options import uses_on_leaving
 from bot.language.steps.transition import Assignment
+from bot.language.types.structured_types import ObjectVariable
 from bot.language.types.type_registry import Variable
 
 _PARTS = re.compile(r"\{\{.*?\}\}|\{%.*?%\}|\{#.*?#\}", re.DOTALL)
@@ -127,12 +128,8 @@ class _Misfits:
             kinds = ", ".join(f'"{name}" is {flow.variables[name].kind.value}' for name in known)
             what = "this text" if cause is None else f'definition "{cause.name}"'
             what += " always fails" + (f": {kinds}" if kinds else "")
-            fields = (path[:2] for path in sorted(failing.paths) if len(path) > 1 and path[0] in flow.variables)
-            no_fields = (
-                f"leave out .{field}: {name} has no such field"
-                for name, field in fields
-                if not has_field(flow.variables[name].kind, field)
-            )
+            paths = (path for path in sorted(failing.paths) if path[0] in flow.variables)
+            no_fields = (fix for path in paths for fix in _no_field(flow.variables[path[0]], path))
             yield (
                 failing.mark,
                 what,
@@ -156,6 +153,16 @@ class _Misfits:
             f"{what} is a text: a service sends no days and times",
             f"declare it, and where the data are saved: fields: {{{field}: datetime}}",
         )
+
+
+def _no_field(variable: Variable, path: Sequence[str]) -> Iterator[str]:
+    """The fix for the first part of a path that no value there can have."""
+    for number, name in enumerate(path[1:], 1):
+        if not has_field(variable.kind, name):
+            yield f"leave out .{name}: {'.'.join(path[:number])} has no such field"
+        if not isinstance(variable, ObjectVariable) or name not in variable.fields:
+            return
+        variable = variable.fields[name]
 
 
 def _kind(value: Any) -> ValueKind:

@@ -50,8 +50,8 @@ class AbstractValue:
     """One thing that a value may be. ``value`` is exactly what it is, where that is known.
 
     ``full``: it is true in a condition; ``empty``: it is false in one. ``lost``: it is what it is because the variable
-    in question is null. ``whole``: it is a whole number. ``holds``: it is a record of JSON, or a list of records, where
-    only these fields have types; None: nothing is known of its fields.
+    in question is null. ``whole``: it is a whole number. ``holds``: it is a record, or a list of records, where these
+    fields have types; None: nothing is known of its fields. ``json``: all other fields are JSON of a service.
     """
 
     kind: ValueKind
@@ -61,6 +61,7 @@ class AbstractValue:
     lost: bool = False
     whole: bool = False
     holds: "tuple[tuple[str, AbstractValues], ...] | None" = None
+    json: bool = False
 
 
 AbstractValues = frozenset[AbstractValue]
@@ -103,14 +104,14 @@ _TAKEN: dict[ValueKind, set[ValueKind]] = {
 
 JSON: AbstractValues = frozenset({
     NULL, *(AbstractValue(kind) for kind in (ValueKind.BOOLEAN, ValueKind.NUMBER, ValueKind.TEXT)),
-    *(AbstractValue(kind, holds=()) for kind in (ValueKind.LIST, ValueKind.RECORD)),
+    *(AbstractValue(kind, holds=(), json=True) for kind in (ValueKind.LIST, ValueKind.RECORD)),
 })  # fmt: skip
 """Any value of JSON, in which days and times are texts."""
 
 
 def inside(record: AbstractValue, name: str) -> AbstractValues:
     """The values of a field."""
-    return ANYTHING if record.holds is None else dict(record.holds).get(name, JSON)
+    return dict(record.holds or ()).get(name, JSON if record.json else ANYTHING)
 
 
 def elements_of(values: AbstractValues) -> AbstractValues:
@@ -122,7 +123,7 @@ def elements_of(values: AbstractValues) -> AbstractValues:
 
 
 def _element_of(value: AbstractValue) -> AbstractValues:
-    return frozenset({AbstractValue(ValueKind.RECORD, holds=value.holds)}) if value.holds else JSON
+    return frozenset({AbstractValue(ValueKind.RECORD, holds=value.holds, json=value.json)}) if value.holds else JSON
 
 
 def some(kind: ValueKind, *, full: bool = False, whole: bool = False) -> AbstractValues:

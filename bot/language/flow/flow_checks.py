@@ -325,7 +325,7 @@ def _check_kept_files(flow: Flow, problems: Problems) -> None:
     beside = [item for step in flow.steps.values() if not step.facts.keeps_files for item in step.options.set]
     for item in (*beside, *(item for transition in transitions_of_flow(flow) for item in transition.set)):
         variable, read = flow.variables.get(item.name), {path[:2] for text in item.uses() for path in text.paths}
-        if isinstance(variable, FileVariable) and variable.keep and ("message", "file") in read:
+        if isinstance(variable, FileVariable) and variable.keeps_files and ("message", "file") in read:
             what = f'"{item.name}" keeps files, and nothing waits here until the file of the message is kept'
             fix = f"set it in a step of its own: {{set: {{{item.name}: ...}}, errors: {{else: ...}}}}"
             problems.add("E303", item.mark, what, fix)

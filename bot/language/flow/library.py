@@ -207,6 +207,7 @@ class Library:
     hooks: tuple[HookSpec, ...] = ()
     addresses: SignalAddresses = EXAMPLE
     keeps_history: bool = False  # some text or condition, in any language, asks for `history`
+    drops_files: bool = False  # some variable keeps its files only as long as the conversation
 
     def in_language(self, language: str | None) -> "Library":
         """The same bot as it speaks a language; itself where it does not speak that, or none is given."""
@@ -295,8 +296,13 @@ class Library:
     @property
     def keeps_files(self) -> bool:
         """True if any flow keeps the files that contacts send."""
+        return any(variable.keeps_files for variable in self.file_variables)
+
+    @property
+    def file_variables(self) -> Iterator[FileVariable]:
+        """The variables of all flows that can be files."""
         of_flows = (variable for flow in self.flows.values() for variable in flow.variables.values())
-        return any(isinstance(variable, FileVariable) and variable.keep for variable in of_flows)
+        return (variable for variable in of_flows if isinstance(variable, FileVariable))
 
     @property
     def names_history(self) -> bool:
@@ -362,7 +368,9 @@ def load(sources: Iterable[Source], extensions: Extensions, documents: Iterable[
     library = _library(bot, flows, texts, sources, extensions)
     others = {language: _translated(library, *each) for language, each in translated.items()}
     keeps_history = any(spoken.names_history for spoken in (library, *others.values()))
-    return LoadResult(replace(library, translations=others, keeps_history=keeps_history), [], found.tests)
+    drops_files = any(variable.for_conversation for variable in library.file_variables)
+    whole = replace(library, translations=others, keeps_history=keeps_history, drops_files=drops_files)
+    return LoadResult(whole, [], found.tests)
 
 
 @immutable

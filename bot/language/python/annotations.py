@@ -6,10 +6,11 @@ value of a stub, read as the handler's result.
 
 import copy
 from collections.abc import Callable, Collection, Mapping
+from functools import cache
 from typing import Any
 
 from bot.core.errors import BotError
-from bot.core.values import dumps, plain
+from bot.core.values import Media, dumps, plain
 from bot.language.python.decorators import HandlerSpec, named_in
 from bot.language.python.gathered import Extensions
 
@@ -121,9 +122,31 @@ def _schema(name: str, annotation: Any) -> dict[str, Any]:
     from pydantic import PydanticUserError, TypeAdapter
 
     try:
-        return TypeAdapter(annotation).json_schema()
-    except PydanticUserError:
-        raise NoSchema(f'the argument "{name}" is a {getattr(annotation, "__name__", annotation)}') from None
+        return TypeAdapter(annotation).json_schema(schema_generator=_schemas_for_models())
+    except (PydanticUserError, _NotOfModels):
+        kind = annotation.__name__ if isinstance(annotation, type) else str(annotation)
+        raise NoSchema(f'the argument "{name}" is a {kind}') from None
+
+
+class _NotOfModels(BotError):
+    """Bytes, or a file: its path could be any."""
+
+
+@cache
+def _schemas_for_models() -> Any:
+    """The generator of schemas for what a model can give."""
+    from pydantic.json_schema import GenerateJsonSchema
+
+    class SchemasForModels(GenerateJsonSchema):
+        def bytes_schema(self, schema: Any) -> Any:
+            raise _NotOfModels
+
+        def dataclass_schema(self, schema: Any) -> Any:
+            if schema["cls"] is Media:
+                raise _NotOfModels
+            return super().dataclass_schema(schema)
+
+    return SchemasForModels
 
 
 Read = Callable[[Any], Any]

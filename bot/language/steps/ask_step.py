@@ -227,7 +227,6 @@ class AskStep(StepKind):
             sends=tuple(self._sends()),
             most_messages=0 if wordless else 1,
             wordless=wordless,
-            of_signs=not wordless and not any(map(str.isalpha, self.body.source)),
             refusable=True,
             outcomes=self._outcomes(),
             values_may_fail=choices is not None and choices.fails,
@@ -244,7 +243,7 @@ class AskStep(StepKind):
     @property
     def _keeping(self) -> FileVariable | None:
         """The variable, where a file that answers is kept before the question is left."""
-        return self.variable if isinstance(self.variable, FileVariable) and self.variable.keep else None
+        return self.variable if isinstance(self.variable, FileVariable) and self.variable.keeps_files else None
 
     @property
     def _ends_by_then(self) -> bool:
@@ -468,7 +467,7 @@ class AskStep(StepKind):
         self, variable: FilesVariable, files: list[Media], kept: list[Media], notes: tuple[str, ...] = ()
     ) -> StepResult:
         """Keep the first of the files that are left. If none is left, or none is kept, leave with all of them."""
-        if not files or not variable.keep:
+        if not files or not variable.keeps_files:
             return LeaveStep("then", saved=[*kept, *files], notes=notes)
         return WaitForEffect(effect=variable.fetch(files[0]), step_state={_FILES: files, _KEPT: kept}, notes=notes)
 
@@ -511,7 +510,11 @@ class AskStep(StepKind):
         return tuple(found)
 
     def hint(self, context: StepContext, reply: Reply) -> str | None:
-        """Return the choices in words; or what the variable takes, if an answer need not be one of them."""
+        """Return the choices in words; or what the variable takes, if an answer need not be one of them. A question
+        without a letter, such as "?", stays as it is.
+        """
+        if self.body.source and not any(map(str.isalpha, self.body.source)):
+            return None
         choices, titles = self.choices, []
         written = self.variable is None or self.variable.type in ("text", "choice")
         if choices is not None and (self.closed or written) and choices.offers(context.step_state):

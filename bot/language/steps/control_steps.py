@@ -191,7 +191,7 @@ class SetStep(_OptionStep):
         node = fields.raw(SET.name)
         names = {key.text for key, _ in node.entries} if isinstance(node, Map) else set()
         known = {name: reading.variables.get(name) for name in names}
-        files = {name: each for name, each in known.items() if isinstance(each, FileVariable) and each.keep}
+        files = {name: each for name, each in known.items() if isinstance(each, FileVariable) and each.keeps_files}
         if node is None or not files:
             return cls()
         values = SET.form.read(node, Problems(), "")

@@ -28,7 +28,7 @@ from bot.language.source.problems import Mark
 from bot.language.source.word_matching import normalise
 from bot.language.steps.answer_hints import answer_hint
 from bot.language.steps.schedule import in_time
-from bot.language.steps.step_facts import DefaultTarget, Outcome, StepFacts, Used, Wait, WaitsFor
+from bot.language.steps.step_facts import DefaultTarget, Null, Outcome, StepFacts, Used, Wait, WaitsFor
 from bot.language.steps.step_kind import (
     ReadContext,
     Redirect,
@@ -83,12 +83,13 @@ class DraftStep(StepKind):
                 CONTINUED: Outcome(back, DefaultTarget.WRITTEN, success=False),
             },
             tapped_later=frozenset({CONTINUED}),
-            uses=(Used(self.title),),
+            uses=(Used(self.title, null=Null.TAKEN if self.title.single else Null.SHOWN),),
         )
 
     def enter(self, context: StepContext) -> StepResult:
         """Set the conversation aside."""
-        title = clip(" ".join(context.text(self.title).split()), MOST_TITLE)
+        untitled = self.title.single and self.title.value(context.scope) is None
+        title = "" if untitled else clip(" ".join(context.text(self.title).split()), MOST_TITLE)
         return SetAside(title=title, until=in_time(context.now, self.keep), lasts=self.keep)
 
 

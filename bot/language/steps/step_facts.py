@@ -284,7 +284,6 @@ class StepFacts:
     choices_alone: bool = False  # only its choices answer it
     keeps_files: bool = False  # it keeps the files that its `set` gives to variables that keep files
     wordless: bool = False  # a question that sends nothing
-    of_signs: bool = False  # a question without a letter, such as "?"
     can_gather: bool = False  # the answer is free text or files, so that several messages can be one answer
     gathers_files: bool = False  # ... and its files are gathered, however many follow
     stays_valid: bool = False  # a tap on it leads on from here, also when the conversation waits here no longer

@@ -421,7 +421,12 @@ def _tool(fields: Fields, mark: Any, spec: HandlerSpec, given: tuple[Assignment,
         schema = parameters_schema(spec, bound | {CONTACT})
     except NoSchema as error:
         what = f'no model can call "{spec.name}": {error}'
-        fields.report("E506", mark, what, "annotate it with text, numbers, dates, lists or a dataclass of these")
+        fields.report(
+            "E506",
+            mark,
+            what,
+            "annotate it with text, numbers, dates, lists or a dataclass of these, or give it under `with`",
+        )
         return None
     binds_contact = CONTACT in spec.parameters and CONTACT not in bound
     about = summary(spec.doc)

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import field, replace
 from datetime import datetime, tzinfo
 from typing import Any, Self
 
@@ -11,14 +11,14 @@ from bot.core.filetypes import FILE_TYPES
 from bot.core.immutable import immutable
 from bot.core.messages import MEDIA_BYTES, MEDIA_KINDS
 from bot.core.values import MOST_LEVELS, Location, Measure, Media, Record, ValueTooLarge
-from bot.language.expressions.abstract_values import ValueKind
+from bot.language.expressions.abstract_values import NULL, AbstractValue, AbstractValues, ValueKind
 from bot.language.keys import key_schemas
-from bot.language.keys.declared_keys import NAME, Form, KeySet, KeySpec, integer, one_of, one_or_several
+from bot.language.keys.declared_keys import BOOLEAN, NAME, Form, KeySet, KeySpec, integer, one_of, one_or_several
 from bot.language.keys.fields import Fields, text_of
 from bot.language.keys.key_schemas import pattern
 from bot.language.source.problems import Problems, did_you_mean
 from bot.language.source.wall_clock import in_zone
-from bot.language.source.yaml_tree import Node
+from bot.language.source.yaml_tree import Node, Scalar
 from bot.language.types.variable import KEEP, Answer, InvalidAnswer, TypeMismatch, Variable, mismatch
 
 _SIZE = re.compile(r"([1-9]\d{0,5}) ?(KB|MB)")
@@ -47,6 +47,12 @@ def _read_of(node: Node, problems: Problems, what: str) -> Variable | str | None
     return None
 
 
+def _read_keep(node: Node, problems: Problems, what: str) -> bool | str | None:
+    if isinstance(node, Scalar) and isinstance(node.value, str):
+        return one_of(CONVERSATION).read(node, problems, what)
+    return BOOLEAN.read(node, problems, what)
+
+
 _MEDIA = "media"
 _OF = KeySpec(
     "of",
@@ -65,6 +71,12 @@ _SUFFIXES = {found.suffix: found.kind for found in FILE_TYPES}
 _TYPES = KeySpec(
     "types", one_or_several(one_of(*_SUFFIXES)), "The types of the files that it keeps, like pdf; all if left out."
 )
+CONVERSATION = "conversation"
+KEEP_FILES = KeySpec(
+    KEEP.name,
+    Form(key_schemas.either(BOOLEAN.schema, one_of(CONVERSATION).schema), _read_keep, absent=False),
+    "true: its value stays with the contact for good. conversation: its files are kept until the conversation is over.",
+)
 
 
 @immutable
@@ -79,6 +91,7 @@ class ListVariable(Variable):
     type = "list"
     kind = ValueKind.LIST
     made_of = frozenset({ValueKind.LIST})
+    keep_key = KEEP_FILES
     keys = KeySet(_OF, _LEAST, _MOST, _KINDS, _TYPES)
     answered = False
 
@@ -91,6 +104,9 @@ class ListVariable(Variable):
         for key in (_LEAST, _KINDS, _TYPES):
             if key.written(fields):
                 key.report(fields, "E307", f"{key.name} where contacts send no files", "add of: media, or leave it out")
+        if KEEP_FILES.read(fields) == CONVERSATION:
+            fix = "add of: media, or leave it out: other values are those of the conversation without it"
+            KEEP_FILES.report(fields, "E307", f"keep: {CONVERSATION} where contacts send no files", fix)
         return cls(name, fields.mark, value, most, fields=of.fields if isinstance(of, ObjectVariable) else {})
 
     @property
@@ -102,6 +118,11 @@ class ListVariable(Variable):
     def takes_every(self) -> bool:
         """True if it may have any number of elements."""
         return self.most is None and not self.fields
+
+    @property
+    def abstract_values(self) -> AbstractValues:
+        """The lists; of records with declared fields it is known what they hold."""
+        return _holding(self.kind, self.fields) or super().abstract_values
 
     def _from_value(self, value: Any, now: datetime | None) -> list[Any]:
         if not isinstance(value, list | tuple):
@@ -140,6 +161,11 @@ class ObjectVariable(Variable):
         """True if it may have any fields."""
         return not self.fields
 
+    @property
+    def abstract_values(self) -> AbstractValues:
+        """The records; of declared fields it is known which values they have."""
+        return _holding(self.kind, self.fields) or super().abstract_values
+
     def _from_value(self, value: Any, now: datetime | None) -> Mapping[str, Any]:
         if not isinstance(value, Mapping):
             raise mismatch(value, "an object")
@@ -148,6 +174,12 @@ class ObjectVariable(Variable):
 
 def _described(fields: Mapping[str, Variable]) -> dict[str, Any]:
     return {name: variable.described for name, variable in fields.items()}
+
+
+def _holding(kind: ValueKind, fields: Mapping[str, Variable]) -> AbstractValues:
+    """A list or a record with these fields, each of which may be null; empty without fields."""
+    declared = tuple((name, field.abstract_values | {NULL}) for name, field in fields.items())
+    return frozenset({AbstractValue(kind, holds=declared)} if declared else ())
 
 
 def _with_fields(
@@ -198,7 +230,8 @@ def _in_zone(value: Any, zone: tzinfo | None, levels: int, measure: Measure) -> 
 class FileVariable(Variable):
     """A variable that can be a file of a contact.
 
-    With ``keep``, an answer is fetched and kept before the question is left.
+    With ``keep`` or ``for_conversation``, an answer is fetched and kept before the question is left. The files of
+    ``keep`` stay with the contact, the others as long as a conversation or a draft of the contact has them.
 
     ``types`` are the suffixes of the types that are kept, such as ``pdf``; all where there are none.
     """
@@ -206,13 +239,15 @@ class FileVariable(Variable):
     kinds: tuple[str, ...] = MEDIA_KINDS
     most: int | None = None  # bytes
     types: tuple[str, ...] = ()
+    for_conversation: bool = field(default=False, kw_only=True)
     written = False
+    keep_key = KEEP_FILES
 
     @classmethod
     def read_files(cls, name: str, value: Any, fields: Fields, kinds: tuple[str, ...], **more: Any) -> Self:
         """Read `keep`, and what belongs to it: `max` and `types`."""
         sized = _LARGEST in cls.keys
-        keep, most, types = KEEP.read(fields), _LARGEST.read(fields) if sized else None, _TYPES.read(fields) or ()
+        keep, most, types = KEEP_FILES.read(fields), _LARGEST.read(fields) if sized else None, _TYPES.read(fields) or ()
         for key, unknown in ((_LARGEST, "size"), (_TYPES, "content")):
             if key in cls.keys and key.written(fields) and not keep:
                 what = f"{key.name} where the file is not kept: its {unknown} is not known"
@@ -221,7 +256,16 @@ class FileVariable(Variable):
             if _SUFFIXES[suffix] not in kinds:
                 what = f"types: {suffix} is a file of the kind {_SUFFIXES[suffix]}, which it does not take"
                 _TYPES.report(fields, "E307", what, "leave it out, or take that kind of file")
-        return cls(name, fields.mark, value, kinds, most, types, keep=keep, **more)
+        return cls(name, fields.mark, value, kinds, most, types, **more)
+
+    def kept_as(self, keep: bool | str) -> Self:
+        """The variable with this value of its `keep`."""
+        return replace(super().kept_as(keep), for_conversation=keep == CONVERSATION)
+
+    @property
+    def keeps_files(self) -> bool:
+        """True if its files are fetched and kept."""
+        return self.keep or self.for_conversation
 
     def bytes_allowed(self, kind: str) -> int:
         """The largest size of a file of a kind that is kept: `max`, and never more than the gateway's own limit."""
@@ -351,8 +395,10 @@ class AnswerVariable(FileVariable):
         """Read `accepts`, `keep`, `max` and `types`."""
         accepts = _ACCEPTS.read(fields) or (_TEXT, *MEDIA_KINDS, _LOCATION)
         kinds = tuple(kind for kind in accepts if kind in MEDIA_KINDS)
-        if not kinds and KEEP.read(fields):
-            KEEP.report(fields, "E307", "keep where no file is an answer", "leave it out, or accept a kind of file")
+        if not kinds and KEEP_FILES.read(fields):
+            KEEP_FILES.report(
+                fields, "E307", "keep where no file is an answer", "leave it out, or accept a kind of file"
+            )
         return cls.read_files(name, value, fields, kinds, accepts=accepts)
 
     @property

@@ -39,6 +39,7 @@ from bot.language.types.address_types import EmailVariable, PhoneVariable
 from bot.language.types.date_types import DateTimeVariable, DateVariable, TimeVariable
 from bot.language.types.number_types import IntegerVariable, NumberVariable
 from bot.language.types.structured_types import (
+    KEEP_FILES,
     AnswerVariable,
     FilesVariable,
     ListVariable,
@@ -48,7 +49,6 @@ from bot.language.types.structured_types import (
 )
 from bot.language.types.text_types import ChoiceVariable, NameVariable, TextVariable
 from bot.language.types.variable import (
-    KEEP,
     NEEDED,
     SENT_AS,
     Answer,
@@ -116,7 +116,7 @@ def _settings_of(kind: str, *, of_field: bool = False) -> KeySet:
     if of_field:
         return KeySet(_TYPE, _VALUE, _OPTIONAL, *declared.keys, *fields)
     answered = (_CHECKS, _ERROR) if declared.answered or declared is ListVariable else ()
-    return KeySet(_TYPE, _VALUE, KEEP, NEEDED, SENT_AS, _OPTIONAL, *declared.keys, *fields, *answered)
+    return KeySet(_TYPE, _VALUE, declared.keep_key, NEEDED, SENT_AS, _OPTIONAL, *declared.keys, *fields, *answered)
 
 
 def _in_types(key: str) -> str:
@@ -129,7 +129,7 @@ def _in_types(key: str) -> str:
 
 _OWN_TYPE = replace(_TYPE, form=replace(_TYPE.form, schema=NAME.schema), about="One of `types` in bot.yml.")
 _OF_OWN_TYPE = {
-    False: KeySet(_OWN_TYPE, _VALUE, KEEP, NEEDED, SENT_AS, _OPTIONAL, _CHECKS, _ERROR, elsewhere=_in_types),
+    False: KeySet(_OWN_TYPE, _VALUE, KEEP_FILES, NEEDED, SENT_AS, _OPTIONAL, _CHECKS, _ERROR, elsewhere=_in_types),
     True: KeySet(_OWN_TYPE, _VALUE, _OPTIONAL, elsewhere=_in_types),
 }
 """The keys of a variable whose type is one of the bot's own, and of a field."""
@@ -204,7 +204,8 @@ def read_variable(name: str, node: Node, problems: Problems, what: str = "", *, 
     if isinstance(variable, ListVariable | ObjectVariable):
         variable = replace(variable, fields={**variable.fields, **_FIELDS.read(fields)})
     if not of_field:
-        variable = replace(variable, keep=KEEP.read(fields), required=NEEDED.read(fields), sent_as=SENT_AS.read(fields))
+        variable = variable.kept_as(declared.keep_key.read(fields))
+        variable = replace(variable, required=NEEDED.read(fields), sent_as=SENT_AS.read(fields))
     if variable.answered and not of_field:
         variable = replace(variable, checks=_CHECKS.read(fields), error=_ERROR.read(fields))
     for key in () if variable.answered or of_field else (_CHECKS, _ERROR):
@@ -219,14 +220,13 @@ def _of_own_type(name: str, own: Variable, fields: Fields, of_field: bool) -> Va
     _OPTIONAL.read(fields)
     variable = replace(own, name=name, mark=fields.mark, sent_as=None if of_field else SENT_AS.read(fields))
     if of_field:
-        variable = replace(variable, keep=False, required=False, checks=(), error=None)
+        variable = replace(variable.kept_as(False), required=False, checks=(), error=None)
     elif not variable.answered and (_CHECKS.written(fields) or _ERROR.written(fields)):
         key = _CHECKS if _CHECKS.written(fields) else _ERROR
         key.report(fields, "E307", f'{key.name} where contacts send nothing: its type is "{own.name}"', "leave it out")
     else:
         variable = replace(
-            variable,
-            keep=read_over(KEEP, fields, own.keep),
+            variable.kept_as(own.keep_key.read(fields)) if own.keep_key.written(fields) else variable,
             required=read_over(NEEDED, fields, own.required),
             checks=read_over(_CHECKS, fields, own.checks),
             error=read_over(_ERROR, fields, own.error),

@@ -3,7 +3,7 @@ and what the checker may conclude from its declaration.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import field
+from dataclasses import field, replace
 from datetime import datetime
 from typing import Any, ClassVar, Self
 
@@ -101,6 +101,7 @@ class Variable:
     made_of: ClassVar[frozenset[ValueKind]] = frozenset(ValueKind)  # kinds of which some values can be converted
     answered: ClassVar[bool] = True  # whether something that a contact sends becomes a value of it
     written: ClassVar[bool] = True  # whether its answers are texts, not files or places
+    keep_key: ClassVar[KeySpec[Any]] = KEEP
     keys: ClassVar[KeySet] = KeySet()  # the settings that this type has of its own
     # those that fit whatever the settings are, for conversations that are explored
     example_answers: ClassVar[tuple[str, ...]] = ()
@@ -113,6 +114,10 @@ class Variable:
     def read(cls, name: str, value: Any, fields: Fields) -> Self:
         """Read the settings that this type has of its own."""
         return cls(name, fields.mark, value)
+
+    def kept_as(self, keep: bool | str) -> Self:
+        """The variable with this value of its `keep`."""
+        return replace(self, keep=keep is True)
 
     @property
     def sent_name(self) -> str:

@@ -116,9 +116,15 @@ class Chat:
         self._scripted.append(HttpLine(HERE, request, HttpStub(status, body.encode(), kind, fails=fails)))
 
     def model(
-        self, says: str = "", *, calls: Mapping[str, Mapping[str, Any]] | None = None, fails: str | None = None
+        self,
+        says: str = "",
+        *,
+        json: Any = None,
+        calls: Mapping[str, Mapping[str, Any]] | None = None,
+        fails: str | None = None,
     ) -> None:
-        """Set the model's next answer."""
+        """Set the model's next answer: a text, or a value that it writes as JSON."""
+        says = says if json is None else json_format.dumps(json, ensure_ascii=False)
         self._scripted.append(ModelLine(HERE, ModelResult(says, tuple((calls or {}).items()), fails)))
 
     def meanwhile(self, text: str) -> None:

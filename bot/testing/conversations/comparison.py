@@ -106,6 +106,7 @@ class ObservedState:
     language: str | None = None
     calls: Sequence[ObservedCall] = ()
     sent: int = 0
+    files: int = 0
     exits: Sequence[str] = ()
     reached: Sequence[str] = ()
     events: Sequence[ObservedCall] = ()
@@ -124,7 +125,7 @@ def differences_in(expect: ExpectLine, seen: ObservedState) -> Iterator[Expectat
             yield from _differing_value(key, wanted[key], None if frame is None else getattr(frame, key))
     yield from _differing_fields(wanted.get("vars"), seen.vars)
     yield from _differing_fields(wanted.get("kept"), session.kept_variables)
-    single = {"tags": list(session.tags), "language": seen.language, "sent": seen.sent}
+    single = {"tags": list(session.tags), "language": seen.language, "sent": seen.sent, "files": seen.files}
     for key, value in single.items():
         if key in wanted:
             yield from _differing_value(key, wanted[key], value)

@@ -143,6 +143,7 @@ EXPECTED = KeySet(
     KeySpec("tags", _TAGS, "The contact's tags."),
     _LANGUAGE,
     KeySpec("sent", integer(0), "How many messages the contact has got in this test."),
+    KeySpec("files", integer(0), "How many files of the contact the bot keeps."),
     KeySpec("calls", CALLS, "The handlers called and requests made since something happened last."),
     _CALLED,
     _NOT_CALLED,

@@ -307,6 +307,7 @@ class Player:
             language,
             calls,
             simulation.phones.received,
+            simulation.stored.kept_files(),
             exits_in(new),
             reached_in(new, simulation.running.program.library),
             events_in(new),

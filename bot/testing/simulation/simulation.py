@@ -24,6 +24,7 @@ from bot.loading.program import Program
 from bot.runtime.batch import RequestRefused
 from bot.services.outgoing import Requester
 from bot.settings import ModelService
+from bot.store.kept_files import kept_files
 from bot.store.sqlite_schema import migrate
 from bot.store.store_reader import StoreReader
 from bot.testing.emulator import Emulator, InteractiveChoice
@@ -102,7 +103,7 @@ class Simulation:
                 running = RunningBot(self._program, store, self.clock, self.emulator, models, *self._outside)
                 self.running = parts.enter_context(running)
                 reader = parts.enter_context(closing(StoreReader(store)))
-                self.stored = StoreView(reader, lambda: self.contact, self.phones)
+                self.stored = StoreView(reader, kept_files(store), lambda: self.contact, self.phones)
                 self._parts = parts.pop_all()
         except BaseException:
             self.emulator.stop()

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from bot.core.effects import AskModel
 from bot.core.session import Session
 from bot.store.dead_letter_rows import DeadLetter
+from bot.store.kept_files import KeptFiles
 from bot.store.store_reader import StoreReader
 from bot.store.trace_rows import TurnTraced
 from bot.testing.simulation.phones import Phones
@@ -20,8 +21,9 @@ class StoreView:
     Turns are remembered: the store deletes them after a while.
     """
 
-    def __init__(self, reader: StoreReader, contact: Callable[[], str], phones: Phones) -> None:
+    def __init__(self, reader: StoreReader, files: KeptFiles, contact: Callable[[], str], phones: Phones) -> None:
         self.reader = reader
+        self._files = files
         self._contact = contact
         self._phones = phones
         self._turns = defaultdict[str, dict[str, TurnTraced]](dict)  # by contact, then by event
@@ -29,6 +31,10 @@ class StoreView:
     def session(self) -> Session:
         """The session: where the contact is, and which values are known."""
         return self.reader.sessions.get(self._contact()) or Session(self._contact())
+
+    def kept_files(self) -> int:
+        """The number of files that are kept for the contact."""
+        return len(self._files.of(self._contact()))
 
     def trace(self, limit: int = 20) -> list[TurnTraced]:
         """The contact's last turns."""

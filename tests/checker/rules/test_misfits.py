@@ -7,7 +7,7 @@ import pytest
 from bot.checker.graph import Graph
 from bot.checker.rules.misfits import find_misfits
 from bot.language.python.decorators import handler
-from tests.checker.proved import BOT
+from tests.checker.proved import BOT, only
 from tests.talk import library_of
 
 HEAD = """
@@ -205,3 +205,23 @@ def test_choices_of_a_services_list_are_followed() -> None:
     declared = SLOTS.replace("slots: {type: list}", "slots: {type: list, fields: {starts: datetime}}")
     library = library_of(declared.replace('title: "{{ it.name }}"', title).replace("STEP", "{say: Hi}"), BOT)
     assert list(find_misfits(Graph(library))) == []
+
+
+@pytest.mark.parametrize(
+    "path", ["slot.n.x", "slot.at.place.x", "slots[0].n.x", "(slots | first).n.x", "slot.at.day.x"]
+)
+def test_a_declared_field_has_no_fields_where_its_type_has_none(path: str) -> None:
+    flow = (
+        "flow: a\nstart: {words: [a]}\nvars:\n"
+        "  slot: {type: object, fields: {n: number, at: {type: object, fields: {place: text, day: date}}}}\n"
+        "  slots: {type: list, fields: {n: number}}\n"
+        f"steps: {{b: {{say: '{{{{ {path} }}}}'}}}}"
+    )
+    assert "always fails" in " ".join(only("W305").found(flow))
+    assert only("W305").found(flow.replace(path, "slot.at.day.year ~ slot.other.x ~ slots[0].other.x")) == []
+
+
+def test_the_fix_names_the_field_that_is_too_many() -> None:
+    flow = "flow: a\nstart: {words: [a]}\nvars: {slot: {type: object, fields: {n: number}}}\nsteps: {b: {say: '{{ slot.n.x }}'}}"
+    (found,) = only("W305").found(flow)
+    assert found.endswith("(leave out .x: slot.n has no such field)")

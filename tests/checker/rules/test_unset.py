@@ -630,3 +630,9 @@ def test_a_kept_flag_tells_that_there_is_what_was_saved_with_it() -> None:
 )
 def test_a_kept_flag_that_is_set_alone_tells_nothing(others: list[str]) -> None:
     assert any('"letter" may be null' in found for found in reported(*others))
+
+
+def test_a_draft_whose_title_is_null_has_the_name_of_the_flow() -> None:
+    steps = '  b: {ask: B?, save: name, timeout: {after: 2h, then: c}}\n  c: {draft: "{{ name }}", keep: 3d, then: end}'
+    assert read(steps) == []
+    assert read(steps.replace('"{{ name }}', '"For {{ name }}')) == ["c name"]

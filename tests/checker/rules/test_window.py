@@ -136,6 +136,45 @@ def test_a_bound_on_visits_bounds_how_long_it_goes_round() -> None:
     assert late(flow.replace("max: 5", "max: 9")) == [("b", "32 hours")]
 
 
+COUNTED = """
+flow: a
+start: {words: [a]}
+vars: {asked: {type: integer, value: 0}}
+steps:
+  q: {ask: How?, timeout: {after: 7h, then: count}}
+  thanks: {say: Thanks., then: end}
+  count: {set: {asked: "{{ asked + 1 }}"}}
+  over: {branch: [{if: asked > 2, then: end}, {else: q}]}"""
+
+
+def test_a_counter_bounds_how_long_it_goes_round() -> None:
+    assert late(COUNTED) == []
+    assert late(COUNTED.replace("> 2", "> 4")) == [("q", "35 hours")]
+    assert late(COUNTED.replace("asked > 2", "asked == 3")) == []
+    on_the_way = COUNTED.replace("then: count}", 'set: {asked: "{{ asked + 1 }}"}, then: over}')
+    assert late(on_the_way) == []
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("asked + 1", "asked - 1"),
+        ("asked + 1", "asked * 1"),
+        ("asked > 2", "asked == -1"),
+        ("else: q", "else: back_to"),
+        ("value: 0", "value: 0, keep: true"),
+        ("then: count}", "then: count}, remind: {after: 6h, then: again_}"),
+        ("{else: q}", "{else: /other}"),
+        ("{else: q}", "{else: run}"),
+    ],
+)
+def test_a_counter_that_does_not_end_the_loop_bounds_nothing(before: str, after: str) -> None:
+    flow = COUNTED + "\n  back_to: {set: {asked: 0}, then: q}\n  again_: {branch: [{else: q}]}\n  run: {run: /child}"
+    other = "flow: other\nvars: {asked: {type: integer}}\nsteps: {zero: {set: {asked: 0}, then: /a}}"
+    child = "flow: child\nsteps: {q: {ask: Well?, timeout: {after: 9h, then: /a}}}"
+    assert ("q", "any time") in late(flow.replace(before, after), other, child)
+
+
 def test_what_a_flow_takes_that_is_run_is_counted_where_it_returns() -> None:
     child = "flow: child\nsteps:\n  w: {wait: 15h}"
     parent = "flow: a\nstart: {words: [a]}\nsteps:\n  w: {wait: 10h}\n  r: {run: /child}\n  b: {say: B}"
@@ -409,3 +448,54 @@ steps:
     bot = "name: T\ndefaults: {errors: {else: /a/sorry}}"
     assert late(flow, bot=bot) == []
     assert late(flow.replace("save: what, ", ""), bot=bot) == [("sorry", "48 hours")]
+
+
+NOTICED = """
+flow: order
+start: {words: [order]}
+vars: {n: integer}
+steps:
+  q: {ask: How many?, save: n, timeout: {after: 20h, then: end}}
+  done: {say: Noted., schedule: {flow: remind, after: 2d}, then: end}
+---
+flow: remind
+start: {busy: notice}
+steps:
+  which: {branch: [{if: window_open, then: told}, {else: late}]}
+  told: {say: Do not forget., then: end}
+  late: {template: {name: r, language: en}, then: end}
+---
+flow: other
+start: {words: [other]}
+steps: {w: {ask: Well?, timeout: {after: 3d, then: end}}}
+"""
+
+
+def test_the_question_below_a_notice_that_asks_nothing_is_not_asked_again() -> None:
+    assert late(NOTICED) == []
+    again = {"q", "w"}
+    assert {step for step, _ in late(NOTICED.replace("busy: notice", "busy: interrupt"))} == again
+    asking = "replies: {Thanks: end}, timeout: {after: 1h, then: over}}\n  over: {untag: due, then: end}"
+    assert {step for step, _ in late(NOTICED.replace("language: en}, then: end}", "language: en}, " + asking))} == again
+
+
+ASSISTED = """
+flow: order
+start: {words: [order]}
+vars: {n: integer, o: object}
+defaults: {errors: {else: end}}
+steps:
+  t: {ai: Sell., fill: {n: how many}, exits: {sold: {when: they want it, needs: [n], then: get}}, timeout: {after: 20h, then: end}}
+  get: {http: "GET https://shop.example/{{ n }}", save: o}
+  done: {say: Noted., then: t}
+"""
+
+
+def test_a_model_and_calls_that_go_round_take_no_day() -> None:
+    assert late(ASSISTED) == []
+    waiting = ASSISTED.replace("get: {http:", "w: {wait: 4h, then: get}\n  get: {http:").replace(
+        "then: get}}", "then: w}}"
+    )
+    assert late(waiting) == [("done", "27 hours and 55 minutes")]
+    slow = ASSISTED.replace("save: o}", "save: o, within: 2m, tries: 4}")
+    assert late(slow) == [("done", "24 hours and 3 minutes")]

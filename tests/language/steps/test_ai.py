@@ -59,6 +59,23 @@ def odd(thing: Odd) -> None:
     """Take what no model can give."""
 
 
+@dataclass
+class Sized:
+    """A file's content."""
+
+    content: bytes
+
+
+@handler("sized")
+def sized(content: Sized) -> None:
+    """Take a content."""
+
+
+@handler("shown")
+def shown(photo: Media) -> None:
+    """Take a photo."""
+
+
 @handler("loose")
 def loose(day) -> None:  # type: ignore[no-untyped-def]
     """Take whatever a model gives."""
@@ -1367,12 +1384,22 @@ CASES = {
     "a tool that no model can call": (
         "    tools: [odd]\n",
         'E506 step "t": no model can call "odd": the argument "thing" is a Odd '
-        "(annotate it with text, numbers, dates, lists or a dataclass of these)",
+        "(annotate it with text, numbers, dates, lists or a dataclass of these, or give it under `with`)",
+    ),
+    "a tool that takes bytes": (
+        "    tools: [sized]\n",
+        'E506 step "t": no model can call "sized": the argument "content" is a Sized '
+        "(annotate it with text, numbers, dates, lists or a dataclass of these, or give it under `with`)",
+    ),
+    "a tool that takes a file: a model could name any path": (
+        "    tools: [shown]\n",
+        'E506 step "t": no model can call "shown": the argument "photo" is a Media '
+        "(annotate it with text, numbers, dates, lists or a dataclass of these, or give it under `with`)",
     ),
     "a tool of which nothing says what it takes": (
         "    tools: [loose]\n",
         'E506 step "t": no model can call "loose": nothing says what the argument "day" is '
-        "(annotate it with text, numbers, dates, lists or a dataclass of these)",
+        "(annotate it with text, numbers, dates, lists or a dataclass of these, or give it under `with`)",
     ),
     "an unknown error": (
         "    errors: {dwon: end, else: end}\n",
@@ -1411,7 +1438,15 @@ def n(number: str) -> None:
     """Take the name of a variable."""
 
 
-CHECKED = {**HANDLERS, "n": n, "remember": remember, "cancelled": cancelled, "loud": loud}
+CHECKED = {
+    **HANDLERS,
+    "n": n,
+    "remember": remember,
+    "cancelled": cancelled,
+    "loud": loud,
+    "sized": sized,
+    "shown": shown,
+}
 DOCUMENTS = {"flows/empty.md": b" \n", "flows/latin.md": "Schönes".encode("latin-1")}
 
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from bot.core.effects import Fetch
+from bot.core.effects import DeleteFile, Fetch
 from bot.core.events import MessageReceived
 from bot.core.values import Location, Media
 from bot.language.source.problems import Problems
@@ -158,6 +158,7 @@ def test_a_reset_drops_the_file_that_is_still_on_its_way() -> None:
     talk.photo()
     talk.reset()
     assert (talk.returns(KEPT), talk.session.frames) == ([], ())
+    assert talk.effects == [DeleteFile(str(KEPT.file))]
 
 
 def test_an_edit_of_the_question_meets_the_file_that_was_sent_before_it() -> None:
@@ -280,6 +281,9 @@ def test_choices_stand_beside_what_such_an_answer_accepts() -> None:
         ("{type: answer, accepts: [text, image], keep: true, types: [pdf]}", "types: pdf is a file of the kind document"),
         ("{type: answer, accepts: text, keep: true}", "E307 variable \"report\": keep where no file is an answer"),
         ("{type: media, keep: true, types: [docs]}", "E109"),
+        ("{type: media, keep: conversatio}", 'E109 variable "report": keep: "conversatio" is not known (did you mean "conversation"?)'),
+        ("{type: text, keep: conversation}", 'E106 variable "report": keep: "conversation" is not true or false'),
+        ("{type: list, keep: conversation}", 'E307 variable "report": keep: conversation where contacts send no files'),
     ],
 )  # fmt: skip
 def test_types_that_nothing_can_have_are_a_problem(settings: str, problem: str) -> None:

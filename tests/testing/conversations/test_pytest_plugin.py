@@ -14,13 +14,16 @@ from tests.cli.terminal import make_bot
 FLOWS = """
 flow: main
 start: {otherwise: true}
-vars: {cups: {type: integer}, price: {type: number}}
+vars: {cups: {type: integer}, price: {type: number}, taste: {type: object, fields: {sugar: integer}}}
+words: {my taste: taste}
 steps:
   drink: {ask: Which drink?, buttons: {Tea: cups, Surprise: luck}}
   cups: {ask: How many?, save: cups}
   price: {call: price, with: {cups: "{{ cups }}"}, save: price, errors: {else: {say: No price., then: end}}}
   total: {say: "{{ price }} in all.", then: end}
   luck: {branch: [{if: random() < 0.5, then: cups}, {else: end}]}
+  taste: {write: What do they like?, text: two sugars, save: taste, errors: {else: end}}
+  noted: {say: "{{ taste.sugar + 1 }}", then: end}
 """
 HANDLERS = """
 from bot import handler
@@ -61,6 +64,13 @@ def test_a_handler_fails(chat):
     chat.handler("price", fails="timeout")
     order(chat)
     chat.says("No price.")
+
+def test_a_model_writes_a_value_as_json(chat):
+    chat.user("hi")
+    chat.says(contains="Which")
+    chat.model(json={"sugar": 2})
+    chat.user("my taste")
+    chat.says("3")
 
 @pytest.mark.bot(contact="6281234567890", now="2031-02-03T10:00")
 def test_somebody_talks(chat):
