@@ -30,9 +30,9 @@ from bot.runtime.engine_input import (
     Consumer,
     EarlyStatuses,
     EngineInput,
+    GivenUpMessages,
     InFlightWindow,
     Read,
-    RefusedMessages,
     SendConsumer,
     handle_call_result,
     handle_event_result,
@@ -129,7 +129,7 @@ class EngineCycle:
         self._early = EarlyStatuses(store, clock)
         self._unreadable = UnreadableEvents(alarms, clock)
         self._taken_before = 0  # the last place of the log that an engine took of this store, or of its original
-        self._refused = RefusedMessages()
+        self._given_up = GivenUpMessages()
         self._list_looked_at = False  # whether somebody waits for the gateway's list since the last run
 
     def begin(self, delivery: SendConsumer, performers: Consumer[CallRow]) -> list[OutboxRow]:
@@ -230,7 +230,7 @@ class EngineCycle:
             seconds = self._clock.elapsed() - started
             self._metrics.committed(batch.commit, rows, len(incoming), batch.now, seconds)
             incoming.count(self._metrics)
-            self._refused.note(incoming.sent)
+            self._given_up.note(incoming.sent)
             if turn_log.isEnabledFor(logging.INFO):
                 log_turns(batch.commit.turns, self._store.store_id)
         return worked, answers

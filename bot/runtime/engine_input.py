@@ -370,25 +370,26 @@ def _add_usage(batch: Batch, result: CallResult) -> None:
         batch.commit.calls.add_usage(result.row, flow, usage)
 
 
-class RefusedMessages:
-    """Counts the messages that were given up since the start, by the gateway's code."""
+class GivenUpMessages:
+    """Counts the messages that were given up since the start, by the gateway's code, and logs why."""
 
     def __init__(self) -> None:
         self._counts = Counter[str]()
 
     def note(self, results: Iterable[SendResult]) -> None:
-        """Log why messages were given up: at the first, the tenth, the hundredth of each code, and so on.
+        """Count those among the results: of each code, the first, the tenth, the hundredth and so on are logged.
 
-        The line has the gateway's code and our advice, not the gateway's words, since they may quote a contact.
+        The line has the gateway's code and our advice, not the gateway's words, since they may quote a contact. A
+        message that no answer refused, such as one that was tried until its time was up, has no code.
         """
         for result in results:
             if result.state not in DEAD_LETTER_OUTCOMES:
                 continue
             own = result.code in _OWN_CODES or re.fullmatch("[0-9]{3,6}", result.code) is not None
-            code = (result.code if own or result.code in BY_CODE else "another code") if result.code else result.state
+            code = result.code if own or result.code in BY_CODE else "another code" if result.code else "no code"
             self._counts[code] += 1
             if str(self._counts[code]).strip("0") == "1":  # 1, 10, 100, ...
-                advice = BY_CODE[code].advice if code in BY_CODE else "`bot queue` has the gateway's words"
+                advice = BY_CODE[code].advice if code in BY_CODE else "`bot queue` says why"
                 log.warning("messages given up with %s since the start: %d (%s)", code, self._counts[code], advice)
 
 
