@@ -600,22 +600,16 @@ class _Loop:
 
     def _run(self) -> None:
         while True:
-            for file, events in self._wait():
+            self._asleep = True  # from here on, who adds a call wakes us; who did before is seen here
+            ready = self._poll.poll(0 if self._calls else self._multi.timeout())  # for ever, where that is -1
+            self._asleep = False
+            for file, events in ready:
                 self._happened(file, events)
             if self._multi.timeout() == 0:  # requests have begun, or a time is up
                 self._multi.socket_action(pycurl.SOCKET_TIMEOUT, 0)
             self._finish()
             while self._calls:
                 _guarded(self._calls.popleft())
-
-    def _wait(self) -> list[tuple[int, int]]:
-        """The sockets at which something happened, once something has; or none, where a call waits or a time-out is
-        due.
-        """
-        self._asleep = True  # from here on, who adds a call wakes us; who did before is seen here
-        ready = self._poll.poll(0 if self._calls else self._multi.timeout())  # for ever, where that is -1
-        self._asleep = False
-        return ready
 
     def _happened(self, file: int, events: int) -> None:
         if file == self._woken_file:
@@ -634,16 +628,11 @@ class _Loop:
         more = 1
         while more:
             more, whole, failed = self._multi.info_read()
-            for curl in whole:
-                self._end(curl, 0, "")
-            for curl, code, text in failed:
-                self._end(curl, code, text)
-
-    def _end(self, curl: Any, code: int, text: str) -> None:
-        exchange = self._exchanges.pop(curl)
-        self._clients[curl.getinfo(pycurl.LASTSOCKET)] = exchange.client
-        self._multi.remove_handle(curl)
-        _guarded(exchange.ended, code, text)
+            for curl, code, text in (*((curl, 0, "") for curl in whole), *failed):
+                exchange = self._exchanges.pop(curl)
+                self._clients[curl.getinfo(pycurl.LASTSOCKET)] = exchange.client
+                self._multi.remove_handle(curl)
+                _guarded(exchange.ended, code, text)
 
     def _watch(self, event: int, file: int, multi: object, data: object) -> None:
         if event == pycurl.POLL_REMOVE:  # it is kept, or closed at once

@@ -20,6 +20,7 @@ from collections import deque
 from collections.abc import Callable, Collection, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from dataclasses import field
 from email.utils import formatdate
 from functools import lru_cache, partial
 from io import BytesIO
@@ -30,6 +31,7 @@ from urllib.parse import unquote_to_bytes
 import httptools
 
 from bot.core.defects import found
+from bot.core.immutable import mutable
 
 THREADS = 8  # for the views that wait
 CONNECTIONS = 480  # a process usually has 1024 files
@@ -181,19 +183,17 @@ class _Refused(Exception):
         self.answer = answer
 
 
+@mutable
 class _Request:
     """A request as it is read."""
 
-    __slots__ = ("body", "head_is_whole", "headers", "keeps", "method", "refusal", "url")
-
-    def __init__(self) -> None:
-        self.method = b""
-        self.url = b""
-        self.headers: dict[str, str] = {}  # by their names in the environment
-        self.head_is_whole = False
-        self.body = bytearray()
-        self.keeps = False  # the connection open, after its answer
-        self.refusal: Answer | None = None  # the answer, where no view sees it
+    method: bytes = b""
+    url: bytes = b""
+    headers: dict[str, str] = field(default_factory=dict)  # by their names in the environment
+    head_is_whole: bool = False
+    body: bytearray = field(default_factory=bytearray)
+    keeps: bool = False  # the connection open, after its answer
+    refusal: Answer | None = None  # the answer, where no view sees it
 
 
 class _Connection(asyncio.BufferedProtocol):
@@ -240,7 +240,8 @@ class _Connection(asyncio.BufferedProtocol):
         self._server.connections.discard(self)
         self._queue.clear()
         self._answering = None
-        self._forget(self.body_bytes)
+        self._server.body_bytes -= self.body_bytes
+        self.body_bytes = 0
 
     def get_buffer(self, sizehint: int) -> memoryview:
         return self._server.buffer
@@ -353,12 +354,9 @@ class _Connection(asyncio.BufferedProtocol):
         self._read_bytes = 0
 
     def _forget_body(self, request: _Request) -> None:
-        self._forget(len(request.body))
+        self.body_bytes -= len(request.body)
+        self._server.body_bytes -= len(request.body)
         request.body = bytearray()
-
-    def _forget(self, body_bytes: int) -> None:
-        self.body_bytes -= body_bytes
-        self._server.body_bytes -= body_bytes
 
     # answers
 
