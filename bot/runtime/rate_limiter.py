@@ -139,7 +139,7 @@ class RateLimiter:
     def free_at(self, now: float, priority: int = REPLY) -> float | None:
         """When the next permit is free: ``now`` if one is; None if that depends on a request in progress."""
         others = priority != REPLY
-        free = max(now, self._turn(now)) if others else now
+        free = max(now, self._next - _STEP) if others and self._next is not None else now
         said, needed = self._said, self._in_flight + 1
         if said is not None and said.until > free and said.left(self._given) <= (self._reserve if others else 0):
             free = said.until
@@ -223,9 +223,6 @@ class RateLimiter:
     def _count(self, at: float, requests: int = 1) -> None:
         for window, _ in self._windows:
             window.count(at, requests)
-
-    def _turn(self, now: float) -> float:
-        return now if self._next is None else self._next - _STEP
 
 
 def campaign_time(messages: int, per_minute: int, per_day: int) -> timedelta:

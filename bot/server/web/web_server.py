@@ -22,7 +22,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import field
 from email.utils import formatdate
-from functools import lru_cache, partial
+from functools import lru_cache
 from io import BytesIO
 from time import monotonic, time
 from typing import Any, cast
@@ -380,13 +380,10 @@ class _Connection(asyncio.BufferedProtocol):
             asyncio.get_running_loop().call_soon(self._answer_next)  # the other connections have their turn first
 
     def _answer_here(self, request: _Request, environ: Environ) -> None:
-        environ[DEFERRED] = partial(self._answer_later, request, environ)
+        environ[DEFERRED] = lambda app: self._answered(request, _answer_of(app, environ))
         answer = _answer_of(self._server.app, environ)
         if environ.pop(DEFERRED, None) is not None:
             self._send(request, answer)
-
-    def _answer_later(self, request: _Request, environ: Environ, app: App) -> None:
-        self._answered(request, _answer_of(app, environ))
 
     def _answer_in_thread(self, request: _Request, environ: Environ) -> None:
         def ended(future: asyncio.Future[Answer]) -> None:
