@@ -253,9 +253,7 @@ class Delivery:
             self._scheduler.remove_contact(contact)
 
     def take_back(self, ids: Set[int]) -> Set[int]:
-        """Forget those of these rows that are not in flight, nor may have been sent by an attempt before.
-        Returns them.
-        """
+        """Forget those of these rows that have certainly not been sent, and are not in flight. Returns them."""
         with self._lock:
             return self._scheduler.remove(ids)
 

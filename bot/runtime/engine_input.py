@@ -182,8 +182,8 @@ class InFlightWindow(Generic[R]):
 
 
 class CallWindow(InFlightWindow[CallRow]):
-    """The calls that the performers have: of each peer `CALLS_OF_PEER`, so that one that is slow or silent, and for
-    which thousands wait, keeps no others in the file. More of its calls are read once half of them are done.
+    """The calls that the performers have, to each peer at most `CALLS_OF_PEER`. So thousands of calls to a slow peer do
+    not keep the calls to others in the file. More calls to a peer are read once half of those that it has are done.
     """
 
     def __init__(self, pending: Callable[[int, int], list[CallRow]], consumer: Consumer[CallRow]) -> None:
@@ -548,8 +548,8 @@ def on_forwarded(batch: Batch, forwarded: Forwarded | AliasLearned) -> None:
 def with_contact(batch: Batch, event: Event) -> Event | None:
     """The event with its contact; None where that cannot be known.
 
-    An event of a conversation may name nothing but that; and a contact may write from another number than the one
-    that the bot writes to.
+    An event of a conversation may name only the conversation, and a contact may write from another number than the
+    bot writes to.
     """
     if event.contact:
         known = batch.forwarded is not None or batch.sessions.knows(event.contact)

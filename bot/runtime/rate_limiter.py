@@ -183,8 +183,8 @@ class RateLimiter:
         }
 
     def learn(self, common: Mapping[str, Any], offset: float, now: float) -> None:
-        """Know what other engines know, too. Their clock may have been set: no time is further off than one that this
-        one notes.
+        """Take over what other engines know. Their clocks may be wrong, so a time counts as no later than the latest
+        that this engine itself could have noted now.
         """
         self._given = common["given"]
         self._limit_to(common["limit"])

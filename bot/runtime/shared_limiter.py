@@ -287,7 +287,7 @@ class SharedLimiter:
 
 
 def _kind(priority: int) -> int:
-    """Replies may use what is kept for them; all other requests are drawn as one kind."""
+    """The kind of permit: there are two, since replies may use the reserve and all other requests may not."""
     return REPLY if priority == REPLY else CAMPAIGN
 
 

@@ -197,7 +197,7 @@ _UNLESS_KNOWN = " ON CONFLICT DO NOTHING"
 
 @lru_cache
 def _many(insert: str, count: int) -> str:
-    """A statement that inserts one row, for several rows."""
+    """The statement that inserts so many rows, from the statement that inserts one row."""
     into, _, row = insert.removesuffix(_UNLESS_KNOWN).partition("VALUES ")
     return f"{into}VALUES {', '.join([row] * count)}{_UNLESS_KNOWN}"
 
