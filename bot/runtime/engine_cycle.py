@@ -490,7 +490,7 @@ class CrashWatch:
 
 
 class UnreadableEvents:
-    """Counts the events, and registers the alarms among ``alarms``."""
+    """Counts the events that could not be read, and reports them as alarms until no more come."""
 
     def __init__(self, alarms: Alarms, clock: Clock) -> None:
         self._alarms = alarms

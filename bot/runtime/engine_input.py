@@ -224,7 +224,7 @@ class CallWindow(InFlightWindow[CallRow]):
 class EngineInput:
     """The results and requests that wait for the next cycle. They are dropped only once they have been committed.
 
-    A row among the requests is one that is to be claimed.
+    A row among the requests is to be claimed.
     """
 
     sent: list[SendResult] = field(default_factory=list)

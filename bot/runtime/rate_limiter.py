@@ -73,10 +73,10 @@ class RateLimiter:
             self._count(at, count)
 
     def start(self, share: Callable[[dict[str, Any], float], None], come: Callable[[], None]) -> None:
-        """Nothing: it has all permits itself. See `bot.runtime.shared_limiter.SharedLimiter.start`."""
+        """Do nothing: it has all permits itself. See `bot.runtime.shared_limiter.SharedLimiter.start`."""
 
     def stop(self) -> None:
-        """Nothing."""
+        """Do nothing."""
 
     def acquire(self, now: float, priority: int = REPLY, wanted: int = 1) -> int | None:
         """A permit for one request of so many that are ``wanted``, or None if none is free. `give_back` returns it."""

@@ -139,7 +139,7 @@ class FolderFiles:
         self.place = str(folder)
 
     def check(self) -> None:
-        """Nothing: a folder is looked at with the settings, and its disk with each file."""
+        """Do nothing: a folder is checked with the settings, and its disk with each file."""
 
     def begin(self, contact: str, name: str, most: int) -> NewFile:
         """A new file, which is written beside its place. If the contact is erased meanwhile, it goes, too."""

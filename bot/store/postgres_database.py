@@ -316,7 +316,7 @@ class PostgresDatabase:
         ]
 
     def wipe(self) -> None:
-        """Nothing: what PostgreSQL keeps of deleted rows is its operator's matter."""
+        """Do nothing: what PostgreSQL keeps of deleted rows is its operator's matter."""
 
     def close(self) -> None:
         """Close the connection. It may be called twice."""

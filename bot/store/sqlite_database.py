@@ -138,17 +138,17 @@ class SqliteDatabase:
             yield self.connection.execute
 
     def require(self) -> None:
-        """Nothing: the lock of the file ends with this process."""
+        """Do nothing: the lock of the file ends with this process."""
 
     def held_up(self, seconds: float) -> tuple[str, str] | None:
-        """None: a file says nothing about who has locked it."""
+        """Return None: a file says nothing about who has locked it."""
         return None
 
     def wake(self, shards: Collection[int] = (0,)) -> None:
-        """Nothing: no other machine has this file."""
+        """Do nothing: no other machine has this file."""
 
     def machines(self) -> list[ServingMachine]:
-        """None: no other machine has this file."""
+        """Return no machines: no other machine has this file."""
         return []
 
     def wipe(self) -> None:
