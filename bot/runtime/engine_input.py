@@ -467,8 +467,8 @@ def _give_up(batch: Batch, sent: SentRow, status: MessageStatus) -> None:
 
 
 class EarlyStatuses:
-    """Looks for the messages in all shards, less and less often, and forwards the statuses that this shard has kept for
-    them.
+    """Forwards statuses that came before their messages were known. It looks for these messages in all shards, less and
+    less often.
 
     A status may name nothing but its message, and may come before the answer to its send. No order of two commits in
     two shards is needed: what was kept is found in the table after a crash, too.

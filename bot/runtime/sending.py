@@ -295,7 +295,7 @@ class Sender:
             self._guarded(queue, self._begin, now)
 
     def _guarded(self, queue: ContactQueue, do: Callable[..., SendAttempt | None], *given: Any) -> None:
-        """Take a part of an attempt, and end the attempt with what that part returns. None: an answer ends it."""
+        """Do a part of an attempt. The attempt ends with what the part returns; None: an answer will end it."""
         try:
             attempt = do(queue, *given)
         except BotError as error:  # of the store's: nothing was sent

@@ -221,7 +221,7 @@ class Database(Protocol):
         """The rows of a query, each by the names of its columns."""
 
     def version(self) -> int:
-        """A number that is another one after each commit of the engine's."""
+        """A number that changes with each commit of the engine."""
 
     def write(self, *statements: tuple[str, Sequence[Any]]) -> None:
         """Execute statements, each with all of its rows, in one durable commit."""

@@ -323,7 +323,7 @@ class ObjectFiles:
         return False
 
     def _path(self, file: str) -> str:
-        """The path of a file below the prefix. A file of another bucket or prefix is not there."""
+        """The path of a file below the prefix. Raises `FileNotFoundError` for a file of another bucket or prefix."""
         if not file.startswith(f"{self.place}/"):
             raise FileNotFoundError(2, f"it is not in {self.place}")
         return file.removeprefix(f"{self.place}/")

@@ -456,8 +456,8 @@ class StoredContactList(Queries):
 class ContactListChanges:
     """The changes of a commit to the list.
 
-    ``listed`` are contacts as the gateway's list has them; None: they wait for it. The list's data of the ``unlisted``
-    is out of date, or taken.
+    ``listed`` are contacts as the gateway's list has them; None: they wait for it. ``unlisted`` are contacts whose data
+    from the list is out of date, or is part of their session by now.
     """
 
     _rows: CommitRows

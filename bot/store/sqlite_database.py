@@ -114,7 +114,7 @@ class SqliteDatabase:
             return [dict(zip(names, row, strict=True)) for row in cursor]
 
     def version(self) -> int:
-        """A number that is another one after each commit of the engine's."""
+        """A number that changes with each commit of the engine."""
         return int(self.one("PRAGMA data_version")[0])
 
     def write(self, *statements: tuple[str, Sequence[Any]]) -> None:

@@ -248,9 +248,7 @@ class MonitoringEndpoints:
         app.add_url_rule("/metrics", "metrics", OneAtATime(self.metrics, self._clock))
 
     def ready(self) -> Response:
-        """200 while an event can be kept and the engine of each shard answers; with the kinds of all alarms, whatever
-        they are about.
-        """
+        """200 while an event can be kept and each shard's engine answers. The answer lists the kinds of all alarms."""
         inbox = self.inbox()
         if inbox.status_code != 200:
             return inbox

@@ -469,7 +469,7 @@ def _path_and_query(url: bytes) -> tuple[str, str]:
 
 
 def _answer_of(app: App, environ: Environ) -> Answer:
-    """Run an app. It is at fault where it raises."""
+    """Run an app, and return its answer: a 500 if it raises."""
     said: list[Any] = []
     try:
         parts = app(environ, lambda status, headers, exc_info=None: said.extend((status, headers)))
