@@ -211,7 +211,7 @@ def deadline_of(clock: Clock, time: datetime) -> float:
 
 
 def time_of(clock: Clock, deadline: float) -> datetime:
-    """The time at which `Clock.elapsed` says ``deadline``, unless the clock is set; after now where it is ahead."""
+    """The time at which `Clock.elapsed` says ``deadline``, unless it is set. It is after now if that is ahead."""
     left = deadline - clock.elapsed()
     return clock.now() + (max(timedelta(seconds=left), timedelta.resolution) if left > 0 else timedelta(seconds=left))
 

@@ -226,14 +226,14 @@ class CorrectionEnded(EngineAnswer):
 
 @immutable
 class FilesLoaded(EngineAnswer):
-    """False if the files have problems, so that those from before go on."""
+    """The files were ``reloaded``; False if they have problems: then the files from before stay in use."""
 
     reloaded: bool
 
 
 @immutable
 class VersionPublished(EngineAnswer):
-    """The version's number."""
+    """The number of the version that was published."""
 
     version: int
 

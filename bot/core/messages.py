@@ -118,7 +118,7 @@ class Section:
 @stored
 @immutable
 class ListMessage:
-    """A question with a list that opens by a button. A footer, no header (see docs: decisions)."""
+    """A question with a list, which a button opens. It may have a footer, but no header (docs/decisions.md)."""
 
     body: str
     button: str

@@ -30,8 +30,8 @@ class UnstorableValue(BotError):
 class Media:
     """A file that a contact sent. ``url`` is the gateway's and expires after 24 hours (spec: payloads).
 
-    ``file`` is its path once it has been kept. ``type`` is what it then is by its content (``image/png``); before, what
-    the ending of its address says, if it says something.
+    ``file`` is its path once it has been kept. ``type`` (``image/png``) is found by its content then, and before by the
+    ending of its address, if that is known.
     """
 
     kind: str

@@ -351,7 +351,7 @@ class _Question:
         return may_answer
 
     def without_edges(self, words: Sequence[str], first: int, end: int, answer: LeaveStep) -> tuple[int, int]:
-        """The place of an answer among these words, without words that change nothing."""
+        """The place of an answer among these words, without the words at its ends that do not change it."""
         while end - first > 1 and self.answered(_piece(words, first, end - 1)) == answer:
             end -= 1
         while end - first > 1 and self.answered(_piece(words, first + 1, end)) == answer:

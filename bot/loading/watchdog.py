@@ -33,7 +33,7 @@ class _Cleared(BaseException):
 
 
 class _Job:
-    """A function that runs. Its thread or the watch takes ``decided`` first, and decides how it ends."""
+    """A function that runs. Either its thread or the watch takes ``decided`` first, and so decides how it ends."""
 
     def __init__(self, what: str) -> None:
         self.what = what

@@ -451,7 +451,7 @@ class Batch:
             self._take_each(contact, kept + unread, [])
 
     def _unparked(self, parked: ParkedRow | MessageReceived | Tapped) -> MessageReceived | Tapped:
-        """A parked event, which is not parked any more."""
+        """Read a parked event, and end its parking."""
         if not isinstance(parked, ParkedRow):
             return parked
         self.commit.parked.removed.add(parked.id)

@@ -147,9 +147,9 @@ def add_recipients(
 
 
 def stop(batch: Batch, name: str, event_id: str, take_back: TakeBack, by: str) -> BroadcastStopped:
-    """Take back all of a broadcast but messages that are being sent or may have been, and flows that have started.
+    """Take back a broadcast, except messages that are being sent or may have been, and flows that have started.
 
-    Twice is once. Raises `RequestRefused`.
+    A second stop changes nothing. Raises `RequestRefused`.
     """
     broadcast = _known(batch, name)
     asked = json_text({"do": "stop", "name": name, "by": by})
@@ -441,7 +441,7 @@ def _count(batch: Batch, broadcast: Broadcast, state: str, code: str) -> None:
 
 
 def is_enough(recent: Sequence[str]) -> bool:
-    """True if the last message was one refusal too many, by the codes of the last messages: "" for one that was taken.
+    """True if too many messages were refused, by the codes of the last messages: "" if a message was accepted.
 
     A code about the template or its parameters holds for everybody; a code about a contact does so only if nearly all
     messages get it.

@@ -137,8 +137,9 @@ class LimitAlarms:
 class Delivery:
     """Sends rows of the outbox, each when its time comes, and reports the result of each.
 
-    ``report`` is called from any thread, for one contact in order, and with a lock held, so that nothing is ever idle
-    and unreported: it must not call back. No thread waits for an answer: ``most`` messages are in flight at a time.
+    ``report`` is called from any thread, for each contact in order. It must not call back: a lock is held meanwhile, so
+    that delivery is never idle before it has reported. No thread waits for an answer: up to ``most`` messages are in
+    flight at a time.
     ``last_inbound`` returns the time of a contact's newest message, which opened the window, and ``replaced`` that of
     the last template that went in place of a message to it, as the store has them; ``opted_out`` says whether the
     contact wants no campaigns. ``claim`` calls back once it is durable that a row is about to be sent: it is called
@@ -253,9 +254,7 @@ class Delivery:
             self._scheduler.remove_contact(contact)
 
     def take_back(self, ids: Set[int]) -> Set[int]:
-        """Forget those of these rows that are not in flight, nor may have been sent by an attempt before.
-        Returns them.
-        """
+        """Forget those of these rows that have certainly not been sent, and are not in flight. Returns them."""
         with self._lock:
             return self._scheduler.remove(ids)
 

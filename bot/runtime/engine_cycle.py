@@ -30,9 +30,9 @@ from bot.runtime.engine_input import (
     Consumer,
     EarlyStatuses,
     EngineInput,
+    GivenUpMessages,
     InFlightWindow,
     Read,
-    RefusedMessages,
     SendConsumer,
     handle_call_result,
     handle_event_result,
@@ -123,13 +123,13 @@ class EngineCycle:
         self.crashes = CrashWatch(store, inbox, alarms)
         self._paused = PausedAlarms(store, alarms)
         self._has_passed = False  # whether a cycle has come to its end
-        self.clock_watch = ClockWatch(store, clock)
+        self._clock_watch = ClockWatch(store, clock)
         self._housekeeping = Housekeeping(store, inbox, clock, self._erase)
         self._events: set[int] = set()  # that are being delivered
         self._early = EarlyStatuses(store, clock)
         self._unreadable = UnreadableEvents(alarms, clock)
         self._taken_before = 0  # the last place of the log that an engine took of this store, or of its original
-        self._refused = RefusedMessages()
+        self._given_up = GivenUpMessages()
         self._list_looked_at = False  # whether somebody waits for the gateway's list since the last run
 
     def begin(self, delivery: SendConsumer, performers: Consumer[CallRow]) -> list[OutboxRow]:
@@ -152,9 +152,8 @@ class EngineCycle:
                 age.taken,
             )
         self._taken_before = age.taken
-        now = self._clock.now()
-        self.clock_watch.begin(now)
-        self.crashes.begin(self.cursor, now, AT_ONCE)
+        self._clock_watch.begin()
+        self.crashes.begin(self.cursor, self._clock.now(), AT_ONCE)
         unclear = store.messages.claimed()
         self._sends.adopt(unclear)
         self._early.begin()
@@ -182,9 +181,9 @@ class EngineCycle:
         """
         started = self._clock.elapsed()
         self._catch_up()
-        for contact, by in _to_erase(incoming):
-            self._erase(contact, by)
-        self.clock_watch.correct()
+        for erasure in [request for request in incoming.requests if isinstance(request, EraseContact)]:
+            self._erase(erasure.contact, erasure.by)
+        self._clock_watch.correct()
         self._sends.refill()
         self._calls.refill()
         batch = Batch(self._store, self.advance, self.crashes.run, self._clock.now(), self._share)
@@ -230,7 +229,7 @@ class EngineCycle:
             seconds = self._clock.elapsed() - started
             self._metrics.committed(batch.commit, rows, len(incoming), batch.now, seconds)
             incoming.count(self._metrics)
-            self._refused.note(incoming.sent)
+            self._given_up.note(incoming.sent)
             if turn_log.isEnabledFor(logging.INFO):
                 log_turns(batch.commit.turns, self._store.store_id)
         return worked, answers
@@ -261,8 +260,9 @@ class EngineCycle:
         return self._sends.done_upto(send) and self._calls.done_upto(call)
 
     def idle(self) -> bool:
-        """True when nothing that was handed on can be done now."""
-        return self._sends.idle() and self._calls.idle() and not (self._events and not self._performers.idle())
+        """True when nothing that was handed on can be done now, the clock was not set, and the log is read."""
+        done = self._sends.idle() and self._calls.idle() and not (self._events and not self._performers.idle())
+        return done and not (self._clock_watch.is_set or self._inbox.has_after(self.cursor))
 
     def _take_log(self, batch: Batch, most: int) -> tuple[list[LogRow], bool]:
         """Take what is next in the log, and what is due, up to the first that may have crashed the engine.
@@ -389,12 +389,6 @@ class EngineCycle:
         return True
 
 
-def _to_erase(incoming: EngineInput) -> Iterator[tuple[str, str]]:
-    for request in incoming.requests:
-        if isinstance(request, EraseContact):
-            yield request.contact, request.by
-
-
 # -- what each cycle looks at ------------------------------------------------------------------------
 
 
@@ -412,9 +406,9 @@ class ClockWatch:
         """True if the clock has been set since `correct` was called."""
         return bool(self._set_by or self._jumps.pending())
 
-    def begin(self, now: datetime) -> None:
+    def begin(self) -> None:
         """Find out whether the clock was set back while the bot was down."""
-        last = self._store.written_at()
+        last, now = self._store.written_at(), self._clock.now()
         if last is not None and last - now >= SMALLEST_STEP:
             ahead = " (or the clock of another machine is ahead)" if is_shared(self._store.address) else ""
             self._set_back(last - now, f"while the bot was down{ahead}, at least")
@@ -457,6 +451,10 @@ class CrashWatch:
             upto = min(upto, due[-1].wake_at)
         return Bounds(rows[-1].seq if rows else cursor, min(upto, now), ids["messages"], ids["calls"])
 
+    def is_suspect(self, row: CallRow) -> bool:
+        """True if a call was in progress at two crashes: it is not made again."""
+        return row.key in self.run.suspects
+
     def may_crash(self, taken: SendResult | CallResult | CallRow | LogRow | DueRow) -> bool:
         """True if something may have crashed the engine: it is marked before it is taken, and ends its commit."""
         begun = self._begun
@@ -492,7 +490,7 @@ class CrashWatch:
 
 
 class UnreadableEvents:
-    """Counts the events, and registers the alarms among ``alarms``."""
+    """Counts the events that could not be read, and reports them as alarms until no more come."""
 
     def __init__(self, alarms: Alarms, clock: Clock) -> None:
         self._alarms = alarms

@@ -182,8 +182,8 @@ class InFlightWindow(Generic[R]):
 
 
 class CallWindow(InFlightWindow[CallRow]):
-    """The calls that the performers have: of each peer `CALLS_OF_PEER`, so that one that is slow or silent, and for
-    which thousands wait, keeps no others in the file. More of its calls are read once half of them are done.
+    """The calls that the performers have, to each peer at most `CALLS_OF_PEER`. So thousands of calls to a slow peer do
+    not keep the calls to others in the file. More calls to a peer are read once half of those that it has are done.
     """
 
     def __init__(self, pending: Callable[[int, int], list[CallRow]], consumer: Consumer[CallRow]) -> None:
@@ -224,7 +224,7 @@ class CallWindow(InFlightWindow[CallRow]):
 class EngineInput:
     """The results and requests that wait for the next cycle. They are dropped only once they have been committed.
 
-    A row among the requests is one that is to be claimed.
+    A row among the requests is to be claimed.
     """
 
     sent: list[SendResult] = field(default_factory=list)
@@ -370,25 +370,26 @@ def _add_usage(batch: Batch, result: CallResult) -> None:
         batch.commit.calls.add_usage(result.row, flow, usage)
 
 
-class RefusedMessages:
-    """Counts the messages that were given up since the start, by the gateway's code."""
+class GivenUpMessages:
+    """Counts the messages that were given up since the start, by the gateway's code, and logs why."""
 
     def __init__(self) -> None:
         self._counts = Counter[str]()
 
     def note(self, results: Iterable[SendResult]) -> None:
-        """Log why messages were given up: at the first, the tenth, the hundredth of each code, and so on.
+        """Count those among the results: of each code, the first, the tenth, the hundredth and so on are logged.
 
-        The line has the gateway's code and our advice, not the gateway's words, since they may quote a contact.
+        The line has the gateway's code and our advice, not the gateway's words, since they may quote a contact. A
+        message that no answer refused, such as one that was tried until its time was up, has no code.
         """
         for result in results:
             if result.state not in DEAD_LETTER_OUTCOMES:
                 continue
             own = result.code in _OWN_CODES or re.fullmatch("[0-9]{3,6}", result.code) is not None
-            code = (result.code if own or result.code in BY_CODE else "another code") if result.code else result.state
+            code = result.code if own or result.code in BY_CODE else "another code" if result.code else "no code"
             self._counts[code] += 1
             if str(self._counts[code]).strip("0") == "1":  # 1, 10, 100, ...
-                advice = BY_CODE[code].advice if code in BY_CODE else "`bot queue` has the gateway's words"
+                advice = BY_CODE[code].advice if code in BY_CODE else "`bot queue` says why"
                 log.warning("messages given up with %s since the start: %d (%s)", code, self._counts[code], advice)
 
 
@@ -466,8 +467,8 @@ def _give_up(batch: Batch, sent: SentRow, status: MessageStatus) -> None:
 
 
 class EarlyStatuses:
-    """Looks for the messages in all shards, less and less often, and forwards the statuses that this shard has kept for
-    them.
+    """Forwards statuses that came before their messages were known. It looks for these messages in all shards, less and
+    less often.
 
     A status may name nothing but its message, and may come before the answer to its send. No order of two commits in
     two shards is needed: what was kept is found in the table after a crash, too.
@@ -547,8 +548,8 @@ def on_forwarded(batch: Batch, forwarded: Forwarded | AliasLearned) -> None:
 def with_contact(batch: Batch, event: Event) -> Event | None:
     """The event with its contact; None where that cannot be known.
 
-    An event of a conversation may name nothing but that; and a contact may write from another number than the one
-    that the bot writes to, or in another form of it.
+    An event of a conversation may name only the conversation. A contact may write from another number than the bot
+    writes to, or in another form of it.
     """
     if event.contact:
         known = batch.forwarded is not None or batch.sessions.knows(event.contact)

@@ -20,21 +20,17 @@ from bot.core.defects import guard
 from bot.core.engine_answers import EngineAnswer
 from bot.core.engine_requests import A, AnyRequest, EngineRequest, answer_to
 from bot.core.errors import BotError, OutcomeLost
-from bot.runtime.batch import Advance, EngineShare
+from bot.runtime.batch import Advance
 from bot.runtime.engine_cycle import EngineCycle
 from bot.runtime.engine_input import (
     Consumer,
     EngineInput,
-    Read,
     SendConsumer,
     can_wait,
 )
-from bot.runtime.metrics import EngineMetrics
 from bot.runtime.performers import CallResult
 from bot.runtime.sending import SendResult
-from bot.store.engine_store import EngineStore
 from bot.store.files import StoreUnavailable
-from bot.store.inbox import InboxReader
 from bot.store.rows import CallRow, OutboxRow
 
 _WAITING_RESULTS = 32  # results that wait at most for something else that is to be committed
@@ -110,29 +106,21 @@ class EngineLoop:
     """Runs cycles on a thread of its own, and sleeps while there is nothing to take.
 
     ``gathering`` is how many seconds the loop waits under load, so that one commit takes more events; 0 if there is
-    only one contact, which then never rests for others. With ``wakes`` another process reports that the log has grown,
-    as `wake` does. While the store cannot be used, ``alarms`` has the alarm ``store-unavailable``. ``failure`` is the
-    error that ended the loop, None if `stop` did. The other arguments are for `EngineCycle`.
+    only one contact. With ``wakes`` another process reports that the log has grown, as `wake` does. While the store
+    cannot be used, ``alarms`` has the alarm ``store-unavailable``. ``failure`` is the error that ended the loop, None
+    if `stop` did.
     """
 
     def __init__(
         self,
-        store: EngineStore,
-        inbox: InboxReader,
+        cycle: EngineCycle,
         clock: Clock,
-        advance: Advance,
-        read: Read,
-        gathering: float = GATHERING,
-        *,
-        metrics: EngineMetrics,
         alarms: Alarms,
+        gathering: float = GATHERING,
         wakes: WakePipe | None = None,
-        dead_letter_hooks: Collection[str] = (),
     ) -> None:
         self.failure: BaseException | None = None
-        share = EngineShare(clock) if gathering else None
-        self._cycle = EngineCycle(store, inbox, clock, advance, read, metrics, alarms, dead_letter_hooks, share)
-        self._inbox = inbox
+        self._cycle = cycle
         self._clock = clock
         self._alarms = alarms
         self._gathering = gathering
@@ -229,19 +217,6 @@ class EngineLoop:
         self._claimed.add(row.id)
         self._begin_ask(row).add_done_callback(answered)
 
-    def may_crash(self, row: CallRow) -> bool:
-        """True if a call may have crashed the engine: see `bot.store.crash_quarantine`."""
-        return self._cycle.crashes.may_crash(row)
-
-    def is_suspect(self, row: CallRow) -> bool:
-        """True if a call was in progress at two crashes: it is not made again."""
-        return row.key in self._cycle.crashes.run.suspects
-
-    @property
-    def run_number(self) -> int:
-        """The number of this run: see `bot.store.crash_quarantine`."""
-        return self._cycle.crashes.run.number
-
     def settled(self) -> bool:
         """True when nothing is left to do until something comes in or time passes.
 
@@ -251,12 +226,7 @@ class EngineLoop:
         with self._changed:
             cycles = self._cycles
             asleep = not self._working
-        if (
-            not asleep
-            or not self._cycle.idle()
-            or self._cycle.clock_watch.is_set
-            or self._inbox.has_after(self._cycle.cursor)
-        ):
+        if not asleep or not self._cycle.idle():
             return False
         wake = self._cycle.next_wake
         if wake is not None and wake <= self._clock.now():

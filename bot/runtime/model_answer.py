@@ -25,8 +25,10 @@ class AnswerStopped(BotError):
 
 class AnswerReader:
     """Reads an answer's stream. The first ``most`` paragraphs are sent when each is complete; the rest is the
-    answer's text. If a model closes thoughts that it has not opened, what was not sent of them is dropped, and the rest
-    of its answer is not sent by paragraphs; ``thoughts_sent`` says how many of those that were sent were thoughts.
+    answer's text.
+
+    A model may end thoughts that it has not begun: then all that came before was thoughts. The paragraphs that were not
+    sent are dropped, and no further paragraph is sent. ``thoughts_sent`` counts the paragraphs of thoughts that were.
 
     ``judge`` gets each text before it is sent or returned, including the texts in calls, and then the whole answer so
     far; it raises `AnswerStopped` if that may not be sent. ``is_late`` says whether the time for the whole answer is

@@ -73,10 +73,10 @@ class RateLimiter:
             self._count(at, count)
 
     def start(self, share: Callable[[dict[str, Any], float], None], come: Callable[[], None]) -> None:
-        """Nothing: it has all permits itself. See `bot.runtime.shared_limiter.SharedLimiter.start`."""
+        """Do nothing: it has all permits itself. See `bot.runtime.shared_limiter.SharedLimiter.start`."""
 
     def stop(self) -> None:
-        """Nothing."""
+        """Do nothing."""
 
     def acquire(self, now: float, priority: int = REPLY, wanted: int = 1) -> int | None:
         """A permit for one request of so many that are ``wanted``, or None if none is free. `give_back` returns it."""
@@ -139,7 +139,7 @@ class RateLimiter:
     def free_at(self, now: float, priority: int = REPLY) -> float | None:
         """When the next permit is free: ``now`` if one is; None if that depends on a request in progress."""
         others = priority != REPLY
-        free = max(now, self._turn(now)) if others else now
+        free = max(now, self._next - _STEP) if others and self._next is not None else now
         said, needed = self._said, self._in_flight + 1
         if said is not None and said.until > free and said.left(self._given) <= (self._reserve if others else 0):
             free = said.until
@@ -183,8 +183,8 @@ class RateLimiter:
         }
 
     def learn(self, common: Mapping[str, Any], offset: float, now: float) -> None:
-        """Know what other engines know, too. Their clock may have been set: no time is further off than one that this
-        one notes.
+        """Take over what other engines know. Their clocks may be wrong, so a time counts as no later than the latest
+        that this engine itself could have noted now.
         """
         self._given = common["given"]
         self._limit_to(common["limit"])
@@ -223,9 +223,6 @@ class RateLimiter:
     def _count(self, at: float, requests: int = 1) -> None:
         for window, _ in self._windows:
             window.count(at, requests)
-
-    def _turn(self, now: float) -> float:
-        return now if self._next is None else self._next - _STEP
 
 
 def campaign_time(messages: int, per_minute: int, per_day: int) -> timedelta:

@@ -116,8 +116,8 @@ class OverShare:
 
 @mutable
 class ContactQueue:
-    """A contact's rows of one priority and one route, in order. Only the first one is tried; the rest is about that
-    one.
+    """A contact's rows of one priority and one route, in order. Only the first row is tried, and all other fields are
+    about it.
 
     ``limited_by_itself`` is the fault for which the gateway keeps back this contact's row, while it takes those of
     others. ``lost`` are the idempotency keys of requests that may have been carried out, because their answers were
@@ -167,14 +167,14 @@ class SendAttempt:
     """The result of an attempt, by its ``state``: as in `SendResult`; or ``again``: the next attempt may be made at
     once, and this one is not reported.
 
-    The next attempt, if there is one, comes after ``wait`` seconds. ``requested`` says whether a request reached the
-    gateway, and so counts against its limits; ``refused``, of one that failed, whether that was the message itself, and
-    not what goes in its place. ``fault`` is `ADDRESS`, `ACCOUNT`, `LIMITS` or `CHANNEL` where it was refused for that,
-    and ``retry_after`` the seconds that the gateway asks to wait. ``advice`` is what may stand in a log: the gateway's
-    words may quote a contact. ``code`` is the gateway's where it refused the message, `REFUSED` where it named none,
-    `UNCLEAR` where nobody can tell whether it was sent, and `WINDOW_CLOSED_CODE` where the window was closed.
-    ``key_helps``, of one that is unknown, whether the gateway takes a key with it and may still recognise it by that.
-    ``page`` is what was asked for, if that was a page of contacts.
+    The next attempt, if there is one, comes after ``wait`` seconds. ``requested``: a request reached the gateway, and
+    so counts against its limits. ``refused``: the gateway does not take the message itself; what goes in its place is
+    not meant. ``fault`` is the cause if it concerns others, too: `ADDRESS`, `ACCOUNT`, `LIMITS` or `CHANNEL`.
+    ``retry_after`` are the seconds that the gateway asks to wait. ``advice`` is the text for the log: the gateway's
+    words may quote a contact. ``code`` is the gateway's code for its refusal, or `REFUSED` if it named no code;
+    `UNCLEAR` if nobody can tell whether the message was sent; `WINDOW_CLOSED_CODE` if the window was closed.
+    ``key_helps``: the outcome is unknown, but the gateway may still recognise the message by its key. ``page`` is the
+    page of contacts that was asked for.
     """
 
     state: str
@@ -195,8 +195,8 @@ class SendAttempt:
     @property
     def must_be_stored(self) -> bool:
         """True if the contact's next message waits until this end is durable: after a crash the message would be tried
-        again, and might then be taken, behind the next one. One that was sent has its key, and a flood's have no share
-        anyway.
+        again, and might then be taken, behind the next one. A message that was sent is recognised by its key, and
+        those of a flood have no share anyway.
         """
         return self.state not in ("sent", "over_share")
 
@@ -295,7 +295,7 @@ class Sender:
             self._guarded(queue, self._begin, now)
 
     def _guarded(self, queue: ContactQueue, do: Callable[..., SendAttempt | None], *given: Any) -> None:
-        """Take a part of an attempt, and end the attempt with what that part returns. None: an answer ends it."""
+        """Do a part of an attempt. The attempt ends with what the part returns; None: an answer will end it."""
         try:
             attempt = do(queue, *given)
         except BotError as error:  # of the store's: nothing was sent

@@ -55,8 +55,8 @@ class SharedLimiter:
 
     A permit is drawn from the ``budget`` before it is given out, by a thread of its own: nobody who asks waits for the
     database. Permits that are not used within `KEPT_SECONDS` are given back. For replies at most half of what is left
-    is drawn at once, and nothing that replies of other shards have waited for longer. Without the database there are no
-    permits.
+    is drawn at once; permits for which replies of other shards have waited longer are left to them. Without the
+    database there are no permits.
 
     Where an engine ends without a word, its permits count as requests that ended when the next engine of the shard
     began, or after `GONE_SECONDS`. The first engine of a ``store`` that was copied finds in its rows what was requested
@@ -287,7 +287,7 @@ class SharedLimiter:
 
 
 def _kind(priority: int) -> int:
-    """Replies may use what is kept for them; all other requests are drawn as one kind."""
+    """The kind of permit: there are two, since replies may use the reserve and all other requests may not."""
     return REPLY if priority == REPLY else CAMPAIGN
 
 

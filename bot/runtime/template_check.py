@@ -36,7 +36,7 @@ def misfits(uses: Iterable[TemplateUse], listed: Iterable[TemplateInfo]) -> list
 
 
 def misfits_of(use: TemplateUse, others: Iterable[TemplateUse], listed: Iterable[TemplateInfo]) -> list[TemplateMisfit]:
-    """The misfits of one use, which has a mark of its own, when it is checked together with the ``others``."""
+    """The misfits of one use, as the check of it and of the ``others`` finds them. Its mark differs from theirs."""
     return [misfit for misfit in misfits([*others, use], listed) if misfit.mark == use.mark]
 
 

@@ -38,7 +38,9 @@ from bot.engine.scheduled_flows import objections, signal_fields, signal_objecti
 from bot.language.flow.event_receiver import EventReceiver
 from bot.language.flow.library import Library
 from bot.loading.program import Program
+from bot.runtime.batch import EngineShare
 from bot.runtime.delivery import Delivery, WaitReason
+from bot.runtime.engine_cycle import EngineCycle
 from bot.runtime.engine_loop import GATHERING, EngineLoop, WakePipe
 from bot.runtime.event_calls import EventCalls
 from bot.runtime.file_calls import Downloads, FileCalls, FileDeletions, LocalFiles
@@ -167,18 +169,19 @@ class Engine:
         self._inbox = inbox
         self._limiter = limiter
         self.database = engine_file.database
-        self._loop = EngineLoop(
+        cycle = EngineCycle(
             engine_file,
             inbox,
             clock,
             partial(advance, self._served(program.library)),
             partial(webhook_events.read, ids=answer_ids),
-            gathering,
-            metrics=self._metrics,
-            alarms=self.alarms,
-            wakes=wakes,
-            dead_letter_hooks=self._python_calls.dead_letter_hooks,
+            self._metrics,
+            self.alarms,
+            self._python_calls.dead_letter_hooks,
+            EngineShare(clock) if gathering else None,  # one contact alone never rests for others
         )
+        self._crashes = cycle.crashes
+        self._loop = EngineLoop(cycle, clock, self.alarms, gathering, wakes)
         self.wake = self._loop.wake  # there is something to read in the inbox
         self._delivery = Delivery(
             gateway,
@@ -216,7 +219,7 @@ class Engine:
     ) -> PerformersByEffect:
         """The performers of all kinds of calls."""
         loop, files = self._loop, self._kept_files
-        quarantine = CrashQuarantine(loop.may_crash, loop.claim, is_suspect=loop.is_suspect)
+        quarantine = CrashQuarantine(self._crashes.may_crash, loop.claim, is_suspect=self._crashes.is_suspect)
         file_calls = FileCalls(downloads, files)
         python, http = self._near(self._python_calls), self._near(self._http_calls)
         transcriptions = Transcriptions(file_calls, python, http, spoken, files.remove)
@@ -234,7 +237,7 @@ class Engine:
                 AskModel: make(models, name="models", threads=32, quarantine=moderated, prompter=prompter),
                 Publish: make(events, name="events", threads=8, spare=8),
             },
-            loop.may_crash,
+            self._crashes.may_crash,
         )
 
     def _near(self, perform: Perform) -> Perform:
@@ -354,7 +357,7 @@ class Engine:
     @property
     def run_number(self) -> int:
         """The number of the run that `start` began: see `bot.store.crash_quarantine`."""
-        return self._loop.run_number
+        return self._crashes.run.number
 
     def is_calling(self) -> bool:
         """True if a call is under way, or could begin now: of Python, a service or a model, or for a file."""

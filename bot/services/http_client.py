@@ -140,7 +140,7 @@ class ReachabilityAlarm:
         self._since: float | None = None  # no answer
 
     def failed(self, what: str, advice: str) -> None:
-        """There was no answer: why, and what the operator can do."""
+        """Note that no answer came, why, and what the operator can do."""
         with self._lock:
             now = self._clock.elapsed()
             if self._since is None:
@@ -149,7 +149,7 @@ class ReachabilityAlarm:
                 self._alarms.report(self._name, f"{self._what}: {what}", advice or self._advice)
 
     def answered(self) -> None:
-        """It answers."""
+        """Note that the service has answered."""
         if self._since is None:
             return
         with self._lock:
@@ -170,8 +170,8 @@ def wait_for(begin: Callable[[Callable[[Any], None]], None]) -> Any:
 class HttpClient:
     """Sends requests to one peer. No redirects, no cookies, no retries: those are the caller's decisions.
 
-    ``seconds`` is the time for a whole exchange, from looking up the host's name to the last byte; ``body_limit`` is in
-    bytes, of an answer that comes compressed (gzip, which is asked for) in those that it is unpacked to. With
+    ``seconds`` is the time for a whole exchange, from looking up the host's name to the last byte; ``body_limit`` is
+    the most bytes of an answer's body, counted after unpacking (gzip is asked for). With
     ``address`` nothing is looked up: that IP address is connected to, as the host that the URL names. ``own`` says that
     the operator has named the host, and nobody else can bend it: then the certificates and the proxies of the
     environment are used (docs/going-live.md). ``reach`` is called when the peer gives no answer, and when it does.
@@ -264,8 +264,8 @@ class HttpClient:
 
         ``seconds`` is the time for all of it, ``idle_seconds`` the longest wait for something to come: for the head,
         and for each next byte; ``first_seconds``, where it is given, for the head and the first byte behind it.
-        Leaving before the end closes the connection. Raises `NotSent` or `Ambiguous`: first of all itself, after the
-        head from ``chunks``.
+        Leaving before the end closes the connection. Raises `NotSent` or `Ambiguous`; after the head,
+        ``chunks`` raises them.
         """
         if self._unusable:
             raise self._no_proxy()
@@ -315,7 +315,7 @@ class HttpClient:
 
 
 class _Exchange:
-    """A request that is under way, and what has come of its answer."""
+    """A request that is under way, and the part of its answer that has come."""
 
     def __init__(self, client: HttpClient) -> None:
         self.client = client
@@ -600,22 +600,16 @@ class _Loop:
 
     def _run(self) -> None:
         while True:
-            for file, events in self._wait():
+            self._asleep = True  # from here on, who adds a call wakes us; who did before is seen here
+            ready = self._poll.poll(0 if self._calls else self._multi.timeout())  # for ever, where that is -1
+            self._asleep = False
+            for file, events in ready:
                 self._happened(file, events)
             if self._multi.timeout() == 0:  # requests have begun, or a time is up
                 self._multi.socket_action(pycurl.SOCKET_TIMEOUT, 0)
             self._finish()
             while self._calls:
                 _guarded(self._calls.popleft())
-
-    def _wait(self) -> list[tuple[int, int]]:
-        """The sockets at which something happened, once something has; or none, where a call waits or a time-out is
-        due.
-        """
-        self._asleep = True  # from here on, who adds a call wakes us; who did before is seen here
-        ready = self._poll.poll(0 if self._calls else self._multi.timeout())  # for ever, where that is -1
-        self._asleep = False
-        return ready
 
     def _happened(self, file: int, events: int) -> None:
         if file == self._woken_file:
@@ -634,16 +628,11 @@ class _Loop:
         more = 1
         while more:
             more, whole, failed = self._multi.info_read()
-            for curl in whole:
-                self._end(curl, 0, "")
-            for curl, code, text in failed:
-                self._end(curl, code, text)
-
-    def _end(self, curl: Any, code: int, text: str) -> None:
-        exchange = self._exchanges.pop(curl)
-        self._clients[curl.getinfo(pycurl.LASTSOCKET)] = exchange.client
-        self._multi.remove_handle(curl)
-        _guarded(exchange.ended, code, text)
+            for curl, code, text in (*((curl, 0, "") for curl in whole), *failed):
+                exchange = self._exchanges.pop(curl)
+                self._clients[curl.getinfo(pycurl.LASTSOCKET)] = exchange.client
+                self._multi.remove_handle(curl)
+                _guarded(exchange.ended, code, text)
 
     def _watch(self, event: int, file: int, multi: object, data: object) -> None:
         if event == pycurl.POLL_REMOVE:  # it is kept, or closed at once

@@ -380,7 +380,7 @@ def broadcast(
 def listed_broadcast(
     name: str, state: str, began_at: str, ended_at: str | None, to_come: int, next_at: str | None, missed: int
 ) -> ListedBroadcast:
-    """A broadcast of the list from its row."""
+    """A broadcast in the list of all, from its row."""
     began, ended, due = datetime.fromisoformat(began_at), values.read_time(ended_at), values.read_time(next_at)
     return ListedBroadcast(name, state, began, ended, to_come, due, missed)
 

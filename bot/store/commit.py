@@ -9,7 +9,7 @@ from bot.core.effects import Send
 from bot.core.events import MOVED, AliasLearned, Event, Forwarded
 from bot.core.session import Session
 from bot.core.turn import Counted, Turn
-from bot.core.values import json_text, optional_storable, storable
+from bot.core.values import json_text, optional_storable, storable, time_text
 from bot.store import (
     broadcast_rows,
     call_rows,
@@ -58,7 +58,7 @@ class Commit:
     """
 
     def __init__(self, cursor: int, at: datetime) -> None:
-        self._rows = rows = CommitRows(at)
+        self._rows = rows = CommitRows(time_text(at))
         self.sessions = SessionChanges(rows)
         self.parked = ParkedChanges(rows)
         self.dead_letters = DeadLetterChanges(rows)

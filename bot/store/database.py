@@ -6,7 +6,6 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import field, replace
-from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
@@ -14,7 +13,6 @@ from bot.core.engine_answers import EngineAnswer
 from bot.core.engine_requests import AnyRequest
 from bot.core.immutable import immutable, mutable
 from bot.core.text import in_one_form
-from bot.core.values import time_text
 
 Part = Literal["engine", "inbox"]
 """The two parts of a store: what its engine writes, and the log."""
@@ -154,25 +152,19 @@ AnswerOthers = Callable[[AnyRequest], EngineAnswer | None]
 """Answers what an operator asks on another machine; None where that is for the next engine."""
 
 
+@mutable
 class PendingStatement:
-    """A statement for a common commit, and then its result: how many rows it changed, and the id of the last new
-    ``row``.
+    """A statement that is committed together with others, and then its result."""
 
-    ``error`` is an error of its own, of its values. ``erases``: what it deletes must leave no traces. ``group`` is the
-    writer's, who commits several together. ``shard`` is the number of the shard whose log it is for.
-    """
-
-    __slots__ = ("erases", "error", "group", "parameters", "row", "rows_changed", "shard", "sql")
-
-    def __init__(self, sql: str, parameters: tuple[Any, ...], erases: bool = False, shard: int = 0) -> None:
-        self.sql = sql
-        self.parameters = parameters
-        self.erases = erases
-        self.shard = shard
-        self.row: int | None = None
-        self.rows_changed = 0
-        self.error: Exception | None = None
-        self.group: Any = None
+    sql: str
+    parameters: tuple[Any, ...]
+    erases: bool = False  # what it deletes must leave no traces
+    shard: int = 0  # the number of the shard whose log it is for
+    # the result
+    row: int | None = None  # the id of the last new row
+    rows_changed: int = 0
+    error: Exception | None = None  # of its own values
+    group: Any = None  # of statements with which the writer commits it
 
 
 @immutable
@@ -232,7 +224,7 @@ class Database(Protocol):
         """The rows of a query, each by the names of its columns."""
 
     def version(self) -> int:
-        """A number that is another one after each commit of the engine's."""
+        """A number that changes with each commit of the engine."""
 
     def write(self, *statements: tuple[str, Sequence[Any]]) -> None:
         """Execute statements, each with all of its rows, in one durable commit."""
@@ -280,12 +272,12 @@ Rows = Mapping[str, list[Row]]
 """Rows by the statement that writes them."""
 
 
+@mutable
 class CommitRows:
-    """The rows that all parts of a commit share, by statement. ``at`` is the time of the commit."""
+    """The rows that all parts of a commit share, by statement. ``at`` is the time of the commit, as it is stored."""
 
-    def __init__(self, at: datetime) -> None:
-        self.at = time_text(at)
-        self.added = defaultdict[str, list[Row]](list)
+    at: str
+    added: defaultdict[str, list[Row]] = field(default_factory=lambda: defaultdict(list))
 
     def add(self, statement: str, row: Row) -> None:
         """Add a row. Rows of one statement are written in the order in which they were added."""

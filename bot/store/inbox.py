@@ -5,6 +5,7 @@ import secrets
 import sqlite3
 import threading
 from collections.abc import Callable, Collection, Sequence
+from dataclasses import field
 from datetime import datetime, timedelta
 from pathlib import Path
 from time import monotonic
@@ -14,7 +15,7 @@ from bot.core.alarms import Alarms
 from bot.core.clock import Clock, ExpiryTime
 from bot.core.defects import guard
 from bot.core.errors import BotError
-from bot.core.immutable import immutable
+from bot.core.immutable import immutable, mutable
 from bot.core.values import read_time, storable, time_text
 from bot.store.contact_data import IN_LOG
 from bot.store.database import PendingStatement, StoreAddress, log_schema, shard_number, shards_of
@@ -122,15 +123,15 @@ class _LogStatements:
         )
 
 
+@mutable
 class _Group:
     """The writes of one commit, and the callbacks for its end."""
 
-    def __init__(self) -> None:
-        self.writes: list[PendingStatement] = []
-        self.since = monotonic()  # of the first write
-        self.when_ended: list[Callable[[], None]] = []
-        self.ended = False
-        self.trouble: tuple[str, str] | None = None  # why nothing of it was committed, and advice
+    writes: list[PendingStatement] = field(default_factory=list)
+    since: float = 0.0  # when the first write came
+    when_ended: list[Callable[[], None]] = field(default_factory=list)
+    ended: bool = False
+    trouble: tuple[str, str] | None = None  # why nothing of it was committed, and advice
 
 
 class InboxWriter:

@@ -139,7 +139,7 @@ class FolderFiles:
         self.place = str(folder)
 
     def check(self) -> None:
-        """Nothing: a folder is looked at with the settings, and its disk with each file."""
+        """Do nothing: a folder is checked with the settings, and its disk with each file."""
 
     def begin(self, contact: str, name: str, most: int) -> NewFile:
         """A new file, which is written beside its place. If the contact is erased meanwhile, it goes, too."""
@@ -323,7 +323,7 @@ class ObjectFiles:
         return False
 
     def _path(self, file: str) -> str:
-        """The path of a file below the prefix. A file of another bucket or prefix is not there."""
+        """The path of a file below the prefix. Raises `FileNotFoundError` for a file of another bucket or prefix."""
         if not file.startswith(f"{self.place}/"):
             raise FileNotFoundError(2, f"it is not in {self.place}")
         return file.removeprefix(f"{self.place}/")

@@ -225,7 +225,7 @@ class PostgresDatabase:
             return [dict(zip(names, row, strict=True)) for row in cursor]
 
     def version(self) -> int:
-        """A number that is another one after each commit of the engine's."""
+        """A number that changes with each commit of the engine."""
         metas = (
             f"SELECT CAST(CAST(xmin AS TEXT) AS BIGINT) AS at FROM {shard.schema('engine')}.meta"
             for shard in self._address.divided()
@@ -316,7 +316,7 @@ class PostgresDatabase:
         ]
 
     def wipe(self) -> None:
-        """Nothing: what PostgreSQL keeps of deleted rows is its operator's matter."""
+        """Do nothing: what PostgreSQL keeps of deleted rows is its operator's matter."""
 
     def close(self) -> None:
         """Close the connection. It may be called twice."""

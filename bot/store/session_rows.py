@@ -246,23 +246,19 @@ class StoredSessions(SessionRows):
         return None if self._first_wake is _NO_WAKE else datetime.fromisoformat(self._first_wake[0])
 
     def committed(self, changes: "SessionChanges") -> None:
-        """Remember what a commit has written."""
+        """Remember the sessions of a commit, so that neither they nor, mostly, the next time of all needs a query."""
         for session, row in changes.written.values():
-            self._remember(session, row)
+            contact, wake_at, state = row[0], row[4], row[8]
+            self.latest.pop(session.contact, None)
+            if len(state) <= _LATEST_CHARACTERS:
+                self.latest[session.contact] = session
+            if self._first_wake is not None:
+                if wake_at is not None and wake_at <= self._first_wake[0]:
+                    self._first_wake = wake_at, contact
+                elif contact == self._first_wake[1]:
+                    self._first_wake = None
         for contact in list(islice(self.latest, max(0, len(self.latest) - _LATEST))):
             del self.latest[contact]
-
-    def _remember(self, session: Session, row: tuple[Any, ...]) -> None:
-        """Remember a session that was written, so that neither it nor, mostly, the next time of all needs a query."""
-        contact, wake_at, state = row[0], row[4], row[8]
-        self.latest.pop(session.contact, None)
-        if len(state) <= _LATEST_CHARACTERS:
-            self.latest[session.contact] = session
-        if self._first_wake is not None:
-            if wake_at is not None and wake_at <= self._first_wake[0]:
-                self._first_wake = wake_at, contact
-            elif contact == self._first_wake[1]:
-                self._first_wake = None
 
     def forget(self) -> None:
         """Forget all, because rows were changed otherwise than by a commit."""
@@ -472,8 +468,8 @@ class StoredContactList(Queries):
 class ContactListChanges:
     """The changes of a commit to the list.
 
-    ``listed`` are contacts as the gateway's list has them; None: they wait for it. The list's data of the ``unlisted``
-    is out of date, or taken.
+    ``listed`` are contacts as the gateway's list has them; None: they wait for it. ``unlisted`` are contacts whose data
+    from the list is out of date, or is part of their session by now.
     """
 
     _rows: CommitRows

@@ -114,7 +114,7 @@ class SqliteDatabase:
             return [dict(zip(names, row, strict=True)) for row in cursor]
 
     def version(self) -> int:
-        """A number that is another one after each commit of the engine's."""
+        """A number that changes with each commit of the engine."""
         return int(self.one("PRAGMA data_version")[0])
 
     def write(self, *statements: tuple[str, Sequence[Any]]) -> None:
@@ -138,17 +138,17 @@ class SqliteDatabase:
             yield self.connection.execute
 
     def require(self) -> None:
-        """Nothing: the lock of the file ends with this process."""
+        """Do nothing: the lock of the file ends with this process."""
 
     def held_up(self, seconds: float) -> tuple[str, str] | None:
-        """None: a file says nothing about who has locked it."""
+        """Return None: a file says nothing about who has locked it."""
         return None
 
     def wake(self, shards: Collection[int] = (0,)) -> None:
-        """Nothing: no other machine has this file."""
+        """Do nothing: no other machine has this file."""
 
     def machines(self) -> list[ServingMachine]:
-        """None: no other machine has this file."""
+        """Return no machines: no other machine has this file."""
         return []
 
     def wipe(self) -> None:
@@ -197,7 +197,7 @@ _UNLESS_KNOWN = " ON CONFLICT DO NOTHING"
 
 @lru_cache
 def _many(insert: str, count: int) -> str:
-    """A statement that inserts one row, for several rows."""
+    """The statement that inserts so many rows, from the statement that inserts one row."""
     into, _, row = insert.removesuffix(_UNLESS_KNOWN).partition("VALUES ")
     return f"{into}VALUES {', '.join([row] * count)}{_UNLESS_KNOWN}"
 

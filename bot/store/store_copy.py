@@ -238,8 +238,8 @@ class _Shards:
             self._store.ask(f"DELETE FROM {each.name}")
 
     def insert(self, table: Table, rows: list[Row]) -> None:
-        """Insert rows, of each shard as many at once as there are here. Those that are left come with the next ones, or
-        `insert_rest`.
+        """Insert rows, in pieces of one shard that are as large as ``rows``. Rows that do not fill a piece are
+        inserted with the next rows, or by `insert_rest`.
         """
         tables = self._tables(table)
         if len(tables) == 1 or table.name in _IN_EACH:

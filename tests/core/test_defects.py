@@ -174,7 +174,7 @@ THREADS: dict[str, tuple[str, Begin, bool]] = {
     "house": ("bot.server.web.web_service:WebService._keep_house", whole_bot, True),
     "web": ("bot.server.web.web_service:WebService.run", whole_bot, True),
     "turns": ("bot.runtime.engine_loop:EngineLoop._run_cycle", whole_bot, True),
-    "http": ("bot.services.http_client:_Loop._wait", request, True),
+    "http": ("bot.services.http_client:_Loop._finish", request, True),
     "emulator-http": ("bot.testing.emulator.emulator_server:_Server.service_actions", whole_bot, True),
     "emulator-webhook": ("bot.testing.emulator.webhooks:Webhooks._work", whole_bot, True),
     "some-time": ("bot.core.clock:Timekeeper._run", timekeeper, True),

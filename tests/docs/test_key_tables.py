@@ -15,7 +15,9 @@ OTHERS = "and [others]"
 
 def row_of(verb: str) -> list[str]:
     """The cells of a verb's row: the verb, its keys, its outcomes."""
-    (row,) = re.findall(rf"^\| \[?`{verb}`.*$", PAGE.partition("| verb |")[2].partition("\n\n")[0], re.MULTILINE)
+    rows = re.findall(rf"^\| \[?`{verb}`.*$", PAGE.partition("| verb |")[2].partition("\n\n")[0], re.MULTILINE)
+    assert len(rows) == 1, f"docs/language/README.md has {len(rows)} rows for `{verb}` in the table of verbs, not 1"
+    (row,) = rows
     return [cell.strip() for cell in row.strip("|").split(" | ")]
 
 

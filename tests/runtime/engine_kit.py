@@ -17,7 +17,8 @@ from bot.core.messages import TextMessage
 from bot.core.session import Frame, Session, effect_ref
 from bot.core.turn import Trace, Turn
 from bot.core.waits import ForContact, ForEffect
-from bot.runtime.batch import Advance
+from bot.runtime.batch import Advance, EngineShare
+from bot.runtime.engine_cycle import EngineCycle
 from bot.runtime.engine_loop import EngineLoop
 from bot.runtime.metrics import EngineMetrics
 from bot.runtime.performers import CallResult
@@ -223,6 +224,13 @@ class World:
         self.inbox.close()
 
 
+def loop_on(store: EngineStore, clock: MovableClock, advance: Advance, alarms: Alarms | None = None) -> EngineLoop:
+    """The loop on an open store, and on its log."""
+    inbox, alarms = InboxReader(store.address), alarms or Alarms(clock)
+    cycle = EngineCycle(store, inbox, clock, advance, read, EngineMetrics(), alarms, share=EngineShare(clock))
+    return EngineLoop(cycle, clock, alarms)
+
+
 def open_world(path: Path, *, room: int = 10_000, prepare: Callable[[EngineStore], None] = lambda store: None) -> World:
     """Open a store, and take what is in it."""
     migrate(path)
@@ -243,7 +251,7 @@ def begin(
     store = EngineStore(path)
     prepare(store)
     alarms = Alarms(clock)
-    turns = EngineLoop(store, InboxReader(path), clock, advance, read, metrics=EngineMetrics(), alarms=alarms)
+    turns = loop_on(store, clock, advance, alarms)
     world = World(path, clock, inbox, Hands(room), Hands(), turns, store, StoreReader(path), alarms)
     turns.start(world.delivery, world.performers)
     return world

@@ -22,6 +22,8 @@ from bot.core.events import CallEnded, Event, MessageReceived, TimeReached
 from bot.core.messages import TextMessage
 from bot.core.session import Session
 from bot.core.turn import Turn
+from bot.runtime.batch import EngineShare
+from bot.runtime.engine_cycle import EngineCycle
 from bot.runtime.engine_loop import EngineLoop
 from bot.runtime.metrics import EngineMetrics
 from bot.runtime.performers import CallAttempt, CrashQuarantine, Performers, Say
@@ -106,9 +108,13 @@ def take(path: Path, kill_at: int | None, deadly_calls: bool) -> None:
 
     sqlite(store).set_trace_callback(step)
     clock = MovableClock(START + timedelta(hours=2))
-    loop = EngineLoop(store, InboxReader(path), clock, deadly, read, metrics=EngineMetrics(), alarms=Alarms(clock))
+    alarms = Alarms(clock)
+    cycle = EngineCycle(
+        store, InboxReader(path), clock, deadly, read, EngineMetrics(), alarms, share=EngineShare(clock)
+    )
+    loop = EngineLoop(cycle, clock, alarms)
     notes = path.with_name("notes")
-    quarantine = CrashQuarantine(loop.may_crash, loop.claim, is_suspect=loop.is_suspect)
+    quarantine = CrashQuarantine(cycle.crashes.may_crash, loop.claim, is_suspect=cycle.crashes.is_suspect)
     performers = Performers(deadly_call, clock, loop.called, quarantine=quarantine)
     eager = Eager(lambda row: loop.called(called(row)), notes)
     loop.start(Eager(lambda row: loop.sent(sent(row)), notes), performers if deadly_calls else eager)

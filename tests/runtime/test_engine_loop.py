@@ -14,7 +14,6 @@ from typing import Any
 
 import pytest
 
-from bot.core.alarms import Alarms
 from bot.core.clock import MovableClock
 from bot.core.effects import Call, Send
 from bot.core.engine_answers import ConversationChanged, DeadLettersEnded, Status
@@ -27,8 +26,7 @@ from bot.core.values import Usage
 from bot.engine.advance import is_kept
 from bot.runtime.batch import RequestRefused, effect_key
 from bot.runtime.engine_cycle import AT_ONCE
-from bot.runtime.engine_loop import CUT_OFF, EngineLoop, EngineStopped
-from bot.runtime.metrics import EngineMetrics
+from bot.runtime.engine_loop import CUT_OFF, EngineStopped
 from bot.services.http_client import wait_for
 from bot.store.commit import Commit
 from bot.store.engine_store import EngineStore
@@ -39,7 +37,7 @@ from bot.store.rows import ParkedRow
 from bot.store.sqlite_database import transaction
 from tests.patience import PATIENCE
 from tests.postgres import Postgres, new_database
-from tests.runtime.engine_kit import START, Hands, World, advance, begin, called, open_world, read, sent
+from tests.runtime.engine_kit import START, Hands, World, advance, begin, called, loop_on, open_world, sent
 from tests.store.store_kit import sqlite
 
 WINDOW = timedelta(hours=23, minutes=55)
@@ -669,8 +667,7 @@ def test_a_cursor_beyond_the_logs_end_refuses_to_start_in_words(tmp_path: Path, 
     store = EngineStore(world.path)
     with sqlite(store) as connection:
         connection.execute("UPDATE meta SET cursor = 2")
-    metrics, alarms = EngineMetrics(), Alarms(world.clock)
-    turns = EngineLoop(store, InboxReader(world.path), world.clock, advance, read, metrics=metrics, alarms=alarms)
+    turns = loop_on(store, world.clock, advance)
     with pytest.raises(StoresDiffer, match=r"up to number 2, and in .* the log ends at 1.*one backup"):
         turns.start(world.delivery, world.performers)
     store.close()
@@ -754,9 +751,7 @@ def test_where_machines_share_a_store_the_clock_of_another_may_be_ahead(
     with new_database(postgres, tmp_path) as address, closing(EngineStore(address)) as store:
         store.clock_set_back(START + timedelta(hours=1), timedelta())  # the last commit
         clock = MovableClock(START)
-        loop = EngineLoop(
-            store, InboxReader(address), clock, advance, read, metrics=EngineMetrics(), alarms=Alarms(clock)
-        )
+        loop = loop_on(store, clock, advance)
         loop.start(Hands(), Hands())
         assert loop.stop(PATIENCE)
     assert (

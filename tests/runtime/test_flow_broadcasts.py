@@ -20,18 +20,16 @@ from bot.language.flow.library import Library
 from bot.language.python.decorators import handler
 from bot.runtime.batch import RequestRefused
 from bot.runtime.broadcasting import CANARY_WAITS, NOT_STARTED, STARTING
-from bot.runtime.engine_loop import EngineLoop
-from bot.runtime.metrics import EngineMetrics
 from bot.store.broadcast_rows import FINISHED, PAUSED, RUNNING, TRYING
 from bot.store.engine_store import EngineStore
-from bot.store.inbox import InboxReader, InboxWriter
+from bot.store.inbox import InboxWriter
 from bot.store.rows import CAMPAIGN, REPLY, OutboxRow
 from bot.store.sqlite_schema import migrate
 from bot.store.store_reader import StoreReader
 from tests.patience import PATIENCE
 from tests.postgres import about_files
 from tests.runtime.broadcasting import done, letters, people, resume, stop
-from tests.runtime.engine_kit import START, Hands, World, read
+from tests.runtime.engine_kit import START, Hands, World, loop_on
 from tests.talk import BOT, library_of
 
 FLOWS = """
@@ -70,8 +68,7 @@ def library(busy: str) -> Library:
 
 def begin(path: Path, clock: MovableClock, inbox: InboxWriter, busy: str = "skip") -> World:
     store, alarms = EngineStore(path), Alarms(clock)
-    take, metrics = partial(advance, library(busy)), EngineMetrics()
-    turns = EngineLoop(store, InboxReader(path), clock, take, read, metrics=metrics, alarms=alarms)
+    turns = loop_on(store, clock, partial(advance, library(busy)), alarms)
     world = World(path, clock, inbox, Hands(), Hands(), turns, store, StoreReader(path), alarms)
     turns.start(world.delivery, world.performers)
     return world

@@ -18,18 +18,16 @@ from bot.core.messages import TextMessage
 from bot.engine.advance import advance
 from bot.runtime.batch import RequestRefused
 from bot.runtime.broadcasting import AHEAD
-from bot.runtime.engine_loop import EngineLoop
-from bot.runtime.metrics import EngineMetrics
 from bot.store.broadcast_rows import FINISHED
 from bot.store.commit import Commit
 from bot.store.engine_store import EngineStore
-from bot.store.inbox import InboxReader, InboxWriter
+from bot.store.inbox import InboxWriter
 from bot.store.rows import CAMPAIGN
 from bot.store.sqlite_schema import migrate
 from bot.store.store_reader import StoreReader
 from tests.patience import PATIENCE
 from tests.runtime.broadcasting import SALE, ask, begun, letters, resume, stop
-from tests.runtime.engine_kit import START, Hands, World, read
+from tests.runtime.engine_kit import START, Hands, World, loop_on
 from tests.talk import BOT, library_of
 
 FLOWS = """
@@ -48,7 +46,7 @@ ANN, LAST = CONTACTS[0], CONTACTS[-1]
 def begin(path: Path, clock: MovableClock, inbox: InboxWriter) -> World:
     store, engine, alarms = EngineStore(path), partial(advance, LIBRARY), Alarms(clock)
     begun(store, "spring")
-    turns = EngineLoop(store, InboxReader(path), clock, engine, read, metrics=EngineMetrics(), alarms=alarms)
+    turns = loop_on(store, clock, engine, alarms)
     world = World(path, clock, inbox, Hands(), Hands(), turns, store, StoreReader(path), alarms)
     turns.start(world.delivery, world.performers)
     return world

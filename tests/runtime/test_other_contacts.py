@@ -11,14 +11,12 @@ from bot.core.clock import MovableClock
 from bot.core.events import SignalReceived
 from bot.core.values import json_text
 from bot.engine.advance import advance
-from bot.runtime.engine_loop import EngineLoop
-from bot.runtime.metrics import EngineMetrics
 from bot.store.engine_store import EngineStore
-from bot.store.inbox import InboxReader, InboxWriter
+from bot.store.inbox import InboxWriter
 from bot.store.sqlite_schema import migrate
 from bot.store.store_reader import StoreReader
 from tests.patience import PATIENCE
-from tests.runtime.engine_kit import START, Hands, World, read
+from tests.runtime.engine_kit import START, Hands, World, loop_on
 from tests.talk import BOT, CONTACT, library_of
 
 OTHERS = ["6281234567891", "6281234567892"]
@@ -51,7 +49,7 @@ def world(tmp_path: Path) -> Iterator[World]:
     store, inbox = EngineStore(path), InboxWriter(path, clock, patience=PATIENCE)
     alarms, library = Alarms(clock), library_of(FLOWS, BOT + "signals: {taken: {by: phone}}\n")
     turn = partial(advance, library)
-    turns = EngineLoop(store, InboxReader(path), clock, turn, read, metrics=EngineMetrics(), alarms=alarms)
+    turns = loop_on(store, clock, turn, alarms)
     opened = World(path, clock, inbox, Hands(), Hands(), turns, store, StoreReader(path), alarms)
     turns.start(opened.delivery, opened.performers)
     yield opened

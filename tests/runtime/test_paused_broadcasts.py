@@ -287,6 +287,20 @@ def test_the_log_says_why_messages_are_given_up_without_a_line_for_each(
     ]
 
 
+@pytest.mark.parametrize(
+    ("code", "told"),
+    [("", "no code"), ("unclear", "unclear"), ("NEW_CODE", "another code")],
+)
+def test_the_log_leads_to_the_queue_where_the_gateways_table_has_no_advice(
+    world: World, caplog: pytest.LogCaptureFixture, code: str, told: str
+) -> None:
+    ask(world, *people(1))
+    (row,) = world.delivery.wait_for(1)
+    world.report(row, "failed", "given up after 9 tries: no connection", code=code, message_ids=())
+    said = [record.getMessage() for record in caplog.records if "given up" in record.message]
+    assert said == [f"messages given up with {told} since the start: 1 (`bot queue` says why)"]
+
+
 def test_a_refused_text_of_one_recipient_never_pauses_the_others(world: World) -> None:
     ask(world, *people(14))
     for _ in range(12):

@@ -12,15 +12,13 @@ from bot.core.events import Event, SharedRunRequested
 from bot.core.session import Session
 from bot.core.turn import Turn
 from bot.engine.advance import advance
-from bot.runtime.engine_loop import EngineLoop
-from bot.runtime.metrics import EngineMetrics
 from bot.store.database import PostgresAddress, shard_number
 from bot.store.engine_store import EngineStore
-from bot.store.inbox import InboxReader, InboxWriter
+from bot.store.inbox import InboxWriter
 from bot.store.sqlite_schema import migrate
 from bot.store.store_reader import StoreReader
 from tests.patience import PATIENCE
-from tests.runtime.engine_kit import START, Hands, World, read
+from tests.runtime.engine_kit import START, Hands, World, loop_on
 from tests.runtime.test_forwarding import SHARDS, contact_in, running, store  # noqa: F401
 from tests.talk import BOT, library_of
 
@@ -58,7 +56,7 @@ def world_of(path: Path, turn: "partial[Turn]") -> World:
     migrate(path)
     engine_store, inbox = EngineStore(path), InboxWriter(path, clock, patience=PATIENCE)
     alarms = Alarms(clock)
-    turns = EngineLoop(engine_store, InboxReader(path), clock, turn, read, metrics=EngineMetrics(), alarms=alarms)
+    turns = loop_on(engine_store, clock, turn, alarms)
     world = World(path, clock, inbox, Hands(), Hands(), turns, engine_store, StoreReader(path), alarms)
     turns.start(world.delivery, world.performers)
     return world

@@ -18,14 +18,12 @@ from bot.core.turn import Turn
 from bot.core.values import json_text
 from bot.engine.advance import advance
 from bot.runtime.batch import RequestRefused
-from bot.runtime.engine_loop import EngineLoop
-from bot.runtime.metrics import EngineMetrics
 from bot.store.engine_store import EngineStore
-from bot.store.inbox import InboxReader, InboxWriter
+from bot.store.inbox import InboxWriter
 from bot.store.sqlite_schema import migrate
 from bot.store.store_reader import StoreReader
 from tests.patience import PATIENCE
-from tests.runtime.engine_kit import START, Hands, World, read
+from tests.runtime.engine_kit import START, Hands, World, loop_on
 from tests.talk import CONTACT, library_of
 
 OTHER = "6281234567891"
@@ -55,8 +53,8 @@ def open_with(tmp_path: Path) -> Iterator[Callable[..., World]]:
         path, clock = tmp_path / "bot.db", MovableClock(START)
         migrate(path)
         store, inbox = EngineStore(path), InboxWriter(path, clock, patience=PATIENCE)
-        alarms, metrics, turn = Alarms(clock), EngineMetrics(), take or partial(advance, library_of(FLOWS))
-        turns = EngineLoop(store, InboxReader(path), clock, turn, read, metrics=metrics, alarms=alarms)
+        alarms, turn = Alarms(clock), take or partial(advance, library_of(FLOWS))
+        turns = loop_on(store, clock, turn, alarms)
         world = World(path, clock, inbox, Hands(), Hands(), turns, store, StoreReader(path), alarms)
         turns.start(world.delivery, world.performers)
         opened.append(world)

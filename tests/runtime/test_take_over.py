@@ -17,15 +17,13 @@ from bot.core.events import ConversationAssigned, HandoffClosed
 from bot.core.messages import TemplateMessage, TextMessage
 from bot.engine.advance import advance
 from bot.runtime.batch import RequestRefused
-from bot.runtime.engine_loop import EngineLoop
-from bot.runtime.metrics import EngineMetrics
 from bot.store.engine_store import EngineStore
-from bot.store.inbox import InboxReader, InboxWriter
+from bot.store.inbox import InboxWriter
 from bot.store.session_rows import HandedOver
 from bot.store.sqlite_schema import migrate
 from bot.store.store_reader import StoreReader
 from tests.patience import PATIENCE
-from tests.runtime.engine_kit import START, Hands, World, read
+from tests.runtime.engine_kit import START, Hands, World, loop_on
 from tests.talk import BOT, library_of
 
 FLOWS = """
@@ -51,7 +49,7 @@ def world(tmp_path: Path) -> Iterator[World]:
         Alarms(clock),
         InboxWriter(path, clock, patience=PATIENCE),
     )
-    turns = EngineLoop(store, InboxReader(path), clock, engine, read, metrics=EngineMetrics(), alarms=alarms)
+    turns = loop_on(store, clock, engine, alarms)
     world = World(path, clock, inbox, Hands(), Hands(), turns, store, StoreReader(path), alarms)
     turns.start(world.delivery, world.performers)
     yield world

@@ -10,22 +10,18 @@ from typing import Any
 
 import pytest
 
-from bot.core.alarms import Alarms
 from bot.core.clock import MovableClock
 from bot.core.engine_answers import EngineAnswer, EngineRefused, MayBeDone, MessageAccepted, Status
 from bot.core.engine_requests import A, AnyRequest, AskStatus, EngineRequest, SendMessage, answer_as_json
-from bot.runtime.engine_loop import EngineLoop
-from bot.runtime.metrics import EngineMetrics
 from bot.store import postgres_requests
 from bot.store.commit import Commit
 from bot.store.database import AnswerOthers, PostgresAddress
 from bot.store.engine_store import EngineStore
-from bot.store.inbox import InboxReader
 from bot.store.opening import ask_elsewhere, serves_others
 from bot.store.postgres_database import connect
 from tests.patience import PATIENCE, wait_for
 from tests.postgres import Postgres, divided_database, new_database
-from tests.runtime.engine_kit import Hands, advance, read
+from tests.runtime.engine_kit import Hands, advance, loop_on
 from tests.store.store_kit import START
 
 SEND = SendMessage("6281234567890", "hi")
@@ -106,9 +102,7 @@ def test_what_an_engine_does_is_committed_with_its_answer_and_a_question_has_non
     clock = MovableClock(START)
     with connect(address, "engine") as connection, closing(EngineStore(address)) as store:
         connection.execute("INSERT INTO requests (id, body) VALUES ('a', ''), ('b', '')")
-        loop = EngineLoop(
-            store, InboxReader(address), clock, advance, read, metrics=EngineMetrics(), alarms=Alarms(clock)
-        )
+        loop = loop_on(store, clock, advance)
         loop.start(Hands(), Hands())
         template = {"name": "ride", "language": "en"}
         answer = loop.operate(SendMessage("6281234567890", asked_as="a", template=template))

@@ -146,7 +146,7 @@ class AssignedValue:
 
     @property
     def gives_null(self) -> bool:
-        """True if null is written for it."""
+        """True if the flow assigns null itself."""
         return self._value is None
 
     @property

@@ -229,7 +229,7 @@ class FallibleTexts:
         }
 
     def any_of(self, flow: str, texts: Iterable[Template | Expression]) -> bool:
-        """True if any of a flow's texts and expressions can fail. A text with values can: they may all be null."""
+        """True if any of a flow's texts and expressions can fail. A text with values can, since each may be null."""
         return any(self._can_fail(text, self._known[flow]) for text in texts)
 
     def _can_fail(self, text: Template | Expression, known: Mapping[str, AbstractValues]) -> bool:

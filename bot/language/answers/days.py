@@ -19,7 +19,7 @@ from bot.language.source.wall_clock import months_later
 class Day:
     """A day that somebody may mean, and the ``other`` day that somebody else could mean by the same words.
 
-    ``figures``: by the order of the figures for the day and the month.
+    ``figures``: the two differ by the order of day and month in figures: 5/12.
     """
 
     day: date

@@ -210,7 +210,7 @@ class TemplateUses:
                 self._fault("E203", node, "matches() takes a pattern that is written out", fix)
 
     def _own(self, kind: str, name: str, node: nodes.Call | nodes.Filter) -> None:
-        """Note a call of the bot's own Python: whether there is such a thing is checked when all is known."""
+        """Note a call of the bot's own Python. That it is declared is checked once all files are read."""
         keywords = tuple(str(keyword.key) for keyword in node.kwargs)
         if not self._spreads(node):
             self.calls.append(Called(kind, name, len(node.args), keywords, node.lineno))

@@ -354,8 +354,8 @@ def _texts_and_names(tree: nodes.Template) -> Sequence[tuple[str, bool]]:
 
 
 def _complete(node: nodes.Node) -> None:
-    """Change the tree, from the inside out: loops count their elements, and one filter stands for all filters of the
-    bot's own.
+    """Change the tree, from the inside out: loops count their elements, and `OWN_FILTER`, with the name as an argument,
+    replaces each filter that the bot's own Python declares.
     """
     for child in node.iter_child_nodes():
         _complete(child)

@@ -131,7 +131,7 @@ def certain_groups(pattern: Any) -> frozenset[str]:
 
 
 def _of(bracket: _Bracket, inside: str) -> list[str]:
-    """The groups that have text whenever a bracket takes part: also its own, unless it matches an empty text."""
+    """The groups that have text in every match in which a bracket takes part; its own, unless it can match nothing."""
     found = [] if bracket.either else bracket.names
     return [*found, bracket.name] if bracket.name is not None and not _fits_nothing(inside) else found
 

@@ -168,9 +168,9 @@ SENDING = ("refused", *SETTING)
 def check_error_names(
     fields: Fields, known: Collection[str], whose: str, fix: str, also: re.Pattern[str] | None = None
 ) -> None:
-    """The step's own `errors` are those that it can end with: inherited ones are for other steps too.
+    """Report names in the step's own `errors` with which it cannot end. Inherited names may be for other steps.
 
-    ``whose`` says what has no such error, ``also`` which names it takes beside those that are ``known``.
+    It can end with the ``known`` names, and with those that match ``also``. ``whose`` begins the report.
     """
     own = fields.raw("errors")
     named = own.entries if isinstance(own, Map) and own.get("then") is None else ()

@@ -189,8 +189,8 @@ NOTHING = object()
 class LeaveStep:
     """Leave by an outcome: `save`, `set` and the transition follow.
 
-    ``sets`` are values for variables, by our names. ``pending_input`` is what the contact wrote, where the next step is
-    to take it. ``as_set``: ``sets`` are the values of the step's own `set`, which is not evaluated again.
+    ``sets`` are values for the flow's variables, by name. ``pending_input`` is what the contact wrote, where the next
+    step is to take it. ``as_set``: ``sets`` are the values of the step's own `set`, which is not evaluated again.
     ``happens`` is what happens to other contacts, without ids and times. ``known`` is what templates of the
     transition see beside the rest. ``conditions`` and ``notes`` are for the trace. ``valid``: for so long a tap on its
     buttons leads on from here.
@@ -215,7 +215,7 @@ class _Waiting:
 
     messages: tuple[Message, ...] = ()
     step_state: Mapping[str, Any] = field(default_factory=dict)
-    sets: Mapping[str, Any] = field(default_factory=dict)  # values for variables, by our names
+    sets: Mapping[str, Any] = field(default_factory=dict)  # values for the flow's variables, by name
     notes: tuple[str, ...] = ()  # for the trace
     # for so long a tap leads on from here, also when the conversation waits here no longer
     valid: timedelta | None = None
@@ -340,8 +340,9 @@ class ReadContext:
 class StepKind:
     """The base of all kinds. A kind is a frozen dataclass of what the step has in the flow file.
 
-    It says how a step is read, which facts are known then, and how it runs: it decides, and changes nothing. Where a
-    kind says nothing else, a method has the answer for a step that sends nothing and goes on at once.
+    It says how a step is read, which facts are known then, and how it runs: it decides, and changes nothing. By
+    default a step sends nothing and goes on at once. If a method raises `StepFailed`, a template cannot be evaluated,
+    or a value does not fit its variable, the step's `errors` take over.
     """
 
     verb: ClassVar[str]

@@ -87,7 +87,10 @@ class Retry:
 
 @immutable
 class Timed:
-    """`remind` and `timeout`: after which silence, how often, and what then; ``never``: not even the inherited one."""
+    """`remind` or `timeout`: after how long a silence, how often, and what follows.
+
+    ``never``: there is no reminder or time-out, not even an inherited one.
+    """
 
     mark: Mark
     after: timedelta | None = None

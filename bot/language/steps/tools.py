@@ -372,7 +372,7 @@ def _sent_instead() -> None:
 
 
 def _check_names(fields: Fields, tool: Tool, text: Template | Expression, key: str) -> set[str]:
-    """Report what a text takes of `it` and the model does not give; return all that it takes."""
+    """Report the fields of `it` that a text uses and the model does not give. Returns all that the text uses."""
     known = tool.schema["properties"]
     named = {path[1] for path in text.paths if path[0] == "it" and len(path) > 1}
     for name in sorted(named - known.keys()):

@@ -132,7 +132,7 @@ def read_transcription(
 
 
 def _check_arguments(fields: Fields, spec: HandlerSpec, given: tuple[Assignment, ...]) -> None:
-    """The handler takes the voice note, and gets all that it needs."""
+    """Check that the handler takes the voice note, and gets all that it needs."""
     check_known(fields, spec, given)
     has = {VOICE, *(item.name for item in given)}
     if VOICE not in spec.parameters:

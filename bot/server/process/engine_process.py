@@ -244,9 +244,7 @@ def _is_left(store: StoreAddress, database: Database) -> bool:
 
 
 class ShardWatch:
-    """Looks whether the engine of a shard is to end. It serves meanwhile what the engine of the first shard has
-    published.
-    """
+    """Tells whether the engine of a shard is to end. Until then the engine serves each version that is published."""
 
     def __init__(self, store: StoreAddress, engine: Engine, loader: ProgramLoader, database: Database) -> None:
         self._shard = None if isinstance(store, Path) or store.shard is None else store

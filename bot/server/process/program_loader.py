@@ -263,8 +263,9 @@ DEADLY = 3
 
 
 class LastGood:
-    """Remembers over the engine's death; the supervisor holds the file open, which has no buffer. On a full disk it
-    remembers nothing.
+    """Remembers the last good files, and what was being imported, when the engine's process dies.
+
+    They are in a file without a buffer that the supervisor holds open. On a full disk nothing is remembered.
     """
 
     def __init__(self, file: BinaryIO) -> None:

@@ -168,8 +168,8 @@ class ProgramEndpoints:
             raise BadRequest("the API key is missing or wrong: send Authorization: Bearer KEY", 401)
 
     def _check(self, request: CheckStart | CheckSignal) -> Mistakes:
-        """Refuse what the engine finds wrong. If the engine does not answer, the trace or a dead letter
-        says it later.
+        """Refuse a request in which the engine finds mistakes. If the engine does not answer, the trace or a dead
+        letter has them later.
         """
         found = self._ask(request)
         for what, status in WRONG.items():

@@ -9,6 +9,7 @@ import logging
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
+from dataclasses import field
 from datetime import timedelta
 from functools import lru_cache
 from typing import Any
@@ -21,6 +22,7 @@ from bot.core.clock import Clock
 from bot.core.engine_answers import EngineAnswer
 from bot.core.engine_requests import A, AnyRequest, AskMetrics, AskStatus, EngineRequest, answer_to
 from bot.core.errors import BotError
+from bot.core.immutable import mutable
 from bot.runtime.metrics import WebMetrics, content_type
 from bot.server.shard_requests import silent_in_words
 from bot.server.web.web_server import DEFERRED, App, Environ
@@ -30,6 +32,15 @@ from bot.store.inbox import InboxBusy, InboxRefused, InboxWriter
 
 DELIVERY_ID = 200  # characters; a longer one is ignored
 log = logging.getLogger("bot.server.web")
+
+
+@mutable
+class _Batch:
+    """The events of one commit, and their answers, each with the function that sends it."""
+
+    writes: list[PendingStatement] = field(default_factory=list)
+    answers: list[tuple[Callable[[App], None], App]] = field(default_factory=list)
+    timer: asyncio.TimerHandle | None = None
 
 
 class CommitBarrier:
@@ -80,7 +91,7 @@ class CommitBarrier:
 
         self._inbox.hand_over(batch.writes, ended)
 
-    def _end(self, loop: asyncio.AbstractEventLoop, batch: "_Batch") -> None:
+    def _end(self, loop: asyncio.AbstractEventLoop, batch: _Batch) -> None:
         """Send the answers of a batch: its commit has ended, or takes too long."""
         if batch.timer is not None:
             batch.timer.cancel()
@@ -92,28 +103,6 @@ class CommitBarrier:
         answers, batch.answers = batch.answers, []
         for send, answer in answers:
             send(answer)
-
-
-class _Batch:
-    """The events of one commit."""
-
-    __slots__ = ("answers", "timer", "writes")
-
-    def __init__(self) -> None:
-        self.writes: list[PendingStatement] = []
-        self.answers: list[tuple[Callable[[App], None], App]] = []
-        self.timer: asyncio.TimerHandle | None = None
-
-
-class _Placeholder(Response):
-    """The response of a view whose answer is sent later. The server does not send it."""
-
-    def __call__(self, environ: Environ, start_response: Callable[..., Any]) -> Iterable[bytes]:
-        start_response("202 ACCEPTED", [])
-        return ()
-
-
-_PLACEHOLDER = _Placeholder()
 
 
 class WebhookEndpoint:
@@ -259,9 +248,7 @@ class MonitoringEndpoints:
         app.add_url_rule("/metrics", "metrics", OneAtATime(self.metrics, self._clock))
 
     def ready(self) -> Response:
-        """200 while an event can be kept and the engine of each shard answers; with the kinds of all alarms, whatever
-        they are about.
-        """
+        """200 while an event can be kept and each shard's engine answers. The answer lists the kinds of all alarms."""
         inbox = self.inbox()
         if inbox.status_code != 200:
             return inbox
@@ -359,6 +346,10 @@ class _Whole(Response):
     def __call__(self, environ: Environ, start_response: Callable[..., Any]) -> Iterable[bytes]:
         start_response(self.status, list(self.headers))
         return self.response  # type: ignore[return-value]  # of bytes
+
+
+_PLACEHOLDER = _Whole(status=202)
+"""The response of a view whose answer is sent later: the server does not send this one."""
 
 
 def json_answer(status: int, text: str, retry_after: str | None = None) -> Response:

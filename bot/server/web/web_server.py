@@ -20,8 +20,9 @@ from collections import deque
 from collections.abc import Callable, Collection, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from dataclasses import field
 from email.utils import formatdate
-from functools import lru_cache, partial
+from functools import lru_cache
 from io import BytesIO
 from time import monotonic, time
 from typing import Any, cast
@@ -30,6 +31,7 @@ from urllib.parse import unquote_to_bytes
 import httptools
 
 from bot.core.defects import found
+from bot.core.immutable import mutable
 
 THREADS = 8  # for the views that wait
 CONNECTIONS = 480  # a process usually has 1024 files
@@ -181,19 +183,17 @@ class _Refused(Exception):
         self.answer = answer
 
 
+@mutable
 class _Request:
     """A request as it is read."""
 
-    __slots__ = ("body", "head_is_whole", "headers", "keeps", "method", "refusal", "url")
-
-    def __init__(self) -> None:
-        self.method = b""
-        self.url = b""
-        self.headers: dict[str, str] = {}  # by their names in the environment
-        self.head_is_whole = False
-        self.body = bytearray()
-        self.keeps = False  # the connection open, after its answer
-        self.refusal: Answer | None = None  # the answer, where no view sees it
+    method: bytes = b""
+    url: bytes = b""
+    headers: dict[str, str] = field(default_factory=dict)  # by their names in the environment
+    head_is_whole: bool = False
+    body: bytearray = field(default_factory=bytearray)
+    keeps: bool = False  # the connection open, after its answer
+    refusal: Answer | None = None  # the answer, where no view sees it
 
 
 class _Connection(asyncio.BufferedProtocol):
@@ -240,7 +240,8 @@ class _Connection(asyncio.BufferedProtocol):
         self._server.connections.discard(self)
         self._queue.clear()
         self._answering = None
-        self._forget(self.body_bytes)
+        self._server.body_bytes -= self.body_bytes
+        self.body_bytes = 0
 
     def get_buffer(self, sizehint: int) -> memoryview:
         return self._server.buffer
@@ -353,12 +354,9 @@ class _Connection(asyncio.BufferedProtocol):
         self._read_bytes = 0
 
     def _forget_body(self, request: _Request) -> None:
-        self._forget(len(request.body))
+        self.body_bytes -= len(request.body)
+        self._server.body_bytes -= len(request.body)
         request.body = bytearray()
-
-    def _forget(self, body_bytes: int) -> None:
-        self.body_bytes -= body_bytes
-        self._server.body_bytes -= body_bytes
 
     # answers
 
@@ -382,13 +380,10 @@ class _Connection(asyncio.BufferedProtocol):
             asyncio.get_running_loop().call_soon(self._answer_next)  # the other connections have their turn first
 
     def _answer_here(self, request: _Request, environ: Environ) -> None:
-        environ[DEFERRED] = partial(self._answer_later, request, environ)
+        environ[DEFERRED] = lambda app: self._answered(request, _answer_of(app, environ))
         answer = _answer_of(self._server.app, environ)
         if environ.pop(DEFERRED, None) is not None:
             self._send(request, answer)
-
-    def _answer_later(self, request: _Request, environ: Environ, app: App) -> None:
-        self._answered(request, _answer_of(app, environ))
 
     def _answer_in_thread(self, request: _Request, environ: Environ) -> None:
         def ended(future: asyncio.Future[Answer]) -> None:
@@ -474,7 +469,7 @@ def _path_and_query(url: bytes) -> tuple[str, str]:
 
 
 def _answer_of(app: App, environ: Environ) -> Answer:
-    """Run an app. It is at fault where it raises."""
+    """Run an app, and return its answer: a 500 if it raises."""
     said: list[Any] = []
     try:
         parts = app(environ, lambda status, headers, exc_info=None: said.extend((status, headers)))

@@ -332,8 +332,8 @@ class Thoughts:
         self._begun = False
 
     def feed(self, piece: str) -> str:
-        """Take a piece. Returns the text to show next; if the piece closes a block that was never opened, in place of
-        all before.
+        """Take a piece. Returns the text to show next. If the piece closes a block that was never opened, this text
+        replaces everything before it.
         """
         text = self._held + piece
         shown = []

@@ -12,6 +12,7 @@ import orjson
 from bot.core.defects import found
 from bot.core.immutable import immutable
 from bot.core.messages import (
+    MEDIA_KINDS,
     Buttons,
     Choice,
     LinkButton,
@@ -171,8 +172,9 @@ ENDPOINTS: dict[str, tuple[Endpoint, ...]] = {
     "text": (SEND_MESSAGE, CHAT_MESSAGES),
     "template": (SEND_MESSAGE, CHAT_MESSAGES, SEND_TEMPLATE),
     "interactive": (SEND_MESSAGE, CHAT_MESSAGES, INTERACTIVE),
+    **dict.fromkeys((*MEDIA_KINDS, "location"), (SEND_MESSAGE,)),
 }
-"""Where a type is sent, in this order; every other type has `SEND_MESSAGE` only."""
+"""The endpoints for each type of message, in the order in which they are tried."""
 
 _MISSING = (404, 405, 410, 501)
 """The statuses by which a gateway says that it has no such endpoint."""
@@ -254,7 +256,7 @@ class Gateway:
         headers = {**self._headers, "Idempotency-Key": key} if endpoint.keyed else self._headers
         state = KeyState.NONE if not endpoint.keyed else KeyState.REPEATED if repeated else KeyState.FIRST
         read = partial(self._read_sent, to, kind, endpoint, state)
-        self._begin("POST", endpoint.path, _json(body), headers, endpoint.keyed, read, done)
+        self._begin("POST", endpoint.path, orjson.dumps(body), headers, endpoint.keyed, read, done)
 
     def send(self, to: str, message: Message, key: str, channel: str | None = None, *, repeated: bool = False) -> Sent:
         """Send a message as `begin_send` does, and wait for the answer. Raises `GatewayError`."""
@@ -309,7 +311,7 @@ class Gateway:
             result = read_result(response, True, self._asked("POST", CONTACTS))
             return ContactPut(read_id(result.data), result.rate)
 
-        self._begin("POST", CONTACTS, _json(_given(**given)), self._headers, True, read, done)
+        self._begin("POST", CONTACTS, orjson.dumps(_given(**given)), self._headers, True, read, done)
 
     def put_contact(self, phone: str, name: str | None, email: str | None, tags: Iterable[str]) -> ContactPut:
         """Make or change a contact; ``tags`` are all that it is to have (spec: POST contacts).
@@ -325,7 +327,7 @@ class Gateway:
         """Register a webhook for these events (spec: POST webhooks). Its secret is made there when none is given."""
         events = tuple(events)
         given = {"name": name, "url": url, "events": list(events), "secret": secret}
-        result = self._ask("POST", WEBHOOKS, _json(_given(**given)), keyed=False)
+        result = self._ask("POST", WEBHOOKS, orjson.dumps(_given(**given)), keyed=False)
         return read_webhook(result, name, url, events, secret)
 
     def close(self) -> None:
@@ -362,13 +364,21 @@ class Gateway:
         done: Callable[[T | GatewayError], None],
         answer: Response | HttpError,
     ) -> None:
-        try:
-            result: T | GatewayError = read(self._without_key(_certain(answer, keyed)))
-        except GatewayError as error:
-            result = error
-        except Exception as defect:  # an answer that we cannot read costs its own request alone
-            found(defect, "http", ends_process=False)
-            result = OutcomeUnknown(f"a defect of the bot's: {type(defect).__name__}", keyed=keyed)
+        result: T | GatewayError
+        if isinstance(answer, NotSent):
+            result = GatewayNotReached(str(answer), advice=answer.advice)
+        elif isinstance(answer, HttpError):
+            result = OutcomeUnknown(str(answer), keyed)
+        else:
+            if self._key in answer.body:  # a refusal may quote the key, and its words are kept and shown
+                answer = replace(answer, body=answer.body.replace(self._key, b"[key]"))
+            try:
+                result = read(answer)
+            except GatewayError as error:
+                result = error
+            except Exception as defect:  # an answer that we cannot read costs its own request alone
+                found(defect, "http", ends_process=False)
+                result = OutcomeUnknown(f"a defect of the bot's: {type(defect).__name__}", keyed=keyed)
         if self._reach is not None:
             if isinstance(result, _NO_ANSWER):
                 self._reach.failed(result.message, result.advice)
@@ -382,7 +392,7 @@ class Gateway:
         except InvalidType as error:
             raise self._refused(kind, endpoint, error) from error
         except (EndpointUnavailable, NotTheGateway) as error:
-            if endpoint is _endpoints(kind)[0] or response.status not in _MISSING:
+            if endpoint is ENDPOINTS[kind][0] or response.status not in _MISSING:
                 raise
             raise self._refused(kind, endpoint, error) from error
 
@@ -390,14 +400,8 @@ class Gateway:
         """A request, in words."""
         return f"{method} {self._url}{path.partition('?')[0]}"
 
-    def _without_key(self, response: Response) -> Response:
-        """The answer; a refusal may quote the key, and its words are kept and shown."""
-        if self._key not in response.body:
-            return response
-        return replace(response, body=response.body.replace(self._key, b"[key]"))
-
     def _endpoint(self, kind: str) -> Endpoint:
-        return _endpoints(kind)[self._refusals.get(kind, 0)]
+        return ENDPOINTS[kind][self._refusals.get(kind, 0)]
 
     def _refused(self, kind: str, endpoint: Endpoint, error: GatewayError) -> GatewayError:
         """The error of an endpoint that does not take a type, or is missing: the next endpoint is tried.
@@ -405,8 +409,8 @@ class Gateway:
         If the gateway says that the last endpoint is missing, it takes the type nowhere: its address is right, since it
         answered at the first endpoint.
         """
-        following = _endpoints(kind).index(endpoint) + 1
-        if following == len(_endpoints(kind)):
+        following = ENDPOINTS[kind].index(endpoint) + 1
+        if following == len(ENDPOINTS[kind]):
             if isinstance(error, EndpointUnavailable):
                 return InvalidType(error.message, error.details, error.rate, error.code, asked=error.asked)
             return error
@@ -414,22 +418,5 @@ class Gateway:
         return EndpointRefused(error.message, error.details, error.rate, error.code)
 
 
-def _endpoints(kind: str) -> tuple[Endpoint, ...]:
-    return ENDPOINTS.get(kind, (SEND_MESSAGE,))
-
-
 def _page_of(path: str, page: int) -> str:
     return f"{path}?{urlencode({'page': page, 'per_page': PER_PAGE})}"
-
-
-def _json(body: Mapping[str, Any]) -> bytes:
-    return orjson.dumps(body)
-
-
-def _certain(answer: Response | HttpError, keyed: bool) -> Response:
-    """The answer. Raises what is certain about a request without one."""
-    if isinstance(answer, Response):
-        return answer
-    if isinstance(answer, NotSent):
-        raise GatewayNotReached(str(answer), advice=answer.advice) from answer
-    raise OutcomeUnknown(str(answer), keyed) from answer

@@ -72,12 +72,13 @@ class ModelAnswer:
 
     ``calls`` are tool calls: a name, and the arguments as an object or as any text. ``finish`` is ``stop`` or
     ``tool_calls`` unless it is given: then the text is not cut at the request's ``max_tokens``. ``think`` is a
-    reasoning block in front of the text, which the service removes. ``usage``: given or left out, instead of as the
-    service behaves.
+    reasoning block in front of the text, which the service removes. ``usage`` says whether the tokens are
+    given; None: as the service does it.
 
     ``chunks`` says how a stream cuts the text: None by words, a number by so many characters, or the pieces
-    themselves, of which the text then is made. ``delay`` is in real seconds for each piece; an answer that is not
-    streamed is late by all of them. ``comments`` puts one before each event, ``crlf`` ends lines with it.
+    themselves, of which the text then is made. ``delay`` is how many real seconds each piece takes; an answer
+    that is not streamed takes as long in all. ``comments`` puts a comment before each event, ``crlf`` ends lines with
+    CR and LF.
 
     Failures: after ``cut_after`` bytes of the body the connection is closed, or the body ends as if that were
     all (``cut_cleanly``); after ``stall_after`` bytes nothing more comes; instead of its end a stream has an
