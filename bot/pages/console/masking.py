@@ -82,7 +82,8 @@ def masked_turn(turn: ShownTurn) -> ShownTurn:
     steps = tuple(TakenStep(step.place, (), "", step.target) for step in turn.steps)
     effects = tuple(DecidedEffect(effect.words.partition(" ")[0], effect.status) for effect in turn.effects)
     rule = masked_words(mask_answers(turn.rule, HIDDEN))
-    return replace(turn, words=_happened(turn.words), rule=rule, steps=steps, effects=effects, notes=(), problems=())
+    words = _happened(turn.words)
+    return replace(turn, words=words, rule=rule, steps=steps, effects=effects, notes=(), problems=(), detail="")
 
 
 def _happened(words: str) -> str:

@@ -261,7 +261,7 @@ addEventListener("hashchange", pane);
 pane();
 
 write(document);
-document.querySelector("#contacts [aria-current]").scrollIntoView({ block: "nearest", inline: "nearest" });
+new ResizeObserver(() => document.querySelector("#contacts [aria-current]").scrollIntoView({ block: "nearest", inline: "nearest" })).observe(part("contacts"));
 show({ state: JSON.parse(document.body.dataset.state) });
 tell(sessionStorage.getItem("said") ?? "", true);
 sessionStorage.removeItem("said");
