@@ -379,7 +379,8 @@ class RefusedMessages:
     def note(self, results: Iterable[SendResult]) -> None:
         """Log why messages were given up: at the first, the tenth, the hundredth of each code, and so on.
 
-        The line has the gateway's code and our advice, not the gateway's words, since they may quote a contact.
+        The line has the gateway's code and our advice, unless the gateway has said what to do, but not the gateway's
+        words, since they may quote a contact.
         """
         for result in results:
             if result.state not in DEAD_LETTER_OUTCOMES:
@@ -388,7 +389,8 @@ class RefusedMessages:
             code = (result.code if own or result.code in BY_CODE else "another code") if result.code else result.state
             self._counts[code] += 1
             if str(self._counts[code]).strip("0") == "1":  # 1, 10, 100, ...
-                advice = BY_CODE[code].advice if code in BY_CODE else "`bot queue` has the gateway's words"
+                ours = code in BY_CODE and "hint: " not in result.detail  # the gateway's own is about this very case
+                advice = BY_CODE[code].advice if ours else "`bot queue` has the gateway's words"
                 log.warning("messages given up with %s since the start: %d (%s)", code, self._counts[code], advice)
 
 

@@ -58,7 +58,7 @@ def masked_words(words: str) -> str:
 def masked_phone(phone: PhoneView) -> PhoneView:
     """A phone without its texts: only who wrote when, and how far the bot's messages have got."""
     bubbles = tuple(ShownBubble(_masked_bubble(shown.bubble), shown.status) for shown in phone.bubbles)
-    unsent = tuple(replace(each, text=HIDDEN, detail="") for each in phone.unsent)
+    unsent = tuple(replace(each, message=_masked_message(each.message), detail="") for each in phone.unsent)
     return replace(phone, bubbles=bubbles, unsent=unsent)
 
 

@@ -206,6 +206,7 @@ _RULES = tuple(
         r"retry (\d+)": r"it is no answer: the question is asked again (\1)",
         "retry.else": "it is no answer, once too often",
         "unread": "no step reads it",
+        "result: done": "the call is done",
         r"start of (\S+)": r"it starts \1",
         r"start of (\S+): otherwise": r"no other flow starts by it, and \1 takes all else",
         r"interrupted by (\S+)": r"it starts \1, which interrupts the flow before",

@@ -227,7 +227,7 @@ export class FlowMap {
     const { width, height } = this.drawing.getBoundingClientRect();
     if (width && this.view) {
       const wide = (this.view.width * width) / this.pixels;
-      this.set({ x: this.view.x + (this.view.width - wide) / 2, y: this.view.y, width: wide, height: (wide * height) / width });
+      this.set({ x: this.within(this.view.x + (this.view.width - wide) / 2, wide), y: this.view.y, width: wide, height: (wide * height) / width });
     }
     this.hidden = !width;
     this.pixels = width || this.pixels;
@@ -241,16 +241,30 @@ export class FlowMap {
     this.set({ x: x + (width - wide) * at.x, y: y + (height - tall) * at.y, width: wide, height: tall });
   }
 
-  // Shows a box: where it is in sight, nothing moves.
+  // Shows a box, also beside the step that is shown: where it is in sight, nothing moves.
   reveal(box) {
     if (!box || !this.view) return;
     const [left, top, wide, high] = ["x", "y", "width", "height"].map((name) => Number(box.getAttribute(name)));
     const [x, y] = [left + this.shift[0], top + this.shift[1]];
     const view = this.view;
-    const seen = x >= view.x && x + wide <= view.x + view.width && y >= view.y && y + high <= view.y + view.height * 0.8;
-    if (seen) return;
-    const fits = view.height >= this.whole.height;
-    this.set({ ...view, x: this.within(x + wide / 2 - view.width / 2, view.width), y: fits ? this.whole.top : y + high / 2 - view.height / 2 });
+    const room = this.room();
+    if (x >= view.x && x + wide <= view.x + room.width && y >= view.y && y + high <= view.y + room.height) return;
+    const middle = x + (wide - room.width) / 2;
+    const fits = room.height >= this.whole.height;
+    this.set({
+      ...view,
+      x: room.width < view.width ? middle : this.within(middle, view.width),
+      y: fits ? this.whole.top : y + (high - room.height) / 2,
+    });
+  }
+
+  // How much of the view nothing covers.
+  room() {
+    const { width, height } = this.view;
+    if (this.step.hidden) return { width, height: height * 0.85 };
+    const [step, all] = [this.step.getBoundingClientRect(), this.drawing.getBoundingClientRect()];
+    const beside = step.left - all.left;
+    return beside > all.width / 3 ? { width: (width * beside) / all.width, height } : { width, height: (height * (step.top - all.top)) / all.height };
   }
 
   wheel(event) {
