@@ -214,6 +214,14 @@ def test_the_map_begins_with_all_flows_and_stays_where_a_person_has_moved_it(sho
     assert page.locator("#drawing svg").get_attribute("viewBox") == moved
 
 
+def test_the_map_shows_the_way_also_where_the_conversation_has_ended(shows: Callable[[str], Shown]) -> None:
+    shown = shows(RUNS + "---\nflow: hours\nstart: {words: [hours]}\nsteps: {a: {say: Until six, then: b}, b: {say: Bye, then: end}}\n")  # fmt: skip
+    shown.write("hours")
+    shown.hears("Bye")
+    expect(shown.page.locator("#flow")).to_have_value("hours")
+    expect(shown.page.locator("#drawing .line.gone")).to_have_count(2)
+
+
 def test_a_long_flow_is_shown_so_that_its_boxes_can_be_seen(shows: Callable[[str], Shown]) -> None:
     steps = "".join(f"  s{n}: {{say: This is step {n} of many}}\n" for n in range(150))
     shown = shows(f"flow: main\nstart: {{otherwise: true}}\nsteps:\n{steps}  last: {{say: Bye, then: end}}\n")
@@ -475,6 +483,16 @@ def test_a_refused_message_is_shown_as_given_up_with_the_reason(shown: Shown) ->
     refused = shown.page.locator(".turn", has_text="the message was refused").first
     refused.locator("summary").click() if refused.get_attribute("open") is None else None
     expect(refused).to_contain_text(f"Y{why}")
+
+
+def test_a_message_that_is_under_way_looks_like_one_that_is_sent(shown: Shown) -> None:
+    page = shown.page
+    shown.open("Faults")
+    page.locator("[data-fault=slow]").check()
+    shown.write("hi")
+    under_way = page.locator(".bubble.waiting").first
+    expect(under_way.locator(".tick")).to_have_text(re.compile("waiting"))
+    expect(page.locator(".bubble.unsent")).to_have_count(0)
 
 
 @pytest.mark.parametrize("fault", ["doubled", "late", "slow"])

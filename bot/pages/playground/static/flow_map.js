@@ -74,8 +74,9 @@ export class FlowMap {
   }
 
   async refresh() {
-    const here = this.state.here.at(-1);
-    if (this.follow.checked && here) this.flow.value = here.split("/")[0];
+    const { here, way, flows } = this.state;
+    const last = here.at(-1) ?? way.at(-1)?.[0] ?? (flows.length === 1 ? flows[0] : "");
+    if (this.follow.checked && last) this.flow.value = last.split("/")[0];
     const wanted = `${this.state.map} ${this.flow.value}`;
     if (this.shown !== wanted) {
       const other = this.shown?.split(" ").at(-1) !== this.flow.value;
