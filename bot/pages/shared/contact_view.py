@@ -207,9 +207,18 @@ _RULES = tuple(
         "retry.else": "it is no answer, once too often",
         "unread": "no step reads it",
         "result: done": "the call is done",
+        r"result: (.+)": r"the call has ended: \1",
         r"start of (\S+)": r"it starts \1",
         r"start of (\S+): otherwise": r"no other flow starts by it, and \1 takes all else",
+        r"start of (\S+): (.+)": r"it starts \1: \2",
         r"interrupted by (\S+)": r"it starts \1, which interrupts the flow before",
+        r"interrupted by (\S+): (.+)": r"it starts \1, which interrupts the flow before: \2",
+        r'word "(.+)"': r'the word "\1" works here',
+        r"small talk: (.+)": r"it is small talk: \1",
+        "reply to an earlier template": "it answers an earlier template",
+        r"reminder (\d+)": r"the contact has not answered: reminder \1",
+        "time-out": "the contact has not answered in time",
+        "the time of the wait has come": "the time of the wait has come",
     }.items()
 )
 """The most frequent rules of a trace in the words of a page."""
