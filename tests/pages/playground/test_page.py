@@ -334,6 +334,9 @@ def test_a_search_in_the_map_finds_a_step_by_what_it_says(shown: Shown) -> None:
     shown.page.locator("#flow").select_option("main")
     shown.page.locator("#find").fill("so many")
     expect(shown.page.locator(".box.hit")).to_have_attribute("data-place", "main/lots")
+    expect(shown.page.locator("#find:invalid")).to_have_count(0)
+    shown.page.locator("#find").fill("so few")
+    expect(shown.page.locator("#find:invalid")).to_have_count(1)
 
 
 def test_what_is_searched_for_stays_marked_when_the_drawing_changes(shown: Shown) -> None:

@@ -187,6 +187,7 @@ export class FlowMap {
       box.classList.toggle("hit", hit);
       first ??= hit ? box : null;
     }
+    this.search.setCustomValidity(wanted && !first ? "Nothing on this map has these words." : ""); // Enter says it
     return first;
   }
 
