@@ -285,6 +285,17 @@ def test_a_click_on_a_step_shows_its_lines_who_waits_and_what_was_found(shown: S
     assert "flow=offer" in page.url
 
 
+def test_a_step_that_is_shown_does_not_cover_its_box(shown: Shown) -> None:
+    page = shown.page
+    page.locator("#flow").select_option("main")
+    for name in ("drink", "cups", "thanks"):
+        page.locator("#drawing .place", has=page.locator(f"[data-place='main/{name}']")).press("Enter")
+        expect(page.locator("#step h2")).to_have_text(f"main/{name}")
+        box, step = page.locator(f"[data-place='main/{name}']").bounding_box(), page.locator("#step").bounding_box()
+        assert box is not None and step is not None
+        assert box["x"] + box["width"] <= step["x"] or box["y"] + box["height"] <= step["y"]
+
+
 def test_a_click_on_a_step_names_the_tests_that_reach_it_and_what_is_shown_of_it_stays_true(shown: Shown) -> None:
     page = shown.page
     (shown.folder / "tests.yml").write_text(
@@ -488,14 +499,14 @@ def test_a_refused_message_is_shown_as_given_up_with_the_reason(shown: Shown) ->
     expect(refused).to_contain_text(f"Y{why}")
 
 
-def test_a_message_that_is_under_way_looks_like_one_that_is_sent(shown: Shown) -> None:
+def test_a_message_that_waits_for_its_first_try_looks_like_one_that_is_sent(shown: Shown) -> None:
     page = shown.page
-    shown.open("Faults")
-    page.locator("[data-fault=slow]").check()
+    shown.playground.simulation.emulator.faults.add("error_before", status=503)
     shown.write("hi")
-    under_way = page.locator(".bubble.waiting").first
-    expect(under_way.locator(".tick")).to_have_text(re.compile("waiting"))
-    expect(page.locator(".bubble.unsent")).to_have_count(0)
+    expect(page.locator(".bubble.unsent")).to_contain_text("Not sent yet, tried")
+    behind = page.locator(".bubble.waiting:not(.unsent)")
+    expect(behind).to_contain_text("What would you like?")
+    expect(behind.locator(".tick")).to_have_text(re.compile("waiting"))
 
 
 @pytest.mark.parametrize("fault", ["doubled", "late", "slow"])
@@ -688,6 +699,10 @@ def test_axe_finds_nothing(shown: Shown, opens: Opens, width: int, dark: bool) -
         page.evaluate("pane => { location.hash = pane }", pane)
         if width < 900:
             expect(page.locator(f"#{pane}")).to_be_visible()
+        elif pane == "details":
+            page.get_by_role("button", name="Details").click()
+        for summary in page.locator(f"#{pane} summary:not(.turn > summary)").all():
+            summary.click()
         if pane == "map":
             page.locator("#drawing .place").first.press("Enter")
             expect(page.locator("#step")).to_be_visible()

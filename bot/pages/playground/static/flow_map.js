@@ -119,9 +119,9 @@ export class FlowMap {
       each.classList.toggle("gone", JSON.parse(each.dataset.ways).some((way) => gone.has(way)));
     }
     this.untried.textContent = untried ? `${untried} not tried yet` : "all tried";
-    const followed = `${this.shown} ${this.state.here.at(-1)}`;
-    if (this.follow.checked && flow && this.followed !== followed) this.reveal(this.svg.querySelector(".here"));
-    this.followed = this.follow.checked ? followed : "";
+    const last = this.follow.checked && flow ? this.state.here.at(-1) : "";
+    if (last && this.followed !== last) this.reveal(this.svg.querySelector(".here"));
+    this.followed = last;
   }
 
   choose(flow) {
