@@ -379,8 +379,9 @@ class GivenUpMessages:
     def note(self, results: Iterable[SendResult]) -> None:
         """Count those among the results: of each code, the first, the tenth, the hundredth and so on are logged.
 
-        The line has the gateway's code and our advice, not the gateway's words, since they may quote a contact. A
-        message that no answer refused, such as one that was tried until its time was up, has no code.
+        The line has the gateway's code and our advice, unless the gateway has said what to do; not the gateway's words,
+        since they may quote a contact. A message that no answer refused, such as one that was tried until its time was
+        up, has no code.
         """
         for result in results:
             if result.state not in DEAD_LETTER_OUTCOMES:
@@ -389,7 +390,8 @@ class GivenUpMessages:
             code = result.code if own or result.code in BY_CODE else "another code" if result.code else "no code"
             self._counts[code] += 1
             if str(self._counts[code]).strip("0") == "1":  # 1, 10, 100, ...
-                advice = BY_CODE[code].advice if code in BY_CODE else "`bot queue` says why"
+                ours = code in BY_CODE and "hint: " not in result.detail  # the gateway's own is about this very case
+                advice = BY_CODE[code].advice if ours else "`bot queue` says why"
                 log.warning("messages given up with %s since the start: %d (%s)", code, self._counts[code], advice)
 
 

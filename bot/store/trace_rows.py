@@ -34,14 +34,14 @@ OPERATOR = "operator"
 FAILED = "failed"
 """The rule of a line about an event whose turn failed: its note is a problem."""
 
-STEP_FIELDS = ("flow", "step", "outcome", "target", "conditions", "effects")
+STEP_FIELDS = ("flow", "step", "outcome", "target", "conditions", "effects", "visit")
 
 
 @immutable
 class TurnTraced:
     """One line of a contact's trace. ``event`` is plain data if it was no event of a conversation.
 
-    ``steps``: dicts of flow, step, outcome, target, conditions, effects. ``statuses`` are the statuses of the
+    ``steps``: dicts of flow, step, outcome, target, conditions, effects, visit. ``statuses`` are the statuses of the
     effects, in order; None for an effect that is no message, and for a message without a status yet. ``problems`` are
     those of the ``notes`` that somebody should look into.
     """
@@ -79,6 +79,7 @@ def _step(step: StepTaken) -> dict[str, Any]:
         "target": step.target,
         "conditions": [[source, _shown(value)] for source, value in step.conditions] if step.conditions else [],
         "effects": step.effects,
+        "visit": step.visit,
     }
 
 

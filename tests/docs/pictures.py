@@ -82,6 +82,7 @@ def say(page: Page, text: str) -> None:
     page.fill("#text", text)
     page.press("#text", "Enter")
     expect(bubbles.nth(before)).to_be_visible()
+    expect(page.locator(".bubble.waiting")).to_have_count(0)
 
 
 def play(scene: Scene, page: Page) -> None:
@@ -92,6 +93,7 @@ def play(scene: Scene, page: Page) -> None:
     if scene.then:
         page.get_by_role("button", name=scene.then).click()
     expect(page.locator("#conversation").get_by_text(scene.shows).last).to_be_visible()
+    expect(page.locator(".bubble.waiting")).to_have_count(0)
 
 
 FILM = ("hello", "1", "latte", "lots", "2", "1")

@@ -301,6 +301,18 @@ def test_the_log_leads_to_the_queue_where_the_gateways_table_has_no_advice(
     assert said == [f"messages given up with {told} since the start: 1 (`bot queue` says why)"]
 
 
+def test_the_log_has_no_advice_of_ours_where_the_gateway_has_said_what_to_do(
+    world: World, caplog: pytest.LogCaptureFixture
+) -> None:
+    ask(world, *people(2))
+    (row,) = world.delivery.wait_for(1)
+    detail = "VALIDATION_MISSING_FIELD: no (hint: name it)"
+    world.report(row, "failed", detail, code="VALIDATION_MISSING_FIELD", message_ids=())
+    said = [record.getMessage() for record in caplog.records if "given up" in record.message]
+    why = "`bot queue` says why"
+    assert said == [f"messages given up with VALIDATION_MISSING_FIELD since the start: 1 ({why})"]
+
+
 def test_a_refused_text_of_one_recipient_never_pauses_the_others(world: World) -> None:
     ask(world, *people(14))
     for _ in range(12):

@@ -32,17 +32,14 @@ from bot.pages.shared.contact_view import (
     ShownBubble,
     Unsent,
     session_view,
-    text_of,
     turns_of,
 )
-from bot.services.gateway.gateway_client import content, type_of
 from bot.store.contact_data import export_as_json
 from bot.store.message_rows import MessageTo
 from bot.store.rows import STATUSES
 from bot.store.store_reader import StoreReader
 from bot.store.trace_rows import TurnTraced
-from bot.testing.simulation.phone import message_from_request
-from bot.testing.simulation.turn_words import event_in_words
+from bot.testing.simulation.turn_words import event_in_words, shown_message
 
 MOST = 1000
 """The most turns and messages on a page that shows all."""
@@ -104,11 +101,14 @@ def recorded_phone(reader: StoreReader, session: Session, limit: int) -> PhoneVi
             ((moments.get(of, each.at), order.get(of, len(turns)), 1), _went(each, next(numbers), people.get(of, "")))
         )
     bubbles = [bubble for _, bubble in sorted(shown, key=itemgetter(0)) if bubble is not None]
-    unsent = (each for each in sends if each.status == "waiting")
+    unsent = (
+        (each, each.effect.message) for each in sends if each.status == "waiting" and isinstance(each.effect, Send)
+    )
     return PhoneView(
         tuple(bubbles[-limit:]),
         tuple(
-            Unsent("", text_of(each.effect), each.status, each.detail, each.attempts, each.due_at) for each in unsent
+            Unsent("", shown_message(message), each.status, each.detail, each.attempts, each.due_at)
+            for each, message in unsent
         ),
         max(len(bubbles) - limit, int(len(turns) == limit)),
         session.waits_for_effect,
@@ -134,8 +134,7 @@ def _went(sent: MessageTo, number: int, by: str) -> ShownBubble:
     effect = sent.effect
     assert isinstance(effect, Send)
     message = effect.instead if sent.replaced and effect.instead is not None else effect.message
-    kind = type_of(message)
-    bubble = Bubble(number, sent.at, message_from_request(kind, {kind: content(message)}), by=by)
+    bubble = Bubble(number, sent.at, shown_message(message), by=by)
     return ShownBubble(bubble, sent.status if sent.status in STATUSES else "failed", sent.detail)
 
 

@@ -58,7 +58,7 @@ def masked_words(words: str) -> str:
 def masked_phone(phone: PhoneView) -> PhoneView:
     """A phone without its texts: only who wrote when, and how far the bot's messages have got."""
     bubbles = tuple(ShownBubble(_masked_bubble(shown.bubble), shown.status) for shown in phone.bubbles)
-    unsent = tuple(replace(each, text=HIDDEN, detail="") for each in phone.unsent)
+    unsent = tuple(replace(each, message=_masked_message(each.message), detail="") for each in phone.unsent)
     return replace(phone, bubbles=bubbles, unsent=unsent)
 
 
@@ -82,7 +82,8 @@ def masked_turn(turn: ShownTurn) -> ShownTurn:
     steps = tuple(TakenStep(step.place, (), "", step.target) for step in turn.steps)
     effects = tuple(DecidedEffect(effect.words.partition(" ")[0], effect.status) for effect in turn.effects)
     rule = masked_words(mask_answers(turn.rule, HIDDEN))
-    return replace(turn, words=_happened(turn.words), rule=rule, steps=steps, effects=effects, notes=(), problems=())
+    words = _happened(turn.words)
+    return replace(turn, words=words, rule=rule, steps=steps, effects=effects, notes=(), problems=(), detail="")
 
 
 def _happened(words: str) -> str:

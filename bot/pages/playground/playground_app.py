@@ -6,6 +6,7 @@ import json
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from time import monotonic
@@ -26,15 +27,16 @@ from bot.pages.playground.playground import MOST_FILE, Playground, values_in
 from bot.pages.playground.questions import acts_at
 from bot.pages.playground.refused import Refused
 from bot.pages.playground.replaying import replay
-from bot.pages.playground.service_faults import SERVICE_FAULTS
+from bot.pages.playground.service_faults import SERVICE_FAULTS, cause_of
 from bot.pages.playground.written_values import declared_in, read_value, written_value
 from bot.pages.shared import contact_view
-from bot.pages.shared.contact_view import Bubble, PhoneView, ShownBubble, Unsent, text_of
+from bot.pages.shared.contact_view import Bubble, PhoneView, ShownBubble, Unsent
 from bot.pages.shared.page_server import ALIVE, ALIVE_SECONDS, page_app
 from bot.store.dead_letter_rows import DeadLetter
 from bot.testing.conversations.stub_reader import MODEL_FAILURES
 from bot.testing.simulation.gateway_events import GATEWAY_EVENTS
 from bot.testing.simulation.store_view import EVERY_TURN
+from bot.testing.simulation.turn_words import shown_message
 
 LOOK_SECONDS = 0.03  # between two looks at what there is to see, while somebody looks
 MOST_OPENERS = 6  # first messages that an empty phone offers
@@ -157,6 +159,7 @@ class _Pages:
         turns = contact_view.turns_of(
             playground.simulation.stored.reader, contact, EVERY_TURN if everything else contact_view.NEWEST_TURNS
         )
+        turns = [replace(turn, detail=cause_of(turn.detail)) for turn in turns]
         phone = phone_view(playground, session, everything=everything)
         return {
             "contacts": render_template("contacts.html", names=playground.chats.names, contact=contact),
@@ -180,9 +183,12 @@ class _Pages:
         }
 
     def _openers(self) -> list[str]:
-        """First messages that the bot understands: the first word of each flow that words start."""
+        """First messages that the bot understands: the first word of each flow that words start, and
+        first of the flow that any message starts.
+        """
         library = self._playground.simulation.running.program.library
-        words = [flow.trigger.words[0][0] for flow in library.flows.values() if flow.trigger and flow.trigger.words]
+        starts = [flow.trigger for flow in library.flows.values() if flow.trigger and flow.trigger.words]
+        words = [start.words[0][0] for start in sorted(starts, key=lambda start: not start.otherwise)]
         return words[:MOST_OPENERS] or ["Hello"]
 
     def _travel(self, contact: str) -> str:
@@ -210,12 +216,11 @@ class _Pages:
 
     def _state(self, session: Session, turns: list[contact_view.ShownTurn]) -> dict[str, Any]:
         """The contact's place and way, for the map, and which faults are on."""
-        steps = [step for turn in reversed(turns) for step in turn.steps]
         here = [f"{frame.flow}/{frame.step}" for frame in session.frames]
         flow_map = self._maps()
         return {
             "here": here,
-            "way": [*((step.place, step.outcome) for step in steps), *((place, "") for place in here[-1:])][-200:],
+            "way": contact_view.newest_way(session, turns)[-200:],
             "tried": sorted(
                 {
                     f"{each.flow}/{each.step}"
@@ -334,7 +339,7 @@ def phone_view(playground: Playground, session: Session, *, everything: bool = F
     for bubble in shown:
         status = statuses.get(bubble.id)
         name = "" if bubble.message is None else "sent" if status is None else status.name
-        seen.append(ShownBubble(bubble, name, "" if status is None else status.detail))
+        seen.append(ShownBubble(bubble, name, "" if status is None else cause_of(status.detail)))
     decided = {turn.event_id: turn.at for turn in reader.trace.turns(contact, EVERY_TURN)} if letters else {}
     unsent = [*(_given_up(letter, decided, bubbles) for letter in letters), *waiting]
     left = tuple(each for each in unsent if each.key not in accepted)
@@ -345,7 +350,8 @@ def _waiting(playground: Playground, contact: str) -> Iterator[Unsent]:
     """The messages to a contact that are still to be sent."""
     for send in playground.simulation.stored.reader.messages.pending():
         if send.contact == contact and isinstance(send.effect, Send):
-            yield Unsent(send.key, text_of(send.effect), "waiting", send.detail, send.attempts, send.due_at)
+            shown, why = shown_message(send.effect.message), cause_of(send.detail)
+            yield Unsent(send.key, shown, "waiting", why, send.attempts, send.due_at)
 
 
 def _letters(playground: Playground, contact: str) -> Iterator[DeadLetter]:
@@ -362,7 +368,8 @@ def _given_up(letter: DeadLetter, decided: Mapping[str, datetime], bubbles: Sequ
     body: Any = letter.body
     at = decided.get(body["ref"].rpartition("#")[0], letter.at)
     before = (bubble.number for bubble in bubbles if bubble.at <= (at if bubble.message is None else letter.at))
-    return Unsent(body["key"], text_of(body["effect"]), "failed", letter.reason, after=max(before, default=0))
+    shown = shown_message(body["effect"].message)
+    return Unsent(body["key"], shown, "failed", cause_of(letter.reason), after=max(before, default=0))
 
 
 def _wait(playground: Playground, asked: Asked) -> None:

@@ -19,13 +19,17 @@ class ServiceFault:
     kind: str
     seconds: float = 0.0
 
+    @property
+    def hint(self) -> str:
+        """The part of a refusal's details that names the switch."""
+        return f'a switch of this page, "{self.title}"'
+
     def begin(self, emulator: Emulator) -> Switch:
         """Begin the fault. Returns a function that ends it.
 
         A refusal names the switch, so that nobody looks for another cause.
         """
-        hint = f'a switch of this page, "{self.title}"'
-        fault = emulator.faults.add(self.kind, seconds=self.seconds, hint=hint)
+        fault = emulator.faults.add(self.kind, seconds=self.seconds, hint=self.hint)
         return lambda: emulator.faults.remove(fault)
 
 
@@ -41,6 +45,12 @@ SERVICE_FAULTS = {
     "doubled": ServiceFault("Each event comes twice", "double_event"),
 }
 """The switches by name."""
+
+
+def cause_of(detail: str) -> str:
+    """Why a message was not sent: the switch of the page where it is one, else what the gateway has said."""
+    switch = next((fault for fault in SERVICE_FAULTS.values() if fault.hint in detail), None)
+    return detail if switch is None else f'you switched on "{switch.title}"'
 
 
 class FaultSwitches:

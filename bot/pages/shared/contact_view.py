@@ -4,14 +4,15 @@ import hmac
 import json
 import re
 import secrets
-from collections.abc import Mapping
-from dataclasses import field
+from collections.abc import Mapping, Sequence
+from dataclasses import field, replace
 from datetime import datetime, timedelta
 from typing import Any
 
 from markupsafe import Markup, escape
 
 from bot.core.effects import AskModel, Effect
+from bot.core.events import SendEnded
 from bot.core.immutable import immutable
 from bot.core.messages import in_words
 from bot.core.session import Session
@@ -32,6 +33,7 @@ from bot.testing.simulation.turn_words import (
 
 NEWEST_BUBBLES, NEWEST_TURNS = 60, 25
 """The numbers on a page that does not show all."""
+_KIND = re.compile("^send (text|interactive) ")  # its text says it
 MOST_ASKED = 20_000  # characters of a prompt
 
 _PAGES = secrets.token_bytes(32)
@@ -130,7 +132,7 @@ class Unsent:
     """
 
     key: str
-    text: str
+    message: ShownMessage
     status: str
     detail: str
     attempts: int = 0
@@ -148,11 +150,6 @@ class PhoneView:
     types: bool
 
 
-def text_of(effect: Effect) -> str:
-    """The text of a message that is not sent, on one line."""
-    return effect_in_words(effect).removeprefix("send ")
-
-
 @immutable
 class TakenStep:
     """A step of a turn: what its conditions evaluated to, why it ended, and where that led."""
@@ -161,6 +158,7 @@ class TakenStep:
     conditions: tuple[tuple[str, str], ...]
     outcome: str
     target: str
+    visit: int = 0
 
 
 @immutable
@@ -178,7 +176,7 @@ class DecidedEffect:
 class ShownTurn:
     """A turn in words. ``id`` tells it from others on a page, and nothing else of its event.
 
-    Somebody should look into the ``problems``; the ``notes`` are without them.
+    ``detail``: why a message was not sent. Somebody should look into the ``problems``; the ``notes`` are without them.
     """
 
     id: str
@@ -190,6 +188,56 @@ class ShownTurn:
     effects: tuple[DecidedEffect, ...]
     notes: tuple[str, ...]
     problems: tuple[str, ...]
+    detail: str = ""
+
+    @property
+    def why(self) -> str:
+        """The rule as the end of a sentence that begins with "because"."""
+        return next((pattern.sub(words, self.rule) for pattern, words in _RULES if pattern.fullmatch(self.rule)), "")
+
+
+_RULES = tuple(
+    (re.compile(rule), words)
+    for rule, words in {
+        "answer": "it answers the question",
+        "tap": "the button belongs to the question",
+        "reply": "the step takes it",
+        "other": "it is no answer, and the step has an `other`",
+        r"retry (\d+)": r"it is no answer: the question is asked again (\1)",
+        "retry.else": "it is no answer, once too often",
+        "unread": "no step reads it",
+        "result: done": "the call is done",
+        r"result: (.+)": r"the call has ended: \1",
+        r"start of (\S+)": r"it starts \1",
+        r"start of (\S+): otherwise": r"no other flow starts by it, and \1 takes all else",
+        r"start of (\S+): (.+)": r"it starts \1: \2",
+        r"interrupted by (\S+)": r"it starts \1, which interrupts the flow before",
+        r"interrupted by (\S+): (.+)": r"it starts \1, which interrupts the flow before: \2",
+        r'word "(.+)"': r'the word "\1" works here',
+        r"small talk: (.+)": r"it is small talk: \1",
+        "reply to an earlier template": "it answers an earlier template",
+        r"reminder (\d+)": r"the contact has not answered: reminder \1",
+        "time-out": "the contact has not answered in time",
+        "the time of the wait has come": "the time of the wait has come",
+    }.items()
+)
+"""The most frequent rules of a trace in the words of a page."""
+
+
+def newest_way(session: Session, turns: Sequence[ShownTurn]) -> list[tuple[str, str]]:
+    """The steps of the conversation that a contact is in, or of the last one, each with its outcome.
+
+    ``turns`` are the contact's, the newest first.
+    """
+    begun = session.frames[0].first_visit if session.frames else 0
+    way: list[tuple[str, str]] = []
+    ended = False
+    for turn in reversed(turns):
+        if ended and turn.steps:
+            way.clear()
+        way += [(step.place, step.outcome) for step in turn.steps if step.visit >= begun]
+        ended = bool(turn.steps[-1].outcome) if turn.steps else ended
+    return [*way, *((f"{frame.flow}/{frame.step}", "") for frame in session.frames[-1:])]
 
 
 def turns_of(reader: StoreReader, contact: str, limit: int = NEWEST_TURNS) -> list[ShownTurn]:
@@ -204,6 +252,7 @@ def _turn(turn: TurnTraced) -> ShownTurn:
             tuple((text, value_in_words(value)) for text, value in step["conditions"]),
             step["outcome"] or "",
             step["target"] or "",
+            step["visit"],
         )
         for step in turn.steps
     )
@@ -212,8 +261,12 @@ def _turn(turn: TurnTraced) -> ShownTurn:
         for effect, status in zip(turn.effects, turn.statuses, strict=True)
     )
     notes = tuple(printable(note) for note in turn.notes if note not in turn.problems)
-    words, problems = event_in_words(turn.event), tuple(map(printable, turn.problems))
-    return ShownTurn(_page_id(turn.event_id), turn.at, words, turn.rule, turn.micros, steps, effects, notes, problems)
+    event, detail, problems = turn.event, "", tuple(map(printable, turn.problems))
+    if isinstance(event, SendEnded):
+        event, detail = replace(event, detail=""), printable(event.detail)
+    words = event_in_words(event)
+    id = _page_id(turn.event_id)
+    return ShownTurn(id, turn.at, words, turn.rule, turn.micros, steps, effects, notes, problems, detail)
 
 
 def _page_id(event_id: str) -> str:
@@ -226,7 +279,7 @@ def _effect(effect: Effect, status: str, detail: str) -> DecidedEffect:
         asked = prompt_of(effect)
         tools = ", ".join(tool["function"]["name"] for tool in effect.tools)
         return DecidedEffect(effect_in_words(effect), asked=asked, tools=tools)
-    return DecidedEffect(effect_in_words(effect), status, detail)
+    return DecidedEffect(_KIND.sub("send ", effect_in_words(effect)), status, detail)
 
 
 def prompt_of(effect: AskModel) -> tuple[tuple[str, str], ...]:

@@ -44,7 +44,7 @@ from bot.core.text import PICTURE, printable
 from bot.core.values import Location, Media
 from bot.language.expressions.formats import shown
 from bot.services.gateway.gateway_client import content, type_of
-from bot.testing.simulation.phone import message_from_request
+from bot.testing.simulation.phone import ShownMessage, message_from_request
 
 LINE = 100  # characters of a text in one line
 
@@ -187,10 +187,15 @@ def effect_in_words(effect: Effect) -> str:
     return f"send {message_in_words(effect.message)}"
 
 
+def shown_message(message: Message) -> ShownMessage:
+    """A message as the contact's phone shows it."""
+    kind = type_of(message)
+    return message_from_request(kind, {kind: content(message)})
+
+
 def message_in_words(message: Message) -> str:
     """A message on one line: its kind, its text, its choices."""
-    kind = type_of(message)
-    shown = message_from_request(kind, {kind: content(message)})
+    kind, shown = type_of(message), shown_message(message)
     parts = [kind if shown.template is None else f"template {shown.template} ({shown.language})"]
     parts += [f'"{line_of(shown.text)}"'] if shown.text else []
     parts += [f"[{title}]" for title in shown.choices]

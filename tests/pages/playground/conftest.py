@@ -104,7 +104,9 @@ class Shown:
         expect(self.page.locator("body > .done")).to_have_text("Replayed: the bot said the same.")
 
     def open(self, summary: str) -> None:
-        self.page.locator("summary", has_text=summary).first.click()
+        if not (wanted := self.page.locator("summary", has_text=summary).first).is_visible():
+            self.page.locator("#unfold").click()
+        wanted.click()
 
 
 @contextmanager

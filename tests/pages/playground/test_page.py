@@ -124,7 +124,7 @@ def test_a_way_out_of_the_flow_is_lit_and_no_line_between_a_conversations_end_an
     page.fill("#wait-for", "61m")
     page.get_by_role("button", name="Skip", exact=True).click()
     shown.hears("How large?")
-    expect(page.locator("#drawing .label .gone")).to_have_text(["Water", "timeout"])
+    expect(page.locator("#drawing .label .gone")).to_have_text(["timeout"])
     expect(page.locator("#drawing .line.gone.dashed")).to_have_count(1)
     page.get_by_role("button", name="Skip", exact=True).click()
     shown.hears("Anything else?")
@@ -135,6 +135,139 @@ def test_a_way_out_of_the_flow_is_lit_and_no_line_between_a_conversations_end_an
     expect(page.locator("#drawing .label .gone")).to_have_text(["Yes", "runs"])
     page.locator("#flow").select_option("")
     expect(page.locator("#drawing .label .gone")).to_have_text(["timeout", "runs"])
+
+
+RUNS = """
+flow: main
+start: {otherwise: true, words: [hello]}
+interrupted: drop
+steps:
+  drink: {ask: What would you like?, buttons: {Tea: size, Coffee: size}}
+  size: {ask: How large?, buttons: {Small: end, Large: end}}
+---
+flow: anew
+start: {words: [anew]}
+steps: {anew: {say: Anew, then: /main}}
+"""
+
+
+def test_the_way_of_an_earlier_run_is_not_lit(shows: Callable[[str], Shown]) -> None:
+    shown = shows(RUNS)
+    gone = shown.page.locator("#drawing .label .gone")
+    shown.write("hi")
+    shown.hears("What would you like?")
+    shown.tap("Tea")
+    expect(gone).to_have_text(["Tea"])
+    shown.write("anew")
+    shown.hears("Anew")
+    expect(shown.page.locator("[data-place='main/drink'].here")).to_be_attached()
+    expect(gone).to_have_count(0)
+    shown.tap("Coffee")
+    expect(gone).to_have_text(["Coffee"])
+
+
+def test_the_first_words_that_are_offered_are_those_of_the_main_flow(shows: Callable[[str], Shown]) -> None:
+    shown = shows(RUNS.replace("flow: main", "flow: zoo").replace("/main", "/zoo"))
+    expect(shown.page.locator(".openers button")).to_have_text(["hello", "anew"])
+
+
+def test_the_details_are_shown_once_they_are_wanted_and_stay(shown: Shown) -> None:
+    page = shown.page
+    details, button = page.locator("#details"), page.get_by_role("button", name="Details")
+    expect(details).to_be_hidden()
+    drawn = page.locator("#drawing").bounding_box()
+    button.click()
+    expect(details).to_be_visible()
+    expect(button).to_have_attribute("aria-expanded", "true")
+    page.get_by_role("button", name="New contact").click()
+    expect(page.locator("#contacts [aria-current]")).to_have_text("Ben")
+    expect(details).to_be_visible()
+    button.click()
+    expect(details).to_be_hidden()
+    assert page.locator("#drawing").bounding_box() == drawn
+
+
+def test_a_turn_is_told_in_sentences(shown: Shown) -> None:
+    shown.write("hi")
+    shown.hears("What would you like?")
+    shown.write("lots")
+    shown.open("wrote")
+    turn = shown.page.locator(".turn", has_text='wrote "lots"')
+    expect(turn.locator(".rule")).to_have_text("Because it is no answer: the question is asked again (1).")
+    expect(turn.locator(".steps li").first).to_have_text("main/drink retry asks again")
+    expect(turn.locator(".effect")).to_contain_text('send "')
+    expect(turn).not_to_contain_text("µs")
+
+
+def test_the_map_begins_with_all_flows_and_stays_where_a_person_has_moved_it(shown: Shown) -> None:
+    page = shown.page
+    for box in page.locator("#drawing .place").all():
+        expect(box).to_be_in_viewport(ratio=1)
+    shown.write("hi")
+    shown.hears("What would you like?")
+    expect(page.locator("#flow")).to_have_value("main")
+    expect(page.locator("[data-place='main/drink'].here")).to_be_in_viewport()
+    page.locator("#drawing").press("ArrowDown")
+    moved = page.locator("#drawing svg").get_attribute("viewBox")
+    page.get_by_role("button", name="Skip", exact=True).click()
+    expect(page.locator(".besides", has_text="2 h later")).to_be_visible()
+    assert page.locator("#drawing svg").get_attribute("viewBox") == moved
+
+
+def test_the_map_shows_the_way_also_where_the_conversation_has_ended(shows: Callable[[str], Shown]) -> None:
+    shown = shows(RUNS + "---\nflow: hours\nstart: {words: [hours]}\nsteps: {a: {say: Until six, then: b}, b: {say: Bye, then: end}}\n")  # fmt: skip
+    shown.write("hours")
+    shown.hears("Bye")
+    expect(shown.page.locator("#flow")).to_have_value("hours")
+    expect(shown.page.locator("#drawing .line.gone")).to_have_count(2)
+
+
+def test_a_long_flow_is_shown_so_that_its_boxes_can_be_seen(shows: Callable[[str], Shown]) -> None:
+    steps = "".join(f"  s{n}: {{say: This is step {n} of many}}\n" for n in range(150))
+    shown = shows(f"flow: main\nstart: {{otherwise: true}}\nsteps:\n{steps}  last: {{say: Bye, then: end}}\n")
+    page = shown.page
+    page.locator("#flow").select_option("main")
+    box = page.locator("[data-place='main/s0']")
+    expect(box).to_be_in_viewport()
+    page.get_by_role("button", name="Fit").click()
+    found = box.bounding_box()
+    assert found is not None and found["width"] > 20
+
+
+def test_many_contacts_and_a_long_name_leave_the_header_on_one_line(
+    shows: Callable[[str], Shown], opens: Opens, tmp_path: Path
+) -> None:
+    shown = shows(FLOWS)
+    for _ in range(15):
+        shown.playground.chats.add_contact()
+    page = opens(f"{shown.server.url}contact/{shown.playground.chats.contacts[12]}", 1280)
+    page.locator("h1").evaluate("each => { each.textContent = 'A bot with a very long name '.repeat(4) }")
+    expect(page.locator("#contacts [aria-current]")).to_be_in_viewport(ratio=1)
+    header = page.locator("header").bounding_box()
+    assert header is not None and header["height"] < 60
+
+
+def test_what_is_wrong_goes_with_escape_and_moves_nothing(shown: Shown) -> None:
+    page, wrong = shown.page, shown.page.locator("body > .wrong")
+    before = page.locator("#phone").bounding_box()
+    page.fill("#wait-for", "soon")
+    page.get_by_role("button", name="Skip", exact=True).click()
+    expect(wrong).to_be_visible()
+    assert page.locator("#phone").bounding_box() == before
+    page.keyboard.press("Escape")
+    expect(wrong).to_be_hidden()
+
+
+def test_a_text_from_right_to_left_begins_at_the_right(shown: Shown) -> None:
+    shown.write("مرحبا بالجميع\nنعم")
+    last = shown.page.locator(".bubble.mine .text").last
+    expect(last).to_be_visible()
+    gap = last.evaluate(
+        "each => { const words = document.createRange(); words.setStart(each.firstChild, each.textContent.length - 1);"
+        " words.setEnd(each.firstChild, each.textContent.length);"
+        " return words.getBoundingClientRect().left - each.getBoundingClientRect().left }"
+    )
+    assert gap > 10
 
 
 def test_a_click_on_a_step_shows_its_lines_who_waits_and_what_was_found(shown: Shown) -> None:
@@ -150,6 +283,17 @@ def test_a_click_on_a_step_shows_its_lines_who_waits_and_what_was_found(shown: S
     page.locator("#flow").select_option("offer")
     expect(page.locator("[data-place='offer/price']")).to_be_attached()
     assert "flow=offer" in page.url
+
+
+def test_a_step_that_is_shown_does_not_cover_its_box(shown: Shown) -> None:
+    page = shown.page
+    page.locator("#flow").select_option("main")
+    for name in ("drink", "cups", "thanks"):
+        page.locator("#drawing .place", has=page.locator(f"[data-place='main/{name}']")).press("Enter")
+        expect(page.locator("#step h2")).to_have_text(f"main/{name}")
+        box, step = page.locator(f"[data-place='main/{name}']").bounding_box(), page.locator("#step").bounding_box()
+        assert box is not None and step is not None
+        assert box["x"] + box["width"] <= step["x"] or box["y"] + box["height"] <= step["y"]
 
 
 def test_a_click_on_a_step_names_the_tests_that_reach_it_and_what_is_shown_of_it_stays_true(shown: Shown) -> None:
@@ -201,6 +345,9 @@ def test_a_search_in_the_map_finds_a_step_by_what_it_says(shown: Shown) -> None:
     shown.page.locator("#flow").select_option("main")
     shown.page.locator("#find").fill("so many")
     expect(shown.page.locator(".box.hit")).to_have_attribute("data-place", "main/lots")
+    expect(shown.page.locator("#find:invalid")).to_have_count(0)
+    shown.page.locator("#find").fill("so few")
+    expect(shown.page.locator("#find:invalid")).to_have_count(1)
 
 
 def test_what_is_searched_for_stays_marked_when_the_drawing_changes(shown: Shown) -> None:
@@ -343,7 +490,23 @@ def test_a_refused_message_is_shown_as_given_up_with_the_reason(shown: Shown) ->
     shown.open("Faults")
     shown.page.locator("[data-fault=refused]").check()
     shown.write("hi")
-    expect(shown.page.locator(".bubble.failed").first).to_contain_text("given up")
+    failed = shown.page.locator(".bubble.failed").first
+    expect(failed.locator(".text")).to_have_text("Hello you")
+    why = 'ou switched on "The gateway refuses messages (422)"'
+    expect(failed).to_contain_text(f"Not sent: y{why}")
+    refused = shown.page.locator(".turn", has_text="the message was refused").first
+    refused.locator("summary").click() if refused.get_attribute("open") is None else None
+    expect(refused).to_contain_text(f"Y{why}")
+
+
+def test_a_message_that_waits_for_its_first_try_looks_like_one_that_is_sent(shown: Shown) -> None:
+    page = shown.page
+    shown.playground.simulation.emulator.faults.add("error_before", status=503)
+    shown.write("hi")
+    expect(page.locator(".bubble.unsent")).to_contain_text("Not sent yet, tried")
+    behind = page.locator(".bubble.waiting:not(.unsent)")
+    expect(behind).to_contain_text("What would you like?")
+    expect(behind.locator(".tick")).to_have_text(re.compile("waiting"))
 
 
 @pytest.mark.parametrize("fault", ["doubled", "late", "slow"])
@@ -536,6 +699,10 @@ def test_axe_finds_nothing(shown: Shown, opens: Opens, width: int, dark: bool) -
         page.evaluate("pane => { location.hash = pane }", pane)
         if width < 900:
             expect(page.locator(f"#{pane}")).to_be_visible()
+        elif pane == "details":
+            page.get_by_role("button", name="Details").click()
+        for summary in page.locator(f"#{pane} summary:not(.turn > summary)").all():
+            summary.click()
         if pane == "map":
             page.locator("#drawing .place").first.press("Enter")
             expect(page.locator("#step")).to_be_visible()

@@ -152,4 +152,5 @@ def test_a_message_that_the_gateway_has_taken_is_shown_once_also_while_the_bot_d
     assert [send.attempts for send in playground.simulation.stored.reader.messages.pending()][:1] == [1]
     view = phone_view(playground, playground.simulation.stored.reader.sessions.get(contact) or Session(contact))
     assert [shown.bubble.message.text for shown in view.bubbles if shown.bubble.message] == ["Hello *you*"]
-    assert [unsent.text for unsent in view.unsent] == ['interactive "What would you like?" [Tea] [Coffee]']
+    waiting = [(unsent.message.text, unsent.message.buttons) for unsent in view.unsent]
+    assert waiting == [("What would you like?", ("Tea", "Coffee"))]

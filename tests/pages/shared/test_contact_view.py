@@ -1,9 +1,11 @@
 """Texts as phones show them."""
 
+from datetime import UTC, datetime
+
 import pytest
 
 from bot.pages.console.masking import masked_session
-from bot.pages.shared.contact_view import formatted, session_view
+from bot.pages.shared.contact_view import ShownTurn, formatted, session_view
 from tests.talk import Talk
 
 
@@ -38,6 +40,21 @@ def test_an_address_is_a_link_without_the_end_of_its_sentence(text: str, address
 
 def test_no_address_is_a_script() -> None:
     assert "<a" not in formatted("javascript:alert(1) data:text/html,x")
+
+
+@pytest.mark.parametrize(
+    ("rule", "why"),
+    [
+        ("answer", "it answers the question"),
+        ("retry 2", "it is no answer: the question is asked again (2)"),
+        ("start of main: otherwise", "no other flow starts by it, and main takes all else"),
+        ('start of desk: topic complaint, "cold"', 'it starts desk: topic complaint, "cold"'),
+        ("interrupted by prices", "it starts prices, which interrupts the flow before"),
+        ("old tap: explain", ""),
+    ],
+)
+def test_the_frequent_rules_are_sentences(rule: str, why: str) -> None:
+    assert ShownTurn("t", datetime(2030, 5, 6, tzinfo=UTC), "", rule, 0, (), (), (), ()).why == why
 
 
 def test_a_draft_is_shown_with_its_end_and_viewers_do_not_see_its_title() -> None:

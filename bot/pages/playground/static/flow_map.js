@@ -2,7 +2,9 @@
 
 import { replace } from "../pages/parts.js";
 
-const LARGEST = 1.2; // how much larger than it was drawn a drawing is shown by itself
+// How much larger or smaller than it was drawn a drawing is shown by itself, and at least where all of it is wanted.
+const [LARGEST, SMALLEST, TINY] = [1.15, 0.75, 0.15];
+const LEGEND = 52; // px of the legend above the boxes
 
 // Makes the boxes of a drawing buttons.
 function prepare(drawing) {
@@ -37,7 +39,8 @@ export class FlowMap {
     }
     document.querySelector("[data-fit]").addEventListener("click", () => this.svg && this.fit(true));
     new ResizeObserver(() => {
-      if (!this.hidden) return;
+      if (!this.svg) return;
+      if (!this.hidden) return this.stretch();
       this.fit();
       this.light();
     }).observe(drawing);
@@ -71,8 +74,9 @@ export class FlowMap {
   }
 
   async refresh() {
-    const here = this.state.here.at(-1);
-    if (this.follow.checked && here) this.flow.value = here.split("/")[0];
+    const { here, way, flows } = this.state;
+    const last = here.at(-1) ?? way.at(-1)?.[0] ?? (flows.length === 1 ? flows[0] : "");
+    if (this.follow.checked && last) this.flow.value = last.split("/")[0];
     const wanted = `${this.state.map} ${this.flow.value}`;
     if (this.shown !== wanted) {
       const other = this.shown?.split(" ").at(-1) !== this.flow.value;
@@ -85,7 +89,8 @@ export class FlowMap {
       replace(this.drawing, text, prepare); // the box that has the focus keeps it
       this.svg = this.drawing.querySelector("svg");
       const { width, height } = this.svg.viewBox.baseVal;
-      this.whole = { width, height };
+      const top = this.shift[1] - LEGEND; // the page has a title of its own
+      this.whole = { top, width, height: height - top };
       other || !view ? this.fit() : this.set(view);
     }
     this.mark();
@@ -114,7 +119,9 @@ export class FlowMap {
       each.classList.toggle("gone", JSON.parse(each.dataset.ways).some((way) => gone.has(way)));
     }
     this.untried.textContent = untried ? `${untried} not tried yet` : "all tried";
-    if (this.follow.checked && flow) this.reveal(this.svg.querySelector(".here"));
+    const last = this.follow.checked && flow ? this.state.here.at(-1) : "";
+    if (last && this.followed !== last) this.reveal(this.svg.querySelector(".here"));
+    this.followed = last;
   }
 
   choose(flow) {
@@ -180,6 +187,7 @@ export class FlowMap {
       box.classList.toggle("hit", hit);
       first ??= hit ? box : null;
     }
+    this.search.setCustomValidity(wanted && !first ? "Nothing on this map has these words." : ""); // Enter says it
     return first;
   }
 
@@ -190,15 +198,41 @@ export class FlowMap {
     this.svg.setAttribute("viewBox", `${view.x} ${view.y} ${view.width} ${view.height}`);
   }
 
-  // Shows the drawing from its top on, with letters that can be read, or `all` of it.
+  // How far the boxes of the drawing are from its edges.
+  get shift() {
+    return this.svg.querySelector("g[transform]").getAttribute("transform").match(/[\d.]+/g).map(Number);
+  }
+
+  // Shows the drawing from its beginning on, with letters that can be read, or `all` of it.
   fit(all = false) {
     const { width, height } = this.drawing.getBoundingClientRect();
-    const ratio = width ? height / width : 1;
-    const wanted = all ? Math.max(this.whole.width, this.whole.height / ratio) : Math.min(this.whole.width, Math.max(width, 300));
-    const wide = Math.max(wanted, width / LARGEST);
-    const x = this.flow.value ? (this.whole.width - wide) / 2 : Math.min(0, (this.whole.width - wide) / 2);
-    this.set({ x, y: 0, width: wide, height: wide * ratio });
     this.hidden = !width; // as on a narrow screen, where another pane is shown
+    this.pixels = width;
+    this.followed = "";
+    const ratio = width ? height / width : 1;
+    const wanted = all ? Math.max(this.whole.width, this.whole.height / ratio) : this.whole.width;
+    const wide = Math.min(Math.max(wanted, width / LARGEST), width ? width / (all ? TINY : SMALLEST) : wanted);
+    const first = this.svg.querySelector("g[transform] .start, [data-place]");
+    const middle = first ? Number(first.getAttribute("x")) + this.shift[0] + Number(first.getAttribute("width")) / 2 : 0;
+    this.set({ x: this.within(middle - wide / 2, wide), y: this.whole.top, width: wide, height: wide * ratio });
+    if (all && wanted > wide) this.reveal(this.svg.querySelector(".here"));
+  }
+
+  // Where a view that is so wide may begin: it shows no more beside the drawing than it has to.
+  within(x, wide) {
+    const left = this.whole.width - wide;
+    return left < 0 ? left / 2 : Math.min(Math.max(x, 0), left);
+  }
+
+  // Shows more or less where there is more or less room than before, of the same size.
+  stretch() {
+    const { width, height } = this.drawing.getBoundingClientRect();
+    if (width && this.view) {
+      const wide = (this.view.width * width) / this.pixels;
+      this.set({ x: this.within(this.view.x + (this.view.width - wide) / 2, wide), y: this.view.y, width: wide, height: (wide * height) / width });
+    }
+    this.hidden = !width;
+    this.pixels = width || this.pixels;
   }
 
   zoom(by, at = { x: 0.5, y: 0.5 }) {
@@ -209,18 +243,30 @@ export class FlowMap {
     this.set({ x: x + (width - wide) * at.x, y: y + (height - tall) * at.y, width: wide, height: tall });
   }
 
+  // Shows a box, also beside the step that is shown: where it is in sight, nothing moves.
   reveal(box) {
     if (!box || !this.view) return;
-    const [x, y] = [Number(box.getAttribute("x")), Number(box.getAttribute("y"))];
-    const [left, top] = this.svg.querySelector("g[transform]").getAttribute("transform").match(/[\d.]+/g).map(Number);
-    const middle = { x: x + left + Number(box.getAttribute("width")) / 2, y: y + top + Number(box.getAttribute("height")) / 2 };
-    const { width, height } = this.view;
+    const [left, top, wide, high] = ["x", "y", "width", "height"].map((name) => Number(box.getAttribute(name)));
+    const [x, y] = [left + this.shift[0], top + this.shift[1]];
+    const view = this.view;
+    const room = this.room();
+    if (x >= view.x && x + wide <= view.x + room.width && y >= view.y && y + high <= view.y + room.height) return;
+    const middle = x + (wide - room.width) / 2;
+    const fits = room.height >= this.whole.height;
     this.set({
-      x: width < this.whole.width ? middle.x - width / 2 : (this.whole.width - width) / 2,
-      y: height < this.whole.height ? middle.y - height / 2 : 0, // a drawing that is shown whole stays where it is
-      width,
-      height,
+      ...view,
+      x: room.width < view.width ? middle : this.within(middle, view.width),
+      y: fits ? this.whole.top : y + (high - room.height) / 2,
     });
+  }
+
+  // How much of the view nothing covers.
+  room() {
+    const { width, height } = this.view;
+    if (this.step.hidden) return { width, height: height * 0.85 };
+    const [step, all] = [this.step.getBoundingClientRect(), this.drawing.getBoundingClientRect()];
+    const beside = step.left - all.left;
+    return beside > all.width / 3 ? { width: (width * beside) / all.width, height } : { width, height: (height * (step.top - all.top)) / all.height };
   }
 
   wheel(event) {

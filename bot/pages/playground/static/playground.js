@@ -22,7 +22,8 @@ function show(parts) {
     if (id === "state") {
       map.show(html);
       for (const box of document.querySelectorAll("[data-fault]")) box.checked = html.faults.includes(box.dataset.fault);
-      part("faults-on").textContent = html.faults.length ? `${html.faults.length} on` : "";
+      const on = html.faults.length;
+      for (const said of document.querySelectorAll(".faults-on")) said.textContent = on ? `${on} ${on === 1 ? "fault" : "faults"} on` : "";
     } else if (id === "conversation") {
       phone.change(() => replace(log, html, newest(log)));
     } else if (id === "turns") {
@@ -232,6 +233,21 @@ async function photo() {
   return new Promise((done) => canvas.toBlob(done, "image/jpeg"));
 }
 
+// What was done or is wrong goes with a click on it, or with Escape.
+document.addEventListener("click", ({ target }) => target.matches("body > .done, body > .wrong") && tell(""));
+document.addEventListener("keydown", ({ key }) => key === "Escape" && !document.querySelector("dialog[open]") && tell(""));
+
+// -- the details on wide screens, which stay open from contact to contact
+
+const unfold = part("unfold");
+function fold(open) {
+  unfold.setAttribute("aria-expanded", open);
+  document.body.toggleAttribute("data-unfolded", open);
+  sessionStorage.setItem("unfolded", open ? "yes" : "");
+}
+unfold.addEventListener("click", () => fold(unfold.getAttribute("aria-expanded") !== "true"));
+fold(sessionStorage.getItem("unfolded") === "yes");
+
 // -- panes on narrow screens
 
 function pane() {
@@ -245,7 +261,7 @@ addEventListener("hashchange", pane);
 pane();
 
 write(document);
-document.querySelector("#contacts [aria-current]").scrollIntoView({ block: "nearest", inline: "nearest" });
+new ResizeObserver(() => document.querySelector("#contacts [aria-current]").scrollIntoView({ block: "nearest", inline: "nearest" })).observe(part("contacts"));
 show({ state: JSON.parse(document.body.dataset.state) });
 tell(sessionStorage.getItem("said") ?? "", true);
 sessionStorage.removeItem("said");
