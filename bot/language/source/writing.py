@@ -64,7 +64,7 @@ def _text(text: str) -> str:
     """Plain where YAML cannot read it as anything else; otherwise in double quotes."""
     plain = _PLAIN.fullmatch(text) or _DURATION.fullmatch(text)
     means_more = _MEANS_SOMETHING.fullmatch(text) or " #" in text
-    return text if plain and not means_more and len(text) < _LONGEST else _quoted(text)
+    return text if plain and not means_more and len(text) < _LONGEST else quoted(text)
 
 
 def _on_its_own(text: str, line: str = "k: {}") -> str:
@@ -73,11 +73,11 @@ def _on_its_own(text: str, line: str = "k: {}") -> str:
     found = () if "\n" in text else read("", line.format(text), problems)
     scalars = [each for node in found if isinstance(node, Map) for entry in node.entries for each in entry]
     same = any(isinstance(each, Scalar) and each.value == text and not each.quoted for each in scalars)
-    return text if same and len(scalars) == 2 and not problems else _quoted(text)
+    return text if same and len(scalars) == 2 and not problems else quoted(text)
 
 
-def _quoted(text: str) -> str:
-    """The text in quotes, with unprintable characters escaped."""
+def quoted(text: str) -> str:
+    """A text in double quotes, on one line: with unprintable characters escaped."""
     quoted = json.dumps(text, ensure_ascii=False)
     return "".join(char if char.isprintable() else _escaped(char) for char in quoted)
 
