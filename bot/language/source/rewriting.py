@@ -13,8 +13,8 @@ import yaml
 from bot.core.errors import BotError
 from bot.core.immutable import immutable
 from bot.language.source.problems import Mark, Problems
-from bot.language.source.writing import quoted
-from bot.language.source.yaml_tree import List, Map, Node, Scalar, parsed, read
+from bot.language.source.writing import block_style, inline, quoted
+from bot.language.source.yaml_tree import List, Map, Node, Scalar, parsed, plain, read
 
 _HALF = re.compile("[\ud800-\udfff]")
 _BOM = "\ufeff"
@@ -51,6 +51,79 @@ def with_text(content: bytes, mark: Mark, text: str) -> bytes:
             return f"{bom}{tried}".encode()
         why = next((f": {each.what}" for each in problems.sorted()), "")
     raise Unwritable(f"{mark}: this text cannot stand there{why}")
+
+
+def with_more(content: bytes, node: Node, value: Any) -> bytes:
+    """The content of a file in which a map has further keys (``value`` is a map, too), a list has further items
+    (a list), or an empty value is this one. Raises `Unwritable`.
+    """
+    path = node.mark.path
+    written, _ = _readable(path, content)
+    wanted = [_plain_with(each, node, value) for each in read(path, written, Problems())]
+    for start, spelling in _additions(written, node, value):
+        tried, problems = f"{written[:start]}{spelling}{written[start:]}", Problems()
+        if [plain(each) for each in read(path, tried, problems)] == wanted and not problems:
+            bom = _BOM if content.startswith(_BOM.encode()) else ""
+            return f"{bom}{tried}".encode()
+    raise Unwritable(f"{node.mark}: nothing can be added there by itself: write it into the file")
+
+
+def _plain_with(node: Node, target: Node, value: Any) -> Any:
+    """The content of a node, with more at one place in it."""
+    if node.mark == target.mark and type(node) is type(target):
+        found = plain(node)
+        return value if isinstance(node, Scalar) else found + value if isinstance(node, List) else found | value
+    match node:
+        case Map(entries=entries):
+            return {key.text: _plain_with(item, target, value) for key, item in entries}
+        case List(items=items):
+            return [_plain_with(item, target, value) for item in items]
+    return plain(node)
+
+
+def _additions(text: str, node: Node, value: Any) -> Iterator[tuple[int, str]]:
+    """The ways to add to a node: where, and what to insert."""
+    if isinstance(node, Scalar):
+        found = _Written.at(text, node.mark)
+        if found is not None and found.start == found.end:
+            yield found.start, f" {inline(value)}" if text[found.start - 1 : found.start] != " " else inline(value)
+        return
+    collection = _collection_at(text, node.mark, of_map=isinstance(node, Map))
+    if collection is None:
+        return
+    column, end, is_flow, is_empty = collection
+    entries = [f"{inline(str(key))}: {inline(item)}" for key, item in value.items()] if isinstance(node, Map) else []
+    items = entries or list(map(inline, value))
+    if is_flow:
+        yield end, f"{'' if is_empty else ', '}{', '.join(items)}"
+        return
+    lines = [line for key, item in value.items() for line in block_style(str(key), item)] if entries else []
+    line_end = "\r\n" if "\r\n" in text else "\n"
+    fresh = [f"{' ' * column}{line}" for line in lines or [f"- {item}" for item in items]]
+    at = text.find("\n", len(text[:end].rstrip()))
+    if at < 0:
+        yield len(text), "".join(f"{line_end}{line}" for line in fresh)
+    else:
+        yield at + 1, "".join(f"{line}{line_end}" for line in fresh)
+
+
+def _collection_at(text: str, mark: Mark, *, of_map: bool) -> tuple[int, int, bool, bool] | None:
+    """The map or list at a mark: its column, the end of its last entry, if it is in brackets, and if it is empty."""
+    kind = yaml.MappingStartEvent if of_map else yaml.SequenceStartEvent
+    begun: Any = None
+    depth = end = 0
+    for event in parsed(text):
+        begin, ended = event.start_mark, event.end_mark
+        if begun is None:
+            if isinstance(event, kind) and (begin.line + 1, begin.column + 1) == (mark.line, mark.column):
+                begun, end = event, ended.index
+        elif isinstance(event, yaml.CollectionEndEvent) and not depth:
+            return mark.column - 1, end, bool(begun.flow_style), end == begun.end_mark.index
+        else:
+            closes = isinstance(event, yaml.CollectionEndEvent)
+            depth += isinstance(event, yaml.CollectionStartEvent) - closes
+            end = end if closes and begin.index == ended.index else max(end, ended.index)
+    return None
 
 
 def block_at(lines: list[str], line: int) -> tuple[int, int]:

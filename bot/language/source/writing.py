@@ -19,8 +19,8 @@ def flow_style(value: Any) -> str:
     """A value on one line; the outermost map without its braces where it has one key."""
     if isinstance(value, Mapping) and len(value) == 1:
         ((key, inner),) = value.items()
-        return f"{_inner(key)}: {_inner(inner)}"
-    return _inner(value)
+        return f"{inline(key)}: {inline(inner)}"
+    return inline(value)
 
 
 def block_style(key: str, value: Any) -> Iterator[str]:
@@ -39,7 +39,7 @@ def block_style(key: str, value: Any) -> Iterator[str]:
         case str():
             yield f"{name}: {_on_its_own(value)}"
         case _:
-            yield f"{name}: {_inner(value)}"
+            yield f"{name}: {inline(value)}"
 
 
 def _is_block(text: str) -> bool:
@@ -49,14 +49,15 @@ def _is_block(text: str) -> bool:
     return len(lines) > 1 and own and bool(lines[0]) and not text.endswith("\n\n")
 
 
-def _inner(value: Any) -> str:
+def inline(value: Any) -> str:
+    """A value as it can stand between others on one line."""
     match value:
         case Mapping():
-            return "{" + ", ".join(f"{_inner(str(key))}: {_inner(item)}" for key, item in value.items()) + "}"
+            return "{" + ", ".join(f"{inline(str(key))}: {inline(item)}" for key, item in value.items()) + "}"
         case str():
             return _text(value)
         case Sequence():
-            return "[" + ", ".join(map(_inner, value)) + "]"
+            return "[" + ", ".join(map(inline, value)) + "]"
     return json.dumps(value, default=str)
 
 

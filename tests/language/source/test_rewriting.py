@@ -5,9 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.language.source.problems import Mark, Problems
-from bot.language.source.rewriting import Unwritable, block_at, with_block, with_text
-from bot.language.source.yaml_tree import List, Map, Node, Scalar, read
-from tests.language.source.test_writing import TEXTS
+from bot.language.source.rewriting import Unwritable, block_at, with_block, with_more, with_text
+from bot.language.source.yaml_tree import List, Map, Node, Scalar, plain, read
+from tests.language.source.test_writing import KEYS, TEXTS, VALUES
 
 FILE = """\
 # The café's flow.  ☕
@@ -172,3 +172,49 @@ def test_a_block_is_the_lines_that_are_indented_further() -> None:
     assert (lines[first], lines[end - 1]) == ("    hello:", "        empty:")
     changed = with_block(FILES["windows"], Mark("f.yml", 6, 5), "hello:\n  say: Hi\n\n  then: end\n").decode()
     assert "    hello:\r\n      say: Hi\r\n\r\n      then: end\r\n    \"quoted key\" : 'It''s" in changed
+
+
+def collections(node: Node) -> list[Node]:
+    """The maps, lists and empty values of a node."""
+    match node:
+        case Map(entries=entries):
+            return [node, *(each for _, value in entries for each in collections(value))]
+        case List(items=items):
+            return [node, *(each for item in items for each in collections(item))]
+    return [node] if node.value is None else []
+
+
+@given(st.sampled_from(sorted(FILES)), st.integers(0, 9), KEYS, VALUES)
+def test_whatever_is_added_reads_back_and_all_else_stays(name: str, number: int, key: str, value: object) -> None:
+    before = FILES[name]
+    documents = read("f.yml", before, Problems())
+    found = [each for document in documents for each in collections(document)]
+    node = found[number % len(found)]
+    key = f"new {key}"
+    added = {key: value} if isinstance(node, Map) else [value] if isinstance(node, List) else value
+    try:
+        after = with_more(before, node, added)
+    except Unwritable:
+        assert node.mark.line in (4, 5, 6), node  # behind a text of which empty lines are a part, or an empty value
+        return
+    problems = Problems()
+    assert list(map(plain, read("f.yml", after, problems))) != list(map(plain, documents)) or value is None
+    assert problems.sorted() == []
+    more = len(after) - len(before)
+    assert any(after[:at] + after[at + more :] == before for at in range(len(before) + 1))
+
+
+@pytest.mark.parametrize(
+    ("before", "value", "after"),
+    [
+        ("a:\n  b: c  # note\n# end\n", {"d": {"e": "f: g"}}, 'a:\n  b: c  # note\nd:\n  e: "f: g"\n# end\n'),
+        ("a: [b,  c]  # note\n", {"d": ["e", "f"]}, "a: [b,  c]  # note\nd: [e, f]\n"),
+        ("{a: b}", {"c": "d"}, "{a: b, c: d}"),
+        ("{ }", {"c": "d"}, "{c: d }"),
+        ("- a\n- b", ["c"], "- a\n- b\n- c"),
+        ("- a\r\n", ["c"], "- a\r\n- c\r\n"),
+    ],
+)
+def test_what_is_added_stands_at_the_end(before: str, value: object, after: str) -> None:
+    (document,) = read("f.yml", before, Problems())
+    assert with_more(before.encode(), document, value).decode() == after
