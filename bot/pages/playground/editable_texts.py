@@ -2,7 +2,7 @@
 
 import json
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from bot.core.immutable import immutable
 from bot.language.flow.documents import BOT_FILE, LOCALES, read_documents
@@ -34,6 +34,11 @@ class TextField:
     into: Node | None = None
     below: Path = ()
     keys: tuple[Mark, ...] = ()
+
+    @property
+    def is_further_word(self) -> bool:
+        """True if it adds a word to others."""
+        return self.mark is None and (isinstance(self.into, List) or self.below[-1:] == ("",))
 
 
 @immutable
@@ -92,11 +97,14 @@ class EditableTexts:
     def groups(self, place: Place) -> list[TextGroup]:
         """The texts at a place, in the order of the file."""
         found = [each.spot for each in self._spoken if each.place == place]
-        return [TextGroup(_label(spot, place), tuple(self._fields(spot))) for spot in found]
+        return [
+            TextGroup(_label(spot, place), tuple(self._fields(spot))) for each in found for spot in _with_words(each)
+        ]
 
     def fields(self) -> dict[str, TextField]:
         """All fields, by their ids."""
-        return {field.id: field for each in self._spoken for field in self._fields(each.spot)}
+        spots = (spot for each in self._spoken for spot in _with_words(each.spot))
+        return {field.id: field for spot in spots for field in self._fields(spot)}
 
     def saying(self, texts: Iterable[str], first: Iterable[Place]) -> tuple[Place, list[str]] | None:
         """The place whose texts say the most of these, and the ids of these fields; None if no place says any.
@@ -129,6 +137,8 @@ class EditableTexts:
                 yield from self._fields_in(language, spot, node, adds=hears)
             elif spot.required or hears:
                 into, below = self._nearest(language, spot)
+                if isinstance(into, Scalar) and into.value is not None:
+                    continue  # a title that words cannot stand beside
                 id = _id(language, spot.path, 0)
                 yield TextField(id, language, "", into=into, below=(*below, "") if hears else below)
 
@@ -157,7 +167,7 @@ class EditableTexts:
             node = _at(locale, path[:length])
             if isinstance(node, Map):
                 return node, path[length:] or (TITLE if spot.part is Part.TITLE else WORDS,)
-            if isinstance(node, Scalar) and node.value is None:
+            if isinstance(node, Scalar):
                 return node, path[length:]
         return None, path
 
@@ -175,7 +185,7 @@ def _id(language: str, path: Path, number: int) -> str:
     return json.dumps([language, *path, number], ensure_ascii=False)
 
 
-def renamed(id: str, names: dict[Path, str]) -> str:
+def renamed(id: str, names: Mapping[Path, str]) -> str:
     """The id of a field after titles above it got other names."""
     language, *path, number = json.loads(id)
     parts = [names.get(tuple(path[: length + 1]), key) for length, key in enumerate(path)]
@@ -185,6 +195,14 @@ def renamed(id: str, names: dict[Path, str]) -> str:
 def path_of(id: str) -> Path:
     """The keys that lead to a field."""
     return tuple(json.loads(id)[1:-1])
+
+
+def _with_words(spot: Spot) -> Iterator[Spot]:
+    """A text, and the words that are written below it if it is a title."""
+    yield spot
+    words = spot.value.get(WORDS) if spot.part is Part.TITLE and isinstance(spot.value, Map) else None
+    if words is not None:
+        yield Spot((*spot.path, WORDS), Part.WORDS, words)
 
 
 def _label(spot: Spot, place: Place) -> str:
