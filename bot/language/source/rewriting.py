@@ -17,6 +17,7 @@ from bot.language.source.writing import block_style, inline, quoted
 from bot.language.source.yaml_tree import List, Map, Node, Scalar, parsed, plain, read
 
 _HALF = re.compile("[\ud800-\udfff]")
+_HALF_SAID = "the text has half a character in it: delete it and write it again"
 _BOM = "\ufeff"
 _BLOCK_HEAD = re.compile(r"([|>])([-+1-9]*)([^\r\n]*)(\r?\n|\Z)")
 _BEFORE_KEY = re.compile(r" *(?:- +)*")
@@ -40,7 +41,7 @@ def with_text(content: bytes, mark: Mark, text: str) -> bytes:
     if wanted[places[0]] == (str.__name__, text):
         return content
     if _HALF.search(text):
-        raise Unwritable("the text has half a character in it: delete it and write it again")
+        raise Unwritable(_HALF_SAID)
     wanted[places[0]] = (str.__name__, text)
     why = ""
     for spelling in found.spellings(text):
@@ -147,7 +148,12 @@ def block_of(text: str, line: int) -> str:
 
 
 def with_block(content: bytes, mark: Mark, block: str) -> bytes:
-    """The content of a file in which other lines stand in place of the block at a mark, as far indented as it is."""
+    """The content of a file in which other lines stand in place of the block at a mark, as far indented as it is.
+
+    Raises `Unwritable`.
+    """
+    if _HALF.search(block):
+        raise Unwritable(_HALF_SAID)
     lines = content.decode("utf-8", "surrogateescape").split("\n")
     first, end = block_at(lines, mark.line)
     margin, line_end = " " * indent_of(lines[first]), "\r" if lines[first].endswith("\r") else ""

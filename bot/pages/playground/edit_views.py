@@ -44,7 +44,7 @@ class _EditViews:
         texts, asked, said = self._editor.texts(), request.args, list[str]()
         place = _place(asked)
         if "bubble" in asked:
-            place, said = self._said_by(texts, asked.get("contact", ""), int(asked["bubble"]))
+            place, said = self._said_by(texts, asked.get("contact", ""), asked["bubble"])
         groups, block = texts.groups(place), texts.block(place)
         written = {each.id: each.text for group in groups for each in group.fields}
         if block is not None:
@@ -71,10 +71,10 @@ class _EditViews:
         draft, number = self._editor.save(_place(asked), _edits(asked))
         return {**_shown(draft), "saved": draft.loads, "number": number}
 
-    def _said_by(self, texts: EditableTexts, contact: str, number: int) -> tuple[Place, list[str]]:
+    def _said_by(self, texts: EditableTexts, contact: str, number: str) -> tuple[Place, list[str]]:
         """The place whose texts a message says, and the ids of these texts."""
         bubbles = self._playground.chats.bubbles(contact)
-        bubble = next((each for each in bubbles if each.number == number and each.message is not None), None)
+        bubble = next((each for each in bubbles if str(each.number) == number and each.message is not None), None)
         if bubble is None or bubble.message is None:
             raise Refused("there is no such message of the bot's")
         reader = self._playground.simulation.stored.reader

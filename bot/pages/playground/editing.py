@@ -4,6 +4,7 @@ import difflib
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import field, replace
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,8 @@ from bot.pages.playground.refused import Refused
 
 BLOCK = "block"
 """The id of the field that holds a whole step."""
+DIFF = {" ": "same", "-": "old", "+": "new", "@": "gap"}
+"""The kinds of lines of a difference, besides the names of files: by how `difflib` begins them."""
 FieldMark = tuple[Mark, str, int]
 """The place of a field in the files, its id, and how many lines it has at most."""
 
@@ -67,13 +70,14 @@ class EditDraft:
     problems: tuple[FieldProblem, ...] = ()
 
     @property
-    def diff(self) -> str:
-        """The lines that change, as ``diff -u`` shows them."""
-        lines = (
-            difflib.unified_diff(_lines(before), _lines(after), name, name, n=1, lineterm="")
-            for name, (before, after) in self.files.items()
-        )
-        return "\n".join(line for each in lines for line in each)
+    def diff(self) -> list[tuple[str, str]]:
+        """The lines that change, with their neighbours: each a `DIFF` kind and its text."""
+        found: list[tuple[str, str]] = []
+        for name, (before, after) in self.files.items():
+            found.append(("file", name if before is not None else f"{name} (new)"))
+            lines = islice(difflib.unified_diff(_lines(before), _lines(after), n=1, lineterm=""), 2, None)
+            found += [(DIFF[line[0]], line[1:]) for line in lines]
+        return found
 
     @property
     def loads(self) -> bool:

@@ -162,6 +162,8 @@ def test_what_cannot_be_written_is_refused_in_words(content: str, text: str, why
 def test_a_key_that_is_there_already_and_a_place_without_a_text_are_refused() -> None:
     with pytest.raises(Unwritable, match='this text cannot stand there: a second "a"'):
         with_text(b"a: 1\nb: 2\n", Mark("f.yml", 2, 1), "a")
+    with pytest.raises(Unwritable, match="half a character"):
+        with_block(b"a: 1\n", Mark("f.yml", 1, 1), "a: \udcff")
     with pytest.raises(Unwritable, match="no text begins there any more"):
         with_text(b"a: 1\nb: 2\n", Mark("f.yml", 2, 2), "a")
 

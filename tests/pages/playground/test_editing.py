@@ -77,7 +77,7 @@ def edit(editor: TextEditor, *keys: str, text: str, language: str = "", number: 
 
 
 def changed(draft: EditDraft) -> list[str]:
-    return [line for line in draft.diff.splitlines() if line[0] in "+-" and line[:3] not in ("+++", "---")]
+    return [text for kind, text in draft.diff if kind in ("file", "old", "new")]
 
 
 def flow_of(folder: Path) -> str:
@@ -103,7 +103,7 @@ def test_a_text_is_written_at_its_place(editor: TextEditor, folder: Path) -> Non
     draft, _ = editor.save(("main", "drink"), [edit(editor, "main", "drink", "ask", text="Tea, or coffee?")])
     assert draft.problems == () and draft.loads
     assert flow_of(folder) == FLOWS.replace("      What would\n      you like?\n", "      Tea, or coffee?\n")
-    assert changed(draft) == ["-      What would", "-      you like?", "+      Tea, or coffee?"]
+    assert changed(draft) == ["flows/main.yml", "      What would", "      you like?", "      Tea, or coffee?"]
 
 
 def test_a_title_gets_its_name_in_the_other_languages_too(editor: TextEditor, folder: Path) -> None:

@@ -117,16 +117,17 @@ function show(answer) {
     (found?.closest(".field").querySelector(".notes") ?? one(".elsewhere")).append(note);
     found?.classList.toggle("bad", error);
   }
-  diff(answer.diff ?? "");
+  one(".changes").hidden = !answer.diff?.length;
+  one(".changes pre").replaceChildren(...(answer.diff ?? []).map(line));
 }
 
-function diff(text) {
-  const lines = text.split("\n").map((line) => {
-    const kind = line.startsWith("+") ? "ins" : line.startsWith("-") ? "del" : "span";
-    return Object.assign(document.createElement(kind), { textContent: kind === "span" ? `${line}\n` : line });
-  });
-  one(".changes pre").replaceChildren(...(text ? lines : []));
-  one(".changes").hidden = !text;
+const TAGS = { file: "b", old: "del", new: "ins" };
+const SIGNS = { old: "- ", new: "+ ", same: "  " };
+
+// A line of the difference; where lines are left out it has nothing to say.
+function line([kind, text]) {
+  const shows = kind === "gap" ? "" : `${SIGNS[kind] ?? ""}${text}`;
+  return Object.assign(document.createElement(TAGS[kind] ?? "span"), { className: kind, textContent: shows });
 }
 
 // Shows both texts where the file was changed meanwhile.
