@@ -24,7 +24,7 @@ class TextField:
     """A text of a file, in one of the bot's languages (empty: that of the flows).
 
     ``mark`` is its place. A text that is not written yet has none: it goes ``into`` a map under the keys ``below``, or
-    into a list. ``keys`` are the same title in the files of the other languages.
+    into a list. ``on_key``: it is a key, with its ``keys`` in the files of the other languages.
     """
 
     id: str
@@ -33,6 +33,7 @@ class TextField:
     mark: Mark | None = None
     into: Node | None = None
     below: Path = ()
+    on_key: bool = False
     keys: tuple[Mark, ...] = ()
 
     @property
@@ -143,12 +144,12 @@ class EditableTexts:
                 yield TextField(id, language, "", into=into, below=(*below, "") if hears else below)
 
     def _fields_in(self, language: str, spot: Spot, node: Node, *, adds: bool) -> Iterator[TextField]:
-        own = not language
+        on_key = not language and spot.on_key
         scalars = [node] if isinstance(node, Scalar) else list(_leaves(node))
-        keys = tuple(self._keys(spot.path)) if own and spot.on_key else ()
+        keys = tuple(self._keys(spot.path)) if on_key else ()
         for number, scalar in enumerate(scalars):
             text = "" if scalar.value is None and not scalar.quoted else scalar.text
-            yield TextField(_id(language, spot.path, number), language, text, scalar.mark, keys=keys)
+            yield TextField(_id(language, spot.path, number), language, text, scalar.mark, on_key=on_key, keys=keys)
         if adds and isinstance(node, List):
             yield TextField(_id(language, spot.path, len(scalars)), language, "", into=node)
 
@@ -229,7 +230,7 @@ def _at(node: Node | None, path: Path) -> Node | None:
 
 
 def _translation(locale: Map, spot: Spot) -> Node | None:
-    """What a language's file says for a text or word; a key without a value is an empty text."""
+    """The translation of a text or word in a language's file; a key without a value is an empty text."""
     node = _at(locale, spot.path)
     match spot.part:
         case Part.HEADING:

@@ -64,7 +64,7 @@ class FieldProblem:
 
 @immutable
 class EditDraft:
-    """What edits would change: the files, and the problems that the bot did not have before."""
+    """The effect of edits: the changed files, and the problems that the bot did not have before."""
 
     files: Mapping[str, FileEdit] = field(default_factory=dict)
     problems: tuple[FieldProblem, ...] = ()
@@ -103,7 +103,7 @@ class TextEditor:
         return EditableTexts(read_folder(self._path), self._extensions())
 
     def draft(self, place: Place, edits: Iterable[TextEdit]) -> EditDraft:
-        """What edits of texts at a place would change. Raises `EditConflict`, and `BotError` for what cannot be."""
+        """The effect of edits of texts at a place. Raises `EditConflict`, and `BotError` for what cannot be."""
         folder = read_folder(self._path)
         texts = EditableTexts(folder, self._extensions())
         edits = [edit for edit in edits if edit.text != edit.was]
@@ -117,7 +117,7 @@ class TextEditor:
         if any(now[edit.id] != edit.was for edit in edits):
             raise EditConflict({edit.id: now[edit.id] for edit in edits if now[edit.id] != edit.was})
         changed = [(field, edit.text) for edit, field in found if field is not None]
-        names = {path_of(field.id): text for field, text in changed if field.keys}
+        names = {path_of(field.id): text for field, text in changed if field.on_key}
         return self._checked_draft(
             folder, _edited(folder, changed), lambda edited: self._marks(texts, edited, place, names)
         )
@@ -155,7 +155,7 @@ class TextEditor:
         return EditDraft(files, tuple(_field_problem(problem, marks) for problem in new))
 
     def _problems(self, folder: Folder) -> list[Problem]:
-        """What is wrong with the bot, or where it loads, what the checks find."""
+        """The problems of the bot's files, or if they load, the findings of the checks."""
         loaded = load(folder.sources, self._extensions(), folder.documents)
         findings = [] if loaded.library is None else run_rules(loaded.library, folder.sources)
         return [*loaded.problems, *findings]

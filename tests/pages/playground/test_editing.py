@@ -1,16 +1,23 @@
 """Edits of a bot's texts: they are written at their place, checked, refused in words, and taken back."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
+from random import Random
 
 import pytest
 
+from bot.language.flow.documents import Source
 from bot.language.python.gathered import Extensions
-from bot.loading.folder import NotSaved
-from bot.pages.playground.editable_texts import EditableTexts, Place, TextField
-from bot.pages.playground.editing import BLOCK, EditConflict, EditDraft, TextEdit, TextEditor
+from bot.loading.folder import NotSaved, read_folder
+from bot.loading.program import load_handlers
+from bot.pages.playground.editable_texts import EditableTexts, Place, TextField, path_of, renamed
+from bot.pages.playground.editing import BLOCK, EditConflict, EditDraft, TextEdit, TextEditor, _edited
 from bot.pages.playground.refused import Refused
 from tests.cli.terminal import make_bot
+from tests.docs.test_bots import BOTS
+from tests.own_bots import STARTERS
+from tests.searches import tries
 
 SETTINGS = """\
 name: Café
@@ -271,3 +278,23 @@ def test_a_message_is_found_in_the_texts_that_say_it(
 def test_a_message_that_no_text_says_has_no_place(editor: TextEditor) -> None:
     assert editor.texts().saying(["Out of a model"], []) is None
     assert TextField("x", "", "").is_further_word is False
+
+
+TEXT = "Ünïque: {{ 1 }} #1\nnext"
+FOLDERS = sorted((*BOTS, *STARTERS))
+
+
+@pytest.mark.parametrize("path", FOLDERS, ids=[path.name for path in FOLDERS])
+def test_each_text_of_each_bot_can_be_edited_and_all_others_stay(path: Path) -> None:
+    folder = read_folder(path)
+    extensions, _ = load_handlers(folder)
+    before = EditableTexts(folder, extensions).fields()
+    for field in Random(1).sample(sorted(before.values(), key=lambda each: each.id), min(len(before), tries(6, 1000))):
+        changed = _edited(folder, [(field, TEXT)])
+        sources = [Source(file.path, changed[file.path]) for file in folder.sources]
+        sources += [Source(name, text) for name, text in changed.items() if name not in {file.path for file in sources}]
+        after = EditableTexts(replace(folder, sources=tuple(sources)), extensions).fields()
+        names = {path_of(field.id): TEXT} if field.on_key else {}
+        assert after[renamed(field.id, names)].text == TEXT, field
+        others = {renamed(id, names): each.text for id, each in before.items() if id != field.id}
+        assert {id: after[id].text for id in others} == others, field
