@@ -5,7 +5,7 @@ The new content is read back before it is returned, so no file is made in which 
 
 import re
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import yaml
@@ -58,27 +58,64 @@ def with_more(content: bytes, node: Node, value: Any) -> bytes:
     """The content of a file in which a map has further keys (``value`` is a map, too), a list has further items
     (a list), or an empty value is this one. Raises `Unwritable`.
     """
+    written, _ = _readable(node.mark.path, content)
+    tries = (f"{written[:start]}{more}{written[start:]}" for start, more in _additions(written, node, value))
+
+    def with_value(found: Any) -> Any:
+        return value if isinstance(node, Scalar) else found + value if isinstance(node, List) else found | value
+
+    return _first_that_says(tries, content, node, with_value)
+
+
+def without_item(content: bytes, node: List, mark: Mark) -> bytes:
+    """The content of a file in which a list has not the text that begins at a mark. Raises `Unwritable`."""
+    written, _ = _readable(mark.path, content)
+    number = next(at for at, item in enumerate(node.items) if item.mark == mark)
+
+    def without(found: Any) -> Any:
+        return [*found[:number], *found[number + 1 :]]
+
+    return _first_that_says(_without(written, node, number), content, node, without)
+
+
+def _without(text: str, node: List, number: int) -> Iterator[str]:
+    """The ways to leave out an item: its line, or what is between it and the item before or behind it."""
+    places = [_Written.at(text, item.mark) for item in node.items[max(number - 1, 0) : number + 2]]
+    around = [place for place in places if place is not None]
+    if len(around) < len(places):
+        return
+    here = around[min(number, 1)]
+    line = text.rfind("\n", 0, here.start) + 1
+    if text[line : here.start].strip() == "-":
+        after = text.find("\n", here.end) + 1
+        yield text[:line] + (text[after:] if after else "")
+    if number:
+        yield text[: around[0].end] + text[here.end :]
+    else:
+        yield text[: here.start] + text[around[-1].start if len(around) > 1 else here.end :]
+
+
+def _first_that_says(tries: Iterable[str], content: bytes, node: Node, change: Callable[[Any], Any]) -> bytes:
+    """The first text that says the same as a file, with a change of one node. Raises `Unwritable`."""
     path = node.mark.path
-    written, _ = _readable(path, content)
-    wanted = [_plain_with(each, node, value) for each in read(path, written, Problems())]
-    for start, spelling in _additions(written, node, value):
-        tried, problems = f"{written[:start]}{spelling}{written[start:]}", Problems()
+    wanted = [_changed(each, node, change) for each in read(path, content, Problems())]
+    for tried in tries:
+        problems = Problems()
         if [plain(each) for each in read(path, tried, problems)] == wanted and not problems:
             bom = _BOM if content.startswith(_BOM.encode()) else ""
             return f"{bom}{tried}".encode()
-    raise Unwritable(f"{node.mark}: nothing can be added there by itself: write it into the file")
+    raise Unwritable(f"{node.mark}: this cannot be changed by itself: edit the file")
 
 
-def _plain_with(node: Node, target: Node, value: Any) -> Any:
-    """The content of a node, with more at one place in it."""
+def _changed(node: Node, target: Node, change: Callable[[Any], Any]) -> Any:
+    """The content of a node, with a change at one place in it."""
     if node.mark == target.mark and type(node) is type(target):
-        found = plain(node)
-        return value if isinstance(node, Scalar) else found + value if isinstance(node, List) else found | value
+        return change(plain(node))
     match node:
         case Map(entries=entries):
-            return {key.text: _plain_with(item, target, value) for key, item in entries}
+            return {key.text: _changed(item, target, change) for key, item in entries}
         case List(items=items):
-            return [_plain_with(item, target, value) for item in items]
+            return [_changed(item, target, change) for item in items]
     return plain(node)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from bot.core.immutable import immutable
 from bot.language.flow.documents import BOT_FILE, LOCALES, read_documents
-from bot.language.flow.translations import TITLE, WORDS, all_spots
+from bot.language.flow.translations import TITLE, WORDS, all_spots, renoted
 from bot.language.keys.text_shapes import JINJA, Part, Path, Spot
 from bot.language.python.gathered import Extensions
 from bot.language.source.problems import Mark, Problems
@@ -24,7 +24,7 @@ class TextField:
     """A text of a file, in one of the bot's languages (empty: that of the flows).
 
     ``mark`` is its place. A text that is not written yet has none: it goes ``into`` a map under the keys ``below``, or
-    into a list. ``on_key``: it is a key, with its ``keys`` in the files of the other languages.
+    into a list. ``among``: a word in a list. ``on_key``: it is a key, with its ``keys`` in the files of the other languages.
     """
 
     id: str
@@ -33,8 +33,14 @@ class TextField:
     mark: Mark | None = None
     into: Node | None = None
     below: Path = ()
+    among: List | None = None
     on_key: bool = False
     keys: tuple[Mark, ...] = ()
+
+    @property
+    def may_be_empty(self) -> bool:
+        """True if it can be deleted: a word among others, or a translation."""
+        return bool(self.language) if self.among is None else len(self.among.items) > 1
 
     @property
     def is_further_word(self) -> bool:
@@ -107,6 +113,17 @@ class EditableTexts:
         spots = (spot for each in self._spoken for spot in _with_words(each.spot))
         return {field.id: field for spot in spots for field in self._fields(spot)}
 
+    def renoted(self, id: str) -> tuple[str, bytes] | None:
+        """The file of a translation in which the comment above it is the present original; None if it is that."""
+        language, path = json.loads(id)[0], path_of(id)
+        spot = next((each.spot for each in self._spoken if each.spot.path == path), None)
+        locale = self._locales.get(language)
+        if spot is None or locale is None:
+            return None
+        before = self._texts[locale.mark.path]
+        after = renoted(locale, before, spot)
+        return None if after == before else (locale.mark.path, after.encode())
+
     def saying(self, texts: Iterable[str], first: Iterable[Place]) -> tuple[Place, list[str]] | None:
         """The place whose texts say the most of these, and the ids of these fields; None if no place says any.
 
@@ -147,9 +164,12 @@ class EditableTexts:
         on_key = not language and spot.on_key
         scalars = [node] if isinstance(node, Scalar) else list(_leaves(node))
         keys = tuple(self._keys(spot.path)) if on_key else ()
+        among = node if adds and isinstance(node, List) else None
         for number, scalar in enumerate(scalars):
             text = "" if scalar.value is None and not scalar.quoted else scalar.text
-            yield TextField(_id(language, spot.path, number), language, text, scalar.mark, on_key=on_key, keys=keys)
+            yield TextField(
+                _id(language, spot.path, number), language, text, scalar.mark, among=among, on_key=on_key, keys=keys
+            )
         if adds and isinstance(node, List):
             yield TextField(_id(language, spot.path, len(scalars)), language, "", into=node)
 

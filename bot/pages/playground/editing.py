@@ -16,7 +16,7 @@ from bot.language.flow.library import load
 from bot.language.keys.text_shapes import Path as KeyPath
 from bot.language.python.gathered import Extensions
 from bot.language.source.problems import CODES, Mark, Problem
-from bot.language.source.rewriting import Unwritable, with_block, with_more, with_text
+from bot.language.source.rewriting import Unwritable, with_block, with_more, with_text, without_item
 from bot.language.source.writing import block_style
 from bot.language.source.yaml_tree import List, Node
 from bot.loading.folder import FileEdit, Folder, read_folder, replace_files
@@ -25,6 +25,8 @@ from bot.pages.playground.refused import Refused
 
 BLOCK = "block"
 """The id of the field that holds a whole step."""
+EMPTY = "E105", "no text can be empty: write something, or delete its key in the file"
+"""The problem of a text that has been deleted."""
 DIFF = {" ": "same", "-": "old", "+": "new", "@": "gap"}
 """The kinds of lines of a difference, besides the names of files: by how `difflib` begins them."""
 FieldMark = tuple[Mark, str, int]
@@ -116,11 +118,19 @@ class TextEditor:
         now = {edit.id: "" if field is None else field.text for edit, field in found}
         if any(now[edit.id] != edit.was for edit in edits):
             raise EditConflict({edit.id: now[edit.id] for edit in edits if now[edit.id] != edit.was})
-        changed = [(field, edit.text) for edit, field in found if field is not None]
-        names = {path_of(field.id): text for field, text in changed if field.on_key}
-        return self._checked_draft(
-            folder, _edited(folder, changed), lambda edited: self._marks(texts, edited, place, names)
-        )
+        changed = [
+            (field, edit.text) for edit, field in found if field is not None and (field.mark or edit.text.strip())
+        ]
+        names = {path_of(each.id): text for each, text in changed if each.on_key}
+        files = _edited(folder, changed)
+        for id in (renamed(each.id, names) for each, _ in changed if each.language):
+            noted = EditableTexts(_with(folder, files), self._extensions()).renoted(id)
+            files |= dict([noted] if noted else ())
+        draft = self._checked_draft(folder, files, lambda edited: self._marks(texts, edited, place, names))
+        said = {problem.id for problem in draft.problems}
+        emptied = (each for each, text in changed if not text.strip() and not each.may_be_empty)
+        empty = [each.id for each in emptied if each.id not in said]
+        return replace(draft, problems=(*draft.problems, *(FieldProblem(id, *EMPTY) for id in empty)))
 
     def save(self, place: Place, edits: Iterable[TextEdit]) -> tuple[EditDraft, int]:
         """Write edits into the files, unless the bot would not load with them. Returns a number for `take_back`."""
@@ -146,8 +156,7 @@ class TextEditor:
         files: dict[str, FileEdit] = {
             path: (old.get(path), after) for path, after in changed.items() if old.get(path) != after
         }
-        paths = dict.fromkeys((*old, *changed))
-        edited = replace(folder, sources=tuple(Source(path, changed.get(path, old.get(path, b""))) for path in paths))
+        edited = _with(folder, changed)
         before = self._problems_before(folder)
         known = {problem.place for problem in before} | {_said(problem) for problem in before}
         new = [each for each in self._problems(edited) if each.place not in known and _said(each) not in known]
@@ -178,6 +187,12 @@ class TextEditor:
                 if now is not None and now.mark is not None:
                     marks.append((now.mark, each.id, now.text.count("\n") + 1))
         return marks
+
+
+def _with(folder: Folder, changed: Mapping[str, bytes]) -> Folder:
+    """The folder with other content in some of its files."""
+    texts = {source.path: source.text for source in folder.sources} | dict(changed)
+    return replace(folder, sources=tuple(Source(path, text) for path, text in texts.items()))
 
 
 def _said(problem: Problem) -> tuple[str, str, str]:
@@ -213,9 +228,12 @@ def _edited(folder: Folder, changed: Iterable[tuple[TextField, str]]) -> dict[st
     contents = {source.path: source.text for source in folder.sources}
     texts: dict[Mark, str] = {}
     more: dict[Mark, tuple[Node, Any]] = {}
+    less: dict[Mark, List] = {}
     new_files: dict[str, Any] = {}
     for each, text in changed:
-        if each.mark is not None:
+        if each.mark is not None and each.among is not None and not text.strip() and each.may_be_empty:
+            less[each.mark] = each.among
+        elif each.mark is not None:
             texts |= dict.fromkeys((each.mark, *each.keys), text)
         elif each.into is None:
             _merge(new_files.setdefault(file_of(each.language), {}), _under(each.below, text))
@@ -223,9 +241,13 @@ def _edited(folder: Folder, changed: Iterable[tuple[TextField, str]]) -> dict[st
             value = [text] if isinstance(each.into, List) else _under(each.below, text)
             known = more.setdefault(each.into.mark, (each.into, value))[1]
             _merge(known, value)
-    for mark in sorted({*texts, *more}, key=lambda at: (at.path, at.line, at.column), reverse=True):  # the last first
+    for mark in sorted(
+        {*texts, *more, *less}, key=lambda at: (at.path, at.line, at.column), reverse=True
+    ):  # the last first
         if mark in more:
             contents[mark.path] = with_more(contents[mark.path], *more[mark])
+        if mark in less:
+            contents[mark.path] = without_item(contents[mark.path], less[mark], mark)
         if mark in texts:
             contents[mark.path] = with_text(contents[mark.path], mark, texts[mark])
     for path, value in new_files.items():

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.language.source.problems import Mark, Problems
-from bot.language.source.rewriting import Unwritable, block_at, with_block, with_more, with_text
+from bot.language.source.rewriting import Unwritable, block_at, with_block, with_more, with_text, without_item
 from bot.language.source.yaml_tree import List, Map, Node, Scalar, plain, read
 from tests.language.source.test_writing import KEYS, TEXTS, VALUES
 
@@ -220,3 +220,21 @@ def test_whatever_is_added_reads_back_and_all_else_stays(name: str, number: int,
 def test_what_is_added_stands_at_the_end(before: str, value: object, after: str) -> None:
     (document,) = read("f.yml", before, Problems())
     assert with_more(before.encode(), document, value).decode() == after
+
+
+@pytest.mark.parametrize(
+    ("before", "number", "after"),
+    [
+        ("a: [b,  c, d] # note\n", 0, "a: [c, d] # note\n"),
+        ("a: [b,  c, d] # note\n", 1, "a: [b, d] # note\n"),
+        ("a: [b,  c, d] # note\n", 2, "a: [b,  c] # note\n"),
+        ("a:\n- b # one\n- 'c' # two\n# three\n- d", 1, "a:\n- b # one\n# three\n- d"),
+        ("a:\n- b # one\n- 'c' # two\n# three\n- d", 0, "a:\n- 'c' # two\n# three\n- d"),
+        ("a:\n- b\n- d", 1, "a:\n- b\n"),
+        ("a:\n- - b\n  - d\n", 0, "a:\n- - d\n"),
+    ],
+)
+def test_a_text_of_a_list_is_left_out(before: str, number: int, after: str) -> None:
+    (document,) = read("f.yml", before, Problems())
+    found = next(each for each in collections(document)[::-1] if isinstance(each, List))
+    assert without_item(before.encode(), found, found.items[number].mark).decode() == after

@@ -161,6 +161,37 @@ def test_a_problem_stands_beside_its_field_and_nothing_is_saved(editor: TextEdit
     assert not draft.loads and flow_of(folder) == FLOWS
 
 
+def test_a_word_among_others_can_be_deleted_and_no_other_text(editor: TextEditor, folder: Path) -> None:
+    second = edit(editor, "main", "start", "words", number=1, text=" ")
+    more = edit(editor, "main", "start", "words", number=2, text="good day")
+    draft, number = editor.save(("main", ""), [second, more])
+    assert draft.problems == () and flow_of(folder) == FLOWS.replace("[hi, hello]", "[hi, good day]")
+    editor.take_back(number)
+    for keys in (
+        ("main", "drink", "buttons", "Tea", "words"),
+        ("main", "thanks", "say"),
+        ("main", "drink", "buttons", "Tea"),
+    ):
+        emptied = edit(editor, *keys, text="")
+        draft, _ = editor.save(("main", "drink"), [emptied])
+        assert (emptied.id, "E105") in {(found.id, found.code) for found in draft.problems} and not draft.loads
+    assert flow_of(folder) == FLOWS
+
+
+def test_the_comment_above_a_translation_holds_the_original_that_was_translated(
+    editor: TextEditor, folder: Path
+) -> None:
+    ask = edit(editor, "main", "drink", "ask", text="Tea?\nOr coffee?")
+    editor.save(("main", "drink"), [edit(editor, "main", "drink", "ask", language="id", text="Apa?")])
+    draft, _ = editor.save(("main", "drink"), [ask])
+    assert [found.code for found in draft.problems] == ["W802"]  # the translation is of another text now
+    editor.save(("main", "drink"), [edit(editor, "main", "drink", "ask", language="id", text="Teh?\nAtau kopi?")])
+    assert (folder / "locales" / "id.yml").read_text() == LOCALE.replace(
+        "    # What would you like?\n    ask:\n",
+        "    # Tea?\n    # Or coffee?\n    ask: |-\n      Teh?\n      Atau kopi?\n",
+    )
+
+
 def test_a_title_twice_and_half_a_character_are_refused_in_words(editor: TextEditor, folder: Path) -> None:
     for text, why in (("Tea", 'a second "Tea"'), ("\ud800", "half a character")):
         with pytest.raises(Exception, match=why):
