@@ -24,7 +24,8 @@ class TextField:
     """A text of a file, in one of the bot's languages (empty: that of the flows).
 
     ``mark`` is its place. A text that is not written yet has none: it goes ``into`` a map under the keys ``below``, or
-    into a list. ``among``: a word in a list. ``on_key``: it is a key, with its ``keys`` in the files of the other languages.
+    into a list. A word may stand ``among`` others. ``on_key``: it is a key, with its ``keys`` in the files of the other
+    languages.
     """
 
     id: str

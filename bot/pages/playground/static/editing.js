@@ -152,16 +152,24 @@ function conflict(id, now) {
   found.closest(".field").querySelector(".notes").append(both);
 }
 
+// While something is saved, nothing else is written.
+function freeze(on) {
+  one(".main").disabled = on;
+  for (const each of fields()) each.readOnly = on;
+}
+
 dialog.addEventListener("submit", async (event) => {
   event.preventDefault();
   clearTimeout(timer);
   const number = (tries += 1);
-  one(".main").disabled = true;
+  freeze(true);
+  tell("");
+  for (const notes of all(".notes")) notes.replaceChildren();
   const answer = await send({ do: "save" });
-  if (number !== tries) return;
+  if (number !== tries) return; // the form was closed, and another one opened
   if (!answer.saved) {
+    freeze(false);
     show(answer);
-    one(".main").disabled = false;
     if (answer.problems) tell("Nothing is saved: the bot would not run with this. Correct what is marked.");
     return;
   }
