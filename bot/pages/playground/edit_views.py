@@ -72,7 +72,7 @@ class _EditViews:
         return {**_shown(draft), "saved": draft.loads, "number": number}
 
     def _said_by(self, texts: EditableTexts, contact: str, number: str) -> tuple[Place, list[str]]:
-        """The place whose texts a message says, and the ids of these texts."""
+        """The place whose texts a message says, and the ids of these texts; else the step that sent it."""
         bubbles = self._playground.chats.bubbles(contact)
         bubble = next((each for each in bubbles if str(each.number) == number and each.message is not None), None)
         if bubble is None or bubble.message is None:
@@ -82,6 +82,8 @@ class _EditViews:
         turn = next((turn for turn in reader.trace.turns(contact, EVERY_TURN) if turn.event_id == event), None)
         near = [] if turn is None else _places(turn, int(effect))
         found = texts.saying(_words(bubble.message), near)
+        if found is None and near and texts.block(near[0]) is not None:
+            return near[0], []  # the step had a model, Python or a built-in text say it
         if found is None:
             raise Refused(
                 "no text of the bot's files says this: it is built in, or comes from Python, a service or a model"

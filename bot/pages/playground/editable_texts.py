@@ -19,6 +19,10 @@ Place = tuple[str, str]
 """A flow and its step. Without a step it is the flow itself, without both the bot."""
 
 
+SURE = 0.3
+"""The share of a message that must stand in a text which no step of its turn has."""
+
+
 @immutable
 class TextField:
     """A text of a file, in one of the bot's languages (empty: that of the flows).
@@ -131,14 +135,13 @@ class EditableTexts:
         It is one of the places that come ``first``, if they say any.
         """
         wanted, near = [text.strip() for text in texts if text.strip()], list(dict.fromkeys(first))
-        for places, least in ((near, 0), (dict.fromkeys(each.place for each in self._spoken), 1)):
+        everywhere = dict.fromkeys(each.place for each in self._spoken)
+        for places, share in ((near, 0.0), (everywhere, SURE)):
             best: tuple[int, Place, list[str]] = 0, ("", ""), []
             for place in places:
                 fields = [field for group in self.groups(place) for field in group.fields if field.text.strip()]
-                alike = {
-                    field.id: max((_likeness(field.text, text) for text in wanted), default=-1) for field in fields
-                }
-                ids = [id for id, likeness in alike.items() if likeness >= least]
+                alike = {field.id: _likeness_to(field.text, wanted, share) for field in fields}
+                ids = [id for id, likeness in alike.items() if likeness >= 0]
                 score = sum(alike[id] for id in ids)
                 if ids and (not best[2] or score > best[0]):
                     best = score, place, ids
@@ -261,6 +264,12 @@ def _translation(locale: Map, spot: Spot) -> Node | None:
         case Part.WORD:
             return node.get(WORDS) if isinstance(node, Map) else node
     return node
+
+
+def _likeness_to(template: str, texts: Iterable[str], share: float) -> int:
+    """The greatest likeness to a text of which at least this share stands in the template; -1 if there is none."""
+    found = ((_likeness(template, text), len(text)) for text in texts)
+    return max((likeness for likeness, length in found if likeness >= share * length), default=-1)
 
 
 def _likeness(template: str, text: str) -> int:

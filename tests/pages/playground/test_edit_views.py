@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.pages.playground.conftest import FLOWS
-from tests.pages.playground.test_playground_app import DEEP, Served, ask, do
+from tests.pages.playground.conftest import FLOWS, Serves
+from tests.pages.playground.test_playground_app import CONTACT, DEEP, Served, ask, do
 
 SAY = {"id": '["", "main", "hello", "say", 0]', "was": "Hello *you*", "text": "Mine"}
 SAVE = {"do": "save", "flow": "main", "step": "hello", "edits": [SAY]}
@@ -53,3 +53,25 @@ def test_what_no_file_says_is_answered_with_a_sentence(served: Served) -> None:
     ):
         status, _, text = ask(served, f"/texts?{query}")
         assert (status, json.loads(text)["error"]) == (409, why)
+
+
+BUILT_IN = """
+flow: main
+start: {otherwise: true}
+vars: {cups: {type: integer}}
+steps:
+  cups: {ask: How many?, save: cups}
+  done: {say: "{{ cups }}!", then: end}
+"""
+
+
+def test_a_message_that_is_built_in_opens_the_step_that_sent_it(serves: Serves) -> None:
+    served = serves(BUILT_IN)
+    playground = served[0]
+    for text in ("hi", "lots"):
+        assert do(served, do="write", text=text)[0] == 200
+        playground.simulation.settle()
+    shown = [bubble for bubble in playground.chats.bubbles(CONTACT) if bubble.message is not None]
+    assert shown[-1].message is not None and shown[-1].message.text not in ("How many?", "")
+    status, _, form = ask(served, f"/texts?bubble={shown[-1].number}&contact={CONTACT}")
+    assert status == 200 and "Texts of main/cups" in form and "data-said" not in form

@@ -307,7 +307,7 @@ def test_a_message_is_found_in_the_texts_that_say_it(
 
 
 def test_a_message_that_no_text_says_has_no_place(editor: TextEditor) -> None:
-    assert editor.texts().saying(["Out of a model"], []) is None
+    assert editor.texts().saying(["Out of a model", "Out of another model, at length, and so, thank you."], []) is None
     assert TextField("x", "", "").is_further_word is False
 
 

@@ -23,7 +23,7 @@ def field(shown: Shown, label: str) -> Locator:
 def click(page: Page, text: str) -> None:
     """Click on a text of the bot's, once the page can edit."""
     expect(page.locator("#editing")).to_be_attached()
-    page.locator(".bubble.bot", has_text=text).locator(".text").click()
+    page.locator(".bubble.bot:has([data-edit])", has_text=text).locator(".text").click()  # it has been sent
 
 
 def saved(shown: Shown) -> str:
