@@ -204,14 +204,18 @@ def _lines(content: bytes | None) -> list[str]:
 
 
 def _field_problem(problem: Problem, marks: Iterable[FieldMark]) -> FieldProblem:
-    at = problem.line, problem.column
+    """A problem with the field that it stands in; else the next one in its line, as behind a key that is named."""
+    at, fields = (problem.line, problem.column), [each for each in marks if each[0].path == problem.path]
     inside = [
         (mark.line, mark.column, id)
-        for mark, id, lines in marks
-        if mark.path == problem.path and (mark.line, mark.column) <= at and problem.line <= mark.line + lines
+        for mark, id, lines in fields
+        if (mark.line, mark.column) <= at and problem.line <= mark.line + lines
     ]
+    behind = [(mark.column, id) for mark, id, _ in fields if mark.line == problem.line and mark.column > problem.column]
+    in_line = [each for each in inside if each[0] == problem.line]
+    id = max(in_line)[-1] if in_line else min(behind)[-1] if behind else max(inside)[-1] if inside else ""
     words = f"{problem.what}: {problem.fix}" if problem.fix else problem.what
-    return FieldProblem(max(inside)[2] if inside else "", problem.code, words if inside else str(problem))
+    return FieldProblem(id, problem.code, words if id else f"{problem.path}:{problem.line}: {words}")
 
 
 def _block_edited(folder: Folder, texts: EditableTexts, place: Place, edit: TextEdit) -> tuple[Mark, dict[str, bytes]]:

@@ -184,8 +184,9 @@ def test_the_comment_above_a_translation_holds_the_original_that_was_translated(
     ask = edit(editor, "main", "drink", "ask", text="Tea?\nOr coffee?")
     editor.save(("main", "drink"), [edit(editor, "main", "drink", "ask", language="id", text="Apa?")])
     draft, _ = editor.save(("main", "drink"), [ask])
-    assert [found.code for found in draft.problems] == ["W802"]  # the translation is of another text now
-    editor.save(("main", "drink"), [edit(editor, "main", "drink", "ask", language="id", text="Teh?\nAtau kopi?")])
+    translation = edit(editor, "main", "drink", "ask", language="id", text="Teh?\nAtau kopi?")
+    assert [(found.id, found.code) for found in draft.problems] == [(translation.id, "W802")]  # it is of another text
+    editor.save(("main", "drink"), [translation])
     assert (folder / "locales" / "id.yml").read_text() == LOCALE.replace(
         "    # What would you like?\n    ask:\n",
         "    # Tea?\n    # Or coffee?\n    ask: |-\n      Teh?\n      Atau kopi?\n",
