@@ -27,14 +27,18 @@ if TYPE_CHECKING:
 @bot_argument
 @click.option("--port", type=click.IntRange(0, 65535), help="0: any.  [default: 8700, or the next that is free]")
 @click.option("--ai", is_flag=True, help="Let the models of BOT_AI_URL answer, not you.")
+@click.option("--read-only", is_flag=True, help="Let nobody edit the bot's texts on the page.")
 @click.option("--no-browser", is_flag=True, help="Open no browser.")
 @click.pass_context
-def command(ctx: click.Context, folder: Path | None, port: int | None, ai: bool, no_browser: bool) -> None:
+def command(
+    ctx: click.Context, folder: Path | None, port: int | None, ai: bool, read_only: bool, no_browser: bool
+) -> None:
     """Show the bot in DIR in a browser: a phone, a map of its flows, and why it did what it did.
 
     The bot runs as on a server, with an emulated gateway and a store that is deleted at the end; no account or key is
     needed. Only browsers on this machine get the page. Flows are loaded again when you save a file; while a file is
-    wrong, the page shows the problem and the flows from before stay. Ctrl-C ends it.
+    wrong, the page shows the problem and the flows from before stay. A click on a message edits its texts in the files.
+    Ctrl-C ends it.
 
     \b
       $ bot dev flows
@@ -42,10 +46,10 @@ def command(ctx: click.Context, folder: Path | None, port: int | None, ai: bool,
     Exit code 0: it was ended. 1: the bot has problems, which are listed, or the port is taken.
     """
     program, files = loaded_to_run(ctx, folder)
-    _serve(program, files, port, ai, not no_browser and sys.stdout.isatty())
+    _serve(program, files, port, ai, not read_only, not no_browser and sys.stdout.isatty())
 
 
-def _serve(program: "Program", files: BotFiles, port: int | None, ai: bool, opens: bool) -> None:
+def _serve(program: "Program", files: BotFiles, port: int | None, ai: bool, edits: bool, opens: bool) -> None:
     from bot.core.clock import MovableClock
     from bot.pages.playground.playground import Playground
     from bot.pages.playground.playground_server import PORTS, PlaygroundServer
@@ -55,7 +59,7 @@ def _serve(program: "Program", files: BotFiles, port: int | None, ai: bool, open
     with ExitStack() as parts:
         playground = parts.enter_context(Playground(program, clock, models, os.environ))
         server = parts.enter_context(
-            PlaygroundServer(playground, program, files.folder, PORTS if port is None else [port])
+            PlaygroundServer(playground, program, files.folder, PORTS if port is None else [port], edits=edits)
         )
 
         def use(program: "Program") -> None:

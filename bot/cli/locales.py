@@ -16,7 +16,7 @@ from bot.language.keys.text_shapes import Spot, texts_of
 from bot.language.source.problems import CODES, Mark, Problems
 from bot.language.source.yaml_tree import Map, plain
 from bot.language.steps.custom_steps import all_kinds
-from bot.loading.folder import Folder, find_bot, read_folder
+from bot.loading.folder import Folder, find_bot, read_folder, replace_files
 
 _NOT_THERE = "E104"  # a key of a locale that the flows do not have any more
 _CODE = re.compile("[a-z]{2,3}(-[A-Za-z0-9]{2,8})*")
@@ -83,11 +83,9 @@ def extract(language: str, folder: Path | None) -> None:
     if language == "en" and not spoken.written:
         raise CommandRefused("the flows' language may be en itself: name it in bot.yml first, such as languages: [id]")
     path = _file_of(spoken.folder, language)
-    path.parent.mkdir(exist_ok=True)
-    draft = path.with_name(f".{path.name}.new")  # so that the file is there whole, old or new
-    before = path.read_text(encoding="utf-8") if path.exists() else ""
-    draft.write_text(_extracted(spoken, language, before), encoding="utf-8")
-    draft.replace(path)
+    before = path.read_bytes() if path.exists() else None
+    after = _extracted(spoken, language, "" if before is None else before.decode())
+    replace_files(spoken.folder.path, {path.relative_to(spoken.folder.path).as_posix(): (before, after.encode())})
     needed, missing = _count(spoken, language), len(spoken.missing(language))
     click.echo(f"{path_from_here(Path(), str(path))}: {counted(needed, 'text')}, {missing} of them to be translated.")
     if language not in spoken.languages:

@@ -3,7 +3,8 @@
 import hashlib
 import os
 import stat
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from io import BytesIO
 from pathlib import Path
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
@@ -180,6 +181,72 @@ def links_out(path: Path) -> list[tuple[str, Path]]:
     folder = path.resolve()
     files = ((file.relative_to(path).as_posix(), file.resolve()) for file in _files(path))
     return [(name, to) for name, to in files if not to.is_relative_to(folder) or to.name.startswith(".")]
+
+
+class NotSaved(BotError):
+    """A file of a bot could not be written: it has been changed, it is no part of the bot, or the disk refuses."""
+
+
+FileEdit = tuple[bytes | None, bytes | None]
+"""A file's content before and after an edit; None where there is no file."""
+
+
+def replace_files(path: Path, edits: Mapping[str, FileEdit]) -> None:
+    """Write these files of a bot's folder: each at once, and all or none. Raises `NotSaved`.
+
+    No file is written that has been changed, or that is a link out of the folder.
+    """
+    targets = {name: _target(path, name) for name in edits}
+    for name, (before, _) in edits.items():
+        if _content(targets[name]) != before:
+            raise NotSaved(f"{name} has been changed on the disk meanwhile")
+    done: list[str] = []
+    try:
+        for name, (_, after) in edits.items():
+            _put(targets[name], after)
+            done.append(name)
+    except OSError as error:
+        for name in done:
+            with suppress(OSError):
+                _put(targets[name], edits[name][0])
+        raise NotSaved(f"{error.filename or path} cannot be written: {error.strerror}") from error
+
+
+def _target(path: Path, name: str) -> Path:
+    """The file that a name in the folder leads to."""
+    folder, target = path.resolve(), (path / name).resolve()
+    if not target.is_relative_to(folder) or any(part.startswith(".") for part in target.relative_to(folder).parts):
+        raise NotSaved(f"{name} is a link out of the bot's folder: edit the file that it leads to")
+    return target
+
+
+def _content(file: Path) -> bytes | None:
+    try:
+        return file.read_bytes()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise NotSaved(f"{file} cannot be read: {error.strerror}") from error
+
+
+def _put(file: Path, content: bytes | None) -> None:
+    """Write a file so that it is there whole, old or new; None removes it."""
+    if content is None:
+        file.unlink(missing_ok=True)
+        return
+    file.parent.mkdir(exist_ok=True)
+    draft = file.with_name(f".{file.name}.new")
+    draft.unlink(missing_ok=True)
+    try:
+        with draft.open("xb") as written:
+            written.write(content)
+            written.flush()
+            os.fsync(written.fileno())
+        if file.exists():
+            draft.chmod(stat.S_IMODE(file.stat().st_mode))
+        draft.replace(file)
+    finally:
+        draft.unlink(missing_ok=True)
 
 
 class Watch:

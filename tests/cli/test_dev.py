@@ -22,9 +22,9 @@ FLOWS = "flow: main\nstart: {otherwise: true}\nsteps:\n  a: {say: Hi, then: end}
 
 
 @contextmanager
-def started(folder: Path, **environ: str) -> Iterator[subprocess.Popen[str]]:
+def started(folder: Path, *options: str, **environ: str) -> Iterator[subprocess.Popen[str]]:
     """`bot dev` on a folder. It is killed at the end: a test that fails does not wait for it."""
-    command = [sys.executable, "-m", "bot", "dev", str(folder), "--port", "0"]
+    command = [sys.executable, "-m", "bot", "dev", str(folder), "--port", "0", *options]
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=os.environ | environ
     ) as process:
@@ -64,6 +64,18 @@ def test_it_prints_its_address_serves_the_page_loads_saved_flows_and_ends_cleanl
             process.send_signal(signal.SIGINT)
             assert process.wait(PATIENCE) == 0
         assert process.stderr.read() == ""
+
+
+@pytest.mark.parametrize(("options", "edits"), [([], True), (["--read-only"], False)])
+def test_texts_can_be_edited_unless_it_is_read_only(tmp_path: Path, options: list[str], edits: bool) -> None:
+    make_bot(tmp_path, FLOWS)
+    with started(tmp_path, *options) as process:
+        assert process.stdout is not None
+        address = process.stdout.readline().split(" ")[4].rstrip(".")
+        with urlopen(address, timeout=PATIENCE) as page:
+            assert ("editing.js" in page.read().decode()) == edits
+        process.send_signal(signal.SIGINT)
+        assert process.wait(PATIENCE) == 0
 
 
 def test_a_port_that_is_taken_is_passed_over_unless_it_is_named() -> None:

@@ -347,6 +347,21 @@ class Originals:
         return was or (() if same else noted)
 
 
+def renoted(locale: Map, text: str, spot: Spot) -> str:
+    """The text of a language's file whose comment above a translation is what the flow says now.
+
+    It is the same text where the comment is right, or where there is none.
+    """
+    noted = Originals.of(locale, text)
+    if not noted.outdated(spot):
+        return text
+    mark, lines = noted.marks[spot.path], text.split("\n")
+    end = "\r" if lines[mark.line - 1].endswith("\r") else ""
+    fresh = [f"{' ' * (mark.column - 1)}# {line}".rstrip() + end for line in original_of(spot)]
+    lines[mark.line - 1 - len(noted.lines[spot.path]) : mark.line - 1] = fresh
+    return "\n".join(lines)
+
+
 _NONE = Originals()
 
 

@@ -14,7 +14,7 @@ from bot.language.source.yaml_tree import List, Map, Node, Scalar
 Path = tuple[str, ...]
 """The keys that lead to a text, in the order of the file."""
 
-_JINJA = re.compile(r"\{\{.*?\}\}|\{%.*?%\}|\{#.*?#\}", re.DOTALL)
+JINJA = re.compile(r"\{\{.*?\}\}|\{%.*?%\}|\{#.*?#\}", re.DOTALL)
 _LETTER = re.compile(r"[^\W\d_]")
 _ADDRESS = re.compile(r"https?://\S*")
 
@@ -111,4 +111,4 @@ def texts_of(node: Node) -> Iterator[str]:
 
 
 def _has_words(text: str) -> bool:
-    return _LETTER.search(_ADDRESS.sub("", _JINJA.sub("", text))) is not None
+    return _LETTER.search(_ADDRESS.sub("", JINJA.sub("", text))) is not None

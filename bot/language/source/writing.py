@@ -19,8 +19,8 @@ def flow_style(value: Any) -> str:
     """A value on one line; the outermost map without its braces where it has one key."""
     if isinstance(value, Mapping) and len(value) == 1:
         ((key, inner),) = value.items()
-        return f"{_inner(key)}: {_inner(inner)}"
-    return _inner(value)
+        return f"{inline(key)}: {inline(inner)}"
+    return inline(value)
 
 
 def block_style(key: str, value: Any) -> Iterator[str]:
@@ -39,7 +39,7 @@ def block_style(key: str, value: Any) -> Iterator[str]:
         case str():
             yield f"{name}: {_on_its_own(value)}"
         case _:
-            yield f"{name}: {_inner(value)}"
+            yield f"{name}: {inline(value)}"
 
 
 def _is_block(text: str) -> bool:
@@ -49,14 +49,15 @@ def _is_block(text: str) -> bool:
     return len(lines) > 1 and own and bool(lines[0]) and not text.endswith("\n\n")
 
 
-def _inner(value: Any) -> str:
+def inline(value: Any) -> str:
+    """A value as it can stand between others on one line."""
     match value:
         case Mapping():
-            return "{" + ", ".join(f"{_inner(str(key))}: {_inner(item)}" for key, item in value.items()) + "}"
+            return "{" + ", ".join(f"{inline(str(key))}: {inline(item)}" for key, item in value.items()) + "}"
         case str():
             return _text(value)
         case Sequence():
-            return "[" + ", ".join(map(_inner, value)) + "]"
+            return "[" + ", ".join(map(inline, value)) + "]"
     return json.dumps(value, default=str)
 
 
@@ -64,7 +65,7 @@ def _text(text: str) -> str:
     """Plain where YAML cannot read it as anything else; otherwise in double quotes."""
     plain = _PLAIN.fullmatch(text) or _DURATION.fullmatch(text)
     means_more = _MEANS_SOMETHING.fullmatch(text) or " #" in text
-    return text if plain and not means_more and len(text) < _LONGEST else _quoted(text)
+    return text if plain and not means_more and len(text) < _LONGEST else quoted(text)
 
 
 def _on_its_own(text: str, line: str = "k: {}") -> str:
@@ -73,11 +74,11 @@ def _on_its_own(text: str, line: str = "k: {}") -> str:
     found = () if "\n" in text else read("", line.format(text), problems)
     scalars = [each for node in found if isinstance(node, Map) for entry in node.entries for each in entry]
     same = any(isinstance(each, Scalar) and each.value == text and not each.quoted for each in scalars)
-    return text if same and len(scalars) == 2 and not problems else _quoted(text)
+    return text if same and len(scalars) == 2 and not problems else quoted(text)
 
 
-def _quoted(text: str) -> str:
-    """The text in quotes, with unprintable characters escaped."""
+def quoted(text: str) -> str:
+    """A text in double quotes, on one line: with unprintable characters escaped."""
     quoted = json.dumps(text, ensure_ascii=False)
     return "".join(char if char.isprintable() else _escaped(char) for char in quoted)
 

@@ -14,7 +14,7 @@ from bot.checker.run_rules import run_rules
 from bot.core.defects import guard
 from bot.core.errors import BotError
 from bot.core.immutable import immutable
-from bot.language.source.problems import Mark
+from bot.language.source.rewriting import block_of
 from bot.loading.folder import Folder
 from bot.loading.program import Program
 
@@ -150,28 +150,8 @@ class FlowMap:
     def written(self, flow: str, step: str) -> Written:
         """The place and the lines of a step. Raises `KeyError` for an unknown one."""
         mark = self.program.library.flows[flow].steps[step].mark
-        lines = self._lines.get(mark.path, [])
-        return Written(mark.path, mark.line, "\n".join(_block(lines, mark)))
+        return Written(mark.path, mark.line, block_of(self._texts.get(mark.path, ""), mark.line))
 
     @cached_property
-    def _lines(self) -> Mapping[str, list[str]]:
-        return {source.path: source.text.decode("utf-8", "replace").splitlines() for source in self._folder.sources}
-
-
-def _block(lines: list[str], mark: Mark) -> list[str]:
-    """The lines from a mark on that are indented further than its own line."""
-    first = lines[mark.line - 1 : mark.line]
-    if not first:
-        return []
-    found, indent = list(first), _indent(first[0])
-    for line in lines[mark.line :]:
-        if line.strip() and _indent(line) <= indent:
-            break
-        found.append(line)
-    while not found[-1].strip():
-        found.pop()
-    return [line[indent:] for line in found]
-
-
-def _indent(line: str) -> int:
-    return len(line) - len(line.lstrip())
+    def _texts(self) -> Mapping[str, str]:
+        return {source.path: source.text.decode("utf-8", "replace") for source in self._folder.sources}

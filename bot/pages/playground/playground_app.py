@@ -21,6 +21,8 @@ from bot.core.errors import BotError
 from bot.core.filetypes import FILE_TYPES
 from bot.core.session import Session
 from bot.language.source import wall_clock
+from bot.pages.playground.edit_views import add_edit_views
+from bot.pages.playground.editing import TextEditor
 from bot.pages.playground.flow_map import OVERVIEW, FlowMap, UnreadableTests
 from bot.pages.playground.kept_test import kept_test
 from bot.pages.playground.playground import MOST_FILE, Playground, values_in
@@ -49,10 +51,16 @@ TIMES = {"clock": "%H:%M", "moment": "%-d %b, %H:%M", "date": "%A %-d %B", "day"
 Asked = Mapping[str, Any]
 
 
-def playground_app(playground: Playground, maps: Callable[[], FlowMap], stopping: threading.Event, port: int) -> Flask:
+def playground_app(
+    playground: Playground,
+    maps: Callable[[], FlowMap],
+    stopping: threading.Event,
+    port: int,
+    editor: TextEditor | None = None,
+) -> Flask:
     """The pages of a playground, on a port of this machine.
 
-    ``maps`` returns the newest map; streams end once ``stopping`` is set.
+    ``maps`` returns the newest map; streams end once ``stopping`` is set. Without an ``editor`` no text can be edited.
 
     Only a browser on this machine that has loaded the page gets anything: a request for another host (a name that leads
     here) or from another page is refused.
@@ -83,6 +91,8 @@ def playground_app(playground: Playground, maps: Callable[[], FlowMap], stopping
     app.add_url_rule("/media/<name>", "media", pages.media)
     app.add_url_rule("/drawing.css", "drawing", pages.drawing_style)
     app.jinja_env.filters["kept"] = partial(_kept_media, playground)
+    if editor is not None:
+        add_edit_views(app, playground, editor)
     for name, form in TIMES.items():
         app.jinja_env.filters[name] = partial(_local, playground, form)
     return app

@@ -10,6 +10,7 @@ from bot.core.defects import guard
 from bot.core.errors import BotError
 from bot.loading.folder import Folder
 from bot.loading.program import Program
+from bot.pages.playground.editing import TextEditor
 from bot.pages.playground.flow_map import FlowMap
 from bot.pages.playground.playground import Playground
 from bot.pages.playground.playground_app import playground_app
@@ -44,18 +45,26 @@ class PlaygroundServer:
     """The pages of a playground, on the first of these ports of this machine that is free (0: any). Use it as a context
     manager.
 
-    Raises `PortTaken`.
+    With ``edits`` a person may edit the bot's texts there. Raises `PortTaken`.
     """
 
-    def __init__(self, playground: Playground, program: Program, folder: Folder, ports: Sequence[int] = (0,)) -> None:
+    def __init__(
+        self,
+        playground: Playground,
+        program: Program,
+        folder: Folder,
+        ports: Sequence[int] = (0,),
+        *,
+        edits: bool = True,
+    ) -> None:
         self._playground = playground
         self._lock = threading.Lock()
         self._map = self._drawn(program, folder)
         listener, stopping = _listening(ports), threading.Event()
         self._port = int(listener.getsockname()[1])
-        self._server = PageServer(
-            playground_app(playground, self._newest_map, stopping, self._port), listener, stopping
-        )
+        editor = TextEditor(folder.path, lambda: playground.simulation.running.program.extensions) if edits else None
+        app = playground_app(playground, self._newest_map, stopping, self._port, editor)
+        self._server = PageServer(app, listener, stopping)
 
     @property
     def url(self) -> str:
