@@ -8,13 +8,14 @@ from typing import Any
 from bot.core.events import MESSAGE_KINDS, Event, MessageReceived, Tapped
 from bot.core.session import Frame, Said, Session
 from bot.core.values import Media, Record
-from bot.language.expressions.filters import DRAW, SIGNAL_ADDRESS, SIGNALS, TITLES
+from bot.language.expressions.filters import DRAW, FILE_LINKS, SIGNAL_ADDRESS, SIGNALS, TITLES
 from bot.language.expressions.grammar import HISTORY, WINDOW_OPEN
 from bot.language.expressions.opening_hours import HOURS
 from bot.language.expressions.sandbox import OWN_FUNCTIONS
 from bot.language.expressions.template_failures import EFFORT, Effort
 from bot.language.flow.definition import LANGUAGE, Flow
 from bot.language.flow.library import Library
+from bot.language.flow.own_files import FileLinks
 from bot.language.source.languages import CONTACT_LANGUAGE, OWN_WORDINGS
 from bot.language.source.wall_clock import in_zone, zone_of
 from bot.language.steps.step_kind import ReplyId
@@ -91,6 +92,7 @@ class NameScope:
             HOURS: library.bot.hours,
             SIGNALS: library.bot.signals,
             SIGNAL_ADDRESS: self._address,
+            FILE_LINKS: FileLinks(self._library.files, self._library.addresses, self._event.at, session.contact),
             OWN_WORDINGS: library.bot.wordings,
         }
         if self._library.keeps_history:
@@ -149,7 +151,7 @@ class NameScope:
         session = self._session
         if not session.frames:
             return None
-        return self._library.addresses.address(signal, session.contact, session.frames[-1].first_visit, session.visit)
+        return self._library.addresses.signal(signal, session.contact, session.frames[-1].first_visit, session.visit)
 
     def _draw(self) -> float:
         """The turn's next random number."""

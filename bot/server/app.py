@@ -31,8 +31,8 @@ from bot.core.engine_requests import (
 )
 from bot.core.errors import BotError
 from bot.core.immutable import immutable
+from bot.core.own_addresses import EXAMPLE, OwnAddresses
 from bot.core.session import HAS_OPTED_OUT
-from bot.core.signal_addresses import EXAMPLE, SignalAddresses
 from bot.engine.advance import advance
 from bot.engine.scheduled_flows import objections, signal_fields, signal_objections
 from bot.language.flow.event_receiver import EventReceiver
@@ -122,7 +122,7 @@ class Engine:
         secrets: Mapping[str, str] | None = None,
         gathering: float = GATHERING,
         wakes: WakePipe | None = None,
-        addresses: SignalAddresses = EXAMPLE,
+        addresses: OwnAddresses = EXAMPLE,
         spoken: Known = lambda url: None,
         prompter: Prompter | None = None,
         located: Callable[[str], str] = lambda url: url,
@@ -285,6 +285,10 @@ class Engine:
         served = library if self._model_calls is not None else library.without_model()
         return served.with_addresses(self._addresses)
 
+    def own_file(self, path: str) -> bytes | None:
+        """The content of a file of the bot's own, by its path in its folder; None if there is none."""
+        return self._program.library.files.get(path)
+
     def operate(self, request: EngineRequest[A]) -> A:
         """Do what an operator or a program asks: see `bot.core.engine_requests`. Raises
         `bot.runtime.batch.RequestRefused`.
@@ -440,6 +444,7 @@ class Bot:
                 wake=lambda shards: engine.wake(),
                 ask=engine.operate,
                 addresses=EXAMPLE,
+                own_file=engine.own_file,
                 threads=4,
             )
             opened.pop_all()

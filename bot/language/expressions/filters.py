@@ -102,6 +102,7 @@ def _title_of(context: Context, value: Any, name: str = "") -> Any:
 SIGNAL_FUNCTIONS: dict[str, Callable[..., Any]] = {"signal_url": _signal_url}
 SIGNALS = " signals"  # the bot's signals, by name
 SIGNAL_ADDRESS = " address"  # makes the address of a signal for the active run, by its name
+FILE_LINKS = " files"  # makes the addresses of files for the messages of a turn
 
 
 def _on_text(change: Callable[[str], str]) -> Callable[[Any], str]:

@@ -182,10 +182,11 @@ class SentPart:
 
 @immutable
 class SentFile(SentPart):
-    """A file that is sent by its address, and its kind."""
+    """A file that is sent, and its kind. ``link`` is its address or, of a file of the bot's ``own``, its path."""
 
     kind: str
     link: Template
+    own: bool = False
 
 
 @immutable

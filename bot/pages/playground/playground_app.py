@@ -79,8 +79,9 @@ def playground_app(playground: Playground, maps: Callable[[], FlowMap], stopping
     app.add_url_rule("/map", "map", pages.map)
     app.add_url_rule("/step", "step", pages.step)
     app.add_url_rule("/media/<name>", "media", pages.media)
+    app.add_url_rule("/files/<path:path>", "own", pages.own)
     app.add_url_rule("/drawing.css", "drawing", pages.drawing_style)
-    app.jinja_env.filters["kept"] = partial(_kept_media, playground)
+    app.jinja_env.filters["here"] = partial(_here, playground)
     for name, form in TIMES.items():
         app.jinja_env.filters[name] = partial(_local, playground, form)
     return app
@@ -299,23 +300,32 @@ class _Pages:
 
     def media(self, name: str) -> AnyResponse:
         """A file that a contact has sent, with the type that its content has."""
-        content = self._playground.simulation.emulator.media.get(name)
-        type_ = TYPES.get(name.rpartition(".")[2])
-        if content is None or type_ is None:
-            abort(404)
-        kind = type_.partition("/")[0]
-        how = "inline" if kind in ("image", "audio", "video") else "attachment"
-        return Response(content, content_type=type_, headers={"Content-Disposition": how})
+        return _file(self._playground.simulation.emulator.media.get(name), name)
+
+    def own(self, path: str) -> AnyResponse:
+        """A file of the bot's own."""
+        return _file(self._playground.simulation.running.program.library.files.get(path), path)
 
     def drawing_style(self) -> AnyResponse:
         """The style sheet of drawings."""
         return Response(STYLE, content_type="text/css; charset=utf-8")
 
 
-def _kept_media(playground: Playground, address: str) -> str | None:
-    """The name of a file that the emulator has, from its address."""
-    emulator, name = playground.simulation.emulator, address.rpartition("/")[2]
-    return name if address.startswith(f"{emulator.url}/media/") and name in emulator.media else None
+def _file(content: bytes | None, name: str) -> AnyResponse:
+    type_ = TYPES.get(name.rpartition(".")[2].lower().replace("jpeg", "jpg"))
+    if content is None or type_ is None:
+        abort(404)
+    kind = type_.partition("/")[0]
+    how = "inline" if kind in ("image", "audio", "video") else "attachment"
+    return Response(content, content_type=type_, headers={"Content-Disposition": how})
+
+
+def _here(playground: Playground, address: str) -> str | None:
+    """The address at which this page has a file: one that the emulator has, or one of the bot's own by its path."""
+    simulation, name = playground.simulation, address.rpartition("/")[2]
+    if address.startswith(f"{simulation.emulator.url}/media/") and name in simulation.emulator.media:
+        return url_for("media", name=name)
+    return url_for("own", path=address) if address in simulation.running.program.library.files else None
 
 
 def _local(playground: Playground, form: str, at: datetime) -> str:

@@ -19,8 +19,8 @@ from bot.core.engine_answers import Mistakes
 from bot.core.engine_requests import CheckSignal, CheckStart
 from bot.core.errors import BotError
 from bot.core.events import SIGNALS, STARTS, SignalReceived, StartRequested
+from bot.core.own_addresses import OwnAddresses
 from bot.core.session import BUSY
-from bot.core.signal_addresses import SignalAddresses
 from bot.core.text import digits, head, is_phone
 from bot.core.values import UnstorableValue, json_text
 from bot.language.source.problems import did_you_mean
@@ -61,7 +61,7 @@ class ProgramEndpoints:
         clock: Clock,
         check: Check,
         metrics: WebMetrics,
-        addresses: SignalAddresses | None = None,
+        addresses: OwnAddresses | None = None,
     ) -> None:
         self._inbox = inbox
         self._key = key
@@ -133,7 +133,7 @@ class ProgramEndpoints:
         return SignalReceived(_id(SIGNALS, fields, name, contact), contact, self._clock.now(), name, data, "api")
 
     def _signal_by_address(self, name: str, token: str) -> SignalReceived:
-        found = None if self._addresses is None else self._addresses.read(name, token)
+        found = None if self._addresses is None else self._addresses.read_signal(name, token)
         if found is None:
             raise BadRequest("there is nothing here", 404)
         contact, first_visit = found
