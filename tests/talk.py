@@ -166,7 +166,7 @@ class Talk:
     def closed(self) -> list[Any]:
         return self.take(HandoffClosed(self.next_id(), CONTACT, self.now))
 
-    def signal(self, name: str, first_visit: int | None = None, **data: Any) -> list[Any]:
+    def signal(self, name: str, /, first_visit: int | None = None, **data: Any) -> list[Any]:
         """A program reports a signal."""
         return self.take(SignalReceived(self.next_id(), CONTACT, self.now, name, data, "test", first_visit))
 

@@ -1,6 +1,7 @@
-"""Addresses below the bot's own public address, for services and the gateway, which cannot be told a key.
+"""Addresses below the bot's own public address, for services, the gateway and contacts, who cannot be told a key.
 
-``signal_url("paid")`` makes an address for the run of a flow; a message with a file of the bot's own has the file's.
+``signal_url("paid")`` makes an address for the run of a flow, a question with a form has the form's, and a message with
+a file of the bot's own the file's.
 An address says what it is about, so nothing is stored for it; it is sealed, so that nobody else can read or make one.
 """
 
@@ -14,7 +15,7 @@ from urllib.parse import quote, unquote
 from bot.core.immutable import immutable
 from bot.core.seal import Seal
 
-ADDRESS = r"https?://[^\s\"]+/(?:signals/[a-z0-9_.]+|files)/[A-Za-z0-9_-]{40,}"
+ADDRESS = r"https?://[^\s\"]+/(?:(?:signals|forms)/[a-z0-9_.]+|files)/[A-Za-z0-9_-]{40,}"
 """The form of an address, as a pattern, without a file's name at its end."""
 
 FILES_VALID = timedelta(days=3)
@@ -22,7 +23,7 @@ FILES_VALID = timedelta(days=3)
 
 _VISITS = struct.Struct(">QQ")
 _FILE = struct.Struct(">Q8s")
-_FILES = b"/files"  # no signal can have this name
+_FILES, _FORMS = b"/files", b"/forms/"  # no signal can have this name
 
 
 @immutable
@@ -68,6 +69,18 @@ class OwnAddresses:
         found = self._opened(name.encode(), token, _VISITS)
         return None if found is None else (found[_VISITS.size :].decode(), _VISITS.unpack_from(found)[0])
 
+    def form(self, name: str, contact: str, first_visit: int, visit: int) -> str | None:
+        """The address of the form of a question, ``flow.step``, for one ``visit`` in the run that began so."""
+        if self._base is None:
+            return None
+        sealed = self._seal.sealed(_FORMS + name.encode(), _VISITS.pack(first_visit, visit) + contact.encode())
+        return f"{self._base}/forms/{name}/{_token(sealed)}"
+
+    def read_form(self, name: str, token: str) -> tuple[str, int, int] | None:
+        """The contact, the first visit and the visit of a form's address; None if it is not one of ours."""
+        found = self._opened(_FORMS + name.encode(), token, _VISITS)
+        return None if found is None else (found[_VISITS.size :].decode(), *_VISITS.unpack_from(found))
+
     def file(self, file: FileAddress, content: bytes) -> str | None:
         """The address of a file, which ends in its name. Other content has another address, also for caches."""
         if self._base is None:
@@ -108,5 +121,6 @@ def _token(sealed: bytes) -> str:
     return urlsafe_b64encode(sealed).rstrip(b"=").decode()
 
 
-EXAMPLE = OwnAddresses("https://bot.example", "example")
+EXAMPLE_BASE = "https://bot.example"
+EXAMPLE = OwnAddresses(EXAMPLE_BASE, "example")
 """The addresses of bots that nobody can reach from outside: in tests, in `bot chat`."""

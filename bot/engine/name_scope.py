@@ -1,6 +1,6 @@
 """The names that templates and expressions see: the built-in ones and the active flow's variables."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from functools import partial
 from typing import Any
@@ -8,7 +8,7 @@ from typing import Any
 from bot.core.events import MESSAGE_KINDS, Event, MessageReceived, Tapped
 from bot.core.session import Frame, Said, Session
 from bot.core.values import Media, Record
-from bot.language.expressions.filters import DRAW, FILE_LINKS, SIGNAL_ADDRESS, SIGNALS, TITLES
+from bot.language.expressions.filters import DRAW, FILE_LINKS, FORM_ADDRESS, SIGNAL_ADDRESS, SIGNALS, TITLES
 from bot.language.expressions.grammar import HISTORY, WINDOW_OPEN
 from bot.language.expressions.opening_hours import HOURS
 from bot.language.expressions.sandbox import OWN_FUNCTIONS
@@ -91,7 +91,8 @@ class NameScope:
             OWN_FUNCTIONS: self._library.own,
             HOURS: library.bot.hours,
             SIGNALS: library.bot.signals,
-            SIGNAL_ADDRESS: self._address,
+            SIGNAL_ADDRESS: partial(self._address, self._library.addresses.signal),
+            FORM_ADDRESS: partial(self._address, self._library.addresses.form),
             FILE_LINKS: FileLinks(self._library.files, self._library.addresses, self._event.at, session.contact),
             OWN_WORDINGS: library.bot.wordings,
         }
@@ -146,12 +147,12 @@ class NameScope:
                 text, kind = event.title, "text"
         return Record("message", {"text": text, "kind": kind, "tapped": tapped, "file": file})
 
-    def _address(self, signal: str) -> str | None:
-        """The address by which a signal reaches the active run; None where there is none."""
+    def _address(self, make: Callable[[str, str, int, int], str | None], name: str) -> str | None:
+        """The address by which a signal or a form reaches the active run; None where there is none."""
         session = self._session
         if not session.frames:
             return None
-        return self._library.addresses.signal(signal, session.contact, session.frames[-1].first_visit, session.visit)
+        return make(name, session.contact, session.frames[-1].first_visit, session.visit)
 
     def _draw(self) -> float:
         """The turn's next random number."""

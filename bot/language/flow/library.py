@@ -28,7 +28,16 @@ from bot.language.expressions.filters import TITLES, Draw, drawn
 from bot.language.expressions.grammar import HISTORY
 from bot.language.expressions.sandbox import OwnCall, own_calls
 from bot.language.flow.bot_file import read_bot
-from bot.language.flow.definition import CONTACTS, MADE_FLOWS, BotDefinition, Flow, Trigger, uses_of_all, uses_of_flow
+from bot.language.flow.definition import (
+    CONTACTS,
+    MADE_FLOWS,
+    BotDefinition,
+    Flow,
+    Trigger,
+    form_signals,
+    uses_of_all,
+    uses_of_flow,
+)
 from bot.language.flow.documents import BOT_FILE, FILES, Documents, Source, read_documents
 from bot.language.flow.faulty_parts import MISSING, PartIndex, faulty_steps, follow_ups, without
 from bot.language.flow.flow_checks import check, check_sound
@@ -292,8 +301,9 @@ class Library:
 
     @property
     def makes_addresses(self) -> bool:
-        """True if any text makes an address for a signal, or any message has a file of the bot's own."""
-        if any(file.own for file in sent_files(self.bot, self.flows)):
+        """True if a text makes an address for a signal, a question has a form, or a message a file of the bot's own."""
+        steps = (step for flow in self.flows.values() for step in flow.steps.values())
+        if any(file.own for file in sent_files(self.bot, self.flows)) or any(step.facts.form for step in steps):
             return True
         return any("signal_url" in used.text.names for flow in self.flows.values() for used in uses_of_flow(flow))
 
@@ -386,6 +396,7 @@ class _Loading:
         """Read and check a bot and its flows."""
         bot = _read_bot_file(documents, self.extensions, problems)
         flows = _the_flows(documents, bot, self.extensions, self.texts, problems)
+        bot = replace(bot, signals={**bot.signals, **form_signals(flows)})
         check(bot, flows, self.extensions.own, problems, self.unread)
         check_files(sent_files(bot, flows), self.files, problems)
         self._forgive(documents, problems)

@@ -18,6 +18,7 @@ from bot.checker.drawing.svg import STYLE
 from bot.core.effects import AskModel, Send
 from bot.core.errors import BotError
 from bot.core.filetypes import FILE_TYPES
+from bot.core.own_addresses import EXAMPLE_BASE
 from bot.core.session import Session
 from bot.language.source import wall_clock
 from bot.pages.playground.flow_map import OVERVIEW, FlowMap, UnreadableTests
@@ -41,6 +42,7 @@ MOST_OPENERS = 6  # first messages that an empty phone offers
 EVER = datetime.min.replace(tzinfo=UTC)
 TYPES = {found.suffix: found.name for found in FILE_TYPES}
 
+FORMS = f"{EXAMPLE_BASE}/forms/"
 TIMES = {"clock": "%H:%M", "moment": "%-d %b, %H:%M", "date": "%A %-d %B", "day": "%a %-d %b, %H:%M"}
 """The formats of times until the page's script writes them in the form of the reader's browser."""
 
@@ -321,10 +323,14 @@ def _file(content: bytes | None, name: str) -> AnyResponse:
 
 
 def _here(playground: Playground, address: str) -> str | None:
-    """The address at which this page has a file: one that the emulator has, or one of the bot's own by its path."""
+    """The address at which this machine has a form, or this page a file: one that the emulator has, or one of the bot's
+    own by its path.
+    """
     simulation, name = playground.simulation, address.rpartition("/")[2]
     if address.startswith(f"{simulation.emulator.url}/media/") and name in simulation.emulator.media:
         return url_for("media", name=name)
+    if address.startswith(FORMS):  # which the simulated bot serves itself
+        return simulation.running.url + address.removeprefix(EXAMPLE_BASE)
     return url_for("own", path=address) if address in simulation.running.program.library.files else None
 
 

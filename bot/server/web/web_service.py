@@ -17,6 +17,7 @@ from bot.core.errors import BotError
 from bot.core.own_addresses import OwnAddresses
 from bot.runtime.metrics import WebMetrics
 from bot.server.web.file_endpoint import FileEndpoint
+from bot.server.web.form_endpoint import FormEndpoint
 from bot.server.web.program_endpoints import ProgramEndpoints
 from bot.server.web.web_app import create_app
 from bot.server.web.web_endpoints import Ask, CommitBarrier, MonitoringEndpoints, WebhookEndpoint
@@ -74,8 +75,9 @@ class WebService:
         )
         programs = ProgramEndpoints(self._inbox, api_key, clock, partial(_check, ask), metrics, addresses)
         health = MonitoringEndpoints(self._inbox, ask, self.alarms, metrics, clock)
+        forms = FormEndpoint(self._inbox, addresses, ask, clock)
         files = FileEndpoint(addresses, own_file, self._engine, clock)
-        self._app = create_app(webhook, (programs, files, health), begun, path)
+        self._app = create_app(webhook, (programs, files, forms, health), begun, path)
         self._server = WebServer(self._app, listener, threads, in_loop={"/webhook", path})
         self._ending = threading.Event()
         self._too_new: StoreTooNew | None = None
