@@ -10,7 +10,7 @@ from typing import Any
 from bot.core.engine_answers import FormPage
 from bot.core.engine_requests import OpenForm
 from bot.core.events import TimeReached
-from bot.core.session import Session
+from bot.core.session import Frame, Session
 from bot.core.values import json_text
 from bot.engine.name_scope import NameScope
 from bot.language.expressions.formats import written
@@ -39,6 +39,7 @@ INPUTS = {
 def form_page(library: Library, session: Session, request: OpenForm, now: datetime) -> FormPage:
     """The page of a form, and if it was sent with data, the values of these, or what is wrong with them."""
     spoken = library.in_language(session.language)
+    session.frames = _frames_up_to(session, request)
     frame = session.frame
     step = None if frame is None or frame.flow not in spoken.flows else spoken.flows[frame.flow].steps.get(frame.step)
     event = TimeReached("form", session.contact, now)
@@ -46,13 +47,7 @@ def form_page(library: Library, session: Session, request: OpenForm, now: dateti
     names = NameScope(library, event, local).of(session, spoken)
     language = names.get(CONTACT_LANGUAGE) or ENGLISH
     words = {key: wording(names, f"form_{key}") for key in ("send", "sent", "closed")}
-    if (
-        step is None
-        or frame is None
-        or step.facts.form is None
-        or (frame.first_visit, frame.visit) != (request.first_visit, request.visit)
-        or form_signal(frame.flow, step.name) != request.name
-    ):
+    if step is None or frame is None or step.facts.form is None or form_signal(frame.flow, step.name) != request.name:
         return FormPage(False, language, "", words)
     variables, form = spoken.flows[frame.flow].variables, step.facts.form
     context = StepContext(
@@ -71,6 +66,13 @@ def form_page(library: Library, session: Session, request: OpenForm, now: dateti
         fields.append(_field(name, label, variable, text, error, spoken.title_of, frame.flow, names))
     is_right = request.data is not None and len(values) == len(fields)
     return FormPage(True, language, form.title, words, fields, json_text(values) if is_right else None)
+
+
+def _frames_up_to(session: Session, request: OpenForm) -> tuple[Frame, ...]:
+    """The frames of a session up to the visit of the form; none if that is over. Another flow may interrupt it."""
+    visits = [(frame.first_visit, frame.visit) for frame in session.frames]
+    asked = request.first_visit, request.visit
+    return session.frames[: visits.index(asked) + 1] if asked in visits else ()
 
 
 def _value(variable: Variable, text: str, now: datetime, names: Mapping[str, Any]) -> Any:

@@ -1,6 +1,6 @@
 """The names that templates and expressions see: the built-in ones and the active flow's variables."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from datetime import datetime
 from functools import partial
 from typing import Any
@@ -91,8 +91,8 @@ class NameScope:
             OWN_FUNCTIONS: self._library.own,
             HOURS: library.bot.hours,
             SIGNALS: library.bot.signals,
-            SIGNAL_ADDRESS: partial(self._address, self._library.addresses.signal),
-            FORM_ADDRESS: partial(self._address, self._library.addresses.form),
+            SIGNAL_ADDRESS: self._signal_address,
+            FORM_ADDRESS: self._form_address,
             FILE_LINKS: FileLinks(self._library.files, self._library.addresses, self._event.at, session.contact),
             OWN_WORDINGS: library.bot.wordings,
         }
@@ -147,12 +147,17 @@ class NameScope:
                 text, kind = event.title, "text"
         return Record("message", {"text": text, "kind": kind, "tapped": tapped, "file": file})
 
-    def _address(self, make: Callable[[str, str, int, int], str | None], name: str) -> str | None:
-        """The address by which a signal or a form reaches the active run; None where there is none."""
+    def _signal_address(self, name: str) -> str | None:
+        """The address by which a signal reaches the active run; None where there is none."""
         session = self._session
         if not session.frames:
             return None
-        return make(name, session.contact, session.frames[-1].first_visit, session.visit)
+        return self._library.addresses.signal(name, session.contact, session.frames[-1].first_visit, session.visit)
+
+    def _form_address(self, step: str, visit: int) -> str | None:
+        """The address of the form of a step of the active flow, for a visit; None where nobody could open it."""
+        session, flow = self._session, self._session.frames[-1]
+        return self._library.addresses.form(f"{flow.flow}.{step}", session.contact, flow.first_visit, visit)
 
     def _draw(self) -> float:
         """The turn's next random number."""

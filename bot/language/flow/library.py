@@ -396,7 +396,7 @@ class _Loading:
         """Read and check a bot and its flows."""
         bot = _read_bot_file(documents, self.extensions, problems)
         flows = _the_flows(documents, bot, self.extensions, self.texts, problems)
-        bot = replace(bot, signals={**bot.signals, **form_signals(flows)})
+        bot = _with_forms(bot, flows, problems)
         check(bot, flows, self.extensions.own, problems, self.unread)
         check_files(sent_files(bot, flows), self.files, problems)
         self._forgive(documents, problems)
@@ -470,6 +470,16 @@ def _the_flows(
         f"/{flow.name}" for flow in flows.values() if flow.steps and flow.steps[flow.first].facts.takes_pending_input
     }
     return {name: flow.hearing(starts, models) for name, flow in flows.items()}
+
+
+def _with_forms(bot: BotDefinition, flows: Mapping[str, Flow], problems: Problems) -> BotDefinition:
+    """The bot with the signals by which forms are filled in."""
+    forms = form_signals(flows)
+    for name in sorted(forms.keys() & bot.signals.keys()):
+        flow, _, step = name.partition(".")
+        what = f'signal "{name}" of bot.yml has the name of the signal of this form'
+        problems.add("E306", flows[flow].steps[step].mark, what, "rename one of them")
+    return replace(bot, signals={**bot.signals, **forms})
 
 
 def _sound(

@@ -229,6 +229,10 @@ class AskStep(StepKind):
             VALID.report(fields, "E123", '"valid" where there is no button to tap', "add `options`, or leave it out")
         understand = _UNDERSTAND.read(fields) is not None
         form = _FORM.read(fields)
+        if form is not None and body.constant and not body.source.strip():
+            _ASK.report(fields, "E105", "ask: a form needs a question", "write the question")
+        if form is not None:
+            check_length(fields, "ask", body, limits.INTERACTIVE_BODY)
         if form is not None and choices is not None:
             _FORM.report(fields, "E121", '"form" beside choices: a message has a link or choices', "keep one of them")
         options = confirm, understand, valid, form
@@ -384,8 +388,7 @@ class AskStep(StepKind):
 
     def _without_choices(self, context: StepContext, body: str) -> Iterator[Message]:
         """The question with the button of its form. Without a public address nobody could open the form."""
-        make = context.scope[FORM_ADDRESS] if self.form is not None else None
-        address = None if make is None else make(f"{context.flow}.{context.step}")
+        address = None if self.form is None else context.scope[FORM_ADDRESS](context.step, context.visit)
         if self.form is not None and address is not None:
             yield LinkButton(clip(body, limits.INTERACTIVE_BODY), self.form.title, address)
         elif body.strip() or not _is_wordless(self.body):

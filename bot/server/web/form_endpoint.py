@@ -21,7 +21,7 @@ from bot.core.own_addresses import OwnAddresses
 from bot.core.values import json_text
 from bot.language.source.languages import RIGHT_TO_LEFT
 from bot.server.web.program_endpoints import MOST_BYTES, MinuteLimit
-from bot.server.web.web_endpoints import RETRY_AFTER, Ask, json_answer
+from bot.server.web.web_endpoints import Ask
 from bot.store.inbox import InboxBusy, InboxRefused, InboxWriter
 
 _STYLE = """
@@ -72,20 +72,20 @@ class FormEndpoint:
         """The page, or the answer to what was sent by it. Strangers get 404."""
         found = None if self._addresses is None else self._addresses.read_form(name, token)
         if found is None:
-            return json_answer(404, "there is nothing here")
+            return _plain(404, "There is nothing here.")
         if not self._limit.has_room(token):
-            return json_answer(429, "too many requests: try again in a minute", RETRY_AFTER)
+            return _plain(429, "Too many requests: please try again in a minute.")
         contact, first_visit, visit = found
         request.max_content_length = MOST_BYTES
         try:
             data = {key: request.form[key] for key in request.form} if request.method == "POST" else None
         except RequestEntityTooLarge:
-            return json_answer(413, f"more than the {MOST_BYTES:,} bytes that are allowed")
+            return _plain(413, f"These are more than the {MOST_BYTES:,} bytes that are allowed.")
         asked = OpenForm(contact, name, first_visit, visit, data)
         try:
             page = answer_to(asked, self._ask(asked))
         except BotError:
-            return json_answer(503, "the bot does not answer now: try again in a minute", RETRY_AFTER)
+            return _plain(503, "This page cannot be shown now: please try again in a minute.")
         if not page.open:
             return self._page(page, 410, "closed")
         if page.values is None:
@@ -102,9 +102,9 @@ class FormEndpoint:
                 self._inbox.event(None, id, "signal", contact, event.at, json_text(event).encode(), True)
             )
         except InboxBusy:
-            return json_answer(503, "the form cannot be kept now: send it again", RETRY_AFTER)
+            return _plain(503, "This form cannot be sent now: please go back, and send it again in a minute.")
         except InboxRefused:
-            return json_answer(400, "the form cannot be kept")
+            return _plain(400, "This form cannot be sent: please answer in the chat.")
         return self._page(page, 200, "sent")
 
     def _page(self, page: FormPage, status: int, says: str | None = None) -> Response:
@@ -113,3 +113,8 @@ class FormEndpoint:
         direction = "rtl" if page.language.partition("-")[0] in RIGHT_TO_LEFT else "ltr"
         html = render_template("form.html", page=page, says=text, style=_STYLE, direction=direction)
         return Response(html, status, content_type="text/html; charset=utf-8", headers=_HEADERS)
+
+
+def _plain(status: int, text: str) -> Response:
+    """A text for a person whose language is not known."""
+    return Response(f"{text}\n", status, content_type="text/plain; charset=utf-8", headers=_HEADERS)

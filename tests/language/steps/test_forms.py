@@ -50,6 +50,16 @@ def test_the_same_button_is_there_when_it_is_asked_again() -> None:
     assert isinstance(first, LinkButton) and isinstance(second, LinkButton) and first.url == second.url
 
 
+def test_the_button_still_opens_the_form_after_an_interruption() -> None:
+    flow = FLOW.replace("name: {type: text}", "name: {type: email}").replace("vars:", "interrupted: resume\nvars:")
+    talk = Talk(f"{flow}---\nflow: hours\nstart: {{words: [hours]}}\nsteps: {{a: {{ask: Today?}}}}\n")
+    talk.user("hi")
+    assert talk.user("hours") == ["Today?"]
+    talk.user("yes")
+    first, _, again = talk.sent
+    assert isinstance(first, LinkButton) and isinstance(again, LinkButton) and first.url == again.url
+
+
 def test_without_a_public_address_the_chat_alone_asks() -> None:
     talk = Talk(library_of(FLOW).with_addresses(OwnAddresses(None, "key")))
     talk.user("hi")
@@ -80,6 +90,17 @@ def test_the_check_says_what_is_wrong_and_where(form: str, at: str, expected: st
     column = text.splitlines()[5].index(at, column) + 1
     (problem,) = problems_of(text)
     assert problem.startswith(f"flows/test.yml:6:{column}: {expected}")
+
+
+def test_a_form_needs_a_question_that_fits_beside_its_button() -> None:
+    assert [problem for problem in problems_of(FLOW.replace("Your name?, save", '"", save')) if "E105" in problem]
+    (problem,) = problems_of(FLOW.replace("ask: Your name?", f"ask: {'x' * 1025}"))
+    assert "E402" in problem and "1024 are allowed" in problem
+
+
+def test_no_other_signal_has_its_name() -> None:
+    (problem,) = problems_of(FLOW, f"{BOT}signals: {{order.name: {{}}}}\n")
+    assert "E306" in problem and 'signal "order.name"' in problem
 
 
 def test_a_form_beside_choices_is_a_problem() -> None:

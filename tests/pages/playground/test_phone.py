@@ -301,3 +301,23 @@ def test_files_of_the_bots_own_are_shown(tmp_path: Path, shows: Callable[..., Sh
     shown.open("bill.csv")
     expect(shown.page.locator(".bubble pre")).to_have_text("Tea,3 Cake,4")
     assert violations(shown.page) == []
+
+
+FORM = """
+flow: main
+start: {words: [hi]}
+vars: {name: name, cups: {type: integer, min: 1}}
+steps:
+  name: {ask: Your name?, save: name, form: {title: Fill in, fields: {name: Your name, cups: How many?}, then: done}}
+  cups: {ask: How many?, save: cups}
+  done: {say: "{{ name }}: {{ cups }}", then: end}
+"""
+
+
+def test_the_button_of_a_form_opens_its_page_on_this_machine(shows: Callable[..., Shown]) -> None:
+    shown = shows(FORM)
+    shown.write("hi")
+    opens = shown.page.get_by_role("link", name="Fill in")
+    found = shown.page.request.post(opens.get_attribute("href") or "", form={"name": "Ann", "cups": "4"})
+    assert found.status == 200
+    shown.hears("Ann: 4")

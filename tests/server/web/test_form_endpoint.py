@@ -129,6 +129,18 @@ def test_an_address_of_an_earlier_visit_is_closed(chat: Simulation) -> None:
     assert link(chat) != old and ask(chat, old)[0] == 410 and ask(chat, link(chat))[0] == 200
 
 
+def test_a_flow_that_interrupts_the_question_leaves_its_form_open(tmp_path: Path) -> None:
+    flows = FLOWS.replace("name: name,", "name: email,").replace("vars:", "interrupted: resume\nvars:")
+    flows += "---\nflow: hours\nstart: {words: [hours]}\nsteps: {a: {ask: Today?}}\n"
+    with Simulation(load_program(read_folder(make_bot(tmp_path, flows, bot=BOT))), MovableClock(START)) as chat:
+        chat.user("book")
+        chat.user("hours")
+        assert send(chat, {**RIGHT, "name": "ann@a.example"})[0] == 200
+        assert heard(chat)[-1] == "Today?"
+        chat.user("yes")
+        assert heard(chat)[-1] == "ann@a.example, 4, 2030-05-08, outside"
+
+
 def test_strangers_find_nothing(chat: Simulation) -> None:
     ours = link(chat)
     token = ours.rpartition("/")[2]
