@@ -44,17 +44,20 @@ def library_of(
     flows: str,
     bot: str = BOT,
     handlers: Mapping[str, Callable[..., Any]] | None = None,
-    documents: Mapping[str, str] | None = None,
+    documents: Mapping[str, str | bytes] | None = None,
 ) -> Library:
     return _library_of(flows, bot, tuple((handlers or {}).items()), tuple((documents or {}).items()))
 
 
 @cache
 def _library_of(
-    flows: str, bot: str, handlers: tuple[tuple[str, Callable[..., Any]], ...], documents: tuple[tuple[str, str], ...]
+    flows: str,
+    bot: str,
+    handlers: tuple[tuple[str, Callable[..., Any]], ...],
+    documents: tuple[tuple[str, str | bytes], ...],
 ) -> Library:
     """The library of these texts, read once: it is immutable, and many tests share a flow."""
-    texts = [Source(path, text.encode()) for path, text in documents]
+    texts = [Source(path, text.encode() if isinstance(text, str) else text) for path, text in documents]
     loaded = load(sources_of(flows, bot), extensions_in([dict(handlers)]), texts)
     assert loaded.library is not None, "\n".join(map(str, loaded.problems))
     return loaded.library
@@ -81,7 +84,7 @@ class Talk:
         bot: str = BOT,
         handlers: Mapping[str, Callable[..., Any]] | None = None,
         name: str | None = None,
-        documents: Mapping[str, str] | None = None,
+        documents: Mapping[str, str | bytes] | None = None,
     ) -> None:
         self.library = flows if isinstance(flows, Library) else library_of(flows, bot, handlers, documents)
         self.session = Session(CONTACT, name=name)
@@ -163,7 +166,7 @@ class Talk:
     def closed(self) -> list[Any]:
         return self.take(HandoffClosed(self.next_id(), CONTACT, self.now))
 
-    def signal(self, name: str, first_visit: int | None = None, **data: Any) -> list[Any]:
+    def signal(self, name: str, /, first_visit: int | None = None, **data: Any) -> list[Any]:
         """A program reports a signal."""
         return self.take(SignalReceived(self.next_id(), CONTACT, self.now, name, data, "test", first_visit))
 

@@ -62,10 +62,12 @@ def command(number: int | None, folder: Path | None, limit: int, as_json: bool) 
 
 
 def _difference(before: Folder, after: Folder) -> Iterator[str]:
-    """The lines that differ, as `diff -u` shows them."""
-    old, new = (
-        {source.path: source.text.decode("utf-8", "replace") for source in each.files} for each in (before, after)
-    )
-    for path in sorted(old | new):
-        were, are = (texts.get(path, "").splitlines() for texts in (old, new))
+    """The lines that differ, as `diff -u` shows them. A picture or another file that is no text only differs."""
+    old, new = ({source.path: source.text for source in each.files} for each in (before, after))
+    for path in sorted(path for path in old | new if old.get(path) != new.get(path)):
+        contents = old.get(path, b""), new.get(path, b"")
+        if b"\0" in contents[0] + contents[1]:
+            yield f"Binary files a/{path} and b/{path} differ"
+            continue
+        were, are = (content.decode("utf-8", "replace").splitlines() for content in contents)
         yield from unified_diff(were, are, f"a/{path}", f"b/{path}", lineterm="")

@@ -81,6 +81,23 @@ class Mistakes(EngineAnswer):
     fields: Sequence[str] | None = None
 
 
+@immutable
+class FormPage(EngineAnswer):
+    """The page of a form, in the contact's ``language``. Its own ``words`` are ``send``, ``sent`` and ``closed``.
+
+    ``open`` is false once the question waits no longer. Each of ``fields`` has a ``name``, a ``label``, its ``input``
+    (a type of HTML), ``options`` if it is a choice, the ``text`` that was sent, and the ``error`` in it. ``values`` is
+    the JSON of all values (`bot.core.values.json_text`), None if something was not sent, or is no answer.
+    """
+
+    open: bool
+    language: str
+    title: str
+    words: Mapping[str, str]
+    fields: Sequence[dict[str, Any]] = ()
+    values: str | None = None
+
+
 # -- One contact
 
 

@@ -34,6 +34,7 @@ from bot.core.engine_answers import (
     EngineRefused,
     FilesLoaded,
     FlowStarted,
+    FormPage,
     GatewayItems,
     MayBeDone,
     MessageAccepted,
@@ -171,6 +172,20 @@ class CheckSignal(EngineRequest[Mistakes]):
     name: str
     data: dict[str, Any]
     by_address: bool = False
+
+
+@immutable
+class OpenForm(EngineRequest[FormPage]):
+    """The page of the form ``name`` of a question, for a ``visit`` of it; with ``data``, also what is wrong in them."""
+
+    do = "form"
+    concerns = Shards.OF_CONTACT
+
+    contact: str
+    name: str
+    first_visit: int
+    visit: int
+    data: dict[str, Any] | None = None
 
 
 # -- One contact

@@ -55,12 +55,13 @@ class TextMessage:
 @stored
 @immutable
 class MediaMessage:
-    """An image, audio, video or document, by its public address."""
+    """An image, audio, video or document, by its public address. ``content`` is the text of a file made for it."""
 
     kind: str
     link: str
     caption: str | None = None
     filename: str | None = None
+    content: str | None = None
 
 
 @stored

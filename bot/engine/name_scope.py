@@ -8,13 +8,14 @@ from typing import Any
 from bot.core.events import MESSAGE_KINDS, Event, MessageReceived, Tapped
 from bot.core.session import Frame, Said, Session
 from bot.core.values import Media, Record
-from bot.language.expressions.filters import DRAW, SIGNAL_ADDRESS, SIGNALS, TITLES
+from bot.language.expressions.filters import DRAW, FILE_LINKS, FORM_ADDRESS, SIGNAL_ADDRESS, SIGNALS, TITLES
 from bot.language.expressions.grammar import HISTORY, WINDOW_OPEN
 from bot.language.expressions.opening_hours import HOURS
 from bot.language.expressions.sandbox import OWN_FUNCTIONS
 from bot.language.expressions.template_failures import EFFORT, Effort
 from bot.language.flow.definition import LANGUAGE, Flow
 from bot.language.flow.library import Library
+from bot.language.flow.own_files import FileLinks
 from bot.language.source.languages import CONTACT_LANGUAGE, OWN_WORDINGS
 from bot.language.source.wall_clock import in_zone, zone_of
 from bot.language.steps.step_kind import ReplyId
@@ -90,7 +91,9 @@ class NameScope:
             OWN_FUNCTIONS: self._library.own,
             HOURS: library.bot.hours,
             SIGNALS: library.bot.signals,
-            SIGNAL_ADDRESS: self._address,
+            SIGNAL_ADDRESS: self._signal_address,
+            FORM_ADDRESS: self._form_address,
+            FILE_LINKS: FileLinks(self._library.files, self._library.addresses, self._event.at, session.contact),
             OWN_WORDINGS: library.bot.wordings,
         }
         if self._library.keeps_history:
@@ -144,12 +147,17 @@ class NameScope:
                 text, kind = event.title, "text"
         return Record("message", {"text": text, "kind": kind, "tapped": tapped, "file": file})
 
-    def _address(self, signal: str) -> str | None:
+    def _signal_address(self, name: str) -> str | None:
         """The address by which a signal reaches the active run; None where there is none."""
         session = self._session
         if not session.frames:
             return None
-        return self._library.addresses.address(signal, session.contact, session.frames[-1].first_visit, session.visit)
+        return self._library.addresses.signal(name, session.contact, session.frames[-1].first_visit, session.visit)
+
+    def _form_address(self, step: str, visit: int) -> str | None:
+        """The address of the form of a step of the active flow, for a visit; None where nobody could open it."""
+        session, flow = self._session, self._session.frames[-1]
+        return self._library.addresses.form(f"{flow.flow}.{step}", session.contact, flow.first_visit, visit)
 
     def _draw(self) -> float:
         """The turn's next random number."""

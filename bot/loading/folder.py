@@ -12,7 +12,7 @@ from zoneinfo import ZoneInfo
 
 from bot.core.errors import BotError
 from bot.core.immutable import immutable
-from bot.language.flow.documents import BOT_FILE, Source
+from bot.language.flow.documents import BOT_FILE, FILES, Source
 from bot.language.source.problems import Problems
 from bot.language.source.yaml_tree import Map, Node, Scalar, one_or_more, read
 
@@ -20,6 +20,7 @@ DEFAULT = Path("flows")
 _SUFFIXES = (".yml", ".yaml")
 _DOCUMENTS = (".md", ".txt")
 MOST_DOCUMENT = 2 << 20  # bytes
+MOST_FILE = 16 << 20  # bytes of a file that steps send: each engine has it in memory, and each version in the store
 
 
 class NoBot(BotError):
@@ -35,7 +36,7 @@ class Folder:
     path: Path
     sources: tuple[Source, ...]  # YAML files
     code: tuple[Source, ...]  # handlers.py, or the modules of handlers/
-    documents: tuple[Source, ...] = ()  # text files, which AI turns may know
+    documents: tuple[Source, ...] = ()  # text files, which AI turns may know; and all in files/, which steps can send
 
     @property
     def name(self) -> str:
@@ -155,7 +156,21 @@ def _why_no_bot(folder: Path) -> str:
 
 def read_folder(path: Path) -> Folder:
     """Read all files of a bot. Raises `NoBot` if a file cannot be read."""
-    return _folder(path, (Source(file.relative_to(path).as_posix(), _bytes(file)) for file in _files(path)))
+    names = ((file, file.relative_to(path).as_posix()) for file in _files(path))
+    return _folder(path, (Source(name, _bytes(file, _most(name))) for file, name in names))
+
+
+def read_file(path: Path, name: str) -> bytes | None:
+    """The content of a file that steps send, by its path in ``files/``; None if it cannot be read."""
+    try:
+        return _bytes(path / FILES / name, MOST_FILE)
+    except NoBot:
+        return None
+
+
+def _most(name: str) -> int | None:
+    """The bytes that a file of the bot may have, by its path; None for any number."""
+    return MOST_FILE if name.startswith(FILES) else MOST_DOCUMENT if name.endswith(_DOCUMENTS) else None
 
 
 def unpacked(path: Path, archive: bytes) -> Folder:
@@ -169,8 +184,10 @@ def _folder(path: Path, sources: Iterable[Source]) -> Folder:
     python: list[Source] = []
     documents: list[Source] = []
     for source in sources:
-        of = python if source.path.endswith(".py") else documents if source.path.endswith(_DOCUMENTS) else yaml
-        of.append(source)
+        if source.path.startswith(FILES) or source.path.endswith(_DOCUMENTS):
+            documents.append(source)
+        else:
+            (python if source.path.endswith(".py") else yaml).append(source)
     return Folder(path, tuple(yaml), tuple(python), tuple(documents))
 
 
@@ -287,7 +304,7 @@ def _stamps(path: Path) -> Iterator[tuple[str, int, int]]:
 
 
 def _files(path: Path) -> Iterator[Path]:
-    """The bot's YAML and text files and handler modules, in a fixed order.
+    """The bot's YAML and text files, handler modules, and all in ``files/``, in a fixed order.
 
     A folder below with a `bot.yml` is another bot.
     """
@@ -297,22 +314,22 @@ def _files(path: Path) -> Iterator[Path]:
             folders.clear()
             continue
         folders[:] = sorted(name for name in folders if not name.startswith((".", "__")))
-        handlers = here.relative_to(path).parts[:1] == ("handlers",)
+        top = here.relative_to(path).parts[:1]
         for name in sorted(names):
             if name.startswith("."):
                 continue
-            if name.endswith((*_SUFFIXES, *_DOCUMENTS)) or (
-                name.endswith(".py") and (handlers or here / name == path / "handlers.py")
-            ):
+            is_code = name.endswith(".py") and (top == ("handlers",) or here / name == path / "handlers.py")
+            if is_code or name.endswith((*_SUFFIXES, *_DOCUMENTS)) or top == (FILES.rstrip("/"),):
                 yield here / name
 
 
-def _bytes(file: Path) -> bytes:
+def _bytes(file: Path, most: int | None) -> bytes:
     try:
-        if not stat.S_ISREG(file.stat().st_mode):
+        found = file.stat()
+        if not stat.S_ISREG(found.st_mode):
             raise NoBot(f"{file} is no regular file: a read might never end")
-        if file.suffix in _DOCUMENTS and file.stat().st_size > MOST_DOCUMENT:
-            raise NoBot(f"{file} is larger than {MOST_DOCUMENT >> 20} MB: divide it, or keep it elsewhere")
+        if most is not None and found.st_size > most:
+            raise NoBot(f"{file} is larger than {most >> 20} MB: divide it, or keep it elsewhere")
         return file.read_bytes()
     except OSError as error:
         raise NoBot(f"{file} cannot be read: {error.strerror}") from error

@@ -15,7 +15,7 @@ from bot.core.alarms import Alarms
 from bot.core.clock import Clock, time_of
 from bot.core.defects import guard
 from bot.core.effects import AskModel, Call, DeleteFile, Fetch, HttpRequest, Publish, RunHook, Transcribe
-from bot.core.engine_answers import EngineAnswer, Metrics, Mistakes, ServedFlows, Status
+from bot.core.engine_answers import EngineAnswer, FormPage, Metrics, Mistakes, ServedFlows, Status
 from bot.core.engine_requests import (
     A,
     AnyRequest,
@@ -27,13 +27,15 @@ from bot.core.engine_requests import (
     EngineRequest,
     GatewayCommand,
     NoteCommand,
+    OpenForm,
     answer_to,
 )
 from bot.core.errors import BotError
 from bot.core.immutable import immutable
-from bot.core.session import HAS_OPTED_OUT
-from bot.core.signal_addresses import EXAMPLE, SignalAddresses
+from bot.core.own_addresses import EXAMPLE, OwnAddresses
+from bot.core.session import HAS_OPTED_OUT, Session
 from bot.engine.advance import advance
+from bot.engine.forms import form_page
 from bot.engine.scheduled_flows import objections, signal_fields, signal_objections
 from bot.language.flow.event_receiver import EventReceiver
 from bot.language.flow.library import Library
@@ -124,7 +126,7 @@ class Engine:
         secrets: Mapping[str, str] | None = None,
         gathering: float = GATHERING,
         wakes: WakePipe | None = None,
-        addresses: SignalAddresses = EXAMPLE,
+        addresses: OwnAddresses = EXAMPLE,
         spoken: Known = lambda url: None,
         prompter: Prompter | None = None,
         located: Callable[[str], str] = lambda url: url,
@@ -288,6 +290,10 @@ class Engine:
         served = library if self._model_calls is not None else library.without_model()
         return served.with_addresses(self._addresses)
 
+    def own_file(self, path: str) -> bytes | None:
+        """The content of a file of the bot's own, by its path in its folder; None if there is none."""
+        return self._program.library.files.get(path)
+
     def operate(self, request: EngineRequest[A]) -> A:
         """Do what an operator or a program asks: see `bot.core.engine_requests`. Raises
         `bot.runtime.batch.RequestRefused`.
@@ -300,6 +306,8 @@ class Engine:
                 return Mistakes(self.check_start(request))
             case CheckSignal():
                 return Mistakes(self.check_signal(request), signal_fields(self._program.library, request.name))
+            case OpenForm():
+                return self._form_page(request)
             case GatewayCommand():
                 found: EngineAnswer = self._commands.run(request)
                 return found
@@ -311,6 +319,11 @@ class Engine:
                 return self._status(self._cursor(), ids or ())
         refuse_mistakes(self._program.library, request)
         return self._loop.operate(request)
+
+    def _form_page(self, request: OpenForm) -> FormPage:
+        with closing(StoreReader(self._store)) as reader:
+            session = reader.sessions.get(request.contact) or Session(request.contact)
+        return form_page(self._program.library, session, request, self._clock.now())
 
     def _cursor(self) -> int:
         """The place in the log up to which events were taken."""
@@ -443,6 +456,7 @@ class Bot:
                 wake=lambda shards: engine.wake(),
                 ask=engine.operate,
                 addresses=EXAMPLE,
+                own_file=engine.own_file,
                 threads=4,
             )
             opened.pop_all()

@@ -29,7 +29,7 @@ from bot.core.messages import MEDIA_BYTES
 from bot.language.expressions.templates import Template
 from bot.language.flow.event_receiver import NAME as EVENTS_TO
 from bot.language.flow.event_receiver import EventReceiver
-from bot.language.flow.library import Library, template_uses
+from bot.language.flow.library import Library, sent_files, template_uses
 from bot.language.steps.schedule import end_of
 from bot.language.steps.step_facts import SentFile
 from bot.loading.folder import env_files
@@ -303,7 +303,9 @@ def reachable(library: Library, gateway_url: str, seconds: float) -> Iterator[Ch
     fetched once.
     """
     downloads, turns = Downloads(gateway_url), threading.BoundedSemaphore(AT_ONCE)
-    found = {(file.link.source, file.kind): file for file in reversed(list(_sent_files(library)))}
+    spoken = (library, *library.translations.values())
+    sent = [file for each in spoken for file in sent_files(each.bot, each.flows) if file.link.constant and not file.own]
+    found = {(file.link.source, file.kind): file for file in reversed(sent)}
     yield from together([_check(file, downloads, turns, seconds) for file in found.values()], seconds)
 
 
@@ -327,15 +329,6 @@ def _looked_at(file: SentFile, place: str, downloads: Downloads, seconds: float)
         return fail("files", f"{place} is too large", f"{most >> 20} MB are allowed for {file.kind}")
     except NotFetched as error:
         return fail("files", f"{place}: {error}", "the gateway must be able to fetch it from there")
-
-
-def _sent_files(library: Library) -> Iterator[SentFile]:
-    """Every file of a literal address: of steps, and of templates' headers."""
-    of_templates = (file for use in template_uses(library) for file in use.notice.files())
-    of_steps = (sent for flow in library.flows.values() for step in flow.steps.values() for sent in step.facts.sends)
-    for file in (*of_templates, *of_steps):
-        if isinstance(file, SentFile) and file.link.constant:
-            yield file
 
 
 def _judged(file: SentFile, place: str, start: bytes) -> CheckResult:

@@ -34,6 +34,7 @@ from bot.core.engine_requests import (
     EndCorrection,
     EngineRequest,
     EraseContact,
+    OpenForm,
     Reload,
     ResumeBroadcast,
     RetryDeadLetters,
@@ -105,7 +106,12 @@ def _parts(request: AnyRequest, shards: int) -> dict[int, AnyRequest]:
             return {number: _of_edit(part, number) for number, part in (parts or {0: request}).items()}
         case EngineRequest(concerns=Shards.ALL):
             return {number: _of_edit(request, number) for number in range(shards)}
-        case ContactAct(contact=contact) | CheckStart(contact=contact) | CheckSignal(contact=contact):
+        case (
+            ContactAct(contact=contact)
+            | CheckStart(contact=contact)
+            | CheckSignal(contact=contact)
+            | OpenForm(contact=contact)
+        ):
             return {shard_number(contact, shards): request}
     return {0: request}
 

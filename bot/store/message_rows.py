@@ -9,6 +9,7 @@ from typing import Any
 from bot.core import values
 from bot.core.effects import Effect
 from bot.core.immutable import immutable, mutable
+from bot.core.messages import MediaMessage
 from bot.core.session import HAS_OPTED_OUT, window_until
 from bot.core.values import json_text, optional_storable, plain_json_text, read_time, storable, time_text
 from bot.store import broadcast_rows
@@ -94,6 +95,8 @@ _GIVEN_UP_TO = """
 """
 _MESSAGES_BETWEEN = "SELECT (SELECT min(id) FROM {0}messages), (SELECT max(id) FROM {0}messages)"
 _MESSAGE_MADE = "SELECT created_at FROM {0}messages WHERE id >= ? ORDER BY id LIMIT 1"
+_MESSAGES_SINCE = "SELECT effect FROM {0}messages WHERE contact = ? AND id >= ? ORDER BY id"
+_SET_BACK = timedelta(hours=1)  # how far a clock may have been set back between a decision and its commit
 _FEW_MESSAGES = 5000  # they are looked through
 _EVER = datetime.min.replace(tzinfo=UTC)
 _WRITTEN_AT = "SELECT written_at FROM meta"
@@ -386,6 +389,20 @@ class MessageReader(Queries):
             after = self._first_made(made, low, last + 1, time_text(at + timedelta(microseconds=1)))
             spans.append((low, after - 1))
         return spans
+
+    @reads_rows
+    def with_file(self, contact: str, ends: str, since: datetime) -> MediaMessage | None:
+        """The message to a contact, decided on since a time, with a file at an address that ends so."""
+        made = _MESSAGE_MADE.format(schema := self._schema_of(contact))
+        low, last = self.database.one(_MESSAGES_BETWEEN.format(schema))
+        if last is None:
+            return None
+        low = self._first_made(made, low, last + 1, time_text(since - _SET_BACK))
+        for (effect,) in self.database.all(_MESSAGES_SINCE.format(schema), storable(contact), low):
+            message = getattr(values.loads(effect), "message", None)
+            if isinstance(message, MediaMessage) and message.link.endswith(ends):
+                return message
+        return None
 
     def _first_made(self, made: str, low: int, end: int, since: str) -> int:
         """The id of the first message that was decided on since a time, of those from ``low`` and before ``end``.

@@ -40,7 +40,7 @@ def log_reader(store: StoreAddress) -> Database:
 
 
 def signal_key(store: StoreAddress) -> str:
-    """The store's key for `bot.core.signal_addresses.SignalAddresses`. Raises `bot.store.files.StoreMissing`."""
+    """The store's key for `bot.core.own_addresses.OwnAddresses`. Raises `bot.store.files.StoreMissing`."""
     with closing(engine_reader(store)) as database:
         return str(database.one("SELECT signal_key FROM meta")[0])
 

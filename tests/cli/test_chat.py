@@ -528,3 +528,26 @@ def test_a_number_in_another_title_is_a_text_as_in_a_test(tmp_path: Path) -> Non
     assert chat(bot, "hi", "2")[-2:] == ["you: 2", "bot: 2 nights!"]
     assert chat(bot, "hi", "1")[-2:] == ["you: 1", "bot: 1 night!"]
     assert chat(bot, "hi", "3")[-3:] == ["you: 3", "     you tap A week", "bot: A week!"]
+
+
+def test_files_of_the_bots_own_are_named_and_those_that_are_made_are_shown(tmp_path: Path) -> None:
+    bot = make_bot(
+        tmp_path,
+        """
+flow: main
+start: {otherwise: true}
+steps:
+  rules: {say: The rules., document: {file: house/rules.txt}}
+  bill: {say: , document: {text: "Tea 3\\nCake 4", filename: bill.txt}, then: end}
+""",
+    )
+    (bot / "files" / "house").mkdir(parents=True)
+    (bot / "files" / "house" / "rules.txt").write_text("No shoes.")
+    shown = chat(bot, "hi")
+    assert shown[1:6] == [
+        "bot: [document] house/rules.txt",
+        "     The rules.",
+        "bot: [document] bill.txt",
+        "       Tea 3",
+        "       Cake 4",
+    ]

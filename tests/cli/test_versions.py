@@ -16,15 +16,18 @@ def test_versions_are_listed_with_what_differs(tmp_path: Path) -> None:
     call("publish", tmp_path, "--note", "first")
     (tmp_path / "flows" / "main.yml").write_text(FLOWS.replace("Hello", "Good day"))
     (tmp_path / "menu.md").write_text("Tea\n")
+    (tmp_path / "files").mkdir()
+    (tmp_path / "files" / "menu.pdf").write_bytes(b"%PDF-\0\x1b[31m")
     call("publish", tmp_path)
     second, first = call("versions", "--bot", tmp_path).lines
-    assert second.startswith("   2  ") and second.endswith("  1 changed, 1 new  (served)")
+    assert second.startswith("   2  ") and second.endswith("  1 changed, 2 new  (served)")
     assert first.startswith("   1  ") and first.endswith("  3 new  first")
     newest = json.loads(call("versions", "--bot", tmp_path, "-n", "1", "--json").out)[0]
     assert (newest["number"], newest["served"]) == (2, True)
-    assert newest["files"] == {"changed": ["flows/main.yml"], "new": ["menu.md"], "gone": []}
+    assert newest["files"] == {"changed": ["flows/main.yml"], "new": ["menu.md", "files/menu.pdf"], "gone": []}
     shown = call("versions", "2", "--bot", tmp_path).lines
     assert "-  hello: {say: Hello}" in shown and "+  hello: {say: Good day}" in shown and "+Tea" in shown
+    assert "Binary files a/files/menu.pdf and b/files/menu.pdf differ" in shown and "\x1b" not in "".join(shown)
     assert call("versions", "3", "--bot", tmp_path).code == 1
 
 

@@ -66,6 +66,8 @@ FIELDS: dict[str, Any] = {
     "url": "https://bot.example",
     "events": ["message.read"],
     "command": "templates",
+    "first_visit": 1,
+    "visit": 2,
 }
 
 

@@ -71,7 +71,7 @@ def test_the_proxy_passes_the_webhook_and_nothing_that_is_ours_alone() -> None:
     source = next(volume.split(":")[0] for volume in volumes if "Caddyfile" in volume)
     text = (ROOT / source).read_text()
     assert text.count("{") == text.count("}")
-    assert "@open path /webhook /signals/* /readyz" in text and "/metrics" not in text
+    assert "@open path /webhook /signals/* /files/* /forms/* /readyz" in text and "/metrics" not in text
 
 
 def test_the_unit_runs_without_rights_and_is_stopped_with_patience() -> None:

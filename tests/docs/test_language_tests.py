@@ -16,9 +16,10 @@ PAGES = [page for page in OF_THE_LANGUAGE if any(text.startswith("test:") for te
 def test_the_tests_of_a_page_pass(page: Path, tmp_path: Path) -> None:
     files = {"bot.yml": (*blocks(page, "yaml bot"), BOT)[0]}
     files["handlers.py"] = "\n".join(blocks(page, "python") or [HANDLER])
-    files |= dict(named_blocks(page, "md"))
+    files |= dict(named_blocks(page, "md")) | dict(named_blocks(page, "txt"))
     files |= {f"{number}.yml": text for number, text in enumerate(blocks(page, "yaml"))}
     for name, text in files.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(text)
     folder = read_folder(tmp_path)
     loaded = load_with_tests(folder)

@@ -3,7 +3,17 @@ from pathlib import Path
 
 import pytest
 
-from bot.loading.folder import NoBot, Watch, env_files, find_bot, fingerprint, read_folder
+from bot.loading.folder import (
+    MOST_FILE,
+    NoBot,
+    Watch,
+    env_files,
+    find_bot,
+    fingerprint,
+    read_file,
+    read_folder,
+    unpacked,
+)
 
 MOST_DOCUMENT = 2 * 1024 * 1024
 
@@ -144,3 +154,25 @@ def test_a_bot_file_with_another_ending_is_renamed(tmp_path: Path, monkeypatch: 
     monkeypatch.chdir(tmp_path)
     with pytest.raises(NoBot, match=r"rename bot\.yaml to bot\.yml"):
         find_bot(None)
+
+
+def test_whatever_lies_in_files_belongs_to_the_bot_and_is_nothing_else(tmp_path: Path) -> None:
+    inside = {"menu.pdf": "%PDF", "a/photo.jpg": "x", "rules.txt": "No.", "old.yml": "flow: x", "tool.py": "1 / 0"}
+    write(tmp_path, {"bot.yml": "name: A", **{f"files/{name}": text for name, text in inside.items()}})
+    write(tmp_path, {"flows/files/photo.jpg": "x", "files/.hidden": "x", "files/__x/y.jpg": "x"})
+    folder = read_folder(tmp_path)
+    found = {source.path: source.text for source in folder.documents}
+    assert found == {f"files/{name}": text.encode() for name, text in inside.items()}
+    assert [source.path for source in (*folder.sources, *folder.code)] == ["bot.yml"]
+    assert unpacked(tmp_path, folder.packed()).digest == folder.digest
+    assert read_file(tmp_path, "a/photo.jpg") == b"x" and read_file(tmp_path, "gone.jpg") is None
+
+
+def test_a_file_to_send_that_is_too_large_is_said_to_be(tmp_path: Path) -> None:
+    write(tmp_path, {"bot.yml": "name: A", "files/film.txt": "x" * (MOST_DOCUMENT + 1)})
+    assert len(read_folder(tmp_path).documents) == 1
+    with (tmp_path / "files" / "film.mp4").open("wb") as film:
+        film.truncate(MOST_FILE + 1)
+    with pytest.raises(NoBot, match=r"film\.mp4 is larger than 16 MB: divide it, or keep it elsewhere"):
+        read_folder(tmp_path)
+    assert read_file(tmp_path, "film.mp4") is None

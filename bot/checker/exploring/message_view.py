@@ -15,6 +15,7 @@ from bot.core.messages import (
     TemplateMessage,
     TextMessage,
 )
+from bot.core.own_addresses import EXAMPLE
 from bot.core.text import head
 from bot.language.flow.library import Library
 from bot.language.steps.step_kind import ReplyId
@@ -68,8 +69,11 @@ def _parts(message: Message) -> Mapping[str, Any]:
             return {"says": body, "footer": footer, "rows": [row.title for part in sections for row in part.rows]}
         case LinkButton(body, _, url, header, footer):
             return {"says": body, "header": header, "footer": footer, "link": url}
+        case MediaMessage(kind, _, caption, filename, content) if content is not None:
+            return {"says": caption, kind: {"filename": filename, "text": content}}
         case MediaMessage(kind, link, caption):
-            return {"says": caption, kind: link}
+            own = EXAMPLE.file_at(link)
+            return {"says": caption, kind: link if own is None else own.path}
         case LocationMessage(latitude, longitude, name, address):
             return {"says": address, "location": name or f"{latitude}, {longitude}"}
         case TemplateMessage(name, language, _, body):

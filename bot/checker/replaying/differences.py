@@ -36,8 +36,8 @@ from bot.core.messages import (
     TemplateMessage,
     TextMessage,
 )
+from bot.core.own_addresses import ADDRESS
 from bot.core.session import Session
-from bot.core.signal_addresses import ADDRESS
 from bot.core.values import json_text
 from bot.language.expressions.formats import shown
 from bot.language.source.problems import Mark

@@ -69,7 +69,8 @@ def message_lines(message: ShownMessage) -> Iterator[str]:
     if message.header:
         yield styled(message.header, bold=True)
     if message.file is not None:
-        yield styled(f"[{message.file.kind}]", fg="magenta") + f" {message.file.link}"
+        yield styled(f"[{message.file.kind}]", fg="magenta") + f" {message.file.link or message.file.name}"
+        yield from (f"  {line}" for line in message.file.text.splitlines())
     if message.place is not None:
         yield styled("[location]", fg="magenta") + f" {message.place}"
     yield from message.text.splitlines()

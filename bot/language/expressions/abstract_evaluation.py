@@ -103,7 +103,7 @@ def of_null(name: str) -> AbstractValues:
     match name:
         case "length" | "sum":
             return frozenset({just(0)})
-        case "join":
+        case "csv" | "join":
             return frozenset({just("")})
     return returned(name)
 

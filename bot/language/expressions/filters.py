@@ -102,6 +102,8 @@ def _title_of(context: Context, value: Any, name: str = "") -> Any:
 SIGNAL_FUNCTIONS: dict[str, Callable[..., Any]] = {"signal_url": _signal_url}
 SIGNALS = " signals"  # the bot's signals, by name
 SIGNAL_ADDRESS = " address"  # makes the address of a signal for the active run, by its name
+FORM_ADDRESS = " form"  # makes the address of the form of a question, by its step and its visit
+FILE_LINKS = " files"  # makes the addresses of files for the messages of a turn
 
 
 def _on_text(change: Callable[[str], str]) -> Callable[[Any], str]:

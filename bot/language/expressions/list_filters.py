@@ -4,14 +4,17 @@ A list or a record is never changed: what a filter returns is a new one. ``field
 elements, or an `OfEach`; an element that does not have it counts as having null there, unless none of them has it.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from decimal import Decimal
+from itertools import chain
 from typing import Any
 
 from jinja2 import Undefined, nodes, pass_context
 
 from bot.core import values
 from bot.core.immutable import immutable
+from bot.core.text import guarded_cell
 from bot.core.values import Record, UnstorableValue
 from bot.language.expressions.formats import bounded, exact, is_number, written
 from bot.language.expressions.template_failures import NODE, TemplateFailed, kind_of
@@ -252,6 +255,33 @@ def _join(context: Any, value: Any, separator: str = ", ") -> str:
     return bounded(piece for n, item in enumerate(items) for piece in (separator if n else "", written(item)))
 
 
+@pass_context
+def _csv(context: Any, value: Any) -> str:
+    """``{{ orders | csv }}``: a table of comma-separated values. The names of records are its first line."""
+    items = elements(context, value)
+    names = dict.fromkeys(name for item in items if isinstance(item, Mapping) for name in item)
+    rows = chain([names] if names else [], (_row(item, names) for item in items))
+    cells = chain.from_iterable(chain(enumerate(row), [(0, None)]) for row in rows)
+    return bounded("\n" if cell is None else f"{',' if n else ''}{_cell(cell)}" for n, cell in cells)
+
+
+def _row(item: Any, names: Iterable[str]) -> Iterable[Any]:
+    if isinstance(item, Mapping):
+        values_of_row: Iterable[Any] = map(item.get, names)
+    else:
+        values_of_row = item if isinstance(item, list | tuple) else (item,)
+    return ("" if each is None else each for each in values_of_row)
+
+
+def _cell(value: Any) -> str:
+    """A value in a table. No spreadsheet runs a text as a formula."""
+    text = guarded_cell(value) if isinstance(value, str) else written(value)
+    return '"' + text.replace('"', '""') + '"' if _QUOTED.search(text) else text
+
+
+_QUOTED = re.compile('[,;"\r\n]|^ | $')
+
+
 def _length(value: Any) -> int:
     """``{{ items | length }}``: how many there are, or how many characters; null has none."""
     return len(value) if isinstance(value, Mapping) else len(_several(value))
@@ -312,6 +342,7 @@ def _put(context: Any, value: Any, name: str, item: Any) -> dict[str, Any]:
 
 LIST_FILTERS: dict[str, Callable[..., Any]] = {
     "append": _append,
+    "csv": _csv,
     "find": _find,
     "first": _first,
     "flatten": _flatten,

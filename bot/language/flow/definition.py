@@ -46,6 +46,7 @@ from bot.language.steps.step_options import (
 from bot.language.steps.template_message import SentTemplate
 from bot.language.steps.transcription import Transcription
 from bot.language.steps.transition import END, Signals, Transition, Words
+from bot.language.types.text_types import TextVariable
 from bot.language.types.variable import TypeMismatch, Variable
 
 
@@ -486,6 +487,26 @@ def transitions_of_flow(flow: Flow) -> Iterator[Transition]:
         yield from step.written_transitions
     yield from (word.transition for word in flow.words.values())
     yield from (transition for _, transition in flow.defaults.transitions())
+
+
+def form_signal(flow: str, step: str) -> str:
+    """The name of the signal that fills in the form of a question: ``booking.name``."""
+    return f"{flow}.{step}"
+
+
+def form_signals(flows: Mapping[str, Flow]) -> dict[str, dict[str, Variable]]:
+    """The signals by which forms are filled in, by name, with their data: the variables of the flow, all needed."""
+    return {
+        form_signal(flow.name, step.name): {
+            name: replace(flow.variables[name], required=True, sent_as=None, keep=False, value=None)
+            if name in flow.variables
+            else TextVariable(name, mark)  # which is a problem
+            for name, mark in step.facts.form.marks.items()
+        }
+        for flow in flows.values()
+        for step in flow.steps.values()
+        if step.facts.form is not None
+    }
 
 
 ANSWER = frozenset({"it"})  # what the texts of a variable may use beside the flow's own names

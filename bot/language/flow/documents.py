@@ -11,6 +11,8 @@ from bot.language.source.yaml_tree import Map, Node, read
 BOT_FILE = "bot.yml"
 LOCALES = "locales"
 """The folder with a file for each further language."""
+FILES = "files/"
+"""The folder with the files of the bot's own, which steps can send, as their paths begin."""
 _LOCALE = re.compile(rf"{LOCALES}/([^/]+)\.ya?ml")
 UNREAD = (*(code for code in CODES if code < "E100"), "E101")  # problems of files of which something is not read
 

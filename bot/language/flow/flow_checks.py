@@ -80,6 +80,7 @@ def check(
         _check_kept_files(flow, problems)
         _check_saves(flow, problems)
         _check_reports(flow, problems)
+        _check_forms(flow, bot, problems)
         _check_resets(flow, problems)
         _check_runs(flow, flows, targets, problems)
         _check_failing_runs(flow, failing, problems)
@@ -365,6 +366,21 @@ def _check_reports(flow: Flow, problems: Problems) -> None:
             what = f'step "{step.name}": "report: {name}" is the name of another step'
             fix = f'choose another name: without one the step is counted as "{step.name}"'
             problems.add("E121", step.mark, what, fix)
+
+
+def _check_forms(flow: Flow, bot: BotDefinition, problems: Problems) -> None:
+    """Check that forms ask for variables of the flow that somebody can write."""
+    for step in flow.steps.values():
+        if step.facts.form is None:
+            continue
+        for name, mark in step.facts.form.marks.items():
+            variable = _declared(name, mark, flow, problems)
+            if variable is not None and not (variable.answered and variable.written):
+                what = f'form: no page asks for "{name}": it is of type {variable.type}'
+                problems.add("E303", mark, what, "ask for it in a question of its own")
+            elif name in bot.common:
+                what = f'form: "{name}" is no variable of flow {flow.name}'
+                problems.add("E303", mark, what, "declare it in the flow, and `set` it from there")
 
 
 def _check_resets(flow: Flow, problems: Problems) -> None:

@@ -10,7 +10,16 @@ from bot.core.messages import BUTTON_TITLE
 from bot.core.session import BUSY
 from bot.language.answers.topics import TOPICS
 from bot.language.flow.bot_file import SPOKEN
-from bot.language.flow.definition import CONTACTS, FIRST, BotDefinition, Flow, ResolvedTransition, Step, Trigger
+from bot.language.flow.definition import (
+    CONTACTS,
+    FIRST,
+    BotDefinition,
+    Flow,
+    ResolvedTransition,
+    Step,
+    Trigger,
+    form_signal,
+)
 from bot.language.keys import key_schemas
 from bot.language.keys.declared_keys import (
     BOOLEAN,
@@ -55,12 +64,13 @@ from bot.language.steps.step_options import (
     SOME_HAVE,
     STEP_OPTIONS,
     Defaults,
+    StepOptions,
     Timed,
     read_defaults,
     read_step_options,
     signal_outcomes,
 )
-from bot.language.steps.transition import AGAIN, END, NEXT, RESERVED, STAY, TRANSITION, WORDS, Target, Transition
+from bot.language.steps.transition import AGAIN, END, NEXT, RESERVED, STAY, TRANSITION, WORDS, Target, Transition, Word
 from bot.language.types.type_registry import VARIABLES
 from bot.language.types.variable import Variable
 
@@ -80,7 +90,7 @@ def read_flow(
     known, handlers = {**bot.common, **variables}, extensions.handlers
     kinds = all_kinds(extensions.verbs) if extensions.verbs else KINDS
     reading = ReadContext(
-        "", fields.problems, known, handlers, None, {}, documents, bot.ai, bot.services, bot.hours, kinds
+        name, "", fields.problems, known, handlers, None, {}, documents, bot.ai, bot.services, bot.hours, kinds
     )
     steps = _read_steps(fields, defaults, reading)
     slots, model_slots = _read_slots(fields)
@@ -404,6 +414,9 @@ def _read_step(key: Scalar, node: Node, inherited: Defaults, reading: ReadContex
     read = replace(reading, step=name, save=options.save, errors=defaults.errors or {}, instead=instead)
     kind = kind_class.read(fields, read)
     facts = kind.facts()
+    if facts.form is not None:
+        options = _hearing_form(options, form_signal(reading.flow, name), facts.form.filled)
+        defaults = options.defaults.inheriting_from(inherited)
     _refuse_options(fields, facts)
     if facts.gathers_files and defaults.gather is None:
         defaults = replace(defaults, gather=step_options.FILES_GATHER)
@@ -412,6 +425,12 @@ def _read_step(key: Scalar, node: Node, inherited: Defaults, reading: ReadContex
     said = fingerprint(node, without=("renamed_from", "report"))  # for a new name alone nobody is asked anew
     step = Step(name, key.mark, kind, facts, options, defaults, said, written=_in_a_line(node.get(kind_class.verb)))
     return _with_definitions(step) if problems.definitions else step
+
+
+def _hearing_form(options: StepOptions, signal: str, filled: Transition) -> StepOptions:
+    """The options of a question that hears the signal of its form as well."""
+    signals = {**(options.defaults.signals or {}), signal: (Word(signal, filled.mark, filled),)}
+    return replace(options, defaults=replace(options.defaults, signals=signals))
 
 
 def _with_definitions(step: Step) -> Step:

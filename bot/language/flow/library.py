@@ -18,8 +18,8 @@ from bot.core.events import (
     Tapped,
 )
 from bot.core.immutable import immutable
+from bot.core.own_addresses import EXAMPLE, OwnAddresses
 from bot.core.session import Frame, Session
-from bot.core.signal_addresses import EXAMPLE, SignalAddresses
 from bot.core.text import in_letters
 from bot.language.answers.sentences import is_denied
 from bot.language.answers.topics import CRISIS, PERSON, QUESTION, TOPICS, topics_in
@@ -28,11 +28,21 @@ from bot.language.expressions.filters import TITLES, Draw, drawn
 from bot.language.expressions.grammar import HISTORY
 from bot.language.expressions.sandbox import OwnCall, own_calls
 from bot.language.flow.bot_file import read_bot
-from bot.language.flow.definition import CONTACTS, MADE_FLOWS, BotDefinition, Flow, Trigger, uses_of_all, uses_of_flow
-from bot.language.flow.documents import BOT_FILE, Documents, Source, read_documents
+from bot.language.flow.definition import (
+    CONTACTS,
+    MADE_FLOWS,
+    BotDefinition,
+    Flow,
+    Trigger,
+    form_signals,
+    uses_of_all,
+    uses_of_flow,
+)
+from bot.language.flow.documents import BOT_FILE, FILES, Documents, Source, read_documents
 from bot.language.flow.faulty_parts import MISSING, PartIndex, faulty_steps, follow_ups, without
 from bot.language.flow.flow_checks import check, check_sound
 from bot.language.flow.flow_file import drafts_flow, intents_flow, read_flow, slot_flow, with_transitions
+from bot.language.flow.own_files import check_files
 from bot.language.flow.translations import Translations, read_translations
 from bot.language.keys.patterns import PayloadPattern
 from bot.language.python.decorators import HookSpec
@@ -42,6 +52,7 @@ from bot.language.source.text_patterns import named_parts
 from bot.language.source.word_matching import ANYWHERE, CLOSE, contains, load_slips, match_wider, normalise, slipped
 from bot.language.source.yaml_tree import Map, Scalar
 from bot.language.steps.slot_step import SLOT_FILLING
+from bot.language.steps.step_facts import SentFile
 from bot.language.steps.template_message import SentTemplate, TemplateToSend
 from bot.language.types.contact_zones import zone_named, zone_of_number
 from bot.language.types.structured_types import FileVariable
@@ -201,11 +212,12 @@ class Library:
     triggers: Triggers
     version: str
     documents: Mapping[str, str]  # the bot's text files, by path: what AI turns may know
+    files: Mapping[str, bytes] = field(default_factory=dict)  # those that steps can send, by path in their folder
     translations: Mapping[str, "Library"] = field(default_factory=dict)  # the same bot in its other languages
     draw: Draw = drawn
     own: Mapping[str, OwnCall] = field(default_factory=dict)  # the bot's own functions and filters
     hooks: tuple[HookSpec, ...] = ()
-    addresses: SignalAddresses = EXAMPLE
+    addresses: OwnAddresses = EXAMPLE
     keeps_history: bool = False  # some text or condition, in any language, asks for `history`
     drops_files: bool = False  # some variable keeps its files only as long as the conversation
 
@@ -237,7 +249,7 @@ class Library:
 
         return [found(one) for one in value] if isinstance(value, list) else found(value)
 
-    def with_addresses(self, addresses: SignalAddresses) -> "Library":
+    def with_addresses(self, addresses: OwnAddresses) -> "Library":
         """The same bot with addresses by which it can be reached. Translations need none."""
         return replace(self, addresses=addresses)
 
@@ -290,7 +302,10 @@ class Library:
 
     @property
     def makes_addresses(self) -> bool:
-        """True if any text makes an address for a signal."""
+        """True if a text makes an address for a signal, a question has a form, or a message a file of the bot's own."""
+        steps = (step for flow in self.flows.values() for step in flow.steps.values())
+        if any(file.own for file in sent_files(self.bot, self.flows)) or any(step.facts.form for step in steps):
+            return True
         return any("signal_url" in used.text.names for flow in self.flows.values() for used in uses_of_flow(flow))
 
     @property
@@ -348,13 +363,16 @@ def load(sources: Iterable[Source], extensions: Extensions, documents: Iterable[
 
     All problems are found at once; those of locales only where the flows have none.
 
-    ``extensions`` are what its Python adds, ``documents`` its text files, which AI turns may know.
+    ``extensions`` are what its Python adds. ``documents`` are its text files, which AI turns may know, and those in
+    its folder `FILES`, which steps can send.
     """
-    sources = list(sources)
-    texts = {source.path: source.text.decode("utf-8", "replace") for source in documents}
+    sources, documents = list(sources), list(documents)
+    own = [source for source in documents if source.path.startswith(FILES)]
+    texts = {source.path: source.text.decode("utf-8", "replace") for source in documents if source not in own}
+    files = {source.path.removeprefix(FILES): source.text for source in own}
     problems, of_locales = Problems(), Problems()
     found = read_documents(sources, problems)
-    loading = _Loading(extensions, texts, frozenset(problems.unread))
+    loading = _Loading(extensions, texts, files, frozenset(problems.unread))
     translations = read_translations(found, extensions, of_locales) if found.locales else None
     bot, flows = loading.read(found if translations is None else translations.spoken(None), problems)
     translated = {}
@@ -363,9 +381,9 @@ def load(sources: Iterable[Source], extensions: Extensions, documents: Iterable[
         translated = loading.read_translated(translations, bot, problems)
     if problems:
         sound = _sound(loading, found, flows, problems)
-        whole = None if sound is None else _library(bot, sound, texts, sources, extensions)
+        whole = None if sound is None else _library(bot, sound, loading, sources)
         return LoadResult(None, problems.sorted(), found.tests, whole)
-    library = _library(bot, flows, texts, sources, extensions)
+    library = _library(bot, flows, loading, sources)
     others = {language: _translated(library, *each) for language, each in translated.items()}
     keeps_history = any(spoken.names_history for spoken in (library, *others.values()))
     drops_files = any(variable.for_conversation for variable in library.file_variables)
@@ -379,13 +397,16 @@ class _Loading:
 
     extensions: Extensions
     texts: Mapping[str, str]
+    files: Mapping[str, bytes]
     unread: frozenset[str]
 
     def read(self, documents: Documents, problems: Problems) -> tuple[BotDefinition, dict[str, Flow]]:
         """Read and check a bot and its flows."""
         bot = _read_bot_file(documents, self.extensions, problems)
         flows = _the_flows(documents, bot, self.extensions, self.texts, problems)
+        bot = _with_forms(bot, flows, problems)
         check(bot, flows, self.extensions.own, problems, self.unread)
+        check_files(sent_files(bot, flows), self.files, problems)
         self._forgive(documents, problems)
         sound = _sound(self, documents, flows, problems) if problems else flows
         if sound is not None:
@@ -459,6 +480,16 @@ def _the_flows(
     return {name: flow.hearing(starts, models) for name, flow in flows.items()}
 
 
+def _with_forms(bot: BotDefinition, flows: Mapping[str, Flow], problems: Problems) -> BotDefinition:
+    """The bot with the signals by which forms are filled in."""
+    forms = form_signals(flows)
+    for name in sorted(forms.keys() & bot.signals.keys()):
+        flow, _, step = name.partition(".")
+        what = f'signal "{name}" of bot.yml has the name of the signal of this form'
+        problems.add("E306", flows[flow].steps[step].mark, what, "rename one of them")
+    return replace(bot, signals={**bot.signals, **forms})
+
+
 def _sound(
     loading: "_Loading", documents: Documents, flows: Mapping[str, Flow], problems: Problems
 ) -> dict[str, Flow] | None:
@@ -475,16 +506,12 @@ def _sound(
     return without(flows, faulty_steps(flows, found))
 
 
-def _library(
-    bot: BotDefinition,
-    flows: Mapping[str, Flow],
-    texts: Mapping[str, str],
-    sources: list[Source],
-    extensions: Extensions,
-) -> Library:
+def _library(bot: BotDefinition, flows: Mapping[str, Flow], loading: _Loading, sources: list[Source]) -> Library:
     digest = hashlib.sha256()
-    for path, text in sorted(texts.items()):
+    for path, text in sorted(loading.texts.items()):
         digest.update(path.encode() + b"\0" + text.encode() + b"\0")
+    for path, content in sorted(loading.files.items()):
+        digest.update(path.encode() + b"\0" + content + b"\0")
     for source in sorted(sources, key=lambda source: source.path):
         digest.update(source.path.encode() + b"\0" + source.text + b"\0")
     return Library(
@@ -492,9 +519,10 @@ def _library(
         flows,
         _triggers_of(flows),
         in_letters(digest.hexdigest()),
-        texts,
-        own=own_calls(extensions.own.values()),
-        hooks=tuple(extensions.hooks.values()),
+        loading.texts,
+        loading.files,
+        own=own_calls(loading.extensions.own.values()),
+        hooks=tuple(loading.extensions.hooks.values()),
     )
 
 
@@ -516,6 +544,20 @@ def _translated(library: Library, bot: BotDefinition, flows: Mapping[str, Flow])
 def _unedited(flow: Flow, written: Flow) -> Flow:
     steps = {name: replace(step, fingerprint=written.steps[name].fingerprint) for name, step in flow.steps.items()}
     return replace(flow, steps=steps)
+
+
+def sent_files(bot: BotDefinition, flows: Mapping[str, Flow]) -> Iterator[SentFile]:
+    """Every file that steps send, and those in the headers of templates."""
+    steps = [step for flow in flows.values() for step in flow.steps.values()]
+    inherited = (bot.defaults, *(flow.defaults for flow in flows.values()), *(step.defaults for step in steps))
+    for defaults in inherited:
+        if defaults.window_closed is not None:
+            yield from defaults.window_closed.files()
+    for sent in (sent for step in steps for sent in step.facts.sends):
+        if isinstance(sent, SentTemplate):
+            yield from sent.notice.files()
+        elif isinstance(sent, SentFile):
+            yield sent
 
 
 @immutable

@@ -226,6 +226,36 @@ WORDINGS: dict[str, dict[str, str]] = {
         "it": "Mi dispiace, non ho capito.", "nl": "Sorry, dat heb ik niet begrepen.", "tr": "Üzgünüm, bunu anlayamadım.",
         "ru": "Извините, я вас не понял.", "ar": "عذرا، لم أفهم ذلك.", "hi": "क्षमा करें, यह समझ में नहीं आया।",
     },
+    "form_send": {
+        "en": "Send", "id": "Kirim", "es": "Enviar", "pt": "Enviar", "fr": "Envoyer", "de": "Senden", "it": "Invia",
+        "nl": "Versturen", "tr": "Gönder", "ru": "Отправить", "ar": "إرسال", "hi": "भेजें",
+    },
+    "form_sent": {
+        "en": "Thank you! You can close this page and go back to the chat.",
+        "id": "Terima kasih! Anda dapat menutup halaman ini dan kembali ke obrolan.",
+        "es": "¡Gracias! Puede cerrar esta página y volver al chat.",
+        "pt": "Obrigado! Pode fechar esta página e voltar à conversa.",
+        "fr": "Merci ! Vous pouvez fermer cette page et revenir à la conversation.",
+        "de": "Danke! Sie können diese Seite schließen und zum Chat zurückkehren.",
+        "it": "Grazie! Può chiudere questa pagina e tornare alla chat.",
+        "nl": "Bedankt! U kunt deze pagina sluiten en teruggaan naar de chat.",
+        "tr": "Teşekkürler! Bu sayfayı kapatıp sohbete dönebilirsiniz.",
+        "ru": "Спасибо! Можно закрыть эту страницу и вернуться в чат.",
+        "ar": "شكرا! يمكنك إغلاق هذه الصفحة والعودة إلى المحادثة.",
+        "hi": "धन्यवाद! आप यह पृष्ठ बंद करके चैट पर लौट सकते हैं।",
+    },
+    "form_closed": {
+        "en": "This form is closed. Please go back to the chat.",
+        "id": "Formulir ini sudah ditutup. Silakan kembali ke obrolan.",
+        "es": "Este formulario está cerrado. Por favor, vuelva al chat.",
+        "pt": "Este formulário está fechado. Por favor, volte à conversa.",
+        "fr": "Ce formulaire est fermé. Merci de revenir à la conversation.",
+        "de": "Dieses Formular ist geschlossen. Bitte kehren Sie zum Chat zurück.",
+        "it": "Questo modulo è chiuso. Per favore, torni alla chat.",
+        "nl": "Dit formulier is gesloten. Ga alstublieft terug naar de chat.",
+        "tr": "Bu form kapandı. Lütfen sohbete dönün.", "ru": "Эта форма закрыта. Вернитесь, пожалуйста, в чат.",
+        "ar": "هذا النموذج مغلق. من فضلك عد إلى المحادثة.", "hi": "यह फ़ॉर्म बंद है। कृपया चैट पर लौटें।",
+    },
     "welcome": {
         "en": "You're welcome!", "id": "Sama-sama!", "es": "¡De nada!", "pt": "De nada!", "fr": "Avec plaisir !", "de": "Gern geschehen!",
         "it": "Prego!", "nl": "Graag gedaan!", "tr": "Rica ederim!", "ru": "Пожалуйста!", "ar": "على الرحب والسعة!", "hi": "आपका स्वागत है!",
@@ -291,7 +321,18 @@ PLEASE = tuple(name for name in WORDINGS if name.startswith("please_"))
 _SMALL_TALK = (
     "not_understood", "welcome", "greeting", "goodbye", "smile", "no_hurry", "about_bot", "can_write", "open_until", "closed_until"
 )  # fmt: skip
-SENTENCES = ("go_on", "old_tap", "did_you_mean", "did_you_mean_this", "sorry", "or", *PLEASE, *_SMALL_TALK)
+SENTENCES = (
+    "go_on",
+    "old_tap",
+    "did_you_mean",
+    "did_you_mean_this",
+    "sorry",
+    "or",
+    "form_sent",
+    "form_closed",
+    *PLEASE,
+    *_SMALL_TALK,
+)
 """Those that are no titles: they may be as long as a message."""
 VALUES = {
     "go_on": frozenset({"flow"}),
@@ -331,6 +372,9 @@ def built_in(name: str, language: str) -> str | None:
     known = _BUILT_IN[name]
     return known.get(language) or known.get(without_country(language))
 
+
+RIGHT_TO_LEFT = frozenset({"ar", "fa", "he", "ur"})
+"""Languages that are written from right to left."""
 
 CONTACT_LANGUAGE = " language"  # the contact's language as a code such as en or pt-BR; it may be missing
 

@@ -79,9 +79,10 @@ CODES: dict[str, str] = {
     "E401": "too many choices",
     "E402": "a text that is too long",
     "E403": "a part that this message cannot have",
-    "E404": "a file of a type that the gateway refuses",
+    "E404": "a file that the gateway refuses",
     "E405": "not an address",
     "E406": "a title twice",
+    "E407": "a file of the bot that is not there",
     # E5: handlers
     "E501": "no such handler",
     "E502": "no such argument",

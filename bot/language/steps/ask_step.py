@@ -12,17 +12,29 @@ from bot.core import messages as limits
 from bot.core.effects import KEEPING_ERRORS, NOT_FETCHED
 from bot.core.events import CallEnded
 from bot.core.immutable import immutable
-from bot.core.messages import Buttons, ListMessage, Message, TextMessage
+from bot.core.messages import Buttons, LinkButton, ListMessage, Message, TextMessage, clip
 from bot.core.values import Media
 from bot.core.waits import ForContact
 from bot.language.answers.readers import read_yes_no
 from bot.language.answers.titles import is_yes_or_no, number_in, within
 from bot.language.expressions.abstract_values import ValueKind
+from bot.language.expressions.filters import FORM_ADDRESS
 from bot.language.expressions.formats import as_asked
-from bot.language.expressions.templates import Template
+from bot.language.expressions.templates import Template, compile_template
 from bot.language.keys import key_schemas
-from bot.language.keys.declared_keys import TEMPLATE, WORDING, KeySet, KeySpec, as_fields, either, one_of
-from bot.language.keys.fields import Fields
+from bot.language.keys.declared_keys import (
+    LITERAL,
+    TEMPLATE,
+    WORDING,
+    KeySet,
+    KeySpec,
+    as_fields,
+    either,
+    map_of,
+    nested,
+    one_of,
+)
+from bot.language.keys.fields import Fields, entries_of, is_name
 from bot.language.keys.key_schemas import EMPTY
 from bot.language.keys.text_shapes import TEXT, WORDS
 from bot.language.source.languages import CONTACT_LANGUAGE, wording
@@ -45,6 +57,7 @@ from bot.language.steps.small_talk_texts import BOT, BYE, HELP, MOMENT, topic_of
 from bot.language.steps.step_facts import (
     AnswerText,
     DefaultTarget,
+    FormFacts,
     Outcome,
     SavedResult,
     SentPart,
@@ -70,7 +83,7 @@ from bot.language.steps.step_kind import (
     value_hash,
 )
 from bot.language.steps.step_options import SAVE, SOME_HAVE
-from bot.language.steps.transition import TEXTS, TRANSITION, TRANSITION_KEYS, Transition, transition_from
+from bot.language.steps.transition import TEXTS, TRANSITION, TRANSITION_KEYS, Assignment, Transition, transition_from
 from bot.language.steps.yes_no_question import agreed, question
 from bot.language.types.structured_types import FilesVariable, FileVariable
 from bot.language.types.text_types import ChoiceVariable
@@ -125,6 +138,48 @@ _UNDERSTAND = KeySpec(
     one_of("model"),
     "A model may point at the words of a reply that answer, where the reply as a whole is no answer.",
 )
+
+
+def _labels_of(node: Node, problems: Problems, what: str) -> dict[Scalar, str]:
+    entries = entries_of(node, problems, what, "{variable: What it is called}")
+    found = ((name, LITERAL.read(item, problems, f'{what}: "{name.text}"')) for name, item in entries)
+    return {name: label for name, label in found if label}
+
+
+_FORM_TITLE = KeySpec("title", LITERAL, "The button that opens the page, and its heading.", required=True, texts=TEXT)
+_FORM_FIELDS = KeySpec(
+    "fields",
+    map_of(replace(LITERAL, texts=TEXT), _labels_of, absent={}),
+    "The variables that the page asks for, each with what it is called there.",
+    required=True,
+)
+_FORM_KEYS = KeySet(_FORM_TITLE, _FORM_FIELDS, *TRANSITION_KEYS)
+
+
+def _read_form(fields: Fields) -> FormFacts | None:
+    title, labels, filled = _FORM_TITLE.read(fields), _FORM_FIELDS.read(fields), transition_from(fields)
+    if filled.then is None:
+        fields.report("E105", fields.mark, "nothing says where a form that was filled in leads", "write then: step")
+    given = tuple(
+        Assignment(name.text, compile_template(f"{{{{ event.{name.text} }}}}", name.mark, fields.problems), name.mark)
+        for name in labels
+        if is_name(name.text)
+    )
+    if title is None or not labels or filled.then is None:
+        return None
+    if len(title) > limits.BUTTON_TITLE:
+        what = f"title has {len(title)} characters, {limits.BUTTON_TITLE} are allowed"
+        _FORM_TITLE.report(fields, "E402", what, "shorten it")
+    marks = {name.text: name.mark for name in labels}
+    called = {name.text: label for name, label in labels.items()}
+    return FormFacts(title, called, marks, replace(filled, set=(*given, *filled.set)))
+
+
+_FORM = KeySpec(
+    "form",
+    nested(_FORM_KEYS, _read_form, "{title: Fill in, fields: {name: Your name}, then: step}"),
+    "A page behind a button that asks for several variables at once; an answer in the chat counts as well.",
+)
 _OTHER = KeySpec("other", TRANSITION, "Where every reply leads that is no answer; instead of retry.")
 
 
@@ -144,8 +199,9 @@ class AskStep(StepKind):
     confirm: str | None  # where it asks back about an answer that may mean several values
     understand: bool  # a model may point at the words that answer
     valid: timedelta | None  # for so long a tap on a choice counts wherever the contact is
+    form: FormFacts | None = None
     verb = "ask"
-    keys = KeySet(_ASK, _HEADER, _FOOTER, *CHOICES, _ACCEPTS, _CONFIRM, _UNDERSTAND, _SKIP, _OTHER, VALID)
+    keys = KeySet(_ASK, _HEADER, _FOOTER, *CHOICES, _ACCEPTS, _CONFIRM, _UNDERSTAND, _SKIP, _FORM, _OTHER, VALID)
     options = SOME_HAVE
     saves = True
 
@@ -172,9 +228,15 @@ class AskStep(StepKind):
         if valid is not None and (choices is None or choices.numbered):
             VALID.report(fields, "E123", '"valid" where there is no button to tap', "add `options`, or leave it out")
         understand = _UNDERSTAND.read(fields) is not None
-        ask = cls(
-            body, header, footer, choices, skip_words, skipped, other, variable, closed, confirm, understand, valid
-        )
+        form = _FORM.read(fields)
+        if form is not None and body.constant and not body.source.strip():
+            _ASK.report(fields, "E105", "ask: a form needs a question", "write the question")
+        if form is not None:
+            check_length(fields, "ask", body, limits.INTERACTIVE_BODY)
+        if form is not None and choices is not None:
+            _FORM.report(fields, "E121", '"form" beside choices: a message has a link or choices', "keep one of them")
+        options = confirm, understand, valid, form
+        ask = cls(body, header, footer, choices, skip_words, skipped, other, variable, closed, *options)
         ask._check(fields)
         return ask
 
@@ -232,6 +294,7 @@ class AskStep(StepKind):
             values_may_fail=choices is not None and choices.fails,
             uses=tuple(self._uses()),
             saved_values=() if choices is None else tuple(choices.saved_values()),
+            form=self.form,
         )
 
     @property
@@ -279,7 +342,8 @@ class AskStep(StepKind):
 
     def _sends(self) -> Iterator[SentPart]:
         """The question, and what there is to choose from."""
-        most = limits.TEXT_BODY if self.choices is None or self.choices.numbered else limits.INTERACTIVE_BODY
+        plain = (self.choices is None or self.choices.numbered) and self.form is None
+        most = limits.TEXT_BODY if plain else limits.INTERACTIVE_BODY
         if not _is_wordless(self.body):
             yield SentText("ask", self.body, most, needed=True, question=True)
         if self.header is not None:
@@ -294,7 +358,7 @@ class AskStep(StepKind):
     def enter(self, context: StepContext) -> StepResult:
         """Put the question and wait."""
         body = context.text(self.body)
-        longest = limits.TEXT_BODY if self.choices is None else limits.INTERACTIVE_BODY
+        longest = limits.TEXT_BODY if self.choices is None and self.form is None else limits.INTERACTIVE_BODY
         whole = f"{context.above}\n\n{body}".rstrip() if context.above else body
         return self.ask_again(context, whole if len(whole) <= longest else body)
 
@@ -315,11 +379,19 @@ class AskStep(StepKind):
             stays = ("picked", "page", "plain", _FILES)
             known = {key: context.step_state[key] for key in stays if key in context.step_state}
         if self.choices is None:
-            return WaitHere((TextMessage(body),) if body.strip() or not _is_wordless(self.body) else (), known)
+            return WaitHere(tuple(self._without_choices(context, body)), known)
         step_state = self.choices.step_state(context) | known
         if not self.choices.offers(step_state) and self._takes_more(self.choices, context, step_state):
             return WaitHere((TextMessage(body),), step_state)
         return self._offer(self.choices, context, step_state, body)
+
+    def _without_choices(self, context: StepContext, body: str) -> Iterator[Message]:
+        """The question with the button of its form. Without a public address nobody could open the form."""
+        address = None if self.form is None else context.scope[FORM_ADDRESS](context.step, context.visit)
+        if self.form is not None and address is not None:
+            yield LinkButton(clip(body, limits.INTERACTIVE_BODY), self.form.title, address)
+        elif body.strip() or not _is_wordless(self.body):
+            yield TextMessage(body)
 
     def _takes_more(self, choices: Choices, context: StepContext, step_state: Mapping[str, Any]) -> bool:
         """True if there is a way on by what is not among its choices: an answer, `skip`, or `other`."""

@@ -3,14 +3,15 @@ sending fails.
 """
 
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Protocol
 
 from bot.core.immutable import immutable
 from bot.core.messages import MEDIA_SUFFIXES, URL, LocationMessage, is_link, wrong_suffix
+from bot.language.expressions.filters import FILE_LINKS
 from bot.language.expressions.templates import Template
-from bot.language.keys.declared_keys import DURATION, TEMPLATE, Form, KeySet, KeySpec, number
+from bot.language.keys.declared_keys import DURATION, TEMPLATE, Form, KeySet, KeySpec, number, one_written
 from bot.language.keys.fields import Fields, template_of
 from bot.language.keys.key_schemas import ANY_TEXT, STRING, either
 from bot.language.keys.text_shapes import MAY
@@ -99,6 +100,32 @@ def media_address(kind: str) -> Form[Template | None]:
 
 
 ADDRESS: Form[Template | None] = Form(ANY_TEXT, _address_of, MAY)
+OWN_FILE = KeySpec("file", TEMPLATE, "The path of a file of the bot's own, in its folder files.", texts=MAY)
+
+
+def written_source(fields: Fields, sources: Sequence[KeySpec[Template | None]]) -> KeySpec[Template | None] | None:
+    """The key of a map that says where a file comes from; None, with a problem, if it has none of these."""
+    found = one_written(fields, sources)
+    if found is None:
+        names = ", ".join(each.name for each in sources)
+        fields.report("E105", fields.mark, "nothing says which file it is", f"write one of {names}")
+    return found
+
+
+class LinksToFiles(Protocol):
+    """Makes the addresses of files (`bot.language.flow.own_files.FileLinks`)."""
+
+    def of_own(self, kind: str, path: str) -> str:
+        """The address of a file in the folder. Raises `StepFailed` if it cannot be sent."""
+
+    def of_text(self, filename: str, text: str) -> str:
+        """The address of a file with this text. Raises `StepFailed` if the gateway cannot fetch it."""
+
+
+def links_to_files(scope: Mapping[str, Any]) -> LinksToFiles:
+    """The maker of addresses of files, from the names of a turn."""
+    links: LinksToFiles = scope[FILE_LINKS]
+    return links
 
 
 def _degrees(most: float) -> Form[Template | float | None]:

@@ -38,14 +38,17 @@ from bot.language.steps.choices import Choices, FixedChoice
 from bot.language.steps.message_parts import (
     ADDRESS,
     LOCATION,
+    OWN_FILE,
     PAYLOAD,
     SENDING,
     VALID,
     LocationPart,
     check_error_names,
     check_length,
+    links_to_files,
     media_address,
     read_location,
+    written_source,
 )
 from bot.language.steps.step_facts import (
     DefaultTarget,
@@ -93,11 +96,29 @@ class ButtonsPart:
 
 @immutable
 class FilePart:
-    """A file by its public address."""
+    """A file: by its public address, by its path among the files of the bot's own, or made of a text.
+
+    ``source`` is the address, the path or the text, as the key ``by`` says.
+    """
 
     kind: str
-    link: Template
+    by: str
+    source: Template
     filename: Template | None
+
+    def message(self, context: StepContext, caption: str | None) -> MediaMessage:
+        """The message. Raises `StepFailed` for a file of the bot's own that cannot be sent."""
+        source = context.text(self.source)
+        name = None if self.filename is None else context.text(self.filename)
+        match self.by:
+            case OWN_FILE.name:
+                link = links_to_files(context.scope).of_own(self.kind, source)
+                shown = source.rpartition("/")[2] if self.kind == "document" else None
+                return MediaMessage(self.kind, link, caption, name or shown)
+            case _CONTENT.name:
+                link = links_to_files(context.scope).of_text(name or "", source)
+                return MediaMessage(self.kind, link, caption, name, source)
+        return MediaMessage(self.kind, source, caption, name)
 
 
 def _read_link(fields: Fields) -> LinkPart | None:
@@ -130,20 +151,39 @@ _BUTTON = KeySet(PAYLOAD, *TRANSITION_KEYS)
 
 
 def _file(kind: str) -> KeySpec[FilePart | None]:
-    """A file: its address, or a map with it."""
-    address = KeySpec("link", media_address(kind), "Its public address.", required=True)
-    filename = KeySpec("filename", TEMPLATE, "The name that it is shown and saved by.", texts=MAY)
-    keys = KeySet(address, filename) if kind == "document" else KeySet(address)
+    """A file: its address, or a map that says where it comes from."""
+    link = KeySpec("link", media_address(kind), "Its public address.")
+    sources = (link, OWN_FILE, _CONTENT) if kind == "document" else (link, OWN_FILE)
+    keys = KeySet(*sources, _FILENAME) if kind == "document" else KeySet(*sources)
 
     def read(fields: Fields) -> FilePart | None:
-        link = address.read(fields)
-        return None if link is None else FilePart(kind, link, filename.read(fields) if filename in keys else None)
+        by = written_source(fields, sources)
+        if by is None:
+            return None
+        source, filename = by.read(fields), _FILENAME.read(fields) if kind == "document" else None
+        if by is _CONTENT:
+            _check_made(fields, filename)
+        return None if source is None else FilePart(kind, by.name, source, filename)
 
-    short = mapped(address.form, lambda link: FilePart(kind, link, None))
+    short = mapped(link.form, lambda address: FilePart(kind, link.name, address, None))
     form = either(short, nested(keys, read))
-    return KeySpec(kind, form, f"A file, {kind}, by its public address.")
+    return KeySpec(kind, form, f"A file, {kind}: its public address, or a map that says where it comes from.")
 
 
+def _check_made(fields: Fields, filename: Template | None) -> None:
+    """The name of a file that is made says what it is."""
+    if filename is None:
+        if not _FILENAME.written(fields):
+            fields.report("E105", fields.mark, "the file has no name", "write filename: bill.txt")
+    elif filename.constant and not filename.source.lower().endswith(MADE_SUFFIXES):
+        what = f'"{filename.source}" is made of a text, which is no such file'
+        _FILENAME.report(fields, "E404", what, f"use {' or '.join(MADE_SUFFIXES)}")
+
+
+MADE_SUFFIXES = (".txt", ".csv")
+"""The endings of names of files that are made of texts."""
+_CONTENT = KeySpec("text", TEMPLATE, "The text that the file is made of.", texts=TEXT)
+_FILENAME = KeySpec("filename", TEMPLATE, "The name that it is shown and saved by.", texts=MAY)
 Attachment = LinkPart | ButtonsPart | FilePart | LocationPart
 _TITLE = KeySpec("title", TEMPLATE, "The button's title.", required=True, texts=TEXT)
 _URL = KeySpec("url", ADDRESS, "The address that it opens.", required=True)
@@ -273,8 +313,8 @@ class SayStep(StepKind):
         match self.attachment:
             case LinkPart(_, url):
                 return not url.constant
-            case FilePart(_, link):
-                return not link.constant
+            case FilePart(_, by, source):
+                return by != _CONTENT.name and not source.constant
         return isinstance(self.attachment, LocationPart) and any(self.attachment.uses())
 
     def _uses(self) -> Iterator[Used]:
@@ -285,8 +325,8 @@ class SayStep(StepKind):
         match self.attachment:
             case LinkPart(title, url):
                 found += [title, url]
-            case FilePart(_, link, filename):
-                found += [link, filename]
+            case FilePart(_, _, source, filename):
+                found += [source, filename]
             case LocationPart() as place:
                 found += place.uses()
             case ButtonsPart(choices):
@@ -311,9 +351,10 @@ class SayStep(StepKind):
             case ButtonsPart(choices):
                 yield from choice_texts(choices)
                 yield choices.offered
-            case FilePart(kind, link):
-                yield SentText(kind, link, None, needed=True)
-                yield SentFile(kind, link)
+            case FilePart(kind, by, source):
+                yield SentText(kind, source, None, needed=True)
+                if by != _CONTENT.name:
+                    yield SentFile(kind, source, own=by == OWN_FILE.name)
 
     def _waits_for(self) -> Wait | None:
         """The answer that brings the message, or the gateway's word if its own errors name `refused`."""
@@ -366,12 +407,11 @@ class SayStep(StepKind):
                 header = None if self.header is None else context.text(self.header)
                 yield from ShownChoices(choices, context, {}).messages(text, header, None)
                 return
-            case FilePart(kind, link, filename):
-                name = None if filename is None else context.text(filename)
+            case FilePart(kind) as file:
                 if kind in limits.CAPTIONED and len(text) <= limits.CAPTION:
-                    yield MediaMessage(kind, context.text(link), text or None, name)
+                    yield file.message(context, text or None)
                     return
-                attachment: Message | None = MediaMessage(kind, context.text(link), None, name)
+                attachment: Message | None = file.message(context, None)
             case LocationPart() as place:
                 attachment = place.message(context.scope)
             case _:

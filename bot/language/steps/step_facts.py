@@ -182,10 +182,11 @@ class SentPart:
 
 @immutable
 class SentFile(SentPart):
-    """A file that is sent by its address, and its kind."""
+    """A file that is sent, and its kind. ``link`` is its address or, of a file of the bot's ``own``, its path."""
 
     kind: str
     link: Template
+    own: bool = False
 
 
 @immutable
@@ -260,6 +261,16 @@ class SentSignal:
 
 
 @immutable
+class FormFacts:
+    """The form of a question: the variables that its page asks for, each with what it is called there."""
+
+    title: str
+    labels: Mapping[str, str]
+    marks: Mapping[str, Mark]  # of the variables
+    filled: Transition
+
+
+@immutable
 class UnaskedTool:
     """A tool that changes something outside and runs without the contact's yes; ``fix`` is what to write."""
 
@@ -319,6 +330,8 @@ class StepFacts:
     understood_by_model: bool = False  # a model may point at the words of a reply that answer it
     needs: tuple[Need, ...] = ()  # the variables that a model must know to leave it
     unasked: tuple[UnaskedTool, ...] = ()
+
+    form: FormFacts | None = None  # a page that answers it, and other questions with it
 
     # these follow from the others; they are computed once, because each turn asks them
     waits: bool = field(init=False)  # for the contact: then `retry`, `remind` and `timeout` apply

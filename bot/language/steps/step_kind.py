@@ -321,8 +321,9 @@ StepResult = LeaveStep | Waits | PostponeMessage | Redirect
 
 @immutable
 class ReadContext:
-    """The context of a step that is read: its name, its flow's variables, the bot's handlers and files."""
+    """The context of a step that is read: its name, its flow's name and variables, the bot's handlers and files."""
 
+    flow: str
     step: str
     problems: Problems
     variables: Mapping[str, Variable]

@@ -25,7 +25,15 @@ from bot.language.keys.fields import Fields
 from bot.language.keys.text_shapes import MAY, TEXT
 from bot.language.source.problems import Problems
 from bot.language.source.yaml_tree import List, Node
-from bot.language.steps.message_parts import NAMED_LOCATION, LocationPart, media_address, read_location
+from bot.language.steps.message_parts import (
+    NAMED_LOCATION,
+    OWN_FILE,
+    LocationPart,
+    links_to_files,
+    media_address,
+    read_location,
+    written_source,
+)
 from bot.language.steps.step_facts import SentFile, SentPart, SentText, StepFailed, Used
 
 FIXED = "fixed"
@@ -52,6 +60,8 @@ class TemplateParameter:
                 return {"type": "date_time", "date_time": {"fallback_value": texts["text"]}}
             case "currency":
                 return {"type": "currency", "currency": _currency(texts)}
+            case kind if OWN_FILE.name in texts:
+                return {"type": kind, kind: {"link": links_to_files(scope).of_own(kind, texts[OWN_FILE.name])}}
             case "location":
                 assert self.place is not None
                 return {"type": "location", "location": _location(self.place.message(scope))}
@@ -104,8 +114,10 @@ class TemplateToSend:
 
     def files(self) -> Iterator[SentFile]:
         """The file of its header."""
-        if self.header is not None and "link" in self.header.parts:
-            yield SentFile(self.header.kind, self.header.parts["link"])
+        if self.header is not None:
+            for by, own in (("link", False), (OWN_FILE.name, True)):
+                if by in self.header.parts:
+                    yield SentFile(self.header.kind, self.header.parts[by], own)
 
     def sent_texts(self) -> Iterator[SentText]:
         """The texts that fill it; the gateway refuses a template of which one is missing."""
@@ -187,19 +199,23 @@ def _location(place: messages.LocationMessage) -> dict[str, Any]:
     return {"latitude": place.latitude, "longitude": place.longitude, "name": place.name, "address": place.address}
 
 
+def _media(kind: str, *others: KeySpec[Template | None]) -> Form[TemplateParameter | None]:
+    """The file of a header: its address, or a map that says where it comes from."""
+    sources = (OWN_FILE, *others)
+
+    def of(fields: Fields) -> TemplateParameter | None:
+        by = written_source(fields, sources)
+        source = None if by is None else by.read(fields)
+        return None if by is None or source is None else TemplateParameter(kind, {by.name: source})
+
+    return either(_of_one_text(kind, "link", media_address(kind)), nested(KeySet(*sources), of, "{file: a.jpg}"))
+
+
+_ID = KeySpec("id", TEMPLATE, "Its id at the gateway.")
 _TEXT = KeySpec("text", _of_one_text("text", "text", TEMPLATE), "A text.")
-_IMAGE = KeySpec(
-    "image",
-    either(
-        _of_one_text("image", "link", media_address("image")),
-        _read_parts("image", KeySpec("id", TEMPLATE, "Its id at the gateway.", required=True)),
-    ),
-    "An image, by its address.",
-)
-_VIDEO = KeySpec("video", _of_one_text("video", "link", media_address("video")), "A video, by its address.")
-_DOCUMENT = KeySpec(
-    "document", _of_one_text("document", "link", media_address("document")), "A document, by its address."
-)
+_IMAGE = KeySpec("image", _media("image", _ID), "An image, by its address.")
+_VIDEO = KeySpec("video", _media("video"), "A video, by its address.")
+_DOCUMENT = KeySpec("document", _media("document"), "A document, by its address.")
 _PLACE = KeySpec("location", nested(NAMED_LOCATION, _read_place), "A place on the map.")
 _CURRENCY = KeySpec(
     "currency",

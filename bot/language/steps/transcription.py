@@ -114,7 +114,7 @@ def read_transcription(
         return None
     within, tries, daily = _WITHIN.read(fields), TRIES_KEY.read(fields) or 1, _DAILY.read(fields) or DAILY
     if fields.has(HttpStep.verb):
-        reading = ReadContext("", fields.problems, {}, handlers, None, {}, {}, services=services)
+        reading = ReadContext("", "", fields.problems, {}, handlers, None, {}, {}, services=services)
         read = HttpStep.read(fields, reading)
         within = read_over(_WITHIN, fields, attempts_at(read.address, services).within)
         sent = replace(read, within=within, tries=1, cache=0.0)

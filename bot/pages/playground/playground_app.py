@@ -19,6 +19,7 @@ from bot.checker.drawing.svg import STYLE
 from bot.core.effects import AskModel, Send
 from bot.core.errors import BotError
 from bot.core.filetypes import FILE_TYPES
+from bot.core.own_addresses import EXAMPLE_BASE
 from bot.core.session import Session
 from bot.language.source import wall_clock
 from bot.pages.playground.edit_views import add_edit_views
@@ -45,6 +46,7 @@ MOST_OPENERS = 6  # first messages that an empty phone offers
 EVER = datetime.min.replace(tzinfo=UTC)
 TYPES = {found.suffix: found.name for found in FILE_TYPES}
 
+FORMS = f"{EXAMPLE_BASE}/forms/"
 TIMES = {"clock": "%H:%M", "moment": "%-d %b, %H:%M", "date": "%A %-d %B", "day": "%a %-d %b, %H:%M"}
 """The formats of times until the page's script writes them in the form of the reader's browser."""
 
@@ -89,10 +91,11 @@ def playground_app(
     app.add_url_rule("/map", "map", pages.map)
     app.add_url_rule("/step", "step", pages.step)
     app.add_url_rule("/media/<name>", "media", pages.media)
+    app.add_url_rule("/files/<path:path>", "own", pages.own)
     app.add_url_rule("/drawing.css", "drawing", pages.drawing_style)
-    app.jinja_env.filters["kept"] = partial(_kept_media, playground)
     if editor is not None:
         add_edit_views(app, playground, editor)
+    app.jinja_env.filters["here"] = partial(_here, playground)
     for name, form in TIMES.items():
         app.jinja_env.filters[name] = partial(_local, playground, form)
     return app
@@ -314,23 +317,36 @@ class _Pages:
 
     def media(self, name: str) -> AnyResponse:
         """A file that a contact has sent, with the type that its content has."""
-        content = self._playground.simulation.emulator.media.get(name)
-        type_ = TYPES.get(name.rpartition(".")[2])
-        if content is None or type_ is None:
-            abort(404)
-        kind = type_.partition("/")[0]
-        how = "inline" if kind in ("image", "audio", "video") else "attachment"
-        return Response(content, content_type=type_, headers={"Content-Disposition": how})
+        return _file(self._playground.simulation.emulator.media.get(name), name)
+
+    def own(self, path: str) -> AnyResponse:
+        """A file of the bot's own."""
+        return _file(self._playground.simulation.running.program.library.files.get(path), path)
 
     def drawing_style(self) -> AnyResponse:
         """The style sheet of drawings."""
         return Response(STYLE, content_type="text/css; charset=utf-8")
 
 
-def _kept_media(playground: Playground, address: str) -> str | None:
-    """The name of a file that the emulator has, from its address."""
-    emulator, name = playground.simulation.emulator, address.rpartition("/")[2]
-    return name if address.startswith(f"{emulator.url}/media/") and name in emulator.media else None
+def _file(content: bytes | None, name: str) -> AnyResponse:
+    type_ = TYPES.get(name.rpartition(".")[2].lower().replace("jpeg", "jpg"))
+    if content is None or type_ is None:
+        abort(404)
+    kind = type_.partition("/")[0]
+    how = "inline" if kind in ("image", "audio", "video") else "attachment"
+    return Response(content, content_type=type_, headers={"Content-Disposition": how})
+
+
+def _here(playground: Playground, address: str) -> str | None:
+    """The address at which this machine has a form, or this page a file: one that the emulator has, or one of the bot's
+    own by its path.
+    """
+    simulation, name = playground.simulation, address.rpartition("/")[2]
+    if address.startswith(f"{simulation.emulator.url}/media/") and name in simulation.emulator.media:
+        return url_for("media", name=name)
+    if address.startswith(FORMS):  # which the simulated bot serves itself
+        return simulation.running.url + address.removeprefix(EXAMPLE_BASE)
+    return url_for("own", path=address) if address in simulation.running.program.library.files else None
 
 
 def _local(playground: Playground, form: str, at: datetime) -> str:

@@ -17,7 +17,7 @@ from time import monotonic
 from bot.core.clock import SystemClock
 from bot.core.engine_answers import EngineAnswer, FilesLoaded, Status
 from bot.core.engine_requests import AnyRequest, PublishVersion, Reload
-from bot.core.signal_addresses import SignalAddresses
+from bot.core.own_addresses import OwnAddresses
 from bot.loading.program import Program
 from bot.loading.watchdog import WATCHDOG, end_when_deaf
 from bot.runtime.engine_loop import EngineStopped, WakePipe
@@ -199,7 +199,7 @@ def _engine_of(settings: Settings, program: Program, wakes: WakePipe) -> Engine:
         answer_ids=settings.answer_ids,
         results_days=settings.results_days,
         models=settings.model_service,
-        addresses=SignalAddresses(settings.public_url, signal_key(settings.store)),
+        addresses=OwnAddresses(settings.public_url, signal_key(settings.store)),
         secrets=os.environ,  # those that flows name, which a reload may change
         wakes=wakes,
     )

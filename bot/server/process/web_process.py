@@ -13,20 +13,23 @@ from pathlib import Path
 
 from bot.core.clock import SystemClock
 from bot.core.defects import guard
-from bot.core.signal_addresses import SignalAddresses
+from bot.core.own_addresses import OwnAddresses
+from bot.language.flow.documents import FILES
+from bot.loading.folder import read_file
 from bot.server import local_socket
 from bot.server.process.child import end_with, tell, tell_up
 from bot.server.web.web_service import WebService
 from bot.settings import Settings
-from bot.store.database import shards_of
+from bot.store.database import StoreAddress, shards_of
 from bot.store.lock_watch import watches_locks
-from bot.store.opening import ask_elsewhere, signal_key
+from bot.store.opening import ask_elsewhere, engine_reader, signal_key
+from bot.store.published_versions import files_of, served_version
 
 ASK_SECONDS = 1.0  # for the engine to answer
 BEGIN_SECONDS = 1.0  # for the engine to begin: requests wait in the socket meanwhile, then they are answered 503
 
 
-def run(settings: Settings, _folder: Path, files: Mapping[str, int]) -> None:
+def run(settings: Settings, folder: Path, files: Mapping[str, int]) -> None:
     """Serve the webhook until SIGTERM."""
     signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])  # one thread waits for it, and it interrupts none
     end_with(files["lifeline"])
@@ -44,7 +47,8 @@ def run(settings: Settings, _folder: Path, files: Mapping[str, int]) -> None:
         wake=partial(_wake, wakes),
         ask=lambda request: local_socket.ask_engine(settings.store, request, ASK_SECONDS),
         api_key=settings.api_key,
-        addresses=SignalAddresses(settings.public_url, signal_key(settings.store)),
+        addresses=OwnAddresses(settings.public_url, signal_key(settings.store)),
+        own_file=_ServedFiles(shards[0], folder),
     )
     threading.Thread(target=guard(_stop_on_sigterm), args=(service,), name="signals", daemon=True).start()
     with ExitStack() as alone:
@@ -64,6 +68,29 @@ def _wake(wakes: Sequence[int], shards: Collection[int]) -> None:
     """
     for shard in shards if wakes else ():
         tell(wakes[shard], b"x")
+
+
+class _ServedFiles:
+    """The files of the bot's own as they are served: of the published version, else of this machine's folder.
+
+    ``store`` is the store's first shard, which has the versions.
+    """
+
+    def __init__(self, store: StoreAddress, folder: Path) -> None:
+        self._versions = engine_reader(store)
+        self._folder = folder
+        self._known: tuple[int, Mapping[str, bytes]] = 0, {}  # of the version with this number
+
+    def __call__(self, path: str) -> bytes | None:
+        served = served_version(self._versions)
+        if served is None:
+            return read_file(self._folder, path)
+        number, found = self._known
+        if number != served.number:
+            files = files_of(self._versions, served.number, self._folder).documents
+            found = {source.path.removeprefix(FILES): source.text for source in files if source.path.startswith(FILES)}
+            self._known = served.number, found
+        return found.get(path)
 
 
 class _Once:

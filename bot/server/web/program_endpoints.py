@@ -19,8 +19,8 @@ from bot.core.engine_answers import Mistakes
 from bot.core.engine_requests import CheckSignal, CheckStart
 from bot.core.errors import BotError
 from bot.core.events import SIGNALS, STARTS, SignalReceived, StartRequested
+from bot.core.own_addresses import OwnAddresses
 from bot.core.session import BUSY
-from bot.core.signal_addresses import SignalAddresses
 from bot.core.text import digits, head, is_phone
 from bot.core.values import UnstorableValue, json_text
 from bot.language.source.problems import did_you_mean
@@ -47,6 +47,25 @@ class BadRequest(BotError):
         self.status = status
 
 
+class MinuteLimit:
+    """Limits the requests to one address: contacts may know theirs, and nobody is to fill the inbox by it."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._counting = threading.Lock()
+        self._minute = 0
+        self._counts: Counter[str] = Counter()  # of this minute, by token
+
+    def has_room(self, token: str) -> bool:
+        """Count a request; False if there are more than `MOST_A_MINUTE`."""
+        minute = int(self._clock.elapsed() // 60)
+        with self._counting:
+            if minute != self._minute:
+                self._minute, self._counts = minute, Counter()
+            self._counts[token] += 1
+            return self._counts[token] <= MOST_A_MINUTE
+
+
 class ProgramEndpoints:
     """Takes what programs ask for: checked, appended to the inbox, committed, and only then acknowledged.
 
@@ -61,7 +80,7 @@ class ProgramEndpoints:
         clock: Clock,
         check: Check,
         metrics: WebMetrics,
-        addresses: SignalAddresses | None = None,
+        addresses: OwnAddresses | None = None,
     ) -> None:
         self._inbox = inbox
         self._key = key
@@ -69,9 +88,7 @@ class ProgramEndpoints:
         self._ask = check
         self._metrics = metrics
         self._addresses = addresses
-        self._counting = threading.Lock()
-        self._minute = 0
-        self._counts: Counter[str] = Counter()  # of this minute, by token
+        self._limit = MinuteLimit(clock)
 
     def add_to(self, app: Flask) -> None:
         """Add the routes."""
@@ -133,11 +150,11 @@ class ProgramEndpoints:
         return SignalReceived(_id(SIGNALS, fields, name, contact), contact, self._clock.now(), name, data, "api")
 
     def _signal_by_address(self, name: str, token: str) -> SignalReceived:
-        found = None if self._addresses is None else self._addresses.read(name, token)
+        found = None if self._addresses is None else self._addresses.read_signal(name, token)
         if found is None:
             raise BadRequest("there is nothing here", 404)
         contact, first_visit = found
-        if not self._has_room(token):
+        if not self._limit.has_room(token):
             raise BadRequest(f"more than {MOST_A_MINUTE} a minute to one address: send it again later", 429)
         _body()  # first: its size is known before anything of it is read
         data = request.form.to_dict() if request.form else _object()
@@ -147,17 +164,6 @@ class ProgramEndpoints:
         if checked.fields is not None:
             data = {field: data[field] for field in checked.fields if field in data}
         return SignalReceived(id, contact, self._clock.now(), name, data, "its address", first_visit)
-
-    def _has_room(self, token: str) -> bool:
-        """True if an address may take another signal now: contacts may know theirs, and nobody is to fill the inbox by
-        it.
-        """
-        minute = int(self._clock.elapsed() // 60)
-        with self._counting:
-            if minute != self._minute:
-                self._minute, self._counts = minute, Counter()
-            self._counts[token] += 1
-            return self._counts[token] <= MOST_A_MINUTE
 
     def _check_key(self) -> None:
         if self._key is None:

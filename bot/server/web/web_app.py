@@ -1,8 +1,8 @@
 """The Flask app of the web process: its routes, and as much of Flask as they need."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import cached_property, lru_cache
-from typing import Any
+from typing import Any, Protocol
 
 from flask import Flask, Request, Response, request
 from flask.sessions import NullSession, SessionInterface
@@ -10,11 +10,9 @@ from werkzeug.exceptions import HTTPException
 from werkzeug.routing import Map, MapAdapter
 
 from bot.core.defects import found
-from bot.server.web.program_endpoints import ProgramEndpoints
 from bot.server.web.web_endpoints import (
     INBOX,
     RETRY_AFTER,
-    MonitoringEndpoints,
     WebhookEndpoint,
     json_answer,
     refused_answer,
@@ -93,15 +91,20 @@ class _NoSessions(SessionInterface):
         return self._none
 
 
+class Endpoints(Protocol):
+    """Endpoints beside the webhook."""
+
+    def add_to(self, app: Flask) -> None:
+        """Add their routes."""
+
+
 def create_app(
     webhook: WebhookEndpoint,
-    programs: ProgramEndpoints,
-    health: MonitoringEndpoints,
+    others: Iterable[Endpoints],
     begun: Callable[[], bool],
     path: str = "/webhook",
 ) -> Flask:
-    """The Flask app of the web process. ``programs`` answers what programs ask for; ``path`` is a further address of
-    the webhook.
+    """The Flask app of the web process: the webhook, at ``path`` too, and the ``others``.
 
     ``begun``: the engine has begun on these files, at some time. Before, nothing that comes in is accepted: it might
     never be taken. A proxy that asks gets 503, too.
@@ -116,7 +119,7 @@ def create_app(
     app.before_request(not_begun)
     for address in {"/webhook", path}:
         app.add_url_rule(address, address.replace(".", "_"), webhook.receive, methods=["POST"])
-    programs.add_to(app)
-    health.add_to(app)
+    for endpoints in others:
+        endpoints.add_to(app)
     app.register_error_handler(HTTPException, refused_answer)
     return app

@@ -338,12 +338,13 @@ _REFUSED = {404: "there is nothing at this address", 405: "this method is not ta
 RETRY_AFTER = "5"  # seconds
 
 
-class _Whole(Response):
+class WholeResponse(Response):
     """A response that is sent as it is. Flask's own derives headers from the request, which takes longer
     than the view.
     """
 
     def __call__(self, environ: Environ, start_response: Callable[..., Any]) -> Iterable[bytes]:
+        """Send it."""
         start_response(self.status, list(self.headers))
         return self.response  # type: ignore[return-value]  # of bytes
 
@@ -354,7 +355,7 @@ _PLACEHOLDER = _Whole(status=202)
 
 def json_answer(status: int, text: str, retry_after: str | None = None) -> Response:
     """An answer in JSON: ``ok`` says whether it went well, ``message`` what happened."""
-    response = _Whole(_body(status < 400, text), status, content_type="application/json")
+    response = WholeResponse(_body(status < 400, text), status, content_type="application/json")
     if retry_after is not None:
         response.headers["Retry-After"] = retry_after
     return response

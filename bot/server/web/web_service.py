@@ -14,8 +14,10 @@ from bot.core.defects import guard
 from bot.core.engine_answers import Mistakes
 from bot.core.engine_requests import CheckSignal, CheckStart, answer_to
 from bot.core.errors import BotError
-from bot.core.signal_addresses import SignalAddresses
+from bot.core.own_addresses import OwnAddresses
 from bot.runtime.metrics import WebMetrics
+from bot.server.web.file_endpoint import FileEndpoint
+from bot.server.web.form_endpoint import FormEndpoint
 from bot.server.web.program_endpoints import ProgramEndpoints
 from bot.server.web.web_app import create_app
 from bot.server.web.web_endpoints import Ask, CommitBarrier, MonitoringEndpoints, WebhookEndpoint
@@ -36,8 +38,9 @@ class WebService:
     ``begun`` says whether the engine has ever begun on these files: before, nothing is accepted. ``wake`` tells the
     engines of these shards that there is something to read; ``ask`` asks it what an operator may ask, and raises a
     `BotError` where it does not answer. Programs start flows and report signals with ``api_key``, or by ``addresses``.
-    ``alarms`` are the web process's. Raises `bot.store.files.StoreLocked`, and what `bot.store.integrity.check_pair`
-    raises.
+    ``own_file`` returns the content of a file that steps send. ``alarms`` are the web process's.
+
+    Raises `bot.store.files.StoreLocked`, and what `bot.store.integrity.check_pair` raises.
     """
 
     def __init__(
@@ -53,7 +56,8 @@ class WebService:
         wake: Callable[[Collection[int]], None],
         ask: Ask,
         api_key: str | None = None,
-        addresses: SignalAddresses | None = None,
+        addresses: OwnAddresses | None = None,
+        own_file: Callable[[str], bytes | None] = lambda path: None,
         threads: int = THREADS,
         answer_ids: bool = False,
     ) -> None:
@@ -71,7 +75,9 @@ class WebService:
         )
         programs = ProgramEndpoints(self._inbox, api_key, clock, partial(_check, ask), metrics, addresses)
         health = MonitoringEndpoints(self._inbox, ask, self.alarms, metrics, clock)
-        self._app = create_app(webhook, programs, health, begun, path)
+        forms = FormEndpoint(self._inbox, addresses, ask, clock)
+        files = FileEndpoint(addresses, own_file, self._engine, clock)
+        self._app = create_app(webhook, (programs, files, forms, health), begun, path)
         self._server = WebServer(self._app, listener, threads, in_loop={"/webhook", path})
         self._ending = threading.Event()
         self._too_new: StoreTooNew | None = None

@@ -27,6 +27,7 @@ from bot.checker.exploring.sample_values import values_for_annotation
 from bot.core.clock import MovableClock
 from bot.core.effects import HttpRequest
 from bot.core.immutable import immutable
+from bot.language.flow.documents import FILES
 from bot.language.python.decorators import HandlerSpec
 from bot.language.steps.ai_exchange import Exchange
 from bot.language.steps.ai_step import AiStep
@@ -400,7 +401,10 @@ def _judges(program: Program) -> set[str]:
 
 def _with_facts(folder: Folder, text: str) -> Folder:
     """The bot with a text at the end of each file of facts."""
-    documents = (replace(each, text=each.text + f"\n\n{text}\n".encode()) for each in folder.documents)
+    documents = (
+        each if each.path.startswith(FILES) else replace(each, text=each.text + f"\n\n{text}\n".encode())
+        for each in folder.documents
+    )
     return replace(folder, documents=tuple(documents))
 
 

@@ -83,6 +83,7 @@ PARTS: dict[str, Callable[[ShownMessage], str | tuple[str, ...]]] = {
     "link title": lambda message: message.link.title if message.link is not None else "",
     **{kind: _file(kind) for kind in MEDIA_KINDS},
     "filename": lambda message: message.file.filename if message.file is not None else "",
+    "file text": lambda message: message.file.text if message.file is not None else "",
     "location": lambda message: message.place or "",
     "template": lambda message: message.template or "",
     "language": lambda message: message.language or "",

@@ -15,8 +15,15 @@ from bot.testing.conversations.stub_reader import CALLS
 from bot.testing.conversations.transcript import BotLine, ExpectLine, KnownNames
 
 _LINK = KeySet(KeySpec("title", STRING, "The label of its button."), KeySpec("url", STRING, "Its address."))
-_DOCUMENT = KeySet(KeySpec("link", STRING, "Its address."), KeySpec("filename", STRING, "Its name."))
-_NAMES = {"link": {"title": "link title", "url": "link"}, "document": {"link": "document", "filename": "filename"}}
+_DOCUMENT = KeySet(
+    KeySpec("link", STRING, "Its address, or its path in the folder files."),
+    KeySpec("filename", STRING, "Its name."),
+    KeySpec("text", STRING, "The text that it is made of."),
+)
+_NAMES = {
+    "link": {"title": "link title", "url": "link"},
+    "document": {"link": "document", "filename": "filename", "text": "file text"},
+}
 """The parts of a message that are written below another one."""
 EXIT = "exits."  # how the outcomes begin by which a model leaves a step
 MESSAGE = KeySet(
@@ -26,9 +33,13 @@ MESSAGE = KeySet(
     KeySpec("link", either(STRING, nested(_LINK, _LINK.values)), "The address of its link, or its title and address."),
     KeySpec("template", STRING, "The template's name."),
     KeySpec("language", STRING, "The template's language."),
-    *(KeySpec(kind, STRING, "The file's address.") for kind in MEDIA_KINDS if kind != "document"),
+    *(
+        KeySpec(kind, STRING, "The file's address, or its path in the folder files.")
+        for kind in MEDIA_KINDS
+        if kind != "document"
+    ),
     KeySpec(
-        "document", either(STRING, nested(_DOCUMENT, _DOCUMENT.values)), "The file's address, or its address and name."
+        "document", either(STRING, nested(_DOCUMENT, _DOCUMENT.values)), "The file's address or path; or its parts."
     ),
     KeySpec("location", STRING, "The place's name, or its coordinates."),
     KeySpec("contains", STRINGS, "Texts that stand in it."),

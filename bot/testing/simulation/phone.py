@@ -1,20 +1,29 @@
 """The contact's phone: a message as it is shown, and the buttons and rows that can be tapped."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 from urllib.parse import urlsplit
 
 from bot.core.errors import BotError
 from bot.core.immutable import immutable
 from bot.core.messages import MEDIA_KINDS
+from bot.core.own_addresses import EXAMPLE, FileAddress
 
 if TYPE_CHECKING:  # it serves HTTP, and printing messages does not need that
     from bot.testing.emulator import InteractiveChoice
 
 
 Json = Mapping[str, Any]
+
+
+MadeText = Callable[[FileAddress, str], str]
+"""Returns the text of the file at an address."""
+
+
+def _no_text(file: FileAddress, link: str) -> str:
+    return ""
 
 
 @immutable
@@ -35,11 +44,23 @@ class ShownLink:
 
 @immutable
 class ShownFile:
-    """An image, audio, video or document by its address, which is empty where only the gateway has the file."""
+    """An image, audio, video or document by its address, which is empty where only the gateway has the file.
+
+    A file of the bot's own has its path as ``link``; a file that is made of a text has that ``text``, and no link.
+    """
 
     kind: str
     link: str
     filename: str = ""
+    text: str = ""
+
+    @classmethod
+    def at(cls, kind: str, link: str, filename: str = "", made: MadeText = _no_text) -> Self:
+        """The file at an address. ``made`` returns the text of a file that is made of a text."""
+        own = EXAMPLE.file_at(link)
+        if own is None:
+            return cls(kind, link, filename)
+        return cls(kind, "", filename, made(own, link)) if own.made_for else cls(kind, own.path, filename)
 
     @property
     def name(self) -> str:
@@ -78,18 +99,20 @@ class ShownMessage:
         return self.buttons or tuple(row.title for row in self.rows)
 
 
-def message_from_request(kind: str, request: Json, replies: tuple[str, ...] = ()) -> ShownMessage:
+def message_from_request(
+    kind: str, request: Json, replies: tuple[str, ...] = (), made: MadeText = _no_text
+) -> ShownMessage:
     """Read the gateway's request for a message of a type (spec: POST send-message).
 
-    ``replies`` are the titles of a template's quick reply buttons: the request does not say them.
+    ``replies`` are the titles of a template's quick reply buttons, and ``made`` returns the texts of files that are
+    made: the request does not say them.
     """
     content = request[kind]
     if kind == "text":
         return ShownMessage(content["body"])
     if kind in MEDIA_KINDS:
-        return ShownMessage(
-            content.get("caption", ""), file=ShownFile(kind, content["link"], content.get("filename", ""))
-        )
+        file = ShownFile.at(kind, content["link"], content.get("filename", ""), made)
+        return ShownMessage(content.get("caption", ""), file=file)
     if kind == "location":
         return ShownMessage(content.get("address", ""), place=_place(content))
     return _template(content, replies) if kind == "template" else _interactive(content)
@@ -127,7 +150,7 @@ def _header(parameter: Json | None = None) -> dict[str, Any]:
         return {}
     kind, value = parameter["type"], parameter[parameter["type"]]
     if kind in MEDIA_KINDS:
-        return {"file": ShownFile(kind, value.get("link", ""), value.get("filename") or value.get("id", ""))}
+        return {"file": ShownFile.at(kind, value.get("link", ""), value.get("filename") or value.get("id", ""))}
     if kind == "location":
         return {"place": _place(value)}
     return {"header": _parameter(parameter)}

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from bot.testing.emulator import AcceptedMessage, Emulator
-from bot.testing.simulation.phone import ShownMessage, message_from_request
+from bot.testing.simulation.phone import MadeText, ShownMessage, message_from_request
 
 
 @dataclass
@@ -17,16 +17,22 @@ class _Phone:
 
 
 class Phones:
-    """The phones by their contacts' numbers. ``contact`` returns the number of the simulation's contact.
+    """The phones by their contacts' numbers. ``contact`` returns the number of the simulation's contact, ``made`` the
+    text of a file that is made.
 
     ``on_message`` is called with each message to that contact at once, on another thread.
     """
 
     def __init__(
-        self, emulator: Emulator, contact: Callable[[], str], on_message: Callable[[ShownMessage], None] | None
+        self,
+        emulator: Emulator,
+        contact: Callable[[], str],
+        made: MadeText,
+        on_message: Callable[[ShownMessage], None] | None,
     ) -> None:
         self._emulator = emulator
         self._contact = contact
+        self._made = made
         self._on_message = on_message
         self._phones = defaultdict[str, _Phone](_Phone)
         emulator.on_sent(self._take)
@@ -65,7 +71,8 @@ class Phones:
 
     def shown(self, sent: AcceptedMessage) -> ShownMessage:
         """A message that the gateway has accepted, as the contact sees it."""
-        return message_from_request(sent.type, sent.body, self._replies_of(sent) if sent.type == "template" else ())
+        replies = self._replies_of(sent) if sent.type == "template" else ()
+        return message_from_request(sent.type, sent.body, replies, self._made)
 
     def _take(self, sent: AcceptedMessage) -> None:
         message = self.shown(sent)

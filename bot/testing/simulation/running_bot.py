@@ -50,6 +50,11 @@ class RunningBot:
     def __exit__(self, *exc: object) -> None:
         self._stop()
 
+    @property
+    def url(self) -> str:
+        """The address of the bot's web server on this machine."""
+        return self._bot.url.removesuffix("/webhook")
+
     def restart(self) -> None:
         """Stop the bot and start it again, with its store."""
         self._stop()

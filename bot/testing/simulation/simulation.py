@@ -20,6 +20,7 @@ from bot.core.engine_answers import FlowStarted, SignalReported
 from bot.core.engine_requests import CheckSignal, CheckStart, EngineRequest, ReportSignal, SetValues, StartFlow
 from bot.core.errors import BotError
 from bot.core.messages import MEDIA_KINDS
+from bot.core.own_addresses import FileAddress
 from bot.loading.program import Program
 from bot.runtime.batch import RequestRefused
 from bot.services.outgoing import Requester
@@ -81,7 +82,7 @@ class Simulation:
         self.contact = contact or FIRST_CONTACT
         self.emulator = Emulator(clock, per_minute=LIMIT, per_day=LIMIT, threads=4, delivery_threads=1)
         self.emulator.templates.add(*approved_templates(program.library))
-        self.phones = Phones(self.emulator, lambda: self.contact, on_message)
+        self.phones = Phones(self.emulator, lambda: self.contact, self._made_text, on_message)
         self.voice_notes = VoiceNotes(self.emulator, clock)
         self.emulator.behaviour.coordinates = "object"
         self.service = CompletionService(threads=2, models=None)  # steps may name any model
@@ -117,6 +118,11 @@ class Simulation:
     def _stub_models(self, parts: ExitStack) -> ModelService:
         parts.enter_context(self.service)
         return ModelService(self.service.url, self.service.key, (STUB_MODEL,), "authorization")
+
+    def _made_text(self, file: FileAddress, link: str) -> str:
+        """The text of a file that is made, from the message that has it."""
+        message = self.stored.reader.messages.with_file(file.made_for, link, file.at)
+        return "" if message is None else message.content or ""
 
     # The contact
 

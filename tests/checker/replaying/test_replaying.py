@@ -13,7 +13,7 @@ from bot.checker.replaying.differences import DifferenceKind, ReplayDifference, 
 from bot.core.effects import Send
 from bot.core.events import Event
 from bot.core.messages import TextMessage
-from bot.core.signal_addresses import SignalAddresses
+from bot.core.own_addresses import OwnAddresses
 from bot.core.turn import Conversation
 from bot.language.flow.library import Library
 from tests.checker.replaying.recorded import Tape
@@ -250,7 +250,7 @@ def test_whatever_happens_unedited_flows_do_the_same(
 
 def test_the_address_of_a_signal_is_no_difference_whatever_key_the_store_has() -> None:
     ours, theirs = (
-        Send(TextMessage(f"Pay: {SignalAddresses(base, key).address('paid', CONTACT, 1, 1)}"))
+        Send(TextMessage(f"Pay: {OwnAddresses(base, key).signal('paid', CONTACT, 1, 1)}"))
         for base, key in (("https://bot.example", "a"), ("https://other.example", "b"))
     )
     assert same_effect(ours, theirs)

@@ -86,6 +86,10 @@ def value(source: str) -> Any:
         ("[3, 4] | pick", 3),
         ("nothing | pick", None),
         ("nothing | shuffle", []),
+        ("nothing | csv", ""),
+        ("['a', none, -2] | csv", "a\n\n-2\n"),
+        ("[['a,b', none], ['say \"x\"', ' y']] | csv", '"a,b",\n"say ""x"""," y"\n'),
+        ("[{'a': 1}, {'b': '=1+1'}, 3] | csv", "a,b\n1,\n,'=1+1\n3\n"),
     ],
 )
 def test_a_filter_at_its_edges(source: str, result: Any) -> None:
@@ -103,6 +107,7 @@ def test_a_filter_at_its_edges(source: str, result: Any) -> None:
         ("card | merge({'a': 1})", "a text is no record"),
         ("card | replace(1, 'a')", "a number is no text"),
         ("long | replace('x', 'xx')", "a text longer than 65536 characters"),
+        ("[long, long] | csv", "a text longer than 65536 characters"),
         ("'nan' | as_number", "this text is no number"),
         ("'1e999999' | as_number", "this text is no number"),
         ("card | as_date", "a text is no date, or not written like 2030-05-12"),

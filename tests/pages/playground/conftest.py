@@ -6,6 +6,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
@@ -148,12 +149,12 @@ def serves(tmp_path: Path) -> Iterator[Serves]:
 
 
 @pytest.fixture
-def shows(serves: Serves, opens: Opens, tmp_path: Path) -> Callable[[str], Shown]:
-    """Shows a bot of these flows."""
+def shows(serves: Serves, opens: Opens, tmp_path: Path) -> Callable[..., Shown]:
+    """Shows a bot of these flows, at a width, dark or light."""
 
-    def shown(flows: str) -> Shown:
+    def shown(flows: str, **look: Any) -> Shown:
         playground, server = serves(flows)
-        return Shown(playground, server, tmp_path, opens(server.url))
+        return Shown(playground, server, tmp_path, opens(server.url, **look))
 
     return shown
 

@@ -3,11 +3,12 @@
 import re
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.browsing import Opens
+from tests.browsing import LOOKS, Opens, violations
 from tests.pages.playground.conftest import Shown, words
 from tests.patience import wait_for
 
@@ -25,6 +26,10 @@ steps:
   cups: {{ask: How many?, save: cups}}
   thanks: {{say: "Thank you for {{{{ cups }}}}.", then: end}}
 """
+PICTURE = bytes.fromhex(
+    "89504e470d0a1a0a0000000d49484452000000020000000208020000"
+    "00fdd49a730000000c49444154789c636060f80f00010301001bb6ee560000000049454e44ae426082"
+)  # of 2 by 2 pixels
 TO_END = "log => Math.round(log.scrollHeight - log.scrollTop - log.clientHeight)"
 
 
@@ -268,3 +273,51 @@ def test_a_fault_of_the_pages_own_switch_is_called_that(shows: Callable[[str], S
     expect(unsent).to_contain_text(title)
     for wrong in ("defect", "BOT_", "bot.yml", "the gateway's message says why"):
         expect(shown.page.locator("body")).not_to_contain_text(wrong)
+
+
+FILES = """
+flow: main
+start: {otherwise: true}
+steps:
+  photo: {say: Our garden., image: {file: garden.png}}
+  rules: {say: Our rules., document: {file: rules.txt}}
+  bill: {say: , document: {text: "{{ [['Tea', 3], ['Cake', 4]] | csv }}", filename: bill.csv}, then: end}
+"""
+
+
+@LOOKS
+def test_files_of_the_bots_own_are_shown(tmp_path: Path, shows: Callable[..., Shown], width: int, dark: bool) -> None:
+    (tmp_path / "files").mkdir()
+    (tmp_path / "files" / "garden.png").write_bytes(PICTURE)
+    (tmp_path / "files" / "rules.txt").write_text("No shoes.")
+    shown = shows(FILES, width=width, dark=dark)
+    shown.write("hi")
+    picture = shown.page.get_by_role("img", name="garden.png")
+    expect(picture).to_be_visible()
+    assert picture.evaluate("each => each.decode().then(() => each.naturalWidth)") == 2
+    with shown.page.expect_download() as download:
+        shown.page.get_by_role("link", name="rules.txt").click(modifiers=["Alt"])
+    assert download.value.path().read_text() == "No shoes."
+    shown.open("bill.csv")
+    expect(shown.page.locator(".bubble pre")).to_have_text("Tea,3 Cake,4")
+    assert violations(shown.page) == []
+
+
+FORM = """
+flow: main
+start: {words: [hi]}
+vars: {name: name, cups: {type: integer, min: 1}}
+steps:
+  name: {ask: Your name?, save: name, form: {title: Fill in, fields: {name: Your name, cups: How many?}, then: done}}
+  cups: {ask: How many?, save: cups}
+  done: {say: "{{ name }}: {{ cups }}", then: end}
+"""
+
+
+def test_the_button_of_a_form_opens_its_page_on_this_machine(shows: Callable[..., Shown]) -> None:
+    shown = shows(FORM)
+    shown.write("hi")
+    opens = shown.page.get_by_role("link", name="Fill in")
+    found = shown.page.request.post(opens.get_attribute("href") or "", form={"name": "Ann", "cups": "4"})
+    assert found.status == 200
+    shown.hears("Ann: 4")

@@ -34,6 +34,7 @@ class Shared:
         (folder / "main.yml").write_text(flow)
         (folder / "handlers.py").write_text(handlers)
         for file, text in files.items():
+            (folder / file).parent.mkdir(exist_ok=True)
             (folder / file).write_text(text)
         self.servers.append(Server(folder, self.gateway, self.store.url, roles=roles, run=Forked))
         return self.servers[-1]

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.core.signal_addresses import SignalAddresses
+from bot.core.own_addresses import OwnAddresses
 from bot.testing.emulator.emulator import Emulator
 from tests.patience import PATIENCE
 from tests.server.process.serving import CONTACT, SECRET, Serve, Serving, until
@@ -115,7 +115,7 @@ def test_the_address_of_a_signal_says_nothing_of_the_webhooks_secret_and_outlive
     assert gateway.wait_until(lambda: len(gateway.sent) == 1, PATIENCE)
     address = texts(gateway)[0]
     name, token = address.split("/")[-2:]
-    assert SignalAddresses("https://bot.example", SECRET).read(name, token) is None
+    assert OwnAddresses("https://bot.example", SECRET).read_signal(name, token) is None
     serving.end()
     again = serve(**account, BOT_WEBHOOK_SECRET="another-secret-of-the-gateway-0123").up()
     assert again._ask("POST", address.removeprefix("https://bot.example"), b"{}")[0] == 202

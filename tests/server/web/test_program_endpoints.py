@@ -18,7 +18,7 @@ from bot.core.clock import MovableClock
 from bot.core.engine_answers import Metrics, Mistakes
 from bot.core.engine_requests import CheckSignal, CheckStart
 from bot.core.events import SignalReceived, StartRequested
-from bot.core.signal_addresses import SignalAddresses
+from bot.core.own_addresses import OwnAddresses
 from bot.engine.scheduled_flows import objections, signal_fields, signal_objections
 from bot.runtime.metrics import WebMetrics
 from bot.server.web.program_endpoints import ProgramEndpoints
@@ -46,7 +46,7 @@ steps: {s: {say: Thanks.}}
     BOT
     + "signals: {paid: {amount: number, note: {type: text, sent_as: message}}, lost: {parcel: {type: text, needed: true}}}",
 )
-ADDRESSES = SignalAddresses("https://bot.example/", "a-key")
+ADDRESSES = OwnAddresses("https://bot.example/", "a-key")
 
 
 class Door:
@@ -65,7 +65,7 @@ class Door:
         webhook = WebhookEndpoint(self.inbox, barrier, ["secret"], timedelta(minutes=5), self.clock, metrics)
         programs = ProgramEndpoints(self.inbox, key, self.clock, self.check, metrics, ADDRESSES)
         health = MonitoringEndpoints(self.inbox, lambda request: Metrics(""), Alarms(self.clock), metrics, self.clock)
-        self.client = create_app(webhook, programs, health, lambda: True).test_client()
+        self.client = create_app(webhook, (programs, health), lambda: True).test_client()
 
     def wake(self) -> None:
         self.wakes += 1
@@ -279,7 +279,7 @@ def test_a_signal_that_is_wrong_is_refused_in_words(door: Door) -> None:
 
 
 def test_a_signal_without_what_it_needs_is_refused_by_an_address_too(door: Door) -> None:
-    address = ADDRESSES.address("lost", CONTACT, 7, 9)
+    address = ADDRESSES.signal("lost", CONTACT, 7, 9)
     assert address is not None
     refused = (400, 'signal "lost" needs parcel')
     for data in ({}, {"parcel": None}):
@@ -295,7 +295,7 @@ def test_what_to_send_is_shown(door: Door) -> None:
 
 
 def test_an_address_reports_each_signal_once_to_the_run_that_made_it(door: Door) -> None:
-    address = ADDRESSES.address("paid", CONTACT, 7, 9)
+    address = ADDRESSES.signal("paid", CONTACT, 7, 9)
     assert address is not None and CONTACT not in address
     path = address.removeprefix("https://bot.example")
     assert said(door.client.post(path, json={"amount": 3})) == (202, "kept")
@@ -306,7 +306,7 @@ def test_an_address_reports_each_signal_once_to_the_run_that_made_it(door: Door)
 
 
 def test_one_address_cannot_fill_the_inbox(door: Door) -> None:
-    address = ADDRESSES.address("paid", CONTACT, 7, 9)
+    address = ADDRESSES.signal("paid", CONTACT, 7, 9)
     assert address is not None
     path = address.removeprefix("https://bot.example")
     answers = [door.client.post(path, json={"amount": n}).status_code for n in range(62)]
@@ -318,7 +318,7 @@ def test_one_address_cannot_fill_the_inbox(door: Door) -> None:
 @pytest.mark.parametrize("spelled", ["{}=", "{}==", "{}!", "{} ", ".{}", "{}%0A", "{}%C3%A9", "{}//", "{}\u00e9"])
 def test_an_address_has_one_spelling(door: Door, spelled: str) -> None:
     """Others would pass the limit of one address, and make another signal of each repetition."""
-    address = ADDRESSES.address("paid", CONTACT, 7, 9)
+    address = ADDRESSES.signal("paid", CONTACT, 7, 9)
     assert address is not None
     path = spelled.format(address.removeprefix("https://bot.example"))
     assert door.client.post(path, json={"amount": 3}).status_code == 404
@@ -327,18 +327,18 @@ def test_an_address_has_one_spelling(door: Door, spelled: str) -> None:
 
 @given(st.text(st.characters(codec="utf-8"), max_size=3), st.integers(0, 60))
 def test_a_token_with_anything_in_it_is_none(foreign: str, place: int) -> None:
-    token = (ADDRESSES.address("paid", CONTACT, 7, 9) or "").rpartition("/")[2]
+    token = (ADDRESSES.signal("paid", CONTACT, 7, 9) or "").rpartition("/")[2]
     other = token[:place] + foreign + token[place:]
-    assert (ADDRESSES.read("paid", other) is None) is (other != token)
+    assert (ADDRESSES.read_signal("paid", other) is None) is (other != token)
 
 
 @pytest.mark.parametrize("last", range(4))
 def test_the_bits_that_base64_leaves_unused_make_no_other_address(last: int) -> None:
     for length in range(5, 12):
-        token = (ADDRESSES.address("paid", CONTACT + "1" * length, 7, 9) or "").rpartition("/")[2]
+        token = (ADDRESSES.signal("paid", CONTACT + "1" * length, 7, 9) or "").rpartition("/")[2]
         letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
         other = token[:-1] + letters[letters.index(token[-1]) // 4 * 4 + last]
-        assert (ADDRESSES.read("paid", other) is None) is (other != token)
+        assert (ADDRESSES.read_signal("paid", other) is None) is (other != token)
 
 
 BODIES: dict[str, tuple[str, Callable[[int], bytes]]] = {
@@ -358,7 +358,7 @@ BODIES: dict[str, tuple[str, Callable[[int], bytes]]] = {
 @pytest.mark.parametrize("says_length", [True, False])
 def test_a_body_of_an_address_may_be_so_long_whatever_it_is(door: Door, kind: str, says_length: bool) -> None:
     content_type, body = BODIES[kind]
-    path = (ADDRESSES.address("paid", CONTACT, 7, 9) or "").removeprefix("https://bot.example")
+    path = (ADDRESSES.signal("paid", CONTACT, 7, 9) or "").removeprefix("https://bot.example")
 
     def post(raw: bytes) -> TestResponse:
         if says_length:
@@ -374,7 +374,7 @@ def test_a_body_of_an_address_may_be_so_long_whatever_it_is(door: Door, kind: st
 
 
 def test_only_fields_that_a_signal_declares_are_kept_and_all_tell_two_signals_apart(door: Door) -> None:
-    path = (ADDRESSES.address("paid", CONTACT, 7, 9) or "").removeprefix("https://bot.example")
+    path = (ADDRESSES.signal("paid", CONTACT, 7, 9) or "").removeprefix("https://bot.example")
     for number in range(2):
         assert said(door.client.post(path, json={"amount": 3, "at": number})) == (202, "kept")
     assert said(door.client.post(path, json={"amount": 3, "at": 1})) == (202, "kept already")
@@ -385,13 +385,13 @@ def test_only_fields_that_a_signal_declares_are_kept_and_all_tell_two_signals_ap
 
 
 def test_a_field_is_kept_under_the_name_that_programs_send(door: Door) -> None:
-    path = (ADDRESSES.address("paid", CONTACT, 7, 9) or "").removeprefix("https://bot.example")
+    path = (ADDRESSES.signal("paid", CONTACT, 7, 9) or "").removeprefix("https://bot.example")
     assert said(door.client.post(path, json={"amount": 3, "message": "Thanks!"})) == (202, "kept")
     assert door.kept()[-1].data == {"amount": 3, "message": "Thanks!"}
 
 
 def test_an_address_takes_whatever_else_a_service_sends(door: Door) -> None:
-    address = ADDRESSES.address("paid", CONTACT, 7, 9)
+    address = ADDRESSES.signal("paid", CONTACT, 7, 9)
     assert address is not None
     path = address.removeprefix("https://bot.example")
     assert said(door.client.post(path, json={"amount": 3, "status": "paid"})) == (202, "kept")
@@ -399,7 +399,7 @@ def test_an_address_takes_whatever_else_a_service_sends(door: Door) -> None:
 
 
 def test_an_address_takes_a_form(door: Door) -> None:
-    address = ADDRESSES.address("paid", CONTACT, 7, 9)
+    address = ADDRESSES.signal("paid", CONTACT, 7, 9)
     assert address is not None
     assert said(door.client.post(address.removeprefix("https://bot.example"), data={"amount": "3.5"}))[0] == 202
     (signal,) = door.kept()
@@ -407,7 +407,7 @@ def test_an_address_takes_a_form(door: Door) -> None:
 
 
 def test_strangers_find_nothing(door: Door) -> None:
-    address = ADDRESSES.address("paid", CONTACT, 7, 9)
+    address = ADDRESSES.signal("paid", CONTACT, 7, 9)
     assert address is not None
     token = address.rpartition("/")[2]
     for path in (
@@ -422,12 +422,12 @@ def test_strangers_find_nothing(door: Door) -> None:
 
 def test_looking_at_an_address_reports_nothing(door: Door) -> None:
     """Messengers fetch links to show what is behind them."""
-    address = ADDRESSES.address("paid", CONTACT, 7, 9)
+    address = ADDRESSES.signal("paid", CONTACT, 7, 9)
     assert address is not None
     assert door.client.get(address.removeprefix("https://bot.example")).status_code == 405
     assert door.kept() == []
 
 
 def test_the_key_of_another_store_opens_no_address() -> None:
-    other = SignalAddresses("https://bot.example", "another-key").address("paid", CONTACT, 1, 2)
-    assert other is not None and ADDRESSES.read("paid", other.rpartition("/")[2]) is None
+    other = OwnAddresses("https://bot.example", "another-key").signal("paid", CONTACT, 1, 2)
+    assert other is not None and ADDRESSES.read_signal("paid", other.rpartition("/")[2]) is None

@@ -69,7 +69,7 @@ class Web:
         self.webhook = WebhookEndpoint(self.inbox, barrier, secrets, timedelta(minutes=5), self.clock, metrics)
         programs = ProgramEndpoints(self.inbox, None, self.clock, lambda asked: Mistakes(), metrics)
         health = MonitoringEndpoints(self.inbox, lambda request: self.ask(request), self.alarms, metrics, self.clock)
-        self.app = create_app(self.webhook, programs, health, lambda: self.begun, "/hooks/gateway")
+        self.app = create_app(self.webhook, (programs, health), lambda: self.begun, "/hooks/gateway")
         self.client = self.app.test_client()
 
     def ask(self, request: AnyRequest) -> EngineAnswer:

@@ -105,7 +105,7 @@ def test_each_part_of_a_message_can_be_expected() -> None:
 
 
 def test_each_key_of_a_message_is_compared() -> None:
-    assert {*MESSAGE.names} == {*NAMED_PARTS, "contains"} - {"link title", "filename"}
+    assert {*MESSAGE.names} == {*NAMED_PARTS, "contains"} - {"link title", "filename", "file text"}
 
 
 def test_order_and_number_of_choices_matter() -> None:

@@ -39,7 +39,7 @@ from bot.core.engine_requests import (
     TakeOver,
 )
 from bot.core.errors import BotError
-from bot.core.signal_addresses import ADDRESS, EXAMPLE
+from bot.core.own_addresses import ADDRESS, EXAMPLE
 from bot.server.app import Engine, GatewayAccount
 from bot.server.local_socket import NotRunning
 from bot.server.web.web_service import WebService
