@@ -219,9 +219,10 @@ def _take_over(batch: Batch, request: TakeOver) -> ConversationHeld:
     """
     contact, by = request.contact, request.by
     session = batch.session(contact)
-    if session.agent == by:
+    taken = session.agent is not None and session.silent_until is None
+    if taken and session.agent == by:
         return ConversationHeld(contact, by)
-    if session.agent is not None and session.agent != request.taken_from:
+    if taken and session.agent != request.taken_from:
         raise RequestRefused(_has_it(batch, session))
     if not batch.sessions.knows(contact):
         raise RequestRefused(f"nothing is known of {contact}: there is no conversation to take over")
@@ -239,7 +240,7 @@ def _answer_contact(batch: Batch, request: AnswerContact) -> MessageAccepted:
     """
     contact = request.contact
     session = batch.session(contact)
-    if session.agent is None:
+    if session.agent is None or session.silent_until is not None:
         raise RequestRefused(f"nobody has the conversation with {contact}: take it over before you answer")
     if session.agent != request.by:
         raise RequestRefused(_has_it(batch, session))
@@ -251,13 +252,15 @@ def _answer_contact(batch: Batch, request: AnswerContact) -> MessageAccepted:
 def _give_back(batch: Batch, request: GiveBack) -> ConversationHeld:
     """A person has finished: what follows is the same as after the gateway's ``conversation.resolved``.
 
-    Nothing happens where nobody has the conversation: it was given back before.
+    Nothing happens where nobody has the conversation: it was given back before. If somebody has only answered at the
+    gateway, the bot goes on at once.
     """
     contact, by = request.contact, request.by
     session = batch.session(contact)
-    if session.agent not in (None, by):
+    may = session.agent == by or session.silent_until is not None
+    if session.agent is not None and not may:
         raise RequestRefused(_has_it(batch, session))
-    if session.agent == by and batch.take(HandoffClosed(_event_id(), contact, batch.now, by=by)) is None:
+    if may and batch.take(HandoffClosed(_event_id(), contact, batch.now, by=by)) is None:
         raise RequestRefused(f"the conversation with {contact} could not be given back: see `bot queue`")
     return ConversationHeld(contact, None)
 

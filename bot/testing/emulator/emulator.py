@@ -280,6 +280,12 @@ class Emulator:
             data = self._account.payloads.assigned(known, now, agent)
             return self._account.emit("conversation.assigned", data, known.phone, now)
 
+    def answer(self, contact: str, text: str = "I will look into it.", agent: str = "Agent") -> str:
+        """An agent answers from the gateway's own inbox, without taking the conversation: ``message.sent``."""
+        with self._lock:
+            self._account.known(contact)
+            return self._account.emit_answer(contact, text, agent)
+
     def open(self, contact: str) -> str:
         """A conversation is opened: ``conversation.opened``."""
         with self._lock:

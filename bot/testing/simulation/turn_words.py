@@ -92,6 +92,9 @@ def event_in_words(event: Event | Mapping[str, Any]) -> str:
             return name
         case ConversationOpened():
             return "the conversation was opened"
+        case ConversationAssigned(answered=True, agent=agent, text=text):
+            named = f" ({line_of(agent)})" if agent else ""
+            return f"an agent answered at the gateway{named}" + (f': "{line_of(text)}"' if text else "")
         case ConversationAssigned(agent=agent):
             return f"the conversation was assigned to {line_of(agent or 'an agent')}"
         case StatusReported(status=status):
