@@ -214,8 +214,8 @@ class ConversationAssigned(ContactEvent):
 
 @stored
 @immutable
-class SentMessage:
-    """What ``message.sent`` says of its message, as far as it does: it may be an agent's."""
+class ReportedMessage:
+    """A message as ``message.sent`` describes it, as far as it does: it may be an agent's."""
 
     kind: str | None = None
     text: str | None = None
@@ -236,7 +236,7 @@ class StatusReported(ContactEvent):
     status: str
     messages: tuple[str, ...]
     detail: str = ""
-    sent: SentMessage | None = None
+    sent: ReportedMessage | None = None
 
 
 STARTS, SIGNALS, MOVED = WRITTEN_HERE = "start:", "signal:", "moved:"

@@ -22,8 +22,8 @@ from bot.core.events import (
     Event,
     Forwarded,
     HandoffClosed,
+    ReportedMessage,
     SendEnded,
-    SentMessage,
     StatusReported,
     is_by_id,
 )
@@ -430,7 +430,7 @@ def handle_status(batch: Batch, event: StatusReported) -> None:
         batch.take(replace(event, contact=contact))
 
 
-def _is_an_agents(batch: Batch, event: StatusReported, said: SentMessage, contact: str) -> bool:
+def _is_an_agents(batch: Batch, event: StatusReported, said: ReportedMessage, contact: str) -> bool:
     """True if an agent has sent a message from the gateway's own inbox: it cannot be of the bot's.
 
     A message of the bot's may be reported before the answer to its request, or never under a name that the bot knows.

@@ -254,7 +254,9 @@ def test_the_bots_own_message_may_be_reported_before_the_answer_to_its_request(w
 
 
 @pytest.mark.parametrize("ids", [(), ("m1",)])
-def test_an_agents_text_is_told_from_the_bots_while_that_waits_for_its_answer(world: World, ids: tuple[str, ...]) -> None:
+def test_an_agents_text_is_told_from_the_bots_while_that_waits_for_its_answer(
+    world: World, ids: tuple[str, ...]
+) -> None:
     asked(world, *ids)
     assert sent_elsewhere(world, "m2", body="I will look.") == "an agent"
 

@@ -441,7 +441,7 @@ class OptOut:
 
 @immutable
 class Agents:
-    """What the bot does for the people who answer beside it.
+    """The settings for people who answer beside the bot.
 
     ``silent`` is for how long it is silent after an agent's answer at the gateway; None: it goes on at once.
     ``replies`` are texts that agents send often, by title.

@@ -25,7 +25,7 @@ from bot.core.events import (
     Event,
     HandoffClosed,
     MessageReceived,
-    SentMessage,
+    ReportedMessage,
     StatusReported,
     Tapped,
     by_id,
@@ -152,14 +152,14 @@ def _status(delivery: WebhookDelivery) -> StatusReported:
     return StatusReported(delivery.id, delivery.contact or "", delivery.at, status, messages, detail, sent)
 
 
-def _sent(delivery: WebhookDelivery) -> SentMessage:
+def _sent(delivery: WebhookDelivery) -> ReportedMessage:
     """The message that was sent, in each place where a gateway may say something of it."""
     data = delivery.data
     places = data, child(data, "message")
     kinds = (_short(place.get("type")).lower() for place in places)
     texts = (_text(place.get(name)) or _text(child(place, name).get("body")) for place in places for name in _TEXTS)
     agents = (_name_of_person(place.get(name)) for place in places for name in _AGENTS)
-    return SentMessage(
+    return ReportedMessage(
         next(filter(None, kinds), None) or ("template" if any("template" in place for place in places) else None),
         next(filter(None, texts), None),
         next(filter(None, agents), None),

@@ -142,12 +142,6 @@ class EmulatedAccount:
         now = self.clock.now()
         return self.emit(f"message.{status}", self.payloads.status(sent.to, carried, status, now), sent.to, now)
 
-    def emit_answer(self, phone: str, text: str, agent: str) -> str:
-        """Emit the event of a message that an agent has sent. Returns its id."""
-        now, id = self.clock.now(), self._id("msg")
-        data = {**self.payloads.status(phone, id, "sent", now), "type": "text", "body": text, "agent": {"name": agent}}
-        return self.emit("message.sent", data, phone, now)
-
     def upsert(self, phone: str, name: str | None, email: str | None, tags: tuple[str, ...] | None) -> Contact:
         """Create or update a contact by its number. Values that are None do not change."""
         with self.lock:

@@ -57,7 +57,7 @@ def _sent(emulator: "Emulator", contact: str, data: Data) -> None:
 
 _ANSWER = KeySet(
     KeySpec("agent", STRING, "The person who answers without taking the conversation."),
-    KeySpec("text", STRING, "What that person writes."),
+    KeySpec("text", STRING, "The text of the answer."),
 )
 _ASSIGNED = KeySet(KeySpec("agent", STRING, "The person who takes the conversation."))
 _NOTHING = KeySet()
