@@ -140,6 +140,8 @@ def _act_in_words(act: str, asked: Mapping[str, Any]) -> str:
             return f"{who} began to correct the broadcast {name}"
         case "send":
             return f"{who} sent a message"
+        case "note":
+            return f'{who} noted "{line_of(str(asked.get("text", "")))}"'
         case "retry":
             return f"{who} retried dead letter {id}"
         case "drop":
