@@ -14,7 +14,7 @@ from bot.core.effects import Send
 from bot.core.engine_answers import ConversationHeld, EngineAnswer
 from bot.core.engine_requests import RequestMalformed, read_request
 from bot.core.events import ConversationAssigned, HandoffClosed
-from bot.core.messages import TemplateMessage, TextMessage
+from bot.core.messages import MediaMessage, TemplateMessage, TextMessage
 from bot.engine.advance import advance
 from bot.runtime.batch import RequestRefused
 from bot.runtime.engine_loop import EngineLoop
@@ -191,6 +191,34 @@ def test_what_is_handed_over_is_listed_the_longest_first_with_the_note_and_who_h
     assert world.reader.sessions.count_handed_over() == 2
     ask(world, "take", BOB)
     assert [(each.since, each.taken_at) for each in world.reader.sessions.handed_over(limit=1)] == [(START, later)]
+
+
+# -- what the people who answer send and write down
+
+
+def test_a_note_stands_in_the_trace_and_nothing_is_sent(world: World) -> None:
+    world.say(ANN, "hi")
+    ask(world, "note", text=" She has a dog. ")
+    assert world.trace(ANN)[-1].event == {"do": "note", "by": "anna", "text": "She has a dog."}
+    assert texts(world) == ["How many?"]
+    assert refused(world, "note", text=" ") == "a note has 1 to 4096 characters"
+    assert refused(world, "note", BOB, text="Who?").startswith("nothing is known of 6281234567891")
+
+
+def test_a_file_is_sent_with_its_caption_by_its_address(world: World) -> None:
+    world.say(ANN, "help")
+    ask(world, "take")
+    ask(world, "answer", file="https://cafe.example/cup.JPEG?size=2", text="Our cup")
+    ask(world, "answer", file="https://cafe.example/song.mp3")
+    sent = [row.effect.message for row in world.delivery.rows if isinstance(row.effect, Send)]
+    assert sent[1:] == [
+        MediaMessage("image", "https://cafe.example/cup.JPEG?size=2", "Our cup"),
+        MediaMessage("audio", "https://cafe.example/song.mp3"),
+    ]
+    assert "has to end with its type: jpg" in refused(world, "answer", file="https://cafe.example/cup")
+    assert "a caption goes with" in refused(world, "answer", file="https://cafe.example/song.mp3", text="Our song")
+    world.clock.move(timedelta(hours=25))
+    assert "only a template can be sent" in refused(world, "answer", file="https://cafe.example/cup.png")
 
 
 # -- who has sent a message

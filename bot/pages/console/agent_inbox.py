@@ -8,14 +8,15 @@ from typing import Any
 from flask import redirect, render_template, request
 from werkzeug.wrappers import Response
 
+from bot.core.effects import Send
 from bot.core.engine_requests import AnswerContact, GiveBack, NoteContact, TakeOver
 from bot.core.events import ConversationAssigned, MessageReceived, Tapped
 from bot.core.immutable import immutable
+from bot.core.messages import in_words
 from bot.pages.console.page_formats import address_of, number_at
 from bot.pages.console.routes import Console, Route, current_login
 from bot.pages.console.template_choice import message_of
 from bot.pages.console.users import AGENT, VIEWER, User
-from bot.pages.shared.contact_view import text_of
 from bot.store.files import StoreUnavailable
 from bot.store.session_rows import HandedOver
 from bot.testing.simulation.turn_words import event_in_words
@@ -51,7 +52,8 @@ def newest_message(console: Console, each: HandedOver) -> NewestMessage | None:
             case ConversationAssigned(answered=True, agent=agent, text=text):
                 found.append((at, agent or "an agent", text or "…"))
             case {"do": "send", "by": by}:
-                found.append((at, str(by), ", ".join(map(text_of, effects))))
+                sends = (effect.message for effect in effects if isinstance(effect, Send))
+                found.append((at, str(by), ", ".join(map(in_words, sends))))
         if at < each.since:
             break
     if not found:
