@@ -225,7 +225,7 @@ def _on_answer(executor: Executor, event: ConversationAssigned) -> None:
         turn.trace.rule += ": the bot is silent already"
     elif silent is None:
         turn.trace.rule += ": the bot goes on, as `agents` says"
-    elif (until := (event.occurred_at or event.at) + silent) <= event.at:
+    elif (until := min(event.occurred_at or event.at, event.at) + silent) <= event.at:
         turn.trace.rule += f": longer ago than {duration_words(silent)}"
     else:
         turn.trace.rule += f": the bot is silent for {duration_words(silent)}"

@@ -133,6 +133,13 @@ def test_an_answer_that_is_reported_late_silences_only_for_the_rest_of_the_time(
     assert rule(chat) == "an agent has answered: longer ago than 30m" and chat.session.agent is None
 
 
+def test_a_gateway_whose_clock_is_ahead_silences_the_bot_no_longer() -> None:
+    chat = talk()
+    answers(chat, at=timedelta(hours=5))
+    chat.wait("30m")
+    assert chat.session.agent is None
+
+
 def test_an_agent_who_takes_the_conversation_has_it_until_it_is_resolved() -> None:
     chat = talk()
     chat.user("coffee")

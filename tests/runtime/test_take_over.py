@@ -289,6 +289,14 @@ def test_an_agents_text_is_told_from_the_bots_while_that_waits_for_its_answer(
     assert sent_elsewhere(world, "m2", body="I will look.") == "an agent"
 
 
+def test_a_message_of_the_same_commit_may_be_the_one_that_is_reported(world: World) -> None:
+    with world.turns._changed:  # nothing is taken until both are there, as in an older copy of a store
+        world.say(ANN, "hi", settle=False)
+        world.tell("message.sent", settle=False, message_id="m1", to=ANN)
+    world.settle()
+    assert where(world, ANN)[0] is None
+
+
 def test_a_message_that_the_gateway_calls_otherwise_is_the_bots_own_if_it_is_reported_soon(world: World) -> None:
     asked(world, "m1")
     assert sent_elsewhere(world, "another name") == "the bot"
