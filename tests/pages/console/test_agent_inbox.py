@@ -351,8 +351,8 @@ def test_a_note_is_for_colleagues_and_not_for_the_contact(live: Live) -> None:
     page.get_by_label("The contact does not see it").fill("She is <b>allergic</b> to nuts.")
     page.get_by_role("button", name="Write it down").click()
     for each in (page, other):
-        expect(each.locator(".bubble.noted")).to_contain_text("She is <b>allergic</b> to nuts.")
-        expect(each.locator(".bubble.noted")).to_contain_text("Note of abel")
+        expect(each.locator(".bubble.memo")).to_contain_text("She is <b>allergic</b> to nuts.")
+        expect(each.locator(".bubble.memo")).to_contain_text("Note of abel")
     assert heard(live, ANN) == ["One moment."]
     assert violations(page) == []
 

@@ -153,7 +153,7 @@ def test_no_answer_whatever_has_a_number_a_name_an_address_or_words_of_a_contact
     assert len(found) > 40 and sum("•••890" in text for text in found.values()) > 10
     shown = "".join(found.values())
     assert all(
-        words in shown for words in ("has answered</strong>", "an agent answered at the gateway", "bubble noted")
+        words in shown for words in ("has answered</strong>", "an agent answered at the gateway", "bubble memo")
     )
     assert "the bot goes on" in found["/inbox"] and 'class="count"' in found["/inbox"]
     assert "Messages that wait" in found["/state"] and found["/dead-letters"].count('class="panel"') > 2
