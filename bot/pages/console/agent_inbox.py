@@ -41,9 +41,11 @@ class NewestMessage:
 
 
 def newest_message(console: Console, each: HandedOver) -> NewestMessage | None:
-    """The newest message that the contact or a person has written since the conversation was handed over."""
+    """The newest message that the contact or a person has written. What came before the hand-over has its answer."""
     found: list[tuple[datetime, str, str]] = []
     for at, event, effects in console.reader.trace.newest(each.contact, LOOKED_AT):
+        if found and at < each.since:
+            break
         match event:
             case MessageReceived(is_heard=True, kind="text", text=text):
                 found.append((at, "", text or ""))
@@ -54,11 +56,9 @@ def newest_message(console: Console, each: HandedOver) -> NewestMessage | None:
             case {"do": "send", "by": by}:
                 sends = (effect.message for effect in effects if isinstance(effect, Send))
                 found.append((at, str(by), ", ".join(map(in_words, sends))))
-        if at < each.since:
-            break
     if not found:
         return None
-    unanswered = [at for at, *_ in takewhile(lambda said: not said[1], found)]
+    unanswered = [at for at, *_ in takewhile(lambda said: not said[1], found) if at >= each.since]
     at, by, text = found[0]
     return NewestMessage(text, by, len(unanswered), unanswered[-1] if unanswered else at)
 

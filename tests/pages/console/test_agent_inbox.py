@@ -293,6 +293,9 @@ def test_what_happens_before_a_page_hears_of_changes_is_shown_too(live: Live) ->
 def test_the_inbox_shows_the_name_the_newest_message_and_how_many_have_no_answer(live: Live) -> None:
     live.simulation.become(ANN)
     live.simulation.gateway.happen("contact.updated", {"name": "Ann Lee"})
+    for text in ("hi", "two"):  # the bot has answered these
+        say(live, ANN, text)
+    live.simulation.clock.move(timedelta(minutes=5))
     for text in ("help", "Hello?", "Is *anybody* there?"):
         say(live, ANN, text)
     live.simulation.clock.move(timedelta(minutes=5))
