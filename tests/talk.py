@@ -25,7 +25,8 @@ from bot.core.messages import Buttons, Choice, LinkButton, ListMessage, Message,
 from bot.core.session import Session, effect_ref
 from bot.core.turn import Turn
 from bot.core.values import Media, dumps, loads
-from bot.engine.advance import advance, merged
+from bot.engine.advance import advance
+from bot.engine.replies import merged
 from bot.language.flow.documents import Source
 from bot.language.flow.library import Library, load
 from bot.language.python.gathered import extensions_in

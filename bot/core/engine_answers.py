@@ -67,10 +67,13 @@ class Metrics(EngineAnswer):
 
 @immutable
 class ServedFlows(EngineAnswer):
-    """The names under which steps are counted (``flows``), and how flows fill ``templates``."""
+    """The names under which steps are counted (``flows``), how flows fill ``templates``, and the texts that agents
+    send often, by title (``replies``).
+    """
 
     flows: Mapping[str, Mapping[str, str]]
     templates: Sequence[dict[str, Any]]
+    replies: Mapping[str, str] = field(default_factory=dict)
 
 
 @immutable

@@ -143,7 +143,7 @@ class AskMetrics(EngineRequest[Metrics]):
 
 @immutable
 class AskFlows(EngineRequest[ServedFlows]):
-    """The names under which steps are counted, and how flows fill templates."""
+    """The names under which steps are counted, how flows fill templates, and the texts that agents send often."""
 
     do = "flows"
     concerns = Shards.ANY
@@ -264,13 +264,26 @@ class TakeOver(ContactAct[ConversationHeld]):
 
 @immutable
 class AnswerContact(ContactAct[MessageAccepted]):
-    """A person answers in the conversation that they have taken: as `SendMessage`."""
+    """A person answers in the conversation that they have taken: as `SendMessage`, or with the ``file`` at an address,
+    of which ``text`` is the caption.
+    """
 
     do = "answer"
 
     by: Name = field(kw_only=True)
     text: str | None = None
     template: dict[str, Any] | None = None
+    file: str | None = None
+
+
+@immutable
+class NoteContact(ContactAct[Done]):
+    """A person writes down something about a conversation for the others who answer, and not for the contact."""
+
+    do = "note"
+
+    by: Name = field(kw_only=True)
+    text: str
 
 
 @immutable

@@ -199,11 +199,28 @@ class ConversationOpened(ContactEvent):
 class ConversationAssigned(ContactEvent):
     """An agent has taken the conversation, at the gateway (``conversation.assigned``) or here. The bot is silent until
     it is resolved. ``occurred_at`` is when, as the gateway says.
+
+    ``answered``: the agent has only answered at the gateway, with this ``text`` if it says so. The bot is silent for a
+    time.
     """
 
     conversation: str | None = None
     name: str | None = None
     agent: str | None = None
+    occurred_at: datetime | None = None
+    answered: bool = False
+    text: str | None = None
+
+
+@stored
+@immutable
+class ReportedMessage:
+    """A message as ``message.sent`` describes it, as far as it does: it may be an agent's."""
+
+    kind: str | None = None
+    text: str | None = None
+    agent: str | None = None
+    conversation: str | None = None
     occurred_at: datetime | None = None
 
 
@@ -212,12 +229,14 @@ class ConversationAssigned(ContactEvent):
 class StatusReported(ContactEvent):
     """The status of a message: ``message.sent``, ``.delivered``, ``.read``, ``.failed``.
 
-    ``messages`` are the names that the gateway gave; ``contact`` is ``""`` where only the message is named.
+    ``messages`` are the names that the gateway gave; ``contact`` is ``""`` where only the message is named. ``sent`` is
+    the message, for ``message.sent``.
     """
 
     status: str
     messages: tuple[str, ...]
     detail: str = ""
+    sent: ReportedMessage | None = None
 
 
 STARTS, SIGNALS, MOVED = WRITTEN_HERE = "start:", "signal:", "moved:"

@@ -7,7 +7,7 @@ from operator import attrgetter
 from typing import Any
 
 from bot.core.errors import BotError
-from bot.core.events import MessageReceived
+from bot.core.events import MessageReceived, Tapped
 from bot.core.immutable import immutable, mutable
 from bot.core.messages import Message
 from bot.core.values import loads, stored
@@ -259,6 +259,8 @@ class Session:
     described: bool = False  # the gateway has said which name and tags the contact has there
     agent: str | None = None  # the person who has taken the conversation over; the bot is silent
     taken_at: datetime | None = None  # when that person has done so
+    silent_until: datetime | None = None  # that person has only answered: the bot has the conversation again then
+    unanswered: tuple[MessageReceived | Tapped, ...] = ()  # what the contact has written since that answer
     agent_reported_at: datetime | None = None  # the gateway's time of the newest event that said who has it
     last_inbound: datetime | None = None  # newest message or tap, by its own timestamp: opens the window
     language: str | None = None  # the contact's, where one was chosen; else the bot's first

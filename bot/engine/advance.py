@@ -6,7 +6,7 @@ It uses no I/O, no clock, no threads and no random numbers: time and ids come wi
 the language (docs/language).
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -36,7 +36,6 @@ from bot.core.events import (
 )
 from bot.core.messages import TextMessage
 from bot.core.session import CONTACT, HAS_OPTED_OUT, OPTED_OUT, Frame, Session, ValidReplies
-from bot.core.text import KEPT_CHARACTERS, head
 from bot.core.turn import Counted, Turn, shown_outcome
 from bot.core.waits import ForContact
 from bot.engine.contact_values import add_tag, delete_cleared, note_dropped, remove_tag
@@ -65,6 +64,7 @@ from bot.engine.outside_events import (
     take_signal,
     tapped_signal,
 )
+from bot.engine.replies import is_kept, kept, reply_of
 from bot.engine.slots import names_answer
 from bot.engine.small_talk import answer_outside, answer_small_talk
 from bot.engine.starting_flows import (
@@ -106,6 +106,8 @@ from bot.language.steps.ai_exchange import from_contact
 from bot.language.steps.step_kind import LeaveStep, PostponeMessage, Redirect, Reply, ReplyId
 from bot.language.steps.transition import AGAIN
 
+MOST_UNANSWERED = 10
+"""How many of the contact's messages the bot takes that an agent has left unanswered: the newest."""
 _SLOW_PATTERNS = "the patterns took too long for this text: it matches none of those that were left"
 
 
@@ -289,9 +291,13 @@ def _opt_out(executor: Executor, reply: Reply) -> bool:
 def _to_agent(executor: Executor, reply: Reply) -> bool:
     """A person has the conversation: the bot is silent."""
     turn = executor.turn
-    if turn.session.agent is not None:
+    session, event = turn.session, turn.event
+    if session.agent is not None:
         turn.trace.rule = "an agent has the conversation: not heard"
-    return turn.session.agent is not None
+    if session.silent_until is not None and isinstance(event, FROM_CONTACT):
+        turn.trace.rule = "an agent has answered: kept until the bot goes on"
+        session.unanswered = (*session.unanswered, event)[-MOST_UNANSWERED:]
+    return session.agent is not None
 
 
 def _late_messages(executor: Executor, reply: Reply) -> bool:
@@ -748,59 +754,12 @@ def _hint(turn: TurnContext, reply: Reply) -> str | None:
     return turn.step.kind.hint(turn.step_context(), reply) if hints else None
 
 
-# -- messages as steps see them -----------------------------------------------------------------------
-
-
-def reply_of(event: MessageReceived | Tapped) -> Reply:
-    """The reply for steps. A quick reply may come as a tap or as text (docs/decisions.md)."""
-    if isinstance(event, Tapped):
-        tap = ReplyId.parse(event.reply)
-        return Reply(text=event.title or event.reply, payload=event.reply) if tap is None else Reply(tap=tap)
-    if event.kind == "text":
-        tap = ReplyId.parse(event.text or "")
-        return Reply(text=event.text, files=event.files) if tap is None else Reply(tap=tap)
-    if event.kind == "location" and event.location is None:
-        return Reply(text=event.text)
-    if event.transcribed and event.text is not None:
-        return Reply(text=event.text)
-    return Reply(media=event.media, location=event.location)
-
-
-_PARKED = "kept:"
-
-
-def is_kept(message: MessageReceived | Tapped) -> bool:
-    """True if a step has put off a parked message. The others were parked unread."""
-    return message.id.startswith(_PARKED)
+# -- the end of a turn --------------------------------------------------------------------------------
 
 
 def _as_parked(turn: TurnContext) -> MessageReceived | Tapped | None:
-    """The event that brings back the message of a turn, where a step has put it off. It has an id of its own, because a
-    turn happens once per event.
-    """
-    event = turn.event
-    if not turn.result.parks_message or not isinstance(event, FROM_CONTACT):
-        return None
-    return replace(event, id=_PARKED + event.id)
-
-
-def merged(messages: Sequence[MessageReceived | Tapped]) -> MessageReceived | Tapped:
-    """Parked messages as one event, in order. A single message does not change."""
-    last = messages[-1]
-    if len(messages) == 1:
-        return last
-    text = "\n".join(
-        message.title if isinstance(message, Tapped) and message.title else from_contact(reply_of(message))
-        for message in messages
-    )
-    ids = tuple(message.id.rpartition(_PARKED)[2] for message in messages)
-    sent_at = max(message.sent_at for message in messages)
-    text = head(text, KEPT_CHARACTERS)
-    files = tuple(each for message in messages if (each := reply_of(message).media) is not None)
-    return MessageReceived(last.id, last.contact, last.at, sent_at, "text", text, together=ids, files=files)
-
-
-# -- the end of a turn --------------------------------------------------------------------------------
+    """The event that brings back the message of a turn, where a step has put it off."""
+    return kept(turn.event) if turn.result.parks_message and isinstance(turn.event, FROM_CONTACT) else None
 
 
 def _apologise(turn: TurnContext) -> None:

@@ -35,6 +35,7 @@ from bot.engine.entering import open_flow
 from bot.engine.executor import Executor
 from bot.engine.failures import ask, refuse
 from bot.engine.frame_stack import end_all
+from bot.engine.replies import merged, reply_of
 from bot.engine.scheduled_flows import is_decided, keep_plans, requested_inputs, signal_data
 from bot.engine.signals import deliver_signal
 from bot.engine.starting_flows import start_by_event, start_plan
@@ -43,8 +44,9 @@ from bot.engine.turn_context import FAILURES, FlowBroken, TurnContext
 from bot.engine.turn_effects import add_effect, keep_late, keeps_quiet, let_happen, send
 from bot.language.flow.library import Library
 from bot.language.source.problems import did_you_mean
+from bot.language.source.wall_clock import duration_words
 from bot.language.steps.step_facts import StepFailed
-from bot.language.steps.step_kind import Reply, ReplyId
+from bot.language.steps.step_kind import Redirect, Reply, ReplyId
 from bot.language.types.type_registry import TypeMismatch
 
 UNDELIVERED = ("replaced", "covered", "over_share")
@@ -207,9 +209,34 @@ def on_conversation(executor: Executor, event: ConversationOpened | Conversation
     if isinstance(event, ConversationOpened):
         executor.run(start_by_event(turn))
         return
+    if event.answered:
+        _on_answer(executor, event)
+        return
     turn.trace.rule = "assigned"
     if _is_older(turn, event):
         return
+    session.silent_until, session.unanswered = None, ()
+    _hand_to_agent(executor, event)
+
+
+def _on_answer(executor: Executor, event: ConversationAssigned) -> None:
+    """An agent has answered without taking the conversation: the bot is silent for a time from this answer on."""
+    turn, session, silent = executor.turn, executor.turn.session, executor.turn.library.bot.agents.silent
+    turn.trace.rule = "an agent has answered"
+    if session.hand_over is not None or (session.agent is not None and session.silent_until is None):
+        turn.trace.rule += ": the bot is silent already"
+    elif silent is None:
+        turn.trace.rule += ": the bot goes on, as `agents` says"
+    elif (until := min(event.occurred_at or event.at, event.at) + silent) <= event.at:
+        turn.trace.rule += f": longer ago than {duration_words(silent)}"
+    else:
+        turn.trace.rule += f": the bot is silent for {duration_words(silent)}"
+        session.silent_until, session.unanswered = until, ()
+        _hand_to_agent(executor, event)
+
+
+def _hand_to_agent(executor: Executor, event: ConversationAssigned) -> None:
+    turn, session = executor.turn, executor.turn.session
     step = turn.known_step
     try:  # a step that an edit has made another kind waits for nothing here
         if step is not None and session.frame is not None and step.form == session.frame.form:
@@ -230,21 +257,61 @@ def on_handoff_closed(executor: Executor, event: HandoffClosed) -> None:
     turn.trace.rule = "closed"
     if _is_older(turn, event):
         return
-    had, session.agent, session.taken_at = session.agent, None, None
-    if had is not None and executor.migrate_session():
+    if event.by is None:
+        session.unanswered = ()  # an agent who resolves a conversation has read it
+    had = session.agent is not None
+    if had and _take_back(executor):
         return
     frame = session.frame
     if frame is None:
-        executor.run(start_by_event(turn))
+        executor.run(None if turn.offered else start_by_event(turn))
     elif turn.step.facts.ignores_messages:
         executor.resume(event, "closed")
-    elif had is not None:  # the question is far above the agent's messages by now
-        frame.entered_at = frame.silent_since = event.at
-        frame.question = replace(frame.question, entered_at=None)
-        if turn.step.facts.asks:
-            _note_undelivered(frame)
-        if frame.waits is not None and frame.waits.ended is not None:
-            _go_on(executor, frame.waits.ended, "kept from before")
+    elif had:
+        _go_on_after_agent(executor)
+
+
+def on_silence_over(executor: Executor) -> None:
+    """An agent has answered without taking the conversation, and has not gone on: the bot has it again."""
+    turn, session = executor.turn, executor.turn.session
+    turn.trace.rule = "no agent goes on"
+    waits = None if session.frame is None else session.frame.waits
+    if waits is not None and waits.parks_messages and waits.ended is None:
+        session.silent_until = turn.event.at + _A_MINUTE  # what the contact has written could not be taken yet
+        turn.trace.rule += ": a call has not ended"
+    elif not _take_back(executor) and session.frame is not None:
+        _go_on_after_agent(executor)
+
+
+_A_MINUTE = timedelta(minutes=1)
+
+
+def _take_back(executor: Executor) -> bool:
+    """The bot has the conversation again. Returns True if an edit of the flow moves the contact.
+
+    It takes what the contact has written and nobody has answered; a question is asked again instead.
+    """
+    session = executor.turn.session
+    session.agent, session.taken_at, session.silent_until = None, None, None
+    unanswered, session.unanswered = session.unanswered, ()
+    if executor.migrate_session():
+        return True
+    if unanswered:
+        executor.turn.trace.notes.append("no agent has answered since the contact wrote: that is taken now")
+        executor.turn.offered = Redirect("", reply_of(merged(unanswered)), anew=True)
+    return False
+
+
+def _go_on_after_agent(executor: Executor) -> None:
+    """The question is far above the agent's messages by now: the contact's next message brings it again."""
+    turn, frame = executor.turn, executor.turn.frame
+    frame.entered_at = frame.silent_since = turn.event.at
+    frame.question = replace(frame.question, entered_at=None)
+    if turn.step.facts.asks:
+        _note_undelivered(frame)
+    if frame.waits is not None and frame.waits.ended is not None:
+        turn.offered = None  # the conversation leads elsewhere, and asks anew
+        _go_on(executor, frame.waits.ended, "kept from before")
 
 
 def _is_older(turn: TurnContext, event: ConversationAssigned | HandoffClosed) -> bool:

@@ -9,6 +9,7 @@ from bot.engine.drafts import expire_draft, next_draft
 from bot.engine.executor import Executor
 from bot.engine.failures import ask, refuse
 from bot.engine.frame_stack import note_unanswered, timeout_at
+from bot.engine.outside_events import on_silence_over
 from bot.engine.scheduled_flows import at_no_later, count_due, fitting_inputs, is_there, next_plan_at, pop_next_due
 from bot.engine.signals import deliver_signal
 from bot.engine.starting_flows import start_plan
@@ -31,7 +32,7 @@ def wake_at(turn: TurnContext) -> datetime | None:
     if turn.session.rests_until is not None:
         return turn.session.rests_until
     planned, draft = next_plan_at(turn) if turn.session.plans else None, next_draft(turn)
-    times = (planned, _step_wakes_at(turn), None if draft is None else draft.until)
+    times = (planned, _step_wakes_at(turn), None if draft is None else draft.until, turn.session.silent_until)
     return min((time for time in times if time is not None), default=None)
 
 
@@ -40,6 +41,10 @@ def on_time_reached(executor: Executor) -> None:
     turn = executor.turn
     if turn.session.rests_until is not None:
         _end_rest(turn)
+        return
+    silent_until = turn.session.silent_until
+    if silent_until is not None and silent_until <= turn.event.at:
+        on_silence_over(executor)
         return
     at_step, planned, draft = _step_wakes_at(turn), next_plan_at(turn), next_draft(turn)
     turn.trace.rule = "nothing was due"
@@ -77,6 +82,8 @@ def clamp_to_now(turn: TurnContext) -> None:
         session.taken_at = min(session.taken_at, now)
     if session.rests_until is not None:
         session.rests_until = min(session.rests_until, now + LONGEST_REST)
+    if session.silent_until is not None:
+        session.silent_until = min(session.silent_until, now + (turn.library.bot.agents.silent or timedelta()))
     session.plans = tuple(at_no_later(plan, turn.now) for plan in session.plans)
     session.drafts = tuple(
         replace(draft, until=no_later(draft.until, turn.now, draft.lasts)) for draft in session.drafts

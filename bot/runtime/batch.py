@@ -50,7 +50,7 @@ from bot.core.session import (
 from bot.core.text import other_form
 from bot.core.turn import Turn
 from bot.core.values import UnstorableValue, json_text, storable
-from bot.engine.advance import is_kept, merged
+from bot.engine.replies import is_kept, merged
 from bot.store.commit import Commit
 from bot.store.crash_quarantine import EngineRun
 from bot.store.engine_store import EngineStore
@@ -583,11 +583,12 @@ def _is_idle(session: Session, turn: Turn) -> bool:
 def _was_waiting(session: Session, turn: Turn) -> bool:
     """True if a turn may want to be woken again for a time that has come: something else was due by then as well,
     at the step that the turn has led to (the flow below, a question that `back` leads to), behind a schedule, behind
-    messages that were gathered, or while the contact rested.
+    messages that were gathered, or while the contact rested or an agent had answered.
     """
     moved = _visit(turn.session) != _visit(session)
     gathered = session.gathers and not turn.session.gathers
     rested = session.rests_until is not None and turn.session.rests_until is None
+    rested = rested or (session.silent_until is not None and turn.session.silent_until is None)
     scheduled = turn.session.plans != session.plans or any(plan.at == turn.wake_at for plan in turn.session.plans)
     scheduled = scheduled or turn.session.drafts != session.drafts
     return replace(turn.session, woken=session.woken) != session and (moved or gathered or rested or scheduled)
@@ -609,6 +610,8 @@ def _without_what_failed(session: Session) -> Session:
     start, or the end of a draft.
     """
     session = replace(session, rests_until=None)
+    if session.silent_until is not None:
+        session = replace(session, agent=None, taken_at=None, silent_until=None, unanswered=())
     if session.frames or session.voice_note is not None:
         return replace(session, frames=(), voice_note=None)
     first = min(session.plans, key=lambda plan: plan.at, default=None)

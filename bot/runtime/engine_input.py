@@ -22,11 +22,13 @@ from bot.core.events import (
     Event,
     Forwarded,
     HandoffClosed,
+    ReportedMessage,
     SendEnded,
     StatusReported,
     is_by_id,
 )
 from bot.core.immutable import mutable
+from bot.core.messages import in_words
 from bot.core.values import json_text
 from bot.runtime.batch import Batch, effect_key
 from bot.runtime.broadcasting import handle_campaign_failure, handle_campaign_result, is_of_flow
@@ -332,6 +334,9 @@ def handle_call_result(batch: Batch, result: CallResult) -> None:
     batch.take(ended)
 
 
+OWN_REPORTED_WITHIN = timedelta(minutes=2)
+"""How soon the gateway reports that a message of the bot's was sent."""
+
 RETRY_AFTER = tuple(timedelta(seconds=seconds) for seconds in (10, 60, 300, 1800, 7200))
 """How long after a failed delivery of an event the next one is, as the gateway does it; the last one repeats."""
 
@@ -411,6 +416,8 @@ def handle_status(batch: Batch, event: StatusReported) -> None:
     if not _is_news(batch, sent.message_ids if sent else event.messages, status):
         return
     contact = event.contact if sent is None else sent.contact
+    if sent is None and event.sent is not None and not contact and event.sent.conversation is not None:
+        contact = batch.sessions.contact_in(event.sent.conversation) or ""
     for name in event.messages:
         batch.commit.messages.set_status(name, status, contact or None)
     if status.name == FAILED:
@@ -418,8 +425,28 @@ def handle_status(batch: Batch, event: StatusReported) -> None:
             batch.commit.messages.failed_early.update(event.messages)
         else:
             _give_up(batch, sent, status)
-    if contact:
+    if contact and sent is None and event.sent is not None and _is_an_agents(batch, event, event.sent, contact):
+        said = event.sent
+        where = contact, event.at, said.conversation, None, said.agent, said.occurred_at
+        batch.take(ConversationAssigned(event.id, *where, answered=True, text=said.text))
+    elif contact:
         batch.take(replace(event, contact=contact))
+
+
+def _is_an_agents(batch: Batch, event: StatusReported, said: ReportedMessage, contact: str) -> bool:
+    """True if an agent has sent a message from the gateway's own inbox: it cannot be of the bot's.
+
+    A message of the bot's may be reported before the answer to its request, or never under a name that the bot knows.
+    So each recent one without a report explains an event that has its text, or no text. Templates are those of
+    campaigns.
+    """
+    if not event.messages or said.kind == "template":
+        return False
+    unreported = batch.store.messages.unreported(contact, event.at - OWN_REPORTED_WITHIN)
+    unreported += [row.effect for row in batch.commit.messages.added if row.contact == contact]  # an older copy repeats
+    sends = [effect for effect in unreported if isinstance(effect, Send)]
+    messages = (message for send in sends for message in (send.message, send.instead) if message is not None)
+    return not any(said.text is None or said.text.strip() in in_words(message) for message in messages)
 
 
 def _shard_of_status(batch: Batch, event: StatusReported) -> int | None:

@@ -32,6 +32,7 @@ from bot.core.engine_requests import (
     EraseContact,
     GiveBack,
     NoteCommand,
+    NoteContact,
     ReportSignal,
     ResetContact,
     ResumeBroadcast,
@@ -51,7 +52,8 @@ from bot.core.events import (
     StartRequested,
     ValuesSet,
 )
-from bot.core.messages import Message, TemplateMessage, TextMessage, violations
+from bot.core.filetypes import FILE_TYPES
+from bot.core.messages import TEXT_BODY, MediaMessage, Message, TemplateMessage, TextMessage, suffix_of, violations
 from bot.core.session import BUSY, Session, effect_ref
 from bot.core.turn import SKIPPED, STARTED, WAITS, Turn
 from bot.core.values import json_text
@@ -116,6 +118,8 @@ def _done(batch: Batch, request: AnyRequest, take_back: TakeBack) -> EngineAnswe
             return _answer_contact(batch, request)
         case GiveBack():
             return _give_back(batch, request)
+        case NoteContact():
+            return _note(batch, request)
         case RetryDeadLetters():
             return retry_dead_letters(batch, request.ids, _event_id(), request.by, sure=request.sure)
         case DropDeadLetters():
@@ -227,9 +231,10 @@ def _take_over(batch: Batch, request: TakeOver) -> ConversationHeld:
     """
     contact, by = request.contact, request.by
     session = batch.session(contact)
-    if session.agent == by:
+    taken = session.agent is not None and session.silent_until is None
+    if taken and session.agent == by:
         return ConversationHeld(contact, by)
-    if session.agent is not None and session.agent != request.taken_from:
+    if taken and session.agent != request.taken_from:
         raise RequestRefused(_has_it(batch, session))
     if not batch.sessions.knows(contact):
         raise RequestRefused(f"nothing is known of {contact}: there is no conversation to take over")
@@ -247,11 +252,11 @@ def _answer_contact(batch: Batch, request: AnswerContact) -> MessageAccepted:
     """
     contact = request.contact
     session = batch.session(contact)
-    if session.agent is None:
+    if session.agent is None or session.silent_until is not None:
         raise RequestRefused(f"nobody has the conversation with {contact}: take it over before you answer")
     if session.agent != request.by:
         raise RequestRefused(_has_it(batch, session))
-    if request.text is not None and not session.window_is_open(batch.now):
+    if request.template is None and not session.window_is_open(batch.now):
         raise RequestRefused(f"the 24-hour window of {contact} is closed: only a template can be sent")
     return _send(batch, request)
 
@@ -259,13 +264,15 @@ def _answer_contact(batch: Batch, request: AnswerContact) -> MessageAccepted:
 def _give_back(batch: Batch, request: GiveBack) -> ConversationHeld:
     """A person has finished: what follows is the same as after the gateway's ``conversation.resolved``.
 
-    Nothing happens where nobody has the conversation: it was given back before.
+    Nothing happens where nobody has the conversation: it was given back before. If somebody has only answered at the
+    gateway, the bot goes on at once.
     """
     contact, by = request.contact, request.by
     session = batch.session(contact)
-    if session.agent not in (None, by):
+    may = session.agent == by or session.silent_until is not None
+    if session.agent is not None and not may:
         raise RequestRefused(_has_it(batch, session))
-    if session.agent == by and batch.take(HandoffClosed(_event_id(), contact, batch.now, by=by)) is None:
+    if may and batch.take(HandoffClosed(_event_id(), contact, batch.now, by=by)) is None:
         raise RequestRefused(f"the conversation with {contact} could not be given back: see `bot queue`")
     return ConversationHeld(contact, None)
 
@@ -276,10 +283,12 @@ def _has_it(batch: Batch, session: Session) -> str:
 
 
 def _send(batch: Batch, request: SendMessage | AnswerContact) -> MessageAccepted:
-    """Send a ``text``, which goes only while the contact's window is open, or a ``template``."""
+    """Send a ``text`` or a ``file``, which go only while the contact's window is open, or a ``template``."""
     contact = request.contact
-    if request.text is not None:
-        message: Message = TextMessage(request.text)
+    if isinstance(request, AnswerContact) and request.file is not None:
+        message: Message = _file_at(request.file, request.text or None)
+    elif request.text is not None:
+        message = TextMessage(request.text)
     elif request.template is not None:
         message = read_template(request.template)
     else:
@@ -297,6 +306,27 @@ def _send(batch: Batch, request: SendMessage | AnswerContact) -> MessageAccepted
     asked = json_text({"do": "send", "by": request.by})
     batch.commit.add_note(contact, event_id, asked, OPERATOR, f"message {row.id}", json_text([row.effect]))
     return MessageAccepted(row.id, contact)
+
+
+def _file_at(link: str, caption: str | None) -> MediaMessage:
+    """The message with the file at an address. Its ending says its kind."""
+    suffix = suffix_of(link)
+    kind = next((each.kind for each in FILE_TYPES if each.sent and each.suffix == suffix.replace("jpeg", "jpg")), None)
+    if kind is None:
+        known = ", ".join(each.suffix for each in FILE_TYPES if each.sent)
+        raise RequestRefused(f"the address of a file has to end with its type: {known}")
+    return MediaMessage(kind, link, caption)
+
+
+def _note(batch: Batch, request: NoteContact) -> Done:
+    text = request.text.strip()
+    if not text or len(text) > TEXT_BODY:
+        raise RequestRefused(f"a note has 1 to {TEXT_BODY} characters")
+    if not batch.sessions.knows(request.contact):
+        raise RequestRefused(f"nothing is known of {request.contact}: there is nothing to note")
+    noted = json_text({"do": "note", "by": request.by, "text": text})
+    batch.commit.add_note(request.contact, _event_id(), noted, OPERATOR, "for the people who answer")
+    return Done()
 
 
 def _event_id() -> str:

@@ -312,7 +312,8 @@ class Engine:
                 found: EngineAnswer = self._commands.run(request)
                 return found
             case AskFlows():
-                return ServedFlows(counted_as(self._program.library), places_filled(self._program.library))
+                library = self._program.library
+                return ServedFlows(counted_as(library), places_filled(library), library.bot.agents.replies)
             case AskMetrics():
                 return Metrics(self._metrics_text(self._cursor()))
             case AskStatus(ids=ids):

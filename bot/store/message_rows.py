@@ -70,6 +70,18 @@ _EARLY = """
     WHERE at > ? AND NOT EXISTS (SELECT 1 FROM message_ids WHERE message_ids.message_id = statuses.message_id)
 """
 
+_FEW_MESSAGES = 5000  # they are looked through
+_UNREPORTED = f"""
+    SELECT effect FROM messages
+    WHERE id > (SELECT max(id) FROM messages) - {_FEW_MESSAGES} AND contact = ?1
+        AND (outcome IS NULL OR (outcome IN ('sent', 'replaced', 'plain') AND at > ?2))
+        AND NOT EXISTS (
+            SELECT 1 FROM json_each(message_ids) AS named JOIN statuses ON statuses.message_id = named.value
+        )
+    UNION ALL
+    SELECT body ->> 'effect' FROM dead_letters
+    WHERE what = 'send' AND contact = ?1 AND at > ?2 AND body ->> 'outcome' = 'unknown'
+"""
 _LAST_REPLACED = "SELECT max(at) FROM sent WHERE contact = ? AND outcome = 'replaced'"
 _IN_OUTBOX = "SELECT 1 FROM outbox WHERE id = ?"
 _OUTCOME = "SELECT outcome, detail FROM sent WHERE id = ?"
@@ -97,7 +109,6 @@ _MESSAGES_BETWEEN = "SELECT (SELECT min(id) FROM {0}messages), (SELECT max(id) F
 _MESSAGE_MADE = "SELECT created_at FROM {0}messages WHERE id >= ? ORDER BY id LIMIT 1"
 _MESSAGES_SINCE = "SELECT effect FROM {0}messages WHERE contact = ? AND id >= ? ORDER BY id"
 _SET_BACK = timedelta(hours=1)  # how far a clock may have been set back between a decision and its commit
-_FEW_MESSAGES = 5000  # they are looked through
 _EVER = datetime.min.replace(tzinfo=UTC)
 _WRITTEN_AT = "SELECT written_at FROM meta"
 _A_DAY = timedelta(days=1)  # the gateway's limits count no longer time
@@ -159,6 +170,12 @@ class StoredMessages(Queries):
         """The status of the message with this id of the gateway."""
         row = self.database.one(_STATUS_OF, storable(message_id))
         return None if row is None else MessageStatus(*row)
+
+    @reads_rows
+    def unreported(self, contact: str, since: datetime) -> list[Effect]:
+        """The newest messages to a contact of which no status is known, and that may have been sent since then."""
+        rows = self.database.all(_UNREPORTED, storable(contact), time_text(since))
+        return [values.loads(effect) for (effect,) in rows]
 
     def early_statuses(self, since: datetime) -> list[str]:
         """The ids of the messages whose status came since then, and which this shard has not sent."""

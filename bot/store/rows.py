@@ -149,7 +149,7 @@ class EventRow(CallRow):
 @immutable
 class ParkedRow:
     """An event that waits for its contact's call to end, as it is written. ``kept``: see
-    `bot.engine.advance.is_kept`.
+    `bot.engine.replies.is_kept`.
     """
 
     id: int

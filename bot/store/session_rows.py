@@ -66,6 +66,9 @@ HANDED_OVER = (
     "SELECT handed_over_at, state FROM sessions WHERE handed_over_at IS NOT NULL ORDER BY handed_over_at LIMIT ?"
 )
 _COUNT_HANDED_OVER = "SELECT count(*) FROM sessions WHERE handed_over_at IS NOT NULL"
+_COUNT_WAITING = """
+    SELECT count(*) FROM sessions WHERE handed_over_at IS NOT NULL AND state ->> '$."$Session".agent' IS NULL
+"""
 _LATE = """SELECT state FROM sessions WHERE instr(state, '"late_messages":') > 0 ORDER BY contact LIMIT ?"""
 _COUNT_LATE = """SELECT count(*) FROM sessions WHERE instr(state, '"late_messages":') > 0"""
 ALL_SESSION_STATES = "SELECT contact, state FROM sessions WHERE contact > ? ORDER BY contact LIMIT ?"
@@ -128,7 +131,8 @@ class HandedOver:
     """A conversation that a person has, or that waits for one. ``agent`` has taken it, at ``taken_at``; None: nobody.
 
     ``since`` is when the flow handed it over, or else when it was taken. ``flow`` and ``step`` are None outside of
-    flows, ``team`` and ``note`` are those of a ``handoff`` step.
+    flows, ``team`` and ``note`` are those of a ``handoff`` step. ``silent_until``: the agent has only answered at the
+    gateway, and the bot goes on then.
     """
 
     contact: str
@@ -142,6 +146,7 @@ class HandedOver:
     taken_at: datetime | None
     last_inbound: datetime | None
     opted_out: bool
+    silent_until: datetime | None = None
 
 
 @immutable
@@ -348,6 +353,10 @@ class SessionReader(SessionRows):
         """How many conversations persons have, or are to take."""
         return int(self.database.one(_COUNT_HANDED_OVER)[0])
 
+    def count_waiting(self) -> int:
+        """How many conversations persons are to take."""
+        return int(self.database.one(_COUNT_WAITING)[0])
+
     @reads_rows
     def late_messages(self, limit: int) -> dict[str, tuple[Message, ...]]:
         """The messages that wait until their contacts write, of so many contacts at most, by contact."""
@@ -437,6 +446,7 @@ def _handed_over(since: datetime, session: Session) -> HandedOver:
         taken_at=session.taken_at,
         last_inbound=session.last_inbound,
         opted_out=session.opted_out,
+        silent_until=session.silent_until,
     )
 
 

@@ -25,6 +25,8 @@ _LAST = """
     WHERE contact = ? ORDER BY id DESC LIMIT ?
 """
 
+_SAID = "SELECT at, event, effects FROM turns WHERE contact = ? ORDER BY id DESC LIMIT ?"
+
 GATEWAY_COMMAND = "command"
 """The rule of a line about a gateway command."""
 
@@ -199,6 +201,12 @@ class TraceReader(Queries):
         rows = self.database.all(_LAST, storable(contact), limit)[::-1]
         statuses = self._statuses_made_at(contact, [datetime.fromisoformat(at) for at, *_ in rows])
         return [_turn_traced(statuses, *row) for row in rows]
+
+    @reads_rows
+    def newest(self, contact: str, limit: int) -> list[tuple[datetime, Event | dict[str, Any], list[Effect]]]:
+        """The time, event and effects of a contact's last turns, the newest first."""
+        rows = self.database.all(_SAID, storable(contact), limit)
+        return [(datetime.fromisoformat(at), values.loads(event), values.loads(effects)) for at, event, effects in rows]
 
     def contacts(self, since: datetime) -> list[str]:
         """The contacts with a line in the trace since a time, in order."""

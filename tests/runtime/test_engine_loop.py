@@ -23,7 +23,7 @@ from bot.core.messages import TextMessage
 from bot.core.session import Session
 from bot.core.turn import Turn
 from bot.core.values import Usage
-from bot.engine.advance import is_kept
+from bot.engine.replies import is_kept
 from bot.runtime.batch import RequestRefused, effect_key
 from bot.runtime.engine_cycle import AT_ONCE
 from bot.runtime.engine_loop import CUT_OFF, EngineStopped

@@ -52,7 +52,8 @@ from bot.core.messages import MEDIA_KINDS, Message, TemplateMessage
 from bot.core.session import SENDING_WINDOW, Frame, Session, effect_ref
 from bot.core.turn import Turn
 from bot.core.values import Location, Media
-from bot.engine.advance import advance, merged
+from bot.engine.advance import advance
+from bot.engine.replies import merged
 from bot.language.flow.library import Library
 from bot.language.python.annotations import Results
 from bot.language.python.gathered import Extensions

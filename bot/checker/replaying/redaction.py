@@ -119,8 +119,10 @@ def _said(event: Event) -> Any:
             return title
         case ContactChanged(name=name, email=email):
             return [name, email]
-        case ConversationOpened(name=name) | ConversationAssigned(name=name):
+        case ConversationOpened(name=name):
             return name
+        case ConversationAssigned(name=name, text=text):
+            return [name, text]
     return None
 
 

@@ -8,16 +8,17 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from bot.core.immutable import immutable
-from bot.core.messages import BUTTON_TITLE
+from bot.core.messages import BUTTON_TITLE, TEXT_BODY
 from bot.language.expressions.opening_hours import Hours, Span
 from bot.language.expressions.templates import Template
-from bot.language.flow.definition import LANGUAGE, BotDefinition, OptOut
+from bot.language.flow.definition import LANGUAGE, Agents, BotDefinition, OptOut
 from bot.language.flow.event_receiver import NAME as EVENTS_TO
 from bot.language.flow.event_receiver import RECEIVER, read_receiver
 from bot.language.keys import key_schemas as schemas
 from bot.language.keys.declared_keys import (
     BOOLEAN,
     DURATION,
+    LITERAL,
     STRING,
     STRINGS,
     TEMPLATE,
@@ -34,14 +35,14 @@ from bot.language.keys.declared_keys import (
     raw_node,
 )
 from bot.language.keys.definitions import DEFINE, read_definitions
-from bot.language.keys.fields import Fields, entries_of, name_of, signal_name_of, text_of
+from bot.language.keys.fields import Fields, entries_of, name_of, refuse, signal_name_of, text_of
 from bot.language.keys.key_schemas import Schema
 from bot.language.keys.patterns import PAYLOAD_PATTERN, PayloadPattern
 from bot.language.keys.text_shapes import TEXT, Part
 from bot.language.python.gathered import Extensions
 from bot.language.source.languages import SENTENCES, SORRY, WORDINGS
 from bot.language.source.problems import Mark, Problems, did_you_mean
-from bot.language.source.wall_clock import A_DAY, WEEKDAYS, days_in, minutes_in
+from bot.language.source.wall_clock import A_DAY, WEEKDAYS, days_in, minutes_in, parse_duration
 from bot.language.source.word_matching import normalise
 from bot.language.source.yaml_tree import Map, Node, Scalar, one_or_more
 from bot.language.steps.ai_settings import SETTINGS, AiSettings, read_ai_settings
@@ -96,6 +97,7 @@ def read_bot(node: Map, extensions: Extensions, problems: Problems) -> BotDefini
         definitions=definitions,
         small_talk=_SMALL_TALK.read(fields),
         events_to=read_receiver(_EVENTS_TO.read(fields), secrets),
+        agents=_AGENTS.read(fields) or Agents(),
     )
 
 
@@ -145,6 +147,45 @@ def _read_opt_out(fields: Fields) -> OptOut:
 _OUT_WORDS = KeySpec("words", SPOKEN, "A contact who writes one of these opts out, in any flow.", required=True)
 _OUT_SAY = KeySpec("say", WORDING, "The bot's answer.", texts=TEXT)
 _BACK_WORDS = KeySpec("back", SPOKEN, "A contact who has opted out and writes one of these is back.")
+
+# -- people who answer beside the bot -----------------------------------------------------------------
+_NEVER = "never"
+
+
+def _read_silent(node: Node, problems: Problems, what: str) -> timedelta | None:
+    if isinstance(node, Scalar) and node.text == _NEVER:
+        return None
+    found = parse_duration(node.text) if isinstance(node, Scalar) else None
+    if found is None:
+        refuse(node, problems, what, "a duration", "write one like 30m or 2h, or never")
+    return found
+
+
+def _read_replies(node: Node, problems: Problems, what: str) -> dict[str, str]:
+    """The texts by title, each as long as a message can be."""
+    replies = {}
+    for title, item in entries_of(node, problems, what, "{Opening hours: We are open from nine to six.}"):
+        text = LITERAL.read(item, problems, f'{what}: "{title.text}"')
+        if text is not None and len(text) > TEXT_BODY:
+            told = f'{what}: "{title.text}" has {len(text)} characters, {TEXT_BODY} are allowed'
+            problems.add("E402", item.mark, told, "shorten it")
+        replies[title.text] = text or ""
+    return replies
+
+
+def _read_agents(fields: Fields) -> Agents:
+    silent = _SILENT.read(fields) if _SILENT.written(fields) else Agents().silent
+    return Agents(silent, _REPLIES.read(fields))
+
+
+_SILENT = KeySpec(
+    "silent",
+    Form(schemas.either(one_of(_NEVER).schema, DURATION.schema), _read_silent),
+    "How long the bot is silent after an agent who has not taken the conversation answers; 30m by default, or never.",
+)
+_REPLIES = KeySpec(
+    "replies", map_of(LITERAL, _read_replies, absent={}), "Texts that agents send often from the console, by title."
+)
 
 # -- languages and texts ----------------------------------------------------------------------------
 
@@ -342,6 +383,11 @@ _SMALL_TALK = KeySpec(
     replace(one_or_several(one_of(*TOPICS)), absent=TOPICS),
     f"The small talk that it answers where nothing else takes it: {', '.join(TOPICS)}; all by default.",
 )
+_AGENTS = KeySpec(
+    "agents",
+    nested(KeySet(_SILENT, _REPLIES), _read_agents, "{silent: 30m}"),
+    "For the people who answer beside the bot.",
+)
 _CHANNELS = KeySpec(
     "channels", map_of(STRING, _read_channels, absent={}), "The gateway's channel ids, by the channel's number."
 )
@@ -400,6 +446,6 @@ _SIGNALS = KeySpec(
 )
 BOT_KEYS = KeySet(
     _NAME, _TIMEZONE, _CONTACT_TIMEZONES, _WORDS, _OPT_OUT, _DEFAULTS, _LANGUAGES, _OWN_WORDINGS, _HOURS, DEFINE, _TYPES, _SIGNALS, _HTTP, _SECRETS, _AI,
-    TRANSCRIBE, _SMALL_TALK, _EVENTS_TO, _CHANNELS, _SETTINGS,
+    TRANSCRIBE, _SMALL_TALK, _EVENTS_TO, _AGENTS, _CHANNELS, _SETTINGS,
 )  # fmt: skip
 """The keys of ``bot.yml``. `bot.settings` reads the values under `settings`."""

@@ -441,6 +441,18 @@ class OptOut:
 
 
 @immutable
+class Agents:
+    """The settings for people who answer beside the bot.
+
+    ``silent`` is for how long it is silent after an agent's answer at the gateway; None: it goes on at once.
+    ``replies`` are texts that agents send often, by title.
+    """
+
+    silent: timedelta | None = timedelta(minutes=30)
+    replies: Mapping[str, str] = field(default_factory=dict)
+
+
+@immutable
 class BotDefinition:
     """The contents of ``bot.yml``."""
 
@@ -468,6 +480,7 @@ class BotDefinition:
     definitions: Definitions = field(default_factory=dict)  # names for expressions, in all flows
     events_to: EventReceiver | None = None  # where its events are delivered
     small_talk: tuple[str, ...] = TOPICS  # that it answers where nothing else takes it
+    agents: Agents = field(default_factory=Agents)
 
 
 def steps_of(flows: Mapping[str, Flow]) -> list[Step]:

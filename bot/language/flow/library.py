@@ -73,7 +73,7 @@ def name_of_event(event: Event) -> str:
             return name
         case ConversationOpened():
             return "conversation.opened"
-        case ConversationAssigned():
+        case ConversationAssigned(answered=False):
             return "conversation.assigned"
         case HandoffClosed():
             return "conversation.resolved"

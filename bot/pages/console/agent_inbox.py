@@ -1,18 +1,73 @@
 """The inbox: conversations that wait for a person, or that a person has, and what a person does with one."""
 
+from contextlib import suppress
+from datetime import datetime
+from itertools import takewhile
 from typing import Any
 
 from flask import redirect, render_template, request
 from werkzeug.wrappers import Response
 
-from bot.core.engine_requests import AnswerContact, GiveBack, TakeOver
+from bot.core.effects import Send
+from bot.core.engine_requests import AnswerContact, GiveBack, NoteContact, TakeOver
+from bot.core.events import ConversationAssigned, MessageReceived, Tapped
+from bot.core.immutable import immutable
+from bot.core.messages import in_words
 from bot.pages.console.page_formats import address_of, number_at
 from bot.pages.console.routes import Console, Route, current_login
 from bot.pages.console.template_choice import message_of
 from bot.pages.console.users import AGENT, VIEWER, User
+from bot.store.files import StoreUnavailable
+from bot.store.session_rows import HandedOver
+from bot.testing.simulation.turn_words import event_in_words
 
 MOST = 500
 """The most conversations that are listed: those that have waited the longest."""
+LOOKED_AT = 12
+"""How many of a conversation's newest turns are looked through for messages."""
+
+
+@immutable
+class NewestMessage:
+    """The newest message of a conversation, ``by`` the contact (an empty text) or a person.
+
+    ``unanswered`` counts the contact's messages since a person has answered, ``since`` is the time of the first.
+    """
+
+    text: str
+    by: str
+    unanswered: int
+    since: datetime
+
+
+def newest_message(console: Console, each: HandedOver) -> NewestMessage | None:
+    """The newest message that the contact or a person has written. What came before the hand-over has its answer."""
+    found: list[tuple[datetime, str, str]] = []
+    for at, event, effects in console.reader.trace.newest(each.contact, LOOKED_AT):
+        if found and at < each.since:
+            break
+        match event:
+            case MessageReceived(is_heard=True, kind="text", text=text):
+                found.append((at, "", text or ""))
+            case MessageReceived(is_heard=True) | Tapped():
+                found.append((at, "", event_in_words(event)))
+            case ConversationAssigned(answered=True, agent=agent, text=text):
+                found.append((at, agent or "an agent", text or "…"))
+            case {"do": "send", "by": by}:
+                sends = (effect.message for effect in effects if isinstance(effect, Send))
+                found.append((at, str(by), ", ".join(map(in_words, sends))))
+    if not found:
+        return None
+    unanswered = [at for at, *_ in takewhile(lambda said: not said[1], found) if at >= each.since]
+    at, by, text = found[0]
+    return NewestMessage(text, by, len(unanswered), unanswered[-1] if unanswered else at)
+
+
+def waiting(console: Console) -> int:
+    """How many conversations wait for a person, for the navigation; 0 if the store cannot be read now."""
+    with suppress(StoreUnavailable):
+        return console.reader.sessions.count_waiting()
+    return 0
 
 
 def inbox(console: Console, user: User) -> str:
@@ -24,6 +79,7 @@ def inbox(console: Console, user: User) -> str:
         "inbox.html",
         waiting=[each for each in shown if each.agent is None],
         taken=[each for each in shown if each.agent is not None],
+        newest={each.contact: newest_message(console, each) for each in shown},
         left_out=console.reader.sessions.count_handed_over() - len(found),
         teams=sorted({each.team for each in found if each.team is not None}),
         team=team,
@@ -57,15 +113,28 @@ def answer(console: Console, user: User, who: str) -> Response:
     return redirect(address_of(contact))
 
 
+def note(console: Console, user: User, who: str) -> Response:
+    """Write something down about the conversation, once if the form comes twice."""
+    contact, text = number_at(who), _text()
+    if current_login().is_new((contact, request.form.get("after", ""), f"note {text}")):
+        console.tried(NoteContact(contact, text=text, by=user.name))
+    return redirect(address_of(contact))
+
+
+def _text() -> str:
+    return request.form.get("text", "").replace("\r\n", "\n").strip()
+
+
 def _message() -> dict[str, Any]:
     if request.form.get("template", "").strip():
         return {"template": message_of(request.form)}
-    return {"text": request.form.get("text", "").replace("\r\n", "\n").strip()}
+    return {"text": _text()} | ({"file": file} if (file := request.form.get("file", "").strip()) else {})
 
 
 ROUTES = (
     Route("/inbox", inbox, VIEWER, title="Inbox"),
     Route("/contact/<who>/take", take, AGENT, posts=True),
     Route("/contact/<who>/answer", answer, AGENT, posts=True),
+    Route("/contact/<who>/note", note, AGENT, posts=True),
     Route("/contact/<who>/give-back", give_back, AGENT, posts=True),
 )

@@ -90,6 +90,7 @@ def console_app(console: Console, users: Mapping[str, User], address: str, stopp
     app.register_error_handler(Exception, _say_failure)
     app.context_processor(lambda: {"bot": console.name, "zone": console.zone})
     app.jinja_env.globals["navigation"] = [route for route in routes if route.title]
+    app.jinja_env.globals["waiting_for_person"] = partial(agent_inbox.waiting, console)
     add_formats(app, console)
     app.wsgi_app = _below(urlsplit(address).path, app.wsgi_app)  # type: ignore[method-assign]
     return app

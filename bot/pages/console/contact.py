@@ -17,12 +17,13 @@ from bot.core.events import (
     StartRequested,
     Tapped,
 )
+from bot.core.messages import TextMessage
 from bot.core.session import Session
 from bot.core.text import digits
 from bot.pages.console.masking import masked_number, masked_phone, masked_session, masked_turn
 from bot.pages.console.page_formats import address_of, number_at, reads, unsealed
 from bot.pages.console.routes import Console, Route, current_login, note_action, say
-from bot.pages.console.template_choice import chosen, template_list
+from bot.pages.console.template_choice import chosen, ready_replies, template_list
 from bot.pages.console.users import AGENT, OPERATOR, VIEWER, User
 from bot.pages.shared.contact_view import (
     NEWEST_BUBBLES,
@@ -62,8 +63,9 @@ def contact(console: Console, user: User, who: str) -> str:
         turns, phone, values = [masked_turn(turn) for turn in turns], masked_phone(phone), masked_session(values)
         session = Session(number)
     draft = current_login().drafts.get(number, {})
-    can_answer = person.agent == user.name and user.may(AGENT) and not person.opted_out
+    can_answer = person.agent == user.name and person.silent_until is None and user.may(AGENT) and not person.opted_out
     templates = template_list(console) if can_answer else None
+    replies = ready_replies(console) if can_answer else {}
     return render_template(
         "contact.html",
         contact=number,
@@ -78,6 +80,7 @@ def contact(console: Console, user: User, who: str) -> str:
         upkeep=user.may(OPERATOR),
         draft=draft,
         templates=templates,
+        replies=replies,
         chosen=None if templates is None else chosen(templates, draft.get("template", {})),
     )
 
@@ -124,6 +127,11 @@ def _came(turn: TurnTraced, number: int) -> ShownBubble | None:
             return ShownBubble(Bubble(number, turn.at, text=text or where, kind=kind, file=file))
         case Tapped(title=title):
             return ShownBubble(Bubble(number, turn.at, text=title, kind="choice"))
+        case ConversationAssigned(answered=True, agent=agent, text=text):
+            said = shown_message(TextMessage(text or "…"))
+            return ShownBubble(Bubble(number, turn.at, said, by=f"{agent or 'An agent'}, at the gateway"), "sent")
+        case {"do": "note", "by": by, "text": text}:
+            return ShownBubble(Bubble(number, turn.at, text=str(text), kind="note", by=str(by)))
         case event if isinstance(event, _BESIDES):
             return ShownBubble(Bubble(number, turn.at, text=event_in_words(event), kind="event"))
     return None

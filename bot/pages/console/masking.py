@@ -31,6 +31,7 @@ _HAPPENED = (  # how the words of events begin, up to what may say more than tha
     ),
     *(
         "the broadcast",
+        "an agent answered at the gateway",
         "the conversation was opened",
         "the conversation was assigned",
         "the conversation was resolved",

@@ -104,6 +104,8 @@ def add_formats(app: Flask, console: Console) -> None:
 
     def ago(at: datetime) -> str:
         past = at - console.clock.now()
+        if timedelta(minutes=-1) < past <= timedelta() and reader_locale().language == "en":
+            return "seconds ago"  # as `times.js` says: a number that changes each second would draw the eye
         away = max(abs(past), timedelta(seconds=1)) * (-1 if past <= timedelta() else 1)
         return format_timedelta(away, threshold=1, add_direction=True, locale=reader_locale())
 

@@ -14,9 +14,11 @@ from bot.pages.console.routes import ActionRefused, Console, Route
 from bot.pages.console.users import VIEWER, User
 from bot.server.local_socket import NotRunning
 from bot.store.count_rows import ResultCount
-from bot.store.results import CountedAs, answered_share, results_by_flow, results_csv, splits_of
+from bot.store.results import CountedAs, StepResults, answered_share, results_by_flow, results_csv, splits_of
 
-PARTS = ANSWERED, TIMED_OUT, LEFT, FAILED
+LOST = TIMED_OUT, LEFT, FAILED
+"""The parts that did not lead on."""
+PARTS = ANSWERED, *LOST
 """The parts of a bar, from the left or from below. The rest of the entries still waits, or began on an earlier day."""
 
 
@@ -41,10 +43,16 @@ def results(console: Console, user: User) -> str:
         step=step,
         by_day=[] if step is None else bars_by_day(step.days, days, PARTS, ENTERED),
         ways=WAYS,
+        lost=LOST,
+        worst=max(steps, key=_lost, default=None) if any(map(_lost, steps)) else None,
         parts=PARTS,
         bar=partial(bar, parts=PARTS, whole=ENTERED),
         answered_share=answered_share,
     )
+
+
+def _lost(step: StepResults) -> int:
+    return sum(step.ways.get(way, 0) for way in LOST)
 
 
 def results_file(console: Console, user: User) -> Response:

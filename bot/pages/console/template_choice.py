@@ -1,6 +1,7 @@
 """Templates that a person can send: the account's approved ones, and the fields of the one that was chosen."""
 
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
 from flask import request
@@ -16,6 +17,7 @@ KEPT_SECONDS, TROUBLE_SECONDS = 600.0, 60.0
 
 And how long it is not asked again after it could not be had.
 """
+REPLIES_SECONDS = 10.0
 FILES = ("image", "video", "document")
 """The kinds of headers that are filled with a file's address."""
 
@@ -51,6 +53,17 @@ def template_list(console: Console) -> TemplateList:
     return console.cached(
         "templates", lambda: _listed(console), lambda found: TROUBLE_SECONDS if found.trouble else KEPT_SECONDS
     )
+
+
+def ready_replies(console: Console) -> Mapping[str, str]:
+    """The texts that agents send often, by title, as ``bot.yml`` has them; none while no engine answers."""
+
+    def read() -> Mapping[str, str]:
+        with suppress(ActionRefused, NotRunning):
+            return console.ask(AskFlows()).replies
+        return {}
+
+    return console.cached("replies", read, lambda found: REPLIES_SECONDS)
 
 
 def chosen(listed: TemplateList, draft: Mapping[str, Any]) -> SendableTemplate | None:

@@ -349,7 +349,7 @@ class WholeResponse(Response):
         return self.response  # type: ignore[return-value]  # of bytes
 
 
-_PLACEHOLDER = _Whole(status=202)
+_PLACEHOLDER = WholeResponse(status=202)
 """The response of a view whose answer is sent later: the server does not send this one."""
 
 

@@ -25,6 +25,7 @@ from bot.core.events import (
     Event,
     HandoffClosed,
     MessageReceived,
+    ReportedMessage,
     StatusReported,
     Tapped,
     by_id,
@@ -40,6 +41,7 @@ from bot.services.gateway.gateway_answers import BY_CODE, words_of
 INBOUND = "message.inbound"
 TAP = "message.interactive_reply"
 STATUS = "message.status"
+SENT = "message.sent"
 STATUSES = {f"message.{status}": status for status in ("queued", "sent", "delivered", "read", "failed")}
 ALIASES = {"message.received": INBOUND, "interactive_response": TAP}
 """Names of the specification's sample code. Its ``message.status`` is named by its ``data.status``."""
@@ -146,7 +148,35 @@ def _status(delivery: WebhookDelivery) -> StatusReported:
         raise UnreadableEvent("`data` names neither a message nor a contact")
     detail = _reason(delivery.data) if delivery.name == "message.failed" else ""
     status = STATUSES[delivery.name]
-    return StatusReported(delivery.id, delivery.contact or "", delivery.at, status, messages, detail)
+    sent = _sent(delivery) if delivery.name == SENT else None
+    return StatusReported(delivery.id, delivery.contact or "", delivery.at, status, messages, detail, sent)
+
+
+def _sent(delivery: WebhookDelivery) -> ReportedMessage:
+    """The message that was sent, in each place where a gateway may say something of it."""
+    data = delivery.data
+    places = data, child(data, "message")
+    kinds = (_short(place.get("type")).lower() for place in places)
+    texts = (_text(place.get(name)) or _text(child(place, name).get("body")) for place in places for name in _TEXTS)
+    agents = (_name_of_person(place.get(name)) for place in places for name in _AGENTS)
+    return ReportedMessage(
+        next(filter(None, kinds), None) or ("template" if any("template" in place for place in places) else None),
+        next(filter(None, texts), None),
+        next(filter(None, agents), None),
+        delivery.conversation,
+        delivery.occurred_at,
+    )
+
+
+_TEXTS = ("body", "text", "content")
+_AGENTS = ("agent", "sent_by", "user", "sender", "author")
+
+
+def _name_of_person(value: Any) -> str | None:
+    """A person's name or address for mail, from an object or a text. A number is an account's or a channel's."""
+    fields = value if isinstance(value, dict) else {"name": value}
+    name = line(fields.get("name"), _NAME) or line(fields.get("email"), _NAME)
+    return None if name is None or not any(map(str.isalpha, name)) else name
 
 
 def _message_ids(data: Mapping[str, Any]) -> Iterator[str]:

@@ -1,6 +1,7 @@
 """The gateway's emulator: its Python interface, and the control API for other processes."""
 
 import dataclasses
+import secrets
 import threading
 from base64 import b64decode
 from collections.abc import Callable, Iterable, Mapping
@@ -279,6 +280,13 @@ class Emulator:
             known, now = self._account.known(contact), self.clock.now()
             data = self._account.payloads.assigned(known, now, agent)
             return self._account.emit("conversation.assigned", data, known.phone, now)
+
+    def answer(self, contact: str, text: str = "I will look into it.", agent: str = "Agent") -> str:
+        """An agent answers from the gateway's own inbox, without taking the conversation: ``message.sent``."""
+        with self._lock:
+            now, account = self.clock.now(), self._account
+            data = account.payloads.answered(account.known(contact), f"msg_{secrets.token_hex(8)}", text, agent, now)
+            return account.emit("message.sent", data, contact, now)
 
     def open(self, contact: str) -> str:
         """A conversation is opened: ``conversation.opened``."""

@@ -223,6 +223,11 @@ class Payloads:
             data["error"] = {"code": "WHATSAPP_SEND_FAILED", "message": "The message was not delivered"}
         return data
 
+    def answered(self, contact: Contact, message_id: str, text: str, agent: str, at: datetime) -> dict[str, Any]:
+        """``message.sent`` for a message of an agent's; its payload is not shown in the specification."""
+        status = self.status(contact.phone, message_id, "sent", at)
+        return {**status, "type": "text", "body": text, "agent": {"name": agent}}
+
     def created(self, contact: Contact) -> dict[str, Any]:
         """``contact.created``."""
         record = contact.record()

@@ -45,6 +45,20 @@ _OF_CONTACT = KeySet(
     KeySpec("email", STRING, "The contact's address for mail."),
     KeySpec("tags", STRINGS, "The contact's tags."),
 )
+
+
+def _sent(emulator: "Emulator", contact: str, data: Data) -> None:
+    """The newest message was sent; with details, an agent has sent one."""
+    if data:
+        emulator.answer(contact, **data)
+    else:
+        _status("sent", emulator, contact, data)
+
+
+_ANSWER = KeySet(
+    KeySpec("agent", STRING, "The person who answers without taking the conversation."),
+    KeySpec("text", STRING, "The text of the answer."),
+)
 _ASSIGNED = KeySet(KeySpec("agent", STRING, "The person who takes the conversation."))
 _NOTHING = KeySet()
 
@@ -54,7 +68,7 @@ GATEWAY_EVENTS: dict[str, GatewayEvent] = {
     "conversation.opened": GatewayEvent(_NOTHING, lambda emulator, contact, _: emulator.open(contact)),
     "conversation.assigned": GatewayEvent(_ASSIGNED, lambda emulator, contact, data: emulator.assign(contact, **data)),
     "conversation.resolved": GatewayEvent(_NOTHING, lambda emulator, contact, _: emulator.resolve(contact)),
-    "message.sent": GatewayEvent(_NOTHING, partial(_status, "sent")),
+    "message.sent": GatewayEvent(_ANSWER, _sent),
     "message.delivered": GatewayEvent(_NOTHING, partial(_status, "delivered")),
     "message.read": GatewayEvent(_NOTHING, partial(_status, "read")),
     "message.failed": GatewayEvent(_NOTHING, partial(_status, "failed")),

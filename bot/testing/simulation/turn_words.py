@@ -92,6 +92,9 @@ def event_in_words(event: Event | Mapping[str, Any]) -> str:
             return name
         case ConversationOpened():
             return "the conversation was opened"
+        case ConversationAssigned(answered=True, agent=agent, text=text):
+            named = f" ({line_of(agent)})" if agent else ""
+            return f"an agent answered at the gateway{named}" + (f': "{line_of(text)}"' if text else "")
         case ConversationAssigned(agent=agent):
             return f"the conversation was assigned to {line_of(agent or 'an agent')}"
         case StatusReported(status=status):
@@ -137,6 +140,8 @@ def _act_in_words(act: str, asked: Mapping[str, Any]) -> str:
             return f"{who} began to correct the broadcast {name}"
         case "send":
             return f"{who} sent a message"
+        case "note":
+            return f'{who} noted "{line_of(str(asked.get("text", "")))}"'
         case "retry":
             return f"{who} retried dead letter {id}"
         case "drop":

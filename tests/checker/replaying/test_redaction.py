@@ -7,7 +7,7 @@ import pytest
 
 from bot.checker.replaying.differences import DifferenceKind, ReplayDifference
 from bot.checker.replaying.redaction import HIDDEN, Redaction, common_words
-from bot.core.events import CallEnded, MessageReceived
+from bot.core.events import CallEnded, ConversationAssigned, MessageReceived
 from bot.core.session import Frame, Session
 from tests.talk import CONTACT, START, library_of
 
@@ -23,11 +23,12 @@ COMMON = common_words(library_of(FLOWS))
 FRAME = Frame("main", "a", 1, START, START, vars={"name": "Budi Santoso", "day": date(2030, 5, 12), "n": 3})
 SESSION = Session(CONTACT, name="Will Smith", email="w@post.test", frames=(FRAME,))
 WROTE = MessageReceived("e1", CONTACT, START, START, "text", "my secret garden, please come")
+ANSWERED = ConversationAssigned("e3", CONTACT, START, answered=True, text="Turquoise teapot")
 FOUND = CallEnded("e2", CONTACT, START, "e1#0", "done", {"orders": ["Blue kettle"], "total": 12.5})
 
 
 def redacted(text: str, session: Session = SESSION) -> str:
-    sessions, events = (session,), (WROTE, FOUND)
+    sessions, events = (session,), (WROTE, FOUND, ANSWERED)
     found = ReplayDifference(DifferenceKind.SAYS, "main/a", "main/a", None, (), (), 1, START, sessions, events)
     return Redaction(found, COMMON).over(text)
 
@@ -43,6 +44,7 @@ def redacted(text: str, session: Session = SESSION) -> str:
         ("A Blue kettle for 12.50 €", f"A {HIDDEN} for {HIDDEN} €"),
         ("On 12 May 2030", f"On {HIDDEN} May {HIDDEN}"),
         ("Your secret is safe", f"Your {HIDDEN} is safe"),
+        ("A turquoise teapot", f"A {HIDDEN}"),
         ("Order A-4711 has left", f"Order A-{HIDDEN} has left"),
         ("See https://shop.example/orders/17", f"See https://shop.example/orders/{HIDDEN}"),
     ],

@@ -73,8 +73,14 @@ def flows() -> str:
 
 
 @pytest.fixture
-def served(tmp_path: Path, flows: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Served]:
-    folder = read_folder(make_bot(tmp_path, flows, bot=SETTINGS))
+def settings() -> str:
+    """The bot's settings, for a module to have others."""
+    return SETTINGS
+
+
+@pytest.fixture
+def served(tmp_path: Path, flows: str, settings: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Served]:
+    folder = read_folder(make_bot(tmp_path, flows, bot=settings))
     program = load_program(folder)
     stopping = threading.Event()
     with ExitStack() as parts:

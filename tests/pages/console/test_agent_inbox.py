@@ -6,11 +6,12 @@ import pytest
 from playwright.sync_api import Page, Route, expect
 
 from bot.core.engine_answers import EngineAnswer
-from bot.core.engine_requests import AnyRequest, GatewayCommand, TakeOver
+from bot.core.engine_requests import AnswerContact, AnyRequest, GatewayCommand, TakeOver
 from bot.core.errors import BotError
 from bot.testing.emulator.emulated_templates import MessageTemplate
 from tests.browsing import violations
 from tests.pages.console.client import rows
+from tests.pages.console.conftest import SETTINGS as OF_ALL
 from tests.pages.console.conftest import Live
 from tests.searches import search, tries
 
@@ -35,12 +36,22 @@ steps:
   remember: {template: {name: still_there, language: en, body: [a, b]}}
   picture: {template: {name: photo, language: en, header: {image: "https://cafe.example/a.png"}, body: [a]}, then: end}
 """
+SETTINGS = f"""{OF_ALL}
+agents:
+  silent: 45m
+  replies: {{Hours: "We are open from 9 to 6.", Milk: "Oat, soy or cow?"}}
+"""
 ANN, BOB = "6281234567890", "6281234567891"
 
 
 @pytest.fixture
 def flows() -> str:
     return FLOWS
+
+
+@pytest.fixture
+def settings() -> str:
+    return SETTINGS
 
 
 def say(live: Live, contact: str, text: str) -> None:
@@ -277,6 +288,139 @@ def test_what_happens_before_a_page_hears_of_changes_is_shown_too(live: Live) ->
     page.route("**/changes*", write_first)
     page.goto(f"{live.url}/contact/{ANN}")
     expect(page.locator(".bubble.mine .text")).to_have_text(["help", "Anybody there?"])
+
+
+def test_the_inbox_shows_the_name_the_newest_message_and_how_many_have_no_answer(live: Live) -> None:
+    live.simulation.become(ANN)
+    live.simulation.gateway.happen("contact.updated", {"name": "Ann Lee"})
+    for text in ("hi", "two"):  # the bot has answered these
+        say(live, ANN, text)
+    live.simulation.clock.move(timedelta(minutes=5))
+    for text in ("help", "Hello?", "Is *anybody* there?"):
+        say(live, ANN, text)
+    live.simulation.clock.move(timedelta(minutes=5))
+    page = live.log_in("abel", "/inbox")
+    row = page.locator("#inbox tbody tr")
+    expect(row.get_by_role("link")).to_have_text("Ann Lee")
+    expect(row).to_contain_text(ANN)
+    expect(row.locator(".words")).to_have_text("Is *anybody* there?")
+    expect(row.locator(".count")).to_have_text("3 without an answer")
+    expect(row).to_contain_text("5 minutes ago")
+    expect(page.locator("header .count")).to_have_text("1 wait")
+    for do in (TakeOver(ANN, by="abel"), AnswerContact(ANN, text="I am here.", by="abel")):
+        live.console.ask(do)
+    expect(page.locator("header .count")).to_have_count(0)
+    expect(row.locator(".words")).to_have_text("You: I am here.")
+    expect(row).to_contain_text("answered seconds ago")
+    say(live, ANN, "At last!")
+    expect(row.locator(".words")).to_have_text("At last!")
+    expect(row.locator(".count")).to_have_text("1 without an answer")
+
+
+def test_enter_sends_shift_and_enter_begins_a_line_and_the_next_answer_can_be_written_at_once(live: Live) -> None:
+    say(live, ANN, "help")
+    live.console.ask(TakeOver(ANN, by="abel"))
+    page = live.log_in("abel", f"/contact/{ANN}")
+    answer = page.get_by_label("Your answer")
+    answer.press("Enter")  # there is nothing to send
+    answer.press_sequentially("Milk it is.")
+    answer.press("Shift+Enter")
+    answer.press_sequentially("Anything else?")
+    answer.press("Enter")
+    expect(page.locator(".bubble.person .text")).to_have_text("Milk it is.\nAnything else?")
+    expect(page.get_by_label("Your answer")).to_be_focused()
+    expect(page.get_by_label("Your answer")).to_have_value("")
+    assert heard(live, ANN) == ["One moment.", "Milk it is.\nAnything else?"]
+
+
+def test_a_ready_reply_is_put_where_the_cursor_is_and_is_sent_by_the_person(live: Live) -> None:
+    say(live, ANN, "help")
+    live.console.ask(TakeOver(ANN, by="abel"))
+    page = live.log_in("abel", f"/contact/{ANN}")
+    page.get_by_label("Your answer").fill("Hi! ")
+    page.get_by_text("Ready replies").click()
+    expect(page.locator("#replies button")).to_have_text(["Hours We are open from 9 to 6.", "Milk Oat, soy or cow?"])
+    assert violations(page) == []
+    page.get_by_role("button", name="Milk").click()
+    expect(page.get_by_label("Your answer")).to_have_value("Hi! Oat, soy or cow?")
+    expect(page.get_by_label("Your answer")).to_be_focused()
+    assert heard(live, ANN) == ["One moment."]
+
+
+def test_a_note_is_for_colleagues_and_not_for_the_contact(live: Live) -> None:
+    say(live, ANN, "help")
+    page, other = live.log_in("abel", f"/contact/{ANN}"), live.log_in("olga", f"/contact/{ANN}")
+    page.get_by_text("Note for colleagues").click()
+    page.get_by_label("The contact does not see it").fill("She is <b>allergic</b> to nuts.")
+    page.get_by_role("button", name="Write it down").click()
+    for each in (page, other):
+        expect(each.locator(".bubble.memo")).to_contain_text("She is <b>allergic</b> to nuts.")
+        expect(each.locator(".bubble.memo")).to_contain_text("Note of abel")
+    assert heard(live, ANN) == ["One moment."]
+    assert violations(page) == []
+
+
+def test_a_file_is_sent_by_its_address_and_one_that_the_gateway_does_not_take_stays_in_the_form(live: Live) -> None:
+    say(live, ANN, "help")
+    live.console.ask(TakeOver(ANN, by="abel"))
+    page = live.log_in("abel", f"/contact/{ANN}")
+    page.get_by_text("Send a file").click()
+    page.get_by_label("Its public address").fill("https://cafe.example/menu.exe")
+    page.get_by_label("Caption").fill("Our menu")
+    assert violations(page) == []
+    page.get_by_role("button", name="Send the file").click()
+    expect(page.locator(".said")).to_contain_text("the address of a file has to end with its type: jpg, png")
+    page.get_by_label("Its public address").fill("https://cafe.example/menu.pdf")
+    expect(page.get_by_label("Caption")).to_have_value("Our menu")
+    page.get_by_role("button", name="Send the file").click()
+    bubble = page.locator(".bubble.person")
+    expect(bubble.get_by_role("link", name="menu.pdf")).to_be_visible()
+    expect(bubble).to_contain_text("Our menu")
+    assert heard(live, ANN) == ["One moment.", "document"]
+
+
+def test_the_own_side_is_the_right_one(live: Live) -> None:
+    say(live, ANN, "help")
+    page = live.log_in("abel", f"/contact/{ANN}")
+    middles = []
+    for bubble in (page.locator(".bubble.mine"), page.locator(".bubble.bot")):
+        box = bubble.bounding_box()
+        assert box is not None
+        middles.append(box["x"] + box["width"] / 2)
+    assert middles[0] < middles[1]
+
+
+def test_an_answer_from_the_gateways_inbox_is_shown_and_how_long_the_bot_is_silent(live: Live) -> None:
+    say(live, ANN, "hi")
+    page = live.log_in("abel", f"/contact/{ANN}")
+    live.simulation.become(ANN)
+    live.simulation.gateway.happen("message.sent", {"agent": "Rina", "text": "Is soy fine?"})
+    expect(page.locator(".bubble.person")).to_contain_text("Rina, at the gatewayIs soy fine?")
+    expect(page.locator("#person")).to_contain_text(
+        "Rina has answered from the gateway's inbox: the bot is silent, and goes on in 4"
+    )
+    say(live, ANN, "Yes")
+    expect(page.locator("#person")).to_contain_text("1 message has no answer.")
+    assert violations(page) == []
+    expect(page.get_by_label("Your answer")).to_have_count(0)
+    page.goto(f"{live.url}/inbox")
+    row = page.locator("#inbox tbody tr")
+    expect(row).to_contain_text("Rina at the gateway: the bot goes on in 4")
+    expect(row.locator(".count")).to_have_text("1 without an answer")
+    row.get_by_role("link").click()
+    page.get_by_role("button", name="Let the bot go on").click()
+    expect(page.locator("#person")).to_contain_text("The bot has the conversation.")
+    assert heard(live, ANN) == ["How many?", "How many?"]
+
+
+def test_a_conversation_in_which_somebody_has_answered_can_be_taken(live: Live) -> None:
+    say(live, ANN, "hi")
+    live.simulation.become(ANN)
+    live.simulation.gateway.happen("message.sent", {"agent": "abel", "text": "Is soy fine?"})
+    page = live.log_in("abel", f"/contact/{ANN}")
+    take(page)
+    expect(page.locator("#person")).to_contain_text("You have the conversation")
+    expect(page.get_by_label("Your answer")).to_be_visible()
 
 
 @search

@@ -56,6 +56,10 @@ def test_an_operator_stops_one_that_is_refused_and_resumes_it_when_its_template_
     expect(state.locator(".trouble")).to_contain_text("then “Resume” goes on; nobody gets it twice")
     expect(state.get_by_role("row", name="failed (132001)").locator("td").last).not_to_be_empty()
     expect(page.get_by_role("table").nth(1)).to_contain_text(f"{PEOPLE[0]}failed (132001)")
+    assert "main" not in (page.get_by_role("button", name="Resume").get_attribute("class") or ""), (
+        "first it is corrected"
+    )
+    assert page.get_by_role("button", name="Stop").get_attribute("class") == "danger"
     page.get_by_role("button", name="Stop").click()
     expect(page.get_by_role("status")).to_have_text("It is stopped. Contacts who will not get it: 3.")
     live.simulation.emulator.templates.add(FITS)

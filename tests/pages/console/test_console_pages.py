@@ -246,22 +246,35 @@ def test_two_people_see_twenty_conversations_without_a_stale_page(live: Live) ->
     reader.close()
 
 
-def test_a_time_of_some_seconds_ago_is_in_seconds_and_grows_older_while_it_is_shown(live: Live) -> None:
+def test_a_time_grows_older_while_it_is_shown_and_does_not_count_seconds(live: Live) -> None:
     live.simulation.user("hi")
     live.simulation.wait(timedelta(seconds=20))
     page = live.log_in("olga", scripts=False)
-    expect(page.locator("#contacts tbody time").first).to_have_text("20 seconds ago")
+    expect(page.locator("#contacts tbody time").first).to_have_text("seconds ago")
     page = live.log_in("olga")
     page.clock.install()
     page.reload()
     at = page.locator("#contacts tbody time").first
-    expect(at).to_have_text(re.compile("2. seconds ago"))
-    page.clock.fast_forward(20_000)
-    expect(at).to_have_text(re.compile("[45]. seconds ago"))
-    page.clock.fast_forward(40_000)
+    expect(at).to_have_text("seconds ago")
+    page.clock.fast_forward(60_000)
     expect(at).to_have_text("1 minute ago")
     live.simulation.user("hello")
-    expect(at).to_have_text(re.compile("^.{1,2} seconds? ago"))
+    expect(at).to_have_text("seconds ago")
+
+
+def test_other_languages_say_now(live: Live) -> None:
+    live.simulation.user("hi")
+    page = live.log_in("olga", locale="de-DE")
+    expect(page.locator("#contacts tbody time").first).to_have_text("jetzt")
+
+
+def test_the_menu_is_one_line_also_on_a_narrow_screen_and_shows_where_one_is(live: Live) -> None:
+    page = live.log_in("olga", "/versions", width=360)
+    box = page.locator("header nav").bounding_box()
+    here = page.locator("header nav [aria-current]").bounding_box()
+    assert box is not None and here is not None
+    assert box["height"] < 40 and here["x"] >= 0 and here["x"] + here["width"] <= 360
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
 def test_a_contacts_phone_follows_the_conversation_unless_somebody_reads_earlier_messages(live: Live) -> None:

@@ -28,6 +28,23 @@ def flows() -> str:
     return FLOWS
 
 
+def test_the_step_at_which_most_contacts_are_lost_is_marked_and_what_is_lost_has_its_colour(live: Live) -> None:
+    for number in range(3):
+        live.simulation.become(f"628123456789{number}")
+        live.simulation.user("hi")
+    live.simulation.user("Red")
+    page = live.log_in("vera", "/results")
+    expect(page.get_by_role("region", name="Steps")).to_contain_text("favourite")
+    expect(page.get_by_text("most are lost here")).to_have_count(0)
+    live.simulation.wait(timedelta(hours=21))
+    page = live.log_in("vera", "/results")
+    marked = page.get_by_role("region", name="Steps").locator("tr", has_text="most are lost here")
+    expect(marked).to_have_count(1)
+    expect(marked.get_by_role("rowheader")).to_contain_text("favourite")
+    expect(marked.locator("td.lost")).to_have_text("2")
+    expect(marked.locator("td.lost .swatch.timed-out")).to_have_count(1)
+
+
 def test_a_bar_has_its_parts_behind_each_other_over_its_whole() -> None:
     counts = {"entered": 4, "answered": 2, "left": 1}
     assert bar(counts, ["answered", "left"], 8, "entered") == [

@@ -8,7 +8,7 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 
-from bot.core.engine_requests import AddRecipients, StartFlow
+from bot.core.engine_requests import AddRecipients, NoteContact, StartFlow
 from bot.core.values import time_text
 from bot.pages.console import contacts
 from bot.pages.console.console_app import VIEWS
@@ -102,6 +102,11 @@ def planted(served: Served) -> Served:
     bot.tap_payload("Vote", f"VOTE:{WORDS}")
     bot.send("image", WORDS, b"a photo")
     bot.user("help")
+    bot.become(NUMBER)
+    bot.gateway.happen("message.sent", {"agent": AGENT, "text": f"{WORDS}, {NAME}?"})
+    bot.user(f"{WORDS} for me")
+    for contact in (NUMBER, OTHER):
+        served.console.ask(NoteContact(contact, text=f"{NAME} likes {WORDS}", by=AGENT))
     with beside_the_store(served.console.store) as execute:
         for contact in (NUMBER, OTHER):
             execute(ADD_USAGE, (time_text(NOON), contact, "main", "a-model", 5, 7, 0))
@@ -146,6 +151,9 @@ def changes(client: Client, path: str) -> Answer:
 def test_no_answer_whatever_has_a_number_a_name_an_address_or_words_of_a_contact(planted: Served) -> None:
     found = everything(logged_in(planted, "vera"))
     assert len(found) > 40 and sum("•••890" in text for text in found.values()) > 10
+    shown = "".join(found.values())
+    assert all(words in shown for words in ("has answered</strong>", "an agent answered at the gateway", "bubble memo"))
+    assert "the bot goes on" in found["/inbox"] and 'class="count"' in found["/inbox"]
     assert "Messages that wait" in found["/state"] and found["/dead-letters"].count('class="panel"') > 2
     for path, text in found.items():
         read = unescape(unquote(text))

@@ -210,3 +210,22 @@ def test_nothing_raises_but_what_says_why(event: str, data: Any) -> None:
         assert "`data" in str(error)
     else:
         json.dumps(str(found)).encode()
+
+
+@pytest.mark.parametrize(
+    ("data", "kind", "text", "agent"),
+    [
+        ({}, None, None, None),
+        ({"type": "text", "body": "Hello", "agent": {"id": 1, "name": "Ann"}}, "text", "Hello", "Ann"),
+        ({"type": "text", "text": {"body": "Hello"}, "sent_by": "Ann"}, "text", "Hello", "Ann"),
+        ({"message": {"type": "image", "content": "Hello", "user": {"email": "ann@x.example"}}}, "image", "Hello", "ann@x.example"),
+        ({"template": {"name": "sale"}, "body": None, "sender": "4915"}, "template", None, None),
+        ({"type": 5, "text": ["a"], "agent": [1], "message": "m", "user": {"name": {}}}, None, None, None),
+    ],
+)  # fmt: skip
+def test_what_a_sent_message_says_of_itself_is_read_wherever_it_may_stand(
+    data: dict[str, Any], kind: str | None, text: str | None, agent: str | None
+) -> None:
+    sent = status("message.sent", {"message_id": "m1", "to": "4915", "conversation_id": "c1", **data}).sent
+    assert sent is not None
+    assert (sent.kind, sent.text, sent.agent, sent.conversation) == (kind, text, agent, "c1")

@@ -48,5 +48,33 @@ const writeAges = (node) => localizeAges(node, ahead + performance.now());
 writeAges(document);
 setInterval(() => writeAges(document), 1000);
 
-// A page that was hidden has missed changes.
-if (parts().length) follow(() => document.body.dataset.changes, { message: refresh, again: refresh });
+document.querySelector("header nav [aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" }); // it may be one long line
+
+// At a keyboard Enter sends, and Shift+Enter begins a line.
+document.addEventListener("keydown", (event) => {
+  const sends = event.key === "Enter" && !event.shiftKey && !event.isComposing && event.target.id === "answer";
+  if (!sends || !matchMedia("(pointer: fine)").matches) return;
+  event.preventDefault();
+  event.target.form.requestSubmit();
+});
+
+// A ready reply is put where the cursor is, to be read before it is sent.
+document.addEventListener("click", (event) => {
+  const reply = event.target.closest("[data-reply]");
+  const answer = document.getElementById("answer");
+  if (!reply || !answer) return;
+  answer.setRangeText(reply.dataset.reply, answer.selectionStart, answer.selectionEnd, "end");
+  reply.closest("details").open = false;
+  answer.focus();
+});
+
+// After an answer the next one can be written at once.
+const ANSWERED = "answered";
+document.addEventListener("submit", (event) => {
+  if (event.target.matches(".answer")) sessionStorage.setItem(ANSWERED, location.pathname);
+});
+if (sessionStorage.getItem(ANSWERED) === location.pathname) document.getElementById("answer")?.focus({ preventScroll: true });
+sessionStorage.removeItem(ANSWERED);
+
+// A page that was hidden has missed changes. The count of the inbox alone is not worth a connection.
+if (document.querySelector("main [data-live]")) follow(() => document.body.dataset.changes, { message: refresh, again: refresh });

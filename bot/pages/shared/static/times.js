@@ -30,6 +30,9 @@ export function localize(node, zone) {
 
 const UNITS = { year: 31_536_000, month: 2_592_000, week: 604_800, day: 86_400, hour: 3600, minute: 60, second: 1 }; // seconds
 const relative = new Intl.RelativeTimeFormat();
+// A number that changes each second would draw the eye: other languages have no short word but "now".
+const english = relative.resolvedOptions().locale.startsWith("en");
+const JUST_NOW = english ? "seconds ago" : new Intl.RelativeTimeFormat(undefined, { numeric: "auto" }).format(0, "second");
 
 // Writes how long ago the times below a node are, or in how long, which is another text each second. `now` is the bot's, in ms.
 export function localizeAges(node, now) {
@@ -37,7 +40,7 @@ export function localizeAges(node, now) {
     const seconds = (new Date(time.dateTime) - now) / 1000;
     const [unit, length] = Object.entries(UNITS).find(([, length]) => Math.abs(seconds) >= length) ?? ["second", 1];
     const count = Math.max(Math.round(Math.abs(seconds) / length), 1);
-    const text = relative.format(seconds > 0 ? count : -count, unit);
+    const text = seconds <= 0 && seconds > -UNITS.minute ? JUST_NOW : relative.format(seconds > 0 ? count : -count, unit);
     if (time.textContent !== text) time.textContent = text;
   }
 }

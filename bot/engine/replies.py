@@ -1,0 +1,55 @@
+"""Messages of contacts as steps see them: the reply that each is, and several as one."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from bot.core.events import MessageReceived, Tapped
+from bot.core.text import KEPT_CHARACTERS, head
+from bot.language.steps.ai_exchange import from_contact
+from bot.language.steps.step_kind import Reply, ReplyId
+
+
+def reply_of(event: MessageReceived | Tapped) -> Reply:
+    """The reply for steps. A quick reply may come as a tap or as text (docs/decisions.md)."""
+    if isinstance(event, Tapped):
+        tap = ReplyId.parse(event.reply)
+        return Reply(text=event.title or event.reply, payload=event.reply) if tap is None else Reply(tap=tap)
+    if event.kind == "text":
+        tap = ReplyId.parse(event.text or "")
+        return Reply(text=event.text, files=event.files) if tap is None else Reply(tap=tap)
+    if event.kind == "location" and event.location is None:
+        return Reply(text=event.text)
+    if event.transcribed and event.text is not None:
+        return Reply(text=event.text)
+    return Reply(media=event.media, location=event.location)
+
+
+_KEPT = "kept:"
+
+
+def kept(message: MessageReceived | Tapped) -> MessageReceived | Tapped:
+    """The event that brings back a message that a step has put off. It has an id of its own, because a turn happens
+    once per event.
+    """
+    return replace(message, id=_KEPT + message.id)
+
+
+def is_kept(message: MessageReceived | Tapped) -> bool:
+    """True if a step has put off a parked message. The others were parked unread."""
+    return message.id.startswith(_KEPT)
+
+
+def merged(messages: Sequence[MessageReceived | Tapped]) -> MessageReceived | Tapped:
+    """Parked messages as one event, in order. A single message does not change."""
+    last = messages[-1]
+    if len(messages) == 1:
+        return last
+    text = "\n".join(
+        message.title if isinstance(message, Tapped) and message.title else from_contact(reply_of(message))
+        for message in messages
+    )
+    ids = tuple(message.id.rpartition(_KEPT)[2] for message in messages)
+    sent_at = max(message.sent_at for message in messages)
+    text = head(text, KEPT_CHARACTERS)
+    files = tuple(each for message in messages if (each := reply_of(message).media) is not None)
+    return MessageReceived(last.id, last.contact, last.at, sent_at, "text", text, together=ids, files=files)
