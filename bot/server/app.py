@@ -307,7 +307,7 @@ class Engine:
             case CheckSignal():
                 return Mistakes(self.check_signal(request), signal_fields(self._program.library, request.name))
             case OpenForm():
-                return self._form_page(request)
+                return _form_page(self._store, self._program.library, request, self._clock.now())
             case GatewayCommand():
                 found: EngineAnswer = self._commands.run(request)
                 return found
@@ -320,11 +320,6 @@ class Engine:
                 return self._status(self._cursor(), ids or ())
         refuse_mistakes(self._program.library, request)
         return self._loop.operate(request)
-
-    def _form_page(self, request: OpenForm) -> FormPage:
-        with closing(StoreReader(self._store)) as reader:
-            session = reader.sessions.get(request.contact) or Session(request.contact)
-        return form_page(self._program.library, session, request, self._clock.now())
 
     def _cursor(self) -> int:
         """The place in the log up to which events were taken."""
@@ -403,6 +398,12 @@ class Engine:
         self.database.require()
         if not self._limiter.works:
             raise EngineFailed("no permits for requests come any more: see the log")
+
+
+def _form_page(store: StoreAddress, library: Library, request: OpenForm, now: datetime) -> FormPage:
+    with closing(StoreReader(store)) as reader:
+        session = reader.sessions.get(request.contact) or Session(request.contact)
+    return form_page(library, session, request, now)
 
 
 def _no_service(row: CallRow, say: Say) -> CallAttempt:

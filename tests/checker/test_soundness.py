@@ -35,7 +35,7 @@ class Slower(Slow):
     def set(self) -> Any:
         return self.one(super().set(), {"n": "{{ n + 1 }}"})
 
-    def branch(self) -> dict[str, Any]:
+    def branch(self) -> Any:
         counted = {"branch": [{"if": "n > 4", "then": "end"}, {"else": self.target()}]}
         return self.one(super().branch(), counted)
 
