@@ -11,8 +11,8 @@ from bot.core.errors import BotError
 from bot.testing.emulator.emulated_templates import MessageTemplate
 from tests.browsing import violations
 from tests.pages.console.client import rows
-from tests.pages.console.conftest import SETTINGS as OF_ALL
 from tests.pages.console.conftest import Live
+from tests.pages.playground.conftest import SETTINGS as OF_ALL
 from tests.searches import search, tries
 
 FLOWS = """

@@ -152,9 +152,7 @@ def test_no_answer_whatever_has_a_number_a_name_an_address_or_words_of_a_contact
     found = everything(logged_in(planted, "vera"))
     assert len(found) > 40 and sum("•••890" in text for text in found.values()) > 10
     shown = "".join(found.values())
-    assert all(
-        words in shown for words in ("has answered</strong>", "an agent answered at the gateway", "bubble memo")
-    )
+    assert all(words in shown for words in ("has answered</strong>", "an agent answered at the gateway", "bubble memo"))
     assert "the bot goes on" in found["/inbox"] and 'class="count"' in found["/inbox"]
     assert "Messages that wait" in found["/state"] and found["/dead-letters"].count('class="panel"') > 2
     for path, text in found.items():
