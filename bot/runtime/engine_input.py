@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence, Set
 from dataclasses import field, replace
 from datetime import datetime, timedelta
+from itertools import chain
 from math import inf
 from typing import Generic, Protocol, TypeVar
 
@@ -442,11 +443,9 @@ def _is_an_agents(batch: Batch, event: StatusReported, said: ReportedMessage, co
     """
     if not event.messages or said.kind == "template":
         return False
-    unreported = [
-        *batch.store.messages.unreported(contact, event.at - OWN_REPORTED_WITHIN),
-        *(row.effect for row in batch.commit.messages.added if row.contact == contact),  # an older copy repeats
-    ]
-    sends = [effect for effect in unreported if isinstance(effect, Send)]
+    unreported = batch.store.messages.unreported(contact, event.at - OWN_REPORTED_WITHIN)
+    added = (row.effect for row in batch.commit.messages.added if row.contact == contact)  # an older copy sends again
+    sends = [effect for effect in chain(unreported, added) if isinstance(effect, Send)]
     messages = (message for send in sends for message in (send.message, send.instead) if message is not None)
     return not any(said.text is None or said.text.strip() in in_words(message) for message in messages)
 

@@ -41,7 +41,10 @@ class NewestMessage:
 
 
 def newest_message(console: Console, each: HandedOver) -> NewestMessage | None:
-    """The newest message that the contact or a person has written. A message from before the hand-over has its answer."""
+    """The newest message that the contact or a person has written.
+
+    Messages from before the hand-over have their answer.
+    """
     found: list[tuple[datetime, str, str]] = []
     for at, event, effects in console.reader.trace.newest(each.contact, LOOKED_AT):
         if found and at < each.since:
