@@ -56,7 +56,7 @@ def form_page(library: Library, session: Session, request: OpenForm, now: dateti
     sent = request.data or {}
     fields, values = [], {}
     for name, label in form.labels.items():
-        variable, text = variables[name], str(sent.get(name, ""))[:MOST_WRITTEN].strip()
+        variable, text = variables[name], str(sent.get(name, "")).strip()
         error = ""
         if request.data is not None:
             try:
@@ -77,8 +77,8 @@ def _frames_up_to(session: Session, request: OpenForm) -> tuple[Frame, ...]:
 
 def _value(variable: Variable, text: str, now: datetime, names: Mapping[str, Any]) -> Any:
     """The value of what was written. Raises `InvalidAnswer`: nothing is guessed, and nothing may be left out."""
-    if not text:
-        raise InvalidAnswer("nothing is written")
+    if not text or len(text) > MOST_WRITTEN:
+        raise InvalidAnswer("nothing is written, or too much")
     if (known := _options(variable)) is not None:
         if text not in known:
             raise InvalidAnswer("it is none of the choices")
@@ -99,6 +99,8 @@ def _options(variable: Variable) -> dict[str, Any] | None:
 def _objection(invalid: InvalidAnswer, variable: Variable, context: StepContext, text: str) -> str:
     """The objection to an answer, in the contact's language, as the chat has it."""
     try:
+        if len(text) > MOST_WRITTEN:
+            return wording(context.scope, "please_shorter", value=str(MOST_WRITTEN))
         if invalid.objection is not None:
             return invalid.objection.render({**context.scope, "it": invalid.it})
         return answer_hint(variable, (), context, Reply(text)) or wording(context.scope, "not_understood")

@@ -99,6 +99,7 @@ def test_each_field_is_read_like_an_answer_and_nothing_is_kept_of_a_form_with_a_
     status, page = send(chat, {"name": "<b>Ann", "guests": "99", "day": "2030-05-01", "garden": "maybe"})
     assert (status == 422 and [name for name, _ in errors(page)] == ["guests", "day", "garden"]) or errors(page)
     assert dict(errors(page))["day"] == "Later please." and "<b>" not in page
+    assert dict(errors(send(chat, {**RIGHT, "name": "x" * 2001})[1])) == {"name": "At most 2000 characters, please."}
     assert send(chat, {**RIGHT, "day": ""})[0] == 422 and send(chat, {})[0] == 422
     heard(chat)
     assert chat.stored.session().frames[-1].step == "name"
