@@ -120,9 +120,9 @@ class _Misfits:
         """A text that always fails, whatever its variables are. Another rule reports such conditions."""
         if not isinstance(used.text, Template) or used.text.constant:
             return
-        known = {name: holding(flow.variables[name]) for name in used.text.names if name in flow.variables}
-        if not self._nulls.text(used, flow).never_fails and not self._nulls.reads(used.text).evaluate(known).values:
-            cause = failing_definition(used.text, known)
+        values = {name: holding(flow.variables[name]) for name in used.text.names if name in flow.variables}
+        if not self._nulls.text(used, flow).never_fails and not self._nulls.reads(used.text).evaluate(values).values:
+            cause = failing_definition(used.text, values)
             failing = used.text if cause is None else cause.expression
             known = (name for name in sorted(failing.names - used.extra) if name in flow.variables)
             kinds = ", ".join(f'"{name}" is {flow.variables[name].kind.value}' for name in known)

@@ -1438,7 +1438,7 @@ def n(number: str) -> None:
     """Take the name of a variable."""
 
 
-CHECKED = {
+CHECKED: dict[str, Callable[..., Any]] = {
     **HANDLERS,
     "n": n,
     "remember": remember,
