@@ -37,7 +37,7 @@ class Slower(Slow):
 
     def branch(self) -> Any:
         counted = {"branch": [{"if": "n > 4", "then": "end"}, {"else": self.target()}]}
-        return self.one(super().branch(), counted)
+        return counted if self.one(0, 1) else super().branch()
 
     def wait(self) -> dict[str, Any]:
         worked_out = {

@@ -1,7 +1,6 @@
 """The effect of null in the texts of a bot: a hole, a failure, or a value that is null."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
 from functools import cached_property
 
 from bot.checker.graph import Graph
@@ -209,12 +208,10 @@ class ProvingCondition:
 
 def _kinds_of(flow: Flow) -> Mapping[str, AbstractValues]:
     """The abstract values of a flow's variables, null aside. A text is never empty, because it is an answer."""
-    found: dict[str, AbstractValues] = {}
-    for name, variable in flow.variables.items():
-        holds = variable.kind in (ValueKind.LIST, ValueKind.RECORD)
-        values = variable.abstract_values if holds else some(variable.kind, whole=variable.whole)
-        found[name] = frozenset(replace(value, full=variable.kind not in _MAY_BE_FALSE) for value in values)
-    return found
+    return {
+        name: some(variable.kind, full=variable.kind not in _MAY_BE_FALSE, whole=variable.whole)
+        for name, variable in flow.variables.items()
+    }
 
 
 def _is_constant(text: Template | Expression) -> bool:

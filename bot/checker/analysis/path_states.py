@@ -265,7 +265,7 @@ class PathStates:
                 found.append(each if before is None or not before.keep else None)
             elif each is None and not variable.keep:
                 found.append(_initial(variable))
-            elif variable.keep or before is None or before.type != variable.type or before.keep:
+            elif variable.keep or not _is_taken_along(self._graph, variable, before):
                 found.append(_both(variable, null=bool(null & self._nulls.of(name))))
             else:  # a variable without a value gets the first value that this flow declares
                 begun = variable.value is not None and NULL in (each or ())
@@ -357,6 +357,14 @@ class PathStates:
                     return None
                 found[number] = known[name] = values if len(fitting) == len(parts) else fitting
         return tuple(found)
+
+
+def _is_taken_along(graph: Graph, variable: Variable, before: Variable | None) -> bool:
+    """True if a variable keeps the value that it had before. It may lie idle in a flow that does not declare it."""
+    if before is not None:
+        return before.type == variable.type and not before.keep
+    declared = (flow.variables.get(variable.name, variable) for flow in graph.library.flows.values())
+    return all(each.type == variable.type and not each.keep for each in declared)
 
 
 def _told(state: State, flags: Iterable[KeptFlag], names: Sequence[str], flow: Flow) -> list[State]:

@@ -110,6 +110,8 @@ class StepNodes:
         place = edge.target
         if place is None:
             return ()
+        if edge.again and edge.cause is Cause.REPLY and place in self._entered:
+            return (self._entered[place],)  # the silence begins anew, in one of the visits
         if edge.again or edge.returns or not edge.enters:
             return (self._sending[place],)
         first = self.first(place)
@@ -173,10 +175,9 @@ def _different(graph: Graph, place: StepId, step: Step) -> tuple[TimedEdge, ...]
 
 def _in_window(graph: Graph, step: Step, edge: Edge) -> bool:
     """True if an edge is never taken while the window is closed: one of its conditions does not hold then, or the step
-    waits for the contact then, or asks no model.
+    waits for the contact then.
     """
-    by_itself = edge.cause is Cause.RESULT or (edge.cause is Cause.TURN and step.facts.asks_models)
-    if step.facts.waits and edge.success and by_itself:
+    if step.facts.waits and edge.success and edge.cause is Cause.RESULT:
         return True
     given = [each for each in step.given(edge.outcome) if WINDOW_OPEN in each.condition.names]
     if not given:

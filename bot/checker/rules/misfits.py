@@ -21,7 +21,7 @@ from bot.language.source.problems import Mark
 from bot.language.steps.step_facts import Null, Saved, Used
 from bot.language.steps.step_options import uses_on_leaving
 from bot.language.steps.transition import Assignment
-from bot.language.types.structured_types import ObjectVariable
+from bot.language.types.structured_types import ObjectVariable, holding
 from bot.language.types.type_registry import Variable
 
 _PARTS = re.compile(r"\{\{.*?\}\}|\{%.*?%\}|\{#.*?#\}", re.DOTALL)
@@ -120,9 +120,9 @@ class _Misfits:
         """A text that always fails, whatever its variables are. Another rule reports such conditions."""
         if not isinstance(used.text, Template) or used.text.constant:
             return
-        text = self._nulls.text(used, flow)
-        if not text.never_fails and not text.kinds:
-            cause = failing_definition(used.text, self._nulls.kinds_of(used.text.names, flow))
+        values = {name: holding(flow.variables[name]) for name in used.text.names if name in flow.variables}
+        if not self._nulls.text(used, flow).never_fails and not self._nulls.reads(used.text).evaluate(values).values:
+            cause = failing_definition(used.text, values)
             failing = used.text if cause is None else cause.expression
             known = (name for name in sorted(failing.names - used.extra) if name in flow.variables)
             kinds = ", ".join(f'"{name}" is {flow.variables[name].kind.value}' for name in known)

@@ -119,11 +119,6 @@ class ListVariable(Variable):
         """True if it may have any number of elements."""
         return self.most is None and not self.fields
 
-    @property
-    def abstract_values(self) -> AbstractValues:
-        """The lists; of records with declared fields it is known what they hold."""
-        return _holding(self.kind, self.fields) or super().abstract_values
-
     def _from_value(self, value: Any, now: datetime | None) -> list[Any]:
         if not isinstance(value, list | tuple):
             raise mismatch(value, "a list")
@@ -161,11 +156,6 @@ class ObjectVariable(Variable):
         """True if it may have any fields."""
         return not self.fields
 
-    @property
-    def abstract_values(self) -> AbstractValues:
-        """The records; of declared fields it is known which values they have."""
-        return _holding(self.kind, self.fields) or super().abstract_values
-
     def _from_value(self, value: Any, now: datetime | None) -> Mapping[str, Any]:
         if not isinstance(value, Mapping):
             raise mismatch(value, "an object")
@@ -176,10 +166,11 @@ def _described(fields: Mapping[str, Variable]) -> dict[str, Any]:
     return {name: variable.described for name, variable in fields.items()}
 
 
-def _holding(kind: ValueKind, fields: Mapping[str, Variable]) -> AbstractValues:
-    """A list or a record with these fields, each of which may be null; empty without fields."""
-    declared = tuple((name, field.abstract_values | {NULL}) for name, field in fields.items())
-    return frozenset({AbstractValue(kind, holds=declared)} if declared else ())
+def holding(variable: Variable) -> AbstractValues:
+    """The values of a variable, with those of its declared fields, each of which may be null."""
+    fields = variable.fields if isinstance(variable, ListVariable | ObjectVariable) else {}
+    declared = tuple((name, holding(field) | {NULL}) for name, field in fields.items())
+    return frozenset({AbstractValue(variable.kind, holds=declared)}) if declared else variable.abstract_values
 
 
 def _with_fields(
