@@ -67,7 +67,11 @@ def _answer_found(executor: Executor, found: Mapping[str, str]) -> None:
         executor.run(answer_ahead(turn, frame.step), slots.in_words(found))
     elif corrected:
         turn.trace.rule = f"corrects {corrected[0]}"
-        executor.correct(corrected[0])
+        between = turn.flow.between(corrected[0], frame.step)
+        if any(turn.flow.steps[step].works for step in between):
+            frame.ahead = {**slots.as_answered(turn, between), **frame.ahead}
+        else:
+            executor.correct(corrected[0])
         executor.run(executor.go(corrected[0]))
     else:
         turn.trace.rule = turn.trace.rule or slots.in_words(found)

@@ -25,6 +25,7 @@ from bot.language.expressions.abstract_values import ValueKind
 from bot.language.flow.definition import Step
 from bot.language.source.languages import CONTACT_LANGUAGE
 from bot.language.source.word_matching import CLOSE, LONGEST, is_slip, is_spaced, normalise, quoted, singular
+from bot.language.steps.answer_matching import AND
 from bot.language.steps.ask_step import AskStep
 from bot.language.steps.step_kind import LeaveStep, Reply, StepContext, StepKind, StepResult, WaitHere
 
@@ -41,25 +42,33 @@ _ASKS = re.compile("[?？؟]")
 def found_ahead(turn: TurnContext, text: str) -> tuple[dict[str, str], bool]:
     """The answers in a text to the active flow's slots, by step, and whether it has other words.
 
-    Longer answers come first; no word is used twice. If looking for answers takes too long, there are none. Where a
-    question would ask back ("next Friday"), it takes no part of these words either ("Friday"), nor one of two answers
-    ("Friday or Saturday"), nor an answer behind a word such as "not".
+    Longer answers come first; no word is used twice. If looking for answers takes too long, there are none; neither if
+    the text has two answers to a question ("two teas and a coffee"), or asks or tells something. Where a question would ask back ("next Friday"),
+    it takes no part of these words either ("Friday"), nor one of two answers ("Friday or Saturday"), nor an answer
+    behind a word such as "not".
     """
     written = [match.group() for match in _WORD.finditer(text)]
     words = written[:MOST_WORDS]
+    language = turn.scope().get(CONTACT_LANGUAGE)
+    if has_word(text, (Kind.TELLING,), language) or (has_word(text, (Kind.ASKING,), language) and not is_request(text)):
+        return {}, True
     told = (step for step in turn.flow.slots if step not in turn.flow.free_slots)
     questions = {step: question for step in told if (question := _Question.of(turn, step)) is not None}
     may_answer = {step: question.may_answer(words) for step, question in questions.items()}
     found: dict[str, tuple[int, int]] = {}
     used: set[int] = set()
     unsure: dict[str, set[int]] = {step: set() for step in questions}
+    named: dict[str, StepResult] = {}
     for length in range(min(MOST_OF_ONE, len(words)), 0, -1):
         for step, question in questions.items():
             for first in range(len(words) - length + 1):
                 place = range(first, first + length)
                 if not may_answer[step](first, first + length):
                     continue
-                if step in found or not (used.isdisjoint(place) and unsure[step].isdisjoint(place)):
+                chooses = turn.flow.steps[step].facts.choices_alone
+                if step in found and not (chooses or (first and normalise(words[first - 1]) in AND)):
+                    continue
+                if not (used.isdisjoint(place) and unsure[step].isdisjoint(place)):
                     continue
                 turn.counted.readings += 1
                 if turn.counted.readings > MOST_READINGS:
@@ -69,13 +78,19 @@ def found_ahead(turn: TurnContext, text: str) -> tuple[dict[str, str], bool]:
                 match question.read(piece) if len(piece) <= LONGEST else None:
                     case LeaveStep() as answer:
                         ends = question.without_edges(words, first, first + length, answer)
+                        if chooses and not is_meant(words, ends, language, Reach.BESIDE):
+                            continue
+                        if step in found:
+                            if answer != named[step]:
+                                return {}, True
+                            continue
                         if question.has_another(words, ends[1], used, answer):
                             continue
-                        found[step] = ends
+                        found[step], named[step] = ends, answer
                         used.update(range(*ends))
                     case WaitHere():
                         unsure[step].update(place)
-    sure = undisturbed(words, list(found.values()), turn.scope().get(CONTACT_LANGUAGE))
+    sure = undisturbed(words, list(found.values()), language)
     kept = {step: _piece(words, *place) for (step, place), is_sure in zip(found.items(), sure, strict=True) if is_sure}
     return kept, len(used) < len(written) or len(kept) < len(found)
 
@@ -270,13 +285,14 @@ class _Question:
 
     @classmethod
     def of(cls, turn: TurnContext, step: str) -> "_Question | None":
-        """A question of the active flow; None if it cannot be asked now."""
+        """A question of the active flow; None if its choices cannot be made now. Its text may need earlier answers."""
         kind = turn.flow.steps[step].kind
         context = replace(turn.step_context(), step=step, step_state={}, waits=None)
         try:
             asked = kind.enter(context)
         except BotError:
-            return None
+            has_choices = not isinstance(kind, AskStep) or kind.choices is not None
+            return None if has_choices else cls(kind, context, ())
         if not isinstance(asked, WaitHere):
             return None
         return cls(kind, replace(context, step_state=asked.step_state), asked.messages)
@@ -386,3 +402,14 @@ def answered_before(turn: TurnContext, steps: Iterator[str]) -> list[str]:
     """The questions among these whose variable has a value already: their answer is corrected."""
     values = turn.library.values_of(turn.frame, turn.session, turn.now)
     return [step for step in steps if values.get(turn.flow.steps[step].options.save or "") is not None]
+
+
+def as_answered(turn: TurnContext, steps: Collection[str]) -> dict[str, str]:
+    """The slots among these steps that were answered before, each with its value as the contact may write it."""
+    values, scope = turn.library.values_of(turn.frame, turn.session, turn.now), turn.scope()
+    answers = {}
+    for name in (name for name in turn.flow.slots if name in steps):
+        value = values.get(turn.flow.steps[name].options.save or "")
+        if value is not None:
+            answers[name] = str(turn.flow.steps[name].kind.title_of(value, scope) or value)
+    return answers
