@@ -20,7 +20,7 @@ def look_ahead(executor: Executor, text: str, *, with_others: bool = False) -> b
     question and another one.
     """
     turn, frame = executor.turn, executor.turn.frame
-    found, more = slots.found_ahead(turn, text)
+    found, more = slots.found_ahead(turn, text) or ({}, True)
     if not found or (with_others and (len(found) < 2 or frame.step not in found)):
         return False
     corrects = frame.step not in found and slots.answered_before(turn, iter(found))

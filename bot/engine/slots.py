@@ -39,11 +39,11 @@ _EDGES = " ,.;:!?\n"
 _ASKS = re.compile("[?？؟]")
 
 
-def found_ahead(turn: TurnContext, text: str) -> tuple[dict[str, str], bool]:
+def found_ahead(turn: TurnContext, text: str) -> tuple[dict[str, str], bool] | None:
     """The answers in a text to the active flow's slots, by step, and whether it has other words.
 
-    Longer answers come first; no word is used twice. If looking for answers takes too long, there are none; neither if
-    the text has two answers to a question ("two teas and a coffee"), or asks or tells something. Where a question would ask back ("next Friday"),
+    None if the text has two answers to a question ("two teas and a coffee"). Longer answers come first; no word is used
+    twice. If looking for answers takes too long, there are none, nor if the text asks or tells something. Where a question would ask back ("next Friday"),
     it takes no part of these words either ("Friday"), nor one of two answers ("Friday or Saturday"), nor an answer
     behind a word such as "not".
     """
@@ -81,8 +81,10 @@ def found_ahead(turn: TurnContext, text: str) -> tuple[dict[str, str], bool]:
                         if chooses and not is_meant(words, ends, language, Reach.BESIDE):
                             continue
                         if step in found:
-                            if answer != named[step]:
-                                return {}, True
+                            if answer != named[step] or not chooses:
+                                return None
+                            continue
+                        if _counts(turn.flow.steps[step]) and _may_be_time(words, *ends, language):
                             continue
                         if question.has_another(words, ends[1], used, answer):
                             continue
@@ -161,6 +163,12 @@ def _counts(step: Step) -> bool:
     """True for a question for a number."""
     variable = step.kind.variable if isinstance(step.kind, AskStep) else None
     return variable is not None and variable.kind is ValueKind.NUMBER
+
+
+def _may_be_time(words: Sequence[str], first: int, end: int, language: str | None) -> bool:
+    """True for a number that may be an hour: "around 7", but not "around 7 people"."""
+    before, behind = " ".join(words[max(first - 1, 0) : first]), " ".join(words[end : end + 1])
+    return has_word(before, (Kind.BEFORE_TIME,), language) and not has_word(behind, (Kind.UNIT,), language)
 
 
 def use_up(opening: OpeningText, pieces: Iterable[str]) -> None:

@@ -150,6 +150,7 @@ def test_a_slot_is_a_question_whose_answer_can_be_found(slots: str, problem: str
         "order a small and two large ones",
         "order small, large",
         "order 2 large ones and 3 tiny ones",
+        "order 1 large one for me and 1 for my mother",
     ],
 )
 def test_of_a_message_with_two_answers_to_a_question_nothing_is_taken(text: str) -> None:
@@ -201,3 +202,8 @@ def test_a_message_that_asks_or_tells_something_answers_nothing(text: str) -> No
     talk.user("order")
     talk.user(text)
     assert talk.user("small") == ["How many?"]
+
+
+def test_a_number_that_may_be_an_hour_is_none() -> None:
+    assert Talk(ORDER).user("order large, friday around 7") == ["How many?"]
+    assert Talk(ORDER).user("order large, friday, around 7 cups") == ["And your name?"]
