@@ -173,6 +173,7 @@ def _may_be_time(words: Sequence[str], first: int, end: int, language: str | Non
 
 def use_up(opening: OpeningText, pieces: Iterable[str]) -> None:
     """Mark the words of an opening text that answers have."""
+    opening.answers = True
     used = {word.strip(_EDGES) for piece in pieces for word in piece.split()}
     opening.used.update(place for place, word in enumerate(opening.words) if word.strip(_EDGES) in used)
 
