@@ -93,7 +93,11 @@ def found_ahead(turn: TurnContext, text: str) -> tuple[dict[str, str], bool] | N
                     case WaitHere():
                         unsure[step].update(place)
     sure = undisturbed(words, list(found.values()), language)
-    kept = {step: _piece(words, *place) for (step, place), is_sure in zip(found.items(), sure, strict=True) if is_sure}
+    kept = {
+        step: _piece(words, *place)
+        for (step, place), is_sure in zip(found.items(), sure, strict=True)
+        if is_sure or turn.flow.steps[step].facts.choices_alone  # of which no number beside it makes another
+    }
     return kept, len(used) < len(written) or len(kept) < len(found)
 
 
@@ -141,18 +145,31 @@ def answer_in(turn: TurnContext, opening: OpeningText) -> tuple[str, LeaveStep] 
     return piece, answer
 
 
-def names_answer(turn: TurnContext, text: str) -> bool:
-    """True if some words of a text would answer the active question."""
+def may_mean_answer(turn: TurnContext, text: str) -> bool:
+    """True if some words of a question would answer the active one, unless it asks about one of its choices: "what is
+    in the large one". For a name any words would.
+    """
     question, words = _Question.of(turn, turn.frame.step), text.split()[:MOST_WORDS]
-    if question is None:
+    if question is None or _is_name(turn.step):
         return False
+    if turn.step.facts.choices_alone and has_word(text, (Kind.ASKING,), turn.scope().get(CONTACT_LANGUAGE)):
+        return is_request(text)
     may_answer = question.may_answer(words)
     places = ((first, end) for end in range(1, len(words) + 1) for first in range(max(end - MOST_OF_ONE, 0), end))
     return any(may_answer(*place) and question.read(_piece(words, *place)) is not None for place in places)
 
 
-def _looks_in_opening(step: Step) -> bool:
+def has_own_answers(step: Step) -> bool:
     """True for a question with answers that can be told from other words."""
+    return _looks_in_opening(step) or _is_name(step)
+
+
+def _is_name(step: Step) -> bool:
+    return isinstance(step.kind, AskStep) and step.kind.variable is not None and step.kind.variable.type == "name"
+
+
+def _looks_in_opening(step: Step) -> bool:
+    """True for a question with answers that can be found in a sentence."""
     if not isinstance(step.kind, AskStep) or step.facts.can_gather:
         return False
     variable = step.kind.variable

@@ -85,8 +85,44 @@ def test_a_question_at_choices_goes_to_the_flow_for_questions_and_back() -> None
     talk = Talk(FLOWS)
     talk.user("order")
     assert talk.user("what does it taste like") == ["One moment.", DRINKS]
-    assert talk.user("is the tea hot?") == [[f"Sorry, I didn't understand that.\n\n{DRINKS[0]}", *DRINKS[1:]]]
+    assert talk.user("is the tea hot?") == ["One moment.", DRINKS]
+    assert talk.user("whats in an espresso") == ["One moment.", DRINKS]
+    assert talk.user("tea you said?") == [[f"Sorry, I didn't understand that.\n\n{DRINKS[0]}", *DRINKS[1:]]]
     assert talk.user("tea") == ["Tea!"]
+
+
+VALUES = """
+flow: order
+start: {words: [order]}
+interrupted: resume
+vars: {cups: {type: integer, min: 1, max: 9}, day: date, name: name, email: email, note: text}
+steps:
+  cups: {ask: How many?, save: cups}
+  day: {ask: Which day?, save: day}
+  name: {ask: Your name?, save: name}
+  email: {ask: Your email?, save: email}
+  note: {ask: A note?, save: note}
+  done: {say: "{{ note }}!", then: end}
+---
+flow: counter
+start: {topics: question}
+steps: {counter: {say: One moment., then: end}}
+"""
+
+
+def test_a_question_at_a_number_a_day_a_name_or_an_address_goes_there_too_and_a_free_text_is_kept() -> None:
+    talk = Talk(VALUES)
+    talk.user("order")
+    assert talk.user("how big are they?") == ["One moment.", "How many?"]
+    assert talk.user("do you mean 4 or 5?") == ["A number, please, for example 4.\n\nHow many?"]
+    assert talk.user("4") == ["Which day?"]
+    assert talk.user("do you deliver") == ["One moment.", "Which day?"]
+    assert talk.user("tomorrow") == ["Your name?"]
+    assert talk.user("do I have to give my real name?") == ["One moment.", "Your name?"]
+    assert talk.user("Ann") == ["Your email?"]
+    assert talk.user("what do you need it for") == ["One moment.", "Your email?"]
+    assert talk.user("ann@shop.example") == ["A note?"]
+    assert talk.user("is it hot?") == ["is it hot?!"]
 
 
 def test_the_trace_names_the_topic_and_the_words() -> None:

@@ -15,6 +15,7 @@ from bot.language.answers.days import Day, DayReader
 from bot.language.answers.numbers import number_at
 from bot.language.answers.segments import Segment, TokenizedText, covered, in_each_language
 from bot.language.answers.times_of_day import ClockReader, TimeOfDay
+from bot.language.answers.topics import is_question
 from bot.language.answers.words import Kind, Mark, words_of
 from bot.language.source.languages import ENGLISH
 from bot.language.source.wall_clock import ISO_MOMENT, at_time, later, read_iso, zone_of
@@ -140,21 +141,89 @@ def read_yes_no(text: str, language: str | None = None) -> Reading[bool] | None:
     return in_each_language(text, language, read)
 
 
-def same_side(text: str, titles: Sequence[str], language: str | None = None) -> int | None:
-    """The only title that says yes where a text does, or no. It begins with that word ("Yes, please"), or another title
-    says the opposite: "sure" is With pleasure beside Not now.
+def read_side(text: str, language: str | None = None) -> Reading[bool] | None:
+    """The same, also with a reason behind a plain yes or no: "no, I am in London". No word of the reason may be a value,
+    an alternative or a question.
     """
-    said = read_yes_no(text, language)
-    if said is None or len(titles) < 2:
+    found = read_yes_no(text, language)
+    if found is not None or is_question(text) or normalise(text).partition(" ")[0] not in _PLAIN:
+        return found
+
+    def read(text: TokenizedText) -> Reading[bool] | None:
+        start, sides = 0, set[bool]()
+        while start < text.length and (end := next(text.ends_of(start, Kind.YES, Kind.NO), None)) is not None:
+            sides.add(any(kind is Kind.YES for at, kind, _ in text.marks[start] if at == end))
+            start = end
+            start = next(text.ends_of(start, Kind.HARMLESS), start) if start < text.length else start
+            if start < text.length and next(text.ends_of(end, Kind.REASON), None) is not None:
+                start = end
+                break
+        reason = start < text.length and next(text.ends_of(start, Kind.REASON), None) is not None
+        plain = reason and all(_says_no_value(text, at) for at in range(start, text.length))
+        return Reading(sides.pop()) if plain and len(sides) == 1 else None
+
+    return in_each_language(text, language, read)
+
+
+_ELSEWHERE = frozenset({
+    Kind.AGAINST, Kind.YES, Kind.NO, Kind.NUMBER, Kind.ORDINAL, Kind.WEEKDAY, Kind.MONTH, Kind.DAY, Kind.DAY_PART, Kind.TIME, Kind.ASKING, Kind.TELLING,
+})  # fmt: skip
+
+
+def _says_no_value(text: TokenizedText, at: int) -> bool:
+    """True for a word that is no value, and none that asks or speaks against something. "One" may stand for a thing."""
+    marks = ((kind, value) for _, kind, value in text.marks[at] if (kind, value) != (Kind.NUMBER, 1))
+    return not text.tokens.tokens[at][0].isdigit() and not any(kind in _ELSEWHERE for kind, _ in marks)
+
+
+def read_lack(text: str, language: str | None = None) -> bool:
+    """True if a text says that something is missing, and names no value: "I don't have a photo"."""
+    if is_question(text):
+        return False
+
+    def read(text: TokenizedText) -> bool | None:
+        start = end = 0
+        while start < text.length and (end := next(text.ends_of(start, Kind.LACKING), 0)) == 0:
+            start = next(text.ends_of(start, Kind.HARMLESS), text.length)
+        return (
+            end > 0
+            and text.length - end < _MOST_MISSING
+            and all(_says_no_value(text, at) for at in range(end, text.length))
+        )
+
+    return bool(in_each_language(text, language, read))
+
+
+_MOST_MISSING = 6  # words that name what is missing
+
+
+def same_side(text: str, choices: Sequence[Sequence[str]], language: str | None = None) -> int | None:
+    """The only choice, by its title and words, that says yes where a text does, or no. Its title or a word begins so
+    ("Yes, please"), or another title says the opposite: "sure" is With pleasure beside Not now.
+    """
+    said = read_side(text, language)
+    if said is None or len(choices) < 2:
         return None
-    sides = [read_yes_no(title, language) for title in titles]
-    same = [place for place, side in enumerate(sides) if side is not None and side.value == said.value]
-    opposite = any(side is not None and side.value != said.value for side in sides)
-    return same[0] if len(same) == 1 and (opposite or normalise(titles[same[0]]).split()[0] in _PLAIN) else None
+    sides = [_side_of(texts, language) for texts in choices]
+    same = [place for place, side in enumerate(sides) if side == said.value]
+    opposite = any(side not in (None, said.value) for side in sides)
+    return same[0] if len(same) == 1 and (opposite or any(map(_is_plain, choices[same[0]]))) else None
+
+
+def _side_of(texts: Sequence[str], language: str | None) -> bool | None:
+    """The side of a choice: by its title, else by a plain yes or no among its words."""
+    said = (read_yes_no(text, language) for place, text in enumerate(texts) if place == 0 or _is_plain(text))
+    return next((side.value for side in said if side is not None), None)
+
+
+def _is_plain(text: str) -> bool:
+    return normalise(text).partition(" ")[0] in _PLAIN
 
 
 _PLAIN = frozenset(
-    normalise("yes no ya tidak sí sim não oui non ja nein nee evet hayır да нет نعم لا हाँ हां नहीं").split()
+    normalise(
+        "yes yeah yep no nope nah ya tidak sí sim não oui non ja nein nee evet hayır да нет نعم لا हाँ हां नहीं"
+    ).split()
 )
 """"Yes" and "no" in the languages of `bot.language.source.languages`."""
 

@@ -237,7 +237,7 @@ def _one(offer: ShownChoices, text: str, read: Reading) -> int | None:
     if not found:
         found = {index for index in (_by_distinction(text, options, offer.language),) if index is not None}
     if not found:
-        return same_side(text, [choice.title for choice in offer.shown], offer.language)
+        return same_side(text, [(option.title, *option.words) for option in options], offer.language)
     return found.pop() if len(found) == 1 and _TWO not in found else None
 
 

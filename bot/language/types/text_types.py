@@ -1,14 +1,18 @@
 """The types text, name and choice."""
 
+import re
 from collections.abc import Sequence
 from datetime import date, datetime, time
 from decimal import Decimal
+from itertools import pairwise
 from typing import Any, Self
 
 from bot.core.immutable import immutable
 from bot.core.text import KEPT_CHARACTERS
 from bot.language.answers.names import read_name
 from bot.language.answers.readers import Reading
+from bot.language.answers.titles import has_word
+from bot.language.answers.words import Kind
 from bot.language.expressions.abstract_values import ValueKind
 from bot.language.keys.declared_keys import STRING, STRINGS, KeySet, KeySpec, integer
 from bot.language.keys.fields import Fields
@@ -21,6 +25,8 @@ from bot.language.types.variable import TypeMismatch, Variable, mismatch
 
 LONGEST = KEPT_CHARACTERS  # of a message: what a contact writes beyond them is cut
 FILLER = "m"  # of which a text of the greatest length is made
+_DIGIT = re.compile(r"\d")
+_AROUND_CODE = " .,;:!?()\"'“”„«»#"
 _CLOCK_AND_CALENDAR = frozenset({ValueKind.DATE, ValueKind.DATETIME, ValueKind.TIME})
 
 
@@ -87,7 +93,18 @@ class TextVariable(Variable):
         return (*given, FILLER * self.most) if self.pattern is None and self.bounded else given
 
     def _read_text(self, text: str, now: datetime, language: str | None) -> Reading[str] | None:
-        return Reading(text)
+        """The text; or where that does not fit the pattern, the only word with a digit that does: "it's ab 123456"."""
+        if self.pattern is None or matches(self.pattern, text):
+            return Reading(text)
+        words = [word for word in (each.strip(_AROUND_CODE) for each in text.split()) if word]
+        pieces = [*words, *map("".join, pairwise(words))]
+        forms = (form for piece in pieces if _DIGIT.search(piece) for form in dict.fromkeys((piece, piece.upper())))
+        found = dict.fromkeys(form for form in forms if matches(self.pattern, form))
+        return (
+            Reading(next(iter(found)))
+            if len(found) == 1 and not has_word(text, (Kind.AGAINST,), language)
+            else Reading(text)
+        )
 
     def _from_value(self, value: Any, now: datetime | None) -> str:
         if isinstance(value, str):
