@@ -152,8 +152,10 @@ def may_mean_answer(turn: TurnContext, text: str) -> bool:
     question, words = _Question.of(turn, turn.frame.step), text.split()[:MOST_WORDS]
     if question is None or _is_name(turn.step):
         return False
+    if is_request(text):
+        return True
     if turn.step.facts.choices_alone and has_word(text, (Kind.ASKING,), turn.scope().get(CONTACT_LANGUAGE)):
-        return is_request(text)
+        return False
     may_answer = question.may_answer(words)
     places = ((first, end) for end in range(1, len(words) + 1) for first in range(max(end - MOST_OF_ONE, 0), end))
     return any(may_answer(*place) and question.read(_piece(words, *place)) is not None for place in places)

@@ -199,7 +199,8 @@ _MOST_MISSING = 6  # words that name what is missing
 
 def same_side(text: str, choices: Sequence[Sequence[str]], language: str | None = None) -> int | None:
     """The only choice, by its title and words, that says yes where a text does, or no. Its title or a word begins so
-    ("Yes, please"), or another title says the opposite: "sure" is With pleasure beside Not now.
+    ("Yes, please"), or another title says the opposite: "sure" is With pleasure beside Not now. A no needs neither: "no"
+    is Not now.
     """
     said = read_side(text, language)
     if said is None or len(choices) < 2:
@@ -207,7 +208,8 @@ def same_side(text: str, choices: Sequence[Sequence[str]], language: str | None 
     sides = [_side_of(texts, language) for texts in choices]
     same = [place for place, side in enumerate(sides) if side == said.value]
     opposite = any(side not in (None, said.value) for side in sides)
-    return same[0] if len(same) == 1 and (opposite or any(map(_is_plain, choices[same[0]]))) else None
+    is_told = opposite or not said.value or (len(same) == 1 and any(map(_is_plain, choices[same[0]])))
+    return same[0] if len(same) == 1 and is_told else None
 
 
 def _side_of(texts: Sequence[str], language: str | None) -> bool | None:

@@ -4,15 +4,13 @@ import re
 from collections.abc import Sequence
 from datetime import date, datetime, time
 from decimal import Decimal
-from itertools import pairwise
 from typing import Any, Self
 
 from bot.core.immutable import immutable
 from bot.core.text import KEPT_CHARACTERS
 from bot.language.answers.names import read_name
 from bot.language.answers.readers import Reading
-from bot.language.answers.titles import has_word
-from bot.language.answers.words import Kind
+from bot.language.answers.segments import says_nothing
 from bot.language.expressions.abstract_values import ValueKind
 from bot.language.keys.declared_keys import STRING, STRINGS, KeySet, KeySpec, integer
 from bot.language.keys.fields import Fields
@@ -93,18 +91,17 @@ class TextVariable(Variable):
         return (*given, FILLER * self.most) if self.pattern is None and self.bounded else given
 
     def _read_text(self, text: str, now: datetime, language: str | None) -> Reading[str] | None:
-        """The text; or where that does not fit the pattern, the only word with a digit that does: "it's ab 123456"."""
+        """The text; or where that does not fit the pattern, the piece with a digit that does: "it's ab 123456"."""
         if self.pattern is None or matches(self.pattern, text):
             return Reading(text)
-        words = [word for word in (each.strip(_AROUND_CODE) for each in text.split()) if word]
-        pieces = [*words, *map("".join, pairwise(words))]
-        forms = (form for piece in pieces if _DIGIT.search(piece) for form in dict.fromkeys((piece, piece.upper())))
-        found = dict.fromkeys(form for form in forms if matches(self.pattern, form))
-        return (
-            Reading(next(iter(found)))
-            if len(found) == 1 and not has_word(text, (Kind.AGAINST,), language)
-            else Reading(text)
-        )
+        words = text.split()
+        for first, end in ((at, at + length) for at in range(len(words)) for length in (1, 2)):
+            piece = "".join(words[first:end]).strip(_AROUND_CODE)
+            found = next((form for form in (piece, piece.upper()) if matches(self.pattern, form)), None)
+            if found is not None and _DIGIT.search(found):
+                around = " ".join((*words[:first], *words[end:]))
+                return Reading(found if says_nothing(around, language) else text)
+        return Reading(text)
 
     def _from_value(self, value: Any, now: datetime | None) -> str:
         if isinstance(value, str):
