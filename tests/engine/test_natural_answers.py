@@ -37,7 +37,7 @@ def test_a_yes_or_a_no_may_have_a_reason_and_a_title_a_yes_before_it(text: str, 
     "text",
     [
         "yes but make it three",
-        "no make it coffee",
+        "no make it juice",
         "yes I have a question",
         "no, I have 3 guests",
         "yes or no",

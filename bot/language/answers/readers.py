@@ -150,17 +150,15 @@ def read_side(text: str, language: str | None = None) -> Reading[bool] | None:
         return found
 
     def read(text: TokenizedText) -> Reading[bool] | None:
-        start, sides = 0, set[bool]()
-        while start < text.length and (end := next(text.ends_of(start, Kind.YES, Kind.NO), None)) is not None:
-            sides.add(any(kind is Kind.YES for at, kind, _ in text.marks[start] if at == end))
-            start = end
-            start = next(text.ends_of(start, Kind.HARMLESS), start) if start < text.length else start
-            if start < text.length and next(text.ends_of(end, Kind.REASON), None) is not None:
-                start = end
-                break
-        reason = start < text.length and next(text.ends_of(start, Kind.REASON), None) is not None
-        plain = reason and all(_says_no_value(text, at) for at in range(start, text.length))
-        return Reading(sides.pop()) if plain and len(sides) == 1 else None
+        for behind in text.ends_of(0, Kind.YES, Kind.NO):
+            politely = next(text.ends_of(behind, Kind.HARMLESS), behind) if behind < text.length else behind
+            for start in (behind, politely):
+                begun = next(text.ends_of(start, Kind.REASON), 0) if start < text.length else 0
+                if begun:
+                    plain = all(_says_no_value(text, at) for at in range(begun, text.length))
+                    said = any(kind is Kind.YES for end, kind, _ in text.marks[0] if end == behind)
+                    return Reading(said) if plain else None
+        return None
 
     return in_each_language(text, language, read)
 
@@ -208,8 +206,14 @@ def same_side(text: str, choices: Sequence[Sequence[str]], language: str | None 
     sides = [_side_of(texts, language) for texts in choices]
     same = [place for place, side in enumerate(sides) if side == said.value]
     opposite = any(side not in (None, said.value) for side in sides)
+    by_word = any(read_yes_no(choices[place][0], language) is None for place in same)
+    if by_word and len(text.split()) > _MOST_BY_WORD and read_yes_no(text, language) is not None:
+        return None  # "no make it coffee" is no Cancel
     is_told = opposite or not said.value or (len(same) == 1 and any(map(_is_plain, choices[same[0]])))
     return same[0] if len(same) == 1 and is_told else None
+
+
+_MOST_BY_WORD = 3  # words of a yes or a no, but for a reason, where a choice says so by a word and not by its title
 
 
 def _side_of(texts: Sequence[str], language: str | None) -> bool | None:
