@@ -43,9 +43,9 @@ def found_ahead(turn: TurnContext, text: str) -> tuple[dict[str, str], bool] | N
     """The answers in a text to the active flow's slots, by step, and whether it has other words.
 
     None if the text has two answers to a question ("two teas and a coffee"). Longer answers come first; no word is used
-    twice. If looking for answers takes too long, there are none, nor if the text asks or tells something. Where a question would ask back ("next Friday"),
-    it takes no part of these words either ("Friday"), nor one of two answers ("Friday or Saturday"), nor an answer
-    behind a word such as "not".
+    twice. There are no answers if looking takes too long, or if the text asks or tells something. Where a question
+    would ask back ("next Friday"), it takes no part of these words either ("Friday"), nor one of two answers ("Friday
+    or Saturday"), nor an answer behind a word such as "not".
     """
     written = [match.group() for match in _WORD.finditer(text)]
     words = written[:MOST_WORDS]

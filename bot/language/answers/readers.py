@@ -142,8 +142,9 @@ def read_yes_no(text: str, language: str | None = None) -> Reading[bool] | None:
 
 
 def read_side(text: str, language: str | None = None) -> Reading[bool] | None:
-    """The same, also with a reason behind a plain yes or no: "no, I am in London". No word of the reason may be a value,
-    an alternative or a question.
+    """The same, also with a reason behind a plain yes or no: "no, I am in London".
+
+    No word of the reason may be a value, an alternative or a question.
     """
     found = read_yes_no(text, language)
     if found is not None or is_question(text) or normalise(text).partition(" ")[0] not in _PLAIN:
@@ -196,9 +197,10 @@ _MOST_MISSING = 6  # words that name what is missing
 
 
 def same_side(text: str, choices: Sequence[Sequence[str]], language: str | None = None) -> int | None:
-    """The only choice, by its title and words, that says yes where a text does, or no. Its title or a word begins so
-    ("Yes, please"), or another title says the opposite: "sure" is With pleasure beside Not now. A no needs neither: "no"
-    is Not now.
+    """The only choice, by its title and words, that says yes where a text does, or no.
+
+    For a yes, its title or a word begins so ("Yes, please"), or another title says the opposite: "sure" is With
+    pleasure beside Not now.
     """
     said = read_side(text, language)
     if said is None or len(choices) < 2:

@@ -200,7 +200,7 @@ def telling_words(text: str, language: str | None) -> tuple[str, ...]:
 
 def has_word(text: str, kinds: Collection[Kind], language: str | None) -> bool:
     """True if a text has a word of one of these kinds, in the language or in English. A word that begins a longer
-    harmless phrase is none: "how about".
+    harmless phrase does not count: "how about".
     """
     spoken = (written(text, words_of(known)) for known in dict.fromkeys((language, None)))
     return any(_has(found, kinds) for read in spoken if read is not None for found in read.marks)

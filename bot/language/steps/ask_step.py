@@ -365,8 +365,9 @@ class AskStep(StepKind):
         return own_words and not self._skips(context, reply) and self._choose(context, reply) is None
 
     def _skips(self, context: StepContext, reply: Reply) -> bool:
-        """True for a word of `skip`, also beside words that change nothing: "no, thanks". Where one of them is a no, and
-        free text is no answer, "I don't have one" is one, too.
+        """True for a word of `skip`, also beside words that change nothing: "no, thanks".
+
+        Where one of them is a no, and free text is no answer, "I don't have one" skips, too.
         """
         if reply.text is None or not self.skip_words:
             return False
