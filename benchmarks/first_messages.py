@@ -16,6 +16,8 @@ from collections.abc import Iterator, Sequence
 from datetime import timedelta
 from functools import cache
 from pathlib import Path
+from shutil import copytree
+from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
 from bot.core.errors import BotError
@@ -31,6 +33,7 @@ ROOT = Path(__file__).parent.parent
 FOLDERS = ("{}", "bot/cli/starters/{}", "examples/{}")
 STARTERS = ("menu", "form", "survey", "assistant")  # of which some share their name with an example
 RESULTS = ("taken", "helped", "poor", "bad")
+_COPIES = TemporaryDirectory()
 HELP = (
     "didn't understand", "please", "you can write", "i cannot read", "i only need", "is enough", "one of the three", ", like ", "automatic assistant", "no hurry"
 )  # fmt: skip
@@ -72,7 +75,7 @@ def _several(cell: str) -> tuple[str, ...]:
 def _loaded(bot: str) -> tuple[Program, Folder]:
     folders = FOLDERS[1:] if bot in STARTERS else FOLDERS
     path = next(path for each in folders if (path := ROOT / each.format(bot)).joinpath("bot.yml").exists())
-    folder = read_folder(path)
+    folder = read_folder(copytree(path, Path(_COPIES.name) / bot))  # a handler may write beside the flows
     return load_program(folder), folder
 
 

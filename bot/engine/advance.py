@@ -65,7 +65,7 @@ from bot.engine.outside_events import (
     tapped_signal,
 )
 from bot.engine.replies import is_kept, kept, reply_of
-from bot.engine.slots import names_answer
+from bot.engine.slots import has_own_answers, may_mean_answer
 from bot.engine.small_talk import answer_outside, answer_small_talk
 from bot.engine.starting_flows import (
     ask_what_about,
@@ -548,13 +548,13 @@ def _interruption(executor: Executor, reply: Reply) -> bool:
 
 
 def _question(executor: Executor, reply: Reply) -> bool:
-    """A question of the contact's which nothing else answers, at a question of a flow that may be interrupted. If a
-    part of it would be an answer, it is about that ("is the large one good?").
+    """A question of the contact's which nothing else answers, at a question of a flow that may be interrupted, but for
+    one that takes free text. If a part of it would be an answer, it may be meant as that ("is the large one there?").
     """
     turn, text = executor.turn, reply.text or ""
-    asks = turn.step.facts.asks and turn.flow.interrupted is not None and turn.put_since is None
+    asks = has_own_answers(turn.step) and turn.flow.interrupted is not None and turn.put_since is None
     asked = asked_flow(turn, text) if asks and reply.tap is None and reply.payload is None else None
-    if asked is None or asked == turn.flow.name or names_answer(turn, text):
+    if asked is None or asked == turn.flow.name or may_mean_answer(turn, text):
         return False
     _interrupt(executor, asked, {})
     turn.trace.rule += ": a question"

@@ -197,7 +197,10 @@ def read_ahead(turn: TurnContext) -> None:
     if not turn.flow.slots or reply is None:
         return
     text = reply.text or ""
-    found, more = slots.found_ahead(turn, text)
+    looked = slots.found_ahead(turn, text)
+    if looked is None and opening is not None:
+        turn.opening = replace(opening, words=())
+    found, more = looked or ({}, True)
     if found:
         turn.frame.ahead = found
         turn.trace.add_rule(slots.in_words(found))

@@ -20,7 +20,7 @@ def look_ahead(executor: Executor, text: str, *, with_others: bool = False) -> b
     question and another one.
     """
     turn, frame = executor.turn, executor.turn.frame
-    found, more = slots.found_ahead(turn, text)
+    found, more = slots.found_ahead(turn, text) or ({}, True)
     if not found or (with_others and (len(found) < 2 or frame.step not in found)):
         return False
     corrects = frame.step not in found and slots.answered_before(turn, iter(found))
@@ -67,7 +67,11 @@ def _answer_found(executor: Executor, found: Mapping[str, str]) -> None:
         executor.run(answer_ahead(turn, frame.step), slots.in_words(found))
     elif corrected:
         turn.trace.rule = f"corrects {corrected[0]}"
-        executor.correct(corrected[0])
+        between = turn.flow.between(corrected[0], frame.step)
+        if any(turn.flow.steps[step].works for step in between):
+            frame.ahead = {**slots.as_answered(turn, between), **frame.ahead}
+        else:
+            executor.correct(corrected[0])
         executor.run(executor.go(corrected[0]))
     else:
         turn.trace.rule = turn.trace.rule or slots.in_words(found)

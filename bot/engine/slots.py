@@ -25,9 +25,9 @@ from bot.language.expressions.abstract_values import ValueKind
 from bot.language.flow.definition import Step
 from bot.language.source.languages import CONTACT_LANGUAGE
 from bot.language.source.word_matching import CLOSE, LONGEST, is_slip, is_spaced, normalise, quoted, singular
+from bot.language.steps.answer_matching import AND
 from bot.language.steps.ask_step import AskStep
 from bot.language.steps.step_kind import LeaveStep, Reply, StepContext, StepKind, StepResult, WaitHere
-from bot.language.types.text_types import TextVariable
 
 MOST_WORDS = 25  # of a message that are looked at
 MOST_OF_ONE = 4  # words of one answer
@@ -39,28 +39,36 @@ _EDGES = " ,.;:!?\n"
 _ASKS = re.compile("[?？؟]")
 
 
-def found_ahead(turn: TurnContext, text: str) -> tuple[dict[str, str], bool]:
+def found_ahead(turn: TurnContext, text: str) -> tuple[dict[str, str], bool] | None:
     """The answers in a text to the active flow's slots, by step, and whether it has other words.
 
-    Longer answers come first; no word is used twice. If looking for answers takes too long, there are none. Where a
-    question would ask back ("next Friday"), it takes no part of these words either ("Friday"), nor one of two answers
-    ("Friday or Saturday"), nor an answer behind a word such as "not".
+    None if the text has two answers to a question ("two teas and a coffee"). Longer answers come first; no word is used
+    twice. There are no answers if looking takes too long, or if the text asks or tells something. Where a question
+    would ask back ("next Friday"), it takes no part of these words either ("Friday"), nor one of two answers ("Friday
+    or Saturday"), nor an answer behind a word such as "not".
     """
     written = [match.group() for match in _WORD.finditer(text)]
     words = written[:MOST_WORDS]
+    language = turn.scope().get(CONTACT_LANGUAGE)
+    if has_word(text, (Kind.TELLING,), language) or (has_word(text, (Kind.ASKING,), language) and not is_request(text)):
+        return {}, True
     told = (step for step in turn.flow.slots if step not in turn.flow.free_slots)
     questions = {step: question for step in told if (question := _Question.of(turn, step)) is not None}
     may_answer = {step: question.may_answer(words) for step, question in questions.items()}
     found: dict[str, tuple[int, int]] = {}
     used: set[int] = set()
     unsure: dict[str, set[int]] = {step: set() for step in questions}
+    named: dict[str, StepResult] = {}
     for length in range(min(MOST_OF_ONE, len(words)), 0, -1):
         for step, question in questions.items():
             for first in range(len(words) - length + 1):
                 place = range(first, first + length)
                 if not may_answer[step](first, first + length):
                     continue
-                if step in found or not (used.isdisjoint(place) and unsure[step].isdisjoint(place)):
+                chooses = turn.flow.steps[step].facts.choices_alone
+                if step in found and not (chooses or (first and normalise(words[first - 1]) in AND)):
+                    continue
+                if not (used.isdisjoint(place) and unsure[step].isdisjoint(place)):
                     continue
                 turn.counted.readings += 1
                 if turn.counted.readings > MOST_READINGS:
@@ -70,14 +78,26 @@ def found_ahead(turn: TurnContext, text: str) -> tuple[dict[str, str], bool]:
                 match question.read(piece) if len(piece) <= LONGEST else None:
                     case LeaveStep() as answer:
                         ends = question.without_edges(words, first, first + length, answer)
+                        if chooses and not is_meant(words, ends, language, Reach.BESIDE):
+                            continue
+                        if step in found:
+                            if answer != named[step] or not chooses:
+                                return None
+                            continue
+                        if _counts(turn.flow.steps[step]) and _may_be_time(words, *ends, language):
+                            continue
                         if question.has_another(words, ends[1], used, answer):
                             continue
-                        found[step] = ends
+                        found[step], named[step] = ends, answer
                         used.update(range(*ends))
                     case WaitHere():
                         unsure[step].update(place)
-    sure = undisturbed(words, list(found.values()), turn.scope().get(CONTACT_LANGUAGE))
-    kept = {step: _piece(words, *place) for (step, place), is_sure in zip(found.items(), sure, strict=True) if is_sure}
+    sure = undisturbed(words, list(found.values()), language)
+    kept = {
+        step: _piece(words, *place)
+        for (step, place), is_sure in zip(found.items(), sure, strict=True)
+        if is_sure or turn.flow.steps[step].facts.choices_alone  # of which no number beside it makes another
+    }
     return kept, len(used) < len(written) or len(kept) < len(found)
 
 
@@ -125,20 +145,33 @@ def answer_in(turn: TurnContext, opening: OpeningText) -> tuple[str, LeaveStep] 
     return piece, answer
 
 
-def names_answer(turn: TurnContext, text: str) -> bool:
-    """True if some words of a text would answer the active question, unless any words would: "is it" is a name, too."""
+def may_mean_answer(turn: TurnContext, text: str) -> bool:
+    """True if some words of a question would answer the active one, unless it asks about one of its choices: "what is
+    in the large one". For a name any words would.
+    """
     question, words = _Question.of(turn, turn.frame.step), text.split()[:MOST_WORDS]
-    variable = turn.step.kind.variable if isinstance(turn.step.kind, AskStep) else None
-    any_words = isinstance(variable, TextVariable) and variable.pattern is None and not turn.step.facts.choices_alone
-    if question is None or any_words:
+    if question is None or _is_name(turn.step):
+        return False
+    if is_request(text):
+        return True
+    if turn.step.facts.choices_alone and has_word(text, (Kind.ASKING,), turn.scope().get(CONTACT_LANGUAGE)):
         return False
     may_answer = question.may_answer(words)
     places = ((first, end) for end in range(1, len(words) + 1) for first in range(max(end - MOST_OF_ONE, 0), end))
     return any(may_answer(*place) and question.read(_piece(words, *place)) is not None for place in places)
 
 
-def _looks_in_opening(step: Step) -> bool:
+def has_own_answers(step: Step) -> bool:
     """True for a question with answers that can be told from other words."""
+    return _looks_in_opening(step) or _is_name(step)
+
+
+def _is_name(step: Step) -> bool:
+    return isinstance(step.kind, AskStep) and step.kind.variable is not None and step.kind.variable.type == "name"
+
+
+def _looks_in_opening(step: Step) -> bool:
+    """True for a question with answers that can be found in a sentence."""
     if not isinstance(step.kind, AskStep) or step.facts.can_gather:
         return False
     variable = step.kind.variable
@@ -151,8 +184,15 @@ def _counts(step: Step) -> bool:
     return variable is not None and variable.kind is ValueKind.NUMBER
 
 
+def _may_be_time(words: Sequence[str], first: int, end: int, language: str | None) -> bool:
+    """True for a number that may be an hour: "around 7", but not "around 7 people"."""
+    before, behind = " ".join(words[max(first - 1, 0) : first]), " ".join(words[end : end + 1])
+    return has_word(before, (Kind.BEFORE_TIME,), language) and not has_word(behind, (Kind.UNIT,), language)
+
+
 def use_up(opening: OpeningText, pieces: Iterable[str]) -> None:
     """Mark the words of an opening text that answers have."""
+    opening.answers = True
     used = {word.strip(_EDGES) for piece in pieces for word in piece.split()}
     opening.used.update(place for place, word in enumerate(opening.words) if word.strip(_EDGES) in used)
 
@@ -273,13 +313,14 @@ class _Question:
 
     @classmethod
     def of(cls, turn: TurnContext, step: str) -> "_Question | None":
-        """A question of the active flow; None if it cannot be asked now."""
+        """A question of the active flow; None if its choices cannot be made now. Its text may need earlier answers."""
         kind = turn.flow.steps[step].kind
         context = replace(turn.step_context(), step=step, step_state={}, waits=None)
         try:
             asked = kind.enter(context)
         except BotError:
-            return None
+            has_choices = not isinstance(kind, AskStep) or kind.choices is not None
+            return None if has_choices else cls(kind, context, ())
         if not isinstance(asked, WaitHere):
             return None
         return cls(kind, replace(context, step_state=asked.step_state), asked.messages)
@@ -389,3 +430,14 @@ def answered_before(turn: TurnContext, steps: Iterator[str]) -> list[str]:
     """The questions among these whose variable has a value already: their answer is corrected."""
     values = turn.library.values_of(turn.frame, turn.session, turn.now)
     return [step for step in steps if values.get(turn.flow.steps[step].options.save or "") is not None]
+
+
+def as_answered(turn: TurnContext, steps: Collection[str]) -> dict[str, str]:
+    """The slots among these steps that were answered before, each with its value as the contact may write it."""
+    values, scope = turn.library.values_of(turn.frame, turn.session, turn.now), turn.scope()
+    answers = {}
+    for name in (name for name in turn.flow.slots if name in steps):
+        value = values.get(turn.flow.steps[name].options.save or "")
+        if value is not None:
+            answers[name] = str(turn.flow.steps[name].kind.title_of(value, scope) or value)
+    return answers

@@ -141,3 +141,69 @@ def test_no_word_is_used_twice_and_longer_answers_come_first() -> None:
 def test_a_slot_is_a_question_whose_answer_can_be_found(slots: str, problem: str) -> None:
     (found,) = problems_of(ORDER.replace("[size, cups, day]", slots))
     assert problem in found
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "order 3 large ones and a small one for Friday",
+        "order a small and two large ones",
+        "order small, large",
+        "order 2 large ones and 3 tiny ones",
+        "order 1 large one for me and 1 for my mother",
+    ],
+)
+def test_of_a_message_with_two_answers_to_a_question_nothing_is_taken(text: str) -> None:
+    assert Talk(ORDER).user(text) == [["Which size?", "Small", "Large"]]
+
+
+def test_a_choice_that_is_denied_is_no_second_one() -> None:
+    assert Talk(ORDER).user("order not small ones, two large ones") == ["For which day?"]
+
+
+PRICED = """
+flow: order
+start: {words: [order], otherwise: true}
+slots: [drink, cups]
+vars: {drink: text, cups: {type: integer, min: 1, max: 9}, text: text}
+steps:
+  drink: {ask: Which drink?, options: [Tea, Juice], save: drink}
+  cups: {ask: How many?, save: cups}
+  price: {set: {text: "{{ cups }} x {{ drink }} for {{ cups * 2 }}"}}
+  any: {branch: [{if: cups < 9, then: sure}]}
+  sure: {ask: "{{ text }}?", buttons: {"Yes, please": done, Cancel: end}}
+  done: {say: "{{ text }}!", then: end}
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "question"),
+    [
+        ("actually make that 3", "3 x Tea for 6?"),
+        ("juice please", "2 x Juice for 4?"),
+        ("4 juices please", "4 x Juice for 8?"),
+    ],
+)
+def test_what_was_worked_out_of_an_answer_is_worked_out_again_when_it_is_corrected(text: str, question: str) -> None:
+    talk = Talk(PRICED)
+    assert talk.user("two teas")[0][0] == "2 x Tea for 4?"
+    assert talk.user(text) == [[question, "Yes, please", "Cancel"]]
+    assert talk.user("yes please") == [f"{question[:-1]}!"]
+
+
+def test_a_number_before_a_thing_that_no_question_knows_is_taken() -> None:
+    talk = Talk(PRICED)
+    assert talk.user("two glasses of tea")[0][0] == "2 x Tea for 4?"
+
+
+@pytest.mark.parametrize("text", ["how much is a large one?", "what is a large one for", "the large one was bad"])
+def test_a_message_that_asks_or_tells_something_answers_nothing(text: str) -> None:
+    talk = Talk(ORDER)
+    talk.user("order")
+    talk.user(text)
+    assert talk.user("small") == ["How many?"]
+
+
+def test_a_number_that_may_be_an_hour_is_none() -> None:
+    assert Talk(ORDER).user("order large, friday around 7") == ["How many?"]
+    assert Talk(ORDER).user("order large, friday, around 7 cups") == ["And your name?"]

@@ -34,7 +34,7 @@ INTRODUCTIONS = {
 """Words that introduce a name and nothing else, in any language."""
 
 PERHAPS = {
-    "en": "i'm|i’m|im|i am|it's|it’s|it is|this is|here is|call me|you can call me", "id": "saya|aku|ini|panggil saya",
+    "en": "i'm|i’m|im|i am|it's|it’s|its|it is|this is|here is|call me|you can call me", "id": "saya|aku|ini|panggil saya",
     "es": "soy|yo soy|aquí|puedes llamarme", "pt": "sou|eu sou|aqui é|pode me chamar de", "fr": "je suis|c'est|c’est", "de": "ich bin|hier ist|das ist",
     "it": "sono|io sono|chiamami", "nl": "ik ben|dit is|noem me", "ru": "я|это",
 }  # fmt: skip

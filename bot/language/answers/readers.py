@@ -15,6 +15,7 @@ from bot.language.answers.days import Day, DayReader
 from bot.language.answers.numbers import number_at
 from bot.language.answers.segments import Segment, TokenizedText, covered, in_each_language
 from bot.language.answers.times_of_day import ClockReader, TimeOfDay
+from bot.language.answers.topics import is_question
 from bot.language.answers.words import Kind, Mark, words_of
 from bot.language.source.languages import ENGLISH
 from bot.language.source.wall_clock import ISO_MOMENT, at_time, later, read_iso, zone_of
@@ -140,21 +141,97 @@ def read_yes_no(text: str, language: str | None = None) -> Reading[bool] | None:
     return in_each_language(text, language, read)
 
 
-def same_side(text: str, titles: Sequence[str], language: str | None = None) -> int | None:
-    """The only title that says yes where a text does, or no. It begins with that word ("Yes, please"), or another title
-    says the opposite: "sure" is With pleasure beside Not now.
+def read_side(text: str, language: str | None = None) -> Reading[bool] | None:
+    """The same, also with a reason behind a plain yes or no: "no, I am in London".
+
+    No word of the reason may be a value, an alternative or a question.
     """
-    said = read_yes_no(text, language)
-    if said is None or len(titles) < 2:
+    found = read_yes_no(text, language)
+    if found is not None or is_question(text) or normalise(text).partition(" ")[0] not in _PLAIN:
+        return found
+
+    def read(text: TokenizedText) -> Reading[bool] | None:
+        for behind in text.ends_of(0, Kind.YES, Kind.NO):
+            politely = next(text.ends_of(behind, Kind.HARMLESS), behind) if behind < text.length else behind
+            for start in (behind, politely):
+                begun = next(text.ends_of(start, Kind.REASON), 0) if start < text.length else 0
+                if begun:
+                    plain = all(_says_no_value(text, at) for at in range(begun, text.length))
+                    said = any(kind is Kind.YES for end, kind, _ in text.marks[0] if end == behind)
+                    return Reading(said) if plain else None
         return None
-    sides = [read_yes_no(title, language) for title in titles]
-    same = [place for place, side in enumerate(sides) if side is not None and side.value == said.value]
-    opposite = any(side is not None and side.value != said.value for side in sides)
-    return same[0] if len(same) == 1 and (opposite or normalise(titles[same[0]]).split()[0] in _PLAIN) else None
+
+    return in_each_language(text, language, read)
+
+
+_ELSEWHERE = frozenset({
+    Kind.AGAINST, Kind.YES, Kind.NO, Kind.NUMBER, Kind.ORDINAL, Kind.WEEKDAY, Kind.MONTH, Kind.DAY, Kind.DAY_PART, Kind.TIME, Kind.ASKING, Kind.TELLING,
+})  # fmt: skip
+
+
+def _says_no_value(text: TokenizedText, at: int) -> bool:
+    """True for a word that is no value, and none that asks or speaks against something. "One" may stand for a thing."""
+    marks = ((kind, value) for _, kind, value in text.marks[at] if (kind, value) != (Kind.NUMBER, 1))
+    return not text.tokens.tokens[at][0].isdigit() and not any(kind in _ELSEWHERE for kind, _ in marks)
+
+
+def read_lack(text: str, language: str | None = None) -> bool:
+    """True if a text says that something is missing, and names no value: "I don't have a photo"."""
+    if is_question(text):
+        return False
+
+    def read(text: TokenizedText) -> bool | None:
+        start = end = 0
+        while start < text.length and (end := next(text.ends_of(start, Kind.LACKING), 0)) == 0:
+            start = next(text.ends_of(start, Kind.HARMLESS), text.length)
+        return (
+            end > 0
+            and text.length - end < _MOST_MISSING
+            and all(_says_no_value(text, at) for at in range(end, text.length))
+        )
+
+    return bool(in_each_language(text, language, read))
+
+
+_MOST_MISSING = 6  # words that name what is missing
+
+
+def same_side(text: str, choices: Sequence[Sequence[str]], language: str | None = None) -> int | None:
+    """The only choice, by its title and words, that says yes where a text does, or no.
+
+    For a yes, its title or a word begins so ("Yes, please"), or another title says the opposite: "sure" is With
+    pleasure beside Not now.
+    """
+    said = read_side(text, language)
+    if said is None or len(choices) < 2:
+        return None
+    sides = [_side_of(texts, language) for texts in choices]
+    same = [place for place, side in enumerate(sides) if side == said.value]
+    opposite = any(side not in (None, said.value) for side in sides)
+    by_word = any(read_yes_no(choices[place][0], language) is None for place in same)
+    if by_word and len(text.split()) > _MOST_BY_WORD and read_yes_no(text, language) is not None:
+        return None  # "no make it coffee" is no Cancel
+    is_told = opposite or not said.value or (len(same) == 1 and any(map(_is_plain, choices[same[0]])))
+    return same[0] if len(same) == 1 and is_told else None
+
+
+_MOST_BY_WORD = 3  # words of a yes or a no, but for a reason, where a choice says so by a word and not by its title
+
+
+def _side_of(texts: Sequence[str], language: str | None) -> bool | None:
+    """The side of a choice: by its title, else by a plain yes or no among its words."""
+    said = (read_yes_no(text, language) for place, text in enumerate(texts) if place == 0 or _is_plain(text))
+    return next((side.value for side in said if side is not None), None)
+
+
+def _is_plain(text: str) -> bool:
+    return normalise(text).partition(" ")[0] in _PLAIN
 
 
 _PLAIN = frozenset(
-    normalise("yes no ya tidak sí sim não oui non ja nein nee evet hayır да нет نعم لا हाँ हां नहीं").split()
+    normalise(
+        "yes yeah yep no nope nah ya tidak sí sim não oui non ja nein nee evet hayır да нет نعم لا हाँ हां नहीं"
+    ).split()
 )
 """"Yes" and "no" in the languages of `bot.language.source.languages`."""
 

@@ -10,7 +10,7 @@ from typing import Any
 from bot.language.answers.numbers import number_at
 from bot.language.answers.readers import Reading, read_date, read_moment, read_time
 from bot.language.answers.segments import Segment, TokenizedText, covered, in_each_language, written
-from bot.language.answers.words import Kind, words_of
+from bot.language.answers.words import Kind, Mark, words_of
 from bot.language.expressions.formats import country_names
 from bot.language.source.languages import ENGLISH
 from bot.language.source.wall_clock import read_clock
@@ -199,9 +199,16 @@ def telling_words(text: str, language: str | None) -> tuple[str, ...]:
 
 
 def has_word(text: str, kinds: Collection[Kind], language: str | None) -> bool:
-    """True if a text has a word of one of these kinds, in the language or in English."""
+    """True if a text has a word of one of these kinds, in the language or in English. A word that begins a longer
+    harmless phrase does not count: "how about".
+    """
     spoken = (written(text, words_of(known)) for known in dict.fromkeys((language, None)))
-    return any(kind in kinds for read in spoken if read is not None for found in read.marks for _, kind, _ in found)
+    return any(_has(found, kinds) for read in spoken if read is not None for found in read.marks)
+
+
+def _has(marks: Sequence[Mark], kinds: Collection[Kind]) -> bool:
+    longest = max((end for end, kind, _ in marks if kind is Kind.HARMLESS), default=0)
+    return any(kind in kinds and end >= longest for end, kind, _ in marks)
 
 
 def is_yes_or_no(text: str, language: str | None) -> bool:

@@ -44,7 +44,7 @@ _WORDS = {
     },
     COMPLAINT: {
         "en": "complain|complaint|complaining|refund|refunded|money back|compensation|charged twice|overcharged|double charged|charged me|wrong order|wrong item|wrong size|wrong one|order is wrong|order was wrong|was wrong"
-        "|is wrong|isnt what i|not what i ordered|wasnt what i|was cold|was lukewarm|lukewarm|is cold|were cold|was dry|was stale|stale|was burnt|burnt|undercooked|was raw|was soggy|was rude|were rude|so rude|very rude|rude to"
+        "|is wrong|isnt what i|not what i ordered|wasnt what i|was cold|was lukewarm|lukewarm|melted|was stale|too salty|too sweet|too dry|is cold|were cold|was dry|was stale|stale|was burnt|burnt|undercooked|was raw|was soggy|was rude|were rude|so rude|very rude|rude to"
         "|was dirty|dirty|filthy|was broken|arrived broken|came broken|is damaged|was damaged|arrived damaged|defective|doesnt work anymore|stopped working|mouldy|moldy|rotten|gone off|expired|tasted|smells|smelled|smelt|a hair in|hair in|a fly in|food poisoning"
         "|made me sick|got sick|made us sick|terrible|horrible|awful|disgusting|disgusted|worst|appalling|unacceptable|ridiculous|joke of|disappointed|disappointing|let down|not happy|unhappy|not satisfied|dissatisfied|poor service|bad service"
         "|bad experience|never arrived|never came|didnt arrive|hasnt arrived|havent received|never received|not received|is missing|was missing|are missing|something missing|you forgot|forgot to|nobody came|no one came|nobody answered|no one answered"
@@ -124,7 +124,7 @@ EXAMPLES = {
 """A message of each topic, for those who try a bot."""
 _ASKS = re.compile("[?？؟]")
 _BEGINS = {
-    "en": "do you|do u|does|did you|can i|can we|can you|can u|could i|could we|could you|may i|is there|is it|is the|is that|is this|are there|are the|are you|are your|r u|will you|would you|have you|have u|what|whats|when|whens|where|wheres|which|who|whos|why|how"
+    "en": "do you|do u|do i|do we|does|are you|are u|is your|is anyone|is anybody|should i|should we|will it|will there|did you|can i|can we|can you|can u|could i|could we|could you|may i|is there|is it|is the|is that|is this|are there|are the|are you|are your|r u|will you|would you|have you|have u|what|whats|when|whens|where|wheres|which|who|whos|why|how"
     "|i have a question|i got a question|ive got a question|quick question|question|i was wondering|i wonder|wondering|just wondering|wanted to ask|i wanted to know|want to know|id like to know|tell me|any chance|any idea|u got|you got|got any|anything",
     "id": "apa|apakah|berapa|kapan|dimana|di mana|bagaimana|gimana|siapa|kenapa|mengapa|bisakah|bisa|boleh|ada|mau tanya|saya mau tanya|numpang tanya|tanya",
     "es": "qué|cuál|cuánto|cuánta|cuántos|cuándo|cómo|dónde|quién|por qué|tienen|tienes|hay|puedo|pueden|puedes|se puede|aceptan|una pregunta|tengo una pregunta|quería saber|quisiera saber",
@@ -141,7 +141,7 @@ _BEGINS = {
 """How questions begin, after a greeting, which are often written without a question mark."""
 _REQUESTS = {
     "en": "can i get|can i have|can i book|can i order|can i make|can i reserve|could i get|could i have|could i book|could i order|could i make|could i reserve|may i have|may i book|may i order"
-    "|can we get|can we have|can we book|can we order|can we reserve|could we get|could we have|could we book|could we order|could we reserve|can you book|could you book|can you make|could you make|any chance of",
+    "|can we get|can we have|can we book|can we order|can we reserve|could we get|could we have|could we book|could we order|could we reserve|can you book|could you book|can you make|could you make|can we do|could we do|can we make|can we change|can i change|could i change|any chance of",
     "id": "bisa pesan|boleh pesan|bisa booking|boleh minta", "es": "puedo pedir|puedo reservar|podría pedir|podría reservar|me pone|me pones", "pt": "posso pedir|posso reservar|posso marcar|pode me ver",
     "fr": "puis-je avoir|puis-je réserver|puis-je commander|pourrais-je avoir|je peux avoir|je peux réserver", "de": "kann ich bitte|könnte ich|kann ich bestellen|kann ich reservieren|bekomme ich|könnten wir",
     "it": "posso avere|posso prenotare|posso ordinare|potrei avere", "nl": "mag ik|kan ik bestellen|kan ik reserveren", "tr": "alabilir miyim|alabilir miyiz", "ru": "можно заказать|можно записаться|можно забронировать|можно мне",

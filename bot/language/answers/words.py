@@ -63,6 +63,8 @@ class Kind(Enum):
     AGAINST = "against"
     ASKING = "asking"
     TELLING = "telling"
+    REASON = "reasons"
+    LACKING = "lacking"
 
 
 Mark = tuple[int, Kind, Any]

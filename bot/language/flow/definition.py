@@ -246,6 +246,11 @@ class Step:
         return silent and any(isinstance(sent, SentTemplate) and sent.replies for sent in self.facts.sends)
 
     @property
+    def works(self) -> bool:
+        """True if it asks nothing, and what it saves or sets may depend on earlier answers."""
+        return not self.facts.asks and bool(self.options.save or self.options.set)
+
+    @property
     def stays_valid(self) -> bool:
         """True if a tap on it leads on from here, also when the conversation waits here no longer."""
         return self.facts.stays_valid or self.counts_late
@@ -415,6 +420,19 @@ class Flow:
         step = self.steps.get(question)
         variable = None if step is None else self.variables.get(step.options.save or "")
         return step is not None and variable is not None and variable.takes_any_words and not step.facts.choices_alone
+
+    def between(self, first: str, last: str) -> frozenset[str]:
+        """The steps on the ways from one step to another, without these two."""
+        leads = {name: {each.target for each in step.transitions.values()} for name, step in self.steps.items()}
+        reached, ahead = set[str](), [first]
+        while ahead:
+            new = {target for target in leads[ahead.pop()] if target in leads and target != last} - reached
+            reached |= new
+            ahead += new
+        arriving = {last}
+        while more := {name for name in reached - arriving if not leads[name].isdisjoint(arriving)}:
+            arriving |= more
+        return frozenset(arriving - {first, last})
 
     @cached_property
     def machine(self) -> FlowMachine:

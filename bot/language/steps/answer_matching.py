@@ -237,7 +237,7 @@ def _one(offer: ShownChoices, text: str, read: Reading) -> int | None:
     if not found:
         found = {index for index in (_by_distinction(text, options, offer.language),) if index is not None}
     if not found:
-        return same_side(text, [choice.title for choice in offer.shown], offer.language)
+        return same_side(text, [(option.title, *option.words) for option in options], offer.language)
     return found.pop() if len(found) == 1 and _TWO not in found else None
 
 
@@ -376,7 +376,7 @@ def _go_on(offer: ShownChoices, **changed: Any) -> WaitHere:
 
 MOST_WORDS = 50  # of a text that names several answers
 MOST_COMPARED = 20_000  # pieces of a text with phrases; where there are more, none is close to any (0.1 s at most)
-_AND = frozenset(
+AND = frozenset(
     map(normalise, ("and", "dan", "y", "e", "et", "und", "en", "ve", "и", "و", "और", "og", "och", "i", "a"))
 )
 """The word before the last of several answers, in the languages of `bot.language.source.languages` and a few more."""
@@ -422,7 +422,7 @@ def _named_within(text: str, options: Sequence[Option], language: str | None, *,
     phrases = [*_phrases(options).items(), *_names(options, language)]
     if shown_numbers and _NO_PLACE.search(text) is None:
         phrases += [(str(index + 1), index) for index in range(len(options))]
-    return list(dict.fromkeys(all_within(text, phrases, language, joints=_AND)))
+    return list(dict.fromkeys(all_within(text, phrases, language, joints=AND)))
 
 
 def _names(options: Sequence[Option], language: str | None) -> list[tuple[str, int]]:
@@ -461,7 +461,7 @@ def _beginning(
         index = None if end is None else meant(" ".join(words[:length]))
         if end is not None and index is not None:
             return [index, *end]
-    return ends[-1] if words[0] in _AND or how == ANYWHERE else None
+    return ends[-1] if words[0] in AND or how == ANYWHERE else None
 
 
 def _words_of(text: str, options: Sequence[Option]) -> list[str]:

@@ -15,7 +15,7 @@ from bot.core.immutable import immutable
 from bot.core.messages import Buttons, LinkButton, ListMessage, Message, TextMessage, clip
 from bot.core.values import Media
 from bot.core.waits import ForContact
-from bot.language.answers.readers import read_yes_no
+from bot.language.answers.readers import read_lack, read_yes_no
 from bot.language.answers.titles import is_yes_or_no, number_in, within
 from bot.language.expressions.abstract_values import ValueKind
 from bot.language.expressions.filters import FORM_ADDRESS
@@ -436,7 +436,10 @@ class AskStep(StepKind):
         return own_words and not self._skips(context, reply) and self._choose(context, reply) is None
 
     def _skips(self, context: StepContext, reply: Reply) -> bool:
-        """True for a word of `skip`, also beside words that change nothing: "no, thanks"."""
+        """True for a word of `skip`, also beside words that change nothing: "no, thanks".
+
+        Where one of them is a no, and free text is no answer, "I don't have one" skips, too.
+        """
         if reply.text is None or not self.skip_words:
             return False
         if normalise(reply.text) in map(normalise, self.skip_words):
@@ -444,7 +447,8 @@ class AskStep(StepKind):
         language, phrases = context.scope.get(CONTACT_LANGUAGE), [(word, 0) for word in self.skip_words]
         if len(reply.text) > LONGEST:
             return False
-        return within(reply.text, phrases, language) == 0 or _is_no(reply.text, self.skip_words, language)
+        lacks = not _takes_every_text(self.variable) and read_lack(reply.text, language)
+        return within(reply.text, phrases, language) == 0 or _is_no(reply.text, self.skip_words, language, lacks=lacks)
 
     def answer(self, context: StepContext, reply: Reply) -> StepResult | None:
         """`skip`, then the choices, then whatever the variable takes."""
@@ -611,10 +615,10 @@ class AskStep(StepKind):
         return {key: value for key, value in step_state.items() if key not in (_FILES, _KEPT)}
 
 
-def _is_no(text: str, skip_words: Iterable[str], language: str | None) -> bool:
-    """True for another way to say a no that skips: "nope"."""
+def _is_no(text: str, skip_words: Iterable[str], language: str | None, *, lacks: bool) -> bool:
+    """True for another way to say a no that skips: "nope". ``lacks``: the text says that something is missing."""
     said = read_yes_no(text, language)
-    if said is None or said.value:
+    if not lacks and (said is None or said.value or any(map(str.isdigit, text))):
         return False
     return any((word := read_yes_no(each, language)) is not None and not word.value for each in skip_words)
 

@@ -53,12 +53,12 @@ _WORDS = {
     },
     BYE: {
         "en": "bye|bye bye|byebye|goodbye|good bye|good night|see you|see ya|see u|see you later|see you soon|see you tomorrow|cya|ttyl|take care|have a nice day|have a good day|have a great day|have a good one"
-        "|thats all|that is all|thats it|that would be all|nothing else|no more questions|never mind|nevermind|nvm|forget it|forget about it|no problem|no worries|sorry wrong number|wrong number|wrong chat|sorry wrong chat|wrong person|oops wrong chat",
-        "id": "sampai jumpa|dadah|bye|selamat tinggal|itu saja|sudah cukup|tidak jadi|gak jadi|salah kirim|salah nomor|salah sambung", "es": "adiós|hasta luego|hasta mañana|chao|eso es todo|nada más|olvídalo|número equivocado|me equivoqué de número",
-        "pt": "tchau|até logo|até amanhã|é só isso|só isso|nada mais|deixa pra lá|número errado", "fr": "au revoir|à bientôt|bonne journée|bonne soirée|c'est tout|rien d'autre|laissez tomber|mauvais numéro|erreur de numéro",
-        "de": "tschüss|auf wiedersehen|bis bald|bis später|schönen tag|schönen tag noch|das ist alles|das wars|das war's|schon gut|egal|vergiss es|falsche nummer|falscher chat", "it": "arrivederci|a presto|a domani|buona giornata|è tutto|nient'altro|lascia stare|numero sbagliato",
-        "nl": "doei|tot ziens|tot later|fijne dag|dat is alles|niets meer|laat maar|verkeerd nummer", "tr": "hoşça kal|hoşçakal|görüşürüz|güle güle|iyi geceler|bu kadar|boşver|yanlış numara",
-        "ru": "пока|до свидания|до встречи|спокойной ночи|это всё|больше ничего|неважно|не туда|ошибся номером", "ar": "مع السلامة|الى اللقاء|وداعا|هذا كل شيء|لا شيء اخر|رقم خاطئ", "hi": "अलविदा|फिर मिलेंगे|बस इतना ही|रहने दो|गलत नंबर",
+        "|thats all|that is all|thats it|that would be all|nothing|nothing else|nothing for now|nothing right now|none of those|none of these|none of them|neither|not now|no thanks|no thank you|no thx|not interested|im not interested|i am not interested|im good|i am good|nah im good|no im good|im fine|were good|changed my mind|i changed my mind|ive changed my mind|i have changed my mind|leave me alone|no more questions|never mind|nevermind|nvm|forget it|forget about it|no problem|no worries|sorry wrong number|wrong number|wrong chat|sorry wrong chat|wrong person|oops wrong chat",
+        "id": "sampai jumpa|dadah|bye|selamat tinggal|itu saja|sudah cukup|tidak jadi|gak jadi|tidak terima kasih|tidak makasih|tidak ada|nanti saja|berubah pikiran|salah kirim|salah nomor|salah sambung", "es": "adiós|hasta luego|hasta mañana|chao|eso es todo|nada más|nada|no gracias|ninguno|ninguna|ahora no|cambié de opinión|he cambiado de idea|olvídalo|número equivocado|me equivoqué de número",
+        "pt": "tchau|até logo|até amanhã|é só isso|só isso|nada|não obrigado|não obrigada|nenhum|nenhuma|agora não|mudei de ideia|nada mais|deixa pra lá|número errado", "fr": "au revoir|à bientôt|bonne journée|bonne soirée|c'est tout|rien d'autre|rien|non merci|aucun|aucune|pas maintenant|j'ai changé d'avis|laissez tomber|mauvais numéro|erreur de numéro",
+        "de": "tschüss|auf wiedersehen|bis bald|bis später|schönen tag|schönen tag noch|das ist alles|nichts|nein danke|keins davon|nichts davon|jetzt nicht|ich hab es mir anders überlegt|das wars|das war's|schon gut|egal|vergiss es|falsche nummer|falscher chat", "it": "arrivederci|a presto|a domani|buona giornata|è tutto|nient'altro|niente|no grazie|nessuno|nessuna|non ora|ho cambiato idea|lascia stare|numero sbagliato",
+        "nl": "doei|tot ziens|tot later|fijne dag|dat is alles|niets meer|niets|nee bedankt|nee dank je|geen van deze|niet nu|ik heb me bedacht|laat maar|verkeerd nummer", "tr": "hoşça kal|hoşçakal|görüşürüz|güle güle|iyi geceler|bu kadar|boşver|hiçbiri|hayır teşekkürler|şimdi değil|vazgeçtim|yanlış numara",
+        "ru": "пока|до свидания|до встречи|спокойной ночи|это всё|больше ничего|ничего|нет спасибо|не сейчас|я передумал|я передумала|неважно|не туда|ошибся номером", "ar": "مع السلامة|الى اللقاء|وداعا|هذا كل شيء|لا شيء اخر|لا شيء|لا شكرا|ليس الان|غيرت رأيي|رقم خاطئ", "hi": "अलविदा|फिर मिलेंगे|बस इतना ही|रहने दो|कुछ नहीं|नहीं धन्यवाद|अभी नहीं|गलत नंबर",
     },
     SMILE: {
         "en": "ok|okay|okey|k|kk|oki|alright|all right|cool|great|nice|perfect|awesome|got it|haha|lol|sounds good|wow",
@@ -112,7 +112,7 @@ _WORDS = {
     },
     OPENING_HOURS: {
         "en": "are you open|you open|u open|you opened|you closed|are you closed|opening hours|opening hrs|opening times|opening time|business hours|business hrs"
-        "|working hours|office hours|store hours|shop hours|your hours|what hours|open hours|hours of operation|do you close|you close|u close|closing time"
+        "|working hours|office hours|store hours|shop hours|your hours|what hours|open hours|hours of operation|do you close|you close|u close|you closing|u closing|you opening|u opening|closing time"
         "|closing hours|open today|open tomorrow|open now|still open|when open|what time do you open|what time are you|what times are you|what days are you"
         "|open on|open monday|open mondays|open tuesday|open tuesdays|open wednesday|open wednesdays|open thursday|open thursdays|open friday|open fridays|open saturday"
         "|open saturdays|open sunday|open sundays|sunday hours|saturday hours|weekend hours|holiday hours|open weekends|open at the weekend|open tonight|open late|closed on|closed today|closed tomorrow|closed sundays",

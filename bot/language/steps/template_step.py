@@ -230,7 +230,7 @@ class TemplateStep(StepKind):
         language = context.scope.get(CONTACT_LANGUAGE)
         found = within(reply.text, phrases, language)
         if found is None:
-            found = same_side(reply.text, [button.title for button in heard], language)
+            found = same_side(reply.text, [(button.title, *button.words) for button in heard], language)
         return None if found is None else LeaveStep(heard[found].outcome)
 
     def hint(self, context: StepContext, reply: Reply) -> str | None:

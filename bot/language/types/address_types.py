@@ -27,6 +27,14 @@ _NATIONAL = re.compile(r"[0-9]{3,17}")
 _SIGNS = re.compile(r"\(0\)|[\s().\-‐‑‒–—−/]")
 _LONGEST_PHONE = 40  # characters
 _A_NUMBER = re.compile(r"\+?(?:\(\+?\d{1,4}\)|\d)(?:[\s().\-‐‑‒–—−/]{0,3}\d){2,}")
+_DOT_WORDS = r"\s+(?:dot|punto|ponto|point|punkt|punt|titik|nokta|точка)\s+"
+_DOT = re.compile(_DOT_WORDS, re.IGNORECASE)
+_SPOKEN = re.compile(
+    r"([\w.+-]+)\s+(?:at|@|arroba|arobase|ät|chiocciola|apenstaartje)\s+"
+    rf"([\w-]+(?:(?:\.|{_DOT_WORDS})[\w-]+)*{_DOT_WORDS}[a-z]{{2,}})",
+    re.IGNORECASE,
+)
+"""An address as it is spoken: ``ann at gmail dot com``."""
 _AN_ADDRESS = re.compile(r"[^\s@<>(),;:\"]+@[^\s@<>(),;:\"]*[^\s@<>(),;:\".!?]")
 
 
@@ -50,6 +58,7 @@ class EmailVariable(Variable):
     example_answers = ("ann@shop.example",)
 
     def _read_text(self, text: str, now: datetime, language: str | None) -> Reading[str] | None:
+        text = _SPOKEN.sub(lambda found: f"{found[1]}@{_DOT.sub('.', found[2])}", text)
         found = _AN_ADDRESS.search(text)
         if found is None or found.group() == text:
             return Reading(self._from_value(text, now))

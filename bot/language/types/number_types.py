@@ -1,5 +1,6 @@
 """The types number and integer."""
 
+import re
 from collections.abc import Iterable
 from datetime import datetime
 from decimal import Decimal, InvalidOperation
@@ -14,6 +15,9 @@ from bot.language.keys.fields import Fields
 from bot.language.types.variable import TypeMismatch, Variable, mismatch
 
 MAX_INTEGER = 10**15
+_MARK = re.compile(
+    r"(\d{1,3})\s*(?:/|out of|of|von|de|sur|su|van|из|dari)\s*(\d{1,3})(?:\s*stars?)?[.!]*", re.IGNORECASE
+)
 
 
 _MIN = KeySpec("min", number(), "The least that it may be; no bound if left out.")
@@ -113,6 +117,13 @@ class IntegerVariable(NumberVariable):
         if type(value) is int and abs(value) <= MAX_INTEGER:
             return value
         return NumberVariable._from_value(self, value, now)
+
+    def _read_text(self, text: str, now: datetime, language: str | None) -> Reading[Decimal] | None:
+        """A whole number; one of the most that it may be is a mark: "4/5" and "4 out of 5" are 4, up to 5."""
+        mark = _MARK.fullmatch(text.strip())
+        if mark is not None and self.most == int(mark[2]):
+            return Reading(Decimal(mark[1]))
+        return NumberVariable._read_text(self, text, now, language)
 
     def _typed(self, number: Decimal) -> int:
         if abs(number) > MAX_INTEGER or number != number.to_integral_value():

@@ -1,5 +1,6 @@
 """The types text, name and choice."""
 
+import re
 from collections.abc import Sequence
 from datetime import date, datetime, time
 from decimal import Decimal
@@ -9,6 +10,7 @@ from bot.core.immutable import immutable
 from bot.core.text import KEPT_CHARACTERS
 from bot.language.answers.names import read_name
 from bot.language.answers.readers import Reading
+from bot.language.answers.segments import says_nothing
 from bot.language.expressions.abstract_values import ValueKind
 from bot.language.keys.declared_keys import STRING, STRINGS, KeySet, KeySpec, integer
 from bot.language.keys.fields import Fields
@@ -21,6 +23,8 @@ from bot.language.types.variable import TypeMismatch, Variable, mismatch
 
 LONGEST = KEPT_CHARACTERS  # of a message: what a contact writes beyond them is cut
 FILLER = "m"  # of which a text of the greatest length is made
+_DIGIT = re.compile(r"\d")
+_AROUND_CODE = " .,;:!?()\"'“”„«»#"
 _CLOCK_AND_CALENDAR = frozenset({ValueKind.DATE, ValueKind.DATETIME, ValueKind.TIME})
 
 
@@ -87,6 +91,16 @@ class TextVariable(Variable):
         return (*given, FILLER * self.most) if self.pattern is None and self.bounded else given
 
     def _read_text(self, text: str, now: datetime, language: str | None) -> Reading[str] | None:
+        """The text; or where that does not fit the pattern, the piece with a digit that does: "it's ab 123456"."""
+        if self.pattern is None or matches(self.pattern, text):
+            return Reading(text)
+        words = text.split()
+        for first, end in ((at, at + length) for at in range(len(words)) for length in (1, 2)):
+            piece = "".join(words[first:end]).strip(_AROUND_CODE)
+            found = next((form for form in (piece, piece.upper()) if matches(self.pattern, form)), None)
+            if found is not None and _DIGIT.search(found):
+                around = " ".join((*words[:first], *words[end:]))
+                return Reading(found if says_nothing(around, language) else text)
         return Reading(text)
 
     def _from_value(self, value: Any, now: datetime | None) -> str:

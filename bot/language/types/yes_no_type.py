@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Any
 
 from bot.core.immutable import immutable
-from bot.language.answers.readers import Reading, prepare, read_yes_no
+from bot.language.answers.readers import Reading, prepare, read_side
 from bot.language.expressions.abstract_values import ValueKind
 from bot.language.types.variable import Variable, mismatch
 
@@ -26,7 +26,7 @@ class BooleanVariable(Variable):
     takes_every = True
 
     def _read_text(self, text: str, now: datetime, language: str | None) -> Reading[bool] | None:
-        return read_yes_no(text, language)
+        return read_side(text, language)
 
     def prepare(self, languages: Iterable[str]) -> None:
         """The languages' words for yes and no."""

@@ -52,7 +52,7 @@ MONDAY = datetime(2030, 5, 6, 10, tzinfo=UTC)
         ("à quelle heure fermez-vous ?", OPENING_HOURS),
         ("Öffnungszeiten", OPENING_HOURS),
         ("आज खुला है?", OPENING_HOURS),
-        ("no thanks", None),
+        ("no thanks", BYE),
         ("thanks but no", None),
         ("?", None),
         ("...", None),

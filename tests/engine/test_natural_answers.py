@@ -1,0 +1,101 @@
+"""Answers as people write them: a reason behind a yes or no, what is missing, marks, codes and spoken addresses."""
+
+import pytest
+
+from tests.talk import Talk
+
+SURE = """
+flow: order
+start: {words: [order], otherwise: true}
+interrupted: resume
+steps:
+  sure: {ask: "Two teas?", buttons: {"Yes, please": done, Another drink: other, Cancel: {words: ["no"], then: cancelled}}}
+  other: {say: Which?, then: end}
+  done: {say: On its way., then: end}
+  cancelled: {say: No tea., then: end}
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("yes, I am in a hurry", "On its way."),
+        ("yep we have a voucher", "On its way."),
+        ("nope", "No tea."),
+        ("no, it is too expensive", "No tea."),
+        ("nah i'm good", "No tea."),
+        ("ok great, another drink", "Which?"),
+    ],
+)
+def test_a_yes_or_a_no_may_have_a_reason_and_a_title_a_yes_before_it(text: str, said: str) -> None:
+    talk = Talk(SURE)
+    talk.user("order")
+    assert talk.user(text) == [said]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "yes but make it three",
+        "no make it juice",
+        "yes I have a question",
+        "no, I have 3 guests",
+        "yes or no",
+        "no I'm not sure",
+    ],
+)
+def test_a_yes_or_a_no_beside_a_wish_a_value_or_a_doubt_is_asked_again(text: str) -> None:
+    talk = Talk(SURE)
+    talk.user("order")
+    talk.user(text)
+    assert talk.session.frame is not None and talk.session.frame.step == "sure"
+
+
+FORM = """
+flow: form
+start: {words: [form], otherwise: true}
+vars:
+  photo: {type: media, kinds: [image]}
+  email: {type: email, optional: true}
+  stars: {type: integer, min: 1, max: 5}
+  code: {type: text, pattern: '[A-Z]{2}[0-9]{4}'}
+  note: text
+steps:
+  photo: {ask: A photo?, save: photo, skip: ["no"]}
+  email: {ask: Your email?, save: email, skip: ["no"]}
+  stars: {ask: How many stars?, save: stars}
+  code: {ask: Your code?, save: code}
+  note: {ask: A note?, save: note, skip: ["no"]}
+  done: {say: "{{ email }}, {{ stars }}, {{ code }}, {{ note }}", then: end}
+"""
+
+
+def test_what_is_missing_is_skipped_and_values_are_read_as_people_write_them() -> None:
+    talk = Talk(FORM)
+    talk.user("form")
+    assert talk.user("i dont have a pic")[-1] == "Your email?"
+    assert talk.user("it's Ann.Smith at shop dot example")[-1] == "How many stars?"
+    talk.user("10/10")
+    assert talk.user("4 out of 5") == ["Your code?"]
+    assert talk.user("not AB1234") == ["Your code?"]
+    assert talk.user("it is ab 1234, thanks") == ["A note?"]
+    assert talk.user("i dont have sugar here") == ["Ann.Smith@shop.example, 4, AB1234, i dont have sugar here"]
+
+
+def test_a_missing_email_is_skipped_but_no_sentence_with_a_value_or_a_question() -> None:
+    talk = Talk(FORM)
+    talk.user("form")
+    talk.user("no")
+    assert talk.user("don't have one") == ["How many stars?"]
+    assert Talk(FORM).user("form") == ["A photo?"]
+    talk = Talk(FORM)
+    talk.user("form")
+    talk.user("I don't have 2 photos")
+    assert talk.session.frame is not None and talk.session.frame.step == "photo"
+
+
+@pytest.mark.parametrize("text", ["nothing thanks", "none of those", "I changed my mind", "not interested, sorry"])
+def test_who_wants_nothing_is_let_go(text: str) -> None:
+    talk = Talk(SURE.replace(', Cancel: {words: ["no"], then: cancelled}', ""))
+    talk.user("order")
+    assert talk.user(text) == ["All right. See you!"]
