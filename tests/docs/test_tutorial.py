@@ -58,6 +58,17 @@ def test_the_bot_of_a_page_has_no_problems_and_its_tests_pass(
     assert call("test", "salon").code == 0
 
 
+def test_a_reminder_without_its_errors_is_found_as_its_page_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_up_to(PAGES[5], tmp_path)
+    reminder = tmp_path / "salon" / "flows" / "reminder.yml"
+    written = reminder.read_text(encoding="utf-8")
+    reminder.write_text(written.replace("    errors: {else: end}\n", ""), encoding="utf-8")
+    assert "W501" in call("check", "salon").out
+
+
 def test_the_pages_follow_each_other_and_name_commands_that_there_are() -> None:
     entry = (FOLDER / "README.md").read_text(encoding="utf-8")
     assert re.findall(r"\]\((\d-[a-z0-9-]+\.md)\)", entry) == [page.name for page in PAGES]
