@@ -70,7 +70,7 @@ def register(
     """Tell the gateway to send its events to URL, a public https address. Without a path, URL gets the path of
     `bot serve`.
 
-    The secret that signs the events is shown only once. --write-env also writes it to .env (mode 0600), in front of
+    The secret that signs the events is shown only once. --write-env writes it to .env (mode 0600) instead, in front of
     the existing secret, which stays valid: register, restart `bot serve`, and remove the old secret when no more
     events arrive through the old webhook. It writes URL without that path as BOT_PUBLIC_URL, too.
 
@@ -89,7 +89,7 @@ def register(
     if as_json:
         echo_json(asdict(registered))
     else:
-        _tell(registered)
+        _tell(registered, shows_secret=file is None)
     if file is not None and registered.secret not in (None, secret):  # the gateway chose another
         write_setting(file, VARIABLE, _in_front(registered.secret, known))
     base = registered.url.removesuffix(known.path)
@@ -124,13 +124,13 @@ def _is_usable(secret: str) -> bool:
         return False
 
 
-def _tell(registered: WebhookRegistration) -> None:
+def _tell(registered: WebhookRegistration, shows_secret: bool) -> None:
     about = f"{registered.name} ({registered.id})" if registered.id else registered.name
     click.echo(f"The gateway sends {counted(len(registered.events), 'event')} to {registered.url}: {about}.")
     click.echo(click.wrap_text(", ".join(registered.events), initial_indent="  ", subsequent_indent="  "))
     if not registered.is_active:
         click.echo(styled("The gateway reports that the webhook is not active.", fg="red"))
-    if registered.secret:
+    if shows_secret and registered.secret:
         click.echo(f"The secret that signs them, shown only now: {styled(registered.secret, bold=True)}")
 
 
@@ -142,9 +142,9 @@ def _left_to_do(registered: WebhookRegistration, path: str, file: Path | None, o
     elif file is None:
         yield f"Put the secret in front of those in {VARIABLE}, with a comma, and restart `bot serve`."
     elif outside:
-        yield f"It is in {file}, but {VARIABLE} is set in the environment, which has priority: set it there."
+        yield f"The secret that signs them is in {file}, but {VARIABLE} is set in the environment, which has priority: set it there."
     else:
-        yield f"It is in {file}. Restart `bot serve` to use it."
+        yield f"The secret that signs them is in {file}. Restart `bot serve` to use it."
     if file is not None and os.environ.get(PUBLIC) not in (None, dotenv_values(file).get(PUBLIC)):
         yield f"{PUBLIC} is set in the environment, which has priority over {file}: set it there."
     if urlsplit(registered.url).path != path:

@@ -42,7 +42,8 @@ def test_the_secret_is_written_in_front_of_the_old_one_and_nothing_else_changes(
     file.write_text(f"# mine\nBOT_PORT=9000\nexport OTHER='a # b'\nBOT_WEBHOOK_SECRET={OLD}\nLAST=1")
     shown = call("webhook", "register", URL, "--bot", bot, "--write-env")
     ((_, _, secret),) = registered(gateway)
-    assert shown.err == f"It is in {file}. Restart `bot serve` to use it.\n"
+    assert shown.err == f"The secret that signs them is in {file}. Restart `bot serve` to use it.\n"
+    assert secret not in shown.out + shown.err
     assert dotenv_values(file) == {
         "BOT_PORT": "9000",
         "OTHER": "a # b",

@@ -58,6 +58,17 @@ def test_the_bot_of_a_page_has_no_problems_and_its_tests_pass(
     assert call("test", "salon").code == 0
 
 
+def test_a_reminder_without_its_errors_is_found_as_its_page_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_up_to(PAGES[5], tmp_path)
+    reminder = tmp_path / "salon" / "flows" / "reminder.yml"
+    written = reminder.read_text(encoding="utf-8")
+    reminder.write_text(written.replace("    errors: {else: end}\n", ""), encoding="utf-8")
+    assert "W501" in call("check", "salon").out
+
+
 def test_the_pages_follow_each_other_and_name_commands_that_there_are() -> None:
     entry = (FOLDER / "README.md").read_text(encoding="utf-8")
     assert re.findall(r"\]\((\d-[a-z0-9-]+\.md)\)", entry) == [page.name for page in PAGES]
@@ -96,17 +107,19 @@ def test_the_last_page_leads_to_a_bot_that_answers_over_the_emulator(
             write(Block("text", settings.name, settings.text.replace("9000", str(port))), tmp_path)
             (salon / ".env").chmod(0o600)
             assert call(*commands[1].split()[1:]).code == 0, commands[1]
-            environ = {**os.environ, "BOT_PORT": str(webhook)}
-            server = subprocess.Popen([sys.executable, "-m", "bot", "serve"], env=environ, stdout=subprocess.DEVNULL)
+            approve, receive, sent = (each for each in commands if each.startswith("curl "))
+            sends(approve, port)
+            monkeypatch.setenv("BOT_PORT", str(webhook))
+            assert call("doctor").code == 0
+            server = subprocess.Popen([sys.executable, "-m", "bot", "serve"], env=os.environ, stdout=subprocess.DEVNULL)
             try:
                 until(lambda: answers(webhook))
-                receive, sent = (each for each in commands if each.startswith("curl "))
                 sends(receive, port)
                 until(lambda: shown in sends(sent, port))
                 assert "main" in call("sessions").out
                 assert "menu" in call("trace", "6281234567890").out
                 assert call("queue").code == 0
-                assert "webhook" in call("doctor").out
+                assert call("doctor").code == 0
             finally:
                 server.terminate()
                 server.wait(30)

@@ -445,11 +445,11 @@ flow: main
 start: {otherwise: true}
 steps:
   b: {branch: [{if: open("office"), then: a}, {else: s}]}
-  a: {say: "Open, and on Wednesday: {{ open('office', now + days(2)) }}", then: end}
+  a: {say: "Open, and on Wednesday: {{ open('office', now + days(2)) }}, on Thursday: {{ open('office', today + days(3)) }}", then: end}
   s: {say: "{{ opens('office') | date }} at {{ opens('office') | time }}", then: end}
 """
     talk = Talk(flow, OFFICE)
-    assert talk.user("hi") == ["Open, and on Wednesday: false"]
+    assert talk.user("hi") == ["Open, and on Wednesday: false, on Thursday: true"]
     talk.now = datetime(2030, 5, 7, 16, 0, tzinfo=UTC)
     assert talk.user("hi") == ["9 May 2030 at 09:00"]
 

@@ -51,15 +51,22 @@ class Hours:
         """True if it is open at a moment."""
         return self.opens(moment) == moment
 
+    def is_open_on(self, day: date) -> bool:
+        """True if it opens on a day."""
+        return bool(self.days.get(day, self.week[day.weekday()]))
+
 
 @pass_context
 def _open(context: Context, name: Any, at: Any = None) -> bool:
-    """``open("office")``: whether it is open now; ``open("office", slot.starts)``: whether it is open at that time."""
+    """``open("office")``: whether it is open now; ``open("office", slot)``: at that time, or on that day."""
+    hours = _named(context, name)
     moment = context.parent["now"] if at is None else at
+    if not isinstance(moment, date):
+        raise TemplateFailed(f"open() takes a day, with or without a time, not {kind_of(moment)}")
     if not isinstance(moment, datetime):
-        raise TemplateFailed(f"open() takes a date with a time, not {kind_of(moment)}")
+        return hours.is_open_on(moment)
     zoned = moment if moment.tzinfo is not None else moment.replace(tzinfo=context.parent["now"].tzinfo)
-    return _named(context, name).is_open(zoned)
+    return hours.is_open(zoned)
 
 
 @pass_context

@@ -61,6 +61,10 @@ def test_a_holiday_is_shut_or_has_its_own_times() -> None:
     assert opens(9, "11:00") == "Fri 10 09:00"
 
 
+def test_a_day_without_a_time_is_open_if_it_opens_on_that_day() -> None:
+    assert [day for day in range(6, 13) if OFFICE.is_open_on(date(2030, 5, day))] == [6, 7, 9, 10, 11]
+
+
 def test_it_keeps_its_own_clock_when_summer_begins_and_ends() -> None:
     sunday = Hours("night", ((),) * 6 + (spans("0:00-4:00"),), {}, BERLIN)
     begins = datetime(2030, 3, 31, tzinfo=BERLIN).astimezone(UTC)

@@ -19,6 +19,7 @@ from bot.server.doctor import public_address
 from bot.server.web.web_service import WebService
 from bot.store.sqlite_schema import migrate
 from bot.testing.emulator import Emulator
+from tests.ports import reserved_port
 from tests.services.gateway.peer import peer
 from tests.services.test_network import context
 
@@ -86,6 +87,14 @@ def test_a_certificate_that_nobody_knows_is_refused() -> None:
     with peer(context(trustme.CA(), "localhost")) as running:
         (found,) = public_address(running.url, "/webhook", NOW)
     assert found.state == "fail" and "signed by an authority that is not known" in found.what
+
+
+def test_an_address_that_does_not_answer_is_a_warning_where_the_gateway_is_on_this_machine() -> None:
+    with reserved_port() as port:
+        url = f"https://127.0.0.1:{port}"
+        (fails,), (warns,) = (list(public_address(url, "/webhook", NOW, rehearsed)) for rehearsed in (False, True))
+    assert (fails.state, warns.state) == ("fail", "warn") and fails.what == warns.what
+    assert "--tunnel" in warns.advice
 
 
 def test_the_bot_is_recognised_and_says_that_it_is_ready(tmp_path: Path) -> None:
