@@ -395,7 +395,8 @@ def test_an_answer_from_the_gateways_inbox_is_shown_and_how_long_the_bot_is_sile
     page = live.log_in("abel", f"/contact/{ANN}")
     live.simulation.become(ANN)
     live.simulation.gateway.happen("message.sent", {"agent": "Rina", "text": "Is soy fine?"})
-    expect(page.locator(".bubble.person")).to_contain_text("Rina, at the gatewayIs soy fine?")
+    expect(page.locator(".bubble.person .by")).to_have_text("Rina, at the gateway")
+    expect(page.locator(".bubble.person .text")).to_have_text("Is soy fine?")
     expect(page.locator("#person")).to_contain_text(
         "Rina has answered from the gateway's inbox: the bot is silent, and goes on in 4"
     )

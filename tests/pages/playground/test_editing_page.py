@@ -88,7 +88,7 @@ def test_a_whole_step_is_edited_as_yaml_with_its_problems_while_typing(shown: Sh
     page = shown.page
     shown.write("hi")
     click(shown.page, "Hello")
-    shown.open("The whole step as YAML")
+    page.locator("#editing summary", has_text="The whole step as YAML").click()
     yaml = field(shown, "flows/main.yml:6 YAML")
     expect(yaml).to_have_value('hello: {say: "Hello *you*"}')
     yaml.fill("hello:\n  sya: Hello")
