@@ -30,7 +30,7 @@ MISTAKES = {
     # problems
     "a target is misspelt": Mistake(
         "basket/flows/order.yml", "{else: street}", "{else: steret}", "E102"),
-    "a flow is misspelt": Mistake("basket/flows/shop.yml", "Order: /order}", "Order: /ordr}", "E103"),
+    "a flow is misspelt": Mistake("basket/flows/shop.yml", "then: /order}}", "then: /ordr}}", "E103"),
     "an option is misspelt": Mistake("feedback/flows/feedback.yml", "remind: {after", "remnid: {after", "E104"),
     "a text with a comma lost its quotes": Mistake(
         "survey/flows/survey.yml", '"A number from 0 to 10, please."', "A number from 0 to 10, please.", "E104"),

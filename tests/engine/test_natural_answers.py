@@ -94,8 +94,16 @@ def test_a_missing_email_is_skipped_but_no_sentence_with_a_value_or_a_question()
     assert talk.session.frame is not None and talk.session.frame.step == "photo"
 
 
-@pytest.mark.parametrize("text", ["nothing thanks", "none of those", "I changed my mind", "not interested, sorry"])
+@pytest.mark.parametrize("text", ["nothing else, thanks", "I changed my mind", "not interested, sorry"])
 def test_who_wants_nothing_is_let_go(text: str) -> None:
     talk = Talk(SURE.replace(', Cancel: {words: ["no"], then: cancelled}', ""))
     talk.user("order")
     assert talk.user(text) == ["All right. See you!"]
+
+
+@pytest.mark.parametrize("text", ["nothing", "none of those", "neither"])
+def test_words_that_may_be_an_answer_to_the_question_are_no_goodbye(text: str) -> None:
+    talk = Talk(SURE.replace(', Cancel: {words: ["no"], then: cancelled}', ""))
+    talk.user("order")
+    (said, *_) = talk.user(text)[0]
+    assert said.endswith("Two teas?")

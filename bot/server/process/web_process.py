@@ -7,7 +7,7 @@ import signal
 import socket
 import threading
 from collections.abc import Collection, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from functools import partial
 from pathlib import Path
 
@@ -73,24 +73,27 @@ def _wake(wakes: Sequence[int], shards: Collection[int]) -> None:
 class _ServedFiles:
     """The files of the bot's own as they are served: of the published version, else of this machine's folder.
 
-    ``store`` is the store's first shard, which has the versions.
+    ``store`` is the store's first shard, which has the versions. It is opened for each file, since files are fetched
+    seldom, and connections are few.
     """
 
     def __init__(self, store: StoreAddress, folder: Path) -> None:
-        self._versions = engine_reader(store)
+        self._store = store
         self._folder = folder
         self._known: tuple[int, Mapping[str, bytes]] = 0, {}  # of the version with this number
 
     def __call__(self, path: str) -> bytes | None:
-        served = served_version(self._versions)
-        if served is None:
-            return read_file(self._folder, path)
-        number, found = self._known
-        if number != served.number:
-            files = files_of(self._versions, served.number, self._folder).documents
-            found = {source.path.removeprefix(FILES): source.text for source in files if source.path.startswith(FILES)}
-            self._known = served.number, found
-        return found.get(path)
+        with closing(engine_reader(self._store)) as versions:
+            served = served_version(versions)
+            if served is None:
+                return read_file(self._folder, path)
+            number, found = self._known
+            if number != served.number:
+                files = files_of(versions, served.number, self._folder).documents
+                own = (source for source in files if source.path.startswith(FILES))
+                found = {source.path.removeprefix(FILES): source.text for source in own}
+                self._known = served.number, found
+            return found.get(path)
 
 
 class _Once:
