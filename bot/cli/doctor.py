@@ -12,6 +12,7 @@ from functools import partial
 from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 import click
 
@@ -19,6 +20,7 @@ from bot.cli.shared.operate import bot_argument, bot_as_served, env_file, load_e
 from bot.cli.shared.output import counted, echo_json, path_from_here, styled
 from bot.core.engine_answers import EngineRefused
 from bot.core.engine_requests import AskStatus
+from bot.core.networks import is_this_machine
 from bot.loading.folder import Folder, find_bot, read_folder
 from bot.settings import BadSettings, ModelService, Settings, missing_secrets, read_settings, read_store, short_secrets
 from bot.settings.setting_values import OBJECTS
@@ -248,7 +250,9 @@ def _outside(
         yield _known(warn("webhook", "its public address is not known", advice))
     else:
         path, now = settings.webhook_path, SystemClock().now()
-        yield Check(lambda: doctor.public_address(public, path, now), fail("webhook", late, doctor.NOT_REACHED))
+        rehearsal = is_this_machine(urlsplit(settings.gateway_url).hostname or "")
+        look = partial(doctor.public_address, public, path, now, rehearsal=rehearsal)
+        yield Check(look, fail("webhook", late, doctor.NOT_REACHED))
 
 
 def _gateway(bot: Folder, settings: Settings, flows: Callable[[], "Library | None"]) -> Iterator["CheckResult"]:
