@@ -64,7 +64,7 @@ bench: $(TESTS_READY)   ## figures, as ratios against a limit taken in the same 
 	$(BIN)/python -m benchmarks.web
 
 $(READY): pyproject.toml requirements/build.txt requirements/bot.txt
-	@echo "Setting up $(VENV), which takes half a minute ..."
+	@echo "Setting up $(VENV): 15 seconds, on a slow machine a minute ..."
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed")'
 	@$(PYTHON) -m venv $(VENV)
 	@$(BIN)/$(PIP_INSTALL) --no-compile --require-hashes -r requirements/build.txt -r requirements/bot.txt
