@@ -147,7 +147,8 @@ class AiStep(StepKind):
     # -- the contact's side -----------------------------------------------------------------------
 
     def enter(self, context: StepContext) -> StepResult:
-        """Answer what no step has taken yet; where there is nothing, greet, or let the model begin.
+        """Answer what no step has taken yet; where there is nothing, greet, or let the model begin. A word that has started
+        the flow is greeted.
 
         Put again: repeat what was said last.
         """
@@ -157,7 +158,7 @@ class AiStep(StepKind):
         if exchange.turns:
             exchange.asked = False
             return WaitHere(exchange.last_said, exchange.step_state())
-        if self.greet is not None and context.pending_input is None:
+        if self.greet is not None and (context.pending_input is None or context.only_starts):
             greeting = clip(self.greet.render(quoted_scope(context.scope)), TEXT_BODY)
             exchange.history = []
             exchange.remember([], greeting, self.brief.settings.history)
