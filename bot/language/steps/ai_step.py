@@ -147,10 +147,9 @@ class AiStep(StepKind):
     # -- the contact's side -----------------------------------------------------------------------
 
     def enter(self, context: StepContext) -> StepResult:
-        """Answer what no step has taken yet; where there is nothing, greet, or let the model begin. A word that has started
-        the flow is greeted.
+        """Answer what no step has taken yet; where there is nothing, greet, or let the model begin.
 
-        Put again: repeat what was said last.
+        A start word alone is greeted. Put again: repeat what was said last.
         """
         exchange = Exchange.of(context.step_state)
         if exchange.asking is not None:
