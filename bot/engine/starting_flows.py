@@ -88,6 +88,7 @@ def start_by_message(turn: TurnContext, reply: Reply) -> StepResult | None:
         turn.trace.rule = f"{handed_on}no flow starts by this"
         return None
     turn.pending_input = reply
+    turn.only_starts = reply.media is None and normalise(reply.text or "") in starts.words
     by = f": {name_of_event(turn.event)}" if by_event else ": otherwise"
     if match:
         by = f": {match.by}" if match.by else ""

@@ -77,6 +77,7 @@ class TurnContext:
         self.expired = False  # ... because nobody answered
         self.withheld = False  # a message was not sent, because the contact has opted out
         self.pending_input: Reply | None = None  # what the contact wrote, until a step takes it
+        self.only_starts = False  # it is a word that starts the flow, alone
         self.opening: OpeningText | None = None  # the text that has started a flow, until a question is asked
         self.put_since: datetime | None = None  # when the waiting question was put, if the message was written before
         self.cleared: list[Media] = []  # the kept files that `clear` has taken back, or that are no answer after all
@@ -158,6 +159,7 @@ class TurnContext:
             frame.step_state,
             frame.waits,
             self.pending_input,
+            self.only_starts,
             frame.parked_messages > 0,
             self.above_question,
             min(event.sent_at, event.at) if isinstance(event := self.event, MessageReceived | Tapped) else None,

@@ -302,8 +302,9 @@ class ResultProposals:
         spec, read, saved = self._examples.extensions.calls.get(name), self._reads[flow.name], step.options.save or ""
         now = state.local(self._library.bot.timezone)
         annotated = () if spec is None else values_for_annotation(spec.returns, now, read.compared, saved)
-        values = [dict(read.shape(saved)) if each == {} else each for each in islice(annotated, _MOST_VALUES)]
-        yield from values or values_for_variable(flow.variables.get(saved), now, read.shape(saved))
+        values = [_filled(each, read.shape(saved)) for each in islice(annotated, _MOST_VALUES)]
+        says = any(each != [] for each in values)  # a plain `list` does not say what is in it
+        yield from values if says else values_for_variable(flow.variables.get(saved), now, read.shape(saved))
 
     def _responded(self, request: HttpRequest, flow: Flow, step: Step) -> Iterator[EffectResult]:
         """The answers of a service, except those after which the request would be repeated a little later."""
@@ -392,6 +393,13 @@ class ResultProposals:
             texts = (*sample_texts(variable, now), *self._examples.texts)
             return next((text for text in texts if _fits(variable, text, now)), "x")
         return value_for_schema(schema, named, now)
+
+
+def _filled(value: Any, shape: Mapping[str, Any]) -> Any:
+    """The value with ``shape`` in place of an empty map, also of one in a list: `[{}]` -> `[shape]`."""
+    if isinstance(value, list):
+        return [_filled(item, shape) for item in value]
+    return dict(shape) if value == {} else value
 
 
 def _errors_of(step: Step) -> list[str]:

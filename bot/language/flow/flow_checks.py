@@ -155,7 +155,8 @@ def check_contact_fields(text: Expression | Template, problems: Problems) -> Non
     """Check that a contact has every field that a template or an expression names; definitions are checked apart."""
     for path in sorted(text.paths.difference(*(each.expression.paths for each in text.definitions))):
         if path[0] == "contact" and len(path) > 1 and path[1] not in CONTACT_FIELDS:
-            fix = did_you_mean(path[1], CONTACT_FIELDS, f"a contact has {', '.join(CONTACT_FIELDS)}")
+            all_fields = f"a contact has {', '.join(CONTACT_FIELDS)}; contact.id is the phone number"
+            fix = did_you_mean(path[1], CONTACT_FIELDS, all_fields)
             problems.add("E302", text.mark, f'a contact has no "{path[1]}"', fix)
         elif path[0] == "contact" and len(path) > 2:
             kind = "a list" if path[1] == "tags" else "a text"

@@ -396,8 +396,8 @@ def _read_step(key: Scalar, node: Node, inherited: Defaults, reading: ReadContex
     if name is None:
         return None
     if name in RESERVED:
-        fix = "choose another name"
-        problems.add("E108", key.mark, f'"{name}" cannot be a step: the word is a target of its own', fix)
+        what = f'"{name}" cannot be a step\'s name: `then: {name}` already leads elsewhere'
+        problems.add("E108", key.mark, what, "choose another name")
         return None
     what = f'step "{name}"'
     if not isinstance(node, Map):

@@ -149,7 +149,7 @@ class AiStep(StepKind):
     def enter(self, context: StepContext) -> StepResult:
         """Answer what no step has taken yet; where there is nothing, greet, or let the model begin.
 
-        Put again: repeat what was said last.
+        A start word alone is greeted. Put again: repeat what was said last.
         """
         exchange = Exchange.of(context.step_state)
         if exchange.asking is not None:
@@ -157,7 +157,7 @@ class AiStep(StepKind):
         if exchange.turns:
             exchange.asked = False
             return WaitHere(exchange.last_said, exchange.step_state())
-        if self.greet is not None and context.pending_input is None:
+        if self.greet is not None and (context.pending_input is None or context.only_starts):
             greeting = clip(self.greet.render(quoted_scope(context.scope)), TEXT_BODY)
             exchange.history = []
             exchange.remember([], greeting, self.brief.settings.history)

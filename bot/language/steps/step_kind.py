@@ -157,6 +157,7 @@ class StepContext:
     step_state: Mapping[str, Any]  # what the step remembered when it began to wait
     waits: FrameWait | None = None  # what it has waited for; None: it is entered
     pending_input: Reply | None = None  # what the contact wrote, where no step has taken it yet
+    only_starts: bool = False  # it is a word that starts the flow, alone
     more: bool = False  # the contact has written more, which the step takes when it has what it awaits
     above: str = ""  # a text to put above the question
     written_at: datetime | None = None  # when the contact wrote the message of this turn, by the gateway's clock

@@ -91,14 +91,15 @@ def main(
     ends = {signal.SIGINT, signal.SIGTERM}
     signal.pthread_sigmask(signal.SIG_BLOCK, ends)
     with ExitStack() as running:
+        wanted = port
         try:
             click.echo(running.enter_context(emulator).url)
             if completions is not None:
+                wanted = completions
                 click.echo(running.enter_context(CompletionService(port=completions, threads=threads, keep=keep)).url)
         except OSError as error:
-            raise click.ClickException(
-                f"a port cannot be had ({error.strerror}): name another one, or 0 for any"
-            ) from None
+            what = f"port {wanted} cannot be listened on: {error.strerror}"
+            raise click.ClickException(f"{what} (name another one, or 0 for any that is free)") from None
         signal.sigwait(ends)
 
 

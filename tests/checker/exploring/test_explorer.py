@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bot.checker.exploring.conversation_yaml import CONTACT
+from bot.checker.exploring.examples import Examples
 from bot.checker.exploring.explorer import ExploredState, Explorer
 from bot.checker.exploring.message_view import message_parts
 from bot.checker.exploring.moves import (
@@ -158,6 +159,35 @@ def test_a_handlers_result_is_what_its_annotation_says() -> None:
     state = walk.take(state, HandlerResult("clinic.free", [slot]))
     assert state.frame is not None
     assert state.frame.vars["slots"][0]["starts"].hour == 9
+
+
+@pytest.mark.parametrize("annotation", ["list[dict]", "list[dict[str, Any]]", "list"])
+def test_elements_of_which_an_annotation_says_nothing_have_the_fields_that_the_flow_reads(
+    tmp_path: Path, annotation: str
+) -> None:
+    (tmp_path / "bot.yml").write_text(
+        "name: Tools\ndefaults: {timeout: {after: 20h, then: end}, errors: {else: end}}\n"
+    )
+    (tmp_path / "handlers.py").write_text(
+        f'from typing import Any\nfrom bot import handler\n\n@handler("tools.free")\ndef free() -> {annotation}: return []\n'
+    )
+    (tmp_path / "tools.yml").write_text(
+        """
+flow: tools
+start: {words: [tools]}
+vars: {tools: {type: list}, tool: {type: text}}
+steps:
+  find: {call: tools.free, save: tools}
+  tool: {ask: Which?, options: {from: tools, title: "{{ it.name }}", value: "{{ it.id }}"}, save: tool}
+  done: {say: "{{ tool }}", then: end}"""
+    )
+    program = load_with_tests(read_folder(tmp_path)).program
+    assert program is not None
+    walk = Explorer(program.library, program.extensions)
+    state = walk.take(begun(walk), WriteMove("tools"))
+    proposals = Proposals(Graph(program.library), Examples(extensions=program.extensions))
+    returned = next(move for move in proposals.moves(state) if isinstance(move, HandlerResult))
+    assert returned.value[0].keys() == {"id", "name"}
 
 
 @search

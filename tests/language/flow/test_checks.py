@@ -82,7 +82,7 @@ CASES = {
     ),
     "a reserved name": (
         flow("  end: {say: x}\n"),
-        '4:3: E108 "end" cannot be a step: the word is a target of its own (choose another name)',
+        '4:3: E108 "end" cannot be a step\'s name: `then: end` already leads elsewhere (choose another name)',
     ),
     "a variable that an answer's status hides": (
         flow(
@@ -294,6 +294,10 @@ CASES = {
     "a misspelt property of the contact": (
         flow("  a: {say: '{{ contact.nam }}', then: end}\n"),
         '4:12: E302 a contact has no "nam" (did you mean "name"?)',
+    ),
+    "a property of the contact that goes by another name": (
+        flow("  a: {say: '{{ contact.phone }}', then: end}\n"),
+        '4:12: E302 a contact has no "phone" (a contact has id, name, email, tags; contact.id is the phone number)',
     ),
     "a field of a text of the contact": (
         flow("  a: {say: '{{ contact.name.name }}', then: end}\n"),

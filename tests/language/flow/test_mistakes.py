@@ -241,7 +241,7 @@ TARGETS_WRONG: dict[str, Mistake] = {
         "shop",
         "then: shipped}\n      - {else: packing}\n\n  shipped:\n",
         "then: again}\n      - {else: packing}\n\n  again:\n",
-        '29:3: E108 "again" cannot be a step: the word is a target of its own (choose another name)',
+        '29:3: E108 "again" cannot be a step\'s name: `then: again` already leads elsewhere (choose another name)',
     ),
 }
 

@@ -179,6 +179,21 @@ def test_a_greeting_is_said_without_the_model_which_knows_of_it_later() -> None:
     assert chat.model("Yes.") == ["Yes."]
 
 
+def test_a_start_word_alone_is_greeted_and_a_question_with_it_is_answered() -> None:
+    flow = """
+flow: a
+start: {words: [advice], match: anywhere, pattern: 'about (?P<topic>.+)'}
+vars: {topic: {type: text}}
+steps:
+  b: {ai: Be kind., greet: What about?, exits: {x: end}, errors: {else: end}}
+"""
+    assert Talk(flow).user("Advice!") == ["What about?"]
+    for text in ("I need advice on drills", "about drills"):
+        chat = Talk(flow)
+        assert chat.user(text) == []
+        assert chat.prompt[-1] == {"role": "user", "content": text}
+
+
 def test_a_message_that_no_step_took_is_answered_and_nobody_greeted() -> None:
     chat = Talk(GREETED)
     chat.user("hi")

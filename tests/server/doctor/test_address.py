@@ -135,3 +135,8 @@ def test_somebody_elses_server_is_not_the_bot() -> None:
 
 def test_nobody_at_the_address_is_said_with_what_to_look_at() -> None:
     assert states("http://127.0.0.1:9")[-1] == "fail: no connection to 127.0.0.1:9: Connection refused"
+
+
+def test_in_a_rehearsal_nobody_has_to_be_at_the_address() -> None:
+    (*_, last) = public_address("https://salon.invalid", "/webhook", NOW, rehearsed=True)
+    assert last.state == "warn" and last.what.startswith("no connection to salon.invalid") and "--tunnel" in last.advice

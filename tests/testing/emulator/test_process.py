@@ -155,7 +155,9 @@ def test_a_wrong_option_is_explained(option: str, value: str, words: str) -> Non
 @pytest.mark.parametrize("option", ["--port", "--completions"])
 def test_a_port_that_is_taken_is_refused_in_words(option: str) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
-        command = [sys.executable, "-m", "bot.testing.emulator", option, str(taken.getsockname()[1])]
+        port = taken.getsockname()[1]
+        command = [sys.executable, "-m", "bot.testing.emulator", option, str(port)]
         refused = subprocess.run(command, capture_output=True, text=True, timeout=30)
     assert refused.returncode == 1
-    assert refused.stderr == "Error: a port cannot be had (Address already in use): name another one, or 0 for any\n"
+    what = f"port {port} cannot be listened on: Address already in use"
+    assert refused.stderr == f"Error: {what} (name another one, or 0 for any that is free)\n"
