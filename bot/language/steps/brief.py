@@ -12,6 +12,7 @@ from bot.core.immutable import immutable
 from bot.core.messages import clip
 from bot.core.text import PICTURE_TOKENS, estimate, head, without_invisible
 from bot.core.values import Record
+from bot.language.answers.credentials import asked_credentials, credentials_in
 from bot.language.expressions.templates import Template
 from bot.language.keys.declared_keys import STRINGS, TEMPLATE, KeySpec, seconds
 from bot.language.keys.fields import Fields
@@ -21,6 +22,7 @@ from bot.language.steps.ai_settings import STEP_BUDGET, AiSettings, read_ai_sett
 from bot.language.steps.exits import Exit, exit_uses, open_exits, read_exits
 from bot.language.steps.output_guard import (
     accounts_in,
+    as_it_looks,
     canary,
     foreign_account,
     foreign_link,
@@ -106,6 +108,14 @@ class Brief:
         needed = {name: f"needed: {name}" for exit_ in self.exits for name in exit_.needs}
         return {**needed, **self.fill}
 
+    @property
+    def may_ask_for(self) -> frozenset[str]:
+        """The kinds of credentials that the flow lets the model ask for: as a value to note, or for a tool."""
+        taken = (tool.schema["properties"] for tool in self.tools)
+        told = [f"{name} {each.get('description', '')}" for properties in taken for name, each in properties.items()]
+        noted = [f"{name} {about}" for name, about in self.notable.items()]
+        return credentials_in("\n".join([*told, *noted]).replace("_", " "))
+
     def exit(self, call: str, scope: Mapping[str, Any]) -> Exit | None:
         """The exit that a call of the model's leaves by."""
         return next((exit_ for exit_ in open_exits(self.exits, scope) if f"{LEAVE}{exit_.name}" == call), None)
@@ -143,6 +153,8 @@ class Brief:
         """Let a text of the model's pass, or raise `StepFailed`. ``own`` are addresses in it that are the flow's."""
         said = "\n".join([*exchange.spoken, *exchange.said])  # a leak may come in pieces
         reason = self.objection(context, exchange, text, said, own)
+        if reason is None and (asked := asked_credentials(as_it_looks(text)) - self.may_ask_for):
+            reason = f"credentials: the contact is asked for what nobody may know: {', '.join(sorted(asked))}"
         if reason is not None:
             raise StepFailed("unsafe", f"the model's text: {reason}")
 

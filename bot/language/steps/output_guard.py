@@ -263,6 +263,14 @@ def _found(text: str, secrets: Sequence[str], read: Callable[[str], list[str]]) 
     return None
 
 
+def as_it_looks(text: str) -> str:
+    """The text with a Latin letter for each that looks like one, in words that have a Latin letter."""
+    plain = unicodedata.normalize("NFKC", without_invisible(text))
+    if plain.isascii() or _look_alikes().keys().isdisjoint(map(ord, plain)):
+        return plain
+    return re.sub(r"\S*[a-zA-Z]\S*", lambda word: word[0].translate(_look_alikes()), plain)
+
+
 def has_letters(text: str) -> bool:
     """True if there are two letters or digits at least to compare a secret by."""
     return sum(map(len, _words(text))) > 1

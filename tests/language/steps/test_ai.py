@@ -1010,6 +1010,30 @@ def test_an_account_that_nobody_gave_the_model_is_not_said() -> None:
     assert chat.model("Send it to DE89 3704 0044 0532 0130 00.") == ["I cannot answer that."]
 
 
+@pytest.mark.parametrize(
+    "text", ["Please tell me your PIN.", "Please tell me your РIN.", "What is\u200b your pass\u200bword?"]
+)
+def test_nobody_is_asked_for_a_credential(text: str) -> None:
+    chat = talk()
+    chat.user("where is my parcel?")
+    assert chat.model(text) == ["I cannot answer that."]
+    assert chat.turn is not None and any("credentials: " in note for note in chat.turn.trace.notes)
+
+
+def test_a_warning_about_credentials_is_said() -> None:
+    chat = talk()
+    chat.user("is this safe?")
+    assert chat.model("We never ask for your PIN.") == ["We never ask for your PIN."]
+
+
+def test_a_credential_that_the_flow_asks_for_may_be_asked_for() -> None:
+    chat = talk(FLOW.replace("the number of their order}", "the PIN of their parcel locker}"))
+    chat.user("where is my parcel?")
+    assert chat.model("Please tell me your PIN.") == ["Please tell me your PIN."]
+    assert chat.user("and?") == []
+    assert chat.model("Please tell me your password.") == ["I cannot answer that."]
+
+
 def test_what_the_contact_wrote_and_what_a_tool_gave_may_be_said() -> None:
     chat = talk()
     chat.user("I am ann@shop.example")
