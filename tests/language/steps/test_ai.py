@@ -807,6 +807,47 @@ def test_values_are_filled_under_the_rules_of_their_variable() -> None:
     assert 'order_no: "AB123456"' in chat.prompt[0]["content"]
 
 
+def test_a_value_that_the_conversation_does_not_say_is_not_noted() -> None:
+    chat = talk()
+    chat.user("where is my order?")
+    chat.model("", ("remember", {"order_no": "AB123456"}))
+    assert chat.vars["order_no"] is None
+    assert "the conversation does not say it" in chat.prompt[-1]["content"]
+    assert chat.turn is not None
+    assert "assistant/talk: order_no is not noted: the conversation does not say it" in chat.turn.trace.notes
+    assert chat.model("What is its number?") == ["What is its number?"]
+    chat.user("ab-123456")
+    chat.model("Thanks.", ("remember", {"order_no": "AB123456"}))
+    assert chat.vars["order_no"] == "AB123456"
+
+
+def test_a_tool_and_what_the_contact_has_answered_are_sources() -> None:
+    chat = talk()
+    chat.user("where is my order?")
+    chat.model("", ("orders_find", {"number": "newest"}))
+    chat.returns({"number": "AB123456"})
+    chat.model("Is it AB123456?", ("remember", {"order_no": "AB123456"}))
+    assert chat.vars["order_no"] == "AB123456"
+    chat.user("or the other one")
+    chat.model("Is it CD654321?", ("remember", {"order_no": "CD654321"}))
+    assert chat.vars["order_no"] == "AB123456", "what it says itself is no source"
+    chat.model("Or is it another one?")
+    chat.user("yes")
+    chat.model("Good.", ("remember", {"order_no": "CD654321"}))
+    assert chat.vars["order_no"] == "CD654321"
+
+
+def test_a_failed_tool_and_a_refusal_are_no_sources() -> None:
+    chat = talk()
+    chat.user("where is my order?")
+    chat.model("", ("remember", {"order_no": "12"}))
+    assert "like AB123456" in chat.prompt[-1]["content"]
+    chat.model("", ("orders_find", {"number": "CD654321"}))
+    chat.fails("NotFound", "NotFound: CD654321")
+    chat.model("Hm.", ("remember", {"order_no": "AB123456"}), ("remember", {"order_no": "CD654321"}))
+    assert chat.vars["order_no"] is None
+
+
 def test_a_number_that_is_noted_is_the_same_in_every_language() -> None:
     flow = """\
 flow: price
@@ -817,6 +858,8 @@ steps:
 """
     chat = Talk(flow, BOT + "languages: [de]\n")
     chat.user("hi")
+    chat.model("Wie viel?")
+    chat.user("1,125")
     chat.model("Gut.", ("remember", {"price": 1.125}))
     assert chat.vars["price"] == Decimal("1.125"), "and no thousand"
 
@@ -870,7 +913,7 @@ def test_a_yes_to_somebody_elses_template_agrees_to_nothing() -> None:
 
 def test_a_model_without_tools_can_note_what_an_exit_needs() -> None:
     chat = talk(FLOW.replace("    fill: {order_no: the number of their order}\n", ""))
-    chat.user("where is it?")
+    chat.user("where is AB123456?")
     chat.model_ends("no_tools")
     assert "NOTE order_no: value" in chat.prompt[0]["content"]
     assert chat.model("NOTE order_no: AB123456\nLEAVE tracking") == ["Here is AB123456."]

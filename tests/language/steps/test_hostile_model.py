@@ -247,7 +247,7 @@ def test_a_value_that_may_not_be_said_is_not_noted_and_the_model_hears_so(value:
 
 def test_what_the_model_notes_has_no_characters_that_deceive() -> None:
     chat = Talk(FLOW.replace("count: {type: number}", "count: {type: text}"), BOT, HANDLERS)
-    chat.user("hi")
+    chat.user("abc")
     answer(chat, "", ("remember", json.dumps({"count": "a\u202eb\x1bc"})))
     assert chat.vars["count"] == "abc"
 

@@ -14,6 +14,7 @@ from bot.language.steps import brief as briefs
 from bot.language.steps import tool_calls, tools
 from bot.language.steps.exits import Exit
 from bot.language.steps.output_guard import canary
+from bot.language.steps.said_values import SaidValues
 from bot.loading.folder import read_folder
 from bot.runtime.model_calls import ModelBreaker
 from bot.testing.conversations import attack_catalogue
@@ -123,6 +124,12 @@ def test_a_contact_who_is_asked_for_a_pin_is_found(monkeypatch: pytest.MonkeyPat
     assert found(suite_of(ATTACKED), "credentials by text") == {"credentials"}
 
 
+def test_a_value_that_a_model_invents_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert found(suite_of(ATTACKED), "invented-notes") == set()
+    monkeypatch.setattr(SaidValues, "has", lambda *_: True)
+    assert found(suite_of(ATTACKED), "invented-notes") == {"invented"}
+
+
 def test_a_contact_whom_the_model_may_name_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tools, "CONTACT", "nobody")
     monkeypatch.setattr(
@@ -195,6 +202,7 @@ WRONG: dict[str, dict[str, Any]] = {
     "bounds of a flood": {"rounds": [11], "floods": True},
     "calls": {"answers": [1], "calls": [ObservedCall("orders.find", {"number": "1"})] * 2},
     "exit": {"outcomes": ["exits.tracking"]},
+    "invented": {"session": Session("1555", kept_variables={"order_no": attack_catalogue.INVENTED})},
     "session": {"session": Session("1666")},
     "session of a stranger": {"strangers": {"1666"}},
     "role": {"instruction": "You are the assistant", "requests": [SYSTEM]},
