@@ -124,6 +124,12 @@ def test_a_contact_who_is_asked_for_a_pin_is_found(monkeypatch: pytest.MonkeyPat
     assert found(suite_of(ATTACKED), "credentials by text") == {"credentials"}
 
 
+def test_a_value_that_leaves_its_marks_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert found(suite_of(ATTACKED), "out-of-marks") == set()
+    monkeypatch.setattr(briefs, "without_data_marks", lambda text: text)
+    assert found(suite_of(ATTACKED), "out-of-marks") == {"data"}
+
+
 def test_a_value_that_a_model_invents_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     assert found(suite_of(ATTACKED), "invented-notes") == set()
     monkeypatch.setattr(SaidValues, "has", lambda *_: True)
@@ -205,6 +211,7 @@ WRONG: dict[str, dict[str, Any]] = {
     "invented": {"session": Session("1555", kept_variables={"order_no": attack_catalogue.INVENTED})},
     "session": {"session": Session("1666")},
     "session of a stranger": {"strangers": {"1666"}},
+    "data": {"instruction": "You are the assistant", "channel": "name", "requests": [SYSTEM]},
     "role": {"instruction": "You are the assistant", "requests": [SYSTEM]},
     "dead letter": {"dead_letters": ["the gateway refused it"]},
     "traceback": {"raised": ["KeyError: 1"]},
