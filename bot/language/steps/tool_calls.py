@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from bot.core.effects import Call, HttpRequest
 from bot.core.events import CallEnded
 from bot.core.messages import INTERACTIVE_BODY
+from bot.core.session import CONTACT
 from bot.core.text import texts_in
 from bot.core.values import dumps, loads
 from bot.language.expressions.grammar import HISTORY
@@ -248,7 +249,10 @@ class ToolCalls:
     def _note(self, arguments: Mapping[str, Any]) -> str:
         """Note values; what is wrong with the others, in words for the model."""
         values, wrong = noted(arguments, self._brief.notable, self._context)
-        said = SaidValues([*self._exchange.sources, *map(str, self._context.scope["contact"].values())], self._context)
+        scope = self._context.scope
+        earlier = [said["text"] for said in reversed(scope.get(HISTORY, ())) if said["role"] == CONTACT]
+        theirs = map(str, scope["contact"].values())
+        said = SaidValues([*self._exchange.sources, *earlier, *theirs], self._context)
         for name, value in values.items():
             reason = self._brief.objection(self._context, self._exchange, value) if isinstance(value, str) else None
             if reason is not None:  # what is noted may be said later, where no guard stands

@@ -83,6 +83,18 @@ def test_a_value_that_nobody_said_is_not_noted(said: str, name: str, value: Any)
     assert noted(said, name, value) is None
 
 
+def test_what_the_contact_wrote_before_the_step_counts_where_the_model_is_given_it() -> None:
+    flow = FLOW.replace("steps:\n", "steps:\n  ask: {ask: How many?, save: wish}\n").replace(
+        "You take wishes.", '"Take wishes. Said: {{ history }}"'
+    )
+    chat = Talk(flow)
+    chat.user("hello")
+    chat.user("we are 4")
+    chat.user("hm")
+    chat.model("Fine.", ("remember", {"guests": 4}))
+    assert chat.vars["guests"] == 4
+
+
 def test_a_long_conversation_is_read_for_a_bounded_time(monkeypatch: pytest.MonkeyPatch) -> None:
     read, accept = [], DateVariable.accept
 
