@@ -10,7 +10,7 @@ from functools import cache
 from bot.language.source.word_matching import LONGEST, normalise
 
 _NAMES = {
-    "pin": "pin|pins|pin code|pin number|pin nummer|pincode|geheimzahl|clave secreta|codigo secreto|code secret|codice segreto|senha de quatro digitos"
+    "pin": "pin|pin code|pin number|pin nummer|pincode|geheimzahl|clave secreta|codigo secreto|code secret|codice segreto|senha de quatro digitos"
     "|пин|пин код*|pin kod*|pini|pininizi|الرقم السري|رقمك السري|رقم سري|पिन|पिन कोड|पिन नंबर|nomor pin|kode pin",
     "password": "password|passwords|passcode|passwort|passworts|kennwort|kennworts|contraseña|contraseñas|mot de passe|mots de passe|senha|senhas|palavra passe|palavra-passe|parola d'ordine"
     "|wachtwoord|wachtwoorden|kata sandi|sandi|kata sandinya|пароль|пароля|паролем|şifre|şifren*|şifrem*|şifrey*|parolan*|parolay*|كلمة المرور|كلمة مرورك|كلمة السر|كلمة سرك|पासवर्ड",
@@ -27,10 +27,10 @@ _NAMES = {
     "|doğrulama kod*|tek kullanımlık şifre*|tek kullanımlık kod*|güvenlik kod*|onay kod*|رمز التحقق|رمز الأمان|رمز التأكيد|كود التحقق|ओटीपी|सत्यापन कोड|वेरिफिकेशन कोड|वन टाइम पासवर्ड|सुरक्षा कोड",
 }  # fmt: skip
 _OTHERS = (
-    "pin the|pin a|pin it|pin this|pin on|map pin|location pin|pin location|drop a pin|area pin code|postal pin code|gift card|loyalty card|membership card|member card|customer card|library card|bonus card|store card"
+    "wifi password|wi fi password|guest password|wlan passwort|contraseña del wifi|mot de passe wifi|mot de passe du wifi|senha do wifi|password wifi|wifi wachtwoord|пароль от wifi|пароль wifi|wifi şifre*|pin the|pin a|pin it|pin this|pin on|map pin|location pin|pin location|drop a pin|area pin code|postal pin code|gift card|loyalty card|membership card|member card|customer card|library card|bonus card|store card"
     "|carta fedeltà|carta regalo|kartu anggota|kartu member|tarjeta regalo|tarjeta de regalo|carte cadeau|carte de fidélité|cartão presente"
 )
-"""Cards that no money is taken from, and pins that open nothing."""
+"""Cards, pins and passwords that are no secret of the contact's."""
 
 _ASKS = {
     "en": "tell me|tell us|send me|send us|send it|please send|give me|give us|please give|share your|share the|share it|please share|provide your|provide the|provide me|provide us|please provide|reply with|answer with|write me|write your|write it|write to me"
