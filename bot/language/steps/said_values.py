@@ -9,7 +9,7 @@ from bot.core.immutable import immutable
 from bot.language.answers.segments import says_nothing
 from bot.language.source.languages import CONTACT_LANGUAGE
 from bot.language.source.word_matching import normalise, singular
-from bot.language.steps.output_guard import secret_in
+from bot.language.steps.output_guard import UNSPACED, secret_in
 from bot.language.steps.step_kind import StepContext
 from bot.language.types.text_types import ChoiceVariable
 from bot.language.types.type_registry import Answer, Variable
@@ -22,6 +22,7 @@ JUDGED = (BooleanVariable, ChoiceVariable)
 MOST_WORDS = 6  # of a value as somebody writes it: "half past nine in the evening"
 MOST_READINGS = 2000  # of pieces of the conversation for one value: a tenth of a second or so
 _SIGNS = re.compile(r"""[\s"{}\[\]()]+""")
+_FIGURES = re.compile(rf"(?<=[{UNSPACED}])(?=\d)|(?<=\d)(?=[{UNSPACED}])")  # 我们4个人
 _EDGES = ",.;:!?¿¡。，"
 
 
@@ -75,8 +76,8 @@ def _words(text: str) -> Iterator[str]:
 
 def _pieces(texts: Iterable[str]) -> Iterator[str]:
     """The pieces of texts that may be a value, the longest first."""
-    for text in texts:
-        words = [word for written in _SIGNS.split(text) if (word := written.strip(_EDGES))]
+    for written_text in (each for text in texts for each in dict.fromkeys((text, _FIGURES.sub(" ", text)))):
+        words = [word for written in _SIGNS.split(written_text) if (word := written.strip(_EDGES))]
         for length in range(min(MOST_WORDS, len(words)), 0, -1):
             for first in range(len(words) - length + 1):
                 yield " ".join(words[first : first + length])

@@ -50,6 +50,8 @@ def noted(said: str, name: str, value: Any, bot: str = BOT) -> Any:
         ("it's ref AB-12 34", "wish", "AB1234", ...),
         ("we're a dozen people", "guests", 12, 12),
         ("we are 4, thanks!", "guests", 4, 4),
+        ("我们4个人", "guests", 4, 4),
+        ("我想要靠窗的桌子", "wish", "靠窗的桌子", ...),
         ("about 1,250 dollars", "price", 1250, Decimal(1250)),
         ("can we come on Friday evening?", "day", "2030-05-10", date(2030, 5, 10)),
         ("on 12/05/2030", "day", "2030-05-12", date(2030, 5, 12)),
