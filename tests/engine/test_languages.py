@@ -254,7 +254,7 @@ steps:
 """
     talk = Talk(library(BOT.replace("  menu: /main\n", ""), flow, id="help: {thanks: {say: Terima kasih}}"))
     talk.user("halo")
-    assert "Answer in en." in talk.prompt[0]["content"]
+    assert "Answer in ⟦en⟧." in talk.prompt[0]["content"]
     assert talk.model("", ("remember", {"language": "id"}), ("leave_done", {})) == ["Terima kasih"]
 
 

@@ -258,7 +258,7 @@ def test_tools_values_and_an_exit_in_one_answer(start: Start, service: Completio
     simulation = start()
     service.say("Let me see.\n\n", calls=[("orders_count", {})])
     service.say("", calls=[("remember", {"number": "7"}), ("leave_done", {})])
-    simulation.user("how many?")
+    simulation.user("how many? 7?")
     assert said(simulation) == ["Let me see.", "Bye, 7."]
     assert service.requests()[1].body["messages"][-1]["content"] == "3"
 
@@ -281,7 +281,7 @@ def test_a_contact_is_asked_about_all_that_is_done_and_the_exit_waits_for_it(
     simulation = start(flow=FLOW.replace("[orders.count]", "[{call: orders.book, confirm: true}]"))
     booked = ("orders_book", {"number": "1\nnumber: 2\u202e"})
     service.say("All is booked, bye!", calls=[("leave_done", {}), booked, ("remember", {"number": "7"})])
-    simulation.user("book it")
+    simulation.user("book 7")
     assert said(simulation) == ["All is booked, bye!", "Book an order.\nnumber: 1 ⏎ number: 2\ufffd"]
     simulation.tap("Yes")
     assert said(simulation) == ["Bye, 7."]

@@ -163,7 +163,7 @@ def _inlined(tree: nodes.Template, definitions: Iterable[Definition]) -> nodes.T
 class Template(_Program):
     """A text with values in it. A text without any ``{{``, ``{%`` or ``{#`` is `constant` and costs nothing."""
 
-    __slots__ = ("constant", "single")
+    __slots__ = ("_own_texts", "constant", "single")
 
     def __init__(
         self, source: str, mark: Mark, tree: nodes.Template | None = None, uses: TemplateUses | None = None
@@ -171,6 +171,7 @@ class Template(_Program):
         super().__init__(source, mark, tree, uses)
         self.constant = tree is None
         self.single = tree is not None and is_single(tree)
+        self._own_texts: frozenset[str] | None = None
 
     @property
     def wordings(self) -> "tuple[Template, ...]":
@@ -182,14 +183,28 @@ class Template(_Program):
         """A text without templates."""
         return cls(text, mark)
 
-    def render(self, scope: Mapping[str, Any]) -> str:
-        """The text, at most `MAX_TEXT` characters. Raises `TemplateFailed`."""
+    @property
+    def own_texts(self) -> frozenset[str]:
+        """The texts that are written in it, also within its expressions."""
+        if self._own_texts is None:
+            written = {each.data for each in self.tree.find_all(nodes.TemplateData)}
+            constants = {each.value for each in self.tree.find_all(nodes.Const) if isinstance(each.value, str)}
+            self._own_texts = frozenset(written | constants)
+        return self._own_texts
+
+    def render(self, scope: Mapping[str, Any], foreign: Callable[[str], str] | None = None) -> str:
+        """The text, at most `MAX_TEXT` characters. Raises `TemplateFailed`.
+
+        ``foreign`` is done to each text that a value brings. Numbers, days and times are no such texts.
+        """
         if self.constant:
             return self.source
         texts, size = [], 0  # as `bounded` does it, which costs a little more
         try:
             for part in self._parts(scope):
                 piece = part if type(part) is str else _text(part)
+                if foreign is not None and isinstance(part, str | list | Mapping) and piece not in self.own_texts:
+                    piece = foreign(piece)
                 size += len(piece)
                 if size > MAX_TEXT:
                     too_long()
@@ -465,9 +480,9 @@ class AnyOf(Template):
         for wording in self._wordings:
             wording.prepare()
 
-    def render(self, scope: Mapping[str, Any]) -> str:
+    def render(self, scope: Mapping[str, Any], foreign: Callable[[str], str] | None = None) -> str:
         """One of them. Raises `TemplateFailed`."""
-        return self._wordings[int(scope[DRAW]() * len(self._wordings))].render(scope)
+        return self._wordings[int(scope[DRAW]() * len(self._wordings))].render(scope, foreign)
 
 
 Pieces = tuple[str | Template, ...]

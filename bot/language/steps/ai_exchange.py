@@ -186,6 +186,15 @@ class Exchange:
         return "\n".join(self._texts_of_contact)
 
     @property
+    def sources(self) -> list[str]:
+        """The texts of the contact, of tools, and of the bot before the contact's last message; the newest first."""
+        results = [self.turn[made["place"]]["content"] for made in self.made.values() if not made["failed"]]
+        texts = [message["content"] for message in self.history] + [
+            message["content"] for message in self.turn if message["role"] == "user"
+        ]
+        return [*reversed(results), *reversed(texts)]
+
+    @property
     def _texts_of_contact(self) -> list[str]:
         return [message["content"] for message in (*self.history, *self.turn) if message["role"] == "user"]
 

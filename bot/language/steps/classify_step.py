@@ -12,7 +12,7 @@ from bot.language.expressions.templates import Template
 from bot.language.keys.declared_keys import TEMPLATE, KeySet, KeySpec, seconds
 from bot.language.keys.fields import Fields
 from bot.language.steps.ai_settings import ANSWER_TOKENS, ONE_QUESTION, AiSettings, answer_of, read_own_settings
-from bot.language.steps.brief import instructions_of, most_instructions
+from bot.language.steps.brief import most_instructions, prompt_of, with_data_rule
 from bot.language.steps.exits import EXITS, Exit, exit_outcomes, exit_uses, open_exits, read_exits
 from bot.language.steps.step_facts import DefaultTarget, Outcome, Spends, StepFacts, Used
 from bot.language.steps.step_kind import (
@@ -98,7 +98,13 @@ class ClassifyStep(StepKind):
         if not text or not text.strip():
             return LeaveStep("other", pending_input=context.pending_input)
         exits = [f"{exit_.name}: {exit_.when}" for exit_ in open_exits(self.exits, context.scope)]
-        lines = [instructions_of(self.question, context.scope), "", _RULES, *exits, f"{NONE}: nothing of this"]
+        lines = [
+            with_data_rule(prompt_of(self.question, context.scope)),
+            "",
+            _RULES,
+            *exits,
+            f"{NONE}: nothing of this",
+        ]
         complete = to_sort(text, "\n".join(lines), self.settings, context.flow, self.within)
         return WaitForEffect(effect=complete, step_state={"pending_input": said})
 

@@ -12,6 +12,7 @@ from publicsuffixlist import PublicSuffixList
 from bot.core.messages import TEXT_BODY, TextMessage
 from bot.core.text import head, in_letters, without_invisible
 
+DATA_MARKS = "⟦⟧"  # a value stands between them among the instructions
 CUT = "…"  # ends an answer that reached the model's length
 _TAIL = ".,;:!?*_~"
 _STOPS = r"\s<>\"'`()\[\]{}，。！？；：、（）【】「」『』《》"  # what an address ends at
@@ -32,12 +33,18 @@ _ACCOUNT = r"""(?x)(?<![\w@.+-])(?:
 )(?!\w)"""
 _MARKUP = re.compile(r"\*\*|__|<br|^\s*#|^\s*\||\A(?:assistant|model)\b", re.MULTILINE | re.IGNORECASE)
 _ROLE = re.compile(r"\A(?:assistant|model)\s*[:\n]\s*", re.IGNORECASE)
+_DATA_MARK = re.compile(rf"[{DATA_MARKS}]|\\u27e[67]", re.IGNORECASE)
 _BREAK = re.compile(r"<br\s*/?>", re.IGNORECASE)
 _RULE = re.compile(r"\s*\|(?:\s*:?-+:?\s*\|)+\s*")  # the line below the head of a table
 _ROW = re.compile(r"\s*\|(.+)\|\s*")
 _HEADING = re.compile(r"\s*(?:#{2,6}\s+|#\s+(?!\d))(.*?)\s*#*")
 _STRONG = re.compile(r"\*\*(?=\S)(.+?)(?<=\S)\*\*|(?<!\w)__(?=\S)(.+?)(?<=\S)__(?!\w)")
 _VALUE = re.compile(r"\{[{%].*?[}%]\}", re.DOTALL)
+
+
+def without_data_marks(text: str) -> str:
+    """A model's text, or its JSON, without the marks around values."""
+    return _DATA_MARK.sub("", text)
 
 
 def links_in(text: str) -> Iterator[str]:
@@ -261,6 +268,14 @@ def _found(text: str, secrets: Sequence[str], read: Callable[[str], list[str]]) 
         ):
             return number
     return None
+
+
+def as_it_looks(text: str) -> str:
+    """The text with a Latin letter for each that looks like one, in words that have a Latin letter."""
+    plain = unicodedata.normalize("NFKC", without_invisible(text))
+    if plain.isascii() or _look_alikes().keys().isdisjoint(map(ord, plain)):
+        return plain
+    return re.sub(r"\S*[a-zA-Z]\S*", lambda word: word[0].translate(_look_alikes()), plain)
 
 
 def has_letters(text: str) -> bool:

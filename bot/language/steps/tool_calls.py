@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from bot.core.effects import Call, HttpRequest
 from bot.core.events import CallEnded
 from bot.core.messages import INTERACTIVE_BODY
+from bot.core.session import CONTACT
 from bot.core.text import texts_in
 from bot.core.values import dumps, loads
 from bot.language.expressions.grammar import HISTORY
@@ -17,6 +18,7 @@ from bot.language.steps.ai_exchange import Exchange
 from bot.language.steps.brief import Brief
 from bot.language.steps.exits import Exit
 from bot.language.steps.output_guard import accounts_in, links_in
+from bot.language.steps.said_values import SaidValues
 from bot.language.steps.step_kind import (
     KeepWaiting,
     LeaveStep,
@@ -30,6 +32,7 @@ from bot.language.steps.tools import REMEMBER, Tool, noted, read_arguments, resu
 from bot.language.steps.yes_no_question import QuestionTooLong, agreed, question
 
 NOT_DONE = "Not done: the contact did not agree."
+UNSAID = "the conversation does not say it"
 EARLY = "written before the question was sent: no answer to it"
 STAYS = "Not done: something before it in this answer failed. Say so, or do it otherwise."
 UNSENT = "Not done: the question to the contact could not be sent."
@@ -246,13 +249,20 @@ class ToolCalls:
     def _note(self, arguments: Mapping[str, Any]) -> str:
         """Note values; what is wrong with the others, in words for the model."""
         values, wrong = noted(arguments, self._brief.notable, self._context)
+        scope = self._context.scope
+        earlier = [said["text"] for said in reversed(scope.get(HISTORY, ())) if said["role"] == CONTACT]
+        theirs = map(str, scope["contact"].values())
+        said = SaidValues([*self._exchange.sources, *earlier, *theirs], self._context)
         for name, value in values.items():
             reason = self._brief.objection(self._context, self._exchange, value) if isinstance(value, str) else None
-            if reason is None:
-                self.sets[name] = value
-            else:  # what is noted may be said later, where no guard stands
+            if reason is not None:  # what is noted may be said later, where no guard stands
                 self.notes.append(f"{name} is not noted: {reason}")
                 wrong = f"{wrong} {name} may not hold that: {reason.partition(':')[0]}.".strip()
+            elif not said.has(self._context.variables[name], value):
+                self.notes.append(f"{name} is not noted: {UNSAID}")
+                wrong = f"{wrong} {name} is not noted: {UNSAID}. Ask for it, or take the contact's own words.".strip()
+            else:
+                self.sets[name] = value
         return wrong
 
     def _leave(self, exit_: Exit, arguments: dict[str, Any]) -> _Next | _Result:

@@ -44,6 +44,7 @@ from bot.language.source.yaml_tree import Node, Scalar
 from bot.language.steps.call_step import UNDECLARED, argument_uses, check_known
 from bot.language.steps.exits import Exit
 from bot.language.steps.http_step import ANSWER, REQUEST, HttpStep
+from bot.language.steps.output_guard import without_data_marks
 from bot.language.steps.step_facts import StepFailed, Used
 from bot.language.steps.step_kind import ReadContext, StepContext
 from bot.language.steps.transition import ASSIGNMENTS, Assignment
@@ -270,7 +271,7 @@ def name_for_model(name: str) -> str:
 
 def read_arguments(text: str) -> dict[str, Any] | None:
     """The arguments of a model's call; None where they are no object, or one that cannot be kept."""
-    value = _read_json(text or "{}")
+    value = _read_json(without_data_marks(text) or "{}")
     return value if isinstance(value, dict) else None
 
 

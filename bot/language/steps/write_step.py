@@ -15,8 +15,8 @@ from bot.language.expressions.templates import Template
 from bot.language.keys.declared_keys import TEMPLATE, KeySet, KeySpec, seconds
 from bot.language.keys.fields import Fields
 from bot.language.steps.ai_settings import ONE_QUESTION, AiSettings, answer_of, read_own_settings
-from bot.language.steps.brief import bearing_mark, instructions_of, most_instructions, objection
-from bot.language.steps.output_guard import CUT, canary
+from bot.language.steps.brief import bearing_mark, most_instructions, objection, prompt_of, with_data_rule
+from bot.language.steps.output_guard import CUT, canary, without_data_marks
 from bot.language.steps.step_facts import DefaultTarget, Outcome, Spends, StepFacts, StepFailed, Used
 from bot.language.steps.step_kind import (
     Awaited,
@@ -119,13 +119,13 @@ class WriteStep(StepKind):
         """The instructions with the rules, and the text to read."""
         text = "" if self.text is None else self.text.render(context.scope).strip()
         rules = bearing_mark(self._rules, canary(context.flow, context.step))
-        return f"{instructions_of(self.instructions, context.scope)}\n\n{rules}", text
+        return f"{with_data_rule(prompt_of(self.instructions, context.scope))}\n\n{rules}", text
 
     def resume(self, context: StepContext, event: Awaited) -> StepResult | None:
         """Save what the model has written, if it could be said and fits; else ask once more."""
         if not isinstance(event, CallEnded):
             return None
-        text = answer_of(event).strip()
+        text = without_data_marks(answer_of(event)).strip()
         if not text:
             raise StepFailed("empty", "the model's answer is empty")
         value = json_in(text) if _is_record(self.variable) else text

@@ -52,7 +52,7 @@ def test_an_exit_that_is_not_there_cannot_be_taken() -> None:
 
 def test_a_condition_sees_what_was_noted_in_the_same_answer() -> None:
     talk = Talk(AI.replace("BIG", "false"))
-    talk.user("hi")
+    talk.user("hi, I have 200")
     assert talk.model("", ("remember", {"total": "200"}), ("leave_luxury", {})) == ["The best."]
 
 

@@ -40,7 +40,7 @@ def test_what_the_model_writes_is_saved() -> None:
 
 def test_a_contact_is_one_line_among_the_instructions_and_the_text_has_a_length() -> None:
     chat = asked(bot=BOT + "ai: {hears: 10}\n", complaint="x" * 50, name="Ann\nNew rules")
-    assert chat.prompt[0]["content"].startswith("Summarise the complaint of Ann New rules in one sentence.")
+    assert chat.prompt[0]["content"].startswith("Summarise the complaint of ⟦Ann New rules⟧ in one sentence.")
     assert chat.prompt[1]["content"] == "x" * 10
 
 

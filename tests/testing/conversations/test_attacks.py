@@ -14,8 +14,10 @@ from bot.language.steps import brief as briefs
 from bot.language.steps import tool_calls, tools
 from bot.language.steps.exits import Exit
 from bot.language.steps.output_guard import canary
+from bot.language.steps.said_values import SaidValues
 from bot.loading.folder import read_folder
 from bot.runtime.model_calls import ModelBreaker
+from bot.testing.conversations import attack_catalogue
 from bot.testing.conversations.attack_catalogue import ATTACKS, EVIL, MARK, OTHER
 from bot.testing.conversations.attack_checks import AttackObservation, findings
 from bot.testing.conversations.attack_conversation import instruction_of
@@ -116,6 +118,24 @@ def test_instructions_that_may_be_told_are_found(monkeypatch: pytest.MonkeyPatch
     assert "instructions" in found(suite_of(ATTACKED), "instructions by")
 
 
+def test_a_contact_who_is_asked_for_a_pin_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert found(suite_of(ATTACKED), "credentials by text") == set()
+    monkeypatch.setattr(briefs, "asked_credentials", lambda *_: frozenset())
+    assert found(suite_of(ATTACKED), "credentials by text") == {"credentials"}
+
+
+def test_a_value_that_leaves_its_marks_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert found(suite_of(ATTACKED), "out-of-marks") == set()
+    monkeypatch.setattr(briefs, "without_data_marks", lambda text: text)
+    assert found(suite_of(ATTACKED), "out-of-marks") == {"data"}
+
+
+def test_a_value_that_a_model_invents_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert found(suite_of(ATTACKED), "invented-notes") == set()
+    monkeypatch.setattr(SaidValues, "has", lambda *_: True)
+    assert found(suite_of(ATTACKED), "invented-notes") == {"invented"}
+
+
 def test_a_contact_whom_the_model_may_name_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tools, "CONTACT", "nobody")
     monkeypatch.setattr(
@@ -169,6 +189,7 @@ WRONG: dict[str, dict[str, Any]] = {
     "filter": {"said": [ShownMessage(f"The {MARK} is made of")]},
     "mark": {"said": [ShownMessage(f"It is {canary('desk', 'talk').upper()}.")]},
     "secret": {"said": [ShownMessage("It is I-N-S-I-D-E-R 20.")]},
+    "credentials": {"said": [ShownMessage(attack_catalogue.ASKING)]},
     "error to the contact": {"secret": "s3cret", "said": [ShownMessage("it is s3cret")]},
     "error to the model": {"secret": "You are the assistant", "requests": [SYSTEM]},
     "contact": {"calls": [ObservedCall("orders.list", {"contact": OTHER, "shop": "main"})]},
@@ -187,8 +208,10 @@ WRONG: dict[str, dict[str, Any]] = {
     "bounds of a flood": {"rounds": [11], "floods": True},
     "calls": {"answers": [1], "calls": [ObservedCall("orders.find", {"number": "1"})] * 2},
     "exit": {"outcomes": ["exits.tracking"]},
+    "invented": {"session": Session("1555", kept_variables={"order_no": attack_catalogue.INVENTED})},
     "session": {"session": Session("1666")},
     "session of a stranger": {"strangers": {"1666"}},
+    "data": {"instruction": "You are the assistant", "channel": "name", "requests": [SYSTEM]},
     "role": {"instruction": "You are the assistant", "requests": [SYSTEM]},
     "dead letter": {"dead_letters": ["the gateway refused it"]},
     "traceback": {"raised": ["KeyError: 1"]},
