@@ -20,7 +20,7 @@ from bot.core.defects import error_location
 from bot.core.effects import Fetch, Transcribe
 from bot.core.engine_answers import Done, EngineAnswer
 from bot.core.engine_requests import AnyRequest, EraseContact, answer_as_json
-from bot.core.events import WRITTEN_HERE, AliasLearned, Event, Forwarded
+from bot.core.events import WRITTEN_HERE, AliasLearned, Event, Forwarded, StatusReported
 from bot.core.telemetry import log_turns, turn_log
 from bot.runtime.batch import Advance, Batch, EngineShare, RequestRefused
 from bot.runtime.broadcasting import PausedAlarms, continue_broadcasts
@@ -292,12 +292,14 @@ class EngineCycle:
         """The rows, in the order of the log, and each wake-up behind the rows that came before its time; and how each
         is taken.
 
-        Wake-ups that a turn makes due are among them: the history is as if the engine had never stood still. A wake-up
+        At the same moment a message comes before a wake-up, and a report on a message behind it. Wake-ups that a turn
+        makes due are among them: the history is as if the engine had never stood still. A wake-up
         behind the log's end happens `_LATEST` ago at the earliest.
         """
         events = [self._event_of(row) for row in rows]  # all before any is taken: that is easy on the processor's cache
         for row, event in zip(rows, events, strict=True):
-            before = row.received_at - timedelta.resolution
+            at_once = isinstance(event, StatusReported)  # it may report what is sent at this very moment
+            before = row.received_at if at_once else row.received_at - timedelta.resolution
             while (due := batch.next_due(min(before, all_due_until))) is not None:
                 yield due, partial(batch.take_due, due, due.wake_at)
             if all_due_until < min(before, batch.now):
