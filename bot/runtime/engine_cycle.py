@@ -298,8 +298,7 @@ class EngineCycle:
         """
         events = [self._event_of(row) for row in rows]  # all before any is taken: that is easy on the processor's cache
         for row, event in zip(rows, events, strict=True):
-            at_once = isinstance(event, StatusReported)  # it may report what is sent at this very moment
-            before = row.received_at if at_once else row.received_at - timedelta.resolution
+            before = row.received_at - (timedelta() if isinstance(event, StatusReported) else timedelta.resolution)
             while (due := batch.next_due(min(before, all_due_until))) is not None:
                 yield due, partial(batch.take_due, due, due.wake_at)
             if all_due_until < min(before, batch.now):
