@@ -292,8 +292,8 @@ class EngineCycle:
         """The rows, in the order of the log, and each wake-up behind the rows that came before its time; and how each
         is taken.
 
-        At the same moment a message comes before a wake-up, a report behind it. Wake-ups that a turn makes due are among
-        them. A wake-up behind the log's end happens `_LATEST` ago at the earliest.
+        At the same moment a message comes before a wake-up, a report behind it. Wake-ups that a turn makes due are
+        among them. A wake-up behind the log's end happens `_LATEST` ago at the earliest.
         """
         events = [self._event_of(row) for row in rows]  # all before any is taken: that is easy on the processor's cache
         for row, event in zip(rows, events, strict=True):
