@@ -58,7 +58,10 @@ class EmailVariable(Variable):
     example_answers = ("ann@shop.example",)
 
     def _read_text(self, text: str, now: datetime, language: str | None) -> Reading[str] | None:
-        text = _SPOKEN.sub(lambda found: f"{found[1]}@{_DOT.sub('.', found[2])}", text)
+        spoken = _SPOKEN.search(text)
+        if spoken is not None and not says_nothing(spoken[1], language):  # "meet me at noon dot com" names nobody
+            address = f"{spoken[1]}@{_DOT.sub('.', spoken[2])}"
+            text = f"{text[: spoken.start()]}{address}{text[spoken.end() :]}"
         found = _AN_ADDRESS.search(text)
         if found is None or found.group() == text:
             return Reading(self._from_value(text, now))
