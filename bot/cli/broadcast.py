@@ -249,7 +249,7 @@ def _flow_values(bot: Folder, flow: str, given: tuple[str, ...]) -> FlowValues:
 
 def _columns_asked_for(template: str, file: Path) -> tuple[str, ...]:
     """The columns that fill the template's placeholders, as texts of --body: the user names them, since the gateway's
-    list does not have the placeholders. Nobody is asked if columns are numbered, or if there are none.
+    list does not have the placeholders. Nobody is asked if the columns are numbered or missing.
     """
     columns = read_table(file).columns
     if not columns or "1" in columns:

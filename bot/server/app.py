@@ -291,7 +291,7 @@ class Engine:
         return served.with_addresses(self._addresses)
 
     def own_file(self, path: str) -> bytes | None:
-        """The content of a file of the bot's own, by its path in its folder; None if there is none."""
+        """The content of a file of the bot's own, by its path in its folder; None if it is missing."""
         return self._program.library.files.get(path)
 
     def operate(self, request: EngineRequest[A]) -> A:

@@ -28,7 +28,7 @@ _HEADERS = {
 class FileEndpoint:
     """Answers with the file that an address is about.
 
-    ``own`` returns the content of a file of the bot's own by its path, None if there is none. A file that is made of a
+    ``own`` returns the content of a file of the bot's own by its path, None if it is missing. A file that is made of a
     text stands in its message, which the ``store`` has.
     """
 
