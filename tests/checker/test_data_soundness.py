@@ -60,9 +60,9 @@ class Nulls:
             self._shown_null = self._shown_null or value is None
             return shown_as(value)
 
-        def rendering(text: Template, scope: Mapping[str, Any]) -> str:
+        def rendering(text: Template, scope: Mapping[str, Any], *shown: Any) -> str:
             self._shown_null = False
-            found = self._failing(lambda: render(text, scope), text, scope)
+            found = self._failing(lambda: render(text, scope, *shown), text, scope)
             if self._shown_null:
                 self._note(text, scope)
             return str(found)
