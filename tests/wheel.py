@@ -92,9 +92,11 @@ def test_bot_dev_serves_its_page_with_scripts_and_styles_and_ends_cleanly(bot: P
             parts = re.findall(r'(?:href|src)="(/[^"]+\.(?:js|css|svg))"', page)
             scripts = [part for part in parts if part.endswith(".js")]
             assert scripts and len(parts) > len(scripts) and all(read(address[0] + part) for part in parts)
-            for script in scripts:
-                modules = re.findall(r'from "([^"]+)"', read(address[0] + script))
-                assert modules and all("export" in read(urljoin(address[0] + script, module)) for module in modules)
+            scripts = [address[0] + script for script in scripts]
+            modules = [
+                urljoin(script, module) for script in scripts for module in re.findall(r'from "([^"]+)"', read(script))
+            ]
+            assert modules and all("export" in read(module) for module in modules)
             assert "<svg" in read(f"{address[0]}/map")
             process.send_signal(signal.SIGINT)
             assert process.wait(60) == 0
