@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 from docutils import nodes
+from pygments.lexers.special import TextLexer
 from sphinx.application import Sphinx
 from sphinx.errors import ExtensionError
 
@@ -73,5 +74,6 @@ def write_sections(app: Sphinx, error: Exception | None) -> None:
 
 def setup(app: Sphinx) -> None:
     """Called by Sphinx."""
+    app.add_lexer("txt", TextLexer)  # a text file among the examples
     app.connect("source-read", read)
     app.connect("build-finished", write_sections)
