@@ -167,7 +167,7 @@ class SendAttempt:
     """The result of an attempt, by its ``state``: as in `SendResult`; or ``again``: the next attempt may be made at
     once, and this one is not reported.
 
-    The next attempt, if there is one, comes after ``wait`` seconds. ``requested``: a request reached the gateway, and
+    A next attempt comes after ``wait`` seconds. ``requested``: a request reached the gateway, and
     so counts against its limits. ``refused``: the gateway does not take the message itself; what goes in its place is
     not meant. ``fault`` is the cause if it concerns others, too: `ADDRESS`, `ACCOUNT`, `LIMITS` or `CHANNEL`.
     ``retry_after`` are the seconds that the gateway asks to wait. ``advice`` is the text for the log: the gateway's

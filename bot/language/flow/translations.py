@@ -350,7 +350,7 @@ class Originals:
 def renoted(locale: Map, text: str, spot: Spot) -> str:
     """The text of a language's file whose comment above a translation is what the flow says now.
 
-    It is the same text where the comment is right, or where there is none.
+    The text does not change if the comment is right or missing.
     """
     noted = Originals.of(locale, text)
     if not noted.outdated(spot):

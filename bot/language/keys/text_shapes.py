@@ -97,17 +97,22 @@ def _of_keys(shape: Keys, node: Node, path: Path) -> Iterator[Spot]:
                 yield Spot((*path, item.text), shape.are, item)
 
 
-def texts_of(node: Node) -> Iterator[str]:
-    """Every text in a node, without keys."""
+def scalars_of(node: Node) -> Iterator[Scalar]:
+    """Every scalar in a node, without keys."""
     match node:
-        case Scalar(text=text):
-            yield text
+        case Scalar():
+            yield node
         case List(items=items):
             for item in items:
-                yield from texts_of(item)
+                yield from scalars_of(item)
         case Map(entries=entries):
             for _, value in entries:
-                yield from texts_of(value)
+                yield from scalars_of(value)
+
+
+def texts_of(node: Node) -> Iterator[str]:
+    """Every text in a node, without keys."""
+    return (scalar.text for scalar in scalars_of(node))
 
 
 def _has_words(text: str) -> bool:

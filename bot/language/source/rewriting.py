@@ -55,8 +55,8 @@ def with_text(content: bytes, mark: Mark, text: str) -> bytes:
 
 
 def with_more(content: bytes, node: Node, value: Any) -> bytes:
-    """The content of a file in which a map has further keys (``value`` is a map, too), a list has further items
-    (a list), or an empty value is this one. Raises `Unwritable`.
+    """The content of a file with more in it: further keys of a map (``value`` is a map, too), further items of a list
+    (``value`` is a list), or a value where it was empty. Raises `Unwritable`.
     """
     written, _ = _readable(node.mark.path, content)
     tries = (f"{written[:start]}{more}{written[start:]}" for start, more in _additions(written, node, value))

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from bot.core.immutable import immutable
 from bot.language.flow.documents import BOT_FILE, LOCALES, read_documents
 from bot.language.flow.translations import TITLE, WORDS, all_spots, renoted
-from bot.language.keys.text_shapes import JINJA, Part, Path, Spot
+from bot.language.keys.text_shapes import JINJA, Part, Path, Spot, scalars_of
 from bot.language.python.gathered import Extensions
 from bot.language.source.problems import Mark, Problems
 from bot.language.source.rewriting import block_of
@@ -166,7 +166,7 @@ class EditableTexts:
 
     def _fields_in(self, language: str, spot: Spot, node: Node, *, adds: bool) -> Iterator[TextField]:
         on_key = not language and spot.on_key
-        scalars = [node] if isinstance(node, Scalar) else list(_leaves(node))
+        scalars = list(scalars_of(node))
         keys = tuple(self._keys(spot.path)) if on_key else ()
         among = node if adds and isinstance(node, List) else None
         for number, scalar in enumerate(scalars):
@@ -235,18 +235,6 @@ def _label(spot: Spot, place: Place) -> str:
     return " › ".join(keys)
 
 
-def _leaves(node: Node) -> Iterator[Scalar]:
-    match node:
-        case Scalar():
-            yield node
-        case List(items=items):
-            for item in items:
-                yield from _leaves(item)
-        case Map(entries=entries):
-            for _, value in entries:
-                yield from _leaves(value)
-
-
 def _at(node: Node | None, path: Path) -> Node | None:
     for key in path:
         node = node.get(key) if isinstance(node, Map) else None
@@ -267,7 +255,7 @@ def _translation(locale: Map, spot: Spot) -> Node | None:
 
 
 def _likeness_to(template: str, texts: Iterable[str], share: float) -> int:
-    """The greatest likeness to a text of which at least this share stands in the template; -1 if there is none."""
+    """The greatest likeness of a template to a text. A text counts if the template has this share of it; else -1."""
     found = ((_likeness(template, text), len(text)) for text in texts)
     return max((likeness for likeness, length in found if likeness >= share * length), default=-1)
 

@@ -48,7 +48,7 @@ SERVICE_FAULTS = {
 
 
 def cause_of(detail: str) -> str:
-    """Why a message was not sent: the switch of the page where it is one, else what the gateway has said."""
+    """Why a message was not sent: the switch of the page that caused it, else the words of the gateway."""
     switch = next((fault for fault in SERVICE_FAULTS.values() if fault.hint in detail), None)
     return detail if switch is None else f'you switched on "{switch.title}"'
 

@@ -350,7 +350,7 @@ class WholeResponse(Response):
 
 
 _PLACEHOLDER = WholeResponse(status=202)
-"""The response of a view whose answer is sent later: the server does not send this one."""
+"""The response of a view whose answer is sent later. The server does not send it."""
 
 
 def json_answer(status: int, text: str, retry_after: str | None = None) -> Response:
