@@ -37,7 +37,7 @@ LATE = timedelta(minutes=2)
 SERVICE_FAULTS = {
     "slow": ServiceFault("The gateway answers 3 s late", "slow", 3.0),
     "busy": ServiceFault("The gateway has too many requests (429)", "rate_limited", 10.0),
-    "down": ServiceFault("The gateway cannot send (502)", "send_failed"),
+    "down": ServiceFault("The platform refuses messages (502)", "send_failed"),
     "refused": ServiceFault("The gateway refuses messages (422)", "VALIDATION_MISSING_FIELD"),
     "lost": ServiceFault("The answer is lost after a message was accepted", "reset_after"),
     "key": ServiceFault("The gateway refuses the key (401)", "unauthorized"),

@@ -79,10 +79,14 @@ class Shown:
         self.page.locator("#conversation").get_by_role("button", name=title, exact=True).last.click()
 
     def hears(self, text: str) -> Locator:
-        """Wait for a message of the bot's; its bubble."""
-        bubble = self.page.locator(".bubble.bot", has_text=text).last
+        """Wait for a message of the bot's that has come, not one that waits or was given up; its bubble."""
+        bubble = self.page.locator(".bubble.bot[id]", has_text=text).last
         expect(bubble).to_be_visible()
         return bubble
+
+    def leaves_unsent(self, text: str) -> None:
+        """Wait for a message that the bot could not send, or cannot send yet."""
+        expect(self.page.locator(".bubble.bot:not([id])", has_text=text)).to_be_visible()
 
     def save(self, flows: str) -> None:
         (self.folder / "flows" / "main.yml").write_text(flows)
@@ -163,6 +167,12 @@ def shows(serves: Serves, opens: Opens, tmp_path: Path) -> Callable[..., Shown]:
 def shown(served: tuple[Playground, PlaygroundServer], opens: Opens, tmp_path: Path) -> Shown:
     playground, server = served
     return Shown(playground, server, tmp_path, opens(server.url))
+
+
+def expect_each(locator: Locator, parts: list[str]) -> None:
+    """There are as many elements as parts, and each contains its part."""
+    expect(locator).to_have_count(len(parts))
+    expect(locator).to_contain_text(parts)
 
 
 def words(locator: Locator) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from playwright.sync_api import expect
 
-from tests.pages.playground.conftest import Shown, words
+from tests.pages.playground.conftest import Shown, expect_each
 from tests.patience import wait_for
 
 TALK = """
@@ -62,8 +62,7 @@ def test_the_page_asks_what_a_model_says_shows_what_it_is_given_and_what_it_can_
     expect(asked.locator("form")).to_have_count(0)
     shown.write("a cake")
     expect(asked).to_contain_text("It is asked: a cake")
-    can = [words(each) for each in asked.locator("[data-insert]").all()]
-    assert can == ["NOTE wish:", "LEAVE order"]
+    expect_each(asked.locator("[data-insert]"), ["NOTE wish:", "LEAVE order"])
     page.get_by_label("Its answer").fill("With pleasure. NOTE wish: a cake")
     asked.get_by_role("button", name="LEAVE order").click()
     expect(page.get_by_label("Its answer")).to_have_value("With pleasure. NOTE wish: a cake LEAVE order")

@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browsing import LOOKS, Opens, violations
-from tests.pages.playground.conftest import Shown, words
+from tests.pages.playground.conftest import Shown, expect_each, words
 from tests.patience import wait_for
 
 ROWS = "".join(f"Drink {number}: {{value: d{number}}}, " for number in range(1, 11))
@@ -234,9 +234,7 @@ def test_a_message_that_was_given_up_stands_where_it_was_sent(shows: Callable[[s
     shown.write("hi again")
     order = ["hi", "Hello", "What would", "one", "What would", "drink 2", "How many", "two", "Thank you", "hi again"]
     order += ["Hello", "What would"]
-    expect(page.locator(".bubble")).to_have_count(len(order))
-    said = [words(each) for each in page.locator(".bubble").all()]
-    assert all(part in each for part, each in zip(order, said, strict=True))
+    expect_each(page.locator(".bubble"), order)
 
 
 def test_a_message_that_was_tried_in_vain_for_long_stands_where_it_was_sent(shows: Callable[[str], Shown]) -> None:
@@ -261,7 +259,7 @@ def test_a_message_that_was_tried_in_vain_for_long_stands_where_it_was_sent(show
         ("refused", "The gateway refuses messages (422)"),
         ("busy", "The gateway has too many requests (429)"),
         ("key", "The gateway refuses the key (401)"),
-        ("down", "The gateway cannot send (502)"),
+        ("down", "The platform refuses messages (502)"),
         ("channel", "The channel is gone"),
     ],
 )
