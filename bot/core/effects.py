@@ -54,9 +54,7 @@ class Call:
 @stored
 @immutable
 class PutContact:
-    """Change the contact at the gateway. ``tags`` are all that it is to have there; a name or email that is None stays
-    as it is.
-    """
+    """Change the contact at the gateway. ``tags`` replace all tags there; None leaves a name or email unchanged."""
 
     name: str | None
     email: str | None

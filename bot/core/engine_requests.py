@@ -176,7 +176,7 @@ class CheckSignal(EngineRequest[Mistakes]):
 
 @immutable
 class OpenForm(EngineRequest[FormPage]):
-    """The page of the form ``name`` of a question, for a ``visit`` of it; with ``data``, also what is wrong in them."""
+    """Show the page of a question's form ``name``, for a ``visit`` of it; with ``data``, also its mistakes."""
 
     do = "form"
     concerns = Shards.OF_CONTACT
@@ -520,7 +520,7 @@ _OF_THE_TABLE = frozenset(("asked_as", "again"))
 
 
 def as_json(request: AnyRequest) -> dict[str, Any]:
-    """The request as JSON: ``do`` and its fields. A field that is None, as it is by default, is left out."""
+    """The request as JSON: ``do`` and those of its fields that are not None."""
     return {"do": request.do, **_given(request)}
 
 

@@ -103,5 +103,5 @@ def _is_aac_frame(start: bytes) -> bool:
 
 
 def _is_text(ends: bytes) -> bool:
-    """Plain text in any encoding that keeps ASCII as it is: no control characters but those that part lines."""
+    """True for plain text in an encoding that contains ASCII: its only control characters end lines."""
     return bool(ends) and ends.translate(None, _CONTROLS) == ends

@@ -73,7 +73,7 @@ def _with_slots(cls: type[T], kw_only: bool) -> type[T]:
 
 
 def with_defaults_from(value: T, others: T, **changes: Any) -> T:
-    """A dataclass's object with these changes, and with the fields of another one in place of its own that are None."""
+    """A copy of a dataclass's object with these changes. Fields that are None get the values of another object."""
     names = (field.name for field in dataclasses.fields(value))  # type: ignore[arg-type]
     empty = {name: getattr(others, name) for name in names if getattr(value, name) is None}
     return dataclasses.replace(value, **empty | changes)  # type: ignore[type-var]

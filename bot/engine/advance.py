@@ -548,8 +548,10 @@ def _interruption(executor: Executor, reply: Reply) -> bool:
 
 
 def _question(executor: Executor, reply: Reply) -> bool:
-    """A question of the contact's which nothing else answers, at a question of a flow that may be interrupted, but for
-    one that takes free text. If a part of it would be an answer, it may be meant as that ("is the large one there?").
+    """Handle a question that the contact asks instead of answering, where the flow may be interrupted.
+
+    At a question for free text it is the answer. If a part of it would be an answer, it may be meant as that ("is the
+    large one there?").
     """
     turn, text = executor.turn, reply.text or ""
     asks = has_own_answers(turn.step) and turn.flow.interrupted is not None and turn.put_since is None

@@ -3,8 +3,8 @@
 Each question of the flow looks in the message for texts that it takes as answers. An answer that is found is kept as it
 was written until its question comes; then the question is not asked. A model may find the answers that the questions do
 not find: each of its values is read as an answer to its question, like a text of the contact's. If a question takes any
-words, only a model looks for its answer, and the answer must be words of the message. So must be the answer to the
-waiting question that says `understand: model`.
+words, only a model looks for its answer, and the answer must be words of the message. The same holds for the waiting
+question if it says `understand: model`.
 """
 
 import re

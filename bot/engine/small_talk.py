@@ -103,7 +103,7 @@ def _said(turn: TurnContext, topic: str, reply: Reply) -> str | None:
 
 
 def _can_be_written(turn: TurnContext) -> list[str]:
-    """Words that lead on from here: those of the bot, of the flow and of the step, and those that start other flows."""
+    """The words that the contact can write here: the bot's, the flow's and the step's, and those that start flows."""
     levels = [turn.library.bot.words]
     waits = turn.session.frame is not None
     if waits:

@@ -57,7 +57,7 @@ def on_time_reached(executor: Executor) -> None:
 
 
 def _end_rest(turn: TurnContext) -> None:
-    """End the rest: the parked messages come next, and what is due has a turn of its own after that."""
+    """End the rest: the parked messages come next. Timers that are due have turns of their own after them."""
     session, now = turn.session, turn.event.at
     assert session.rests_until is not None
     if session.rests_until <= now:

@@ -119,8 +119,9 @@ def _template_instead(turn: TurnContext) -> TemplateMessage | None:
 
 
 def call_hooks(turn: TurnContext, event: str, flow: str | None, **told: Any) -> None:
-    """Call the hooks for an event, those of this flow and those of all, and deliver it if `bot.yml` asks for that.
-    Both are done by effects, so that a crash loses none.
+    """Call this flow's and the bot's hooks for an event, and deliver the event if `bot.yml` asks for it.
+
+    Both are effects, so that a crash loses nothing.
     """
     publish(turn, event, flow=flow, **told)
     for hook in turn.library.hooks:

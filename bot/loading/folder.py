@@ -29,9 +29,7 @@ class NoBot(BotError):
 
 @immutable
 class Folder:
-    """A bot's files as they were at one moment. The checked files are the ones that run, whatever happens on the disk
-    later.
-    """
+    """A bot's files as they were at one moment: what was checked is what runs, also if the disk changes later."""
 
     path: Path
     sources: tuple[Source, ...]  # YAML files
@@ -192,9 +190,7 @@ def _folder(path: Path, sources: Iterable[Source]) -> Folder:
 
 
 def links_out(path: Path) -> list[tuple[str, Path]]:
-    """The bot's files that are links out of its folder, or to a hidden file such as ``.env``, each with what it leads
-    to: that is no part of the bot.
-    """
+    """Links out of the bot's folder, or to a hidden file such as ``.env``, each with its target. They are not read."""
     folder = path.resolve()
     files = ((file.relative_to(path).as_posix(), file.resolve()) for file in _files(path))
     return [(name, to) for name, to in files if not to.is_relative_to(folder) or to.name.startswith(".")]

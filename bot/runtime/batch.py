@@ -241,7 +241,7 @@ class CausedEvents:
         return event
 
     def follow(self, event: Event) -> None:
-        """Queue an event that follows the one that was taken last, whatever the limits."""
+        """Queue an event that follows from the last one. The limits do not count for it."""
         self._queue.append((event, self._hops))
 
     def add(self, turn: Turn) -> tuple[list[Event], list[tuple[Forwarded, int]]]:
@@ -458,7 +458,7 @@ class Batch:
         return self.store.parked.event(parked)
 
     def _take_each(self, contact: str, parked: _Parked, stay: _Parked) -> None:
-        """Take events one by one; those that the session is busy for, or keeps, stay parked, after what it keeps."""
+        """Take events one by one. Events for which the session is busy are parked, after those that it has parked."""
         for place, each in enumerate(parked):
             session = self.session(contact)
             if (

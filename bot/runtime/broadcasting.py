@@ -261,10 +261,10 @@ def _begins_no_later(broadcast: Broadcast, rows: Iterable["_RecipientRow"]) -> B
 
 
 def continue_broadcasts(batch: Batch, take_back: TakeBack) -> None:
-    """Take all broadcasts a step further.
+    """Continue all broadcasts.
 
-    Messages of paused ones and of contacts who opt out are taken back; then what is due begins, room in the outbox is
-    filled, and what is done is finished.
+    Messages of paused broadcasts and to contacts who opt out are withdrawn. Then broadcasts that are due begin, free
+    places of the outbox are filled, and complete broadcasts are finished.
     """
     if batch.commit.broadcasts.moved:
         take_back_paused(batch, take_back)
@@ -337,9 +337,7 @@ def _find(batch: Batch, name: str) -> Broadcast | None:
 
 
 def _find_elsewhere(batch: Batch, name: str) -> Broadcast | None:
-    """A broadcast that only other shards have, as it begins in this one: what is asked about it is refused in each for
-    the same reasons.
-    """
+    """A broadcast that only other shards have, as it would begin here: so all shards refuse a request alike."""
     found = batch.store.broadcasts.in_any_shard(name)
     if found is None:
         return None
@@ -480,11 +478,11 @@ def _ref(name: str, contact: str, retries: int) -> str:
 
 
 def wait_again(batch: Batch, dead: DeadSend, ref: str) -> Broadcast | None:
-    """Have the recipient of a dead letter's message wait for it again, with its parameters as they are by now.
+    """Queue the recipient of a dead letter's message again, with the present parameters. Returns the broadcast.
 
-    A message that may have been sent only goes once more as it was, under its own key where that helps; so does, under
-    the key of this effect, one to a contact that a correction has left out. Returns its broadcast; None where it is of
-    none, or of a flow that one has started: that message can be sent again as any other.
+    A message that may have been sent is repeated as it was, under its own key where that helps. A message to a contact
+    that a correction has left out is also repeated as it was, under the key of this effect. Returns None for a message
+    of no broadcast, or of a flow that a broadcast started: it is retried like any other message.
     """
     place = None if dead.send_id is None else batch.store.broadcasts.place_of(dead.send_id)
     if place is None or dead.send_id is None or not isinstance(dead.effect, Send):

@@ -1,7 +1,7 @@
 """One cycle of the engine: results, requests, the log and timers become one commit. Nothing here waits.
 
-`EngineCycle` has the order. The other classes are what it looks at in each cycle: whether the clock was set, or the
-engine has crashed, what could not be read, what has to be deleted.
+`EngineCycle` has the order. The other classes check in each cycle whether the clock was set or the engine crashed,
+which events could not be read, and what has to be deleted.
 """
 
 import logging
@@ -265,9 +265,9 @@ class EngineCycle:
         return done and not (self._clock_watch.is_set or self._inbox.has_after(self.cursor))
 
     def _take_log(self, batch: Batch, most: int) -> tuple[list[LogRow], bool]:
-        """Take what is next in the log, and what is due, up to the first that may have crashed the engine.
+        """Take the next rows of the log and the timers that are due, up to the first that may have crashed the engine.
 
-        Returns the rows of the log that were taken, and whether there may be more to take at once.
+        Returns the rows that were taken, and whether there may be more.
         """
         if most <= 0:
             return [], True

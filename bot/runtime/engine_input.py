@@ -383,11 +383,10 @@ class GivenUpMessages:
         self._counts = Counter[str]()
 
     def note(self, results: Iterable[SendResult]) -> None:
-        """Count those among the results: of each code, the first, the tenth, the hundredth and so on are logged.
+        """Count the messages given up among the results. The first, tenth, hundredth ... of each code are logged.
 
-        The line has the gateway's code and our advice, unless the gateway has said what to do; not the gateway's words,
-        since they may quote a contact. A message that no answer refused, such as one that was tried until its time was
-        up, has no code.
+        The line has the gateway's code, and our advice unless the gateway has given some. It does not have the
+        gateway's words, since they may quote a contact. A message whose time was up has no code.
         """
         for result in results:
             if result.state not in DEAD_LETTER_OUTCOMES:

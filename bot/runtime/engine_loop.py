@@ -106,9 +106,9 @@ class EngineLoop:
     """Runs cycles on a thread of its own, and sleeps while there is nothing to take.
 
     ``gathering`` is how many seconds the loop waits under load, so that one commit takes more events; 0 if there is
-    only one contact. With ``wakes`` another process reports that the log has grown, as `wake` does. While the store
-    cannot be used, ``alarms`` has the alarm ``store-unavailable``. ``failure`` is the error that ended the loop, None
-    if `stop` did.
+    only one contact. ``wakes`` is a pipe that another process writes to when the log has grown, as `wake` does here.
+    While the store cannot be used, ``alarms`` has the alarm ``store-unavailable``. ``failure`` is the error that ended
+    the loop, None if `stop` did.
     """
 
     def __init__(

@@ -227,10 +227,10 @@ class Scheduler:
         return max(0, CAPACITY - counted)
 
     def accepts(self, rows: Sequence[OutboxRow]) -> list[OutboxRow]:
-        """Those of the rows that are to be added next. The others stay in the file until `accepts_again`.
+        """The rows that are to be added next. The other rows stay in the store until `accepts_again`.
 
-        So neither a held channel nor one contact's flood fills the memory that all share, and half of it is kept for
-        replies.
+        So neither a held channel nor one contact's flood fills the memory that all contacts share. Half of it is kept
+        for replies.
         """
         if not self._left_others and any(row.priority != REPLY for row in rows):
             self._left_others = self._others() >= CAPACITY // 2

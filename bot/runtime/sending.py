@@ -116,8 +116,8 @@ class OverShare:
 
 @mutable
 class ContactQueue:
-    """A contact's rows of one priority and one route, in order. Only the first row is tried, and all other fields are
-    about it.
+    """A contact's rows of one priority and one route, in order. Only the first row is tried; the other fields are about
+    it.
 
     ``limited_by_itself`` is the fault for which the gateway keeps back this contact's row, while it takes those of
     others. ``lost`` are the idempotency keys of requests that may have been carried out, because their answers were

@@ -53,14 +53,13 @@ MOST = 256
 class SharedLimiter:
     """Gives out permits as a `RateLimiter` does, for the engine of one shard. Safe to use from many threads.
 
-    A permit is drawn from the ``budget`` before it is given out, by a thread of its own: nobody who asks waits for the
-    database. Permits that are not used within `KEPT_SECONDS` are given back. For replies at most half of what is left
-    is drawn at once; permits for which replies of other shards have waited longer are left to them. Without the
-    database there are no permits.
+    A thread of its own draws permits from the ``budget`` in advance, so that no caller waits for the database. Permits
+    that are not used within `KEPT_SECONDS` are given back. For replies at most half of the rest is drawn at once, and
+    replies of other shards that have waited longer come first. Without the database there are no permits.
 
-    Where an engine ends without a word, its permits count as requests that ended when the next engine of the shard
-    began, or after `GONE_SECONDS`. The first engine of a ``store`` that was copied finds in its rows what was requested
-    before. The other arguments are those of `RateLimiter`.
+    If an engine dies, its permits count as requests that ended when the next engine of the shard began, or after
+    `GONE_SECONDS`. The first engine of a ``store`` that was copied reads earlier requests from its rows. The other
+    arguments are those of `RateLimiter`.
     """
 
     def __init__(

@@ -258,9 +258,9 @@ class Engine:
         self._performers.start()
 
     def stop(self, timeout: float = STOP_SECONDS) -> None:
-        """Finish what is being done, within ``timeout`` seconds; the rest is durable and waits for the next start.
+        """Finish the work under way within ``timeout`` seconds. The rest is durable and waits for the next start.
 
-        Results of messages and calls that ended by then are still taken, within `TAKING_SECONDS` more.
+        Results of messages and calls that have ended are still taken, within `TAKING_SECONDS` more.
         """
         until = monotonic() + timeout
         self._performers.end()  # while delivery waits for its last answers, no new call begins

@@ -105,7 +105,7 @@ def answers(store: StoreAddress, timeout: float = 1.0) -> bool:
 
 
 class LocalServer:
-    """Answers local requests, each client on a thread of its own, so that one that hangs keeps nobody waiting."""
+    """Answers local requests. Each client has a thread of its own, so that a client that hangs delays no other."""
 
     def __init__(self, store: StoreAddress, answer: Callable[[AnyRequest], EngineAnswer]) -> None:
         self._path = socket_of(store)

@@ -1,11 +1,11 @@
 """An HTTP client for one peer: a deadline for the whole exchange, and errors that say what is certain.
 
-All requests of a process are under way on one thread, in libcurl, however many there are: a thread for each costs
-more than the request. `HttpClient.begin` returns at once, and calls back; the other methods wait.
+All requests of a process run on one thread, in libcurl, because a thread for each would cost more than the request.
+`HttpClient.begin` returns at once, and calls back; the other methods wait.
 
-libcurl sends a request again by itself where a connection that was kept breaks before an answer. Nobody else could
-know, so it may not: a body is handed to it in a way that it cannot rewind, and what has none but acts gets a new
-connection.
+By default libcurl repeats a request without a word if a kept connection breaks before the answer. That must not happen
+here: a body is handed over in a way that libcurl cannot rewind, and a request without a body that changes something
+gets a new connection.
 """
 
 import math
@@ -124,8 +124,8 @@ class Streamed:
 class ReachabilityAlarm:
     """An alarm when a service has not answered for longer than a minute, until it does.
 
-    Safe to use from many threads. ``service`` is what it is called in the alarm, ``trouble`` what it does then;
-    ``advice`` is for causes that have none of their own.
+    Safe to use from many threads. ``service`` is its name in the alarm, ``trouble`` says what happens meanwhile, and
+    ``advice`` what to do if the cause has no advice of its own.
     """
 
     def __init__(
@@ -395,7 +395,7 @@ class _Exchange:
 
 
 class _Unpacked:
-    """Unpacks a body as it comes. One that is not compressed, though its header says so, stays as it is."""
+    """Decompresses a body as it comes. A body that is not compressed, although its header says so, passes unchanged."""
 
     def __init__(self, packed: bool) -> None:
         self._packed = packed

@@ -255,8 +255,8 @@ class ListedBroadcast:
 class Recipient:
     """A contact that waits for its message of a broadcast, with its own parameters or data in the content.
 
-    ``retries`` counts its earlier messages, each under a key of its own. ``again`` is a message that may have been
-    sent, and can only be repeated as it was.
+    ``retries`` counts its earlier messages, each under a key of its own. ``again`` is an earlier message that may have
+    been sent: it can only be repeated unchanged.
     """
 
     id: int

@@ -183,8 +183,8 @@ class Table:
 
 
 class WholeStore(Protocol):
-    """One connection to both parts of a store, which nobody else uses meanwhile: `bot.store.store_copy`. The names of
-    tables lead to those of all shards, as one reads them.
+    """One connection to both parts of a store that is used by nobody else, for `bot.store.store_copy`. The tables are
+    views of all shards.
 
     Every method raises `bot.store.files.StoreUnavailable`; `ask` raises `ValueError` for values that the database
     cannot keep.

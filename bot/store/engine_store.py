@@ -140,9 +140,10 @@ class EngineStore:
         return True
 
     def _appends(self, commit: Commit) -> Iterator[tuple[str, list[tuple[Any, ...]]]]:
-        """The statements that append what is forwarded, each log under its lock, last in the commit: others wait for
-        it. They do not wait for long themselves: meanwhile this connection could not end the session of a paused
-        machine that has such a lock.
+        """The statements that append forwarded events to the logs of other shards, each under the log's lock.
+
+        They are the last of the commit, because others wait for the locks. They give up soon themselves: while they
+        wait, this connection could not end the session of a paused machine that has such a lock.
         """
         from bot.store import postgres_database  # psycopg is there only where it was asked for
 

@@ -47,9 +47,9 @@ class RestoreUnfinished(BotError):
 
 
 class StoreUnavailable(BotError):
-    """The file cannot be read or written now, for a reason outside of it, such as a full disk. It may work later.
+    """The store cannot be used now, for a reason outside of it, such as a full disk. It may work later.
 
-    ``what`` is wrong, and ``advice`` says what to do; the error's text has both.
+    ``what`` says what is wrong, and ``advice`` what to do; the error's text has both.
     """
 
     def __init__(self, what: str, advice: str) -> None:

@@ -15,10 +15,10 @@ LOOK_SECONDS = 1.0
 
 @contextmanager
 def watches_locks(databases: Mapping[str, Database], alarms: Alarms, waited: float = WAITED_SECONDS) -> Iterator[None]:
-    """Report an alarm while another program's lock holds up one of these databases. A thread of its own watches them,
-    because those that use the databases wait.
+    """Report an alarm while another program's lock blocks one of these databases.
 
-    ``databases`` has each by what does not happen meanwhile: "no event is accepted".
+    A thread of its own watches, because the threads that use the databases wait. The keys of ``databases`` say what
+    does not happen meanwhile: "no event is accepted".
     """
     ending = threading.Event()
 

@@ -71,8 +71,9 @@ _SHARD_LOCKS = 8  # apart: each shard has locks of its own
 
 
 def in_order(shard: int | None) -> str:
-    """The statement for the lock under which places in a shard's log are drawn. A sequence's numbers become visible out
-    of order, and the engine's cursor would pass those that come late for ever.
+    """The statement that locks a shard's log before numbers are drawn for it.
+
+    Without the lock, numbers of a sequence become visible out of order, and the engine's cursor would miss late ones.
     """
     return f"SELECT pg_advisory_xact_lock(7031, {1 + _SHARD_LOCKS * (shard or 0)})"
 

@@ -74,12 +74,11 @@ def _wait_for(connection: Connection, id: str, until: float) -> None:
 
 
 def answer_requests(connection: Connection, answer: AnswerOthers) -> None:
-    """Answer what is asked on other machines, one request after the other, and what an engine that has ended left
-    unanswered.
+    """Answer requests of other machines one by one, also those that an engine left unanswered when it ended.
 
-    ``answer`` gets the request with ``asked_as``, its name in the table, and ``again``: an engine that has ended had
-    begun it. An answer that is committed with what was done (`bot.store.commit.ANSWER`) shows the next engine
-    that there is nothing to do.
+    ``answer`` gets the request with ``asked_as``, its name in the table, and ``again``, which is true if an engine that
+    has ended had begun it. An answer is committed together with its work (`bot.store.commit.ANSWER`), so that the next
+    engine does nothing twice.
     """
     connection.execute(_FORGET_OLD, [2 * ANSWERED_SECONDS])
     for id, body, tries in connection.execute(_TAKE, [ANSWERED_SECONDS]).fetchall():

@@ -1,5 +1,5 @@
-"""The contacts in the engine's tables: where each is (its session), the numbers from which it writes, and what the
-gateway's list has of it, as far as it waits for the list or has not taken it yet.
+"""The contacts in the engine's tables: the session of each, its numbers, and its entry in the gateway's list while the
+contact waits for that or has not taken it yet.
 """
 
 import re
@@ -128,11 +128,11 @@ class SessionSummary:
 
 @immutable
 class HandedOver:
-    """A conversation that a person has, or that waits for one. ``agent`` has taken it, at ``taken_at``; None: nobody.
+    """A conversation that an agent has, or that waits for one. ``agent`` took it at ``taken_at``; None if nobody did.
 
     ``since`` is when the flow handed it over, or else when it was taken. ``flow`` and ``step`` are None outside of
-    flows, ``team`` and ``note`` are those of a ``handoff`` step. ``silent_until``: the agent has only answered at the
-    gateway, and the bot goes on then.
+    flows, ``team`` and ``note`` are those of a ``handoff`` step. ``silent_until`` is set if the agent has only answered
+    at the gateway: the bot goes on at that time.
     """
 
     contact: str
@@ -182,9 +182,9 @@ class SessionRows(Queries):
         return None if row is None else read_session(row[0])
 
     def known_as(self, number: str) -> str:
-        """The number by which the store knows a contact. The given one may be an alias or another form.
+        """The number by which the store knows a contact, found by this number, an alias or another form of it.
 
-        It is returned as it is if the store knows nobody by it.
+        Returns the given number if the store does not know it.
         """
         other = other_form(number)
         for found in (number, self.contacts_of_aliases((number,))[number], other):

@@ -152,8 +152,8 @@ _TO_FORWARD = """
 
 
 class _MergedLog:
-    """The rows of a store as if its shards had one log: what was taken of any comes before what is to be taken, and the
-    order in each does not change. Where a store is not divided, nothing changes.
+    """The rows of a store as if its shards had one log: first all rows that were taken, then the others. The rows of a
+    shard keep their order.
     """
 
     def __init__(self, store: WholeStore) -> None:
@@ -337,7 +337,7 @@ def _insert(store: WholeStore, table: Table, rows: list[Row]) -> None:
 
 
 class _Digest:
-    """The sum of the hashes of rows, whatever their order. A NUL counts as what PostgreSQL keeps of it."""
+    """The sum of the hashes of rows, independent of their order. A NUL counts as what PostgreSQL stores for it."""
 
     def __init__(self) -> None:
         self.rows = 0

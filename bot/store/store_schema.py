@@ -261,12 +261,13 @@ ENGINE_TABLES = """
 
 @immutable
 class Migration:
-    """A change of the schema: what is executed in the engine's part of a store, and in the inbox's, in SQLite's words.
-    Each statement ends with its line.
+    """A change of the schema: the statements for the engine's and the inbox's part of a store, in SQLite's dialect, one
+    a line.
 
     In PostgreSQL, programs of earlier versions run meanwhile. ``oldest`` is the earliest version whose programs can go
-    on after it. A migration that only adds (a table, an index, a column that may be empty or has a default) keeps it.
-    One that takes something away raises it, one release after the last that used this (docs/scaling.md, "Upgrading").
+    on after it. A migration that only adds (a table, an index, a column that may be empty or has a default) keeps
+    ``oldest``. A migration that removes something raises it, one release after the last that used this
+    (docs/scaling.md, "Upgrading").
     """
 
     about: str

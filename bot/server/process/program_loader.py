@@ -290,7 +290,7 @@ class LastGood:
         self._write(self._tried)
 
     def survived(self) -> None:
-        """Note that it was imported, whatever came of it."""
+        """Note that the program was imported, also if that failed."""
         self._tried = ("", 0)
         self._write(self._tried)
 

@@ -69,7 +69,7 @@ class FormEndpoint:
         app.add_url_rule("/forms/<name>/<token>", "form", self.form, methods=["GET", "POST"])
 
     def form(self, name: str, token: str) -> Response:
-        """The page, or the answer to what was sent by it. Strangers get 404."""
+        """The form's page, or the response to what it sent. An unknown address gets 404."""
         found = None if self._addresses is None else self._addresses.read_form(name, token)
         if found is None:
             return _plain(404, "There is nothing here.")

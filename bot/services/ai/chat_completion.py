@@ -282,9 +282,7 @@ _TEXT_TYPES = ("text", "output_text")
 
 
 def _text(content: Any) -> str:
-    """A content's text: all of it, or that of its parts. A part of another type, such as ``reasoning``, is
-    no answer.
-    """
+    """The text of a content: a string or a list of parts. Parts of other types, such as ``reasoning``, are left out."""
     if isinstance(content, list):
         parts = (_dict(part) for part in content)
         return "".join(_text(part.get("text")) for part in parts if part.get("type", "text") in _TEXT_TYPES)

@@ -304,10 +304,10 @@ class GatewayResult:
 
 @immutable
 class Sent:
-    """The gateway took the message. ``message_ids`` are all its names in later statuses; there may be none.
+    """The gateway accepted the message. ``message_ids`` are all ids that later statuses may use; there may be none.
 
-    ``status`` is the first one, as it came. ``alias`` is the platform's number of the contact where it is another
-    than the one that was written to (spec: ``contacts[].chat_id``).
+    ``status`` is the first one, as it came. ``alias`` is the contact's number at the platform, if it differs from the
+    number in the request (spec: ``contacts[].chat_id``).
     """
 
     message_ids: tuple[str, ...]

@@ -314,9 +314,9 @@ class Gateway:
         self._begin("POST", CONTACTS, orjson.dumps(_given(**given)), self._headers, True, read, done)
 
     def put_contact(self, phone: str, name: str | None, email: str | None, tags: Iterable[str]) -> ContactPut:
-        """Make or change a contact; ``tags`` are all that it is to have (spec: POST contacts).
+        """Make or change a contact; ``tags`` replace all tags that it has (spec: POST contacts).
 
-        The specification does not call the name optional: one that is None is not sent, and a gateway may refuse that.
+        A name that is None is not sent. The specification does not call it optional, so a gateway may refuse that.
         """
         put: ContactPut = wait_for(partial(self.begin_put_contact, phone, name, email, tags))
         return put
