@@ -1,4 +1,4 @@
-"""Texts that are made from patterns: one that fits, and one that keeps the pattern busy."""
+"""Texts that are made from patterns: a text that fits, and a text on which matching is slow."""
 
 import re
 from collections.abc import Iterator

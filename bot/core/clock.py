@@ -295,7 +295,7 @@ class DelayQueue(Generic[T]):
             self.ready.append(heapq.heappop(self._later)[2])
 
     def next_due(self) -> float | None:
-        """The time at which the first of the later items is due; None if there is none."""
+        """The time at which the first item is due; None without items."""
         return self._later[0][0] if self._later else None
 
 

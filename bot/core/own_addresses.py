@@ -107,7 +107,7 @@ class OwnAddresses:
     def _opened(self, purpose: bytes, token: str, head: struct.Struct) -> bytes | None:
         """The content of a token; None if it is not one of ours.
 
-        Each address has one spelling: base64 also reads others, by which one could pass for many.
+        Each address has one spelling. Base64 also reads others, so that one address could pass for many.
         """
         try:
             raw = urlsafe_b64decode(token + "=" * (-len(token) % 4))

@@ -148,7 +148,7 @@ class NameScope:
         return Record("message", {"text": text, "kind": kind, "tapped": tapped, "file": file})
 
     def _signal_address(self, name: str) -> str | None:
-        """The address by which a signal reaches the active run; None where there is none."""
+        """The address for signals to the active run; None outside of flows and without a public address."""
         session = self._session
         if not session.frames:
             return None

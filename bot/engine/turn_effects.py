@@ -132,7 +132,7 @@ def call_hooks(turn: TurnContext, event: str, flow: str | None, **told: Any) -> 
 
 
 def publish(turn: TurnContext, event: str, **data: Any) -> None:
-    """Deliver an event to the address under `events_to`, if it is one of those that go there."""
+    """Deliver an event to the address under `events_to`, if `bot.yml` lists it there."""
     receiver = turn.library.bot.events_to
     if receiver is not None and event in receiver.on:
         add_effect(turn, Publish(event, turn.event.at, data))

@@ -115,7 +115,7 @@ def _counting(turn: TurnContext, levels: Sequence[Words], said: Said) -> Word | 
 
 
 def _said_whole(levels: Sequence[Words], texts: Sequence[str]) -> Iterator[Word]:
-    """The words that one of these texts is, then those whose pattern matches one."""
+    """The words that equal one of these texts, then the words whose pattern matches one."""
     yield from (words[said] for said in map(normalise, texts) for words in levels if said in words)
     for word in (word for words in levels for word in words.values() if word.pattern is not None):
         if any(matches(word.pattern, text.strip()) for text in texts):

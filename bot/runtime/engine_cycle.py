@@ -444,7 +444,7 @@ class CrashWatch:
             self._alarms.report(QUARANTINE, *_CAREFUL)
 
     def _bounds(self, cursor: int, now: datetime, most: int) -> Bounds:
-        """The bounds of what the run before may have taken: one commit at most, and results of what it had begun."""
+        """The bounds of what the earlier run may have taken: one commit, and results of calls it had begun."""
         rows, due, ids = self._inbox.after(cursor, most), self._store.sessions.due(now, most), self._store.ids.last()
         upto = max(row.received_at for row in rows) if len(rows) == most else now
         if len(due) == most:

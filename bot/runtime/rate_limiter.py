@@ -79,7 +79,7 @@ class RateLimiter:
         """Do nothing."""
 
     def acquire(self, now: float, priority: int = REPLY, wanted: int = 1) -> int | None:
-        """A permit for one request of so many that are ``wanted``, or None if none is free. `give_back` returns it."""
+        """A permit for one of the ``wanted`` requests, or None if no permit is free. `give_back` returns it."""
         if self.free_at(now, priority) != now:
             return None
         if priority != REPLY:
@@ -351,7 +351,7 @@ class ContactLimiter:
             self.count(contact, at, requests)
 
     def count(self, contact: str, now: float, requests: int = 1) -> None:
-        """Requests for a contact have ended; those for none in particular count for nobody."""
+        """Count requests that have ended for a contact. Requests for no particular contact are not counted."""
         if not contact:
             return
         self._minute.count(now, requests, contact)

@@ -371,7 +371,7 @@ class CircuitBreaker:
         return "the gateway refuses requests for its limits; one is tried"
 
     def refused_for(self, now: float) -> float:
-        """One more of its own requests is refused for the same reason: seconds since the first one."""
+        """Note another refusal of its own requests for the same reason. Returns the seconds since the first."""
         self._since = min(self._since, now)
         return now - self._since
 

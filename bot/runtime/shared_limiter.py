@@ -141,9 +141,7 @@ class SharedLimiter:
         return self._is_asked or self._draws
 
     def acquire(self, now: float, priority: int = REPLY, wanted: int = 1) -> int | None:
-        """A permit for one request, or None if none is there: then so many as are ``wanted`` are drawn as soon as that
-        is possible.
-        """
+        """A permit for one request; None if there is no permit now: then as many as are ``wanted`` are drawn soon."""
         with self._lock:
             kind = _kind(priority)
             if self._are_there(kind, now):

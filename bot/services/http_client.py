@@ -699,7 +699,7 @@ def _timeouts(seconds: float) -> dict[int, Any]:
 
 
 def _trusted(environment: Mapping[str, str]) -> dict[int, Any]:
-    """The trusted certificates: those of REQUESTS_CA_BUNDLE, SSL_CERT_FILE and SSL_CERT_DIR together, else certifi's.
+    """The trusted certificates: REQUESTS_CA_BUNDLE, SSL_CERT_FILE and SSL_CERT_DIR together, else certifi's.
 
     The system may have none.
     """

@@ -312,7 +312,7 @@ def read_store(folder: Path, environ: Mapping[str, str], written: Mapping[str, s
 
 
 class _Reader:
-    """Reads one setting after another and collects what is wrong with them."""
+    """Reads settings one by one and collects their mistakes."""
 
     def __init__(self, environ: Mapping[str, str], written: Mapping[str, str], folder: Path | None = None) -> None:
         self.environ, self.written = environ, dict(written)

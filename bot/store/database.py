@@ -230,7 +230,7 @@ class Database(Protocol):
         """Execute statements, each with all of its rows, in one durable commit."""
 
     def write_each(self, writes: Sequence[PendingStatement]) -> None:
-        """Execute statements in one durable commit. One with invalid values gets an ``error``; the others succeed."""
+        """Execute statements in one durable commit. A statement with invalid values gets an ``error``."""
 
     def transaction(self) -> AbstractContextManager[Execute]:
         """Write everything that the block executes in one durable commit, or nothing."""

@@ -242,7 +242,7 @@ class PostgresDatabase:
                     cursor.executemany(translated(sql), rows)
 
     def write_each(self, writes: Sequence[PendingStatement]) -> None:
-        """Execute statements in one durable commit. One with invalid values gets an ``error``; the others succeed."""
+        """Execute statements in one durable commit. A statement with invalid values gets an ``error``."""
         with self._lock, self._trouble_in_words():
             connection = self._connection()
             try:

@@ -193,7 +193,7 @@ class SessionRows(Queries):
         return number
 
     def contacts_of_aliases(self, aliases: Iterable[str]) -> dict[str, str | None]:
-        """The contact who writes from each of these numbers and gets messages at another one; else None."""
+        """For each of these numbers the contact who writes from it but gets messages at another number; else None."""
         return self._of_all(_OF_ALIASES, aliases)
 
     def _of_all(self, sql: str, names: Iterable[str]) -> dict[str, str | None]:
@@ -487,7 +487,7 @@ class ContactListChanges:
     unlisted: set[str] = field(default_factory=set)
 
     def keep(self, contact: str, event: ContactChanged | None) -> None:
-        """Keep what the list has of a contact; None: the contact waits for the list to be read."""
+        """Keep a contact's entry in the list. None: the contact waits for the list to be read."""
         self.listed[contact] = event
         self.unlisted.discard(contact)
 

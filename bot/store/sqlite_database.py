@@ -124,7 +124,7 @@ class SqliteDatabase:
                 self.connection.executemany(sql, rows)
 
     def write_each(self, writes: Sequence[PendingStatement]) -> None:
-        """Execute statements in one durable commit. One with invalid values gets an ``error``; the others succeed."""
+        """Execute statements in one durable commit. A statement with invalid values gets an ``error``."""
         with self._lock, trouble_in_words(self.path), transaction(self.connection):
             cursor = self.connection.cursor()
             if not _insert_together(cursor, writes):

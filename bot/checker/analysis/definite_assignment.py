@@ -107,7 +107,7 @@ class DefiniteAssignment:
         return place in self._failing
 
     def transfers_in_frame(self, place: StepId) -> Iterator[EdgeTransfer]:
-        """The edges by which a conversation stays in its frame, or by which the frame ends."""
+        """The edges that stay in a frame, or end it."""
         return (
             transfer
             for transfer in self.transfers(place)

@@ -79,7 +79,7 @@ class NullAnalysis:
             yield bit, {**usual, name: _NULL, **(dict.fromkeys(self.names_in(also), _NULL) if also else {})}
 
     def proved_by(self, names: VariableSet) -> VariableSet:
-        """These variables, with those that have a value wherever one of these has one."""
+        """These variables, and the variables that have a value whenever one of them has."""
         return names | sum(bit for bit, also in self._together.items() if also & names and not bit & names)
 
     def kinds_of(self, names: Iterable[str], flow: Flow) -> Mapping[str, AbstractValues]:

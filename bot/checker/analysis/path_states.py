@@ -438,7 +438,7 @@ def _exactly(value: Any) -> AbstractValue:
 
 
 def _parts(value: AbstractValue) -> Iterable[AbstractValue]:
-    """A value as several: those that are true in a condition, and those that are false."""
+    """A value split in two: the values that are true in a condition, and those that are false."""
     if value.value is not UNKNOWN or value.full or value.empty or value.kind is ValueKind.ANY:
         return (value,)
     return (replace(value, full=True), replace(value, empty=True))

@@ -166,7 +166,7 @@ def x_coordinates(graph: LayeredGraph) -> list[float]:
 
 
 def _offsets(graph: LayeredGraph, row: Sequence[int]) -> list[float]:
-    """The distance of each node from the first one, where all stand as close as they may."""
+    """The distance of each node from the first node if all stand as close as possible."""
     offsets = [0.0] * len(row[:1])
     for one, other in pairwise(row):
         offsets.append(offsets[-1] + _least(graph, one, other))

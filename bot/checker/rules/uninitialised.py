@@ -59,7 +59,7 @@ class _Paths:
         self._states: dict[tuple[str, str], PathStates | None] = {}
 
     def to(self, fault: _Fault, name: str, route: tuple[Edge, ...]) -> tuple[Edge, ...] | None:
-        """Such a path, if possible the ``route`` that is known; None if conditions exclude all."""
+        """A path without a value, if possible the known ``route``; None if conditions exclude all paths."""
         flow = self._graph.flow(fault.place)
         if (flow.name, name) not in self._states:
             self._states[flow.name, name] = self._followed(flow, name)

@@ -217,7 +217,7 @@ def _pieces(words: Words) -> dict[str, tuple[Kind, Decimal | Fraction | None]]:
 
 
 def _value(atoms: Sequence[Atom], words: Words) -> Decimal | None:
-    """The number that pieces make; None where they make none, or more than one."""
+    """The number that the pieces make together; None if they make no number or several."""
     if not atoms:
         return None
     kind = atoms[0][0]
@@ -265,7 +265,7 @@ def _plain(value: Decimal) -> Decimal:
 
 
 def _multiplied(atoms: Sequence[Atom], words: Words) -> Decimal | None:
-    """Pieces with multiples: the largest one is multiplied by what stands before it, and the rest is added."""
+    """Pieces with multiples: the largest multiple times the number before it, plus the rest."""
     multiples = [(atom[1], -index) for index, atom in enumerate(atoms) if atom[0] is Kind.MULTIPLE]
     if not multiples:
         return _small(atoms, words)

@@ -188,7 +188,7 @@ def _tokens(phrase: str, text: TokenizedText) -> list[str]:
 
 
 def telling_words(text: str, language: str | None) -> tuple[str, ...]:
-    """The words of a text but for those that change nothing; none if a word is against something."""
+    """The words of a text without harmless words; empty if a word negates something."""
     read = written(text, words_of(language))
     if read is None or any(kind is Kind.AGAINST for marks in read.marks for _, kind, _ in marks):
         return ()

@@ -205,7 +205,7 @@ def _reverse(context: Any, value: Any) -> list[Any]:
 
 @pass_context
 def _unique(context: Any, value: Any, field: str | OfEach | None = None) -> list[Any]:
-    """``{{ orders | unique("town") }}``: without those that repeat an earlier one."""
+    """``{{ orders | unique("town") }}``: the first element with each town."""
     firsts: dict[Any, Any] = {}
     pairs = _each_with(context, value, field)
     context.effort.count([found for _, found in pairs], COMPARED)

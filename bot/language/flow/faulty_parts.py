@@ -45,7 +45,7 @@ class BotPart:
     step: str | None = None
 
     def may_have(self, code: str, other: "BotPart | None") -> bool:
-        """True if what is missing in another part may be what a misspelt key of this one says."""
+        """True if a misspelt key of this part may be what is missing in another part."""
         if self == other:
             return True
         of_step = code in OF_STEPS

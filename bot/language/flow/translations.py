@@ -75,7 +75,7 @@ def wording_spots(language: str, mark: Mark) -> Iterator[Spot]:
 
 
 def read_locale(language: str, node: Map, known: Iterable[Spot], problems: Problems) -> Locale:
-    """Read one file; what is not there to be said is a problem."""
+    """Read one file. A translation of a text that the flows do not have is a problem."""
     reading = _LocaleReading(language, known, problems)
     reading.walk(node, ())
     return Locale(language, reading.texts, reading.words, tuple(reading.unknown))
@@ -172,7 +172,7 @@ class Translations:
     locales: Mapping[str, Locale] = field(default_factory=dict)
 
     def spoken(self, language: str | None) -> Documents:
-        """The documents in a language, None: in their own. Untranslated texts stay as they are written."""
+        """The documents in a language; None: as they are written. Untranslated texts stay unchanged."""
         if not self.locales:
             return self.documents
         exchange = _Exchange(self.locales.get(language or "", Locale("")), self.locales.values())
@@ -336,7 +336,7 @@ class Originals:
         return cls(lines, marks)
 
     def outdated(self, spot: Spot) -> tuple[str, ...]:
-        """The lines of the original that was translated, where that is not what the flow says; else none."""
+        """The lines of the original text of a translation if the flow says something else by now, else nothing."""
         noted = self.lines.get(spot.path, ())
         if spot.on_key or spot.part is Part.WORDS or not noted:
             return ()

@@ -174,7 +174,7 @@ class KeySet:
 
 
 def one_written(fields: Fields, keys: Iterable[KeySpec[T]], fix: str = "keep one of them") -> KeySpec[T] | None:
-    """The first of these keys that is written; each further one is a problem. None: none is."""
+    """The first of these keys that is written, or None. A second one is a problem."""
     found = [key for key in keys if key.written(fields)]
     for extra in found[1:]:
         extra.report(fields, "E121", f'"{extra.name}" beside "{found[0].name}"', fix)

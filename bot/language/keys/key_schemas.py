@@ -14,7 +14,7 @@ _DEFINES = "defines"  # beside a `$ref`: what stands there; `whole` puts it unde
 
 
 def takes(value: Schema, about: str) -> Schema:
-    """A key: what it takes, and in one sentence what it says, with what holds where it is left out."""
+    """The schema of a key: the values that it takes, and one sentence about them that names the default."""
     return {**value, "description": about}
 
 

@@ -203,7 +203,7 @@ class Problems:
         self._found -= {found for found in within if found.code in codes}
 
     def paths(self, codes: Collection[str]) -> frozenset[str]:
-        """The files in which one of these codes has been found."""
+        """The files that have a problem with one of these codes."""
         return frozenset(found.path for found in self._found if found.code in codes)
 
     def any_of(self, codes: Collection[str]) -> bool:

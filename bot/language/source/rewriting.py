@@ -249,7 +249,7 @@ class _Written:
 
     @classmethod
     def at(cls, text: str, mark: Mark) -> "_Written | None":
-        """The text at a mark; None if none begins there."""
+        """The text that begins at a mark; None if no text does."""
         for event in parsed(text):
             begin: Any = event.start_mark
             if isinstance(event, yaml.ScalarEvent) and (begin.line + 1, begin.column + 1) == (mark.line, mark.column):

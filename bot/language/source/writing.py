@@ -16,7 +16,7 @@ _LONGEST = 200  # characters of a text without quotes, between others
 
 
 def flow_style(value: Any) -> str:
-    """A value on one line; the outermost map without its braces where it has one key."""
+    """A value on one line. An outermost map with one key has no braces."""
     if isinstance(value, Mapping) and len(value) == 1:
         ((key, inner),) = value.items()
         return f"{inline(key)}: {inline(inner)}"

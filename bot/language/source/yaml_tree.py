@@ -150,7 +150,7 @@ _MOST_ERRORS = 20
 
 
 def _documents(path: str, text: str, line: int, problems: Problems, *, partly: bool) -> list[Node]:
-    """Read one document; none where it has a syntax error, unless it is read ``partly``."""
+    """Read one document. A document with a syntax error is left out, unless it is read ``partly``."""
     emptied = dict[tuple[str, int], tuple[str, str]]()
     for _ in range(_MOST_ERRORS):
         found = Problems()

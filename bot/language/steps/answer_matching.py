@@ -46,7 +46,7 @@ DONE, PAGE = MOST, MOST + 1  # reply ids above those of the choices: the end of 
 
 
 class ShownChoices:
-    """The choices of a question as they are shown with what it holds: the page, and by their hash those picked."""
+    """The shown choices of a question, by its state: the page, and the hashes of picked choices."""
 
     def __init__(self, choices: Choices, context: StepContext, step_state: Mapping[str, Any]) -> None:
         self.choices, self.context, self.step_state = choices, context, step_state
@@ -133,7 +133,7 @@ class ShownChoices:
 
 
 def _sections(rows: list[tuple[str, Choice]], label: str) -> tuple[Section, ...]:
-    """Group rows by their written section; those without one go under the list's own label."""
+    """Group rows by their section. Rows without a section stand under the label of the list."""
     return tuple(
         Section(clip(title or label, limits.SECTION_TITLE), tuple(row for section, row in rows if section == title))
         for title in dict.fromkeys(section for section, _ in rows)
@@ -187,7 +187,7 @@ Reading = Callable[[], Callable[[Any], bool]]
 
 
 def meaning(offer: ShownChoices, reply: Reply, read: Reading) -> LeaveStep | WaitHere | None:
-    """The meaning of a reply; None if it is none of the choices."""
+    """The choice that a reply means; None if it means no choice."""
     if reply.tap is not None:
         return _tapped(offer, reply.tap)
     return None if reply.text is None else _typed(offer, reply.text, read)

@@ -611,7 +611,7 @@ class AskStep(StepKind):
         return LeaveStep("then", saved=self._keeping.of_file(event.value))
 
     def after_failure(self, step_state: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Forget the files: where one cannot be kept, none of them is an answer."""
+        """Forget all files: if one cannot be kept, the others are no answer."""
         return {key: value for key, value in step_state.items() if key not in (_FILES, _KEPT)}
 
 

@@ -260,7 +260,7 @@ class Choices:
         return self.made is not None or all(choice.condition is not None for choice in self.fixed)
 
     def outcomes(self) -> dict[str, Outcome]:
-        """Each choice's outcome; where nothing is written for it, the step's `then`. One of several has none."""
+        """Each choice's outcome; by default the step's `then`. Choices of which several are picked have no outcome."""
         several = self.many is not None
         found = {choice.outcome: choice.outcome_of(several) for choice in self.fixed if choice.leads or not several}
         if self.made is not None and not several:

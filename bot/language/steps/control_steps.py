@@ -119,7 +119,7 @@ class BranchStep(StepKind):
         return StepFacts(outcomes=self._outcomes(), uses=tuple(self._uses()))
 
     def _outcomes(self) -> dict[str, Outcome]:
-        """One outcome a condition, named by it; ``else``, or where none is true the step's `then`."""
+        """One outcome for each condition, named by it. If no condition is true: ``else``, or the step's `then`."""
         found = {}
         for index, (condition, target) in enumerate(self.conditions):
             given = (*self._untrue(index), Given(condition))

@@ -194,7 +194,7 @@ _OWN = "A value for the bot's own Python."  # where the class says nothing
 
 
 def all_kinds(verbs: Mapping[str, VerbSpec]) -> dict[str, type[StepKind]]:
-    """The kinds by their verbs: one for each verb of the bot's own, and the built-in ones."""
+    """The step kinds by verb: the built-in kinds, and a kind for each verb of the bot's own."""
     return {**{verb: _kind_of(spec) for verb, spec in verbs.items()}, **KINDS}
 
 

@@ -133,7 +133,7 @@ def exit_outcomes(exits: tuple[Exit, ...]) -> dict[str, Outcome]:
 
 
 def open_exits(exits: Iterable[Exit], scope: Mapping[str, Any]) -> tuple[Exit, ...]:
-    """The exits that are there: those without a condition, and those whose condition holds."""
+    """The exits without a condition, and the exits whose condition holds."""
     return tuple(exit_ for exit_ in exits if exit_.condition is None or exit_.condition.evaluate(scope))
 
 

@@ -186,7 +186,7 @@ class IntentStep(StepKind):
         return self._did_you_mean(context, asked, (problem, *notes) if problem else notes)
 
     def answer_before_words(self, context: StepContext, reply: Reply) -> StepResult | None:
-        """A tap on one of the flows, or on none of them."""
+        """Answer by a tap on a flow, or on "None of these"."""
         tapped = (name for name, choice in self._choices(context) if str(reply.tap) == choice.id)
         return self._chosen(context, next(tapped, None))
 

@@ -97,7 +97,7 @@ class Schedule:
 
 
 def name_in(name: Template, scope: Mapping[str, Any]) -> str:
-    """The name under which something is scheduled. Raises `StepFailed` for one that is empty or too long."""
+    """The name of a plan. Raises `StepFailed` if it is empty or too long."""
     text = name.render(scope).strip()
     if not 0 < len(text) <= _LONGEST_NAME:
         raise StepFailed("mismatch", f"{name.mark}: a scheduled flow's name has 1 to {_LONGEST_NAME} characters")

@@ -114,7 +114,7 @@ class Reply:
 
     @property
     def named(self) -> str | None:
-        """The payload of what was tapped. A text may be one: some gateways report a tap so (docs/decisions.md)."""
+        """The payload of the tapped button. Some gateways report a tap as a text (docs/decisions.md)."""
         return (self.payload or self.text) if self.tap is None else self.tap.payload
 
     @property
@@ -168,7 +168,7 @@ class StepContext:
         return self.names()
 
     def text(self, template: Template) -> str:
-        """A text as it is rendered. One without templates asks for no names. Raises `TemplateFailed`."""
+        """The rendered text. The names are asked for only if it has templates. Raises `TemplateFailed`."""
         return template.source if template.constant else template.render(self.names())
 
     @property
@@ -363,7 +363,7 @@ class StepKind:
         return StepFacts()
 
     def spends(self, variables: Mapping[str, Variable]) -> Spends | None:
-        """Return what it may ask of a model in a flow with these variables; None: nothing."""
+        """Return what the step may ask a model in a flow with these variables; None if it asks no model."""
         return None
 
     def enter(self, context: StepContext) -> StepResult:
@@ -383,7 +383,7 @@ class StepKind:
         return None
 
     def gathers(self, context: StepContext, reply: Reply) -> bool:
-        """True if a text or a file may be one of several that are one answer; not one that is a choice by itself."""
+        """True if a text or a file may be a part of one answer in several messages. A text that is a choice is not."""
         return False
 
     def answer(self, context: StepContext, reply: Reply) -> StepResult | None:
@@ -391,7 +391,7 @@ class StepKind:
         return None
 
     def takes_audio(self, context: StepContext, reply: Reply) -> bool:
-        """True if a voice note answers it as it is, so that nobody has to transcribe it."""
+        """True if a voice note itself is the answer, so that it need not be transcribed."""
         return False
 
     def title_of(self, value: Any, scope: Mapping[str, Any]) -> str | None:

@@ -76,7 +76,7 @@ class Retry:
     transition: Transition | None = None
 
     def inheriting_from(self, inherited: Self | None) -> Self:
-        """This one, with missing keys taken from the inherited one."""
+        """These options. Missing keys are taken from the inherited options."""
         if inherited is None:
             return self
         mark = inherited.mark if self.most is None else self.mark
@@ -100,7 +100,7 @@ class Timed:
     never: bool = False
 
     def inheriting_from(self, inherited: Self | None) -> Self:
-        """This one, with missing keys taken from the inherited one."""
+        """These options. Missing keys are taken from the inherited options."""
         if inherited is None or self.never or inherited.never:
             return self
         return with_defaults_from(self, inherited, transition=_inheriting(self.transition, inherited.transition))

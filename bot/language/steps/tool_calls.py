@@ -78,7 +78,7 @@ class ToolCalls:
         return {**self._context.scope, **self.sets}
 
     def work_off(self) -> _Next | None:
-        """Do them until one leaves or has to be waited for. None: all are done."""
+        """Do the calls until one leaves the step or has to be waited for. Returns None if all are done."""
         while self._exchange.queue:
             call = self._exchange.queue.pop(0)
             result = self._do(call)

@@ -50,7 +50,7 @@ class Target:
 
     @property
     def flow(self) -> str:
-        """The flow's name, where it is one, or a step of one."""
+        """The name of the flow that the target is, or whose step it is; else None."""
         return self.text.removeprefix("/").partition("/")[0]
 
 
@@ -227,7 +227,7 @@ def _assignment(name: Scalar, node: Node, problems: Problems, texts: bool) -> As
 
 
 def altered_in(node: Node) -> Scalar | None:
-    """The value as it is written, where YAML reads a different number; else None."""
+    """The value as it is written if YAML reads it as another number, else None."""
     return node if isinstance(node, Scalar) and node.altered else None
 
 

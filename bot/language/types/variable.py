@@ -160,7 +160,7 @@ class Variable:
         return bool(self.samples)
 
     def may_be_made_of(self, kind: ValueKind) -> bool:
-        """True if any value of a kind becomes one of it. Null is one of each."""
+        """True if any value of a kind can be converted to this type. Every type has null."""
         return kind in (ValueKind.NULL, ValueKind.ANY) or kind in self.made_of
 
     def surely_takes(self, values: AbstractValues) -> bool:

@@ -18,7 +18,7 @@ from bot.testing.simulation.store_view import EVERY_TURN
 
 
 def kept_test(playground: Playground, contact: str) -> str:
-    """A test, as YAML, in which a contact's conversation is held as it was. Raises `Refused` where there is none."""
+    """A test, as YAML, with a contact's conversation as it was. Raises `Refused` if there was no conversation."""
     bubbles = playground.chats.bubbles(contact)
     if not any(bubble.message is None for bubble in bubbles):
         raise Refused("nothing has happened that a test could do again")

@@ -108,7 +108,7 @@ class FormEndpoint:
         return self._page(page, 200, "sent")
 
     def _page(self, page: FormPage, status: int, says: str | None = None) -> Response:
-        """The page with its fields, or one that says nothing but one of its words."""
+        """The page with its fields, or with nothing but one of its messages."""
         text = None if says is None else page.words[says]
         direction = "rtl" if page.language.partition("-")[0] in RIGHT_TO_LEFT else "ltr"
         html = render_template("form.html", page=page, says=text, style=_STYLE, direction=direction)

@@ -165,13 +165,13 @@ def person(name: Any, phone: str) -> str | None:
 
 
 def read_email(value: Any) -> str | None:
-    """A contact's email; None for what is too long, or no text."""
+    """A contact's email; None if the value is no text or too long."""
     found = line(value, _EMAIL + 1)
     return None if found is None or len(found) > _EMAIL else found
 
 
 def read_tags(value: Any) -> tuple[str, ...] | None:
-    """A contact's tags, each once; None for what is no list."""
+    """A contact's tags, each once; None if the value is no list."""
     if not isinstance(value, list):
         return None
     found = (line(tag, _TAG) for tag in value[:_TAGS])

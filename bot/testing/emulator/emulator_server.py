@@ -204,7 +204,7 @@ class _Answer:
 
 
 def status_line(status: int) -> str:
-    """An HTTP status as WSGI has it; one that nobody knows has no words."""
+    """An HTTP status in the form of WSGI. An unknown status has no words."""
     return _STATUS.get(status, str(status))
 
 

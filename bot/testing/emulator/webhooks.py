@@ -98,7 +98,7 @@ DISABLED_AFTER = timedelta(days=7)
 
 @dataclass(eq=False, slots=True)
 class Subscription:
-    """A registration. ``target`` is the address to which its events really go: always on this machine, or none."""
+    """A registration. ``target`` is the address to which its events really go: on this machine, or nowhere."""
 
     id: int
     name: str

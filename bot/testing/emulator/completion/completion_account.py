@@ -60,7 +60,7 @@ WINDOWS = {"5h": timedelta(hours=5), "weekly": timedelta(days=7), "monthly_exhau
 
 
 class Throttle:
-    """A limit of requests in a sliding window; with the ``limit`` None there is none."""
+    """A limit of requests in a sliding window; no limit if ``limit`` is None."""
 
     def __init__(self, limit: int | None, length: timedelta) -> None:
         self.limit = limit

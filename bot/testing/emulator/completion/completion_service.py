@@ -163,7 +163,7 @@ class CompletionService:
     # Reading
 
     def requests(self, endpoint: str | None = None) -> list[Received]:
-        """Every request, or those to one endpoint, in the order in which they were answered."""
+        """All requests, or those to one endpoint, in the order of their answers."""
         with self._api.changed:
             return [seen for seen in self._api.received if endpoint in (None, seen.endpoint)]
 
