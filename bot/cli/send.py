@@ -17,8 +17,8 @@ LOOK_EVERY = 0.1
 OUTCOMES = {  # those of `bot.core.events.SendEnded`, and one before it
     "sent": "The message to {} was sent.",
     "replaced": "The 24-hour window is closed: the window_closed template was sent to {} instead.",
-    "covered": "The 24-hour window is closed: {} got the window_closed template before, so nothing was sent now.",
-    "over_share": "The contact's share of the day (BOT_GATEWAY_PER_CONTACT) is used up: nothing was sent to {}.",
+    "superseded": "The 24-hour window is closed: {} got the window_closed template before, so nothing was sent now.",
+    "contact_limit": "The contact's share of the day (BOT_GATEWAY_PER_CONTACT) is used up: nothing was sent to {}.",
     "failed": "The message to {} was not sent: {}",
     "waiting": "The message to {} waits to be sent: `bot queue` shows it.",
     "accepted": "The message to {} is accepted, and is sent as soon as that is possible: {}. `bot trace` and `bot queue` show its outcome.",

@@ -30,7 +30,7 @@ class Send:
 
     def late_message(self, outcome: str) -> Message | None:
         """The message, if it waits after this outcome. A template that has its whole text has stood for it."""
-        if not self.keep or outcome not in ("replaced", "covered"):
+        if not self.keep or outcome not in ("replaced", "superseded"):
             return None
         said = outcome == "replaced" and self.instead is not None and says(self.instead, self.message)
         return None if said else self.message

@@ -123,11 +123,11 @@ UNSENT = ("refused", "failed", "unknown")
 class SendEnded(ContactEvent):
     """A message that somebody waits for, or that did not go as planned.
 
-    ``outcome``: ``sent``; ``replaced`` (the window was closed, its template went instead); ``covered`` (the window was
-    closed, and a template went since the contact's newest message); ``over_share`` (it was not sent, like one before it
-    that has failed: too much has been sent to the contact); ``refused`` (by the gateway, or by the platform after the
-    gateway took it); ``failed`` (it was given up for another reason); ``unknown`` (nobody can tell whether it was
-    sent). ``message`` is the one that was refused, or that waits until the contact writes.
+    ``outcome``: ``sent``; ``replaced`` (the window was closed, its template went instead); ``superseded`` (the window
+    was closed, and a template went since the contact's newest message); ``contact_limit`` (not sent, because too much
+    has been sent to the contact, and an earlier message has failed for it); ``refused`` (by the gateway, or by the
+    platform after the gateway took it); ``failed`` (it was given up for another reason); ``unknown`` (nobody can tell
+    whether it was sent). ``message`` is the one that was refused, or that waits until the contact writes.
     """
 
     effect: str

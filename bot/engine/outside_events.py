@@ -49,7 +49,7 @@ from bot.language.steps.step_facts import StepFailed
 from bot.language.steps.step_kind import Redirect, Reply, ReplyId
 from bot.language.types.type_registry import TypeMismatch
 
-UNDELIVERED = ("replaced", "covered", "over_share")
+UNDELIVERED = ("replaced", "superseded", "contact_limit")
 MOST_REFUSED = 3
 """How often a refused question leads on by `errors` until the contact writes: they may lead to the next refused one."""
 SOMEBODY = "an agent"

@@ -24,7 +24,7 @@ from bot.runtime.sending import (
     LONGEST_RETRY_AFTER,
     ContactQueue,
     OtherRoute,
-    OverShare,
+    ContactLimitReached,
     QueueName,
     Route,
     SendAttempt,
@@ -194,7 +194,9 @@ class Scheduler:
         wait = left_to_wait(row.attempts, row.due_at, self._clock.now()) if row.attempts else 0.0
         share_in = self._contact_limiter.free_at(queue.contact, now) - now
         if row.priority == REPLY and share_in > (row.expires_at - row.created_at).total_seconds():
-            queue.contact_limit = OverShare(self._contact_limiter.a_day, self._contact_limiter.give_up(queue.contact))
+            queue.contact_limit = ContactLimitReached(
+                self._contact_limiter.a_day, self._contact_limiter.give_up(queue.contact)
+            )
         else:
             wait = max(wait, share_in)
         self._schedule(queue, wait)

@@ -95,7 +95,7 @@ class ClosedWindow:
 
 
 @immutable
-class OverShare:
+class ContactLimitReached:
     """The contact's share of ``a_day`` requests is used up, and not free again while the message is worth sending.
 
     The ``first`` such message of a contact becomes a dead letter. The others do not: a flood's would bury all else.
@@ -105,13 +105,13 @@ class OverShare:
     first: bool
 
     def attempt(self) -> "SendAttempt":
-        """The attempt that ends the message: failed for the contact's first one, ``over_share`` for the others."""
+        """The attempt that ends the message: failed for the contact's first one, ``contact_limit`` for the others."""
         words = f"CONTACT_LIMIT: the contact's {self.a_day} requests of 24 hours (BOT_GATEWAY_PER_CONTACT) are used up"
         if self.first:
             return SendAttempt(
                 "failed", f"{words}; `bot trace` shows what else is not sent to it until some are free again"
             )
-        return SendAttempt("over_share", words)
+        return SendAttempt("contact_limit", words)
 
 
 @mutable
@@ -140,7 +140,7 @@ class ContactQueue:
     probe: bool = False  # whether that one finds out whether the route is open again
     due_at: float = 0.0
     unreported: bool = False  # the last attempt only led to another endpoint or to a template
-    contact_limit: OverShare | None = None
+    contact_limit: ContactLimitReached | None = None
     limited_by_itself: str = ""
     kept_back: tuple[str, int] = "", 0  # the first row's last fault, and how often its route had been closed then
 
@@ -198,20 +198,20 @@ class SendAttempt:
         again, and might then be taken, behind the next one. A message that was sent is recognised by its key, and
         those of a flood have no share anyway.
         """
-        return self.state not in ("sent", "over_share")
+        return self.state not in ("sent", "contact_limit")
 
 
 @immutable
 class SendResult:
     """The result of a message, or of an attempt, as delivery reports it.
 
-    ``state``: ``sent``; ``replaced`` (the window was closed, its template went); ``covered`` (the window was closed,
+    ``state``: ``sent``; ``replaced`` (the window was closed, its template went); ``superseded`` (the window was closed,
     and a template went since the contact's newest message; or something newer about the contact follows); ``opted_out``
-    (a campaign's, to a contact who wants none); ``over_share`` (like one before it that has failed, since the contact's
-    share is used up); ``failed``; ``unknown`` (nobody can tell). Or it is to be tried still: ``retry`` at ``due_at``;
-    ``held`` (nothing can be sent at all, see `Delivery.status`). ``refused``, of one that failed: the gateway does not
-    take it as it is. ``alias`` is as in `bot.services.gateway.gateway_answers.Sent`, ``code``, ``key_helps`` and
-    ``page`` as in `SendAttempt`; ``unclear`` says that an attempt may have been sent.
+    (a campaign's, to a contact who wants none); ``contact_limit`` (the contact's share is used up, and an earlier
+    message has failed for it); ``failed``; ``unknown`` (nobody can tell). Or it will be tried again: ``retry`` at
+    ``due_at``; ``held`` (nothing can be sent at all, see `Delivery.status`). ``refused``: the message failed because
+    the gateway does not accept it as it is. ``alias`` is as in `bot.services.gateway.gateway_answers.Sent`, ``code``,
+    ``key_helps`` and ``page`` as in `SendAttempt`; ``unclear`` says that an attempt may have been sent.
     """
 
     row: OutboxRow
@@ -342,7 +342,7 @@ class Sender:
         if isinstance(row.effect, ListContacts):
             return row.effect
         if isinstance(row.effect, PutContact):
-            return SendAttempt("covered", NEWER) if len(queue.rows) > 1 else row.effect
+            return SendAttempt("superseded", NEWER) if len(queue.rows) > 1 else row.effect
         if row.priority != REPLY and self._opted_out(row.contact):
             return SendAttempt("opted_out", HAS_OPTED_OUT)
         message, instead = row.effect.message, row.effect.instead
@@ -493,5 +493,5 @@ def _replaced(queue: ContactQueue) -> bool:
 def _blocked(queue: ContactQueue) -> SendAttempt:
     """The attempt that ends a message whose window is closed, and for which no template is sent."""
     if _replaced(queue):
-        return SendAttempt("covered", f"{WINDOW_CLOSED}, and a template went since")
+        return SendAttempt("superseded", f"{WINDOW_CLOSED}, and a template went since")
     return SendAttempt("failed", f"{WINDOW_CLOSED}, and no window_closed template is declared", code=WINDOW_CLOSED_CODE)

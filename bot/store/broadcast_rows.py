@@ -33,7 +33,7 @@ LIVE = SCHEDULED, TRYING, RUNNING
 TEMPLATE_CODES = "132"
 """The first characters of the gateway's codes about a template or its parameters."""
 
-GOT_IT = "sent", "replaced", "covered", "plain"
+GOT_IT = "sent", "replaced", "superseded", "plain"
 """The outcomes of messages after which the contact has what it was to get."""
 
 CUT_IN = *CUTS_IN, "replace"

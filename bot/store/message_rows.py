@@ -324,7 +324,7 @@ class MessageChanges:
 @immutable
 class MessageTo:
     """A message to a contact. ``status`` is one of `bot.store.rows.STATUSES` or ``waiting``, or why it was not sent:
-    ``covered``, ``opted_out``, ``over_share``; ``replaced`` says that its template went instead.
+    ``superseded``, ``opted_out``, ``contact_limit``; ``replaced`` says that its template went instead.
     """
 
     ref: str

@@ -43,7 +43,7 @@ class Closed(Talk):
         assert self.turn is not None
         event, sends = self.event, [(n, each) for n, each in enumerate(self.turn.effects) if isinstance(each, Send)]
         for ordinal, effect in sends:
-            outcome = "covered" if self.replaced else "replaced"
+            outcome = "superseded" if self.replaced else "replaced"
             self.replaced = True
             ref, late = effect_ref(event.id, ordinal), effect.late_message(outcome)
             self.take(SendEnded(f"sent:{ref}", CONTACT, self.now, ref, outcome, message=late))

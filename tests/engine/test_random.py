@@ -85,7 +85,7 @@ HAPPENINGS: tuple[tuple[str, Sequence[Any]], ...] = (
     ("time", ("due",)),
     ("clock", (-90_000, -3600, -2, 2, 3600)),
     ("call", ("done", "timeout", "mismatch", "NotFound", "error", "404", "503", "TooLarge")),
-    ("send", ("sent", "refused", "failed", "unknown", "replaced", "covered")),
+    ("send", ("sent", "refused", "failed", "unknown", "replaced", "superseded")),
     ("model", range(1 << 16)),
     ("model", range(1 << 16)),
     ("paragraph", range(len(SAYINGS))),

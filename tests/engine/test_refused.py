@@ -60,7 +60,7 @@ def test_what_the_gateway_did_with_a_message_of_a_step_that_is_gone_does_not_mat
     chat.user("hi")
     chat.take(ConversationAssigned(chat.next_id(), CONTACT, chat.now, "c", None, "Budi"))
     chat.edit("flow: other\nstart: {otherwise: true}\nsteps: {a: {say: New., then: end}}\n")
-    assert chat.send_ended("covered") == []
+    assert chat.send_ended("superseded") == []
     chat.closed()
     assert chat.user("hi") == ["New."]
 

@@ -371,7 +371,7 @@ def test_one_contacts_flood_leaves_the_others_the_day_and_one_dead_letter(
     bench = Bench(server, limits=(1000, 200))
     bench.offer(*[bench.row("628111") for _ in range(150)])
     bench.after(150)
-    assert [bench.states.count(state) for state in ("sent", "failed", "over_share")] == [40, 1, 109]
+    assert [bench.states.count(state) for state in ("sent", "failed", "contact_limit")] == [40, 1, 109]
     for result in bench.results[40:]:
         assert result.detail.startswith("CONTACT_LIMIT: the contact's 40 requests of 24 hours")
     bench.offer(*[bench.row(f"2{n}") for n in range(160)])
@@ -818,14 +818,14 @@ def test_after_the_window_has_closed_the_template_goes_under_a_key_of_its_own(be
 def test_the_template_goes_once_a_silence(bench: Bench) -> None:
     bench.offer(*[bench.row(instead=TEMPLATE, **CLOSED) for _ in range(3)])
     bench.after(3)
-    assert bench.states == ["replaced", "covered", "covered"]
+    assert bench.states == ["replaced", "superseded", "superseded"]
 
 
 def test_a_template_of_an_earlier_run_covers_too_unless_the_contact_wrote_since(bench: Bench) -> None:
     bench.newest.update({"1": NOON - timedelta(days=2), "2": NOON - timedelta(days=2)})
     bench.replaced.update({"1": NOON - timedelta(days=1), "2": NOON - timedelta(days=3)})
     bench.offer(bench.row("1", instead=TEMPLATE, **CLOSED))
-    assert bench.after(1).state == "covered"
+    assert bench.after(1).state == "superseded"
     bench.offer(bench.row("2", instead=TEMPLATE, **CLOSED))
     assert bench.after(2).state == "replaced"
 
@@ -866,7 +866,7 @@ def test_template_required_takes_the_same_way_as_a_closed_window(server: Peer, b
     server.answers(refused("WHATSAPP_TEMPLATE_REQUIRED", 400))
     bench.offer(bench.row(instead=TEMPLATE), bench.row(instead=TEMPLATE))
     bench.after(2)
-    assert bench.states == ["replaced", "covered"]
+    assert bench.states == ["replaced", "superseded"]
     assert bench.keys == ["key1", "key1-instead"]
 
 
@@ -1350,7 +1350,7 @@ def test_what_is_old_news_of_a_contact_is_not_told(server: Peer, bench: Bench) -
     bench.move_to_next()
     bench.settle()
     bench.after(2)
-    assert bench.states == ["covered", "sent"]
+    assert bench.states == ["superseded", "sent"]
     assert [request.body["tags"] for request in server.requests] == [["vip", "regular"]]
 
 

@@ -235,7 +235,7 @@ def test_a_window_that_the_gateway_finds_closed_is_answered_with_the_template(be
     instead = TemplateMessage("shipped", "en", *_filled())
     bench.offer(bench.row(stranger, TextMessage("Hello"), instead=instead), bench.row(stranger, instead=instead))
     bench.after(2)
-    assert bench.states == ["replaced", "covered"]
+    assert bench.states == ["replaced", "superseded"]
     assert [sent.type for sent in bench.emulator.sent] == ["template"]
 
 

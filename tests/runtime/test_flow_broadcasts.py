@@ -274,7 +274,7 @@ def test_a_template_in_the_place_of_a_message_counts_as_started(world: World) ->
     )
     world.delivery.rows.clear()
     world.report(first, "replaced")
-    world.report(second, "covered")
+    world.report(second, "superseded")
     assert world.reader.broadcasts.outcomes("spring") == {"started": 1}
     session = world.reader.sessions.get(ANN)
     assert session is not None and session.frame is not None and session.frame.question.undelivered

@@ -66,7 +66,7 @@ _MOST_OPTIONS = 100  # that are remembered: as many as a contact can tap at the 
 
 @immutable
 class ExploredSend:
-    """A message, and its outcome: ``sent``, ``replaced`` (``shown`` is the template), ``covered``, ``failed``.
+    """A message, and its outcome: ``sent``, ``replaced`` (``shown`` is the template), ``superseded``, ``failed``.
 
     ``silence`` is the time since the contact's last message; None: they have never written.
     """
@@ -266,7 +266,7 @@ class Explorer:
         covered = state.replaced is not None and (newest is None or state.replaced > newest)
         outcome, shown = "sent", effect.message
         if closed and (covered or effect.instead is None or state.next_send_refused):
-            outcome = "covered" if covered else "failed"
+            outcome = "superseded" if covered else "failed"
             return _noted(state, ExploredSend(effect.message, outcome, None, silence)), outcome
         if state.next_send_refused:
             state = replace(state, next_send_refused=False)

@@ -51,8 +51,8 @@ LINE = 100  # characters of a text in one line
 SEND_ENDS = {
     "sent": "the message was sent",
     "replaced": "the window was closed: the message's template was sent in its place",
-    "covered": "the window was closed: the message was not sent, since a template had gone before",
-    "over_share": "the message was not sent: the contact has been sent too much",
+    "superseded": "the window was closed: the message was not sent, since a template had gone before",
+    "contact_limit": "the message was not sent: the contact has been sent too much",
     "opted_out": "the message was not sent: the contact has opted out",
     "refused": "the message was refused",
     "failed": "the message was given up",

@@ -88,7 +88,7 @@ def test_a_wait_ends_when_something_is_due() -> None:
 
 
 def test_what_comes_late_does_not_go_or_its_template_goes_once() -> None:
-    for bot, outcomes in (("name: Test", ["failed", "failed"]), (NOTICE, ["replaced", "covered"])):
+    for bot, outcomes in (("name: Test", ["failed", "failed"]), (NOTICE, ["replaced", "superseded"])):
         walk = explorer(LATE, bot=bot)
         state = walk.take(walk.take(begun(walk), WriteMove("late")), WaitMove(timedelta(hours=25)))
         assert [sent.outcome for sent in state.sent] == outcomes
