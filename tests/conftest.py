@@ -60,15 +60,16 @@ def pytest_configure() -> None:
 
     ``HYPOTHESIS=random`` goes looking.
     """
-    from hypothesis import settings  # large: not before its bytecode can be kept
+    from hypothesis import HealthCheck, settings  # large: not before its bytecode can be kept
     from hypothesis.internal.conjecture import providers
 
     # else it parses all modules for the numbers and texts in them, and tries others with every change of the code
     vars(providers)["is_local_module_file"] = lambda file: False
 
     many = tries(25, 100)
-    settings.register_profile("same", deadline=None, derandomize=True, database=None, max_examples=many)
-    settings.register_profile("random", deadline=None, max_examples=many)
+    any_pace = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow], max_examples=many)
+    settings.register_profile("same", any_pace, derandomize=True, database=None)
+    settings.register_profile("random", any_pace)
     settings.load_profile(os.environ.get("HYPOTHESIS", "same"))
 
 

@@ -236,13 +236,13 @@ VALUES = st.recursive(
 )
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(st.dictionaries(st.sampled_from(["contact", "data", "busy", "id", "x"]) | st.text(), VALUES))
 def test_whatever_comes_is_answered_in_words(door: Door, body: dict[str, Any]) -> None:
     assert door.post(body | {"contact": CONTACT} if len(body) % 2 else body).status_code in (202, 400)
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(VALUES)
 def test_data_is_kept_as_it_came(door: Door, value: Any) -> None:
     door.engine_is_there = False
