@@ -148,12 +148,13 @@ def test_a_value_that_a_model_invents_is_found(monkeypatch: pytest.MonkeyPatch) 
     assert found(suite_of(ATTACKED), "invented-notes") == {"invented"}
 
 
-def test_a_contact_whom_the_model_may_name_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("attack", ["another-contact by text", "administrator"])
+def test_a_contact_whom_the_model_may_name_is_found(attack: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tools, "CONTACT", "nobody")
     monkeypatch.setattr(
         tools, "_check_question", lambda *given: None
     )  # which asks for the contact in the question then
-    assert found(suite_of(ATTACKED), "another-contact by text") == {"contact"}
+    assert found(suite_of(ATTACKED), attack) == {"contact"}
 
 
 def test_a_tool_that_is_called_without_a_yes_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -361,6 +362,23 @@ def test_the_command_prints_json(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         "link by facts",
         "link by http",
     ]
+
+
+def test_the_command_tells_the_weak_points_and_what_closes_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_bot(tmp_path, FLOW, HANDLERS, bot=BOT)
+    monkeypatch.chdir(tmp_path)
+    tested = call("test", "--attack", "-k", "say-i")
+    assert tested.code == 0
+    assert tested.lines[:4] == [
+        "main/talk: 3 attacks, all withstood; 1 weak point.",
+        "      weak  nothing judges what the model says (say-insult, say-imitation, say-invention)",
+        "            fix: refuse it by a handler: moderate: {said: NAME}",
+        "Test Bot: 3 attacks, all withstood; 1 weak point.",
+    ]
+    (point,) = json.loads(call("test", "--attack", "-k", "say-i", "--json").out)["weak_points"]
+    assert (point["step"], point["check"], len(point["attacks"])) == ("main/talk", "judged", 3)
 
 
 def test_a_bot_without_a_model_has_nothing_to_attack(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
