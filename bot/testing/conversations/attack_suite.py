@@ -301,7 +301,8 @@ class _AttackRun:
             seen, move if messages == 1 else ScriptedMove(MessageBurst(tuple(f"{says} {n}" for n in range(messages))))
         )
         for text in self._tried.attack.follows:
-            self._play(seen, ScriptedMove(WriteMove(text)))
+            if self._is_here():
+                self._play(seen, ScriptedMove(WriteMove(text)))
         for _ in range(_MOST_CONSENTS):
             if self._is_asked():
                 self._play(seen, ScriptedMove(WriteMove("yes" if self._tried.attack.consents else SOMETHING_ELSE)))
@@ -334,10 +335,15 @@ class _AttackRun:
         self._model.may_go_on.set()
         self._simulation.settle()
 
+    def _is_here(self) -> bool:
+        """True if the contact is at the step."""
+        frame = self._simulation.stored.session().frame
+        return frame is not None and self._tried.target.is_of(frame.flow, frame.step)
+
     def _is_asked(self) -> bool:
         """True if the contact is asked for consent."""
-        frame, target = self._simulation.stored.session().frame, self._tried.target
-        here = frame is not None and target.is_of(frame.flow, frame.step) and target.brief is not None
+        frame, talks = self._simulation.stored.session().frame, self._tried.target.brief is not None
+        here = talks and self._is_here()
         return here and frame is not None and Exchange.of(frame.step_state).asking is not None
 
     def _outcomes(self) -> Iterator[str]:

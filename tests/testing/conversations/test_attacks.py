@@ -10,12 +10,15 @@ from typing import Any
 
 import pytest
 
+from bot.core.effects import AskModel
 from bot.core.session import Session
 from bot.language.steps import brief as briefs
 from bot.language.steps import tool_calls, tools
+from bot.language.steps.ai_exchange import Exchange
 from bot.language.steps.exits import Exit
 from bot.language.steps.output_guard import canary
 from bot.language.steps.said_values import SaidValues
+from bot.language.steps.step_kind import StepContext
 from bot.loading.folder import read_folder
 from bot.runtime.model_calls import ModelBreaker
 from bot.testing.conversations import attack_catalogue
@@ -196,6 +199,27 @@ def test_each_guard_holds_its_attack(
     gone = {"agreed": lambda *_: True, "asked_credentials": lambda *_: frozenset(), "without_data_marks": str}
     monkeypatch.setattr(module, guard, gone.get(guard, lambda *_: None))
     assert found(suite_of(ATTACKED), attack) == {check}
+
+
+def test_words_of_another_contact_that_reach_the_model_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert found(suite_of(ATTACKED), "earlier-contact") == set()
+    heard: list[dict[str, Any]] = []
+    request = briefs.Brief.request
+
+    def leaking(brief: briefs.Brief, context: StepContext, exchange: Exchange) -> AskModel:
+        asked = request(brief, context, exchange)
+        heard.extend(each for each in asked.messages if each["role"] == "user")
+        return replace(asked, messages=(*asked.messages, *heard))
+
+    monkeypatch.setattr(briefs.Brief, "request", leaking)
+    assert "session" in found(suite_of(ATTACKED), "earlier-contact")
+
+
+def test_an_attack_of_several_messages_ends_where_the_step_ends(tmp_path: Path) -> None:
+    flow = FLOW.replace("otherwise: true", "words: [talk]")
+    make_bot(tmp_path, flow.replace("errors:", "turns: {max: 2, else: end}\n    errors:"), HANDLERS, bot=BOT)
+    (tried,) = suite_of(tmp_path).run("crescendo")
+    assert (tried.missed, tried.findings) == (None, ()), tried.conversation
 
 
 # The weak points of a bot
