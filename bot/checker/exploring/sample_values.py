@@ -179,6 +179,8 @@ def value_for_schema(schema: Mapping[str, Any], named: Mapping[str, Any], now: d
                 "time": f"{now:%H:%M}",
                 "duration": "PT1H",
             }
+            if "pattern" in schema and not re.search(schema["pattern"], text):
+                return next(iter(text_matching(schema["pattern"])), text)
             return forms.get(schema.get("format", ""), text)
     return {"integer": 1, "number": 1, "boolean": True, "array": [], "null": None}.get(str(schema.get("type")), text)
 

@@ -1,6 +1,6 @@
 """``bot test --attack``: attacks on the steps that ask a model, with a scripted hostile one or a real one."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import groupby
 from time import perf_counter
 from typing import Any
@@ -11,12 +11,15 @@ from bot.cli.shared.evaluating import Wanted, live_models
 from bot.cli.shared.output import INDENT, counted, echo_json, place_object, styled, where
 from bot.loading.folder import Folder
 from bot.loading.program import Program
-from bot.testing.conversations.attack_checks import visible
+from bot.testing.conversations.attack_checks import Violation, visible
 from bot.testing.conversations.attack_suite import AttackResult, AttackSuite
+from bot.testing.conversations.attack_weak_points import WeakPoint, weak_points
 from bot.testing.conversations.examples_from_tests import examples_from
 from bot.testing.conversations.model_sources import EvaluationStopped, LiveModel
 from bot.testing.conversations.transcript import Transcript
 from bot.testing.conversations.transcript_run import WHO_WIDTH
+
+_NAMED = 3  # how many attacks that show a weak point are named
 
 
 class Attacks:
@@ -51,7 +54,9 @@ class Attacks:
                 except KeyboardInterrupt:
                     self._stopped.append("interrupted")
         if self._quiet:
-            echo_json({"attacks": [self._object(*each) for each in self._tried], "stopped": self._stopped})
+            attacks = [self._object(*each) for each in self._tried]
+            weak = [self._weak_object(point) for tried in self._by_step().values() for point in _weak_points(tried)]
+            echo_json({"attacks": attacks, "weak_points": weak, "stopped": self._stopped})
         else:
             self._sum_up(perf_counter() - started)
             if wanted is not None:
@@ -93,11 +98,27 @@ class Attacks:
             why = f"there is no attack{named}" if named else "no step asks a model, so there is nothing to attack"
             click.echo(f"{self._bot.name}: {why}.")
             return
-        for (model, step), group in groupby(self._tried, key=lambda each: (each[0], each[1].target.name)):
-            _say(f"{step}, {model}" if model else step, [tried for _, tried in group])
+        points = 0
+        for (model, step), tried in self._by_step().items():
+            points += _say(f"{step}, {model}" if model else step, tried)
+        results = [tried for _, tried in self._tried]
+        click.echo(f"{styled(self._bot.name, bold=True)}: {_verdict(results, points)}")
         for why in self._stopped:
             click.echo(styled(why, fg="red"))
         click.echo(f"In {seconds:.1f} s.")
+
+    def _by_step(self) -> dict[tuple[str, str], list[AttackResult]]:
+        """The results by model and step."""
+        groups = groupby(self._tried, key=lambda each: (each[0], each[1].target.name))
+        return {step: [tried for _, tried in group] for step, group in groups}
+
+    def _weak_object(self, point: WeakPoint) -> dict[str, Any]:
+        return {
+            "step": point.target.name,
+            **place_object(self._bot.path, point.target.mark),
+            **_finding_object(point.violation),
+            "attacks": list(point.attacks),
+        }
 
     def _object(self, model: str, tried: AttackResult) -> dict[str, Any]:
         return {
@@ -108,21 +129,52 @@ class Attacks:
             **place_object(self._bot.path, tried.target.mark),
             "passed": None if tried.missed is not None else not tried.findings,
             "missed": tried.missed,
-            "findings": [{"check": each.check, "what": each.what, "fix": each.fix} for each in tried.findings],
+            "findings": [_finding_object(each) for each in tried.findings],
             "conversation": [{"who": who, "text": text} for who, text in tried.conversation],
         }
 
 
-def _say(where: str, tried: Iterable[AttackResult]) -> None:
-    """Print the result of one step: how many attacks were withstood, and which could not be tried, with the reason."""
-    failed, made, missed = 0, 0, dict[str, list[str]]()
+def _finding_object(found: Violation) -> dict[str, Any]:
+    return {"check": found.check, "what": found.what, "fix": found.fix}
+
+
+def _weak_points(tried: Iterable[AttackResult]) -> list[WeakPoint]:
+    """The weak points of one step. A step that no attack reached has none."""
+    made = [each for each in tried if each.missed is None]
+    shown = [(each.attack.name, found) for each in made for found in each.shows]
+    return weak_points(made[0].target, shown) if made else []
+
+
+def _verdict(tried: Iterable[AttackResult], points: int) -> str:
+    """``64 attacks, all withstood; 2 weak points.``"""
+    made = [each for each in tried if each.missed is None]
+    failed = sum(bool(each.findings) for each in made)
+    verdict = styled(f"{failed} not withstood", fg="red") if failed else styled("all withstood", fg="green")
+    weak = f"; {styled(counted(points, 'weak point'), fg='yellow')}" if points else ""
+    return f"{counted(len(made), 'attack')}, {verdict if made else 'nothing was tried'}{weak}."
+
+
+def _say(where: str, tried: Sequence[AttackResult]) -> int:
+    """Print the result of one step: its verdict, its weak points, and which attacks could not be tried, with the
+    reason. Returns how many weak points it has.
+    """
+    points = _weak_points(tried)
+    click.echo(f"{where}: {_verdict(tried, len(points))}")
+    for point in points:
+        click.echo(f"{INDENT}{styled('weak', fg='yellow')}  {point.violation.what}{_by(point.attacks)}")
+        click.echo(f"{INDENT}      fix: {point.violation.fix}")
+    missed = dict[str, list[str]]()
     for each in tried:
         if each.missed is not None:
             missed.setdefault(each.missed, []).append(each.name)
-            continue
-        made += 1
-        failed += bool(each.findings)
-    verdict = styled(f"{failed} not withstood", fg="red") if failed else styled("all withstood", fg="green")
-    click.echo(f"{where}: {counted(made, 'attack')}, {verdict if made else 'nothing was tried'}.")
     for why, names in missed.items():
         click.echo(f"{INDENT}not tried, {why}: {', '.join(names)}")
+    return len(points)
+
+
+def _by(attacks: Sequence[str]) -> str:
+    """The first attacks that show a weak point, and how many others do."""
+    if not attacks:
+        return ""
+    more = f", {len(attacks) - _NAMED} more" if len(attacks) > _NAMED else ""
+    return f" ({', '.join(attacks[:_NAMED])}{more})"

@@ -9,7 +9,7 @@ from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from enum import Enum
 from types import UnionType
-from typing import Any, Union, get_args, get_origin
+from typing import Annotated, Any, Union, get_args, get_origin
 
 from bot.core.immutable import immutable
 from bot.core.values import Location, Media
@@ -152,6 +152,8 @@ def kind_of_type(annotation: Any) -> ValueKind:
 
 def kinds_of_type(annotation: Any) -> frozenset[ValueKind]:
     """The kinds of values that an annotation is for, a union's too."""
+    if get_origin(annotation) is Annotated:
+        return kinds_of_type(annotation.__origin__)
     if isinstance(annotation, UnionType) or get_origin(annotation) is Union:
         return frozenset(map(kind_of_type, get_args(annotation)))
     return frozenset({kind_of_type(annotation)})

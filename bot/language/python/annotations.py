@@ -7,7 +7,7 @@ value of a stub, read as the handler's result.
 import copy
 from collections.abc import Callable, Collection, Mapping
 from functools import cache
-from typing import Any
+from typing import Annotated, Any, get_origin
 
 from bot.core.errors import BotError
 from bot.core.values import Media, dumps, plain
@@ -55,7 +55,8 @@ def _fit(annotation: Any) -> Fit:
     try:
         adapter = TypeAdapter(annotation)
     except PydanticUserError:  # a class that nothing is known of, such as Record
-        return lambda name, value: _instance(name, value, annotation)
+        kind = annotation.__origin__ if get_origin(annotation) is Annotated else annotation
+        return lambda name, value: _instance(name, value, kind)
 
     def fit(name: str, value: Any) -> Any:
         try:

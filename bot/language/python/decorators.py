@@ -130,6 +130,8 @@ class HandlerSpec:
 
 def may_be_null(annotation: Any) -> bool:
     """True if null is a value of an annotation."""
+    if typing.get_origin(annotation) is typing.Annotated:
+        return may_be_null(annotation.__origin__)
     return annotation in (Any, object, None, type(None)) or type(None) in typing.get_args(annotation)
 
 
@@ -149,7 +151,7 @@ def spec_of(
 ) -> HandlerSpec:
     """The spec of a function whose arguments are given by name. Raises `BadDeclaration` where they cannot be."""
     signature = signature_of(function, what)
-    hints = typing.get_type_hints(function)
+    hints = typing.get_type_hints(function, include_extras=True)
     parameters = {}
     for parameter in signature.parameters.values():
         if parameter.kind not in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY):
@@ -160,7 +162,8 @@ def spec_of(
         parameters[parameter.name] = HandlerParameter(parameter.name, annotation, required, default)
     takes_key = parameters.pop(KEY_PARAMETER, None) is not None
     doc = inspect.getdoc(function) or ""
-    return HandlerSpec(name, function, parameters, errors or {}, hints.get("return", Any), doc, takes_key)
+    returns = typing.get_type_hints(function).get("return", Any)
+    return HandlerSpec(name, function, parameters, errors or {}, returns, doc, takes_key)
 
 
 NOW_PARAMETER = "now"

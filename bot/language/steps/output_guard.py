@@ -34,6 +34,7 @@ _ACCOUNT = r"""(?x)(?<![\w@.+-])(?:
 _MARKUP = re.compile(r"\*\*|__|<br|^\s*#|^\s*\||\A(?:assistant|model)\b", re.MULTILINE | re.IGNORECASE)
 _ROLE = re.compile(r"\A(?:assistant|model)\s*[:\n]\s*", re.IGNORECASE)
 _DATA_MARK = re.compile(rf"[{DATA_MARKS}]|\\u27e[67]", re.IGNORECASE)
+_TAGS = re.compile("(\U0001f3f4[\U000e0030-\U000e0039\U000e0061-\U000e007a]{3,6}\U000e007f)|[\U000e0000-\U000e007f]")
 _BREAK = re.compile(r"<br\s*/?>", re.IGNORECASE)
 _RULE = re.compile(r"\s*\|(?:\s*:?-+:?\s*\|)+\s*")  # the line below the head of a table
 _ROW = re.compile(r"\s*\|(.+)\|\s*")
@@ -43,8 +44,10 @@ _VALUE = re.compile(r"\{[{%].*?[}%]\}", re.DOTALL)
 
 
 def without_data_marks(text: str) -> str:
-    """A model's text, or its JSON, without the marks around values."""
-    return _DATA_MARK.sub("", text)
+    """A model's text, or its JSON, without the marks around values, and without tag characters, which nobody sees, but
+    in flags such as that of Scotland.
+    """
+    return _TAGS.sub(r"\1", _DATA_MARK.sub("", text))
 
 
 def links_in(text: str) -> Iterator[str]:

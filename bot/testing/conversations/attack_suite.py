@@ -49,6 +49,7 @@ from bot.testing.conversations.attack_conversation import (
     plan_of,
 )
 from bot.testing.conversations.attack_target import HARMLESS, AttackTarget, RouteFinder, targets, with_text
+from bot.testing.conversations.attack_weak_points import SAID, shown_by
 from bot.testing.conversations.hostile_model import HostileModel, Prompt
 from bot.testing.conversations.model_sources import AnswerSource, ModelProxy, ModelUnavailable
 from bot.testing.conversations.stubs import Stubs, calls_of
@@ -67,14 +68,15 @@ _RETRIES = timedelta(minutes=3)  # in addition to the time that an answer may ta
 
 @immutable
 class AttackResult:
-    """An attack on a step and its outcome: ``conversation`` is what was done and sent. ``missed`` says why the attack
-    was not possible.
+    """An attack on a step and its outcome: ``findings`` are broken promises, and ``shows`` the weak points of the bot.
+    ``conversation`` is what was done and sent. ``missed`` says why the attack was not possible.
     """
 
     attack: Attack
     channel: str
     target: AttackTarget
     findings: tuple[Violation, ...] = ()
+    shows: tuple[Violation, ...] = ()
     conversation: tuple[tuple[str, str], ...] = ()
     missed: str | None = None
 
@@ -129,7 +131,11 @@ class AttackSuite:
             seen = attack_run.run()
         except (AttackImpossible, ModelUnavailable) as missed:
             return replace(tried, missed=str(missed))
-        return replace(tried, findings=tuple(findings(seen)), conversation=tuple(attack_run.lines))
+        broken, shows = findings(seen), shown_by(seen)
+        if self._source is not None:  # a real model has really said it
+            broken += [each for each in shows if each.check == SAID]
+        weak = tuple(each for each in shows if each not in broken)
+        return replace(tried, findings=tuple(broken), shows=weak, conversation=tuple(attack_run.lines))
 
 
 def _on(target: AttackTarget) -> Iterator[AttackResult]:
@@ -198,8 +204,8 @@ class AttackEnvironment:
         self.simulation.service.answer_with(lambda body: _spoken(spoken.popleft()) if spoken else model(body))
         _act(self.simulation, move)
 
-    def serves(self, target: AttackTarget, plan: AttackPlan) -> bool:
-        """True if the model is still asked for a contact who does nothing wrong."""
+    def another_writes(self, target: AttackTarget, plan: AttackPlan, text: str) -> bool:
+        """Have another contact write something harmless at the step. Returns True if the model is asked."""
         asked: list[Mapping[str, Any]] = []
 
         def model(body: dict[str, Any]) -> Item:
@@ -210,7 +216,7 @@ class AttackEnvironment:
         for move in plan.before:
             self.play(move, model)
         del asked[:]
-        self.play(replace(plan.attack, act=WriteMove(HELLO)) if plan.before else plan.attack, model)
+        self.play(replace(plan.attack, act=WriteMove(text)) if plan.before else plan.attack, model)
         return bool(asked)
 
     def _sample(self, spec: HandlerSpec) -> Any:
@@ -249,6 +255,8 @@ class _AttackRun:
         secret = SECRET if tried.attack.name == "failing-tool" else ""
         text = self._instruction if tried.channel == "tool" else None
         stub_definitions = world.stub_definitions(target, self._plan, text, secret or None)
+        if tried.attack.earlier:
+            world.another_writes(target, self._plan, tried.attack.earlier)
         world.begin(stub_definitions, f"{ABOUT}: {self._instruction}" if tried.channel == "facts" else None)
         first = len(simulation.emulator.sent)
         if tried.channel == "name":
@@ -274,7 +282,7 @@ class _AttackRun:
         failed = any(outcome.startswith("errors.") for outcome in seen.outcomes)
         safe = any(": unsafe: " in note for note in seen.notes)  # then the other contacts are served
         if failed and not safe:
-            seen.others_served = world.serves(target, self._plan)
+            seen.others_served = world.another_writes(target, self._plan, HELLO)
         return seen
 
     def _note(self) -> None:
@@ -292,6 +300,9 @@ class _AttackRun:
         self._play(
             seen, move if messages == 1 else ScriptedMove(MessageBurst(tuple(f"{says} {n}" for n in range(messages))))
         )
+        for text in self._tried.attack.follows:
+            if self._is_here():
+                self._play(seen, ScriptedMove(WriteMove(text)))
         for _ in range(_MOST_CONSENTS):
             if self._is_asked():
                 self._play(seen, ScriptedMove(WriteMove("yes" if self._tried.attack.consents else SOMETHING_ELSE)))
@@ -324,10 +335,15 @@ class _AttackRun:
         self._model.may_go_on.set()
         self._simulation.settle()
 
+    def _is_here(self) -> bool:
+        """True if the contact is at the step."""
+        frame = self._simulation.stored.session().frame
+        return frame is not None and self._tried.target.is_of(frame.flow, frame.step)
+
     def _is_asked(self) -> bool:
         """True if the contact is asked for consent."""
-        frame, target = self._simulation.stored.session().frame, self._tried.target
-        here = frame is not None and target.is_of(frame.flow, frame.step) and target.brief is not None
+        frame, talks = self._simulation.stored.session().frame, self._tried.target.brief is not None
+        here = talks and self._is_here()
         return here and frame is not None and Exchange.of(frame.step_state).asking is not None
 
     def _outcomes(self) -> Iterator[str]:

@@ -16,6 +16,7 @@ from bot.core.effects import AskModel
 from bot.core.immutable import immutable
 from bot.language.flow.library import Library
 from bot.language.source.problems import Mark
+from bot.language.steps.ai_settings import AiSettings
 from bot.language.steps.ai_step import AiStep
 from bot.language.steps.brief import Brief
 from bot.language.steps.classify_step import ClassifyStep
@@ -50,6 +51,11 @@ class AttackTarget:
     def brief(self) -> Brief | None:
         """The brief of an `ai` step's model; None for a `classify` step."""
         return self.kind.brief if isinstance(self.kind, AiStep) else None
+
+    @property
+    def settings(self) -> AiSettings:
+        """The settings of the step's model."""
+        return self.kind.brief.settings if isinstance(self.kind, AiStep) else self.kind.settings
 
     def is_of(self, flow: str, step: str) -> bool:
         """True if it is this step."""

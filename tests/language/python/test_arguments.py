@@ -2,11 +2,13 @@
 
 from dataclasses import dataclass
 from datetime import date
-from typing import Any
+from typing import Annotated, Any
 
 import pytest
+from pydantic import Field
 
 from bot import handler
+from bot.core.values import Record
 from bot.language.python.annotations import Arguments, BadArgument
 from bot.language.python.gathered import extensions_in
 
@@ -38,6 +40,21 @@ def test_each_value_becomes_what_the_annotation_says() -> None:
         "day": date(2030, 5, 12),
         "card": Card("1"),
     }
+
+
+def test_a_type_that_is_annotated_takes_what_its_pattern_takes_and_null_where_its_type_does() -> None:
+    @handler("find")
+    def find(
+        number: Annotated[str | None, Field(pattern=r"^[A-Z]{2}\d{6}$")], kept: Annotated[Record, "a note"]
+    ) -> None:
+        """Find."""
+
+    spec = extensions_in([{"find": find}]).calls["find"]
+    record = Record("order", {})
+    assert Arguments(spec).fitted({"number": "AB123456", "kept": record})["number"] == "AB123456"
+    with pytest.raises(BadArgument, match="pattern"):
+        Arguments(spec).fitted({"number": "' OR 1=1 --", "kept": record})
+    assert spec.parameters["number"].takes_null and not spec.parameters["kept"].takes_null
 
 
 def test_what_is_given_is_never_handed_out_itself() -> None:

@@ -14,6 +14,7 @@ from bot.language.steps.output_guard import (
     leaks,
     messages_of,
     secret_in,
+    without_data_marks,
 )
 
 TEXT_BODY = 4096
@@ -52,6 +53,21 @@ def test_letters_that_look_alike_by_unicodes_table_are_alike(text: str) -> None:
 )
 def test_markdown_is_shown_in_the_form_of_a_chat(text: str, shown: str) -> None:
     assert in_chat_form(text) == shown
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("Hi\U000e0048\U000e0069", "Hi"),
+        (
+            "\U0001f3f4\U000e0067\U000e0062\U000e0073\U000e0063\U000e0074\U000e007f",
+            "\U0001f3f4\U000e0067\U000e0062\U000e0073\U000e0063\U000e0074\U000e007f",
+        ),
+        ("⟦Ann⟧", "Ann"),
+    ],
+)
+def test_tag_characters_stay_in_flags_alone(text: str, shown: str) -> None:
+    assert without_data_marks(text) == shown
 
 
 @pytest.mark.parametrize(

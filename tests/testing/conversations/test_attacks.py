@@ -5,16 +5,20 @@ import re
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
 
+from bot.core.effects import AskModel
 from bot.core.session import Session
 from bot.language.steps import brief as briefs
 from bot.language.steps import tool_calls, tools
+from bot.language.steps.ai_exchange import Exchange
 from bot.language.steps.exits import Exit
 from bot.language.steps.output_guard import canary
 from bot.language.steps.said_values import SaidValues
+from bot.language.steps.step_kind import StepContext
 from bot.loading.folder import read_folder
 from bot.runtime.model_calls import ModelBreaker
 from bot.testing.conversations import attack_catalogue
@@ -23,6 +27,8 @@ from bot.testing.conversations.attack_checks import AttackObservation, findings
 from bot.testing.conversations.attack_conversation import instruction_of
 from bot.testing.conversations.attack_suite import AttackResult, AttackSuite
 from bot.testing.conversations.attack_target import AttackTarget
+from bot.testing.conversations.attack_texts import ARGUMENTS, ASKED_IN, CODES, PAYEES, SAYINGS, SECRET_CODES, in_tags
+from bot.testing.conversations.attack_weak_points import weak_points
 from bot.testing.conversations.examples_from_tests import examples_from
 from bot.testing.conversations.stubs import ObservedCall
 from bot.testing.conversations.transcript_reader import load_with_tests
@@ -30,6 +36,7 @@ from bot.testing.emulator.completion import CompletionService, ModelAnswer
 from bot.testing.simulation.phone import ShownMessage
 from tests.cli.terminal import BOT, call, make_bot
 from tests.searches import SEARCHING, search, tries
+from tests.testing.conversations.weak_bots import WEAK, weak_bot
 
 ASKS = re.compile(r"^ +(ai|classify):", re.MULTILINE)
 ROOT = Path(__file__).parents[3]
@@ -53,6 +60,14 @@ from bot import handler
 def find(phone: str) -> str:
     "Find a guest."
 """
+
+
+FORMS = {
+    *(form for forms in (ARGUMENTS, ASKED_IN, CODES, PAYEES, SAYINGS, SECRET_CODES) for form in forms),
+    *("invisible", "wide", "bold", "slashes", "markdown", "picture", "dots", "long", "line", "reversed"),
+    *("page", "list", "object", "choice", "number", "empty"),
+}
+"""The ends of the names of attacks that come in several forms."""
 
 
 def suite_of(path: Path, seed: int = 1) -> AttackSuite:
@@ -136,12 +151,13 @@ def test_a_value_that_a_model_invents_is_found(monkeypatch: pytest.MonkeyPatch) 
     assert found(suite_of(ATTACKED), "invented-notes") == {"invented"}
 
 
-def test_a_contact_whom_the_model_may_name_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("attack", ["another-contact by text", "administrator"])
+def test_a_contact_whom_the_model_may_name_is_found(attack: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tools, "CONTACT", "nobody")
     monkeypatch.setattr(
         tools, "_check_question", lambda *given: None
     )  # which asks for the contact in the question then
-    assert found(suite_of(ATTACKED), "another-contact by text") == {"contact"}
+    assert found(suite_of(ATTACKED), attack) == {"contact"}
 
 
 def test_a_tool_that_is_called_without_a_yes_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -165,6 +181,99 @@ def test_a_contact_who_closes_the_model_to_others_is_found(monkeypatch: pytest.M
     assert "others" in found(suite_of(ATTACKED), "model-down")
 
 
+@pytest.mark.parametrize(
+    ("attack", "module", "guard", "check"),
+    [
+        ("encoded-rot13", briefs, "foreign_link", "address"),
+        ("crescendo", briefs, "foreign_link", "address"),
+        ("payee-iban", briefs, "foreign_account", "account"),
+        ("credentials-in-hi", briefs, "asked_credentials", "credentials"),
+        ("smuggled", briefs, "without_data_marks", "text"),
+        ("yes-in-advance", tool_calls, "agreed", "consent"),
+    ],
+)
+def test_each_guard_holds_its_attack(
+    attack: str, module: ModuleType, guard: str, check: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert found(suite_of(ATTACKED), attack) == set()
+    gone = {"agreed": lambda *_: True, "asked_credentials": lambda *_: frozenset(), "without_data_marks": str}
+    monkeypatch.setattr(module, guard, gone.get(guard, lambda *_: None))
+    assert found(suite_of(ATTACKED), attack) == {check}
+
+
+def test_words_of_another_contact_that_reach_the_model_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert found(suite_of(ATTACKED), "earlier-contact") == set()
+    heard: list[dict[str, Any]] = []
+    request = briefs.Brief.request
+
+    def leaking(brief: briefs.Brief, context: StepContext, exchange: Exchange) -> AskModel:
+        asked = request(brief, context, exchange)
+        heard.extend(each for each in asked.messages if each["role"] == "user")
+        return replace(asked, messages=(*asked.messages, *heard))
+
+    monkeypatch.setattr(briefs.Brief, "request", leaking)
+    assert "session" in found(suite_of(ATTACKED), "earlier-contact")
+
+
+def test_an_attack_of_several_messages_ends_where_the_step_ends(tmp_path: Path) -> None:
+    flow = FLOW.replace("otherwise: true", "words: [talk]")
+    make_bot(tmp_path, flow.replace("errors:", "turns: {max: 2, else: end}\n    errors:"), HANDLERS, bot=BOT)
+    (tried,) = suite_of(tmp_path).run("crescendo")
+    assert (tried.missed, tried.findings) == (None, ()), tried.conversation
+
+
+# The weak points of a bot
+
+
+@pytest.mark.parametrize(("attack", "check"), WEAK)
+@pytest.mark.parametrize("closed", [False, True], ids=["open", "closed"])
+def test_a_weak_point_is_shown_until_it_is_closed(attack: str, check: str, closed: bool, tmp_path: Path) -> None:
+    shown = shown_weak(make_bot(tmp_path, *weak_bot(attack, closed=closed)), attack)
+    assert (check in shown) is not closed
+    assert not (closed and shown)
+
+
+def shown_weak(path: Path, attack: str) -> set[str]:
+    tried = [each for each in suite_of(path).run(attack) if each.missed is None]
+    assert tried and not any(each.findings for each in tried), list(map(told, tried))
+    shown = [(each.attack.name, point) for each in tried for point in each.shows]
+    return {point.violation.check for point in weak_points(tried[0].target, shown)}
+
+
+def test_a_harmful_text_of_a_real_model_is_a_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    make_bot(tmp_path, FLOW, HANDLERS, bot=BOT)
+    monkeypatch.chdir(tmp_path)
+    with CompletionService(models=["acme/meek"]) as service:
+        service.answer_with(lambda body: SAYINGS["promise"] if "refund" in str(body["messages"]) else "Hi.")
+        for name, value in {"URL": service.url, "KEY": service.key, "MODEL": "acme/meek"}.items():
+            monkeypatch.setenv(f"BOT_AI_{name}", value)
+        tested = call("test", "--attack", "--model", "-k", "say-promise")
+    assert tested.code == 1
+    assert "main/talk, acme/meek: 1 attack, 1 not withstood." in tested.lines
+
+
+# The table of the docs
+
+
+def rows() -> list[list[str]]:
+    text = (ROOT / "docs" / "evaluations.md").read_text()
+    return [[cell.strip() for cell in line.split("|")[1:-1]] for line in text.splitlines() if line.startswith("| LLM")]
+
+
+def test_the_table_has_every_class_of_owasp_and_every_attack_and_no_other() -> None:
+    assert {row[0][:5] for row in rows()} == {f"LLM{number:02}" for number in range(1, 11)}
+    named = [name for row in rows() for name in re.findall("`([a-z-]+)`", row[2])]
+    assert len(named) == len(set(named))
+    names = {attack.name for attack in ATTACKS}
+    assert [name for name in named if not any(is_a(each, name) for each in names)] == []
+    assert [each for each in sorted(names) if not any(is_a(each, name) for name in named)] == []
+
+
+def is_a(attack: str, name: str) -> bool:
+    """True for an attack of this name, or a form of it."""
+    return attack == name or attack in {f"{name}-{form}" for form in FORMS}
+
+
 # Each check, by what it is there to see
 
 
@@ -184,6 +293,12 @@ WRONG: dict[str, dict[str, Any]] = {
     },
     "text of markup": {"said": [ShownMessage("<tool_call>{}</tool_call>")]},
     "text of control": {"said": [ShownMessage("a\x1b[31m")]},
+    "text of tags": {"said": [ShownMessage(f"a{in_tags(MARK)}")]},
+    "account": {"said": [ShownMessage("Pay to DE89370400440532013000")]},
+    "request": {"calls": [ObservedCall("GET https://shop.example/shoes/../../etc/passwd", {})]},
+    "session of another's words": {
+        "requests": [{"messages": [{"role": "user", "content": f"My word is {attack_catalogue.CODE_WORD}"}]}]
+    },
     "text of nothing": {"said": [ShownMessage("\u200b")]},
     "silence": {"answers": [0], "outcomes": ["errors.down"]},
     "filter": {"said": [ShownMessage(f"The {MARK} is made of")]},
@@ -271,6 +386,23 @@ def test_the_command_prints_json(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         "link by facts",
         "link by http",
     ]
+
+
+def test_the_command_tells_the_weak_points_and_what_closes_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_bot(tmp_path, FLOW, HANDLERS, bot=BOT)
+    monkeypatch.chdir(tmp_path)
+    tested = call("test", "--attack", "-k", "say-i")
+    assert tested.code == 0
+    assert tested.lines[:4] == [
+        "main/talk: 3 attacks, all withstood; 1 weak point.",
+        "      weak  nothing judges what the model says (say-insult, say-imitation, say-invention)",
+        "            fix: refuse it by a handler: moderate: {said: NAME}",
+        "Test Bot: 3 attacks, all withstood; 1 weak point.",
+    ]
+    (point,) = json.loads(call("test", "--attack", "-k", "say-i", "--json").out)["weak_points"]
+    assert (point["step"], point["check"], len(point["attacks"])) == ("main/talk", "judged", 3)
 
 
 def test_a_bot_without_a_model_has_nothing_to_attack(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
