@@ -16,6 +16,7 @@ from bot.language.steps.ai_exchange import Exchange, is_unread
 from bot.language.steps.ai_settings import BUDGET_ELSE, STEP_BUDGET, answer_of, check_model_errors, settings_keys
 from bot.language.steps.brief import FACTS, INSTRUCTIONS, Brief, quoted_scope
 from bot.language.steps.brief import WITHIN_KEY as AI_WITHIN
+from bot.language.steps.contact_notes import REMEMBER_KEY
 from bot.language.steps.exits import EXITS, exit_outcomes
 from bot.language.steps.message_parts import check_length
 from bot.language.steps.output_guard import CUT, in_chat_form, messages_of
@@ -80,7 +81,17 @@ class AiStep(StepKind):
     budget_over: Transition | None
     verb = "ai"
     keys = KeySet(
-        INSTRUCTIONS, _GREET, FACTS, TOOLS, FILL, EXITS, _OTHER, _TURNS, AI_WITHIN, *settings_keys(STEP_BUDGET)
+        INSTRUCTIONS,
+        _GREET,
+        FACTS,
+        TOOLS,
+        FILL,
+        REMEMBER_KEY,
+        EXITS,
+        _OTHER,
+        _TURNS,
+        AI_WITHIN,
+        *settings_keys(STEP_BUDGET),
     )
     options = frozenset({"remind", "timeout", "words", "gather"})
 
@@ -112,7 +123,7 @@ class AiStep(StepKind):
             most_messages=1,
             outcomes=self._outcomes(),
             uses=(*map(Used, greeting), *self.brief.uses()),
-            gives=frozenset(self.brief.fill),
+            gives=frozenset(self.brief.taken),
             asks_models=True,
             needs=tuple(Need(name, exit_.name, exit_.mark) for exit_ in exits for name in exit_.needs),
             unasked=tuple(
