@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Self
 
+from bot.core.effects import JudgeAnswer
 from bot.core.events import CallEnded, CallProgressed, ConversationAssigned, SendEnded
 from bot.core.immutable import immutable
 from bot.core.messages import TEXT_BODY, Message, TextMessage, clip, in_plain_text
@@ -285,6 +286,7 @@ class AiStep(StepKind):
 
     def _answered(self, context: StepContext, exchange: Exchange, event: CallEnded) -> StepResult:
         exchange.asked = False
+        exchange.model = event.value["model"] if event.outcome == "done" else ""
         if event.outcome == "no_tools" and not exchange.plain:
             if any(message["role"] == "tool" for message in exchange.turn):
                 raise StepFailed("refused", "a model without tools cannot go on after the calls of another")
@@ -328,7 +330,11 @@ class AiStep(StepKind):
             result = WaitHere(step_state=exchange.step_state())
         elif result is None and (calls.results_pending or not exchange.said):
             result = self._request(context, exchange)
+        judged: tuple[JudgeAnswer, ...] = ()
+        if result is None or isinstance(result, LeaveStep):
+            judged = self.brief.judged(context, exchange)
         if result is None:
             exchange.end(self.brief.settings.history)
             result = WaitHere(step_state=exchange.step_state())
-        return replace(result, messages=(*said, *result.messages), sets=calls.sets, notes=tuple(calls.notes))
+        messages, notes = (*said, *result.messages), tuple(calls.notes)
+        return replace(result, messages=messages, sets=calls.sets, notes=notes, judged=judged)

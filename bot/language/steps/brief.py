@@ -4,10 +4,11 @@ import json
 import posixpath
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import date, datetime
 from typing import Any, Self
 
-from bot.core.effects import AskModel
+from bot.core.effects import AskModel, JudgeAnswer
 from bot.core.immutable import immutable
 from bot.core.messages import clip
 from bot.core.text import PICTURE_TOKENS, estimate, head, without_invisible
@@ -21,6 +22,7 @@ from bot.language.steps.ai_exchange import Exchange, most_of_turn
 from bot.language.steps.ai_settings import STEP_BUDGET, AiSettings, read_ai_settings
 from bot.language.steps.contact_notes import MOST_NOTE, most_notes, note_about, notes_of, read_remember
 from bot.language.steps.exits import Exit, exit_uses, open_exits, read_exits
+from bot.language.steps.judging import JUDGE, SOURCES, judge_messages
 from bot.language.steps.output_guard import (
     DATA_MARKS,
     accounts_in,
@@ -158,6 +160,21 @@ class Brief:
             query=exchange.query,
             paragraphs=0 if exchange.plain else self.settings.messages - 1,
         )
+
+    def judged(self, context: StepContext, exchange: Exchange) -> tuple[JudgeAnswer, ...]:
+        """The verdicts to ask for on the turn that is over: none, unless its answer is in the sample."""
+        sample, settings = self.settings.judge, self.settings
+        if sample is None or not (exchange.said or exchange.spoken) or not sample.takes(context.event):
+            return ()
+        system = "\n\n".join([f"{JUDGE} {SOURCES}", *([] if self.facts else filter(None, [self.facts_text]))])
+        found = []
+        for question in sample.questions:
+            messages = tuple(judge_messages(exchange.spoken_lines, question, system))
+            by = settings.asking(messages, (), context.flow, self.within, facts=self.facts, query=exchange.query)
+            by = replace(by, models=sample.models or by.models, temperature=0.0, said=None)
+            answered_by = "" if sample.models else exchange.model
+            found.append(JudgeAnswer(by, context.flow, context.step, question, answered_by, self.within, by.tries))
+        return tuple(found)
 
     def commands(self, context: StepContext, text: str) -> tuple[str, list[dict[str, Any]]]:
         """The text of a model without tools, and the commands in it as calls."""
