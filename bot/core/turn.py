@@ -14,7 +14,7 @@ WAYS = ENTERED, ANSWERED, TIMED_OUT, LEFT, FAILED = "entered", "answered", "time
 """The ways in which visits of a step are counted: how many began, and how they ended."""
 
 JUDGED = "judged"
-"""What counts in place of a way where a model has judged the answers of another."""
+"""In place of a way: a model has judged an answer of another."""
 
 Counted = tuple[str, str, str, str, str]
 """One count: the flow, the step or its `report`, the part of a split or an empty text, the way, the outcome."""

@@ -353,7 +353,7 @@ def _note_verdict(batch: Batch, row: CallRow, judged: JudgeAnswer, result: CallR
 
 
 def verdict_of(result: CallResult) -> tuple[str, str]:
-    """What a judge has said, and why; or why it has said nothing."""
+    """The verdict of a judge, and its reason; if it could not be asked, why."""
     if result.outcome == "done":
         return read_verdict(result.value["text"])
     return NONE, result.detail or result.outcome

@@ -203,9 +203,8 @@ class Engine:
         self._service_requester = ServiceRequester(program.library.bot.services, secrets or {})
         self._http_calls = HttpCalls(requester or self._service_requester, clock)
         events = EventCalls(self._receiver, secrets or {}, clock, self.alarms) if delivers_events else _not_delivered
-        service = _no_service if self._model_calls is None else self._model_calls.judge
-        judge = service if delivers_events else _not_judged
-        self._performers = self._performers_for(Downloads(account.url, located), clock, events, judge, spoken, prompter)
+        judge = _judge(self._model_calls) if delivers_events else _not_judged
+        self._performers = self._performers_for(Downloads(account.url, located), events, judge, spoken, prompter)
 
     def _open_models(self, models: ModelService, reader: StoreReader, opened: ExitStack) -> "ModelCalls":
         from bot.runtime.model_calls import ModelBreaker, ModelCalls
@@ -220,13 +219,7 @@ class Engine:
         return ModelCalls(service, breaker, models.models, facts, reader.usage.tokens, call, self._clock, self.alarms)
 
     def _performers_for(
-        self,
-        downloads: Downloads,
-        clock: Clock,
-        events: Perform,
-        judge: Perform,
-        spoken: Known,
-        prompter: Prompter | None,
+        self, downloads: Downloads, events: Perform, judge: Perform, spoken: Known, prompter: Prompter | None
     ) -> PerformersByEffect:
         """The performers of all kinds of calls."""
         loop, files = self._loop, self._kept_files
@@ -236,7 +229,7 @@ class Engine:
         transcriptions = Transcriptions(file_calls, python, http, spoken, files.remove)
         models = self._model_calls or _no_service
         moderated = replace(quarantine, concerns=_is_moderated)
-        make = partial(partial, Performers, clock=clock, report=loop.called)
+        make = partial(partial, Performers, clock=self._clock, report=loop.called)
         return PerformersByEffect(
             {
                 Call: make(python, quarantine=quarantine),
@@ -427,6 +420,10 @@ def _no_service(row: CallRow, say: Say) -> CallAttempt:
 def _not_delivered(row: CallRow, say: Say) -> CallAttempt:
     """Performs `Publish` where the contacts are made up: nobody gets these events."""
     return CallAttempt("done")
+
+
+def _judge(models: "ModelCalls | None") -> Perform:
+    return _no_service if models is None else models.judge
 
 
 def _not_judged(row: CallRow, say: Say) -> CallAttempt:

@@ -239,7 +239,7 @@ ENGINE_TABLES = """
         flow TEXT NOT NULL,
         step TEXT NOT NULL,
         split TEXT NOT NULL,
-        way TEXT NOT NULL CHECK (way IN ('entered', 'answered', 'timed out', 'left', 'failed')),
+        way TEXT NOT NULL CHECK (way IN ('entered', 'answered', 'timed out', 'left', 'failed', 'judged')),
         outcome TEXT NOT NULL,
         count INTEGER NOT NULL,
         PRIMARY KEY (day, flow, step, split, way, outcome)

@@ -37,7 +37,7 @@ FAILED = "failed"
 """The rule of a line about an event whose turn failed: its note is a problem."""
 
 JUDGED_NO = "judged: no"
-"""The rule of a line about an answer of a model's that a judge has found wrong. An index of the schema has these lines."""
+"""The rule of a line about a model's answer that a judge has found wrong. These lines have an index."""
 
 _JUDGED = f"SELECT contact, at, event, notes FROM turns WHERE rule = '{JUDGED_NO}' ORDER BY id DESC LIMIT ?"
 

@@ -202,7 +202,7 @@ class Exchange:
 
     @property
     def spoken_lines(self) -> list[dict[str, str]]:
-        """Who said what in this turn: the contact, the tools, and the chatbot."""
+        """The texts of this turn, each with its speaker: the contact, a tool, or the chatbot."""
         who = {"user": "contact", "assistant": "chatbot"}
         return [{"who": who.get(m["role"], "tool"), "says": m["content"]} for m in self.turn if m["content"]]
 

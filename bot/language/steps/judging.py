@@ -22,7 +22,7 @@ SOURCES = 'The lines of "tool" are what the chatbot was told, and the facts belo
 THE_QUESTION = "The question: "
 MOST_QUESTIONS = 5
 VERDICTS = YES, NO, NONE = "yes", "no", "none"
-"""What a judge says; none: it said neither, or could not be asked."""
+"""The verdicts of a judge; none: it said neither, or could not be asked."""
 _VERDICT = re.compile(r"\W*(yes|no)\b\W*(.*)", re.IGNORECASE | re.DOTALL)
 _REASON = 300  # characters
 _SHARE = re.compile(r"(100|[1-9]?\d(?:\.\d{1,2})?) ?%")
@@ -36,7 +36,7 @@ def judge_messages(lines: Sequence[Mapping[str, str]], question: str, system: st
 
 
 def read_verdict(answer: str) -> tuple[str, str]:
-    """What a judge says, and its reason: ``"No, it is rude."  -> ("no", "it is rude.")``."""
+    """The verdict of a judge, and its reason: ``"No, it is rude."  -> ("no", "it is rude.")``."""
     found = _VERDICT.match(answer)
     words = head(" ".join((answer if found is None else found[2]).split()), _REASON)
     return (NONE if found is None else found[1].lower()), words

@@ -194,8 +194,8 @@ class LeaveStep:
     ``sets`` are values for the flow's variables, by name. ``pending_input`` is what the contact wrote, where the next
     step is to take it. ``as_set``: ``sets`` are the values of the step's own `set`, which is not evaluated again.
     ``happens`` is what happens to other contacts, without ids and times. ``known`` is what templates of the
-    transition see beside the rest. ``conditions`` and ``notes`` are for the trace. ``judged`` asks for verdicts on the model's answer. ``valid``: for so long a tap on its
-    buttons leads on from here.
+    transition see beside the rest. ``conditions`` and ``notes`` are for the trace. ``judged`` asks for verdicts on
+    the model's answer. ``valid``: for so long a tap on its buttons leads on from here.
     """
 
     outcome: str
