@@ -298,6 +298,7 @@ class Author:
                 tools=lambda: self.one([self.one(*tools, careful, careful)], [request], [careful, request]),
                 fill=lambda: {"n": "a number", **self.one({}, {"t": "what they want"})},
                 remember=lambda: {"k": "what they like"},
+                judge=lambda: {"share": "50%", "questions": ["Is it polite?"]},
                 turns=lambda: {"max": self.one(1, 2), "else": self.transition()},
                 budget=lambda: {"contact": 100, "else": self.transition()},
                 while_busy=lambda: self.one("merge", "together"),
