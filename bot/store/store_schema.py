@@ -169,7 +169,7 @@ ENGINE_TABLES = """
         wake_at TEXT
     );
     CREATE INDEX turns_by_contact ON turns (contact);
-    CREATE INDEX turns_judged ON turns (id) WHERE rule = 'judged: no';
+    CREATE INDEX turns_judged ON turns (at) WHERE rule = 'judged: no';
     CREATE TABLE dead_letters (
         id INTEGER PRIMARY KEY AUTOINCREMENT,
         what TEXT NOT NULL CHECK (what IN ('event', 'send', 'turn', 'event_out')),

@@ -39,7 +39,7 @@ FAILED = "failed"
 JUDGED_NO = "judged: no"
 """The rule of a line about a model's answer that a judge has found wrong. These lines have an index."""
 
-_JUDGED = f"SELECT contact, at, event, notes FROM turns WHERE rule = '{JUDGED_NO}' ORDER BY id DESC LIMIT ?"
+_JUDGED = f"SELECT contact, at, event, notes FROM turns WHERE rule = '{JUDGED_NO}' ORDER BY at DESC, id DESC LIMIT ?"
 
 STEP_FIELDS = ("flow", "step", "outcome", "target", "conditions", "effects", "visit")
 

@@ -3,6 +3,7 @@
 import threading
 from collections.abc import Iterator
 from contextlib import closing
+from datetime import timedelta
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -88,6 +89,19 @@ def test_no_reply_waits_for_a_judge(tmp_path: Path, service: CompletionService) 
         bot.settle()
     with closing(StoreReader(store_at(tmp_path / "bot.db"))) as reader:
         assert [found.verdicts for found in judged_answers(reader.results(START))] == [{"yes": 2}]
+
+
+def test_a_judge_that_is_busy_is_asked_again_after_a_restart(tmp_path: Path, service: CompletionService) -> None:
+    make_bot(tmp_path, FLOW)
+    service.answer_with(says(failure("rate_limit_exceeded")))
+    with kept(tmp_path, models=models(service)) as bot:
+        bot.user("hello")
+        assert bot.sent == ["text"]
+    service.answer_with(says("Yes."))
+    with kept(tmp_path, models=models(service), start=START + timedelta(hours=1)) as bot:
+        bot.settle()
+    with closing(StoreReader(store_at(tmp_path / "bot.db"))) as reader:
+        assert [found.verdicts for found in judged_answers(reader.results(START))] == [{"yes": 1}]
 
 
 def test_a_judge_that_fails_is_no_verdict_and_no_contact_sees_it(tmp_path: Path, service: CompletionService) -> None:
