@@ -120,7 +120,8 @@ _OF_FOLDERS = {
     "store": "clock_set_back contact conversations crash_quarantine inbox reader results",
 }
 WITH_EITHER_STORE = (
-    *("tests/runtime", "tests/server/web", "tests/server/test_app.py", "tests/paths/test_events_out.py"),
+    *("tests/runtime", "tests/server/web", "tests/server/test_app.py"),
+    *("tests/paths/test_events_out.py", "tests/paths/test_judging.py"),
     *(f"tests/{folder}/test_{name}.py" for folder, names in _OF_FOLDERS.items() for name in names.split()),
 )
 """Beside these, `tests/store/test_postgres.py` and the tests of several machines always use PostgreSQL."""

@@ -45,6 +45,7 @@ VARS: dict[str, dict[str, Any]] = {
     "d": {"type": "date"},
     "g": {"type": "text", "keep": True},
     "f": {"type": "media", "keep": True, "max": "1MB"},
+    "k": {"type": "list", "max": 2, "keep": True, "fields": {"text": "text", "day": "date"}},
     "w": {"type": "answer", "accepts": ["text", "image", "location"]},
 }
 # a text that works, and ones that fail or come out empty, too long or as source
@@ -296,6 +297,8 @@ class Author:
             self.some(
                 tools=lambda: self.one([self.one(*tools, careful, careful)], [request], [careful, request]),
                 fill=lambda: {"n": "a number", **self.one({}, {"t": "what they want"})},
+                remember=lambda: {"k": "what they like"},
+                judge=lambda: {"share": "50%", "questions": ["Is it polite?"]},
                 turns=lambda: {"max": self.one(1, 2), "else": self.transition()},
                 budget=lambda: {"contact": 100, "else": self.transition()},
                 while_busy=lambda: self.one("merge", "together"),

@@ -179,6 +179,24 @@ class AskModel:
 
 @stored
 @immutable
+class JudgeAnswer:
+    """Have a model judge what another has said at a step (``flow``, ``step``). No step waits for it: the verdict is
+    counted.
+
+    ``by`` asks the ``question``. If it names no models, one that is not ``answered_by`` is asked first.
+    """
+
+    by: AskModel
+    flow: str
+    step: str
+    question: str
+    answered_by: str = ""
+    within: float = 200.0
+    tries: int = 3
+
+
+@stored
+@immutable
 class HttpRequest:
     """Send an HTTP request. ``address`` is ``https://...``, or ``crm:/orders/17``: a path of a service of `bot.yml`.
 
@@ -255,7 +273,7 @@ class Publish:
     data: dict[str, Any]
 
 
-Performed = Call | Fetch | DeleteFile | AskModel | HttpRequest | Transcribe | RunHook | Publish
+Performed = Call | Fetch | DeleteFile | AskModel | JudgeAnswer | HttpRequest | Transcribe | RunHook | Publish
 """The effects that performers carry out, outside of turns."""
 
 ToSend = Send | PutContact | ListContacts

@@ -13,6 +13,9 @@ from bot.core.session import Session
 WAYS = ENTERED, ANSWERED, TIMED_OUT, LEFT, FAILED = "entered", "answered", "timed out", "left", "failed"
 """The ways in which visits of a step are counted: how many began, and how they ended."""
 
+JUDGED = "judged"
+"""In place of a way: a model has judged an answer of another."""
+
 Counted = tuple[str, str, str, str, str]
 """One count: the flow, the step or its `report`, the part of a split or an empty text, the way, the outcome."""
 

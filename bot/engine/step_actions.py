@@ -60,6 +60,8 @@ def send_messages(turn: TurnContext, result: LeaveStep | Waits) -> list[str]:
         turn.frame.silent_since = turn.event.at
     for event in result.happens if isinstance(result, LeaveStep) else ():
         let_happen(turn, event)
+    for judged in result.judged:
+        add_effect(turn, judged)
     return refs
 
 

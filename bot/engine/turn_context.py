@@ -163,6 +163,7 @@ class TurnContext:
             frame.parked_messages > 0,
             self.above_question,
             min(event.sent_at, event.at) if isinstance(event := self.event, MessageReceived | Tapped) else None,
+            self.event.id,
         )
 
     def use_language(self) -> None:

@@ -11,7 +11,7 @@ from math import inf
 from typing import Generic, Protocol, TypeVar
 
 from bot.core.clock import Clock
-from bot.core.effects import AskModel, DeleteFile, ListContacts, RunHook, Send
+from bot.core.effects import AskModel, DeleteFile, JudgeAnswer, ListContacts, RunHook, Send
 from bot.core.engine_requests import AnyRequest
 from bot.core.events import (
     AliasLearned,
@@ -30,7 +30,9 @@ from bot.core.events import (
 )
 from bot.core.immutable import mutable
 from bot.core.messages import in_words
+from bot.core.turn import JUDGED
 from bot.core.values import json_text
+from bot.language.steps.judging import NO, NONE, read_verdict
 from bot.runtime.batch import Batch, effect_key
 from bot.runtime.broadcasting import handle_campaign_failure, handle_campaign_result, is_of_flow
 from bot.runtime.contact_list import forget, handle_page
@@ -41,6 +43,7 @@ from bot.services.gateway.gateway_answers import BY_CODE
 from bot.store.engine_store import EngineStore
 from bot.store.message_rows import DEAD_LETTER_OUTCOMES
 from bot.store.rows import CAMPAIGN, EARLY_FOR, REPLY, SYNC, CallRow, EventRow, MessageStatus, OutboxRow, SentRow
+from bot.store.trace_rows import JUDGED_NO
 
 Read = Callable[[bytes, datetime], Event | None]
 """Makes an event of an acknowledged body and the time it came, or None where it concerns no conversation."""
@@ -258,6 +261,8 @@ class EngineInput:
         for called in self.called:
             if called.outcome != "said":
                 metrics.called(type(called.row.effect).__name__.lower(), called.outcome)
+            if isinstance(called.row.effect, JudgeAnswer) and called.outcome not in ("retry", "late"):
+                metrics.judged(called.row.effect.flow, verdict_of(called)[0])
             for model, outcome in called.failures:
                 metrics.model_failed(model, outcome)
             for used in called.usage:
@@ -331,8 +336,27 @@ def handle_call_result(batch: Batch, result: CallResult) -> None:
     batch.commit.calls.end(row)
     if isinstance(row.effect, RunHook | DeleteFile):
         return
+    if isinstance(row.effect, JudgeAnswer):
+        _note_verdict(batch, row, row.effect, result)
+        return
     ended = CallEnded(f"call:{row.ref}", row.contact, batch.now, row.ref, result.outcome, result.value, result.detail)
     batch.take(ended)
+
+
+def _note_verdict(batch: Batch, row: CallRow, judged: JudgeAnswer, result: CallResult) -> None:
+    """Count what a judge says of an answer, and add its reason to the trace of the contact."""
+    said, reason = verdict_of(result)
+    batch.commit.count((judged.flow, judged.step, "", JUDGED, f"{said}: {judged.question}"))
+    about = json_text({"judged": judged.question, "flow": judged.flow, "step": judged.step})
+    rule = JUDGED_NO if said == NO else JUDGED
+    batch.commit.add_note(row.contact, f"judged:{row.ref}", about, rule, f"{said}: {reason}")
+
+
+def verdict_of(result: CallResult) -> tuple[str, str]:
+    """The verdict of a judge, and its reason; if it could not be asked, why."""
+    if result.outcome == "done":
+        return read_verdict(result.value["text"])
+    return NONE, result.detail or result.outcome
 
 
 OWN_REPORTED_WITHIN = timedelta(minutes=2)
@@ -371,7 +395,7 @@ def handle_late_result(batch: Batch, result: SendResult | CallResult) -> None:
 
 
 def _add_usage(batch: Batch, result: CallResult) -> None:
-    flow = result.row.effect.flow if isinstance(result.row.effect, AskModel) else ""
+    flow = result.row.effect.flow if isinstance(result.row.effect, AskModel | JudgeAnswer) else ""
     for usage in result.usage:
         batch.commit.calls.add_usage(result.row, flow, usage)
 

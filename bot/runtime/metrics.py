@@ -160,6 +160,9 @@ class EngineMetrics(_Metrics):
         self._failures = self._counter(
             "bot_model_failures", "Questions to a model that failed, by what went wrong.", "model", "outcome"
         )
+        self._judged = self._counter(
+            "bot_answers_judged", "Answers of models that were judged, by what the judge says.", "flow", "verdict"
+        )
         self._tokens = self._counter("bot_model_tokens", "Tokens that models used up.", "model", "kind")
         self._letters = self._counter("bot_dead_letters", "New dead letters, by what they are of.", "what")
         self._rows = self._gauge("bot_queue_rows", "Rows that wait, by queue.", "queue")
@@ -193,6 +196,10 @@ class EngineMetrics(_Metrics):
     def model_failed(self, model: str, outcome: str) -> None:
         """A model was asked in vain."""
         self._failures.add(model, outcome)
+
+    def judged(self, flow: str, verdict: str) -> None:
+        """An answer was judged by one question."""
+        self._judged.add(flow, verdict)
 
     def used(self, model: str, prompt: int, completion: int) -> None:
         """A model used up tokens."""

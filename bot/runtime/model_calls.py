@@ -12,7 +12,7 @@ from typing import Any
 
 from bot.core.alarms import Alarms
 from bot.core.clock import Clock
-from bot.core.effects import AskModel
+from bot.core.effects import AskModel, JudgeAnswer
 from bot.core.immutable import immutable
 from bot.core.values import Usage
 from bot.runtime.model_answer import AnswerReader, AnswerStopped, answer_value
@@ -202,6 +202,13 @@ class ModelCalls:
             used = tuple(_request(effect, model, effect.messages).estimate("") for model in models[:1])
             return CallAttempt("done", answer_value("", "", row.said, "cut"), usage=used)
         return self._ask_in_turn(row, effect, say)
+
+    def judge(self, row: CallRow, say: Say) -> CallAttempt:
+        """Perform `JudgeAnswer`: ask another model than has answered, if there is one. Raises nothing."""
+        effect = row.effect
+        assert isinstance(effect, JudgeAnswer)
+        models = sorted(effect.by.models or self._models, key=lambda model: model == effect.answered_by)
+        return self(replace(row, effect=replace(effect.by, models=tuple(models))), say)
 
     def _over_budget(self, contact: str, effect: AskModel, used: tuple[Usage, ...]) -> CallAttempt | None:
         """The end of a call whose budget is used up; None if it is not. ``used`` is what the store does not

@@ -11,7 +11,18 @@ from typing import Any, Generic, Protocol, TypeVar
 
 from bot.core.clock import LONGEST_BACKOFF, Clock, DelayQueue, Timekeeper, backoff, left_to_wait
 from bot.core.defects import found, guard
-from bot.core.effects import AskModel, Call, DeleteFile, Fetch, HttpRequest, Performed, Publish, RunHook, Transcribe
+from bot.core.effects import (
+    AskModel,
+    Call,
+    DeleteFile,
+    Fetch,
+    HttpRequest,
+    JudgeAnswer,
+    Performed,
+    Publish,
+    RunHook,
+    Transcribe,
+)
 from bot.core.errors import BotError
 from bot.core.immutable import immutable
 from bot.core.values import Usage
@@ -404,6 +415,8 @@ def call_name(row: CallRow) -> str:
             return f'handler "{handler}"'
         case AskModel():
             return "a model"
+        case JudgeAnswer():
+            return "a judge"
         case Fetch():
             return "the keeping of a file"
         case DeleteFile():

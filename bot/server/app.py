@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from bot.core.alarms import Alarms
 from bot.core.clock import Clock, time_of
 from bot.core.defects import guard
-from bot.core.effects import AskModel, Call, DeleteFile, Fetch, HttpRequest, Publish, RunHook, Transcribe
+from bot.core.effects import AskModel, Call, DeleteFile, Fetch, HttpRequest, JudgeAnswer, Publish, RunHook, Transcribe
 from bot.core.engine_answers import EngineAnswer, FormPage, Metrics, Mistakes, ServedFlows, Status
 from bot.core.engine_requests import (
     A,
@@ -108,7 +108,8 @@ class Engine:
     ``secrets`` holds those that `bot.yml` names; ``spoken`` says what is known of voice notes; ``prompter`` asks a
     person before a model is asked; ``located`` is that of `bot.runtime.file_calls.Downloads`; ``gathering`` and
     ``wakes`` are those of `bot.runtime.engine_loop.EngineLoop`.
-    ``database`` is the connection that writes the store. Without ``delivers_events`` nobody gets the bot's events.
+    ``database`` is the connection that writes the store. Without ``delivers_events`` nobody gets the bot's events,
+    and no answer is judged.
     Raises `StoreLocked` and `StoreMissing` of `bot.store.files`.
     """
 
@@ -202,7 +203,8 @@ class Engine:
         self._service_requester = ServiceRequester(program.library.bot.services, secrets or {})
         self._http_calls = HttpCalls(requester or self._service_requester, clock)
         events = EventCalls(self._receiver, secrets or {}, clock, self.alarms) if delivers_events else _not_delivered
-        self._performers = self._performers_for(Downloads(account.url, located), clock, events, spoken, prompter)
+        judge = _judge(self._model_calls) if delivers_events else _not_judged
+        self._performers = self._performers_for(Downloads(account.url, located), events, judge, spoken, prompter)
 
     def _open_models(self, models: ModelService, reader: StoreReader, opened: ExitStack) -> "ModelCalls":
         from bot.runtime.model_calls import ModelBreaker, ModelCalls
@@ -217,7 +219,7 @@ class Engine:
         return ModelCalls(service, breaker, models.models, facts, reader.usage.tokens, call, self._clock, self.alarms)
 
     def _performers_for(
-        self, downloads: Downloads, clock: Clock, events: Perform, spoken: Known, prompter: Prompter | None
+        self, downloads: Downloads, events: Perform, judge: Perform, spoken: Known, prompter: Prompter | None
     ) -> PerformersByEffect:
         """The performers of all kinds of calls."""
         loop, files = self._loop, self._kept_files
@@ -227,7 +229,7 @@ class Engine:
         transcriptions = Transcriptions(file_calls, python, http, spoken, files.remove)
         models = self._model_calls or _no_service
         moderated = replace(quarantine, concerns=_is_moderated)
-        make = partial(partial, Performers, clock=clock, report=loop.called)
+        make = partial(partial, Performers, clock=self._clock, report=loop.called)
         return PerformersByEffect(
             {
                 Call: make(python, quarantine=quarantine),
@@ -237,6 +239,7 @@ class Engine:
                 HttpRequest: make(http, name="http calls"),
                 Transcribe: make(transcriptions, name="voice notes", quarantine=quarantine),
                 AskModel: make(models, name="models", threads=32, quarantine=moderated, prompter=prompter),
+                JudgeAnswer: make(judge, name="judges", threads=2, spare=2),
                 Publish: make(events, name="events", threads=8, spare=8),
             },
             self._crashes.may_crash,
@@ -417,6 +420,15 @@ def _no_service(row: CallRow, say: Say) -> CallAttempt:
 def _not_delivered(row: CallRow, say: Say) -> CallAttempt:
     """Performs `Publish` where the contacts are made up: nobody gets these events."""
     return CallAttempt("done")
+
+
+def _judge(models: "ModelCalls | None") -> Perform:
+    return _no_service if models is None else models.judge
+
+
+def _not_judged(row: CallRow, say: Say) -> CallAttempt:
+    """Performs `JudgeAnswer` where the contacts are made up."""
+    return CallAttempt("refused", detail="answers to contacts who are made up are not judged")
 
 
 def _is_moderated(row: CallRow) -> bool:

@@ -146,6 +146,10 @@ class Commit:
             elif row is not None:
                 self.calls.add(row, effect)
 
+    def count(self, counted: Counted) -> None:
+        """Count something that happened at a step outside of a turn."""
+        self._results[counted] += 1
+
     def add_note(
         self, contact: str | None, event_id: str, event: str, rule: str, note: str, effects: str = "[]"
     ) -> None:

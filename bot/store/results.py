@@ -8,8 +8,9 @@ from dataclasses import field
 
 from bot.core.immutable import mutable
 from bot.core.text import guarded_cell
-from bot.core.turn import ANSWERED, ENTERED, shown_outcome
+from bot.core.turn import ANSWERED, ENTERED, JUDGED, shown_outcome
 from bot.language.flow.library import Library
+from bot.language.steps.judging import NO, YES
 from bot.store.count_rows import ResultCount
 
 _COLUMNS = ("day", "flow", "step", "split", "way", "outcome", "count")
@@ -62,7 +63,8 @@ def results_by_flow(
     """
     counted: dict[str, list[ResultCount]] = {name: [] for name in names}
     for row in rows:
-        counted.setdefault(row.flow, []).append(row)
+        if row.way != JUDGED:
+            counted.setdefault(row.flow, []).append(row)
     return {name: _results_of(name, names.get(name, {}), rows, waiting) for name, rows in counted.items()}
 
 
@@ -93,6 +95,36 @@ def answered_share(ways: Mapping[str, int]) -> float | None:
     """The share of entries that were answered, from 0 to 1; None if there was no entry."""
     entered = ways.get(ENTERED, 0)
     return min(ways.get(ANSWERED, 0) / entered, 1.0) if entered else None
+
+
+@mutable
+class JudgedAnswers:
+    """The verdicts by one question on the answers of a step: in all, and by day (UTC)."""
+
+    flow: str
+    step: str
+    question: str
+    verdicts: Counter[str] = field(default_factory=Counter)
+    days: dict[str, Counter[str]] = field(default_factory=dict)
+
+    @property
+    def passed(self) -> float | None:
+        """The share of answers that passed, from 0 to 1, of those that a judge said yes or no to."""
+        judged = self.verdicts[YES] + self.verdicts[NO]
+        return self.verdicts[YES] / judged if judged else None
+
+
+def judged_answers(rows: Iterable[ResultCount]) -> list[JudgedAnswers]:
+    """The verdicts of judges, by flow, step and question."""
+    found: dict[tuple[str, str, str], JudgedAnswers] = {}
+    for row in rows:
+        if row.way == JUDGED:
+            said, _, question = row.outcome.partition(": ")
+            key = row.flow, row.step, question
+            each = found.setdefault(key, JudgedAnswers(*key))
+            each.verdicts[said] += row.count
+            each.days.setdefault(row.day, Counter())[said] += row.count
+    return [found[key] for key in sorted(found)]
 
 
 def results_csv(rows: Iterable[ResultCount]) -> str:

@@ -169,6 +169,7 @@ ENGINE_TABLES = """
         wake_at TEXT
     );
     CREATE INDEX turns_by_contact ON turns (contact);
+    CREATE INDEX turns_judged ON turns (at) WHERE rule = 'judged: no';
     CREATE TABLE dead_letters (
         id INTEGER PRIMARY KEY AUTOINCREMENT,
         what TEXT NOT NULL CHECK (what IN ('event', 'send', 'turn', 'event_out')),
@@ -238,7 +239,7 @@ ENGINE_TABLES = """
         flow TEXT NOT NULL,
         step TEXT NOT NULL,
         split TEXT NOT NULL,
-        way TEXT NOT NULL CHECK (way IN ('entered', 'answered', 'timed out', 'left', 'failed')),
+        way TEXT NOT NULL CHECK (way IN ('entered', 'answered', 'timed out', 'left', 'failed', 'judged')),
         outcome TEXT NOT NULL,
         count INTEGER NOT NULL,
         PRIMARY KEY (day, flow, step, split, way, outcome)

@@ -36,6 +36,11 @@ OPERATOR = "operator"
 FAILED = "failed"
 """The rule of a line about an event whose turn failed: its note is a problem."""
 
+JUDGED_NO = "judged: no"
+"""The rule of a line about a model's answer that a judge has found wrong. These lines have an index."""
+
+_JUDGED = f"SELECT contact, at, event, notes FROM turns WHERE rule = '{JUDGED_NO}' ORDER BY at DESC, id DESC LIMIT ?"
+
 STEP_FIELDS = ("flow", "step", "outcome", "target", "conditions", "effects", "visit")
 
 
@@ -58,6 +63,18 @@ class TurnTraced:
     problems: list[str]
     micros: int
     statuses: list[MessageStatus | None]
+
+
+@immutable
+class JudgedWrong:
+    """An answer of a model's that a judge has found wrong by a question, with the judge's reason."""
+
+    contact: str
+    at: datetime
+    flow: str
+    step: str
+    question: str
+    reason: str
 
 
 def turn_row(event: Event, trace: Trace, effects: Sequence[str], micros: int) -> tuple[Any, ...]:
@@ -207,6 +224,16 @@ class TraceReader(Queries):
         """The time, event and effects of a contact's last turns, the newest first."""
         rows = self.database.all(_SAID, storable(contact), limit)
         return [(datetime.fromisoformat(at), values.loads(event), values.loads(effects)) for at, event, effects in rows]
+
+    @reads_rows
+    def judged_wrong(self, limit: int) -> list[JudgedWrong]:
+        """The last answers that a judge has found wrong, the newest first."""
+        found = []
+        for contact, at, written, notes in self.database.all(_JUDGED, limit):
+            about, (note,) = values.loads(written), values.loads(notes)
+            what = about["flow"], about["step"], about["judged"], note
+            found.append(JudgedWrong(contact, datetime.fromisoformat(at), *what))
+        return found
 
     def contacts(self, since: datetime) -> list[str]:
         """The contacts with a line in the trace since a time, in order."""

@@ -12,6 +12,7 @@ from bot.loading.folder import read_folder
 from bot.loading.program import load_program
 from bot.server.app import Bot, Engine, GatewayAccount
 from bot.server.local_socket import LocalServer
+from bot.settings import ModelService
 from bot.store.database import StoreAddress
 from bot.store.store_setup import prepare
 from bot.testing.emulator import Emulator, MessageTemplate
@@ -89,6 +90,7 @@ def kept(
     per_contact: int | None = None,
     at: StoreAddress | None = None,
     start: datetime = START,
+    models: ModelService | None = None,
 ) -> Iterator[Kept]:
     """Run the bot; ``server``: so that a command finds it, as it does `bot serve`. ``template`` is there first. ``at`` is its
     store, where that is another than in its folder; the gateway then knows that the contacts have written.
@@ -112,6 +114,7 @@ def kept(
             GatewayAccount(
                 emulator.url, emulator.api_key, per_minute=PER_MINUTE, per_day=1_000_000, per_contact=per_contact
             ),
+            models=models,
         )
         bot = Bot(engine, store, clock, emulator.secret)
         local = LocalServer(store, engine.operate)

@@ -15,7 +15,7 @@ from bot.store.kept_files import contact_path
 from bot.store.opening import engine_writer
 from bot.store.store_reader import StoreReader
 from tests.cli.keeping import CONTACT, kept
-from tests.cli.terminal import call
+from tests.cli.terminal import call, make_bot
 from tests.patience import PATIENCE
 from tests.postgres import IN_USE, Postgres, new_database, store_at
 from tests.s3_store import BUCKET, s3_store
@@ -110,6 +110,22 @@ def test_what_waits_to_be_sent_to_an_erased_contact_is_not_sent(tmp_path: Path) 
         bot.emulator.clock.move(timedelta(minutes=2))
         assert bot.engine.wait_settled(20)
         assert {sent.to for sent in bot.emulator.sent} == {BOB}
+
+
+def test_notes_about_a_contact_are_erased_with_it(tmp_path: Path) -> None:
+    notes = "{type: list, max: 3, keep: true, fields: {text: text, day: date}}"
+    flow = f"""
+flow: main
+start: {{otherwise: true}}
+vars: {{notes: {notes}}}
+steps: {{a: {{set: {{notes: '{{{{ [{{"text": message.text, "day": today}}] }}}}'}}, then: end}}}}
+"""
+    make_bot(tmp_path, flow)
+    with kept(tmp_path) as bot:
+        bot.user("allergic to nuts")
+    assert "allergic to nuts" in call("contacts", "export", CONTACT, "--bot", tmp_path).out
+    assert call("contacts", "erase", CONTACT, "--bot", tmp_path, "--yes").code == 0
+    assert holding(store_at(tmp_path / "bot.db"), "allergic to nuts") == []
 
 
 def test_it_asks_first(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from bot.core.effects import (
     EmitEvent,
     Fetch,
     HttpRequest,
+    JudgeAnswer,
     Performed,
     Publish,
     PutContact,
@@ -145,7 +146,7 @@ _PERFORMED = get_args(Performed)
 
 def has_result(effect: Effect | None) -> bool:
     """True if the conversation waits for a result of the effect."""
-    return isinstance(effect, _PERFORMED) and not isinstance(effect, RunHook | DeleteFile | Publish)
+    return isinstance(effect, _PERFORMED) and not isinstance(effect, RunHook | DeleteFile | JudgeAnswer | Publish)
 
 
 def same_effect(one: Effect, other: Effect) -> bool:
@@ -196,7 +197,7 @@ def _bare(effect: Effect) -> Effect:
             return replace(effect, seconds=0.0, within=0.0, tries=0, cache=0.0)
         case Transcribe(by=by):
             return replace(effect, by=cast(Call | HttpRequest, _bare(by)), within=0.0, tries=0)
-        case Call() | Fetch() | RunHook():
+        case Call() | Fetch() | RunHook() | JudgeAnswer():
             return replace(effect, within=0.0, tries=0)
         case EmitEvent(event=event):
             return EmitEvent(replace(event, id=""))
@@ -251,6 +252,8 @@ def _parts(effect: Effect | None) -> Iterator[str]:
             yield from () if body is None else (body,)
         case Fetch(media):
             yield f"keep the {media.kind}"
+        case JudgeAnswer(question=question):
+            yield f"have the answer judged: {question}"
         case DeleteFile():
             yield "delete a kept file"
         case Transcribe(by=by):

@@ -44,6 +44,7 @@ class Exchange:
     merged: int = 0  # messages that came while the model worked
     questions: int = 0  # how often the contact was asked about a call
     plain: bool = False  # the model knows no tools
+    model: str = ""  # the one that answered last
     links: list[str] = field(default_factory=list)  # addresses and accounts that handlers gave the model
     overtaken: bool = False  # the contact wrote more before they could be asked: that comes next, in this turn
     failed: bool = False  # a call of the newest answer failed or was refused: no exit is taken
@@ -178,12 +179,12 @@ class Exchange:
     @property
     def query(self) -> str:
         """The query for the facts: the contact's last two messages."""
-        return "\n".join(self._texts_of_contact[-2:])
+        return "\n".join(self.texts_of_contact[-2:])
 
     @property
     def words_of_contact(self) -> str:
         """The text of all messages of the contact that the model is given."""
-        return "\n".join(self._texts_of_contact)
+        return "\n".join(self.texts_of_contact)
 
     @property
     def sources(self) -> list[str]:
@@ -195,8 +196,15 @@ class Exchange:
         return [*reversed(results), *reversed(texts)]
 
     @property
-    def _texts_of_contact(self) -> list[str]:
+    def texts_of_contact(self) -> list[str]:
+        """The messages of the contact that the model is given."""
         return [message["content"] for message in (*self.history, *self.turn) if message["role"] == "user"]
+
+    @property
+    def spoken_lines(self) -> list[dict[str, str]]:
+        """The texts of this turn, each with its speaker: the contact, a tool, or the chatbot."""
+        who = {"user": "contact", "assistant": "chatbot"}
+        return [{"who": who.get(m["role"], "tool"), "says": m["content"]} for m in self.turn if m["content"]]
 
     @property
     def last_said(self) -> tuple[TextMessage, ...]:

@@ -28,6 +28,7 @@ from bot.language.keys.fields import Fields
 from bot.language.python.decorators import HandlerSpec
 from bot.language.source.problems import Problems, did_you_mean
 from bot.language.source.yaml_tree import Node, Scalar
+from bot.language.steps.judging import JUDGE_KEY, AnswerSample
 from bot.language.steps.message_parts import check_error_names
 from bot.language.steps.output_guard import has_letters
 from bot.language.steps.step_facts import Spends, StepFailed, Wait, WaitsFor
@@ -146,6 +147,7 @@ def settings_keys(budget: KeySpec[Fields | None]) -> KeySet:
         _MAX_TOKENS,
         _TEMPERATURE,
         _REASONING_SPLIT,
+        JUDGE_KEY,
     )
 
 
@@ -162,7 +164,7 @@ class AiSettings:
     are the handlers that judge what it is given and what comes from it, ``merges``: what a contact writes while the
     model works is taken along. ``max_tokens``, ``temperature`` and ``reasoning_split`` go to the model as they are
     (spec: Chat request). ``tries`` is how often a model is asked that may answer a little later; with ``pictures`` it
-    is given those that contacts send.
+    is given those that contacts send. The answers in ``judge`` are judged afterwards.
     """
 
     models: tuple[str, ...] = ()
@@ -181,6 +183,7 @@ class AiSettings:
     never: tuple[str, ...] = ()
     tries: int = TRIES
     pictures: bool = False
+    judge: AnswerSample | None = None
 
     def bounds(self, since: datetime | None = None) -> TokenBudget:
         """The budget of a question: of the turn that began at ``since``, and of the day."""
@@ -268,6 +271,7 @@ _AS_WRITTEN: Mapping[str, KeySpec[Any]] = {
     "reasoning_split": _REASONING_SPLIT,
     "tries": TRIES_KEY,
     "pictures": _PICTURES,
+    "judge": JUDGE_KEY,
 }
 """The keys of settings that take the place of what is inherited."""
 

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Self
 
+from bot.core.effects import JudgeAnswer
 from bot.core.events import CallEnded, CallProgressed, ConversationAssigned, SendEnded
 from bot.core.immutable import immutable
 from bot.core.messages import TEXT_BODY, Message, TextMessage, clip, in_plain_text
@@ -16,6 +17,7 @@ from bot.language.steps.ai_exchange import Exchange, is_unread
 from bot.language.steps.ai_settings import BUDGET_ELSE, STEP_BUDGET, answer_of, check_model_errors, settings_keys
 from bot.language.steps.brief import FACTS, INSTRUCTIONS, Brief, quoted_scope
 from bot.language.steps.brief import WITHIN_KEY as AI_WITHIN
+from bot.language.steps.contact_notes import REMEMBER_KEY
 from bot.language.steps.exits import EXITS, exit_outcomes
 from bot.language.steps.message_parts import check_length
 from bot.language.steps.output_guard import CUT, in_chat_form, messages_of
@@ -80,7 +82,17 @@ class AiStep(StepKind):
     budget_over: Transition | None
     verb = "ai"
     keys = KeySet(
-        INSTRUCTIONS, _GREET, FACTS, TOOLS, FILL, EXITS, _OTHER, _TURNS, AI_WITHIN, *settings_keys(STEP_BUDGET)
+        INSTRUCTIONS,
+        _GREET,
+        FACTS,
+        TOOLS,
+        FILL,
+        REMEMBER_KEY,
+        EXITS,
+        _OTHER,
+        _TURNS,
+        AI_WITHIN,
+        *settings_keys(STEP_BUDGET),
     )
     options = frozenset({"remind", "timeout", "words", "gather"})
 
@@ -112,7 +124,7 @@ class AiStep(StepKind):
             most_messages=1,
             outcomes=self._outcomes(),
             uses=(*map(Used, greeting), *self.brief.uses()),
-            gives=frozenset(self.brief.fill),
+            gives=frozenset(self.brief.taken),
             asks_models=True,
             needs=tuple(Need(name, exit_.name, exit_.mark) for exit_ in exits for name in exit_.needs),
             unasked=tuple(
@@ -274,6 +286,7 @@ class AiStep(StepKind):
 
     def _answered(self, context: StepContext, exchange: Exchange, event: CallEnded) -> StepResult:
         exchange.asked = False
+        exchange.model = event.value["model"] if event.outcome == "done" else ""
         if event.outcome == "no_tools" and not exchange.plain:
             if any(message["role"] == "tool" for message in exchange.turn):
                 raise StepFailed("refused", "a model without tools cannot go on after the calls of another")
@@ -317,7 +330,11 @@ class AiStep(StepKind):
             result = WaitHere(step_state=exchange.step_state())
         elif result is None and (calls.results_pending or not exchange.said):
             result = self._request(context, exchange)
+        judged: tuple[JudgeAnswer, ...] = ()
+        if result is None or isinstance(result, LeaveStep):
+            judged = self.brief.judged(context, exchange)
         if result is None:
             exchange.end(self.brief.settings.history)
             result = WaitHere(step_state=exchange.step_state())
-        return replace(result, messages=(*said, *result.messages), sets=calls.sets, notes=tuple(calls.notes))
+        messages, notes = (*said, *result.messages), tuple(calls.notes)
+        return replace(result, messages=messages, sets=calls.sets, notes=notes, judged=judged)

@@ -3,11 +3,12 @@
 import json
 import posixpath
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
-from datetime import datetime
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from datetime import date, datetime
 from typing import Any, Self
 
-from bot.core.effects import AskModel
+from bot.core.effects import AskModel, JudgeAnswer
 from bot.core.immutable import immutable
 from bot.core.messages import clip
 from bot.core.text import PICTURE_TOKENS, estimate, head, without_invisible
@@ -19,7 +20,9 @@ from bot.language.keys.fields import Fields
 from bot.language.source.problems import did_you_mean
 from bot.language.steps.ai_exchange import Exchange, most_of_turn
 from bot.language.steps.ai_settings import STEP_BUDGET, AiSettings, read_ai_settings
+from bot.language.steps.contact_notes import MOST_NOTE, most_notes, note_about, notes_of, read_remember
 from bot.language.steps.exits import Exit, exit_uses, open_exits, read_exits
+from bot.language.steps.judging import JUDGE, SOURCES, judge_messages
 from bot.language.steps.output_guard import (
     DATA_MARKS,
     accounts_in,
@@ -78,6 +81,7 @@ class Brief:
     facts_links: frozenset[str]  # addresses and accounts in it: they may be sent
     tools: tuple[Tool, ...]
     fill: Mapping[str, str]
+    remember: Mapping[str, str]
     exits: tuple[Exit, ...]
     settings: AiSettings
     within: float
@@ -96,6 +100,7 @@ class Brief:
             frozenset((*links_in(text), *accounts_in(text))),
             tools,
             read_fill(fields, reading.variables),
+            read_remember(fields, reading.variables),
             read_exits(fields, reading.variables, [tool.handler for tool in tools], reading.handlers),
             settings,
             within,
@@ -110,9 +115,14 @@ class Brief:
 
     @property
     def notable(self) -> dict[str, str]:
-        """The variables that the model may note, each with what it is: of `fill`, and what an exit needs."""
+        """The variables that the model may note, each with what it is: all of `taken`, and what an exit needs."""
         needed = {name: f"needed: {name}" for exit_ in self.exits for name in exit_.needs}
-        return {**needed, **self.fill}
+        return {**needed, **self.taken}
+
+    @property
+    def taken(self) -> dict[str, str]:
+        """The variables of `fill` and `remember`, each with what the model may note in it."""
+        return {**self.fill, **{name: note_about(about) for name, about in self.remember.items()}}
 
     @property
     def may_ask_for(self) -> frozenset[str]:
@@ -151,6 +161,21 @@ class Brief:
             paragraphs=0 if exchange.plain else self.settings.messages - 1,
         )
 
+    def judged(self, context: StepContext, exchange: Exchange) -> tuple[JudgeAnswer, ...]:
+        """The verdicts to ask for on the turn that is over: none, unless its answer is in the sample."""
+        sample, settings = self.settings.judge, self.settings
+        if sample is None or not (exchange.said or exchange.spoken) or not sample.takes(context.event):
+            return ()
+        system = "\n\n".join([f"{JUDGE} {SOURCES}", *([] if self.facts else filter(None, [self.facts_text]))])
+        found = []
+        for question in sample.questions:
+            messages = tuple(judge_messages(exchange.spoken_lines, question, system))
+            by = settings.asking(messages, (), context.flow, self.within, facts=self.facts, query=exchange.query)
+            by = replace(by, models=sample.models or by.models, temperature=0.0, said=None)
+            answered_by = "" if sample.models else exchange.model
+            found.append(JudgeAnswer(by, context.flow, context.step, question, answered_by, self.within, by.tries))
+        return tuple(found)
+
     def commands(self, context: StepContext, text: str) -> tuple[str, list[dict[str, Any]]]:
         """The text of a model without tools, and the commands in it as calls."""
         return read_commands(text, self._exits_in_words(context), self.notable)
@@ -187,7 +212,8 @@ class Brief:
         """The most tokens of one question, in a turn of so many rounds and messages of the contact's."""
         commands = commands_text(self.exits, self.notable)
         text = system_text("", canary("", ""), "" if self.facts else self.facts_text, datetime.max, {}, commands)
-        values = len(self.notable) * (MOST_VALUE + 100)
+        notes = sum(most_notes(variables[name]) for name in self.remember)
+        values = len(self.notable) * (MOST_VALUE + 100) + notes * (MOST_NOTE + 20)
         own = most_instructions(self.instructions) + estimate(text) + values + (2 * WHOLE if self.facts else 0)
         tools = estimate(json.dumps(self._all_tools(self.exits, variables)))
         settings = self.settings
@@ -197,19 +223,22 @@ class Brief:
 
     def _system(self, context: StepContext, exchange: Exchange) -> str:
         instructions = prompt_of(self.instructions, context.scope)
-        known = {name: context.scope.get(name) for name in {**self.fill, **self.notable}}
+        known = {name: context.scope.get(name) for name in self.notable if name not in self.remember}
+        notes = [note for name in self.remember for note in notes_of(context.scope.get(name))]
         commands = commands_text(self._exits_in_words(context), self.notable) if exchange.plain else []
         mark = canary(context.flow, context.step)
-        return system_text(instructions, mark, "" if self.facts else self.facts_text, context.now, known, commands)
+        return system_text(
+            instructions, mark, "" if self.facts else self.facts_text, context.now, known, commands, notes
+        )
 
     def _tools(self, context: StepContext) -> tuple[dict[str, Any], ...]:
         return self._all_tools(open_exits(self.exits, context.scope), context.variables)
 
     def _all_tools(self, exits: Iterable[Exit], variables: Mapping[str, Variable]) -> tuple[dict[str, Any], ...]:
         tools = [tool.wire() for tool in self.tools]
-        if self.fill:
-            tools.append(remember_tool(self.fill, variables))
-        tools += [leave_tool(exit_, self.names_of(exit_.needed_tools), self.fill, variables) for exit_ in exits]
+        if self.taken:
+            tools.append(remember_tool(self.taken, variables))
+        tools += [leave_tool(exit_, self.names_of(exit_.needed_tools), self.taken, variables) for exit_ in exits]
         return tuple(tools)
 
     def _exits_in_words(self, context: StepContext) -> tuple[Exit, ...]:
@@ -221,12 +250,21 @@ class Brief:
 
 
 def system_text(
-    instructions: str, mark: str, facts: str, now: datetime, known: Mapping[str, Any], more: Iterable[str]
+    instructions: str,
+    mark: str,
+    facts: str,
+    now: datetime,
+    known: Mapping[str, Any],
+    more: Iterable[str],
+    notes: Sequence[tuple[date | None, str]] = (),
 ) -> str:
     """The first message: the author's instructions, the facts, and what we know ourselves."""
     parts = [instructions, bearing_mark(RULES, mark), f"It is {now:%A}, {now:%Y-%m-%d %H:%M}."]
     if values := {name: value for name, value in known.items() if value is not None}:
         parts.append("Known already: " + "; ".join(f"{name}: {_one_value(value)}" for name, value in values.items()))
+    if notes:
+        said = (f"{day or 'earlier'}: {_as_data(head(_one_line(text), MOST_NOTE))}" for day, text in notes)
+        parts.append("Noted about the contact, the newest last:\n" + "\n".join(said))
     parts = [with_data_rule("\n\n".join(parts)), *more]
     if facts:
         parts.append(f"Facts:\n\n{facts}")
@@ -336,19 +374,20 @@ def commands_text(exits: Iterable[Exit], fill: Mapping[str, str]) -> list[str]:
 
 def read_commands(text: str, exits: Iterable[Exit], notable: Collection[str]) -> tuple[str, list[dict[str, Any]]]:
     """The text without its commands, and these as calls: an open exit's, and values to note. All else is text."""
-    kept, notes, calls = [], {}, []
+    kept, notes, calls = [], list[dict[str, str]](), list[dict[str, Any]]()
     names = {exit_.name for exit_ in exits}
     for line in text.splitlines():
         found = _COMMAND.fullmatch(line)
         if found is not None and found[1] in names:
             calls.append({"id": "", "name": f"{LEAVE}{found[1]}", "arguments": "{}"})
         elif found is not None and found[2] in notable:
-            notes[found[2]] = found[3].strip(" \t`*_")
+            if not notes or found[2] in notes[-1]:
+                notes.append({})
+            notes[-1][found[2]] = found[3].strip(" \t`*_")
         else:
             kept.append(line)
-    if notes:
-        calls.insert(0, {"id": "", "name": REMEMBER, "arguments": json.dumps(notes)})
-    return "\n".join(kept).strip(), calls
+    noted = [{"id": "", "name": REMEMBER, "arguments": json.dumps(each)} for each in notes]
+    return "\n".join(kept).strip(), [*noted, *calls]
 
 
 def _needs(exit_: Exit) -> str:

@@ -41,9 +41,10 @@ class SaidValues:
         """
         if isinstance(variable, JUDGED) or value == self.context.scope.get(variable.name):
             return True
-        return (isinstance(value, str) and self._has_words(value)) or self._reads(variable, value)
+        return (isinstance(value, str) and self.has_words(value)) or self._reads(variable, value)
 
-    def _has_words(self, value: str) -> bool:
+    def has_words(self, value: str) -> bool:
+        """True if the texts have the words of a value, in any order, beside words that change nothing."""
         if any(secret_in(text, [value]) is not None for text in self.texts):
             return True
         said = {word for text in self.texts for line in text.splitlines() for word in _words(line)}

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from functools import lru_cache
 from typing import Any, ClassVar, Self
 
-from bot.core.effects import AskModel, Call, EmitEvent, Fetch, HttpRequest
+from bot.core.effects import AskModel, Call, EmitEvent, Fetch, HttpRequest, JudgeAnswer
 from bot.core.events import (
     CallEnded,
     CallProgressed,
@@ -161,6 +161,7 @@ class StepContext:
     more: bool = False  # the contact has written more, which the step takes when it has what it awaits
     above: str = ""  # a text to put above the question
     written_at: datetime | None = None  # when the contact wrote the message of this turn, by the gateway's clock
+    event: str = ""  # the id of the turn's event
 
     @property
     def scope(self) -> Mapping[str, Any]:
@@ -193,8 +194,8 @@ class LeaveStep:
     ``sets`` are values for the flow's variables, by name. ``pending_input`` is what the contact wrote, where the next
     step is to take it. ``as_set``: ``sets`` are the values of the step's own `set`, which is not evaluated again.
     ``happens`` is what happens to other contacts, without ids and times. ``known`` is what templates of the
-    transition see beside the rest. ``conditions`` and ``notes`` are for the trace. ``valid``: for so long a tap on its
-    buttons leads on from here.
+    transition see beside the rest. ``conditions`` and ``notes`` are for the trace. ``judged`` asks for verdicts on
+    the model's answer. ``valid``: for so long a tap on its buttons leads on from here.
     """
 
     outcome: str
@@ -206,6 +207,7 @@ class LeaveStep:
     known: Mapping[str, Any] = field(default_factory=dict)
     conditions: tuple[tuple[str, Any], ...] = ()
     notes: tuple[str, ...] = ()
+    judged: tuple[JudgeAnswer, ...] = ()
     happens: tuple[StartRequested | SignalReceived, ...] = ()
     valid: timedelta | None = None
 
@@ -218,6 +220,7 @@ class _Waiting:
     step_state: Mapping[str, Any] = field(default_factory=dict)
     sets: Mapping[str, Any] = field(default_factory=dict)  # values for the flow's variables, by name
     notes: tuple[str, ...] = ()  # for the trace
+    judged: tuple[JudgeAnswer, ...] = ()  # the verdicts that are asked for on the model's answer
     # for so long a tap leads on from here, also when the conversation waits here no longer
     valid: timedelta | None = None
 

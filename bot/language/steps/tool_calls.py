@@ -16,6 +16,7 @@ from bot.language.expressions.grammar import HISTORY
 from bot.language.python.annotations import BadArgument
 from bot.language.steps.ai_exchange import Exchange
 from bot.language.steps.brief import Brief
+from bot.language.steps.contact_notes import most_notes, no_note, with_note
 from bot.language.steps.exits import Exit
 from bot.language.steps.output_guard import accounts_in, links_in
 from bot.language.steps.said_values import SaidValues
@@ -248,7 +249,9 @@ class ToolCalls:
 
     def _note(self, arguments: Mapping[str, Any]) -> str:
         """Note values; what is wrong with the others, in words for the model."""
-        values, wrong = noted(arguments, self._brief.notable, self._context)
+        remember = self._brief.remember
+        others = {name: value for name, value in arguments.items() if name not in remember}
+        values, wrong = noted(others, self._brief.notable, self._context)
         scope = self._context.scope
         earlier = [said["text"] for said in reversed(scope.get(HISTORY, ())) if said["role"] == CONTACT]
         theirs = map(str, scope["contact"].values())
@@ -263,7 +266,21 @@ class ToolCalls:
                 wrong = f"{wrong} {name} is not noted: {UNSAID}. Ask for it, or take the contact's own words.".strip()
             else:
                 self.sets[name] = value
+        for name in (name for name in remember if arguments.get(name)):
+            if (refused := self._remember(name, arguments[name], earlier)) is not None:
+                self.notes.append(f"{name} is not noted: {refused}")
+                wrong = f"{wrong} {name} is not noted: {refused}.".strip()
         return wrong
+
+    def _remember(self, name: str, text: Any, earlier: list[str]) -> str | None:
+        """Add a note about the contact, or say why not. ``earlier`` are their messages from before the step."""
+        context, exchange = self._context, self._exchange
+        refused = no_note(text, [*exchange.texts_of_contact, *earlier], context)
+        refused = refused or self._brief.objection(context, exchange, text)
+        if refused is None:
+            most = most_notes(context.variables[name])
+            self.sets[name] = with_note(self._scope.get(name), text, context.now.date(), most)
+        return refused
 
     def _leave(self, exit_: Exit, arguments: dict[str, Any]) -> _Next | _Result:
         """Take an exit, if all that the model did before it in this answer came off."""

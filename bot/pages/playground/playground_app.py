@@ -21,6 +21,7 @@ from bot.core.errors import BotError
 from bot.core.filetypes import FILE_TYPES
 from bot.core.own_addresses import EXAMPLE_BASE
 from bot.core.session import Session
+from bot.core.turn import JUDGED
 from bot.language.source import wall_clock
 from bot.pages.playground.edit_views import add_edit_views
 from bot.pages.playground.editing import TextEditor
@@ -298,7 +299,7 @@ class _Pages:
         counted: Counter[str] = Counter()
         visits = 0
         for result in reader.results(EVER):
-            if (result.flow, result.step) == (flow, step):
+            if (result.flow, result.step) == (flow, step) and result.way != JUDGED:
                 visits += result.count if result.way == "entered" else 0
                 if result.way != "entered":
                     counted[result.outcome or result.way] += result.count

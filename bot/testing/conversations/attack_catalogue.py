@@ -139,7 +139,7 @@ def _may_ask_for_nothing(target: AttackTarget) -> bool:
 
 
 def _notes(target: AttackTarget) -> bool:
-    return target.brief is not None and bool(target.brief.fill)
+    return target.brief is not None and bool(target.brief.taken)
 
 
 def _sorts(target: AttackTarget) -> bool:

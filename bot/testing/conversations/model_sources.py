@@ -15,6 +15,7 @@ from bot.core.immutable import immutable
 from bot.core.text import head
 from bot.core.values import Usage
 from bot.language.steps.ai_settings import ANSWER_TOKENS
+from bot.language.steps.judging import THE_QUESTION
 from bot.services.ai.ai_client import Completions
 from bot.services.ai.ai_errors import (
     ERRORS,
@@ -36,7 +37,6 @@ from bot.testing.simulation.simulation import STUB_MODEL
 BUDGET = 500_000
 """The tokens that a run may use up, unless another number is given."""
 
-THE_QUESTION = "The question: "
 """The text between a conversation and the question about it."""
 
 _QUOTED = 60  # characters of a question in a message

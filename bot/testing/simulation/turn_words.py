@@ -12,6 +12,7 @@ from bot.core.effects import (
     EmitEvent,
     Fetch,
     HttpRequest,
+    JudgeAnswer,
     ListContacts,
     Publish,
     PutContact,
@@ -115,6 +116,8 @@ def event_in_words(event: Event | Mapping[str, Any]) -> str:
             return f"reset by {by}"
         case {"dropped": Mapping() | MessageReceived() | Tapped() as dropped}:
             return f"{event_in_words(dropped)}, which was dropped"
+        case {"judged": str() as question}:
+            return f"a judge was asked: {line_of(question)}"
         case {"call": call, "try": number}:
             return f"try {number} of {line_of(str(call))} failed"
         case {"do": str() as act}:
@@ -165,6 +168,8 @@ def effect_in_words(effect: Effect) -> str:
             return f"call {effect.handler}({arguments})"
         case Fetch():
             return f"keep the {effect.media.kind}"
+        case JudgeAnswer():
+            return f"have the answer judged: {line_of(effect.question)}"
         case DeleteFile():
             return "delete a kept file"
         case Transcribe():

@@ -53,11 +53,46 @@ def test_a_viewer_sees_contacts_by_their_last_digits(served: Served) -> None:
     assert CONTACT in logged_in(served, "abel").ask("/usage?by=contact").text
 
 
+def judge(bot: Live | Served) -> None:
+    """Fifty verdicts on two days, and the reason of one."""
+    rows = [(0, "yes", 27), (0, "no", 1), (0, "none", 2), (2, "yes", 20)]
+    about = '{"judged": "Is it polite?", "flow": "advice", "step": "talk"}'
+    with beside_the_store(bot.console.store) as execute:
+        for ago, said, count in rows:
+            day = (NOON - timedelta(days=ago)).date().isoformat()
+            execute(
+                "INSERT INTO results (day, flow, step, split, way, outcome, count) VALUES (?, 'advice', 'talk', '', 'judged', ?, ?)",
+                (day, f"{said}: Is it polite?", count),
+            )
+        execute(
+            "INSERT INTO turns (id, at, contact, event_id, event, rule, steps, effects, notes, problems, micros)"
+            " VALUES (900, ?, ?, 'judged:1', ?, 'judged: no', '[]', '[]', '[\"no: it calls Ann a fool\"]', '[]', 0)",
+            (NOON.isoformat(), CONTACT, about),
+        )
+
+
+def test_verdicts_of_judges_are_shown_by_day_with_the_last_answers_that_were_wrong(live: Live) -> None:
+    judge(live)
+    section = live.log_in("olga", "/usage?days=7").get_by_role("region", name="Judged answers")
+    expect(section.locator("svg.upright g")).to_have_count(7)
+    expect(section.locator("tbody th")).to_have_text("Is it polite? advice/talk")
+    expect(section.locator("tbody td")).to_have_text(["47", "1", "2", "98%"])
+    expect(section.locator("li", has_text=CONTACT)).to_contain_text("Is it polite? no: it calls Ann a fool")
+
+
+def test_a_viewer_does_not_see_what_a_judge_says_of_an_answer(served: Served) -> None:
+    judge(served)
+    shown = logged_in(served, "vera").ask("/usage").text
+    assert "Is it polite?" in shown and "•••890" in shown
+    assert CONTACT not in shown and "Ann" not in shown
+
+
 @search
 @LOOKS
 def test_axe_finds_nothing(live: Live, width: int, dark: bool) -> None:
     use(live)
+    judge(live)
     page = live.log_in("olga", "/usage", width=width, dark=dark)
-    expect(page.locator("svg.upright")).to_be_visible()
+    expect(page.locator("svg.upright").first).to_be_visible()
     assert violations(page) == []
     assert page.evaluate("document.documentElement.scrollWidth") <= width
