@@ -200,11 +200,13 @@ class ModelEvaluator:
     def judge(self, question: str, conversation: Sequence[SpokenLine]) -> str:
         """Ask the judge, who knows what the models of the bot were told."""
         asked = judging(question, conversation, told_in(self._proxy.asked), tool_results_in(self._proxy.asked))
-        return verdict(self._proxy.evaluate(asked, temperature=0))
+        answered = self._proxy.evaluate(asked, temperature=0)
+        return verdict("" if answered is None else answered.text)
 
     def move(self, contact: PersonaLine, conversation: Sequence[SpokenLine]) -> SimulatedMove:
         """Ask the model that plays the contact."""
-        return read_move(self._proxy.evaluate(asking_for_move(contact, conversation)))
+        answered = self._proxy.evaluate(asking_for_move(contact, conversation))
+        return read_move("" if answered is None or answered.fails else answered.text)
 
 
 def told_in(requests: Iterable[Mapping[str, Any]]) -> list[str]:

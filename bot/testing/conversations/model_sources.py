@@ -274,10 +274,11 @@ class ModelProxy:
         answered = self._ask(body)
         return failure("server_error") if answered is None else answered.item()
 
-    def evaluate(self, messages: Sequence[Mapping[str, str]], temperature: float | None = None) -> str:
-        """Ask the model that judges and plays contacts. Returns an empty text if there is no answer."""
-        answered = self._ask({"messages": list(messages), "temperature": temperature}, evaluates=True)
-        return "" if answered is None else answered.text
+    def evaluate(
+        self, messages: Sequence[Mapping[str, str]], temperature: float | None = None
+    ) -> AnsweredQuestion | None:
+        """Ask the model that judges and plays contacts. None if there is no answer."""
+        return self._ask({"messages": list(messages), "temperature": temperature}, evaluates=True)
 
     def _ask(self, body: Mapping[str, Any], *, evaluates: bool = False) -> AnsweredQuestion | None:
         if self.trouble is not None:
