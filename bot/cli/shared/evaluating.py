@@ -31,7 +31,7 @@ from bot.services.ai.ai_client import Completions
 from bot.settings import read_model_service
 from bot.testing.conversations.evaluation import EvaluationResult, EvaluationTry, evaluate, replay
 from bot.testing.conversations.model_sources import BUDGET, EvaluationStopped, LiveModel, Recordings, RunBudget
-from bot.testing.conversations.pass_rates import Verdict, interval
+from bot.testing.conversations.pass_rates import PassDecision, interval
 from bot.testing.conversations.transcript import Transcript
 
 SECONDS = 55.0  # for one answer: the bot waits 60 for it
@@ -57,6 +57,7 @@ class Evaluations:
         self.results: list[EvaluationResult] = []
         self.stopped: list[str] = []
         self._unrecorded: list[str] = []
+        self._judged_themselves: list[str] = []
         self._budget: RunBudget | None = None
         self._bot = bot
         self._program = program
@@ -72,7 +73,10 @@ class Evaluations:
         """Run evaluations with real models. Raises `bot.settings.BadSettings` and `click.UsageError`."""
         with live_models(self._bot, wanted) as (models, self._budget):
             for source in models:
-                if not self._ask(source, evaluations, names if wanted.record else None):
+                goes_on = self._ask(source, evaluations, names if wanted.record else None)
+                if source.judged_itself:
+                    self._judged_themselves.append(source.model)
+                if not goes_on:
                     break
 
     def _ask(self, source: LiveModel, evaluations: Sequence[Transcript], names: Sequence[str] | None) -> bool:
@@ -132,7 +136,7 @@ class Evaluations:
         self.results.append(evaluated)
         if self._quiet:
             return
-        text, colour = _LABELS[Verdict.FAILED if evaluated.stale else evaluated.verdict]
+        text, colour = _LABELS[PassDecision.FAILED if evaluated.stale else evaluated.verdict]
         label = styled(text, fg=colour)
         if evaluated.stale:
             click.echo(f"{label}  {evaluated.transcript.name} with {_who(evaluated)}")
@@ -168,6 +172,10 @@ class Evaluations:
             click.echo(f"{are} not run, because there is no recording: `bot test --model --record` asks a model.")
         if self._budget is not None:
             click.echo(f"{self._budget.used:,} of {self._budget.most:,} tokens used up.")
+        for model in self._judged_themselves:
+            click.echo(
+                styled(f"{model} has judged itself: name another model with --judge, or in BOT_AI_MODEL.", fg="yellow")
+            )
         for why in self.stopped:
             click.echo(styled(why, fg="red"))
 
@@ -250,8 +258,12 @@ def _other(model: str, models: Sequence[str]) -> str:
     return next((other for other in models if other != model), model)
 
 
-_LABELS = {Verdict.PASSED: ("ok  ", "green"), Verdict.FAILED: ("FAIL", "red"), Verdict.UNSURE: ("?   ", "yellow")}
-"""What stands before an evaluation, and its colour."""
+_LABELS = {
+    PassDecision.PASSED: ("ok  ", "green"),
+    PassDecision.FAILED: ("FAIL", "red"),
+    PassDecision.UNSURE: ("?   ", "yellow"),
+}
+"""The text before an evaluation, and its colour."""
 
 
 def _rate(evaluated: EvaluationResult) -> str:
@@ -263,9 +275,9 @@ def _rate(evaluated: EvaluationResult) -> str:
 def _doubt(evaluated: EvaluationResult) -> str:
     """Why an evaluation with a bar has not passed."""
     bar, tried = evaluated.wanted.bar, len(evaluated.tries)
-    if bar is None or evaluated.verdict is Verdict.PASSED:
+    if bar is None or evaluated.verdict is PassDecision.PASSED:
         return ""
-    if evaluated.verdict is Verdict.FAILED:
+    if evaluated.verdict is PassDecision.FAILED:
         return f"too many tries fail to show that more than {bar} % pass"
     missing = evaluated.wanted.missing(evaluated.passed, tried)
     return f"not sure that more than {bar} % pass: {missing} more tries decide if all pass (times: {tried + missing})"
@@ -291,7 +303,7 @@ def _cost(evaluated: EvaluationResult) -> str:
 def _total(who: str, results: Sequence[EvaluationResult]) -> str:
     """One line for a model or its recordings: how many passed, the tokens, and the time."""
     tries = [each for one in results for each in one.tries]
-    unsure = sum(each.verdict is Verdict.UNSURE and not each.stale for each in results)
+    unsure = sum(each.verdict is PassDecision.UNSURE and not each.stale for each in results)
     failed = sum(not each.ok for each in results) - unsure
     passed = sum(each.failure is None for each in tries)
     bad = [styled(f"{failed} failed", fg="red")] * bool(failed) + [styled(f"{unsure} not sure", fg="yellow")] * bool(

@@ -23,7 +23,7 @@ from bot.testing.conversations.model_sources import (
     RecordedModel,
     StaleRecording,
 )
-from bot.testing.conversations.pass_rates import Tries, Verdict
+from bot.testing.conversations.pass_rates import PassDecision, Tries
 from bot.testing.conversations.simulated_contact import SimulatedMove, asking_for_move, read_move
 from bot.testing.conversations.spoken_lines import SpokenLine, message_text
 from bot.testing.conversations.transcript import PersonaLine, Transcript
@@ -80,14 +80,14 @@ class EvaluationResult:
         return sum(each.failure is None for each in self.tries)
 
     @property
-    def verdict(self) -> Verdict:
+    def verdict(self) -> PassDecision:
         """The decision about its tries."""
-        return self.wanted.verdict(self.passed, len(self.tries)) or Verdict.UNSURE
+        return self.wanted.verdict(self.passed, len(self.tries)) or PassDecision.UNSURE
 
     @property
     def ok(self) -> bool:
         """True if enough tries passed."""
-        return not self.stale and self.verdict is Verdict.PASSED
+        return not self.stale and self.verdict is PassDecision.PASSED
 
     @property
     def tokens(self) -> int:
@@ -180,15 +180,15 @@ def _try(transcript: Transcript, program: Program, folder: Folder, source: Answe
     """Run the conversation once. Raises the error of its model, if there was one."""
     proxy = ModelProxy(source)
     about = transcript.now, transcript.stub_definitions, transcript.contact
-    with isolated_simulation(program, folder, *about, ModelEvaluator(proxy)) as (simulation, player):
+    with isolated_simulation(program, folder, *about, ModelsOfTry(proxy)) as (simulation, player):
         failure = play(transcript, simulation, player)
     if proxy.trouble is not None:
         raise proxy.trouble
     return EvaluationTry(failure, tuple(proxy.answers))
 
 
-class ModelEvaluator:
-    """Asks the models of one try: see `bot.testing.conversations.player.Evaluator`."""
+class ModelsOfTry:
+    """Asks the models of one try: see `bot.testing.conversations.player.EvaluationModels`."""
 
     def __init__(self, proxy: ModelProxy) -> None:
         self._proxy = proxy

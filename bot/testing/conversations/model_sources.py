@@ -140,20 +140,21 @@ class RunBudget:
 
 class LiveModel:
     """A model of the chat-completion service. ``judge`` is the model that judges and plays contacts. ``alone``: the
-    model also answers for steps that name another one.
+    model also answers for steps that name another one. ``judged_itself``: so far it has judged its own answers.
     """
 
     def __init__(self, service: Completions, model: str, judge: str, budget: RunBudget, *, alone: bool) -> None:
         self.model = model
+        self.judged_itself = False
         self._service = service
-        self._judge = judge
+        self.judge = judge
         self._budget = budget
         self._alone = alone
 
     def ask(self, body: Mapping[str, Any], *, evaluates: bool = False) -> AnsweredQuestion:
         """See `AnswerSource`."""
         request = ChatRequest(
-            self._judge if evaluates else self._named(body["model"]),
+            self.judge if evaluates else self._named(body["model"]),
             body["messages"],
             body.get("max_tokens", ANSWER_TOKENS),
             body.get("temperature"),
@@ -162,6 +163,7 @@ class LiveModel:
             body.get("reasoning_split"),
         )
         self._budget.check(request)
+        self.judged_itself |= evaluates and self.judge == self.model
         question, began = question_of(body, evaluates), perf_counter()
         try:
             completion = self._service.complete(request)

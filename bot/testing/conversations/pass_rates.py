@@ -1,9 +1,9 @@
-"""What passed and failed tries show: a decision about a bar, an interval, a difference, the agreement of two judges.
+"""Statistics of passed tries: a decision about a bar, an interval, a difference, the agreement of two judges.
 
-A bar of 80 % is decided by Wald's sequential test. The tries are weighed between a bot that is right in 80 % and one
-that makes a quarter of its mistakes (95 %), and decide as soon as they are 20 times as likely for one of the two. By
-Ville's inequality a bot below the bar passes in at most 5 % of the runs, and the better one fails in at most 5 %, however
-early the run stops.
+A bar of 80 % is decided by Wald's sequential test. It weighs the tries between a bot that is right in 80 % and one
+that makes a quarter of its mistakes (95 %), and decides as soon as they are 20 times as likely for one of the two.
+By Ville's inequality a bot below the bar passes in at most 5 % of the runs, and the better one fails in at most 5 %,
+however early a run stops.
 """
 
 from collections.abc import Callable, Sequence
@@ -15,11 +15,11 @@ from bot.core.immutable import immutable
 CHANCE = 0.05
 """The share of runs in which a decision may be wrong, and of intervals that miss the rate."""
 _LESS = 4  # a bot that is good enough makes so many times fewer mistakes than the bar allows
-_AT_MOST = 4  # times the fewest tries that can pass: then a good bot is undecided in less than 4 % of the runs
+_AT_MOST = 4  # times the fewest tries that can pass: then a good bot is undecided in about 3 % of the runs
 _STEPS = 50  # of a bisection
 
 
-class Verdict(StrEnum):
+class PassDecision(StrEnum):
     """The decision about the tries of an evaluation."""
 
     PASSED = "passed"
@@ -47,15 +47,15 @@ class Tries:
         """The smallest number of tries that can pass."""
         return self.times if self.bar is None else fewest(self.bar)
 
-    def verdict(self, passed: int, tried: int) -> Verdict | None:
+    def verdict(self, passed: int, tried: int) -> PassDecision | None:
         """The decision after some tries; None: another try is needed."""
         if self.bar is None:
-            decided = Verdict.PASSED if passed == tried else Verdict.FAILED
+            decided = PassDecision.PASSED if passed == tried else PassDecision.FAILED
             return None if tried < self.times else decided
         evidence = _evidence(self.bar, passed, tried)
         if abs(evidence) >= _ENOUGH:
-            return Verdict.PASSED if evidence > 0 else Verdict.FAILED
-        return None if tried + self.missing(passed, tried) <= self.times else Verdict.UNSURE
+            return PassDecision.PASSED if evidence > 0 else PassDecision.FAILED
+        return None if tried + self.missing(passed, tried) <= self.times else PassDecision.UNSURE
 
     def missing(self, passed: int, tried: int) -> int:
         """The number of tries that decide if all of them pass."""

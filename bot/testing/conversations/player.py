@@ -81,8 +81,8 @@ class ConversationFailed(BotError):
         self.found = tuple(found)
 
 
-class Evaluator(Protocol):
-    """Asks models in an evaluation."""
+class EvaluationModels(Protocol):
+    """The models of an evaluation: they answer the bot, judge, and play contacts."""
 
     def speak(self, body: dict[str, Any]) -> ModelAnswer | ErrorAnswer:
         """Answer a question of the bot's."""
@@ -100,16 +100,16 @@ class Evaluator(Protocol):
 class Player:
     """Plays the lines of a test. ``conversation`` is what was said so far, as far as it was expected.
 
-    With an ``evaluator`` it plays an evaluation: the bot may say other messages, too. Each method raises
+    With ``models`` it plays an evaluation: the bot may say other messages, too. Each method raises
     `ConversationFailed`, or another `BotError` that says why the conversation cannot continue.
     """
 
-    def __init__(self, simulation: Simulation, stubs: Stubs, evaluator: Evaluator | None = None) -> None:
+    def __init__(self, simulation: Simulation, stubs: Stubs, models: EvaluationModels | None = None) -> None:
         self.conversation: list[SpokenLine] = []
         self._simulation = simulation
         self._stubs = stubs
         simulation.voice_notes.on_call = stubs.interrupt
-        self._evaluator = evaluator
+        self._models = models
         self._unheard: defaultdict[str, deque[ShownMessage]] = defaultdict(deque)  # by contact
         self._texts: defaultdict[str, list[str]] = defaultdict(
             list
@@ -177,17 +177,17 @@ class Player:
         for contact, messages in said.items():
             self._texts[contact] += [message.text for message in messages]
             self._unheard[contact] += messages
-        if self._evaluator is not None:
+        if self._models is not None:
             self.conversation += [SpokenLine("bot", message.text, message) for message in heard]
         if self._stubs.troubles:
             raise ConversationFailed(self._stubs.troubles[0])
 
     def _simulate(self, contact: PersonaLine) -> None:
         """Let a model play the contact until it ends, and judge whether the goal is reached."""
-        assert self._evaluator is not None
+        assert self._models is not None
         left, ended = contact.turns, False
         while not ended:
-            move = self._evaluator.move(contact, self.conversation)
+            move = self._models.move(contact, self.conversation)
             for text in move.messages:
                 if not left:
                     raise ConversationFailed(f"the goal is not reached with {contact.turns} messages of the contact")
@@ -198,7 +198,7 @@ class Player:
             if not (move.done or move.messages):
                 raise ConversationFailed("the model that plays the contact has no answer")
             ended = move.done
-        if why := self._evaluator.judge(f"Has the contact reached this goal? {contact.goal}", self.conversation):
+        if why := self._models.judge(f"Has the contact reached this goal? {contact.goal}", self.conversation):
             raise ConversationFailed("the goal is not reached", [ExpectationDifference(contact.goal, "yes", why)])
 
     @property
@@ -263,16 +263,16 @@ class Player:
             raise ConversationFailed(unasked)
 
     def _silence(self) -> None:
-        if self._evaluator is not None and self._said:
+        if self._models is not None and self._said:
             raise ConversationFailed(
                 "the bot sends a message, and the test expects silence",
                 [ExpectationDifference("says", NOTHING, self._said[0])],
             )
-        if self._here and self._evaluator is None:
+        if self._here and self._models is None:
             raise ConversationFailed("the bot says something that the test does not list", found=self._here)
 
     def _nothing_more(self, where: str) -> None:
-        if self._evaluator is not None:
+        if self._models is not None:
             return
         for contact, messages in self._unheard.items():
             if messages and contact == self._simulation.contact:
@@ -286,7 +286,7 @@ class Player:
                 raise ConversationFailed(what, found=messages)
 
     def _hear(self, line: BotLine, following: Sequence[TranscriptLine]) -> None:
-        if self._evaluator is not None:
+        if self._models is not None:
             self._find(line)
             return
         message = self._here.popleft() if self._here else None
@@ -326,12 +326,12 @@ class Player:
     def _judged(self, line: ExpectLine) -> list[ExpectationDifference]:
         says = line.wanted.get("says")
         questions = texts_of(says.get("judge")) if isinstance(says, Map) else ()
-        if questions and self._evaluator is None:
+        if questions and self._models is None:
             raise ConversationFailed("a `judge` question needs a model: use it in an evaluation")
         verdicts = [
-            (question, self._evaluator.judge(question, self.conversation))
+            (question, self._models.judge(question, self.conversation))
             for question in questions
-            if self._evaluator is not None
+            if self._models is not None
         ]
         return [ExpectationDifference(question, "yes", why) for question, why in verdicts if why]
 

@@ -43,7 +43,7 @@ def read_move(answer: str) -> SimulatedMove:
 
 
 def act_of(contact: PersonaLine, text: str, conversation: Sequence[SpokenLine]) -> UserLine | TapLine | PickLine:
-    """What a message of the contact does: it taps or picks if it is a title in the bot's last messages."""
+    """The act of a message: a tap or a pick if it is a title in the bot's last messages."""
     newest = takewhile(lambda each: each.who == "bot", reversed(conversation))
     for message in (each.message for each in newest if each.message is not None):
         title = next((title for title in message.choices if title.casefold() == text.casefold()), None)

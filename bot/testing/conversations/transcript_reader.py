@@ -210,7 +210,7 @@ TURNS = 12
 _GOAL = KeySpec("goal", STRING, "A model plays the contact, who wants this.", required=True)
 _PERSONA = KeySpec("persona", STRING, "How the contact is and writes.")
 _KNOWS = KeySpec(
-    "knows", Form(schemas.map_of(schemas.ANY_TEXT), _read_known, absent={}), "What the contact can tell, by name."
+    "knows", Form(schemas.map_of(schemas.ANY_TEXT), _read_known, absent={}), "Facts that the contact can tell, by name."
 )
 _TURNS = KeySpec("turns", integer(1, 50), f"How many messages the contact writes at most; {TURNS} by default.")
 _SIMULATED = KeySet(_GOAL, _PERSONA, _KNOWS, _TURNS)

@@ -15,7 +15,7 @@ from bot.loading.folder import Folder
 from bot.loading.program import Program, load_handlers
 from bot.testing.conversations.comparison import NAMED_PARTS, PARTS, ExpectationDifference, differences_of
 from bot.testing.conversations.coverage import Coverage
-from bot.testing.conversations.player import ConversationFailed, Evaluator, Player
+from bot.testing.conversations.player import ConversationFailed, EvaluationModels, Player
 from bot.testing.conversations.spoken_lines import SpokenLine, message_text, part_text
 from bot.testing.conversations.stubs import Stubs
 from bot.testing.conversations.transcript import BotLine, StubDefinitions, Transcript
@@ -66,18 +66,18 @@ def isolated_simulation(
     now: datetime,
     stub_definitions: StubDefinitions,
     contact: str | None,
-    evaluator: Evaluator | None = None,
+    models: EvaluationModels | None = None,
 ) -> Iterator[tuple[Simulation, Player]]:
     """Run a bot from ``now`` on, a time on its own clock, with what a test puts in place of the rest."""
     fresh, _ = load_handlers(folder)  # what the bot's Python remembers is no business of the next test
     stubs = Stubs(stub_definitions)
     program = stubs.play(replace(program, extensions=fresh))
     clock = MovableClock(now if now.tzinfo is not None else now.replace(tzinfo=program.library.bot.timezone))
-    asks = evaluator is not None
+    asks = models is not None
     with Simulation(program, clock, requester=stubs.request, contact=contact, asks_models=asks) as simulation:
         stubs.pass_time = lambda: clock.move(timedelta(seconds=simulation.stored.model_seconds()))
-        simulation.service.answer_with(stubs.speak if evaluator is None else evaluator.speak)
-        yield simulation, Player(simulation, stubs, evaluator)
+        simulation.service.answer_with(stubs.speak if models is None else models.speak)
+        yield simulation, Player(simulation, stubs, models)
 
 
 @immutable

@@ -271,6 +271,20 @@ def test_a_model_that_fails_leaves_the_others_to_be_compared(greeter: Path, serv
     assert held.lines[-1].startswith(f"{WISE}: 1 of 1 evaluation is not run: quota_exceeded: ")
 
 
+def test_another_model_judges_and_one_that_judges_itself_is_named(
+    greeter: Path, service: CompletionService, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tests = greeter / "flows" / "tests.yml"
+    tests.write_text(TESTS.replace("contains: hello", "judge: Is it?").replace("times: 2", "times: 1"))
+    service.answer_with(lambda body: "Yes.")
+    alone = call("test", "--model")
+    assert alone.lines[-1] == f"{SWIFT} has judged itself: name another model with --judge, or in BOT_AI_MODEL."
+    monkeypatch.setenv("BOT_AI_MODEL", f"{WISE},{SWIFT}")
+    both = call("test", "--model")
+    assert "judged itself" not in both.out
+    assert [seen.body["model"] for seen in service.requests("chat/completions")[-4:]] == [WISE, SWIFT, SWIFT, WISE]
+
+
 def test_a_judge_cannot_move_the_cursor(greeter: Path, service: CompletionService) -> None:
     tests = greeter / "flows" / "tests.yml"
     tests.write_text(TESTS.replace("contains: hello", "judge: Is it?").replace("times: 2", "times: 1"))

@@ -12,7 +12,7 @@ from bot.loading.program import Program
 from bot.services.ai.ai_client import Completions
 from bot.testing.conversations.evaluation import EvaluationResult, evaluate, judging, replay, verdict
 from bot.testing.conversations.model_sources import BUDGET, EvaluationStopped, LiveModel, RunBudget
-from bot.testing.conversations.pass_rates import Verdict
+from bot.testing.conversations.pass_rates import PassDecision
 from bot.testing.conversations.spoken_lines import SpokenLine
 from bot.testing.conversations.transcript import Transcript
 from bot.testing.conversations.transcript_reader import load_with_tests
@@ -141,7 +141,7 @@ def test_all_tries_must_pass_or_as_many_as_a_bar_needs(tmp_path: Path, service: 
     assert ([each.failure is None for each in held.tries], held.ok) == ([True, False, *[True] * 5], True)
     assert differences(held) == [[("says: without", "bye", "Good morning, and bye")]]
     strict = Shop(tmp_path, service, "times: 7", conversation)
-    assert EvaluationResult(strict.evaluation, SWIFT, held.tries).verdict is Verdict.FAILED
+    assert EvaluationResult(strict.evaluation, SWIFT, held.tries).verdict is PassDecision.FAILED
 
 
 def test_a_comparison_makes_all_tries(tmp_path: Path, service: CompletionService) -> None:
