@@ -11,8 +11,8 @@ from bot.cli.shared.output import echo_json, problem_lines, styled
 from bot.core.immutable import immutable
 from bot.loading.folder import Folder, find_bot, read_folder
 from bot.loading.program import Program
-from bot.testing.conversations.evaluation import EvaluationResult, evaluate
-from bot.testing.conversations.model_sources import EvaluationStopped, LiveModel
+from bot.testing.conversations.evaluation import EvaluationResult, EvaluationTry, evaluate
+from bot.testing.conversations.model_sources import EvaluationStopped, LiveModel, RunBudget
 from bot.testing.conversations.pass_rates import CHANCE, by_chance
 from bot.testing.conversations.transcript import Transcript
 from bot.testing.conversations.transcript_reader import load_with_tests
@@ -70,6 +70,8 @@ def compare(
 
     Raises `bot.settings.BadSettings` and `click.UsageError`.
     """
+    if other and Path(other).resolve() == bot.path.resolve():
+        raise click.UsageError(f"--compare: {other} is the bot itself: write it first: bot test {other} --compare")
     before = ComparedBot.loaded(Path(other)) if other else None
     if other and before is None:
         return False
@@ -88,7 +90,7 @@ def compare(
         stopped = ""
         try:
             for name in names:
-                results.append([_held(compared, model, name) for compared, model in pairs])
+                results.append([_held(compared, model, name, budget) for compared, model in pairs])
         except EvaluationStopped as error:
             stopped = f"{len(names) - len(results)} of {len(names)} evaluations are not compared: {error}"
     headings = [model.model if before is None else compared.name for compared, model in pairs]
@@ -105,9 +107,16 @@ def compare(
     return not stopped and (before is None or not any(row.sign(1, chance) == "-" for row in rows))
 
 
-def _held(compared: ComparedBot, model: LiveModel, name: str) -> EvaluationResult:
+def _held(compared: ComparedBot, model: LiveModel, name: str, budget: RunBudget) -> EvaluationResult:
+    """Run an evaluation all of its times. Raises `EvaluationStopped`, after the first try if the others cost too much."""
     evaluation = compared.evaluations[name]
-    return evaluate(evaluation, compared.program, compared.bot, model, model.model, decides=False)
+
+    def check(first: EvaluationTry) -> None:
+        assert evaluation.tries is not None
+        budget.check_left(sum(first.tokens) * (evaluation.tries.times - 1), f'the other tries of "{name}"')
+
+    bot = compared.program, compared.bot
+    return evaluate(evaluation, *bot, model, model.model, after_first=check, decides=False)
 
 
 def _rows(results: Sequence[Sequence[EvaluationResult]]) -> Iterator[RateRow]:

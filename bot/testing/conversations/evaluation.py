@@ -124,9 +124,15 @@ def evaluate(
     """
     result = EvaluationResult(transcript, model, ())
     for number in range(result.wanted.times):
-        if decides and number and result.wanted.verdict(result.passed, number) is not None:
+        if decides and result.wanted.verdict(result.passed, number) is not None:
             break
-        result = replace(result, tries=(*result.tries, _tried(transcript, program, folder, source, pause)))
+        try:
+            made = _tried(transcript, program, folder, source, pause)
+        except EvaluationStopped as error:
+            if not number:
+                raise
+            raise EvaluationStopped(f"{error}; {result.passed} of {number} tries had passed") from error
+        result = replace(result, tries=(*result.tries, made))
         if not number:
             after_first(result.tries[0])
     return result
@@ -140,7 +146,7 @@ def replay(
     wanted = result.wanted
     try:
         for number, answers in enumerate(recorded[: wanted.times]):
-            if number and wanted.verdict(result.passed, number) is not None:
+            if wanted.verdict(result.passed, number) is not None:
                 break
             source = RecordedModel(answers)
             result = replace(result, tries=(*result.tries, _try(transcript, program, folder, source)))

@@ -84,11 +84,19 @@ def test_a_difference_counts_if_the_whole_table_has_it_by_chance_in_one_of_twent
 def test_what_is_not_compared_is_said(greeter: Path, service: CompletionService) -> None:
     one = call("test", "now", "--model", SWIFT, "--compare")
     assert one.code == 2 and "name two models" in one.err
+    itself = call("test", "now", "--model", "--compare", "now")
+    assert itself.code == 2 and "now is the bot itself" in itself.err
     make_bot(greeter / "other", FLOWS, tests=TESTS.replace("it ", "it never "))
     other = call("test", "now", "--model", "--compare", "other")
     assert (other.code, other.err) == (1, "there is nothing to compare: no evaluation has the same name in both\n")
     make_bot(greeter / "broken", FLOWS.replace("start:", "stat:"))
     broken = call("test", "now", "--model", "--compare", "broken")
     assert broken.code == 1 and broken.err.startswith("broken/flows/main.yml:3:1: E104 ")
-    short = call("test", "now", "--model", f"{SWIFT},{WISE}", "--compare", "--budget", "1200")
+
+
+def test_a_comparison_that_costs_too_much_stops_after_one_try(greeter: Path, service: CompletionService) -> None:
+    make_bot(greeter / "now", FLOWS, tests=TESTS.replace("times: 5", "times: 99"))
+    short = call("test", "now", "--model", f"{SWIFT},{WISE}", "--compare", "--budget", "9000")
     assert short.code == 1 and short.lines[-1].startswith("2 of 2 evaluations are not compared: ")
+    assert 'tokens are left, and the other tries of "it greets" may cost ' in short.lines[-1]
+    assert len(service.requests("chat/completions")) == 1

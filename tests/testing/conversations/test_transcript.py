@@ -24,6 +24,7 @@ from bot.testing.conversations.transcript import (
     HttpStub,
     KnownNames,
     ModelLine,
+    PersonaLine,
     PickLine,
     RestartLine,
     SendLine,
@@ -303,6 +304,23 @@ def test_no_name_is_called_wrong_while_the_bot_cannot_be_loaded() -> None:
 def test_a_language_of_a_bot_that_names_none_is_a_problem_with_a_cure() -> None:
     (problem,) = transcript_of("test: t\ntalk: [expect: {language: de}]", KnownNames())[1]
     assert problem.endswith("E109 expect: language: the bot names no languages (write languages: [de] in bot.yml)")
+
+
+def test_a_contact_who_is_played_by_a_model_is_for_evaluations() -> None:
+    line = "talk: [user: {goal: a table, knows: {name: Ann, people: 2}}]"
+    (played,) = evaluation_of(line)[0].conversation
+    assert isinstance(played, PersonaLine)
+    assert (played.goal, played.persona, played.knows, played.turns) == (
+        "a table",
+        "",
+        {"name": "Ann", "people": "2"},
+        12,
+    )
+    assert evaluation_of("talk: [user: {persona: shy}]")[1][0].startswith('2:14: E105 user: "goal" is missing')
+    assert transcript_of(f"test: t\n{line}")[1] == [
+        'tests/t.yml:2:15: E104 user: unknown key "goal" (begin the document with evaluate: a model plays such a contact)',
+        'tests/t.yml:2:30: E104 user: unknown key "knows" (begin the document with evaluate: a model plays such a contact)',
+    ]
 
 
 @pytest.mark.parametrize("now", ["tomorrow", "2030-05-06T25:00+07:00"])
