@@ -278,7 +278,7 @@ def _doubt(evaluated: EvaluationResult) -> str:
     if bar is None or evaluated.verdict is PassDecision.PASSED:
         return ""
     if evaluated.verdict is PassDecision.FAILED:
-        return f"too many tries fail to show that more than {bar} % pass"
+        return f"too many failures to show that more than {bar} % pass"
     missing = evaluated.wanted.missing(evaluated.passed, tried)
     return f"not sure that more than {bar} % pass: {missing} more tries decide if all pass (times: {tried + missing})"
 
@@ -306,10 +306,9 @@ def _total(who: str, results: Sequence[EvaluationResult]) -> str:
     unsure = sum(each.verdict is PassDecision.UNSURE and not each.stale for each in results)
     failed = sum(not each.ok for each in results) - unsure
     passed = sum(each.failure is None for each in tries)
-    bad = [styled(f"{failed} failed", fg="red")] * bool(failed) + [styled(f"{unsure} not sure", fg="yellow")] * bool(
-        unsure
-    )
-    verdict = ", ".join(bad) or styled("all passed", fg="green")
+    bad = ((failed, "failed", "red"), (unsure, "not sure", "yellow"))
+    verdict = ", ".join(styled(f"{number} {what}", fg=colour) for number, what, colour in bad if number)
+    verdict = verdict or styled("all passed", fg="green")
     share = f"{100 * passed // len(tries)} % of {len(tries)} {_tries(len(tries))}" if tries else "no try"
     asked, answered = (sum(each.tokens[part] for each in tries) for part in (0, 1))
     slowest = max((answer.seconds for each in tries for answer in each.answers), default=0.0)

@@ -81,8 +81,9 @@ class EvaluationResult:
 
     @property
     def verdict(self) -> PassDecision:
-        """The decision about its tries."""
-        return self.wanted.verdict(self.passed, len(self.tries)) or PassDecision.UNSURE
+        """The decision about its tries. A recording has passed once, so it fails where it decides nothing any more."""
+        undecided = PassDecision.FAILED if self.recorded else PassDecision.UNSURE
+        return self.wanted.verdict(self.passed, len(self.tries)) or undecided
 
     @property
     def ok(self) -> bool:
@@ -152,8 +153,9 @@ def replay(
             result = replace(result, tries=(*result.tries, _try(transcript, program, folder, source)))
             if result.tries[-1].failure is None:
                 source.end()
-        if wanted.verdict(result.passed, number := len(result.tries)) is None:
-            needed = number + wanted.missing(result.passed, number)
+        number = len(result.tries)
+        if result.passed == number and wanted.verdict(number, number) is None:
+            needed = number + wanted.missing(number, number)
             raise StaleRecording(f"{needed} tries are needed, {number} recorded")
     except StaleRecording as error:
         return replace(result, stale=str(error))

@@ -103,7 +103,7 @@ def test_too_many_failures_fail_and_too_few_tries_are_unsure(greeter: Path, serv
     failed = call("test", "--model", WISE)
     assert failed.code == 1
     assert failed.lines[1].startswith(f"FAIL  it greets: 0 of 3, 0-71 %, with {WISE}, ")
-    assert failed.lines[2] == "      too many tries fail to show that more than 30 % pass"
+    assert failed.lines[2] == "      too many failures to show that more than 30 % pass"
     tests.write_text(TESTS.replace("times: 2", "times: 3\npass: 30%"))
     service.say("Good bye")
     unsure = call("test", "--model")

@@ -290,6 +290,18 @@ def test_too_few_recorded_tries_are_stale(tmp_path: Path, service: CompletionSer
     assert again.stale == "2 tries are needed, 1 recorded"
 
 
+def test_recorded_tries_that_pass_no_more_fail_and_are_shown(tmp_path: Path, service: CompletionService) -> None:
+    service.answer_with(lambda body: "Hi")
+    for said in ("Hello", "Hello"):
+        service.say(said)
+    held = Shop(tmp_path / "before", service, "pass: 30%", "\n  - user: hi\n  - bot: {contains: H}\n").held()
+    again = Shop(tmp_path / "now", service, "pass: 30%", "\n  - user: hi\n  - bot: Hello\n").again(held)
+    assert (again.passed, len(again.tries), again.stale, again.verdict) == (2, 3, "", PassDecision.FAILED)
+    assert [numbers for _, numbers in again.failures()] == [[3]]
+    raised = Shop(tmp_path / "raised", service, "pass: 40%", "\n  - user: hi\n  - bot: {contains: H}\n").again(held)
+    assert raised.stale == "4 tries are needed, 3 recorded"
+
+
 def test_a_try_that_the_service_puts_off_is_repeated_and_counts_once(
     tmp_path: Path, service: CompletionService
 ) -> None:
