@@ -108,7 +108,10 @@ def compare(
 
 
 def _held(compared: ComparedBot, model: LiveModel, name: str, budget: RunBudget) -> EvaluationResult:
-    """Run an evaluation all of its times. Raises `EvaluationStopped`, after the first try if the others cost too much."""
+    """Run an evaluation all of its times.
+
+    Raises `EvaluationStopped`: after the first try if the others would cost too much.
+    """
     evaluation = compared.evaluations[name]
 
     def check(first: EvaluationTry) -> None:
