@@ -47,7 +47,22 @@ if TYPE_CHECKING:
     help="Run the evaluations with real models: those of BOT_AI_MODEL, or these, separated by commas.",
 )
 @click.option("--record", is_flag=True, help="With --model: save the answers, for runs without a model.")
-@click.option("--judge", metavar="SLUG", help="With --model: the model that judges; else the first of BOT_AI_MODEL.")
+@click.option("--judge", metavar="SLUG", help="With --model: the model that judges and plays contacts.")
+@click.option(
+    "--compare",
+    "other",
+    metavar="[DIR]",
+    is_flag=False,
+    flag_value="",
+    help="With --model: compare these models, or the bot with another version of it in DIR.",
+)
+@click.option(
+    "--judge-agreement",
+    "judged",
+    metavar="FILE",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="Compare the judge with a person's verdicts in FILE: see below.",
+)
 @click.option(
     "--budget", metavar="N", type=click.IntRange(1), help="With --model: how many tokens may be used; else 500,000."
 )
@@ -76,6 +91,8 @@ def command(
     models: str | None,
     record: bool,
     judge: str | None,
+    other: str | None,
+    judged: Path | None,
     budget: int | None,
     generates: bool,
     walks: int,
@@ -103,7 +120,11 @@ def command(
       $ bot test flows -k orders
 
     --model runs the evaluations instead: the documents that begin with "evaluate:". A real model answers them,
-    several times each. Without --model the evaluations use recorded answers.
+    several times each. Without --model the evaluations use recorded answers. --compare runs each of them all of its
+    times with both, and shows both rates in a table.
+
+    --judge-agreement runs no tests. The judge answers the questions of FILE, and its verdicts are compared with those
+    of a person: how often they agree, also beyond chance, and where they do not.
 
     --generate runs no tests. It searches for conversations that reach every step and outcome, tries them, and writes
     them as tests with the bot's answers.
@@ -123,10 +144,18 @@ def command(
 
     if intents and (attacks or generates or shows_coverage or least is not None or record or judge):
         raise click.UsageError("--intents runs no tests: leave out the options that are about tests")
-    if intents and models is None:
+    if judged is not None and (
+        intents or attacks or generates or shows_coverage or least is not None or record or name
+    ):
+        raise click.UsageError("--judge-agreement runs no tests: leave out the options that are about tests")
+    if (intents or judged is not None) and models is None:
         models = ""
-    if models is None and (record or judge or budget):
-        raise click.UsageError("--record, --judge and --budget are for evaluations with a model: add --model")
+    if models is None and (record or judge or budget or other is not None):
+        raise click.UsageError(
+            "--record, --judge, --compare and --budget are for evaluations with a model: add --model"
+        )
+    if other is not None and (record or intents or attacks or judged is not None):
+        raise click.UsageError("--compare only compares: leave out the other options")
     if (walks or force) and not generates:
         raise click.UsageError("--walks and --force go with --generate")
     if generates and not attacks and (name or as_json or shows_coverage or least is not None):
@@ -139,6 +168,11 @@ def command(
         wanted = Wanted(tuple(filter(None, map(str.strip, models.split(",")))), judge, budget, record)
     quiet_log()
     bot = read_folder(find_bot(folder))
+    if judged is not None:
+        from bot.cli.shared.agreement import run_agreement
+
+        assert wanted is not None
+        ctx.exit(0 if run_agreement(bot, judged, wanted, as_json) else 1)
     loaded = load_with_tests(bot)
     if generates:
         from bot.cli.shared.generating import generate, without_generated
@@ -167,6 +201,10 @@ def command(
     if models is not None:
         names = [transcript.name for transcript in loaded.transcripts if transcript.tries is not None]
         assert wanted is not None
+        if other is not None and evaluations:
+            from bot.cli.shared.comparing import compare
+
+            ctx.exit(0 if compare(bot, loaded.program, evaluations, wanted, other, as_json) else 1)
         ctx.exit(0 if run_with_models(bot, loaded.program, evaluations, name, names, wanted, as_json) else 1)
     if not chosen:
         click.echo(f'{bot.name} has no test with "{name}" in its name.' if name else _no_tests(bot.name), err=as_json)

@@ -14,6 +14,7 @@ from bot.loading.folder import read_folder
 from bot.services.gateway.gateway_answers import BY_CODE
 from bot.testing.conversations.coverage import Coverage
 from bot.testing.conversations.expectation_reader import EXPECTED, MESSAGE
+from bot.testing.conversations.judged_cases import read_cases
 from bot.testing.conversations.transcript import KnownNames
 from bot.testing.conversations.transcript_reader import FAULTS, WORD_LINES, line_keys, load_with_tests
 from bot.testing.conversations.transcript_run import run
@@ -53,11 +54,21 @@ def test_its_bot_is_clean_and_its_tests_pass(cafe: Path) -> None:
     assert (coverage.percent, coverage.missed()) == (100, [])
 
 
+GUEST = {
+    "(The chat begins.)": "question",
+    "Hello! What can I do for you?": "cost?",
+    "One coffee is 2.50 euros.": "one, please",
+}
+"""What a simulated guest answers."""
+
+
 def seller(body: dict[str, Any]) -> ModelAnswer | str:
     """A model that does what the evaluation asks for."""
     last = body["messages"][-1]
     if body["messages"][0]["content"].startswith("You judge"):
         return "Yes, it is."
+    if body["messages"][0]["content"].startswith("You play"):
+        return GUEST.get(last["content"], "DONE")
     if last["role"] == "tool":
         return "One coffee is 2.50 euros."
     if "cost" in last["content"]:
@@ -74,7 +85,15 @@ def test_its_evaluation_holds_with_a_model(cafe: Path, monkeypatch: pytest.Monke
             monkeypatch.setenv(f"BOT_AI_{name}", value)
         held = call("test", cafe, "--model")
     assert held.code == 0, held.out
-    assert "5 of 5 with acme/swift" in held.out
+    assert "8 of 8, 63-100 %, with acme/swift" in held.out
+    assert "2 of 2, 16-100 %, with acme/swift" in held.out
+
+
+def test_its_verdicts_can_be_read(tmp_path: Path) -> None:
+    (text,) = blocks(EVALUATIONS, "yaml verdicts")
+    (tmp_path / "verdicts.yml").write_text(text)
+    cases, problems = read_cases(tmp_path / "verdicts.yml")
+    assert (len(cases), problems) == (1, [])
 
 
 def test_its_python_passes(cafe: Path) -> None:

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
+from functools import partial
 from itertools import groupby
 from pathlib import Path
 from shlex import quote
@@ -30,6 +31,7 @@ from bot.services.ai.ai_client import Completions
 from bot.settings import read_model_service
 from bot.testing.conversations.evaluation import EvaluationResult, EvaluationTry, evaluate, replay
 from bot.testing.conversations.model_sources import BUDGET, EvaluationStopped, LiveModel, Recordings, RunBudget
+from bot.testing.conversations.pass_rates import PassDecision, interval
 from bot.testing.conversations.transcript import Transcript
 
 SECONDS = 55.0  # for one answer: the bot waits 60 for it
@@ -55,6 +57,7 @@ class Evaluations:
         self.results: list[EvaluationResult] = []
         self.stopped: list[str] = []
         self._unrecorded: list[str] = []
+        self._judged_themselves: list[str] = []
         self._budget: RunBudget | None = None
         self._bot = bot
         self._program = program
@@ -63,14 +66,17 @@ class Evaluations:
 
     @property
     def failed(self) -> int:
-        """The number of evaluations that failed."""
+        """The number of evaluations that have not passed."""
         return sum(not each.ok for each in self.results)
 
     def ask(self, evaluations: Sequence[Transcript], names: Sequence[str], wanted: Wanted) -> None:
         """Run evaluations with real models. Raises `bot.settings.BadSettings` and `click.UsageError`."""
         with live_models(self._bot, wanted) as (models, self._budget):
             for source in models:
-                if not self._ask(source, evaluations, names if wanted.record else None):
+                goes_on = self._ask(source, evaluations, names if wanted.record else None)
+                if source.judged_itself:
+                    self._judged_themselves.append(source.model)
+                if not goes_on:
                     break
 
     def _ask(self, source: LiveModel, evaluations: Sequence[Transcript], names: Sequence[str] | None) -> bool:
@@ -81,7 +87,8 @@ class Evaluations:
         before, why, goes_on = len(self.results), "", True
         try:
             for transcript in evaluations:
-                self._add(evaluate(transcript, self._program, self._bot, source, source.model))
+                announce = partial(self._announce, transcript)
+                self._add(evaluate(transcript, self._program, self._bot, source, source.model, after_first=announce))
                 if names is not None:
                     self._record(self.results[-1], names)
         except EvaluationStopped as error:
@@ -93,6 +100,18 @@ class Evaluations:
             number = f"{left} of {counted(len(evaluations), 'evaluation')} {_are(left)}"
             self.stopped.append(f"{source.model}: {number} not run: {why}")
         return goes_on
+
+    def _announce(self, transcript: Transcript, first: EvaluationTry) -> None:
+        """Say what an evaluation with a bar costs, by its first try. Raises `EvaluationStopped` if that is too much."""
+        assert transcript.tries is not None and self._budget is not None
+        if transcript.tries.bar is None:
+            return
+        tokens, missing = sum(first.tokens), transcript.tries.missing(first.failure is None, 1)
+        if not self._quiet:
+            needs = f"at least {missing + 1} tries are needed, about {tokens * (missing + 1):,} tokens"
+            most = f"at most {transcript.tries.times}, {tokens * transcript.tries.times:,} tokens"
+            click.echo(f"{transcript.name}: {needs} ({most})")
+        self._budget.check_left(tokens * missing, "the tries that are needed")
 
     def read_recordings(self, evaluations: Sequence[Transcript]) -> None:
         """Read the recordings. Raises `bot.testing.conversations.model_sources.UnreadableRecording`."""
@@ -117,12 +136,16 @@ class Evaluations:
         self.results.append(evaluated)
         if self._quiet:
             return
-        verdict = styled("ok  ", fg="green") if evaluated.ok else styled("FAIL", fg="red")
-        passed = f"{evaluated.passed} of {evaluated.wanted.times}"
-        click.echo(f"{verdict}  {evaluated.transcript.name}: {passed} with {_who(evaluated)}{_cost(evaluated)}")
+        text, colour = _LABELS[PassDecision.FAILED if evaluated.stale else evaluated.verdict]
+        label = styled(text, fg=colour)
         if evaluated.stale:
+            click.echo(f"{label}  {evaluated.transcript.name} with {_who(evaluated)}")
             self._say_stale(evaluated)
-        for failure, numbers in () if evaluated.stale else evaluated.failures():
+            return
+        click.echo(f"{label}  {evaluated.transcript.name}: {_rate(evaluated)} with {_who(evaluated)}{_cost(evaluated)}")
+        if why := _doubt(evaluated):
+            click.echo(f"{INDENT}{why}")
+        for failure, numbers in evaluated.failures():
             tries = f" ({_tries(len(numbers))} {', '.join(map(str, numbers))})"
             if evaluated.ok:
                 names = ", ".join(difference.what for difference in failure.differences)
@@ -149,6 +172,10 @@ class Evaluations:
             click.echo(f"{are} not run, because there is no recording: `bot test --model --record` asks a model.")
         if self._budget is not None:
             click.echo(f"{self._budget.used:,} of {self._budget.most:,} tokens used up.")
+        for model in self._judged_themselves:
+            click.echo(
+                styled(f"{model} has judged itself: name another model with --judge, or in BOT_AI_MODEL.", fg="yellow")
+            )
         for why in self.stopped:
             click.echo(styled(why, fg="red"))
 
@@ -166,7 +193,9 @@ class Evaluations:
             "recorded": evaluated.recorded,
             "passed": evaluated.ok,
             "times": wanted.times,
-            "pass": wanted.least,
+            "pass": wanted.bar,
+            "verdict": evaluated.verdict,
+            "interval": [round(100 * rate) for rate in interval(evaluated.passed, len(evaluated.tries))],
             "stale": evaluated.stale or None,
             "tries": [self._try_object(each) for each in evaluated.tries],
         }
@@ -217,10 +246,41 @@ def live_models(bot: Folder, wanted: Wanted) -> Iterator[tuple[list[LiveModel], 
     models = wanted.models or settings.models
     if not models:
         raise click.UsageError("which model? Write --model SLUG, or set BOT_AI_MODEL: `bot models` lists them")
-    judge, budget = wanted.judge or (settings.models or models)[0], RunBudget(wanted.budget or BUDGET)
+    judges = {model: wanted.judge or _other(model, (*settings.models, *models)) for model in models}
+    budget = RunBudget(wanted.budget or BUDGET)
     with closing(Completions(settings.url, settings.key, key_in=settings.key_in, seconds=SECONDS)) as service:
-        check_models(service, (*models, judge))
-        yield [LiveModel(service, model, judge, budget, alone=bool(wanted.models)) for model in models], budget
+        check_models(service, (*models, *judges.values()))
+        yield [LiveModel(service, model, judges[model], budget, alone=bool(wanted.models)) for model in models], budget
+
+
+def _other(model: str, models: Sequence[str]) -> str:
+    """The first of these models that is another one; the same if there is no other."""
+    return next((other for other in models if other != model), model)
+
+
+_LABELS = {
+    PassDecision.PASSED: ("ok  ", "green"),
+    PassDecision.FAILED: ("FAIL", "red"),
+    PassDecision.UNSURE: ("?   ", "yellow"),
+}
+"""The text before an evaluation, and its colour."""
+
+
+def _rate(evaluated: EvaluationResult) -> str:
+    """``12 of 14, 57-98 %``: the passed tries, and the rates that fit them."""
+    low, high = interval(evaluated.passed, len(evaluated.tries))
+    return f"{evaluated.passed} of {len(evaluated.tries)}, {100 * low:.0f}-{100 * high:.0f} %,"
+
+
+def _doubt(evaluated: EvaluationResult) -> str:
+    """Why an evaluation with a bar has not passed."""
+    bar, tried = evaluated.wanted.bar, len(evaluated.tries)
+    if bar is None or evaluated.verdict is PassDecision.PASSED:
+        return ""
+    if evaluated.verdict is PassDecision.FAILED:
+        return f"too many failures to show that more than {bar} % pass"
+    missing = evaluated.wanted.missing(evaluated.passed, tried)
+    return f"not sure that more than {bar} % pass: {missing} more tries decide if all pass (times: {tried + missing})"
 
 
 def _are(number: int) -> str:
@@ -237,15 +297,18 @@ def _who(evaluated: EvaluationResult) -> str:
 
 def _cost(evaluated: EvaluationResult) -> str:
     seconds = [answer.seconds for each in evaluated.tries for answer in each.answers]
-    tokens = sum(sum(each.tokens) for each in evaluated.tries)
-    return f", {tokens:,} tokens, {sum(seconds) / len(seconds):.1f} s an answer" if seconds else ""
+    return f", {evaluated.tokens:,} tokens, {sum(seconds) / len(seconds):.1f} s an answer" if seconds else ""
 
 
 def _total(who: str, results: Sequence[EvaluationResult]) -> str:
     """One line for a model or its recordings: how many passed, the tokens, and the time."""
-    failed, tries = sum(not each.ok for each in results), [each for one in results for each in one.tries]
+    tries = [each for one in results for each in one.tries]
+    unsure = sum(each.verdict is PassDecision.UNSURE and not each.stale for each in results)
+    failed = sum(not each.ok for each in results) - unsure
     passed = sum(each.failure is None for each in tries)
-    verdict = styled(f"{failed} failed", fg="red") if failed else styled("all passed", fg="green")
+    bad = ((failed, "failed", "red"), (unsure, "not sure", "yellow"))
+    verdict = ", ".join(styled(f"{number} {what}", fg=colour) for number, what, colour in bad if number)
+    verdict = verdict or styled("all passed", fg="green")
     share = f"{100 * passed // len(tries)} % of {len(tries)} {_tries(len(tries))}" if tries else "no try"
     asked, answered = (sum(each.tokens[part] for each in tries) for part in (0, 1))
     slowest = max((answer.seconds for each in tries for answer in each.answers), default=0.0)

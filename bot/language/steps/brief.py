@@ -22,7 +22,7 @@ from bot.language.steps.ai_exchange import Exchange, most_of_turn
 from bot.language.steps.ai_settings import STEP_BUDGET, AiSettings, read_ai_settings
 from bot.language.steps.contact_notes import MOST_NOTE, most_notes, note_about, notes_of, read_remember
 from bot.language.steps.exits import Exit, exit_uses, open_exits, read_exits
-from bot.language.steps.judging import JUDGE, SOURCES, judge_messages
+from bot.language.steps.judging import judge_messages
 from bot.language.steps.output_guard import (
     DATA_MARKS,
     accounts_in,
@@ -166,10 +166,10 @@ class Brief:
         sample, settings = self.settings.judge, self.settings
         if sample is None or not (exchange.said or exchange.spoken) or not sample.takes(context.event):
             return ()
-        system = "\n\n".join([f"{JUDGE} {SOURCES}", *([] if self.facts else filter(None, [self.facts_text]))])
+        facts = "" if self.facts else self.facts_text
         found = []
         for question in sample.questions:
-            messages = tuple(judge_messages(exchange.spoken_lines, question, system))
+            messages = tuple(judge_messages(exchange.spoken_lines, question, facts=facts))
             by = settings.asking(messages, (), context.flow, self.within, facts=self.facts, query=exchange.query)
             by = replace(by, models=sample.models or by.models, temperature=0.0, said=None)
             answered_by = "" if sample.models else exchange.model

@@ -3,7 +3,9 @@ counted.
 """
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
 
 from bot.core.immutable import immutable
 from bot.language.steps.judging import NONE, YES, judge_messages, read_verdict
@@ -18,9 +20,12 @@ from bot.testing.conversations.model_sources import (
     RecordedModel,
     StaleRecording,
 )
-from bot.testing.conversations.player import SpokenLine
-from bot.testing.conversations.transcript import Transcript, Tries
-from bot.testing.conversations.transcript_run import FailedTest, isolated_simulation, lines_of, play
+from bot.testing.conversations.pass_rates import PassDecision, Tries
+from bot.testing.conversations.simulated_contact import SimulatedMove, asking_for_move, read_move
+from bot.testing.conversations.spoken_lines import SpokenLine, message_text
+from bot.testing.conversations.transcript import PersonaLine, Transcript
+from bot.testing.conversations.transcript_run import FailedTest, isolated_simulation, play
+from bot.testing.emulator.completion import ErrorAnswer, ModelAnswer
 
 PAUSES = (2.0, 10.0, 60.0)  # seconds before a try is repeated because the service was busy
 LONGEST_PAUSE = 120.0  # seconds
@@ -56,7 +61,7 @@ class EvaluationResult:
 
     @property
     def wanted(self) -> Tries:
-        """The number of tries, and the number that must pass."""
+        """How often it is run, and how many tries must pass."""
         assert self.transcript.tries is not None
         return self.transcript.tries
 
@@ -66,9 +71,20 @@ class EvaluationResult:
         return sum(each.failure is None for each in self.tries)
 
     @property
+    def verdict(self) -> PassDecision:
+        """The decision about its tries. A recording has passed once, so it fails where it decides nothing any more."""
+        undecided = PassDecision.FAILED if self.recorded else PassDecision.UNSURE
+        return self.wanted.verdict(self.passed, len(self.tries)) or undecided
+
+    @property
     def ok(self) -> bool:
         """True if enough tries passed."""
-        return not self.stale and 100 * self.passed >= self.wanted.least * self.wanted.times
+        return not self.stale and self.verdict is PassDecision.PASSED
+
+    @property
+    def tokens(self) -> int:
+        """The tokens of all tries."""
+        return sum(sum(each.tokens) for each in self.tries)
 
     def failures(self) -> list[tuple[FailedTest, list[int]]]:
         """The failures with the numbers of their tries. Equal failures at the same place are joined."""
@@ -88,34 +104,53 @@ def evaluate(
     source: AnswerSource,
     model: str,
     pause: Callable[[float], None] = time.sleep,
+    *,
+    after_first: Callable[[EvaluationTry], None] = lambda first: None,
+    decides: bool = True,
 ) -> EvaluationResult:
-    """Run the conversation as often as the evaluation says. ``pause`` waits before a try is repeated because the
-    service was busy.
+    """Run the conversation until it is decided; all times if it is not to be decided, but compared.
+
+    ``pause`` waits before a try is repeated because the service was busy. ``after_first`` is called with the first try.
 
     Raises `bot.testing.conversations.model_sources.EvaluationStopped`.
     """
-    assert transcript.tries is not None
-    tries = [_tried(transcript, program, folder, source, pause) for _ in range(transcript.tries.times)]
-    return EvaluationResult(transcript, model, tuple(tries))
+    result = EvaluationResult(transcript, model, ())
+    for number in range(result.wanted.times):
+        if decides and result.wanted.verdict(result.passed, number) is not None:
+            break
+        try:
+            made = _tried(transcript, program, folder, source, pause)
+        except EvaluationStopped as error:
+            if not number:
+                raise
+            raise EvaluationStopped(f"{error}; {result.passed} of {number} tries had passed") from error
+        result = replace(result, tries=(*result.tries, made))
+        if not number:
+            after_first(result.tries[0])
+    return result
 
 
 def replay(
     transcript: Transcript, program: Program, folder: Folder, model: str, recorded: Sequence[Sequence[AnsweredQuestion]]
 ) -> EvaluationResult:
-    """Run the conversation with the recorded answers of each try."""
-    assert transcript.tries is not None
-    tries: list[EvaluationTry] = []
+    """Run the conversation with the recorded answers of each try, until it is decided."""
+    result = EvaluationResult(transcript, model, (), recorded=True)
+    wanted = result.wanted
     try:
-        if len(recorded) < transcript.tries.times:
-            raise StaleRecording(f"{transcript.tries.times} tries are needed, {len(recorded)} recorded")
-        for answers in recorded[: transcript.tries.times]:
+        for number, answers in enumerate(recorded[: wanted.times]):
+            if wanted.verdict(result.passed, number) is not None:
+                break
             source = RecordedModel(answers)
-            tries.append(_try(transcript, program, folder, source))
-            if tries[-1].failure is None:
+            result = replace(result, tries=(*result.tries, _try(transcript, program, folder, source)))
+            if result.tries[-1].failure is None:
                 source.end()
+        number = len(result.tries)
+        if result.passed == number and wanted.verdict(number, number) is None:
+            needed = number + wanted.missing(number, number)
+            raise StaleRecording(f"{needed} tries are needed, {number} recorded")
     except StaleRecording as error:
-        return EvaluationResult(transcript, model, tuple(tries), recorded=True, stale=str(error))
-    return EvaluationResult(transcript, model, tuple(tries), recorded=True)
+        return replace(result, stale=str(error))
+    return result
 
 
 def _tried(
@@ -143,32 +178,67 @@ def _tried(
 def _try(transcript: Transcript, program: Program, folder: Folder, source: AnswerSource) -> EvaluationTry:
     """Run the conversation once. Raises the error of its model, if there was one."""
     proxy = ModelProxy(source)
-
-    def judge(question: str, conversation: Sequence[SpokenLine]) -> str:
-        return verdict(proxy.judge(judging(question, conversation)))
-
-    with isolated_simulation(
-        program, folder, transcript.now, transcript.stub_definitions, transcript.contact, (proxy.speak, judge)
-    ) as (
-        simulation,
-        player,
-    ):
+    about = transcript.now, transcript.stub_definitions, transcript.contact
+    with isolated_simulation(program, folder, *about, ModelsOfTry(proxy)) as (simulation, player):
         failure = play(transcript, simulation, player)
     if proxy.trouble is not None:
         raise proxy.trouble
     return EvaluationTry(failure, tuple(proxy.answers))
 
 
-def judging(question: str, conversation: Sequence[SpokenLine]) -> list[dict[str, str]]:
-    """The request to the judge, with the conversation as data."""
+class ModelsOfTry:
+    """Asks the models of one try: see `bot.testing.conversations.player.EvaluationModels`."""
+
+    def __init__(self, proxy: ModelProxy) -> None:
+        self._proxy = proxy
+
+    def speak(self, body: dict[str, Any]) -> ModelAnswer | ErrorAnswer:
+        """Answer a question of the bot's."""
+        return self._proxy.speak(body)
+
+    def judge(self, question: str, conversation: Sequence[SpokenLine]) -> str:
+        """Ask the judge, who knows what the models of the bot were told."""
+        asked = judging(question, conversation, told_in(self._proxy.asked), tool_results_in(self._proxy.asked))
+        answered = self._proxy.evaluate(asked, temperature=0)
+        return verdict("" if answered is None else answered.text)
+
+    def move(self, contact: PersonaLine, conversation: Sequence[SpokenLine]) -> SimulatedMove:
+        """Ask the model that plays the contact."""
+        answered = self._proxy.evaluate(asking_for_move(contact, conversation))
+        return read_move("" if answered is None or answered.fails else answered.text)
+
+
+def told_in(requests: Iterable[Mapping[str, Any]]) -> list[str]:
+    """The lines of instructions, facts and known values in requests to models, each once."""
+    texts = (message["content"] for body in requests for message in body["messages"] if message["role"] == "system")
+    return [*dict.fromkeys(line for text in texts for line in str(text).splitlines() if line.strip())]
+
+
+def tool_results_in(requests: Iterable[Mapping[str, Any]]) -> list[str]:
+    """The calls of tools in requests to models, each once with its result: ``find({"number": 7}) -> on its way``."""
+    found: dict[str, None] = {}
+    for body in requests:
+        made: dict[str, str] = {}
+        for message in body["messages"]:
+            calls = ((call["id"], call["function"]) for call in message.get("tool_calls") or ())
+            made |= {name: f"{function['name']}({function['arguments']})" for name, function in calls}
+            if message["role"] == "tool":
+                found[f"{made.get(message['tool_call_id'], 'a tool')} -> {message['content']}"] = None
+    return [*found]
+
+
+def judging(
+    question: str, conversation: Sequence[SpokenLine], told: Sequence[str] = (), tools: Sequence[str] = ()
+) -> list[dict[str, str]]:
+    """The request to the judge, with the conversation as data, and what the chatbot was told and got from tools."""
     lines = [{"who": "chatbot" if spoken.who == "bot" else "contact", "says": _line(spoken)} for spoken in conversation]
-    return judge_messages(lines, question)
+    return judge_messages(lines, question, told=told, tools=tools)
 
 
 def _line(spoken: SpokenLine) -> str:
     if spoken.message is not None:
-        return "\n".join(lines_of(spoken.message))
-    return spoken.text if spoken.who == "user" else f"({spoken.who}) {spoken.text}".strip()
+        return message_text(spoken.message)
+    return spoken.text if spoken.who in ("user", "bot") else f"({spoken.who}) {spoken.text}".strip()
 
 
 def verdict(answer: str) -> str:

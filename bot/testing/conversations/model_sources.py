@@ -102,8 +102,8 @@ class AnsweredQuestion:
 class AnswerSource(Protocol):
     """Answers the requests of one try, from several threads."""
 
-    def ask(self, body: Mapping[str, Any], *, judges: bool = False) -> AnsweredQuestion:
-        """The answer to a request as it is sent.
+    def ask(self, body: Mapping[str, Any], *, evaluates: bool = False) -> AnsweredQuestion:
+        """The answer to a request as it is sent. ``evaluates``: it is not the bot's, but the evaluation's.
 
         Raises `EvaluationStopped`, `ModelUnavailable` and `StaleRecording`.
         """
@@ -120,10 +120,13 @@ class RunBudget:
 
     def check(self, request: ChatRequest) -> None:
         """Raise `EvaluationStopped` if a request with its longest answer might exceed the budget."""
-        cost = request.estimate("").prompt_tokens + request.max_tokens
+        self.check_left(request.estimate("").prompt_tokens + request.max_tokens, "the next question")
+
+    def check_left(self, cost: int, need: str) -> None:
+        """Raise `EvaluationStopped` if fewer tokens are left than a need may cost."""
         if self.used + cost > self.most:
             left = self.most - self.used
-            what = f"{left:,} of {self.most:,} tokens are left, and the next question may need {cost:,}"
+            what = f"{left:,} of {self.most:,} tokens are left, and {need} may cost {cost:,}"
             raise EvaluationStopped(f"{what}: allow more with --budget, or ask less with -k")
 
     def take(self, usage: Usage | None) -> tuple[int, int]:
@@ -136,21 +139,22 @@ class RunBudget:
 
 
 class LiveModel:
-    """A model of the chat-completion service. ``judge`` is the model that judges. ``alone``: it also answers for
-    steps that name another model.
+    """A model of the chat-completion service. ``judge`` is the model that judges and plays contacts. ``alone``: the
+    model also answers for steps that name another one. ``judged_itself``: so far it has judged its own answers.
     """
 
     def __init__(self, service: Completions, model: str, judge: str, budget: RunBudget, *, alone: bool) -> None:
         self.model = model
+        self.judged_itself = False
         self._service = service
-        self._judge = judge
+        self.judge = judge
         self._budget = budget
         self._alone = alone
 
-    def ask(self, body: Mapping[str, Any], *, judges: bool = False) -> AnsweredQuestion:
+    def ask(self, body: Mapping[str, Any], *, evaluates: bool = False) -> AnsweredQuestion:
         """See `AnswerSource`."""
         request = ChatRequest(
-            self._judge if judges else self._named(body["model"]),
+            self.judge if evaluates else self._named(body["model"]),
             body["messages"],
             body.get("max_tokens", ANSWER_TOKENS),
             body.get("temperature"),
@@ -159,7 +163,8 @@ class LiveModel:
             body.get("reasoning_split"),
         )
         self._budget.check(request)
-        question, began = question_of(body, judges), perf_counter()
+        self.judged_itself |= evaluates and self.judge == self.model
+        question, began = question_of(body, evaluates), perf_counter()
         try:
             completion = self._service.complete(request)
         except CompletionError as error:
@@ -194,9 +199,9 @@ class RecordedModel:
         self._left = deque(answers)
         self._lock = threading.Lock()
 
-    def ask(self, body: Mapping[str, Any], *, judges: bool = False) -> AnsweredQuestion:
+    def ask(self, body: Mapping[str, Any], *, evaluates: bool = False) -> AnsweredQuestion:
         """See `AnswerSource`."""
-        question = question_of(body, judges)
+        question = question_of(body, evaluates)
         with self._lock:
             if not self._left:
                 raise StaleRecording(f'the bot asks more questions than were recorded, first: "{question.last}"')
@@ -213,13 +218,13 @@ class RecordedModel:
             )
 
 
-def question_of(body: Mapping[str, Any], judges: bool = False) -> ModelQuestion:
-    """A request in short. The name of the model and the ids of calls do not count. ``judges``: it is for the judge,
-    and follows the conversation.
+def question_of(body: Mapping[str, Any], evaluates: bool = False) -> ModelQuestion:
+    """A request in short. The name of the model and the ids of calls do not count. ``evaluates``: it is not the
+    bot's, and its last message may be a conversation with a question behind it.
     """
     first, *others = body["messages"]
     exchange = [_without_ids(message) for message in others]
-    last = " ".join(asked(dict(body)).rpartition(THE_QUESTION if judges else "\0")[2].split())
+    last = " ".join(asked(dict(body)).rpartition(THE_QUESTION if evaluates else "\0")[2].split())
     quoted = last if len(last) <= _QUOTED else f"{head(last, _QUOTED)}…"
     return ModelQuestion(_short(first), _short(body.get("tools") or []), _short(exchange), quoted)
 
@@ -250,12 +255,13 @@ def _changed(then: ModelQuestion, now: ModelQuestion) -> str:
 
 
 class ModelProxy:
-    """Answers for the model in one try. ``answers`` are all requests with their answers; ``trouble`` is why the try
-    does not count.
+    """Answers for the models in one try. ``answers`` are all requests with their answers, ``asked`` those of the bot;
+    ``trouble`` is why the try does not count.
     """
 
     def __init__(self, source: AnswerSource) -> None:
         self.answers: list[AnsweredQuestion] = []
+        self.asked: list[Mapping[str, Any]] = []
         self.trouble: BotError | None = None
         self._source = source
         self._lock = threading.Lock()
@@ -265,19 +271,22 @@ class ModelProxy:
 
         After a trouble no model is asked any more.
         """
+        with self._lock:
+            self.asked.append(body)
         answered = self._ask(body)
         return failure("server_error") if answered is None else answered.item()
 
-    def judge(self, messages: Sequence[Mapping[str, str]]) -> str:
-        """Ask the judging model. Returns an empty text if there is no answer."""
-        answered = self._ask({"messages": list(messages), "temperature": 0}, judges=True)
-        return "" if answered is None else answered.text
+    def evaluate(
+        self, messages: Sequence[Mapping[str, str]], temperature: float | None = None
+    ) -> AnsweredQuestion | None:
+        """Ask the model that judges and plays contacts. None if there is no answer."""
+        return self._ask({"messages": list(messages), "temperature": temperature}, evaluates=True)
 
-    def _ask(self, body: Mapping[str, Any], *, judges: bool = False) -> AnsweredQuestion | None:
+    def _ask(self, body: Mapping[str, Any], *, evaluates: bool = False) -> AnsweredQuestion | None:
         if self.trouble is not None:
             return None
         try:
-            answered = self._source.ask(body, judges=judges)
+            answered = self._source.ask(body, evaluates=evaluates)
         except (EvaluationStopped, ModelUnavailable, StaleRecording) as error:
             with self._lock:
                 self.trouble = self.trouble or error

@@ -2,12 +2,12 @@
 
 import json
 from collections import defaultdict, deque
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from itertools import takewhile
+from typing import Any, Protocol
 
 from bot.core.errors import BotError
-from bot.core.immutable import immutable
 from bot.core.turn import UNHEARD
 from bot.language.source.wall_clock import duration_words
 from bot.language.source.yaml_tree import Map
@@ -24,8 +24,11 @@ from bot.testing.conversations.comparison import (
     reached_in,
     texts_of,
 )
+from bot.testing.conversations.simulated_contact import SimulatedMove, act_of
+from bot.testing.conversations.spoken_lines import SpokenLine
 from bot.testing.conversations.stubs import Stubs
 from bot.testing.conversations.transcript import (
+    Act,
     AgainLine,
     AsLine,
     BotLine,
@@ -36,6 +39,7 @@ from bot.testing.conversations.transcript import (
     InputLine,
     MeanwhileLine,
     ModelLine,
+    PersonaLine,
     PickLine,
     RestartLine,
     SendLine,
@@ -49,20 +53,12 @@ from bot.testing.conversations.transcript import (
     WaitLine,
 )
 from bot.testing.emulator import InjectedFault as Hit
+from bot.testing.emulator.completion import ErrorAnswer, ModelAnswer
 from bot.testing.simulation.phone import ShownMessage
 from bot.testing.simulation.simulation import Simulation
 from bot.testing.simulation.turn_words import value_in_words
 
 RATE_LIMITED_SECONDS = 1.0
-
-
-@immutable
-class SpokenLine:
-    """One line of the conversation. ``who`` is the bot, or what happened: user, tap, pick, wait, ..."""
-
-    who: str
-    text: str
-    message: ShownMessage | None = None
 
 
 class ConversationFailed(BotError):
@@ -85,25 +81,39 @@ class ConversationFailed(BotError):
         self.found = tuple(found)
 
 
-Judge = Callable[[str, Sequence[SpokenLine]], str]
-"""Answers a question about a conversation: the reason for a no, or an empty text for a yes."""
+class EvaluationModels(Protocol):
+    """The models of an evaluation: they answer the bot, judge, and play contacts."""
+
+    def speak(self, body: dict[str, Any]) -> ModelAnswer | ErrorAnswer:
+        """Answer a question of the bot's."""
+        ...
+
+    def judge(self, question: str, conversation: Sequence[SpokenLine]) -> str:
+        """Answer a question about a conversation: the reason for a no, or an empty text for a yes."""
+        ...
+
+    def move(self, contact: PersonaLine, conversation: Sequence[SpokenLine]) -> SimulatedMove:
+        """Return what a simulated contact does next."""
+        ...
 
 
 class Player:
     """Plays the lines of a test. ``conversation`` is what was said so far, as far as it was expected.
 
-    With a ``judge`` it plays an evaluation: the bot may say other messages, too. Each method raises
+    With ``models`` it plays an evaluation: the bot may say other messages, too. Each method raises
     `ConversationFailed`, or another `BotError` that says why the conversation cannot continue.
     """
 
-    def __init__(self, simulation: Simulation, stubs: Stubs, judge: Judge | None = None) -> None:
+    def __init__(self, simulation: Simulation, stubs: Stubs, models: EvaluationModels | None = None) -> None:
         self.conversation: list[SpokenLine] = []
         self._simulation = simulation
         self._stubs = stubs
         simulation.voice_notes.on_call = stubs.interrupt
-        self._judge = judge
+        self._models = models
         self._unheard: defaultdict[str, deque[ShownMessage]] = defaultdict(deque)  # by contact
-        self._texts: dict[str, list[str]] = {}  # that were said since the last thing happened, by contact
+        self._texts: defaultdict[str, list[str]] = defaultdict(
+            list
+        )  # that were said since the last thing happened, by contact
         self._known: set[str] = set()  # the turns before that
         self._asked_before = 0  # how often models had been asked before that
         self._faults: list[Hit] = []
@@ -149,22 +159,51 @@ class Player:
         self._stubs.calls.clear()
         self._asked_before = len(self._simulation.service.requests())
         self._known = {turn.event_id for turn in self._simulation.stored.turns_of_all()}
+        self._texts.clear()
+        self._unheard.clear()
+        if isinstance(act, PersonaLine):
+            self._simulate(act)
+        else:
+            self._write(act)
+        if following and not any(isinstance(line, ExpectLine) for line in _until_next_act(following)):
+            self._not_refused()
+
+    def _write(self, act: Act) -> None:
+        """Do one act, and hear what the bot says."""
         self.conversation.append(SpokenLine(*_in_words(act)))
         self._happen(act)
         heard = self._simulation.phones.heard()
         said = {self._simulation.contact: heard, **self._simulation.phones.heard_by_others()}
-        self._texts = {contact: [message.text for message in messages] for contact, messages in said.items()}
-        self._unheard = defaultdict(deque, {contact: deque(messages) for contact, messages in said.items()})
-        if self._judge is not None:
+        for contact, messages in said.items():
+            self._texts[contact] += [message.text for message in messages]
+            self._unheard[contact] += messages
+        if self._models is not None:
             self.conversation += [SpokenLine("bot", message.text, message) for message in heard]
         if self._stubs.troubles:
             raise ConversationFailed(self._stubs.troubles[0])
-        if following and not any(isinstance(line, ExpectLine) for line in _until_next_act(following)):
-            self._not_refused()
+
+    def _simulate(self, contact: PersonaLine) -> None:
+        """Let a model play the contact until it ends, and judge whether the goal is reached."""
+        assert self._models is not None
+        left, ended = contact.turns, False
+        while not ended:
+            move = self._models.move(contact, self.conversation)
+            for text in move.messages:
+                if not left:
+                    raise ConversationFailed(f"the goal is not reached with {contact.turns} messages of the contact")
+                left -= 1
+                self._write(act_of(contact, text, self.conversation))
+            if move.gives_up is not None:
+                raise ConversationFailed(f"the contact gives up: {move.gives_up}")
+            if not (move.done or move.messages):
+                raise ConversationFailed("the model that plays the contact has no answer")
+            ended = move.done
+        if why := self._models.judge(f"Has the contact reached this goal? {contact.goal}", self.conversation):
+            raise ConversationFailed("the goal is not reached", [ExpectationDifference(contact.goal, "yes", why)])
 
     @property
     def _said(self) -> list[str]:
-        return self._texts.get(self._simulation.contact, [])
+        return self._texts[self._simulation.contact]
 
     @property
     def _here(self) -> deque[ShownMessage]:
@@ -175,7 +214,7 @@ class Player:
         if self._refusal:
             raise ConversationFailed(f"the bot refuses this: {self._refusal}")
 
-    def _happen(self, act: InputLine) -> None:
+    def _happen(self, act: Act) -> None:
         simulation = self._simulation
         match act:
             case UserLine(text=text, late=late, voice=voice):
@@ -224,16 +263,16 @@ class Player:
             raise ConversationFailed(unasked)
 
     def _silence(self) -> None:
-        if self._judge is not None and self._said:
+        if self._models is not None and self._said:
             raise ConversationFailed(
                 "the bot sends a message, and the test expects silence",
                 [ExpectationDifference("says", NOTHING, self._said[0])],
             )
-        if self._here and self._judge is None:
+        if self._here and self._models is None:
             raise ConversationFailed("the bot says something that the test does not list", found=self._here)
 
     def _nothing_more(self, where: str) -> None:
-        if self._judge is not None:
+        if self._models is not None:
             return
         for contact, messages in self._unheard.items():
             if messages and contact == self._simulation.contact:
@@ -247,7 +286,7 @@ class Player:
                 raise ConversationFailed(what, found=messages)
 
     def _hear(self, line: BotLine, following: Sequence[TranscriptLine]) -> None:
-        if self._judge is not None:
+        if self._models is not None:
             self._find(line)
             return
         message = self._here.popleft() if self._here else None
@@ -287,10 +326,12 @@ class Player:
     def _judged(self, line: ExpectLine) -> list[ExpectationDifference]:
         says = line.wanted.get("says")
         questions = texts_of(says.get("judge")) if isinstance(says, Map) else ()
-        if questions and self._judge is None:
+        if questions and self._models is None:
             raise ConversationFailed("a `judge` question needs a model: use it in an evaluation")
         verdicts = [
-            (question, self._judge(question, self.conversation)) for question in questions if self._judge is not None
+            (question, self._models.judge(question, self.conversation))
+            for question in questions
+            if self._models is not None
         ]
         return [ExpectationDifference(question, "yes", why) for question, why in verdicts if why]
 
@@ -323,7 +364,7 @@ def _until_next_act(lines: Sequence[TranscriptLine]) -> list[TranscriptLine]:
     return list(takewhile(lambda line: not isinstance(line, InputLine), lines))
 
 
-def _in_words(act: InputLine) -> tuple[str, str]:
+def _in_words(act: Act) -> tuple[str, str]:
     """An act as a line of the conversation: its key and its text."""
     match act:
         case UserLine(text=text, voice=voice):

@@ -13,6 +13,7 @@ from bot.language.flow.definition import Flow
 from bot.language.python.decorators import HandlerSpec
 from bot.language.source.problems import Mark
 from bot.language.source.yaml_tree import Node
+from bot.testing.conversations.pass_rates import Tries
 
 # Stubs
 
@@ -76,6 +77,22 @@ class UserLine:
     text: str
     late: timedelta = timedelta()
     voice: bool = False
+
+
+@immutable
+class PersonaLine:
+    """A model plays the contact, until the contact has reached the goal or gives up.
+
+    ``persona`` is how they are, ``knows`` what they can tell, ``turns`` how many messages they write at most. ``late``
+    is how long each was on its way.
+    """
+
+    mark: Mark
+    goal: str
+    persona: str
+    knows: Mapping[str, str]
+    turns: int
+    late: timedelta = timedelta()
 
 
 @immutable
@@ -172,7 +189,7 @@ class AgainLine:
     mark: Mark
 
 
-InputLine = (
+Act = (
     UserLine
     | TapLine
     | PickLine
@@ -185,7 +202,9 @@ InputLine = (
     | RestartLine
     | AgainLine
 )
-"""A line on which something happens; the bot may answer it."""
+"""One thing that happens; the bot may answer it."""
+InputLine = Act | PersonaLine
+"""A line on which something happens."""
 
 
 # Faults, answers, expectations
@@ -263,14 +282,6 @@ class ExpectLine:
 TranscriptLine = (
     InputLine | AsLine | FaultLine | ModelLine | HttpLine | MeanwhileLine | BotLine | SilenceLine | ExpectLine
 )
-
-
-@immutable
-class Tries:
-    """The number of tries of an evaluation with a model, and the percentage that must pass."""
-
-    times: int
-    least: int
 
 
 @immutable

@@ -24,7 +24,9 @@ from bot.language.keys.declared_keys import (
     KeySet,
     KeySpec,
     either,
+    fields_by_key,
     integer,
+    mapped,
     nested,
     number,
     one_of,
@@ -37,6 +39,7 @@ from bot.loading.program import FaultyBot, Program, load_program
 from bot.services.gateway.gateway_answers import BY_CODE
 from bot.settings import problems_in
 from bot.testing.conversations.expectation_reader import BOT, expectation, or_nothing
+from bot.testing.conversations.pass_rates import Tries
 from bot.testing.conversations.stub_reader import MODEL, REQUEST, stubs
 from bot.testing.conversations.transcript import (
     AgainLine,
@@ -47,6 +50,7 @@ from bot.testing.conversations.transcript import (
     KnownNames,
     MeanwhileLine,
     ModelLine,
+    PersonaLine,
     PickLine,
     RestartLine,
     SendLine,
@@ -58,7 +62,6 @@ from bot.testing.conversations.transcript import (
     TapLine,
     Transcript,
     TranscriptLine,
-    Tries,
     UserLine,
     WaitLine,
 )
@@ -144,7 +147,7 @@ class TranscriptReader:
             talk.read(fields),
             StubDefinitions(**stub_keys.values(fields)),
             _CONTACT.read(fields),
-            Tries(_TIMES.read(fields) or TIMES, _PASS.read(fields)) if evaluates else None,
+            _read_tries(fields) if evaluates else None,
         )
 
 
@@ -195,6 +198,44 @@ _VOICE = KeySpec("voice", STRING, "The contact's words in a voice note.", requir
 def _read_voice(fields: Fields) -> UserLine | None:
     words = _VOICE.read(fields)
     return None if words is None else UserLine(fields.mark, words, voice=True)
+
+
+def _read_known(node: Node, problems: Problems, what: str) -> dict[str, str]:
+    entries = entries_of(node, problems, what)
+    texts = ((key.text, text_of(value, problems, f"{what}: {key.text}")) for key, value in entries)
+    return {name: text for name, text in texts if text is not None}
+
+
+TURNS = 12
+_GOAL = KeySpec("goal", STRING, "A model plays the contact, who wants this.", required=True)
+_PERSONA = KeySpec("persona", STRING, "How the contact is and writes.")
+_KNOWS = KeySpec(
+    "knows", Form(schemas.map_of(schemas.ANY_TEXT), _read_known, absent={}), "Facts that the contact can tell, by name."
+)
+_TURNS = KeySpec("turns", integer(1, 50), f"How many messages the contact writes at most; {TURNS} by default.")
+_SIMULATED = KeySet(_GOAL, _PERSONA, _KNOWS, _TURNS)
+
+
+def _read_persona(fields: Fields) -> PersonaLine | None:
+    goal = _GOAL.read(fields)
+    if goal is None:
+        return None
+    turns = _TURNS.read(fields) or TURNS
+    return PersonaLine(fields.mark, goal, _PERSONA.read(fields) or "", _KNOWS.read(fields), turns)
+
+
+def _user(known: KnownNames) -> Line:
+    """A text, a voice note, or in an evaluation a simulated contact."""
+    if not known.evaluates:
+        fix = f"begin the document with {_EVALUATE.name}: a model plays such a contact"
+        spoken = KeySet(_VOICE, elsewhere=lambda key: fix if key in _SIMULATED.names else "")
+        return either(_line(STRING, UserLine), nested(spoken, _read_voice))
+
+    def read(fields: Fields) -> UserLine | PersonaLine | None:
+        return _read_voice(fields) if _VOICE.written(fields) else _read_persona(fields)
+
+    in_full: Line = mapped(fields_by_key(_VOICE.name, KeySet(_VOICE), _SIMULATED), read)
+    return either(_line(STRING, UserLine), in_full)
 
 
 def _send(known: KnownNames) -> Line:
@@ -354,7 +395,7 @@ def line_keys(known: KnownNames) -> dict[str, KeySet]:
     """The keys of each line of a conversation, by its first word, where these names are known."""
     model = Form(schemas.NEVER, _refuse_model) if known.evaluates else _line(MODEL, ModelLine)
     on_its_way = (
-        KeySpec("user", either(_line(STRING, UserLine), nested(KeySet(_VOICE), _read_voice)), "The contact writes."),
+        KeySpec("user", _user(known), "The contact writes."),
         KeySpec("tap", _choice(TapLine, _TITLE, _OF, _PAYLOAD), "The contact taps the newest button of this title."),
         KeySpec("pick", _choice(PickLine, _TITLE, _OF), "The contact picks the newest row of this title."),
         KeySpec("send", _send(known), "The contact sends a file, a place, a sticker, or a reaction and the like."),
@@ -437,8 +478,7 @@ def _read_word(node: Node, problems: Problems) -> TranscriptLine | None:
 
 NOW = datetime(2030, 5, 6, 10, 0)  # a Monday
 TIMES = 3
-LEAST = 100  # per cent of the tries
-_PER_CENT = "(100|[1-9][0-9]?) ?%"
+_PER_CENT = "([1-9][0-9]?) ?%"
 
 
 def _read_now(node: Node, problems: Problems, what: str) -> datetime:
@@ -476,22 +516,40 @@ _PHONE = Form(
 )
 
 
-def _read_least(node: Node, problems: Problems, what: str) -> int:
+_BAR_FIX = "write a share like 80%, up to 99%; without it all tries must pass"
+
+
+def _read_bar(node: Node, problems: Problems, what: str) -> int | None:
     text = text_of(node, problems, what)
     found = None if text is None else re.fullmatch(_PER_CENT, text)
     if text is not None and found is None:
-        fix = "write how many of the tries have to pass, like pass: 80%"
-        problems.add("E106", node.mark, f'{what}: "{text}" is not a percentage', fix)
-    return LEAST if found is None else int(found[1])
+        problems.add("E106", node.mark, f'{what}: "{text}" is not a percentage from 1% to 99%', _BAR_FIX)
+    return None if found is None else int(found[1])
+
+
+def _read_tries(fields: Fields) -> Tries:
+    times, bar = _TIMES.read(fields), _PASS.read(fields)
+    if bar is None:
+        return Tries(times or TIMES)
+    usual = Tries.with_bar(bar)
+    if times is not None and times < usual.fewest:
+        what = f"{_TIMES.name}: {times} tries cannot show that more than {bar} % pass"
+        fix = f"write {usual.fewest} or more; without it at most {usual.times} tries are made"
+        fields.problems.add("E601", fields.mark_of(_TIMES.name), what, fix)
+    return usual if times is None else Tries(times, bar)
 
 
 _TEST = KeySpec("test", STRING, "The behaviour that it shows.", required=True)
 _EVALUATE = KeySpec("evaluate", STRING, "The behaviour of a model that it shows.", required=True)
-_TIMES = KeySpec("times", integer(1, 100), f"How often the conversation is run; {TIMES} by default.")
+_TIMES = KeySpec(
+    "times",
+    integer(1, 2000),
+    f"How often the conversation is run, {TIMES} by default; with `pass` at most, by default as often as that needs.",
+)
 _PASS = KeySpec(
     "pass",
-    Form(schemas.pattern(_PER_CENT, "write how many of the tries have to pass, like 80%"), _read_least, absent=LEAST),
-    "How many of the tries have to pass; all by default.",
+    Form(schemas.pattern(_PER_CENT, _BAR_FIX), _read_bar, absent=None),
+    "The share of tries that must pass, beyond chance; all tries by default.",
 )
 _NOW = KeySpec(
     "now",

@@ -15,10 +15,10 @@ from bot.loading.folder import Folder
 from bot.loading.program import Program, load_handlers
 from bot.testing.conversations.comparison import NAMED_PARTS, PARTS, ExpectationDifference, differences_of
 from bot.testing.conversations.coverage import Coverage
-from bot.testing.conversations.player import ConversationFailed, Judge, Player, SpokenLine
+from bot.testing.conversations.player import ConversationFailed, EvaluationModels, Player
+from bot.testing.conversations.spoken_lines import SpokenLine, message_text, part_text
 from bot.testing.conversations.stubs import Stubs
 from bot.testing.conversations.transcript import BotLine, StubDefinitions, Transcript
-from bot.testing.emulator.completion.completion_api import Speaker
 from bot.testing.simulation.phone import ShownMessage
 from bot.testing.simulation.simulation import Simulation
 
@@ -59,10 +59,6 @@ def _wrapped(text: str, width: int) -> list[str]:
     return [part for line in text.split("\n") for part in wrap(line, width, replace_whitespace=False) or [""]]
 
 
-Evaluating = tuple[Speaker, Judge]
-"""The function that answers for the models in an evaluation, and the one that judges the bot's messages."""
-
-
 @contextmanager
 def isolated_simulation(
     program: Program,
@@ -70,19 +66,18 @@ def isolated_simulation(
     now: datetime,
     stub_definitions: StubDefinitions,
     contact: str | None,
-    by: Evaluating | None = None,
+    models: EvaluationModels | None = None,
 ) -> Iterator[tuple[Simulation, Player]]:
     """Run a bot from ``now`` on, a time on its own clock, with what a test puts in place of the rest."""
     fresh, _ = load_handlers(folder)  # what the bot's Python remembers is no business of the next test
     stubs = Stubs(stub_definitions)
     program = stubs.play(replace(program, extensions=fresh))
     clock = MovableClock(now if now.tzinfo is not None else now.replace(tzinfo=program.library.bot.timezone))
-    speak, judge = by or (stubs.speak, None)
-    asks = by is not None
+    asks = models is not None
     with Simulation(program, clock, requester=stubs.request, contact=contact, asks_models=asks) as simulation:
         stubs.pass_time = lambda: clock.move(timedelta(seconds=simulation.stored.model_seconds()))
-        simulation.service.answer_with(speak)
-        yield simulation, Player(simulation, stubs, judge)
+        simulation.service.answer_with(stubs.speak if models is None else models.speak)
+        yield simulation, Player(simulation, stubs, models)
 
 
 @immutable
@@ -186,36 +181,14 @@ def _message_rows(says: BotLine | None, message: ShownMessage | None) -> Iterato
     else:
         differing = {difference.what for difference in differences_of(says, message)}
     for key in ("contains", *NAMED_PARTS):
-        left, right = _part(key, wanted.get(key)), _part(key, there.get(key), found=True)
+        left, right = part_text(key, wanted.get(key)), part_text(key, there.get(key), found=True)
         if left or right:
             yield ComparedRow(left, right, key in differing)
 
 
-def _part(key: str, value: str | tuple[str, ...] | None, found: bool = False) -> str:
-    """A part of a message in one line."""
-    if not value:
-        return ""
-    match key:
-        case "says":
-            return str(value)
-        case "contains":
-            return str(value) if found else f"... {' ... '.join(value)} ..."
-        case "buttons":
-            return " ".join(f"[{title}]" for title in value)
-        case "rows" | "body" | "payloads":
-            return f"{key}: {' | '.join(value)}"
-    return f"{key}: {value}"
-
-
 def _spoken(spoken: SpokenLine, paint: Paint) -> Iterator[str]:
     """A line of the conversation: who, and what was said, with what there was to choose from."""
-    lines = [spoken.text] if spoken.message is None else lines_of(spoken.message) or [""]
+    lines = [spoken.text] if spoken.message is None else message_text(spoken.message).split("\n")
     for number, line in enumerate(lines):
         who = f"{spoken.who if number == 0 else '':{WHO_WIDTH}}"
         yield f"{paint(who, COLOURS.get(spoken.who, 'white'))}{line}".rstrip()
-
-
-def lines_of(message: ShownMessage) -> list[str]:
-    """A message with all that there is to see of it."""
-    parts = [_part(key, part(message)) for key, part in PARTS.items()]
-    return [line for part in parts if part for line in part.split("\n")]

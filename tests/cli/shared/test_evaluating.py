@@ -22,7 +22,6 @@ talk: [{user: hi}, {model: Hello}, {bot: Hello}]
 ---
 evaluate: it greets
 times: 2
-pass: 50%
 talk: [{user: hi}, {expect: {says: {contains: hello}}}]
 """
 RECORDING = Path("flows", "tests.recorded.json")
@@ -48,10 +47,10 @@ def test_models_are_compared_and_a_failing_try_is_shown(greeter: Path, service: 
     held = call("test", "--model", f"{SWIFT},{WISE}")
     assert held.code == 1
     good, bad, *shown = held.lines[:-3]
-    assert good.startswith(f"ok    it greets: 2 of 2 with {SWIFT}, ") and good.endswith(" s an answer")
-    assert bad.startswith(f"FAIL  it greets: 0 of 2 with {WISE}, ")
+    assert good.startswith(f"ok    it greets: 2 of 2, 16-100 %, with {SWIFT}, ") and good.endswith(" s an answer")
+    assert bad.startswith(f"FAIL  it greets: 0 of 2, 0-84 %, with {WISE}, ")
     assert shown == [
-        "      flows/tests.yml:7: the conversation is not as expected (tries 1, 2)",
+        "      flows/tests.yml:6: the conversation is not as expected (tries 1, 2)",
         "",
         "      user   hi",
         "      bot    Good bye",
@@ -69,12 +68,49 @@ def test_models_are_compared_and_a_failing_try_is_shown(greeter: Path, service: 
 def test_of_what_failed_in_an_evaluation_that_passes_the_place_is_named(
     greeter: Path, service: CompletionService
 ) -> None:
-    for said in ("Good bye", "Hello"):
-        service.say(said)
+    (greeter / "flows" / "tests.yml").write_text(TESTS.replace("times: 2", "pass: 30%"))
+    service.say("Good bye")
     held = call("test", "--model")
     assert held.code == 0
-    assert held.lines[0].startswith(f"ok    it greets: 1 of 2 with {SWIFT}, ")
-    assert held.lines[1] == ("      flows/tests.yml:7: the conversation is not as expected: says: contains (try 1)")
+    assert held.lines[1].startswith(f"ok    it greets: 5 of 6, 36-100 %, with {SWIFT}, ")
+    assert held.lines[2] == ("      flows/tests.yml:6: the conversation is not as expected: says: contains (try 1)")
+
+
+def test_after_the_first_try_it_says_how_many_a_bar_needs_and_what_they_cost(
+    greeter: Path, service: CompletionService
+) -> None:
+    (greeter / "flows" / "tests.yml").write_text(TESTS.replace("times: 2", "pass: 30%"))
+    held = call("test", "--model")
+    announced, passed, *_, used = held.lines
+    one = int(used.partition(" ")[0].replace(",", "")) // 3
+    needs = "it greets: at least 3 tries are needed, about"
+    assert announced == f"{needs} {3 * one:,} tokens (at most 12, {12 * one:,} tokens)"
+    assert passed.startswith(f"ok    it greets: 3 of 3, 29-100 %, with {SWIFT}, {3 * one:,} tokens, ")
+
+
+def test_a_run_stops_at_once_if_the_tries_that_are_needed_cost_too_much(
+    greeter: Path, service: CompletionService
+) -> None:
+    (greeter / "flows" / "tests.yml").write_text(TESTS.replace("times: 2", "pass: 97%"))
+    short = call("test", "--model", "--budget", "9000")
+    assert short.code == 1 and len(service.requests("chat/completions")) == 1
+    assert "of 9,000 tokens are left, and the tries that are needed may cost " in short.lines[-1]
+
+
+def test_too_many_failures_fail_and_too_few_tries_are_unsure(greeter: Path, service: CompletionService) -> None:
+    tests = greeter / "flows" / "tests.yml"
+    tests.write_text(TESTS.replace("times: 2", "pass: 30%"))
+    failed = call("test", "--model", WISE)
+    assert failed.code == 1
+    assert failed.lines[1].startswith(f"FAIL  it greets: 0 of 3, 0-71 %, with {WISE}, ")
+    assert failed.lines[2] == "      too many failures to show that more than 30 % pass"
+    tests.write_text(TESTS.replace("times: 2", "times: 3\npass: 30%"))
+    service.say("Good bye")
+    unsure = call("test", "--model")
+    assert unsure.code == 1
+    assert unsure.lines[1].startswith(f"?     it greets: 0 of 1, 0-97 %, with {SWIFT}, ")
+    assert unsure.lines[2] == "      not sure that more than 30 % pass: 5 more tries decide if all pass (times: 6)"
+    assert ": 1 evaluation, 1 not sure (0 % of 1 try); " in unsure.out
 
 
 def test_what_is_recorded_is_held_by_bot_test_without_a_model(greeter: Path, service: CompletionService) -> None:
@@ -87,7 +123,7 @@ def test_what_is_recorded_is_held_by_bot_test_without_a_model(greeter: Path, ser
     asked = service.counts["requests"]
     after = call("test")
     assert (after.code, service.counts["requests"]) == (0, asked)
-    assert after.lines[1].startswith(f"ok    it greets: 2 of 2 with {SWIFT}, recorded, ")
+    assert after.lines[1].startswith(f"ok    it greets: 2 of 2, 16-100 %, with {SWIFT}, recorded, ")
     assert after.lines[-1].startswith(f"{SWIFT}, recorded: 1 evaluation, all passed")
 
 
@@ -97,7 +133,7 @@ def test_a_stale_recording_fails_and_says_how_to_make_it_anew(greeter: Path, ser
     stale = call("test", "-k", "it greets")
     assert stale.code == 1
     assert stale.lines[:4] == [
-        f"FAIL  it greets: 0 of 2 with {SWIFT}, recorded",
+        f"FAIL  it greets with {SWIFT}, recorded",
         "      flows/tests.yml:4: the recording is of other questions: the text for the model has changed: its "
         "instructions, the facts or the known values",
         f"      Record it again: bot test . --model {SWIFT} --record -k 'it greets'",
@@ -140,7 +176,7 @@ def test_two_evaluations_of_one_name_in_a_file_are_a_problem(greeter: Path, serv
     doubled = call("test")
     assert doubled.code == 1
     assert doubled.lines[0].startswith(
-        'flows/tests.yml:9:1: E108 a second evaluation "it greets", the first is in line 4'
+        'flows/tests.yml:8:1: E108 a second evaluation "it greets", the first is in line 4'
     )
 
 
@@ -152,7 +188,8 @@ def test_a_program_reads_how_each_try_went(greeter: Path, service: CompletionSer
     held = json.loads(call("test", "--model", WISE, "--json").out)
     (one,) = held["evaluations"]
     assert (one["evaluate"], one["model"], one["line"]) == ("it greets", WISE, 4)
-    assert (one["passed"], one["recorded"], one["times"], one["pass"], one["stale"]) == (False, False, 2, 50, None)
+    assert (one["passed"], one["recorded"], one["times"], one["pass"], one["stale"]) == (False, False, 2, None, None)
+    assert (one["verdict"], one["interval"]) == ("failed", [0, 84])
     assert one["tries"][0]["failure"]["differences"] == [
         {"what": "says: contains", "expected": "hello", "got": "Good bye"}
     ]
@@ -221,7 +258,7 @@ def test_an_interrupted_run_says_what_was_held_and_used_up(greeter: Path, servic
     service.answer_with(speak)
     held = call("test", "--model", f"{SWIFT},{WISE}")
     assert held.code == 1
-    assert held.lines[0].startswith(f"ok    it greets: 2 of 2 with {SWIFT}, ")
+    assert held.lines[0].startswith(f"ok    it greets: 2 of 2, 16-100 %, with {SWIFT}, ")
     assert held.lines[-2].endswith(" of 500,000 tokens used up.")
     assert held.lines[-1] == f"{WISE}: 1 of 1 evaluation is not run: interrupted"
 
@@ -230,8 +267,22 @@ def test_a_model_that_fails_leaves_the_others_to_be_compared(greeter: Path, serv
     service.fail("quota_exceeded", reset_in="3h")
     held = call("test", "--model", f"{WISE},{SWIFT}")
     assert held.code == 1
-    assert held.lines[0].startswith(f"ok    it greets: 2 of 2 with {SWIFT}, ")
+    assert held.lines[0].startswith(f"ok    it greets: 2 of 2, 16-100 %, with {SWIFT}, ")
     assert held.lines[-1].startswith(f"{WISE}: 1 of 1 evaluation is not run: quota_exceeded: ")
+
+
+def test_another_model_judges_and_one_that_judges_itself_is_named(
+    greeter: Path, service: CompletionService, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tests = greeter / "flows" / "tests.yml"
+    tests.write_text(TESTS.replace("contains: hello", "judge: Is it?").replace("times: 2", "times: 1"))
+    service.answer_with(lambda body: "Yes.")
+    alone = call("test", "--model")
+    assert alone.lines[-1] == f"{SWIFT} has judged itself: name another model with --judge, or in BOT_AI_MODEL."
+    monkeypatch.setenv("BOT_AI_MODEL", f"{WISE},{SWIFT}")
+    both = call("test", "--model")
+    assert "judged itself" not in both.out
+    assert [seen.body["model"] for seen in service.requests("chat/completions")[-4:]] == [WISE, SWIFT, SWIFT, WISE]
 
 
 def test_a_judge_cannot_move_the_cursor(greeter: Path, service: CompletionService) -> None:

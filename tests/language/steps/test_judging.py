@@ -54,8 +54,8 @@ def test_the_judge_sees_the_question_the_results_of_tools_the_answer_and_the_fac
     first, _ = judged(chat)
     system, user = (message["content"] for message in first.by.messages)
     assert "Open from 9 to 18." in system
-    lines, question = user.removeprefix("The conversation:\n\n").split("\n\nThe question: ")
-    assert [(line["who"], line["says"]) for line in json.loads(lines)] == [
+    case, question = user.removeprefix("The case:\n\n").split("\n\nThe question: ")
+    assert [(line["who"], line["says"]) for line in json.loads(case)["conversation"]] == [
         ("contact", "where is 17?"),
         ("tool", "sent"),
         ("chatbot", "It is sent."),

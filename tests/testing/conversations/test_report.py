@@ -2,7 +2,7 @@
 
 from bot.language.source.problems import Mark
 from bot.testing.conversations.comparison import ExpectationDifference
-from bot.testing.conversations.player import SpokenLine
+from bot.testing.conversations.spoken_lines import SpokenLine
 from bot.testing.conversations.transcript import BotLine
 from bot.testing.conversations.transcript_run import FailedTest, explained
 from bot.testing.simulation.phone import ListRow, ShownMessage

@@ -12,6 +12,7 @@ from bot.checker.exploring.moves import ModelResult
 from bot.language.python.gathered import extensions_in
 from bot.language.source.problems import Problems
 from bot.language.source.yaml_tree import Map, read
+from bot.testing.conversations.pass_rates import Tries
 from bot.testing.conversations.transcript import (
     AgainLine,
     BotLine,
@@ -23,6 +24,7 @@ from bot.testing.conversations.transcript import (
     HttpStub,
     KnownNames,
     ModelLine,
+    PersonaLine,
     PickLine,
     RestartLine,
     SendLine,
@@ -32,7 +34,6 @@ from bot.testing.conversations.transcript import (
     TapLine,
     Transcript,
     TranscriptLine,
-    Tries,
     UserLine,
     WaitLine,
 )
@@ -305,6 +306,23 @@ def test_a_language_of_a_bot_that_names_none_is_a_problem_with_a_cure() -> None:
     assert problem.endswith("E109 expect: language: the bot names no languages (write languages: [de] in bot.yml)")
 
 
+def test_a_contact_who_is_played_by_a_model_is_for_evaluations() -> None:
+    line = "talk: [user: {goal: a table, knows: {name: Ann, people: 2}}]"
+    (played,) = evaluation_of(line)[0].conversation
+    assert isinstance(played, PersonaLine)
+    assert (played.goal, played.persona, played.knows, played.turns) == (
+        "a table",
+        "",
+        {"name": "Ann", "people": "2"},
+        12,
+    )
+    assert evaluation_of("talk: [user: {persona: shy}]")[1][0].startswith('2:14: E105 user: "goal" is missing')
+    assert transcript_of(f"test: t\n{line}")[1] == [
+        'tests/t.yml:2:15: E104 user: unknown key "goal" (begin the document with evaluate: a model plays such a contact)',
+        'tests/t.yml:2:30: E104 user: unknown key "knows" (begin the document with evaluate: a model plays such a contact)',
+    ]
+
+
 @pytest.mark.parametrize("now", ["tomorrow", "2030-05-06T25:00+07:00"])
 def test_a_time_that_is_none_on_the_bots_clock_is_a_problem(now: str) -> None:
     _, problems = transcript_of(f"test: t\nnow: {now}\ntalk: [user: hi]")
@@ -344,8 +362,9 @@ def evaluation_of(text: str) -> tuple[Transcript, list[str]]:
 
 
 def test_an_evaluation_says_how_often_it_is_tried_and_how_many_tries_must_pass() -> None:
-    assert evaluation_of("times: 5\npass: 80 %\ntalk: [user: hi]")[0].tries == Tries(5, 80)
-    assert evaluation_of("talk: [user: hi]")[0].tries == Tries(3, 100)
+    assert evaluation_of("times: 30\npass: 80 %\ntalk: [user: hi]")[0].tries == Tries(30, 80)
+    assert evaluation_of("pass: 80 %\ntalk: [user: hi]")[0].tries == Tries(72, 80)
+    assert evaluation_of("talk: [user: hi]")[0].tries == Tries(3)
     assert transcript_of("test: t\ntalk: [user: hi]")[0].tries is None
 
 
@@ -354,10 +373,15 @@ def test_an_evaluation_says_how_often_it_is_tried_and_how_many_tries_must_pass()
     [
         (
             "pass: 80\ntalk: [user: hi]",
-            '2:7: E106 evaluate "e": pass: "80" is not a percentage (write how many of the tries',
+            '2:7: E106 evaluate "e": pass: "80" is not a percentage from 1% to 99% (write a share like 80%',
         ),
         ("pass: 0%\ntalk: [user: hi]", '2:7: E106 evaluate "e": pass: "0%" is not a percentage'),
-        ("times: 101\ntalk: [user: hi]", '2:8: E106 evaluate "e": times: "101" is not a whole number from 1 to 100'),
+        ("pass: 100%\ntalk: [user: hi]", '2:7: E106 evaluate "e": pass: "100%" is not a percentage'),
+        (
+            "times: 17\npass: 80%\ntalk: [user: hi]",
+            "2:8: E601 times: 17 tries cannot show that more than 80 % pass (write 18 or more; without it at most 72",
+        ),
+        ("times: 2001\ntalk: [user: hi]", '2:8: E106 evaluate "e": times: "2001" is not a whole number from 1 to 2000'),
         ("models: {hi: Hello}\ntalk: [user: hi]", '2:1: E104 evaluate "e": unknown key "models"'),
         (
             "talk: [user: hi, model: Hello]",

@@ -1,0 +1,82 @@
+"""``bot test --judge-agreement``: the verdicts of the judging model beside a person's."""
+
+from pathlib import Path
+
+import click
+
+from bot.cli.shared.evaluating import Wanted, live_models
+from bot.cli.shared.output import INDENT, counted, echo_json, place_object, problem_lines, styled, where
+from bot.loading.folder import Folder
+from bot.testing.conversations.evaluation import judging, verdict
+from bot.testing.conversations.judged_cases import JudgedCase, read_cases
+from bot.testing.conversations.model_sources import EvaluationStopped, LiveModel, ModelUnavailable
+from bot.testing.conversations.pass_rates import interval, kappa
+
+
+def run_agreement(bot: Folder, file: Path, wanted: Wanted, as_json: bool) -> bool:
+    """Let the judge answer the questions of a file, and print how often it agrees with the person.
+
+    Returns False if not all could be asked.
+
+    Raises `bot.settings.BadSettings` and `click.UsageError`.
+    """
+    cases, problems = read_cases(file)
+    if problems:
+        for line in problem_lines(Path(), problems):
+            click.echo(line, err=as_json)
+        return False
+    reasons: list[str] = []  # of each no; empty: yes
+    stopped = ""
+    with live_models(bot, wanted) as (models, budget):
+        try:
+            for case in cases:
+                reasons.append(_asked(models[0], case))
+        except (EvaluationStopped, ModelUnavailable) as error:
+            stopped = f"not asked: {len(cases) - len(reasons)} of {counted(len(cases), 'question')}: {error}"
+    judge = models[0].judge
+    answered = list(zip(cases, reasons, strict=False))
+    pairs = [(case.verdict, not reason) for case, reason in answered]
+    agreed = sum(one == other for one, other in pairs)
+    beyond = kappa(pairs) if pairs else None
+    different = [(case, reason) for case, reason in answered if case.verdict == bool(reason)]
+    if as_json:
+        objects = [
+            {
+                **place_object(Path(), case.mark),
+                "question": case.question,
+                "verdict": _word(case.verdict),
+                "judge": reason or "yes",
+            }
+            for case, reason in different
+        ]
+        echo_json(
+            {
+                "judge": judge,
+                "questions": len(pairs),
+                "agreed": agreed,
+                "kappa": beyond,
+                "disagreements": objects,
+                "stopped": stopped or None,
+            }
+        )
+        return not stopped
+    for case, reason in different:
+        click.echo(f"{styled(where(Path(), case.mark), bold=True)}: {case.question}")
+        click.echo(f"{INDENT}person: {_word(case.verdict)}, {judge}: {reason or 'yes'}")
+    if pairs:
+        low, high = interval(agreed, len(pairs))
+        rate = f"{judge} agrees on {agreed} of {len(pairs)}, {100 * low:.0f}-{100 * high:.0f} %"
+        click.echo(f"{rate}; kappa {'is unknown: all verdicts are the same' if beyond is None else f'{beyond:.2f}'}.")
+    click.echo(f"{budget.used:,} of {budget.most:,} tokens used up.")
+    if stopped:
+        click.echo(styled(stopped, fg="red"))
+    return not stopped
+
+
+def _asked(model: LiveModel, case: JudgedCase) -> str:
+    messages = judging(case.question, case.talk, case.facts)
+    return verdict(model.ask({"messages": messages, "temperature": 0}, evaluates=True).text)
+
+
+def _word(verdict: bool) -> str:
+    return "yes" if verdict else "no"

@@ -1,0 +1,36 @@
+"""A conversation as it was held: its lines, and each message as text."""
+
+from bot.core.immutable import immutable
+from bot.testing.conversations.comparison import PARTS
+from bot.testing.simulation.phone import ShownMessage
+
+
+@immutable
+class SpokenLine:
+    """One line of the conversation. ``who`` is the bot, or what happened: user, tap, pick, wait, ..."""
+
+    who: str
+    text: str
+    message: ShownMessage | None = None
+
+
+def message_text(message: ShownMessage) -> str:
+    """A message with all that there is to see of it."""
+    parts = [part_text(key, part(message)) for key, part in PARTS.items()]
+    return "\n".join(part for part in parts if part)
+
+
+def part_text(key: str, value: str | tuple[str, ...] | None, found: bool = False) -> str:
+    """A part of a message in one line."""
+    if not value:
+        return ""
+    match key:
+        case "says":
+            return str(value)
+        case "contains":
+            return str(value) if found else f"... {' ... '.join(value)} ..."
+        case "buttons":
+            return " ".join(f"[{title}]" for title in value)
+        case "rows" | "body" | "payloads":
+            return f"{key}: {' | '.join(value)}"
+    return f"{key}: {value}"
