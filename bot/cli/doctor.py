@@ -246,7 +246,7 @@ def _outside(
     else:
         yield Check(lacking, fail("models", late, "`bot check` takes the time it needs"))
     yield Check(receiver, fail(doctor.RECEIVER, late, "check events_to in bot.yml, and the receiver"))
-    yield Check(servers, fail(doctor.MCP, late, "check mcp in bot.yml, and the server"))
+    yield Check(servers, fail("mcp", late, "check mcp in bot.yml, and the server"))
     yield Check(files, fail("files", late, "see whether the gateway gets them in a few seconds"))
     if settings.files is not None and settings.files.startswith(OBJECTS):
         yield Check(lambda: doctor.kept(store), fail("files", late, "check AWS_ENDPOINT_URL and the network"))

@@ -258,7 +258,7 @@ def _messages(answer: Response) -> Iterator[dict[str, Any]]:
 
 
 def _outcome(result: Any) -> Any:
-    """What a tool has returned. Raises `ToolError` and `ServerUnreachable`."""
+    """The value that a tool has returned. Raises `ToolError` and `ServerUnreachable`."""
     match result:
         case {"isError": True}:
             raise ToolError(_texts(result))

@@ -1,4 +1,4 @@
-"""The tools of an AI step: handlers, requests and tools of servers, and the tools by which a model notes values and leaves."""
+"""The tools of an AI step: handlers, requests, tools of servers, and those by which a model notes values and leaves."""
 
 import json
 import re
@@ -402,9 +402,9 @@ def _read_request(fields: Fields, reading: ReadContext) -> Tool | None:
 
 
 def _read_server_tools(fields: Fields, reading: ReadContext) -> Iterator[Tool]:
-    """The tools of a server. What the contact is asked is in the flow's own words, so it is said of one tool alone."""
+    """The tools of a server. The contact is asked in the flow's own words, so consent is for one tool alone."""
     name, only, given = _SERVER.read(fields), _ONLY.read(fields), _WITH.read(fields)
-    about, asked = _SERVER_ABOUT.read(fields), _CONFIRM.read(fields)
+    about, asked, times = _SERVER_ABOUT.read(fields), _CONFIRM.read(fields), _TIMES.read(fields)
     shown = {"ToolError": ToolError} if _SHOW_ERRORS.read(fields) else {}
     server = _server(fields, name, reading) if name else None
     if server is None:
@@ -430,7 +430,7 @@ def _read_server_tools(fields: Fields, reading: ReadContext) -> Iterator[Tool]:
                 confirms=asked is not False,
                 confirm=asked if isinstance(asked, Template) else None,
                 within=server.within,
-                times=_TIMES.read(fields),
+                times=times,
             )
             _check_question(fields, tool)
             yield tool

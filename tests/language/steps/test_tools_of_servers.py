@@ -68,7 +68,7 @@ def test_the_servers_words_are_data_in_one_line_and_nothing_but_types_is_left_of
 
 
 def test_the_model_is_told_what_the_marks_mean() -> None:
-    assert "in a tool's description" in str(asked(FIND).prompt[0]["content"])
+    assert "A tool's description between" in str(asked(FIND).prompt[0]["content"])
 
 
 def test_the_flows_own_description_stands_in_place_of_the_servers() -> None:
@@ -163,7 +163,7 @@ def test_a_server_is_declared_as_a_service_is(server: str, problem: str) -> None
 
 
 def listed(properties: dict[str, Any], name: str = "t") -> str:
-    tools, others = offered("crm", [{"name": name, "inputSchema": {"type": "object", "properties": properties}}])
+    _, others = offered("crm", [{"name": name, "inputSchema": {"type": "object", "properties": properties}}])
     return others.get(name, "offered")
 
 
