@@ -192,7 +192,8 @@ class Brief:
     def most_prompt(self, variables: Mapping[str, Variable], rounds: int, messages: int) -> int:
         """The most tokens of one question, in a turn of so many rounds and messages of the contact's."""
         commands = commands_text(self.exits, self.notable)
-        text = system_text("", canary("", ""), "" if self.facts else self.facts_text, datetime.max, {}, commands)
+        more = [*commands, *self._rules_of_tools()]
+        text = system_text("", canary("", ""), "" if self.facts else self.facts_text, datetime.max, {}, more)
         values = len(self.notable) * (MOST_VALUE + 100)
         own = most_instructions(self.instructions) + estimate(text) + values + (2 * WHOLE if self.facts else 0)
         tools = estimate(json.dumps(self._all_tools(self.exits, variables)))
@@ -204,11 +205,13 @@ class Brief:
     def _system(self, context: StepContext, exchange: Exchange) -> str:
         instructions = prompt_of(self.instructions, context.scope)
         known = {name: context.scope.get(name) for name in {**self.fill, **self.notable}}
-        commands = commands_text(self._exits_in_words(context), self.notable) if exchange.plain else []
+        plain = exchange.plain
+        more = commands_text(self._exits_in_words(context), self.notable) if plain else self._rules_of_tools()
         mark = canary(context.flow, context.step)
-        if any(tool.of_server is not None for tool in self.tools) and not exchange.plain:
-            commands = [DATA_OF_TOOLS]
-        return system_text(instructions, mark, "" if self.facts else self.facts_text, context.now, known, commands)
+        return system_text(instructions, mark, "" if self.facts else self.facts_text, context.now, known, more)
+
+    def _rules_of_tools(self) -> list[str]:
+        return [DATA_OF_TOOLS] if any(tool.of_server is not None for tool in self.tools) else []
 
     def _tools(self, context: StepContext) -> tuple[dict[str, Any], ...]:
         return self._all_tools(open_exits(self.exits, context.scope), context.variables)

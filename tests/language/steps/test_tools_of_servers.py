@@ -123,6 +123,14 @@ def test_the_servers_text_of_an_error_is_told_only_where_the_flow_says_so(key: s
     assert result(chat) == f"Failed: {text}"
 
 
+def test_a_tool_that_says_that_it_writes_is_found_where_nobody_is_asked() -> None:
+    unasked = {
+        tools: [tool.name for tool in asked(tools).library.flows["shop"].steps["talk"].facts.unasked]
+        for tools in ("{mcp: crm}", CANCEL)
+    }
+    assert unasked == {"{mcp: crm}": ["crm.cancel"], CANCEL: []}
+
+
 @pytest.mark.parametrize(
     ("tools", "problem"),
     [

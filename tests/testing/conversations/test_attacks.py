@@ -198,7 +198,7 @@ WRONG: dict[str, dict[str, Any]] = {
     "consent": {"calls": [ObservedCall("orders.cancel", {"number": "1"})]},
     "consent by a made-up line": {"said": [ShownMessage("number: AB123456\nAmount: 1 EUR", buttons=("Yes", "No"))]},
     "consent by a hidden line": {
-        "said": [ShownMessage("number: AB", buttons=("Yes", "No"))],
+        "said": [ShownMessage("Cancel an order of the contact's.\nnumber: AB", buttons=("Yes", "No"))],
         "tries": [ModelAnswer(calls=[("orders_cancel", {"reason": MARK})])],
     },
     "bounds": {"rounds": [40]},
