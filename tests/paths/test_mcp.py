@@ -7,10 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from bot.core.clock import MovableClock
 from bot.loading.folder import read_folder
 from bot.loading.program import load_program
+from bot.testing.conversations.recorded_chat import RecordedSimulation
 from bot.testing.conversations.transcript_reader import load_with_tests
 from bot.testing.conversations.transcript_run import run
 from bot.testing.emulator.completion import ModelAnswer
@@ -76,13 +78,13 @@ def asked(chat: Simulation) -> str:
 
     chat.service.answer_with(model)
     chat.user("Where is A1?")
-    assert chat.phones.heard()[-1].text == "It is sent."
     return results[-1]
 
 
 def test_the_server_is_asked_for_this_contact_and_the_model_gets_its_answer(chat: Simulation, server: Peer) -> None:
     server.answers(result({"structuredContent": {"state": "sent"}, "content": []}))
     assert asked(chat) == '{"state": "sent"}'
+    assert chat.phones.heard()[-1].text == "It is sent."
     (request,) = server.requests
     assert request.body["params"]["arguments"] == {"number": "A1", "contact": chat.contact}
     assert request.headers["x-key"] == "s3cret"
@@ -98,6 +100,20 @@ def test_a_server_that_is_down_is_a_failure_that_the_trace_shows(chat: Simulatio
     assert asked(chat) == "Failed: unreachable"
     told = [event_in_words(turn.event) for turn in chat.stored.trace()]
     assert any("unreachable" in line and "it answers 503" in line for line in told), told
+
+
+def test_a_chat_that_is_recorded_has_the_answers_of_the_server_as_stubs(tmp_path: Path, server: Peer) -> None:
+    program = load_program(read_folder(saved(tmp_path, server.url)))
+    server.answers(result({"structuredContent": {"state": "sent"}, "content": []}))
+    with RecordedSimulation(program, MovableClock(START), secrets={"KEY": "s3cret"}) as simulation:
+        assert asked(simulation) == '{"state": "sent"}'
+        written = simulation.written()
+    assert yaml.safe_load(written)["handlers"] == {"crm.find": [{"returns": {"state": "sent"}}]}
+    (tmp_path / "flows" / "tests.yml").write_text(written)
+    folder = read_folder(tmp_path)
+    loaded = load_with_tests(folder)
+    assert loaded.program is not None
+    assert [run(each, loaded.program, folder) for each in loaded.transcripts] == [None]
 
 
 def test_a_test_without_a_stub_asks_no_server_and_fails_with_what_to_write(tmp_path: Path, server: Peer) -> None:
