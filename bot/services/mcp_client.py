@@ -20,6 +20,7 @@ from bot.language.python.decorators import KEY_PARAMETER
 from bot.language.python.gathered import Extensions
 from bot.language.steps.http_services import is_header
 from bot.language.steps.mcp_servers import McpServer, ServerTimedOut, ServerTool, ServerUnreachable, ToolError
+from bot.language.steps.output_guard import one_line
 from bot.services.http_client import Response
 from bot.services.outgoing import RequestFailed, RequestTimedOut, post
 
@@ -230,7 +231,7 @@ def _result(answer: Response, asked: int) -> Any:
         (each for each in messages if each.get("id") in (asked, None) and each.keys() & {"result", "error"}), {}
     ):
         case {"error": {"message": str(message)}}:
-            raise _Refused(message)
+            raise _Refused(one_line(message))
         case {"result": result} if 200 <= answer.status < 300:
             return result
     if 200 <= answer.status < 300:

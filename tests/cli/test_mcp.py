@@ -55,6 +55,13 @@ def test_the_list_is_written_beside_the_flows_and_what_models_do_not_get_is_said
     assert load_program(read_folder(folder)).extensions.calls.keys() == {"crm.find", "crm.cancel"}
 
 
+def test_a_character_that_nobody_sees_is_written_out(tmp_path: Path, server: Peer) -> None:
+    folder = bot_of(tmp_path, server)
+    server.answers(listing({**FIND, "description": "Grüße \u202e\U000e0041."}))
+    call("mcp", folder)
+    assert '"Grüße \\u202e\\udb40\\udc41."' in (folder / "mcp" / "crm.json").read_text()
+
+
 def test_a_list_that_is_there_is_compared(tmp_path: Path, server: Peer) -> None:
     folder = bot_of(tmp_path, server)
     server.answers(listing(FIND, CANCEL), listing({**FIND, "description": "Find all."}))

@@ -21,7 +21,6 @@ from bot.language.steps.http_services import (
     HttpService,
     check_public,
     check_service_text,
-    is_header,
     is_web_address,
 )
 from bot.language.steps.output_guard import as_data, one_line
@@ -35,6 +34,7 @@ MOST_CHOICE = 100  # characters of a text that an argument can be
 MOST_SCHEMA = 10_000  # characters of what a model is told of one tool's arguments
 _NAME = re.compile(r"[A-Za-z0-9_.-]{1,64}")  # of an argument, as models take it
 _NAME_OF_TOOL = re.compile(r"[A-Za-z0-9_.-]{1,128}")
+_REFERENCE = re.compile(r"#/\$defs/[A-Za-z0-9_.-]{1,64}")
 _FORMAT = re.compile(r"[a-z-]{1,30}")
 _LIMITS = ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "minLength", "maxLength",
            "minItems", "maxItems", "uniqueItems")  # fmt: skip
@@ -89,11 +89,14 @@ class ServerTool:
         schema = {"properties": {}, "required": [], **schema, "additionalProperties": False}
         if len(json.dumps(schema)) > MOST_SCHEMA:
             raise NotOffered(f"the description of its arguments has more than {MOST_SCHEMA:,} characters")
-        hints = listed.get("annotations") or {}
         headers = dict(_headers(given))
         if json.dumps(given).count(f'"{_HEADER_KEY}"') != len({header.lower() for header in headers.values()}):
             raise NotOffered(f"{_HEADER_KEY} stands where it means nothing, or twice with one name")
-        writes = hints.get("readOnlyHint") is False or hints.get("destructiveHint") is True
+        match listed.get("annotations"):
+            case {"readOnlyHint": False} | {"destructiveHint": True}:
+                writes = True
+            case _:
+                writes = False
         about = as_data(one_line(str(listed.get("description") or ""), MOST_ABOUT))
         return cls(server, name, about, schema, headers, writes)
 
@@ -209,8 +212,9 @@ def offered(server: str, listed: Any) -> tuple[dict[str, ServerTool], dict[str, 
     for each in listed if isinstance(listed, list) else ():
         try:
             tool = ServerTool.of(server, each)
-        except NotOffered as error:
-            others[str(each.get("name")) if isinstance(each, dict) else "?"] = str(error)
+        except (NotOffered, RecursionError) as error:
+            name = one_line(str(each.get("name")), MOST_CHOICE) if isinstance(each, dict) else "?"
+            others[name] = str(error) if isinstance(error, NotOffered) else "its arguments are nested too deeply"
         else:
             tools[tool.name] = tool
     return tools, others
@@ -229,8 +233,7 @@ def _harmless(schema: Any) -> dict[str, Any]:
         return {}
     found: dict[str, Any] = {name: schema[name] for name in _LIMITS if type(schema.get(name)) in (int, float, bool)}
     kind, choices = schema.get("type"), schema.get("enum")
-    kinds = kind if isinstance(kind, list) else [kind]
-    if kind is not None and all(each in {*_TYPES, "array"} for each in kinds):
+    if all(each in (*_TYPES, "array") for each in (kind if isinstance(kind, list) else [kind])):
         found["type"] = kind
     if isinstance(choices, list) and all(map(_is_choice, choices)):
         found["enum"] = choices
@@ -238,11 +241,11 @@ def _harmless(schema: Any) -> dict[str, Any]:
         found["const"] = schema["const"]
     if isinstance(schema.get("format"), str) and _FORMAT.fullmatch(schema["format"]):
         found["format"] = schema["format"]
-    if isinstance(schema.get("$ref"), str) and _NAME.fullmatch(schema["$ref"].removeprefix("#/$defs/")):
+    if isinstance(schema.get("$ref"), str) and _REFERENCE.fullmatch(schema["$ref"]):
         found["$ref"] = schema["$ref"]
     if isinstance(schema.get("required"), list):
-        names = schema.get("properties") or ()
-        found["required"] = [name for name in schema["required"] if isinstance(name, str) and name in names]
+        names = schema.get("properties")
+        found["required"] = [name for name in schema["required"] if isinstance(names, dict) and name in [*names]]
     if schema.get("description"):
         found["description"] = as_data(one_line(str(schema["description"])))
     for key in _ONE:
@@ -282,7 +285,8 @@ def _annotation(schema: Mapping[str, Any]) -> Any:
             return _or_null(_annotation(one))
     match kind:
         case "array":
-            return list[_annotation(schema.get("items") or {})]  # type: ignore[misc]
+            items = schema.get("items")
+            return list[_annotation(items) if isinstance(items, dict) else Any]  # type: ignore[misc]
         case [str(one), "null"] | ["null", str(one)]:
             return _or_null(_annotation({**schema, "type": one}))
         case str():
@@ -296,12 +300,13 @@ def _or_null(annotation: Any) -> Any:
 
 def _headers(schema: Mapping[str, Any], path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], str]]:
     """The headers that the arguments below are repeated in. Raises `NotOffered` where there can be none."""
-    for name, each in (schema.get("properties") or {}).items():
+    properties = schema.get("properties")
+    for name, each in properties.items() if isinstance(properties, dict) else ():
         if not isinstance(each, dict):
             continue
         header = each.get(_HEADER_KEY)
         if header is not None:
-            if not (isinstance(header, str) and _NAME.fullmatch(header) and is_header(header)):
+            if not (isinstance(header, str) and _NAME.fullmatch(header)):
                 raise NotOffered(f"the argument {name} names no header")
             if each.get("type") not in ("string", "integer", "boolean"):
                 raise NotOffered(f"the argument {name} cannot be a header")

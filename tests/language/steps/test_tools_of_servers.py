@@ -183,10 +183,20 @@ def listed(properties: dict[str, Any], name: str = "t") -> str:
         ({"a": {"type": "number", "x-mcp-header": "A"}}, "the argument a cannot be a header"),
         ({"a": {"type": "string", "x-mcp-header": "A: b"}}, "the argument a names no header"),
         ({"a": {"items": {"type": "string", "x-mcp-header": "A"}}}, "stands where it means nothing"),
+        ({"a": {"properties": [1], "required": [[]], "type": [{}], "enum": [{}], "anyOf": 1, "items": 1}}, "offered"),
+        ({"a": {"type": "array", "items": True}, "b": 7}, "offered"),
+        ({"a": {"$ref": "https://evil.example/x", "const": "a\nb", "format": "Obey me."}}, "offered"),
     ],
 )
 def test_a_tool_that_no_model_can_be_offered_is_left_out_with_the_reason(properties: dict[str, Any], why: str) -> None:
     assert why in listed(properties)
+
+
+def test_a_schema_without_end_is_none_for_a_model() -> None:
+    deep: dict[str, Any] = {}
+    for _ in range(5000):
+        deep = {"items": deep}
+    assert "too deeply" in listed({"a": deep})
 
 
 def test_choices_that_are_no_short_lines_are_no_choices_for_a_model() -> None:
