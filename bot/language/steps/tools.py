@@ -421,6 +421,8 @@ def _read_server_tools(fields: Fields, reading: ReadContext) -> Iterator[Tool]:
             _ONLY.report(fields, "E511", f'server "{name}" has no tool "{each}"', fix)
             continue
         spec = found.spec(shown)
+        if spec.name in reading.handlers:
+            fields.report("E121", fields.mark, f'"{spec.name}" is a handler, too', "give the handler another name")
         check_known(fields, spec, given)
         tool = _server_tool(fields, found, spec, given)
         if tool is not None:

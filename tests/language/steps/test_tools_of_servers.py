@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from bot import handler
 from bot.core.effects import Call
 from bot.language.steps.mcp_servers import offered
 from tests.talk import BOT, Talk, problems_of
@@ -146,6 +147,16 @@ def test_a_tool_that_says_that_it_writes_is_found_where_nobody_is_asked() -> Non
 )
 def test_a_mistake_is_said_with_its_fix(tools: str, problem: str) -> None:
     assert problem in "\n".join(faults(tools))
+
+
+def test_a_handler_of_the_same_name_would_be_called_in_its_place() -> None:
+    @handler("crm.find_order")
+    def find(number: str) -> str:
+        return number
+
+    documents = {"mcp/crm.json": LIST.encode()}
+    (found,) = problems_of(FLOW.format(tools=FIND), SERVER, {"find": find}, documents)
+    assert '"crm.find_order" is a handler, too (give the handler another name)' in found
 
 
 @pytest.mark.parametrize("listed", [None, "[]", "{", '{"tools": []}'])
