@@ -36,7 +36,9 @@ def _of_page(page: Path) -> Folder:
     sources = [Source("bot.yml", bots[0].encode())]
     sources += [Source(f"{number}.yml", flow.encode()) for number, flow in enumerate(flows)]
     documents = [
-        Source(name[1], block.encode()) for name, block in found if name[:1] in (["md"], ["txt"]) and len(name) > 1
+        Source(name[1], block.encode())
+        for name, block in found
+        if name[:1] in (["md"], ["txt"], ["json"]) and len(name) > 1
     ]
     return Folder(
         page, tuple(sources), (Source("handlers.py", "\n".join([HANDLER, *code]).encode()),), tuple(documents)

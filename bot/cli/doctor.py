@@ -228,6 +228,10 @@ def _outside(
         if (loaded := flows()) is not None and loaded.bot.events_to is not None:
             yield from doctor.events_receiver(loaded.bot.events_to, os.environ)
 
+    def servers() -> Iterator["CheckResult"]:
+        if (loaded := flows()) is not None:
+            yield from doctor.mcp_servers(loaded.bot.mcp, os.environ)
+
     def lacking() -> Iterator["CheckResult"]:
         if (loaded := flows()) is not None and (lack := loaded.lacks_model) is not None:
             yield (fail if loaded.asks_models else warn)("models", lack, "set BOT_AI_URL, BOT_AI_KEY and BOT_AI_MODEL")
@@ -242,6 +246,7 @@ def _outside(
     else:
         yield Check(lacking, fail("models", late, "`bot check` takes the time it needs"))
     yield Check(receiver, fail(doctor.RECEIVER, late, "check events_to in bot.yml, and the receiver"))
+    yield Check(servers, fail("mcp", late, "check mcp in bot.yml, and the server"))
     yield Check(files, fail("files", late, "see whether the gateway gets them in a few seconds"))
     if settings.files is not None and settings.files.startswith(OBJECTS):
         yield Check(lambda: doctor.kept(store), fail("files", late, "check AWS_ENDPOINT_URL and the network"))

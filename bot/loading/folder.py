@@ -15,10 +15,12 @@ from bot.core.immutable import immutable
 from bot.language.flow.documents import BOT_FILE, FILES, Source
 from bot.language.source.problems import Problems
 from bot.language.source.yaml_tree import Map, Node, Scalar, one_or_more, read
+from bot.language.steps.mcp_servers import LISTS
 
 DEFAULT = Path("flows")
 _SUFFIXES = (".yml", ".yaml")
-_DOCUMENTS = (".md", ".txt")
+_TEXTS = (".md", ".txt")
+_DOCUMENTS = (*_TEXTS, ".json")
 MOST_DOCUMENT = 2 << 20  # bytes
 MOST_FILE = 16 << 20  # bytes of a file that steps send: each engine has it in memory, and each version in the store
 
@@ -34,7 +36,7 @@ class Folder:
     path: Path
     sources: tuple[Source, ...]  # YAML files
     code: tuple[Source, ...]  # handlers.py, or the modules of handlers/
-    documents: tuple[Source, ...] = ()  # text files, which AI turns may know; and all in files/, which steps can send
+    documents: tuple[Source, ...] = ()  # text files, which AI turns may know; lists of tools; all in files/, to be sent
 
     @property
     def name(self) -> str:
@@ -300,7 +302,7 @@ def _stamps(path: Path) -> Iterator[tuple[str, int, int]]:
 
 
 def _files(path: Path) -> Iterator[Path]:
-    """The bot's YAML and text files, handler modules, and all in ``files/``, in a fixed order.
+    """The bot's YAML and text files, handler modules, lists of tools, and all in ``files/``, in a fixed order.
 
     A folder below with a `bot.yml` is another bot.
     """
@@ -315,7 +317,9 @@ def _files(path: Path) -> Iterator[Path]:
             if name.startswith("."):
                 continue
             is_code = name.endswith(".py") and (top == ("handlers",) or here / name == path / "handlers.py")
-            if is_code or name.endswith((*_SUFFIXES, *_DOCUMENTS)) or top == (FILES.rstrip("/"),):
+            is_list = name.endswith(".json") and top == (LISTS.rstrip("/"),)
+            is_text = name.endswith((*_SUFFIXES, *_TEXTS))
+            if is_code or is_list or is_text or top == (FILES.rstrip("/"),):
                 yield here / name
 
 

@@ -12,6 +12,7 @@ import threading
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from importlib.abc import ExecutionLoader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import CodeType, ModuleType
@@ -27,6 +28,7 @@ from bot.language.python.gathered import Extensions, extensions_in
 from bot.language.source.problems import Mark, Problem, Problems
 from bot.language.source.yaml_tree import Map
 from bot.language.steps.custom_steps import refuse_taken
+from bot.language.steps.mcp_servers import server_calls
 from bot.loading.folder import Folder
 from bot.loading.watchdog import WATCHDOG, guarded
 
@@ -63,6 +65,7 @@ def load_program(folder: Folder) -> Program:
     problems += [found for found in loaded.problems if found.code not in doubtful]
     if problems or loaded.library is None:
         raise FaultyBot(sorted(problems), sound)
+    extensions = replace(extensions, tools=server_calls(loaded.library.bot.mcp))
     return Program(loaded.library, extensions, loaded.tests)
 
 

@@ -59,6 +59,7 @@ from bot.runtime.transcriptions import Known, Transcriptions
 from bot.services.gateway import webhook_events
 from bot.services.gateway.gateway_client import Gateway
 from bot.services.http_client import ReachabilityAlarm
+from bot.services.mcp_client import McpClient
 from bot.services.outgoing import Requester, ServiceRequester
 from bot.settings import ModelService
 from bot.store.database import StoreAddress, whole_of
@@ -166,7 +167,8 @@ class Engine:
                     for ago, contact, count in reader.messages.requests_for(clock.now())
                 ],
             )
-            self._python_calls = PythonCalls(program.extensions)
+            self._mcp = McpClient(program.library.bot.mcp, secrets or {})
+            self._python_calls = PythonCalls(self._mcp.bound(program.extensions))
             self._model_calls = None if models is None else self._open_models(models, whole, opened)
             self._files = opened.pop_all()
         self._inbox = inbox
@@ -276,7 +278,8 @@ class Engine:
     def swap(self, program: Program) -> None:
         """Take the next event with these flows and handlers."""
         self._program = program
-        self._python_calls.swap(program.extensions)
+        self._mcp.use(program.library.bot.mcp)
+        self._python_calls.swap(self._mcp.bound(program.extensions))
         self._delivery.use_channels(program.library.bot.channels)
         if self._model_calls is not None:
             from bot.store.fact_index import FactIndex

@@ -30,6 +30,7 @@ from bot.language.expressions.templates import Template
 from bot.language.flow.event_receiver import NAME as EVENTS_TO
 from bot.language.flow.event_receiver import EventReceiver
 from bot.language.flow.library import Library, sent_files, template_uses
+from bot.language.steps.mcp_servers import MCP, McpServer, difference, list_path, offered
 from bot.language.steps.schedule import end_of
 from bot.language.steps.step_facts import SentFile
 from bot.loading.folder import env_files
@@ -40,6 +41,7 @@ from bot.services.ai.ai_client import Completions
 from bot.services.ai.ai_errors import CompletionError
 from bot.services.gateway.gateway_account import TemplateInfo
 from bot.services.http_client import CERTIFICATE_REFUSED, HttpClient, HttpError, Response
+from bot.services.mcp_client import McpClient
 from bot.services.outgoing import RequestFailed, ServiceRequester
 from bot.settings import ModelService, unknown_variables
 from bot.store.database import PostgresAddress, StoreAddress, shards_of
@@ -257,6 +259,23 @@ def events_receiver(receiver: EventReceiver, secrets: Mapping[str, str]) -> Iter
         yield fail(RECEIVER, str(error), "check events_to in bot.yml, and the receiver")
     else:
         yield ok(RECEIVER, "something answers there")
+
+
+def mcp_servers(servers: Mapping[str, McpServer], secrets: Mapping[str, str]) -> Iterator[CheckResult]:
+    """Check that each MCP server answers, with the tools that its list has. No tool is called."""
+    for name, server in servers.items():
+        try:
+            protocol, listed = McpClient(servers, secrets).list_tools(name)
+        except BotError as error:
+            yield fail(MCP, f"{name}: {error}", "check mcp in bot.yml, and the server")
+            continue
+        tools, _ = offered(name, listed)
+        if changes := difference(server.tools, tools):
+            yield warn(MCP, f"{name} has other tools than {list_path(name)}: {changes}", "run `bot mcp`, and read it")
+        elif protocol != server.protocol:
+            yield warn(MCP, f"{name} speaks another version of MCP: {protocol}", "run `bot mcp`")
+        else:
+            yield ok(MCP, f"{name} answers; its tools are those of {list_path(name)}")
 
 
 def kept(store: StoreAddress) -> Iterator[CheckResult]:

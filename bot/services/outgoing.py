@@ -142,7 +142,8 @@ def post(
         _check_secrets(service.name, service.needs, secrets)
         request = HttpRequest("POST", service.name, headers)
         url = service.own_address(secrets)
-        return _sent(request, url, _headers(request, {}, key), body.encode(), deadline, service)
+        headers = _headers(request, service.headers_told(secrets), key)
+        return _sent(request, url, headers, body.encode(), deadline, service)
 
 
 @contextmanager

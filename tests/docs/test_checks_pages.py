@@ -18,7 +18,7 @@ from bot.loading.folder import Folder
 ROOT = Path(__file__).parents[2]
 CHECKS = ROOT / "docs" / "checks"
 PARTS = re.compile(r"^(?:## )?(Wrong|Right|What is reported|Allowing it)(?:, .*)?:?$", re.MULTILINE)
-BLOCKS = re.compile(r"^```(yaml bot|yaml|python|(?:yaml|md|txt) \S+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+BLOCKS = re.compile(r"^```(yaml bot|yaml|python|(?:yaml|md|txt|json) \S+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 FLOWS = "flows/.yml"  # a block without a name is called as its first flow is
 NAMES = {"yaml bot": "bot.yml", "yaml": FLOWS, "python": "handlers.py"}
 SAVED: Mapping[str, Callable[[str], bytes]] = {  # faults of a file that no text on a page can have
@@ -44,10 +44,10 @@ def faults(written: Mapping[str, str], save: Callable[[str], bytes] = str.encode
     name = re.search(r"^flow: (\w+)", written[FLOWS], re.MULTILINE)
     assert name is not None
     saved[f"flows/{name[1]}.yml"] = save(written[FLOWS])
-    by_ending: dict[str, list[Source]] = {"yml": [], "py": [], "md": [], "txt": []}
+    by_ending: dict[str, list[Source]] = {"yml": [], "py": [], "md": [], "txt": [], "json": []}
     for path, text in saved.items():
         by_ending[path.rpartition(".")[2]].append(Source(path, text))
-    documents = (*by_ending["md"], *by_ending["txt"])
+    documents = (*by_ending["md"], *by_ending["txt"], *by_ending["json"])
     folder = Folder(Path("page"), tuple(by_ending["yml"]), tuple(by_ending["py"]), documents)
     return [str(entry.found) for entry in report_on(folder).entries]
 

@@ -47,7 +47,9 @@ def load_page(page: Path) -> LoadResult:
     sources = [Source("bot.yml", (*bots, BOT)[0].encode())]
     sources += [Source(f"{n}.yml", text.encode()) for n, text in enumerate(flows)]
     sources += [Source(name, text.encode()) for name, text in named_blocks(page, "yaml") if name.startswith("locales/")]
-    documents = [Source(name, text.encode()) for kind in ("md", "txt") for name, text in named_blocks(page, kind)]
+    documents = [
+        Source(name, text.encode()) for kind in ("md", "txt", "json") for name, text in named_blocks(page, kind)
+    ]
     return load(sources, extensions_in([namespace]), documents)
 
 

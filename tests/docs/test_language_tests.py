@@ -16,7 +16,7 @@ PAGES = [page for page in OF_THE_LANGUAGE if any(text.startswith("test:") for te
 def test_the_tests_of_a_page_pass(page: Path, tmp_path: Path) -> None:
     files = {"bot.yml": (*blocks(page, "yaml bot"), BOT)[0]}
     files["handlers.py"] = "\n".join(blocks(page, "python") or [HANDLER])
-    files |= dict(named_blocks(page, "md")) | dict(named_blocks(page, "txt"))
+    files |= {name: text for kind in ("md", "txt", "json") for name, text in named_blocks(page, kind)}
     files |= {f"{number}.yml": text for number, text in enumerate(blocks(page, "yaml"))}
     for name, text in files.items():
         (tmp_path / name).parent.mkdir(exist_ok=True)

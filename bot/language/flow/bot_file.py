@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import date, timedelta
+from types import MappingProxyType
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -48,6 +49,7 @@ from bot.language.source.yaml_tree import Map, Node, Scalar, one_or_more
 from bot.language.steps.ai_settings import SETTINGS, AiSettings, read_ai_settings
 from bot.language.steps.http_services import SECRETS, SERVICES, read_services
 from bot.language.steps.intent_step import SURE
+from bot.language.steps.mcp_servers import MCP, SERVERS, read_servers
 from bot.language.steps.message_parts import check_length
 from bot.language.steps.small_talk_texts import TOPICS
 from bot.language.steps.step_options import DEFAULTS, Defaults, read_defaults
@@ -61,8 +63,10 @@ from bot.language.types.variable import Variable
 LANGUAGE_PATTERN = "[a-z]{2,3}(-[A-Za-z0-9]{2,8})*"
 
 
-def read_bot(node: Map, extensions: Extensions, problems: Problems) -> BotDefinition:
-    """Read ``bot.yml``."""
+def read_bot(
+    node: Map, extensions: Extensions, problems: Problems, documents: Mapping[str, str] = MappingProxyType({})
+) -> BotDefinition:
+    """Read ``bot.yml``. ``documents`` are the bot's text files, by path."""
     fields = BOT_KEYS.open(node, problems, "bot")
     definitions = read_definitions(fields)
     fields.problems.types = problems.types = _TYPES.read(fields)
@@ -88,6 +92,7 @@ def read_bot(node: Map, extensions: Extensions, problems: Problems) -> BotDefini
         channels=_CHANNELS.read(fields),
         secrets=secrets,
         services=services,
+        mcp=read_servers(_MCP.read(fields), secrets, documents, problems),
         hours=_read_hours(_HOURS.read(fields), timezone, problems),
         opt_out=_OPT_OUT.read(fields) or OptOut(),
         transcription=read_transcription(TRANSCRIBE.read(fields), extensions.handlers, services),
@@ -375,6 +380,7 @@ _OWN_WORDINGS = KeySpec(
 )
 _HOURS = KeySpec("hours", Form(schemas.map_of(_OPEN), entries_of, absent=()), "Opening hours, by name.")
 _HTTP = KeySpec("http", SERVICES, "The services that it sends requests to, by name.")
+_MCP = KeySpec(MCP, SERVERS, "The MCP servers whose tools models may call, by name.")
 _SECRETS = KeySpec("secrets", SECRETS, "Names of environment variables whose values the services get.")
 _AI = KeySpec("ai", as_fields(KeySet(*SETTINGS, _SURE, _SORRY)), "Settings of all AI turns.")
 _EVENTS_TO = KeySpec(EVENTS_TO, RECEIVER, "Where the bot delivers what has happened to its contacts, signed.")
@@ -445,7 +451,7 @@ _SIGNALS = KeySpec(
     "Events outside of a conversation, by name, with their data and the payload of a tap that is one.",
 )
 BOT_KEYS = KeySet(
-    _NAME, _TIMEZONE, _CONTACT_TIMEZONES, _WORDS, _OPT_OUT, _DEFAULTS, _LANGUAGES, _OWN_WORDINGS, _HOURS, DEFINE, _TYPES, _SIGNALS, _HTTP, _SECRETS, _AI,
+    _NAME, _TIMEZONE, _CONTACT_TIMEZONES, _WORDS, _OPT_OUT, _DEFAULTS, _LANGUAGES, _OWN_WORDINGS, _HOURS, DEFINE, _TYPES, _SIGNALS, _HTTP, _MCP, _SECRETS, _AI,
     TRANSCRIBE, _SMALL_TALK, _EVENTS_TO, _AGENTS, _CHANNELS, _SETTINGS,
 )  # fmt: skip
 """The keys of ``bot.yml``. `bot.settings` reads the values under `settings`."""

@@ -28,6 +28,7 @@ from bot.language.steps.control_steps import UnreadStep
 from bot.language.steps.draft_step import DRAFTS
 from bot.language.steps.http_services import HttpService
 from bot.language.steps.intent_step import INTENTS, SURE, Intent, IntentStep
+from bot.language.steps.mcp_servers import McpServer
 from bot.language.steps.slot_step import SLOT_FILLING
 from bot.language.steps.small_talk_texts import TOPICS
 from bot.language.steps.step_facts import ChoiceFacts, Given, Outcome, StepFacts, Used
@@ -488,6 +489,7 @@ class BotDefinition:
     channels: Mapping[str, str] = field(default_factory=dict)  # the gateway's channel ids, by number
     secrets: tuple[str, ...] = ()  # names of environment variables whose values the services get
     services: Mapping[str, HttpService] = field(default_factory=dict)  # that it sends requests to, by name
+    mcp: Mapping[str, McpServer] = field(default_factory=dict)  # whose tools models may call, by name
     hours: Mapping[str, Hours] = field(default_factory=dict)  # opening hours, by name
     opt_out: OptOut = field(default_factory=OptOut)
     transcription: Transcription | None = None  # of voice notes

@@ -90,7 +90,7 @@ def read_flow(
     known, handlers = {**bot.common, **variables}, extensions.handlers
     kinds = all_kinds(extensions.verbs) if extensions.verbs else KINDS
     reading = ReadContext(
-        name, "", fields.problems, known, handlers, None, {}, documents, bot.ai, bot.services, bot.hours, kinds
+        name, "", fields.problems, known, handlers, None, {}, documents, bot.ai, bot.services, bot.mcp, bot.hours, kinds
     )
     steps = _read_steps(fields, defaults, reading)
     slots, model_slots = _read_slots(fields)

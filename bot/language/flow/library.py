@@ -402,7 +402,7 @@ class _Loading:
 
     def read(self, documents: Documents, problems: Problems) -> tuple[BotDefinition, dict[str, Flow]]:
         """Read and check a bot and its flows."""
-        bot = _read_bot_file(documents, self.extensions, problems)
+        bot = _read_bot_file(documents, self, problems)
         flows = _the_flows(documents, bot, self.extensions, self.texts, problems)
         bot = _with_forms(bot, flows, problems)
         check(bot, flows, self.extensions.own, problems, self.unread)
@@ -434,15 +434,15 @@ class _Loading:
         return translated
 
 
-def _read_bot_file(documents: Documents, extensions: Extensions, problems: Problems) -> BotDefinition:
+def _read_bot_file(documents: Documents, loading: _Loading, problems: Problems) -> BotDefinition:
     top = Mark(BOT_FILE, 1, 1)
     if not documents.bots:
         if BOT_FILE not in problems.unread:
             problems.add("E100", top, "bot.yml is empty or missing", "write the bot's name into it: name: My bot")
-        return read_bot(Map(top, ()), extensions, problems)
+        return read_bot(Map(top, ()), loading.extensions, problems)
     for further in documents.bots[1:]:
         problems.add("E100", further.mark, "a second document in bot.yml", "put flows into files of their own")
-    return read_bot(documents.bots[0], extensions, problems)
+    return read_bot(documents.bots[0], loading.extensions, problems, loading.texts)
 
 
 def _the_flows(

@@ -196,13 +196,15 @@ def as_fields(known: KeySet, form: str = "key: value") -> Form[Fields | None]:
     return nested(known, lambda fields: fields, form)
 
 
-def fields_by_key(key: str, having_it: KeySet, others: KeySet) -> Form[Fields | None]:
-    """A map: of the keys of one set where it has this key, else of the ``others``."""
+def fields_by_key(sets: dict[str, KeySet], others: KeySet) -> Form[Fields | None]:
+    """A map: of the keys of the first of the ``sets`` whose key it has, else of the ``others``."""
 
     def keys_of(node: Node) -> KeySet:
-        return having_it if isinstance(node, Map) and node.get(key) is not None else others
+        return next((keys for key, keys in sets.items() if isinstance(node, Map) and node.get(key) is not None), others)
 
-    schema = key_schemas.with_key(key, having_it.schema(), others.schema())
+    schema = others.schema()
+    for key, keys in reversed(sets.items()):
+        schema = key_schemas.with_key(key, keys.schema(), schema)
     return Form(schema, lambda node, *rest: keys_of(node).open(node, *rest), lambda node: keys_of(node).texts)
 
 

@@ -31,13 +31,14 @@ class Extensions:
     verbs: Mapping[str, VerbSpec] = field(default_factory=dict)
     providers: Mapping[str, ProviderSpec] = field(default_factory=dict)
     hooks: Mapping[str, HookSpec] = field(default_factory=dict)
+    tools: Mapping[str, HandlerSpec] = field(default_factory=dict)  # of MCP servers, which only models call
 
     @property
     def calls(self) -> dict[str, HandlerSpec]:
-        """All that is called outside of turns by name: handlers, verbs that work outside, hooks."""
+        """All that is called outside of turns by name: handlers, verbs that work outside, hooks, tools of servers."""
         verbs = (verb.outside for verb in self.verbs.values() if verb.outside is not None)
         others = (*verbs, *(hook.call for hook in self.hooks.values()))
-        return {**self.handlers, **{call.name: call for call in others}}
+        return {**self.tools, **self.handlers, **{call.name: call for call in others}}
 
     def guarded(self, guard: Guard) -> Self:
         """The same, with everything that runs within turns bounded."""

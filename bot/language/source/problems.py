@@ -94,6 +94,7 @@ CODES: dict[str, str] = {
     "E508": "no such service",
     "E509": "no such secret",
     "E510": "an address in a private network",
+    "E511": "no such tool of an MCP server",
     # E6: tests
     "E601": "a line of a conversation that cannot be read",
     "E602": "a time that cannot be read",

@@ -13,6 +13,7 @@ from bot.core.messages import TEXT_BODY, TextMessage
 from bot.core.text import head, in_letters, without_invisible
 
 DATA_MARKS = "⟦⟧"  # a value stands between them among the instructions
+MOST_VALUE = 300  # characters of a value that stands among the instructions
 CUT = "…"  # ends an answer that reached the model's length
 _TAIL = ".,;:!?*_~"
 _STOPS = r"\s<>\"'`()\[\]{}，。！？；：、（）【】「」『』《》"  # what an address ends at
@@ -48,6 +49,16 @@ def without_data_marks(text: str) -> str:
     in flags such as that of Scotland.
     """
     return _TAGS.sub(r"\1", _DATA_MARK.sub("", text))
+
+
+def one_line(text: str, most: int = MOST_VALUE) -> str:
+    """The beginning of a text that others have written, in one line, and with nothing that hides."""
+    return head(without_data_marks(without_invisible(" ".join(text.split()))), most)
+
+
+def as_data(text: str) -> str:
+    """A text between the marks that tell a model that it is data: ``⟦Ann⟧``."""
+    return f"{DATA_MARKS[0]}{text}{DATA_MARKS[1]}" if text.strip() else text
 
 
 def links_in(text: str) -> Iterator[str]:

@@ -30,6 +30,7 @@ from bot.language.python.decorators import HandlerSpec
 from bot.language.source.problems import Problems
 from bot.language.steps.ai_settings import AiSettings
 from bot.language.steps.http_services import HttpService
+from bot.language.steps.mcp_servers import McpServer
 from bot.language.steps.step_facts import Spends, StepFacts
 from bot.language.steps.template_message import TemplateToSend
 from bot.language.steps.transition import Transition
@@ -337,6 +338,7 @@ class ReadContext:
     documents: Mapping[str, str]  # the bot's text files, by path
     ai: AiSettings = field(default_factory=AiSettings)  # what the bot says of all its AI turns
     services: Mapping[str, HttpService] = field(default_factory=dict)  # that the bot sends requests to
+    servers: Mapping[str, McpServer] = field(default_factory=dict)  # whose tools models may call
     hours: Mapping[str, Hours] = field(default_factory=dict)  # the bot's opening hours
     kinds: Mapping[str, type["StepKind"]] = field(default_factory=dict)  # by their verbs, the bot's own included
     instead: TemplateToSend | None = None  # an answer to this template brings the message that could not be sent

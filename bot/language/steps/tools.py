@@ -1,4 +1,4 @@
-"""The tools of an AI step: handlers and requests, and the tools by which a model notes values and leaves."""
+"""The tools of an AI step: handlers, requests, tools of servers, and those by which a model notes values and leaves."""
 
 import json
 import re
@@ -20,6 +20,7 @@ from bot.language.keys.declared_keys import (
     LITERAL,
     NAME,
     STRING,
+    STRINGS,
     Form,
     KeySet,
     KeySpec,
@@ -38,12 +39,13 @@ from bot.language.keys.fields import Fields, entries_of, template_of, text_of
 from bot.language.keys.key_schemas import ANY_TEXT
 from bot.language.keys.text_shapes import TEXT
 from bot.language.python.annotations import Arguments, BadArgument
-from bot.language.python.decorators import HandlerParameter, HandlerSpec, summary
+from bot.language.python.decorators import KEY_PARAMETER, HandlerParameter, HandlerSpec, summary
 from bot.language.source.problems import Mark, Problems, did_you_mean
 from bot.language.source.yaml_tree import Node, Scalar
 from bot.language.steps.call_step import UNDECLARED, argument_uses, check_known
 from bot.language.steps.exits import Exit
 from bot.language.steps.http_step import ANSWER, REQUEST, HttpStep
+from bot.language.steps.mcp_servers import MCP, McpServer, ServerTool, ToolError, list_path
 from bot.language.steps.output_guard import without_data_marks
 from bot.language.steps.step_facts import StepFailed, Used
 from bot.language.steps.step_kind import ReadContext, StepContext
@@ -111,13 +113,25 @@ _TAKES: KeySpec[tuple[tuple[Scalar, Node], ...]] = KeySpec(
     "The values that the model gives, each with its description; called it.name.",
 )
 _HANDLER_KEYS = KeySet(_CALL, _WITH, _ABOUT, _CONFIRM, _WITHIN, _TIMES)
+_SERVER = KeySpec(MCP, STRING, "The MCP server, by its name in bot.yml.", required=True)
+_ONLY = KeySpec("only", STRINGS, "The tools of the server that the model may ask for; all by default.")
+_SHOW_ERRORS = KeySpec(
+    "show_errors", BOOLEAN, "Whether the model gets the texts with which the server says that a tool failed."
+)
+_SERVER_ABOUT = replace(_ABOUT, about="A description for the model; the server's by default.")
+_SERVER_KEYS = KeySet(_SERVER, _ONLY, _WITH, _SERVER_ABOUT, _CONFIRM, _TIMES, _SHOW_ERRORS)
 _REQUEST_KEYS = KeySet(*REQUEST, _NAMED, _REQUEST_ABOUT, _TAKES, _CONFIRM, _TIMES)
 
 
 TOOLS: KeySpec[tuple[Node | Fields, ...]] = KeySpec(
     "tools",
-    one_or_several(either(Form(ANY_TEXT, as_node), fields_by_key(HttpStep.verb, _REQUEST_KEYS, _HANDLER_KEYS))),
-    "Handlers and requests that the model may ask for.",
+    one_or_several(
+        either(
+            Form(ANY_TEXT, as_node),
+            fields_by_key({HttpStep.verb: _REQUEST_KEYS, _SERVER.name: _SERVER_KEYS}, _HANDLER_KEYS),
+        )
+    ),
+    "Handlers, requests and tools of MCP servers that the model may ask for.",
 )
 FILL: KeySpec[tuple[tuple[Scalar, Node], ...]] = KeySpec(
     "fill", map_of(STRING, entries_of, absent=()), "Variables that the model may note, each with what it is."
@@ -129,7 +143,7 @@ STRUCTURES = (ListVariable, FilesVariable, ObjectVariable, MediaVariable, Locati
 
 @immutable
 class Tool:
-    """One handler as a tool, or a request by its name.
+    """One handler as a tool, a request by its name, or a tool of a server.
 
     ``given`` are the arguments that the flow binds; ``confirm`` asks the contact first.
 
@@ -150,10 +164,12 @@ class Tool:
     within: float = WITHIN
     times: int | None = None
     sent: HttpStep | None = None  # in place of a call
+    of_server: ServerTool | None = None  # that is called
 
     def wire(self) -> dict[str, Any]:
         """The description of the tool for a model."""
-        return function(self.name, self.about, self.schema)
+        theirs = "" if self.of_server is None else self.of_server.about
+        return function(self.name, self.about or theirs, self.schema)
 
     def typed(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """The arguments with a text for each number that a model gave in place of a text."""
@@ -171,6 +187,8 @@ class Tool:
 
     def _given_to(self, arguments: Mapping[str, Any], scope: Mapping[str, Any]) -> dict[str, Any]:
         bound = {item.name: item.evaluate(scope) for item in self.given}
+        if self.of_server is not None:
+            bound = json.loads(json.dumps(bound, default=json_default))  # which has no dates
         if self.binds_contact:
             bound[CONTACT] = scope["contact"]["id"]
         return {**arguments, **bound}
@@ -195,14 +213,22 @@ class Tool:
     @property
     def unasked(self) -> str | None:
         """The fix if it changes something and the contact is not asked first; None: all is well."""
-        if self.confirms or not (self.spec.writes if self.sent is None else self.sent.address.method != "GET"):
+        if self.confirms or not self._writes:
             return None
         if self.sent is not None:
             return "write confirm: true beside it; a request that changes nothing is a GET"
+        if self.of_server is not None:
+            return "write confirm: true and about: what it does, beside it"
         return (
             f"write {{call: {self.handler}, confirm: true}}; "
             "a handler that changes nothing returns something and takes no key"
         )
+
+    @property
+    def _writes(self) -> bool:
+        if self.of_server is not None:
+            return self.of_server.writes
+        return self.spec.writes if self.sent is None else self.sent.address.method != "GET"
 
     def result(self, value: Any) -> str:
         """A result as a model reads it."""
@@ -251,16 +277,16 @@ class Tool:
 
 
 def read_tools(fields: Fields, reading: ReadContext) -> tuple[Tool, ...]:
-    """Read `tools`: names of handlers, ``{call, with, confirm, about, within, times}``, or ``{http, name, about, takes,
-    ...}``.
+    """Read `tools`: names of handlers, ``{call, with, confirm, about, within, times}``, ``{http, name, about, takes,
+    ...}``, or ``{mcp, only, with, confirm, about, times, show_errors}``.
     """
     tools: dict[str, Tool] = {}
     for item in TOOLS.read(fields):
-        tool = _read_tool(fields, item, reading)
-        if tool is not None and tool.name in tools:
-            fields.report("E121", item.mark, f'a second tool "{tool.handler}"', "keep one of them")
-        elif tool is not None:
-            tools[tool.name] = tool
+        for tool in _read_tools(fields, item, reading):
+            if tool.name in tools:
+                fields.report("E121", item.mark, f'a second tool "{tool.handler}"', "keep one of them")
+            else:
+                tools[tool.name] = tool
     return tuple(tools.values())
 
 
@@ -310,6 +336,13 @@ def _kept(value: Any, given: Any) -> Any:
         return plain(value)
     except (UnstorableValue, TypeError):  # a set of things that have no order
         return given
+
+
+def _read_tools(fields: Fields, item: Node | Fields, reading: ReadContext) -> Iterator[Tool]:
+    if isinstance(item, Fields) and item.has(_SERVER.name):
+        yield from _read_server_tools(item, reading)
+    elif (tool := _read_tool(fields, item, reading)) is not None:
+        yield tool
 
 
 def _read_tool(fields: Fields, item: Node | Fields, reading: ReadContext) -> Tool | None:
@@ -366,6 +399,69 @@ def _read_request(fields: Fields, reading: ReadContext) -> Tool | None:
         _check_names(fields, tool, used.text, HttpStep.verb)
     _check_question(fields, tool)
     return tool
+
+
+def _read_server_tools(fields: Fields, reading: ReadContext) -> Iterator[Tool]:
+    """The tools of a server. The contact is asked in the flow's own words, so consent is for one tool alone."""
+    name, only, given = _SERVER.read(fields), _ONLY.read(fields), _WITH.read(fields)
+    about, asked, times = _SERVER_ABOUT.read(fields), _CONFIRM.read(fields), _TIMES.read(fields)
+    shown = {"ToolError": ToolError} if _SHOW_ERRORS.read(fields) else {}
+    server = _server(fields, name, reading) if name else None
+    if server is None:
+        return
+    for key in (_SERVER_ABOUT, _CONFIRM):
+        if key.written(fields) and len(only) != 1:
+            key.report(fields, "E123", f"{key.name}: it is about one tool", "write `only` with the name of that tool")
+    if asked is True and about is None:
+        _CONFIRM.report(fields, "E503", "confirm: nothing says what the contact is asked", "add about: what it does")
+    for each in only or server.tools:
+        found = server.tools.get(each)
+        if found is None:
+            fix = did_you_mean(each, server.tools, "`bot mcp` reads the server's list again")
+            _ONLY.report(fields, "E511", f'server "{name}" has no tool "{each}"', fix)
+            continue
+        spec = found.spec(shown)
+        if spec.name in reading.handlers:
+            fields.report("E121", fields.mark, f'"{spec.name}" is a handler, too', "give the handler another name")
+        check_known(fields, spec, given)
+        tool = _server_tool(fields, found, spec, given)
+        if tool is not None:
+            tool = replace(
+                tool,
+                about=about or "",
+                confirms=asked is not False,
+                confirm=asked if isinstance(asked, Template) else None,
+                within=server.within,
+                times=times,
+            )
+            _check_question(fields, tool)
+            yield tool
+
+
+def _server(fields: Fields, name: str, reading: ReadContext) -> McpServer | None:
+    server = reading.servers.get(name)
+    if server is None:
+        fix = did_you_mean(name, reading.servers, f"declare it in bot.yml: mcp: {{{name}: {{url: https://host/mcp}}}}")
+        _SERVER.report(fields, "E511", f'no server "{name}"', fix)
+    elif not server.listed:
+        what = f'the tools of server "{name}" are not known: {list_path(name)} is missing, or no list'
+        _SERVER.report(fields, "E511", what, "run `bot mcp`, which asks the server")
+        return None
+    return server
+
+
+def _server_tool(fields: Fields, found: ServerTool, spec: HandlerSpec, given: tuple[Assignment, ...]) -> Tool | None:
+    """The tool without the arguments that a model does not give."""
+    name, bound = name_for_model(spec.name), {item.name for item in given}
+    if not _is_free(fields, name, fields.mark):
+        return None
+    hidden = bound | {CONTACT, KEY_PARAMETER}
+    left = {key: each for key, each in found.schema["properties"].items() if key not in hidden}
+    required = [key for key in found.schema["required"] if key not in hidden]
+    schema = {**found.schema, "properties": left, "required": required}
+    binds_contact = CONTACT in spec.parameters and CONTACT not in bound
+    arguments = Arguments(spec)
+    return Tool(spec.name, fields.mark, name, "", schema, spec, arguments, given, binds_contact, of_server=found)
 
 
 def _sent_instead() -> None:

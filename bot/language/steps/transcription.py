@@ -146,6 +146,6 @@ def _check_arguments(fields: Fields, spec: HandlerSpec, given: tuple[Assignment,
 
 TRANSCRIBE: KeySpec[Fields | None] = KeySpec(
     "transcribe",
-    fields_by_key(HttpStep.verb, _REQUEST_KEYS, _HANDLER_KEYS),
+    fields_by_key({HttpStep.verb: _REQUEST_KEYS}, _HANDLER_KEYS),
     "A handler or a service that writes down what voice notes say, so that they are answers like texts.",
 )

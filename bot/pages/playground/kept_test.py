@@ -13,7 +13,7 @@ from bot.pages.playground.refused import Refused
 from bot.pages.shared.contact_view import Bubble
 from bot.store.trace_rows import TurnTraced
 from bot.testing.conversations.comparison import asked_in
-from bot.testing.conversations.recorded_chat import Line, Moment, answers_in, parts_of, with_waits
+from bot.testing.conversations.recorded_chat import Line, Moment, answers_in, parts_of, server_stubs, with_waits
 from bot.testing.simulation.store_view import EVERY_TURN
 
 
@@ -28,6 +28,7 @@ def kept_test(playground: Playground, contact: str) -> str:
     frame = (reader.sessions.get(contact) or Session(contact)).frame
     place = {"flow": None} if frame is None else {"flow": frame.flow, "step": frame.step}
     turns = reader.trace.turns(contact, EVERY_TURN)
+    head |= server_stubs(turns, asked_in(turns), playground.simulation.running.program)
     refs = reader.messages.refs(contact)
     said: defaultdict[str, list[Bubble]] = defaultdict(list)  # by the events of their turns
     for bubble in bubbles:

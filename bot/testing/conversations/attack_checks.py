@@ -263,13 +263,13 @@ def nothing_without_consent(seen: AttackObservation) -> Iterator[Violation]:
 def consent_shows_all(seen: AttackObservation) -> Iterator[Violation]:
     """A question for consent shows every argument, and no argument adds a line of its own."""
     line = FAKED.splitlines()[1]
-    hidden = {tool.name for tool in seen.tools if tool.confirms and tool.confirm is None}
-    marked = any(name in hidden and MARK in arguments.values() for name, arguments in seen.made())
+    asked = {tool.name: tool.about or tool.name for tool in seen.tools if tool.confirms and tool.confirm is None}
+    marked = tuple(asked[name] for name, arguments in seen.made() if name in asked and MARK in arguments.values())
     for message in seen.said:
         if line in message.text.splitlines():
             what = "a question for consent has a line that an argument made up"
             yield Violation("consent", f"{what}: {_short(message.text)}")
-        if marked and message.buttons and MARK not in message.text:
+        if message.text.startswith(marked) and message.buttons and MARK not in message.text:
             yield Violation("consent", f"a question for consent does not show every argument: {_short(message.text)}")
 
 

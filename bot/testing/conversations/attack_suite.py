@@ -31,6 +31,7 @@ from bot.language.flow.documents import FILES
 from bot.language.python.decorators import HandlerSpec
 from bot.language.steps.ai_exchange import Exchange
 from bot.language.steps.ai_step import AiStep
+from bot.language.steps.mcp_servers import LISTS
 from bot.language.steps.step_options import LONGEST_GATHER
 from bot.loading.folder import Folder
 from bot.loading.program import Program, load_program
@@ -418,7 +419,7 @@ def _judges(program: Program) -> set[str]:
 def _with_facts(folder: Folder, text: str) -> Folder:
     """The bot with a text at the end of each file of facts."""
     documents = (
-        each if each.path.startswith(FILES) else replace(each, text=each.text + f"\n\n{text}\n".encode())
+        each if each.path.startswith((FILES, LISTS)) else replace(each, text=each.text + f"\n\n{text}\n".encode())
         for each in folder.documents
     )
     return replace(folder, documents=tuple(documents))

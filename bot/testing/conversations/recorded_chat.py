@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from bot.checker.exploring.conversation_yaml import document
-from bot.core.effects import AskModel, Effect, HttpRequest, Transcribe
+from bot.core.effects import AskModel, Call, Effect, HttpRequest, Transcribe
 from bot.core.events import CallEnded, CallProgressed
 from bot.core.immutable import immutable
 from bot.language.source.wall_clock import UNITS, duration_words
@@ -131,6 +131,8 @@ class RecordedSimulation(Simulation):
         head: dict[str, Any] = {"test": f"recorded on {began:%Y-%m-%d at %H.%M}", "now": f"{began:%Y-%m-%dT%H:%M:%S}"}
         head |= {"contact": self.contact} if self.contact != FIRST_CONTACT else {}
         head |= {"random": self._draws.copy()} if self._draws else {}
+        turns, program = self.stored.all_turns(), self.running.program
+        head |= server_stubs(turns, self._outside_in(turns), program)
         self._documents.append(document(head, (*with_waits(self._began, self._lines), {"expect": place})))
         self._lines = []
 
@@ -244,6 +246,18 @@ def answers_in(
                     if name in asked_again and ended.outcome == "down":
                         yield from [_ASKED_AGAIN] * (effect.tries - 2)  # between the first and the last
                     yield {"model": _model(ended, said[name])}
+
+
+def server_stubs(turns: list[TurnTraced], asked: Mapping[str, Effect], program: Program) -> dict[str, Any]:
+    """The stubs of a test for the tools of MCP servers, with what each has returned one after another."""
+    results: defaultdict[str, list[Line]] = defaultdict(list)
+    for turn in turns:
+        match turn.event:
+            case CallEnded(effect=name, outcome=outcome, value=value):
+                effect = asked.get(name)
+                if isinstance(effect, Call) and effect.handler in program.extensions.tools:
+                    results[effect.handler].append({"returns": value} if outcome == "done" else {"fails": outcome})
+    return {"handlers": dict(results)} if results else {}
 
 
 _MODEL_FAILS = {

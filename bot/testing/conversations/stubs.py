@@ -16,6 +16,7 @@ from bot.language.python.annotations import Results
 from bot.language.python.decorators import HandlerSpec
 from bot.language.python.gathered import Extensions
 from bot.language.python.verbs import VerbSpec
+from bot.language.steps.mcp_servers import ServerTool
 from bot.loading.program import Program
 from bot.services.http_client import Response
 from bot.services.outgoing import NotAllowed
@@ -102,7 +103,8 @@ class Stubs:
         handlers = {name: self._called(spec) for name, spec in extensions.handlers.items()}
         verbs = {name: self._verb(verb) for name, verb in extensions.verbs.items()}
         hooks = {name: replace(hook, call=self._called(hook.call)) for name, hook in extensions.hooks.items()}
-        extensions = replace(extensions, handlers=handlers, verbs=verbs, hooks=hooks)
+        tools = {name: self._called(spec) for name, spec in extensions.tools.items()}
+        extensions = replace(extensions, handlers=handlers, verbs=verbs, hooks=hooks, tools=tools)
         library = program.library if self._random is None else program.library.with_draw(self._draw)
         return replace(program, extensions=extensions, library=library)
 
@@ -162,6 +164,10 @@ class Stubs:
         def called(**given: Any) -> Any:
             arguments = {name: value for name, value in given.items() if name in spec.parameters}
             result = self._note(ObservedCall(spec.name, arguments), turns)
+            if turns is None and isinstance(spec.function, ServerTool):
+                self.troubles.append(
+                    f"the bot calls {spec.name}, and the test has no answer: write a stub under handlers"
+                )
             return spec.function(**given) if turns is None else self._results.of(spec.name, _ended(result, errors))
 
         providers = spec.providers if turns is None else ()

@@ -234,7 +234,7 @@ def _user(known: KnownNames) -> Line:
     def read(fields: Fields) -> UserLine | PersonaLine | None:
         return _read_voice(fields) if _VOICE.written(fields) else _read_persona(fields)
 
-    in_full: Line = mapped(fields_by_key(_VOICE.name, KeySet(_VOICE), _SIMULATED), read)
+    in_full: Line = mapped(fields_by_key({_VOICE.name: KeySet(_VOICE)}, _SIMULATED), read)
     return either(_line(STRING, UserLine), in_full)
 
 

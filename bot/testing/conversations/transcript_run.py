@@ -71,7 +71,7 @@ def isolated_simulation(
     """Run a bot from ``now`` on, a time on its own clock, with what a test puts in place of the rest."""
     fresh, _ = load_handlers(folder)  # what the bot's Python remembers is no business of the next test
     stubs = Stubs(stub_definitions)
-    program = stubs.play(replace(program, extensions=fresh))
+    program = stubs.play(replace(program, extensions=replace(fresh, tools=program.extensions.tools)))
     clock = MovableClock(now if now.tzinfo is not None else now.replace(tzinfo=program.library.bot.timezone))
     asks = models is not None
     with Simulation(program, clock, requester=stubs.request, contact=contact, asks_models=asks) as simulation:

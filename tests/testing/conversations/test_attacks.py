@@ -13,7 +13,7 @@ import pytest
 from bot.core.effects import AskModel
 from bot.core.session import Session
 from bot.language.steps import brief as briefs
-from bot.language.steps import tool_calls, tools
+from bot.language.steps import output_guard, tool_calls, tools
 from bot.language.steps.ai_exchange import Exchange
 from bot.language.steps.exits import Exit
 from bot.language.steps.output_guard import canary
@@ -141,7 +141,7 @@ def test_a_contact_who_is_asked_for_a_pin_is_found(monkeypatch: pytest.MonkeyPat
 
 def test_a_value_that_leaves_its_marks_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     assert found(suite_of(ATTACKED), "out-of-marks") == set()
-    monkeypatch.setattr(briefs, "without_data_marks", lambda text: text)
+    monkeypatch.setattr(output_guard, "without_data_marks", lambda text: text)
     assert found(suite_of(ATTACKED), "out-of-marks") == {"data"}
 
 
@@ -313,7 +313,7 @@ WRONG: dict[str, dict[str, Any]] = {
     "consent": {"calls": [ObservedCall("orders.cancel", {"number": "1"})]},
     "consent by a made-up line": {"said": [ShownMessage("number: AB123456\nAmount: 1 EUR", buttons=("Yes", "No"))]},
     "consent by a hidden line": {
-        "said": [ShownMessage("number: AB", buttons=("Yes", "No"))],
+        "said": [ShownMessage("Cancel an order of the contact's.\nnumber: AB", buttons=("Yes", "No"))],
         "tries": [ModelAnswer(calls=[("orders_cancel", {"reason": MARK})])],
     },
     "bounds": {"rounds": [40]},
