@@ -18,9 +18,10 @@ from bot.language.source.yaml_tree import Map, Node, Scalar, one_or_more, read
 
 DEFAULT = Path("flows")
 _SUFFIXES = (".yml", ".yaml")
-_DOCUMENTS = (".md", ".txt")
+_PLAIN = (".md", ".txt")
+_DOCUMENTS = (*_PLAIN, ".pdf", ".docx")
 MOST_DOCUMENT = 2 << 20  # bytes
-MOST_FILE = 16 << 20  # bytes of a file that steps send: each engine has it in memory, and each version in the store
+MOST_FILE = 16 << 20  # bytes of a file that steps send, or of a PDF: each engine has it in memory, each version too
 
 
 class NoBot(BotError):
@@ -36,7 +37,7 @@ class Folder:
     path: Path
     sources: tuple[Source, ...]  # YAML files
     code: tuple[Source, ...]  # handlers.py, or the modules of handlers/
-    documents: tuple[Source, ...] = ()  # text files, which AI turns may know; and all in files/, which steps can send
+    documents: tuple[Source, ...] = ()  # those that AI turns may know; and all in files/, which steps can send
 
     @property
     def name(self) -> str:
@@ -170,7 +171,9 @@ def read_file(path: Path, name: str) -> bytes | None:
 
 def _most(name: str) -> int | None:
     """The bytes that a file of the bot may have, by its path; None for any number."""
-    return MOST_FILE if name.startswith(FILES) else MOST_DOCUMENT if name.endswith(_DOCUMENTS) else None
+    if name.startswith(FILES) or name.endswith(_DOCUMENTS):
+        return MOST_DOCUMENT if name.endswith(_PLAIN) and not name.startswith(FILES) else MOST_FILE
+    return None
 
 
 def unpacked(path: Path, archive: bytes) -> Folder:
@@ -304,7 +307,7 @@ def _stamps(path: Path) -> Iterator[tuple[str, int, int]]:
 
 
 def _files(path: Path) -> Iterator[Path]:
-    """The bot's YAML and text files, handler modules, and all in ``files/``, in a fixed order.
+    """The bot's YAML files, documents and handler modules, and all in ``files/``, in a fixed order.
 
     A folder below with a `bot.yml` is another bot.
     """

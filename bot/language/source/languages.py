@@ -54,6 +54,11 @@ WORDINGS: dict[str, dict[str, str]] = {
         "de": "Nichts davon", "it": "Nessuna di queste", "nl": "Geen van deze", "tr": "Hiçbiri", "ru": "Ничего из этого",
         "ar": "لا شيء من هذه", "hi": "इनमें से कोई नहीं",
     },
+    "page": {
+        "en": "page {number}", "id": "halaman {number}", "es": "página {number}", "pt": "página {number}", "fr": "page {number}",
+        "de": "Seite {number}", "it": "pagina {number}", "nl": "pagina {number}", "tr": "sayfa {number}", "ru": "стр. {number}",
+        "ar": "صفحة {number}", "hi": "पृष्ठ {number}",
+    },
     "start_anew": {
         "en": "Start anew", "id": "Mulai yang baru", "es": "Empezar de nuevo", "pt": "Começar de novo", "fr": "Recommencer",
         "de": "Neu anfangen", "it": "Ricominciare", "nl": "Opnieuw beginnen", "tr": "Yeniden başla", "ru": "Начать заново",

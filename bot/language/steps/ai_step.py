@@ -17,6 +17,7 @@ from bot.language.steps.ai_settings import BUDGET_ELSE, STEP_BUDGET, answer_of, 
 from bot.language.steps.brief import FACTS, INSTRUCTIONS, Brief, quoted_scope
 from bot.language.steps.brief import WITHIN_KEY as AI_WITHIN
 from bot.language.steps.exits import EXITS, exit_outcomes
+from bot.language.steps.knowledge import KNOWLEDGE
 from bot.language.steps.message_parts import check_length
 from bot.language.steps.output_guard import CUT, in_chat_form, messages_of
 from bot.language.steps.step_facts import (
@@ -80,7 +81,17 @@ class AiStep(StepKind):
     budget_over: Transition | None
     verb = "ai"
     keys = KeySet(
-        INSTRUCTIONS, _GREET, FACTS, TOOLS, FILL, EXITS, _OTHER, _TURNS, AI_WITHIN, *settings_keys(STEP_BUDGET)
+        INSTRUCTIONS,
+        _GREET,
+        FACTS,
+        KNOWLEDGE,
+        TOOLS,
+        FILL,
+        EXITS,
+        _OTHER,
+        _TURNS,
+        AI_WITHIN,
+        *settings_keys(STEP_BUDGET),
     )
     options = frozenset({"remind", "timeout", "words", "gather"})
 
@@ -103,7 +114,7 @@ class AiStep(StepKind):
     def facts(self) -> StepFacts:
         """Return the facts. Between its turns it waits for the contact."""
         greeting = () if self.greet is None else (self.greet,)
-        exits, tools = self.brief.exits, self.brief.tools
+        exits, tools, knowledge = self.brief.exits, self.brief.tools, self.brief.knowledge
         return StepFacts(
             waits_for=Wait(WaitsFor.CONTACT),
             takes_pending_input=True,
@@ -114,6 +125,7 @@ class AiStep(StepKind):
             uses=(*map(Used, greeting), *self.brief.uses()),
             gives=frozenset(self.brief.fill),
             asks_models=True,
+            searched={} if knowledge is None else {knowledge.folder: len(knowledge.index.passages)},
             needs=tuple(Need(name, exit_.name, exit_.mark) for exit_ in exits for name in exit_.needs),
             unasked=tuple(
                 UnaskedTool(each.handler, each.unasked, each.mark) for each in tools if each.unasked is not None
@@ -195,6 +207,8 @@ class AiStep(StepKind):
         if exchange.asking is not None:
             return self._agreed(context, exchange, reply)
         works = exchange.asked or exchange.running is not None
+        if not works and (passage := self._source_asked_for(context, exchange, reply)) is not None:
+            return WaitHere((TextMessage(passage),), exchange.step_state())
         if works and not self._merges(context, exchange):
             return PostponeMessage()
         if not (works or exchange.overtaken):
@@ -204,6 +218,11 @@ class AiStep(StepKind):
         exchange.merged += 1
         exchange.add_reply(reply, self.brief.settings.hears, pictures=self.brief.settings.pictures)
         return self._request(context, exchange)
+
+    def _source_asked_for(self, context: StepContext, exchange: Exchange, reply: Reply) -> str | None:
+        """The passage whose number the contact writes, if the last answer cites it."""
+        knowledge = self.brief.knowledge
+        return None if knowledge is None else knowledge.asked_for(reply.text, context.scope, exchange)
 
     def _merges(self, context: StepContext, exchange: Exchange) -> bool:
         """True if the model is asked anew, with what has come just now: while it has said nothing, a few times."""
@@ -235,12 +254,16 @@ class AiStep(StepKind):
     def _request(self, context: StepContext, exchange: Exchange) -> WaitForEffect:
         if not context.window_open:
             raise StepFailed("failed", "the contact's 24-hour window is closed: what the model says could not be sent")
+        if self.brief.rewrites(exchange):
+            effect = self.brief.rewriting(context, exchange)
+            exchange.asked = exchange.rewriting = True
+            return WaitForEffect(effect=effect, listens=True, step_state=exchange.step_state())
         exchange.ask()
         if exchange.rounds > MOST_ROUNDS + exchange.merged:
             raise StepFailed("confused", f"the model asked for more than {MOST_ROUNDS} rounds of tools in one turn")
-        return WaitForEffect(
-            effect=self.brief.request(context, exchange), listens=True, step_state=exchange.step_state()
-        )
+        effect = self.brief.request(context, exchange)
+        searched = () if self.brief.knowledge is None else (self.brief.knowledge.note(exchange),)
+        return WaitForEffect(effect=effect, listens=True, step_state=exchange.step_state(), notes=searched)
 
     def resume(self, context: StepContext, event: Awaited) -> StepResult | None:
         """A paragraph, the end of the answer, of a tool's call, or of a question's sending. An agent ends the turn."""
@@ -274,6 +297,9 @@ class AiStep(StepKind):
 
     def _answered(self, context: StepContext, exchange: Exchange, event: CallEnded) -> StepResult:
         exchange.asked = False
+        if exchange.rewriting and event.outcome != "over_budget":
+            exchange.note_search(event)
+            return self._request(context, exchange)
         if event.outcome == "no_tools" and not exchange.plain:
             if any(message["role"] == "tool" for message in exchange.turn):
                 raise StepFailed("refused", "a model without tools cannot go on after the calls of another")
@@ -318,6 +344,19 @@ class AiStep(StepKind):
         elif result is None and (calls.results_pending or not exchange.said):
             result = self._request(context, exchange)
         if result is None:
+            said = self._with_sources(context, exchange, said)
             exchange.end(self.brief.settings.history)
             result = WaitHere(step_state=exchange.step_state())
-        return replace(result, messages=(*said, *result.messages), sets=calls.sets, notes=tuple(calls.notes))
+        elif isinstance(result, LeaveStep):
+            said = self._with_sources(context, exchange, said)
+        return replace(result, messages=(*said, *result.messages), sets=calls.sets, notes=(*result.notes, *calls.notes))
+
+    def _with_sources(self, context: StepContext, exchange: Exchange, said: tuple[Message, ...]) -> tuple[Message, ...]:
+        """The last messages of an answer, with the sources that it cites below them."""
+        knowledge = self.brief.knowledge
+        sources = "" if knowledge is None else knowledge.sources(context.scope, exchange)
+        if not sources:
+            return said
+        if said and isinstance(said[-1], TextMessage) and len(said[-1].body) + len(sources) + 2 <= TEXT_BODY:
+            return (*said[:-1], TextMessage(f"{said[-1].body}\n\n{sources}"))
+        return (*said, TextMessage(clip(sources, TEXT_BODY)))
