@@ -1,10 +1,10 @@
 """How like a message is to what flows are about: by the words that it shares with their examples, without a model."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
 from bot.core.immutable import immutable
-from bot.language.answers.stems import filling
+from bot.language.answers.stems import filling, stems
 from bot.language.answers.titles import has_word
 from bot.language.answers.words import Kind, words_of
 from bot.language.source.languages import ENGLISH, without_country
@@ -13,21 +13,6 @@ from bot.language.source.word_matching import is_slip, normalise
 FEWEST_LETTERS = 3  # of a word that counts
 MOST_WORDS = 40  # of a message that are looked at
 UNSURE = 60  # per cent, at most, by one word among others, or beside a word such as "not"
-_ENDINGS: Mapping[str, str] = {
-    "en": "ings ing ers er ies ied ed es s y",
-    "id": "nya kan lah kah an",
-    "es": "aciones ación ciones ando iendo adas ados ada ado idas idos ida ido ar er ir es as os a o e",
-    "pt": "ações ação ando endo indo adas ados ada ado idas idos ida ido ar er ir es as os a o e",
-    "fr": "ations ation ements ement ées és ée er ir ez es e s",
-    "de": "ungen ung en er es em et st e n s t",
-    "it": "azioni azione ando endo ate ati ata ato ite iti ita ito are ere ire i e a o",
-    "nl": "ingen ing en er et je e s t",
-    "tr": "larım lerim ların lerin ları leri lar ler ım im um üm ı i u ü",
-    "ru": "ами ями ого ему ому ить ать ять ов ев ой ый ий ая ое ые ам ям ах ях у ю а я ы и е о ь",
-    "ar": "ات ون ين ها هم ه ة ي",
-    "hi": "ियाँ ियों ाएँ ों ें ी े ा",
-}
-"""The endings that one word has in its forms, the longest first; at least three letters stay."""
 
 
 @immutable
@@ -87,7 +72,7 @@ def _content(text: str, language: str | None) -> tuple[str, ...]:
     spoken = without_country(language or ENGLISH)
     filling = _filling(spoken)
     words = (word for word in normalise(text).split() if len(word) >= FEWEST_LETTERS and word not in filling)
-    return tuple(dict.fromkeys(_stem(word, spoken) for word in words))
+    return tuple(dict.fromkeys(stems(word, spoken)[0] for word in words))
 
 
 @lru_cache(maxsize=64)
@@ -97,10 +82,3 @@ def _filling(language: str) -> frozenset[str]:
     greetings = {phrase[0] for found in words_of(language).phrases.values() for phrase, kind, _ in found
                  if len(phrase) == 1 and kind in (Kind.YES, Kind.NO)}  # fmt: skip
     return own | greetings
-
-
-def _stem(word: str, language: str) -> str:
-    for ending in map(normalise, _ENDINGS.get(language, "").split()):
-        if word.endswith(ending) and len(word) - len(ending) >= FEWEST_LETTERS:
-            return word.removesuffix(ending)
-    return word

@@ -94,6 +94,8 @@ def filling(language: str) -> frozenset[str]:
 def stems(word: str, language: str) -> tuple[str, ...]:
     """The stems of a word: with and without its accents, because people leave them out."""
     stem = _stemmer(language)
+    if stem is None:
+        return (folded(word),)
     written = unicodedata.normalize("NFC", word)
     return tuple(dict.fromkeys((folded(stem.stemWord(written)), stem.stemWord(folded(written)))))
 
@@ -104,5 +106,5 @@ def stems_in(word: str, languages: Iterable[str]) -> tuple[str, ...]:
 
 
 @cache
-def _stemmer(language: str) -> Stemmer:
-    return Stemmer(_STEMMERS.get(language, _STEMMERS[ENGLISH]), 0)
+def _stemmer(language: str) -> Stemmer | None:
+    return Stemmer(_STEMMERS[language], 0) if language in _STEMMERS else None

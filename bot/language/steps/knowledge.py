@@ -84,7 +84,7 @@ class Knowledge:
         return "\n".join(f"[{number}] {_source(passage, scope)}" for number, passage in cited if passage is not None)
 
     def asked_for(self, text: str | None, scope: Mapping[str, Any], exchange: Exchange) -> str | None:
-        """The passage that the contact asks for: by ``[1]``, after an answer that cites it. None if it is no such text."""
+        """The passage that the contact asks for by ``[1]``, after an answer that cites it; None if they do not."""
         asked = _ASKED.fullmatch(text or "")
         number = int(asked[1]) if asked is not None else 0
         passage = self._cited(number, exchange) if number in exchange.cited else None
@@ -97,7 +97,7 @@ class Knowledge:
 
 def _source(passage: Passage, scope: Mapping[str, Any]) -> str:
     title = head(" ".join(passage.title.split()), _TITLE)
-    return f"{title}, {wording(scope, 'page', number=str(passage.page))}" if passage.page else title
+    return f"{title}, {wording(scope, 'page', value=str(passage.page))}" if passage.page else title
 
 
 def read_knowledge(fields: Fields, documents: Mapping[str, str]) -> Knowledge | None:

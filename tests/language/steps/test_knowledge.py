@@ -107,9 +107,7 @@ def test_the_sources_come_once_after_the_last_part_of_a_streamed_answer() -> Non
 def test_an_answer_that_leaves_has_its_sources() -> None:
     chat = talk()
     chat.user("dogs?")
-    assert chat.model("Yes [1].", ("leave_done", {})) == [
-        "Yes [1].\n\n[1] Pets"
-    ]
+    assert chat.model("Yes [1].", ("leave_done", {})) == ["Yes [1].\n\n[1] Pets"]
 
 
 def test_earlier_answers_go_to_the_model_without_numbers_which_mean_others_now() -> None:
@@ -119,6 +117,17 @@ def test_earlier_answers_go_to_the_model_without_numbers_which_mean_others_now()
     chat.user("breakfast?")
     assert chat.prompt[2] == {"role": "assistant", "content": "Yes."}
     assert chat.model("At seven [1].") == ["At seven [1].\n\n[1] Breakfast"]
+
+
+def test_a_source_has_its_page_in_the_words_of_the_bot() -> None:
+    pages = {"flows/policies/rules.pdf": "# Returns\nWithin 30 days.\n\n\f\n\nBring the receipt."}
+    chat = talk(files=pages)
+    chat.user("receipt?")
+    assert "[1] ⟦rules.pdf, page 2, Returns: Bring the receipt.⟧" in told(chat)
+    assert chat.model("Bring it [1].") == ["Bring it [1].\n\n[1] Returns, page 2"]
+    chat = Talk(CITED, BOT + "wordings: {page: 'S. {{ value }}'}\n", {}, documents=pages)
+    chat.user("receipt?")
+    assert chat.model("Bring it [1].") == ["Bring it [1].\n\n[1] Returns, S. 2"]
 
 
 def test_a_contact_who_writes_a_cited_number_in_brackets_gets_the_passage() -> None:
