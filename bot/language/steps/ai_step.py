@@ -207,11 +207,11 @@ class AiStep(StepKind):
         if exchange.asking is not None:
             return self._agreed(context, exchange, reply)
         works = exchange.asked or exchange.running is not None
-        if not works and (passage := self._source_asked_for(context, exchange, reply)) is not None:
-            return WaitHere((TextMessage(passage),), exchange.step_state())
         if works and not self._merges(context, exchange):
             return PostponeMessage()
         if not (works or exchange.overtaken):
+            if (passage := self._source_asked_for(context, exchange, reply)) is not None:
+                return WaitHere((TextMessage(passage),), exchange.step_state())
             unread = is_unread(reply, pictures=self.brief.settings.pictures)
             return None if self.other is not None and unread else self._turn(context, exchange, reply)
         exchange.overtaken = False

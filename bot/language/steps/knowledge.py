@@ -12,16 +12,19 @@ from bot.core.immutable import immutable
 from bot.core.messages import TEXT_BODY, clip
 from bot.core.text import head
 from bot.language.answers.passages import Passage, PassageIndex
-from bot.language.keys.declared_keys import BOOLEAN, STRING, STRINGS, KeySet, KeySpec, as_fields, one_or_several
+from bot.language.keys.declared_keys import BOOLEAN, STRING, STRINGS, Form, KeySet, KeySpec, as_fields
 from bot.language.keys.fields import Fields
+from bot.language.keys.key_schemas import ANY_TEXT, list_of
 from bot.language.source.languages import wording
-from bot.language.source.problems import did_you_mean
+from bot.language.source.problems import Problems, did_you_mean
+from bot.language.source.yaml_tree import Node, one_or_more
 from bot.language.steps.ai_exchange import CITATION, Exchange
 from bot.language.steps.output_guard import accounts_in, links_in
 
 MOST_TOKENS = 1500  # of the passages in a prompt
 MOST_FILES = 200
 MOST_PASSAGES = 2000
+MOST_TITLES = 4000  # characters of all headings, which tell a model what can be searched
 _TITLE = 60  # characters
 _ASKED = re.compile(r"\s*\[(\d{1,3})\]\s*")
 _FOLDER = KeySpec(
@@ -31,7 +34,22 @@ _CITE = KeySpec("cite", BOOLEAN, "Whether the model names the passages that it a
 _REWRITE = KeySpec(
     "rewrite", BOOLEAN, "Whether a model first writes what is to be searched for, in other words; false by default."
 )
-_SYNONYMS = KeySpec("synonyms", one_or_several(STRINGS), "Words that mean the same, a list for each meaning.")
+
+
+def _groups(node: Node, problems: Problems, what: str) -> tuple[tuple[str, ...], ...]:
+    """Lists of words that mean the same."""
+    groups = tuple(STRINGS.read(each, problems, what) for each in one_or_more(node))
+    for alone in (group[0] for group in groups if len(group) == 1):
+        fix = "write lists of words that mean the same: [[dog, pet], [refund, money back]]"
+        problems.add("E105", node.mark, f'{what}: nothing means the same as "{alone}"', fix)
+    return groups
+
+
+_SYNONYMS = KeySpec(
+    "synonyms",
+    Form(list_of(list_of(ANY_TEXT)), _groups, absent=()),
+    "Words that mean the same, a list for each meaning.",
+)
 KNOWLEDGE = KeySpec(
     "knowledge",
     as_fields(KeySet(_FOLDER, _CITE, _REWRITE, _SYNONYMS), "{folder: policies/}"),
@@ -49,10 +67,13 @@ class UnreadableDocument(BotError):
 
 @immutable
 class Knowledge:
-    """The searched documents of a step. ``links`` are the addresses and accounts in them: they may be sent."""
+    """The searched documents of a step, and their headings (``titles``). ``links`` are the addresses and accounts in
+    them: they may be sent.
+    """
 
     folder: str
     index: PassageIndex
+    titles: str
     links: frozenset[str]
     cite: bool
     rewrite: bool
@@ -103,8 +124,10 @@ def _source(passage: Passage, scope: Mapping[str, Any]) -> str:
 def read_knowledge(fields: Fields, documents: Mapping[str, str]) -> Knowledge | None:
     """Read `knowledge`, and all documents in its folder. None if it is not written, or has nothing to search."""
     own = KNOWLEDGE.read(fields)
-    folder = None if own is None else _FOLDER.read(own)
-    if own is None or folder is None:
+    if own is None:
+        return None
+    folder, cite, rewrite, synonyms = _FOLDER.read(own), _CITE.read(own), _REWRITE.read(own), _SYNONYMS.read(own)
+    if folder is None:
         return None
     path = posixpath.normpath(posixpath.join(posixpath.dirname(fields.mark.path), folder))
     below = "" if path == "." else f"{path}/"
@@ -119,12 +142,13 @@ def read_knowledge(fields: Fields, documents: Mapping[str, str]) -> Knowledge | 
         _FOLDER.report(own, "E402", what, "put those together that belong together")
         return None
     texts = tuple(_texts(own, names, documents))
-    index, links = _index(texts, _read_synonyms(own))
+    index, links = _index(texts, synonyms)
     if len(index.passages) > MOST_PASSAGES:
         what = f'{len(index.passages):,} passages in "{below}", {MOST_PASSAGES:,} are possible'
         _FOLDER.report(own, "E402", what, "leave out what no contact asks for, or give each flow a folder of its own")
         return None
-    return Knowledge(below, index, links, _CITE.read(own), _REWRITE.read(own))
+    titles = head("; ".join(dict.fromkeys(passage.title for passage in index.passages)), MOST_TITLES)
+    return Knowledge(below, index, titles, links, cite, rewrite)
 
 
 def _texts(own: Fields, names: Sequence[str], documents: Mapping[str, str]) -> Iterator[tuple[str, str]]:
@@ -139,15 +163,6 @@ def _texts(own: Fields, names: Sequence[str], documents: Mapping[str, str]) -> I
             _FOLDER.report(own, *found)
         else:
             yield name, text
-
-
-def _read_synonyms(own: Fields) -> tuple[tuple[str, ...], ...]:
-    groups = _SYNONYMS.read(own)
-    for group in groups:
-        if len(group) == 1:
-            fix = "write lists of words that mean the same: [[dog, pet], [refund, money back]]"
-            _SYNONYMS.report(own, "E105", f'synonyms: nothing means the same as "{group[0]}"', fix)
-    return groups
 
 
 @lru_cache(maxsize=8)
