@@ -16,7 +16,8 @@ from bot.language.source.word_matching import folded, load_slips, slips_of
 
 PASSAGE = 800  # characters, about
 PAGE_BREAK = "\f"
-_MOST_WORDS = 64  # of a question
+_MOST_WORDS = 64  # of a question ...
+_LOOKED_AT = 4000  # ... and its characters
 _EARLIER = 0.3  # the weight of what was asked before
 _WORTH = 0.15  # passages below this share of the best one's score do not count
 _MOST_OF_PHRASE = 4  # words
@@ -104,11 +105,11 @@ class PassageIndex:
         self.passages = tuple(passage for _, found in spoken for passage in found)
         self.languages = tuple(dict.fromkeys(language for language, _ in spoken))
         self._filling = frozenset().union(*map(filling, self.languages))
-        counts = [_counts(passage, language) for language, found in spoken for passage in found]
-        self._weights = _weights(counts)
-        self._vocabulary = _Vocabulary(
-            dict.fromkeys(folded(word) for passage in self.passages for word in words(_whole(passage)))
+        known: dict[str, dict[str, tuple[str, ...]]] = {language: {} for language in self.languages}
+        self._weights = _weights(
+            [_counts(passage, language, known[language]) for language, found in spoken for passage in found]
         )
+        self._vocabulary = _Vocabulary({folded(word) for each in known.values() for word in each})
         near = (group for language in self.languages for group in near_words(language))
         self._meanings: dict[str, list[_Matches]] = defaultdict(list)
         for group, weight in ((synonyms, _SYNONYM), (near, _NEAR)):
@@ -127,7 +128,7 @@ class PassageIndex:
         scores: dict[int, float] = defaultdict(float)
         for place, text in enumerate(texts):
             share = _EARLIER**place
-            for matches in self._matches(text):
+            for matches in self._matches(text[:_LOOKED_AT]):
                 for number, score in matches.items():
                     scores[number] += share * score
         least = _WORTH * max(scores.values(), default=0.0)
@@ -222,19 +223,20 @@ def _whole(passage: Passage) -> str:
     return "\n".join([*passage.headings, passage.text])
 
 
-def _counts(passage: Passage, language: str) -> Counter[str]:
-    """How often each stem is in a passage."""
+def _counts(passage: Passage, language: str, known: dict[str, tuple[str, ...]]) -> Counter[str]:
+    """How often each stem is in a passage. ``known`` has the stems of each word so far; those that fill have none."""
     found: Counter[str] = Counter()
-    own = passage.headings[-1:]
-    for text, times in (
+    texts = (
         (passage.text, 1),
-        *((each, 1) for each in passage.headings[:-1]),
-        *((each, _IN_HEADING) for each in own),
-    ):
+        *((heading, 1) for heading in passage.headings),
+        *((each, _IN_HEADING - 1) for each in passage.headings[-1:]),
+    )
+    for text, times in texts:
         for word in words(text):
-            if folded(word) not in filling(language):
-                for stem in stems(word, language):
-                    found[stem] += times
+            if word not in known:
+                known[word] = () if folded(word) in filling(language) else stems(word, language)
+            for stem in known[word]:
+                found[stem] += times
     return found
 
 
