@@ -4,7 +4,6 @@ from typing import Any
 
 import pytest
 
-from bot.language.steps.knowledge import UnreadableDocument
 from tests.talk import BOT, Talk, problems_of
 
 FLOW = """\
@@ -220,12 +219,18 @@ def test_messages_that_come_meanwhile_are_one_further_question() -> None:
     assert chat.prompt[-1]["content"] == "and breakfast?"
 
 
+def test_messages_that_come_meanwhile_may_be_taken_along() -> None:
+    chat = talk(REWRITTEN.replace("    exits", "    while_busy: merge\n    exits"))
+    chat.user("dogs?")
+    assert chat.user("and breakfast?") == []
+    assert told(chat).startswith("Do not answer")
+    assert [message["content"] for message in chat.prompt[1:]] == ["dogs?", "and breakfast?"]
+    assert chat.model("pets and breakfast") == []
+    assert "house.md, Breakfast" in told(chat) and "house.md, Pets" in told(chat)
+    assert chat.model("Yes.") == ["Yes."]
+
+
 # What is wrong with the documents
-
-
-class Broken(dict[str, str]):
-    def __getitem__(self, name: str) -> str:
-        raise UnreadableDocument("is encrypted", "save it without a password")
 
 
 def problems(knowledge: str, **files: str) -> list[str]:
