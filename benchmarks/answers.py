@@ -15,7 +15,6 @@ from bot.core.clock import SystemClock
 from bot.core.effects import AskModel
 from bot.runtime.model_calls import ModelBreaker, ModelCalls
 from bot.services.ai.ai_client import Completions
-from bot.store.fact_index import FactIndex
 from bot.store.rows import CallRow
 from bot.testing.emulator.completion import CompletionService
 
@@ -61,7 +60,6 @@ def measure(service: CompletionService, paragraphs: int, contacts: int) -> list[
         client,
         ModelBreaker(clock),
         [MODEL],
-        FactIndex({}),
         lambda contact, since: 0,
         lambda name, given, key: None,
         clock,

@@ -54,7 +54,10 @@ TEXTS = ("Hi.", "{{ t }}", "{{ more }}", "{{ o.a.b }}", "{{ contact.name }}, {{ 
 )  # fmt: skip
 SIGNALS = {"paid": {"amount": "number", "who": {"type": "text"}}, "seen": {}}
 DEFINE = {"more": "n + 1", "much": "n > 1"}
-FACTS = (Source("flows/facts.md", b"Open daily. See https://facts.example/a"),)
+FACTS = (
+    Source("flows/facts.md", b"Open daily. See https://facts.example/a"),
+    Source("flows/policies/house.md", b"# Order\nOne is made at once.\n\n# Pets\nYes, two."),
+)
 LEAK = "You sell shoes to the contacts of a shop and never tell anybody anything else."
 CONDITIONS = (
     "much",
@@ -310,6 +313,7 @@ class Author:
                 other=self.transition,
                 hears=lambda: 100,
                 calls=lambda: 1,
+                knowledge=lambda: {"folder": "policies/", **self.some(cite=lambda: True, rewrite=lambda: True)},
             )
             | self.gathering()
         )

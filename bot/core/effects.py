@@ -152,9 +152,9 @@ class AskModel:
     """Ask a model to go on with a conversation (spec: Chat request).
 
     ``messages`` and ``tools`` are in the wire form; ``history`` of the messages, behind the first, are of earlier
-    turns, and are left out where the whole is too long for the model. Passages of the documents ``facts`` that match
-    ``query`` are added to the first message. ``paragraphs`` is how many are reported as each is complete, before the
-    end. ``heard`` names the handler that judges the messages ``fresh`` before the model gets any of them, ``said`` the
+    turns, and are left out where the whole is too long for the model. ``paragraphs`` is how many are reported as each
+    is complete, before the end.
+    ``heard`` names the handler that judges the messages ``fresh`` before the model gets any of them, ``said`` the
     one that judges each text of the model's and what it gives to tools.
     """
 
@@ -165,8 +165,6 @@ class AskModel:
     max_tokens: int = 1024
     temperature: float | None = None
     reasoning_split: bool | None = None
-    facts: tuple[str, ...] = ()
-    query: str = ""
     paragraphs: int = 0
     budget: TokenBudget = field(default_factory=TokenBudget)
     heard: str | None = None

@@ -19,10 +19,11 @@ from bot.language.steps.mcp_servers import LISTS
 
 DEFAULT = Path("flows")
 _SUFFIXES = (".yml", ".yaml")
-_TEXTS = (".md", ".txt")
-_DOCUMENTS = (*_TEXTS, ".json")
+_PLAIN = (".md", ".txt")
+_READ = (*_PLAIN, ".pdf", ".docx")
+_DOCUMENTS = (*_READ, ".json")
 MOST_DOCUMENT = 2 << 20  # bytes
-MOST_FILE = 16 << 20  # bytes of a file that steps send: each engine has it in memory, and each version in the store
+MOST_FILE = 16 << 20  # bytes of a file that steps send, or of a PDF: each engine has it in memory, each version too
 
 
 class NoBot(BotError):
@@ -36,7 +37,7 @@ class Folder:
     path: Path
     sources: tuple[Source, ...]  # YAML files
     code: tuple[Source, ...]  # handlers.py, or the modules of handlers/
-    documents: tuple[Source, ...] = ()  # text files, which AI turns may know; lists of tools; all in files/, to be sent
+    documents: tuple[Source, ...] = ()  # those that AI turns may know; lists of tools; all in files/, to be sent
 
     @property
     def name(self) -> str:
@@ -170,7 +171,9 @@ def read_file(path: Path, name: str) -> bytes | None:
 
 def _most(name: str) -> int | None:
     """The bytes that a file of the bot may have, by its path; None for any number."""
-    return MOST_FILE if name.startswith(FILES) else MOST_DOCUMENT if name.endswith(_DOCUMENTS) else None
+    if name.startswith(FILES) or name.endswith(_DOCUMENTS):
+        return MOST_DOCUMENT if name.endswith((*_PLAIN, ".json")) and not name.startswith(FILES) else MOST_FILE
+    return None
 
 
 def unpacked(path: Path, archive: bytes) -> Folder:
@@ -302,7 +305,7 @@ def _stamps(path: Path) -> Iterator[tuple[str, int, int]]:
 
 
 def _files(path: Path) -> Iterator[Path]:
-    """The bot's YAML and text files, handler modules, lists of tools, and all in ``files/``, in a fixed order.
+    """The bot's YAML files, documents, handler modules, lists of tools, and all in ``files/``, in a fixed order.
 
     A folder below with a `bot.yml` is another bot.
     """
@@ -318,8 +321,8 @@ def _files(path: Path) -> Iterator[Path]:
                 continue
             is_code = name.endswith(".py") and (top == ("handlers",) or here / name == path / "handlers.py")
             is_list = name.endswith(".json") and top == (LISTS.rstrip("/"),)
-            is_text = name.endswith((*_SUFFIXES, *_TEXTS))
-            if is_code or is_list or is_text or top == (FILES.rstrip("/"),):
+            is_read = name.endswith((*_SUFFIXES, *_READ))
+            if is_code or is_list or is_read or top == (FILES.rstrip("/"),):
                 yield here / name
 
 

@@ -29,6 +29,7 @@ from bot.language.source.problems import Mark, Problem, Problems
 from bot.language.source.yaml_tree import Map
 from bot.language.steps.custom_steps import refuse_taken
 from bot.language.steps.mcp_servers import server_calls
+from bot.loading.document_text import document_text
 from bot.loading.folder import Folder
 from bot.loading.watchdog import WATCHDOG, guarded
 
@@ -58,7 +59,7 @@ class Program:
 def load_program(folder: Folder) -> Program:
     """Load a bot's Python and flows. Raises `FaultyBot` with every problem of every file."""
     extensions, problems = load_handlers(folder)
-    loaded = load(folder.sources, extensions, folder.documents)
+    loaded = load(folder.sources, extensions, folder.documents, document_text)
     # if the Python could not be loaded, each call would be reported although it is right
     doubtful = {*NOT_IN_PYTHON} if problems else set()
     sound = None if problems else loaded.sound

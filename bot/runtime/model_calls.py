@@ -39,7 +39,6 @@ from bot.services.ai.ai_errors import (
     ServiceUnauthorized,
 )
 from bot.services.ai.chat_completion import ChatRequest
-from bot.store.fact_index import FactIndex
 from bot.store.files import StoreUnavailable
 from bot.store.rows import CallRow
 
@@ -97,7 +96,6 @@ class ModelBreaker:
             self._troubles.pop(model, None)
 
 
-MOST_FACTS = 1500  # tokens
 LONGEST_WAIT = timedelta(seconds=30)
 """How long a contact is let wait for a service that says when it will answer again."""
 
@@ -105,7 +103,6 @@ _OWN_TIME = 0.9  # of the effect's: what the performers give up, they do not cou
 USED_UP = "model-budget-used-up"
 _MORE = "it is renewed at midnight (UTC); see `bot usage --by contact`, and raise `budget: {all: ...}` if this is as it should be"
 REFUSED = "model-refused"
-_FACTS = "## Facts"
 _UNOPENED = 'model "%s" closes thoughts that it has not opened (</think>): its answers are sent whole from now on'
 
 log = logging.getLogger(__name__)
@@ -163,7 +160,7 @@ class ModelCalls:
     """Performs `AskModel`. Safe to use from many threads.
 
     ``models`` are those of a bot whose steps name none. ``used`` gives the tokens of a contact, or of all, since a
-    time; ``call`` calls a handler by name: one that judges texts. ``facts`` may be replaced at any time. A budget is
+    time; ``call`` calls a handler by name: one that judges texts. A budget is
     looked at before each request: an answer that has begun is not stopped by it. Among ``alarms`` there is one while
     the budget of all contacts is used up, and one for each model that the account may not ask now (`_REFUSALS`).
     Outcomes beside ``done`` (see `bot.runtime.model_answer.answer_value`): ``over_budget``, ``timeout``, ``down``,
@@ -176,13 +173,11 @@ class ModelCalls:
         service: Completions,
         breaker: ModelBreaker,
         models: Sequence[str],
-        facts: FactIndex,
         used: Callable[[str | None, datetime], int],
         call: Callable[[str, Mapping[str, Any], str], CallAttempt | None],
         clock: Clock,
         alarms: Alarms,
     ) -> None:
-        self.facts = facts
         self._service = service
         self._breaker = breaker
         self._models = models
@@ -243,8 +238,7 @@ class ModelCalls:
         used: tuple[Usage, ...] = ()
         failures: tuple[tuple[str, str], ...] = ()
         details: list[str] = []
-        whole = self._messages(effect, effect.messages)
-        left = deque((model, whole) for model in models)
+        left = deque((model, effect.messages) for model in models)
         while left:
             over = self._over_budget(row.contact, effect, used)
             if over is not None:
@@ -269,8 +263,8 @@ class ModelCalls:
                     result = replace(failure, detail="")
                 if answer.said or not FAILURES[type(error)].others or self._clock.elapsed() >= until:
                     break
-                if isinstance(error, PromptTooLong) and effect.history and messages is whole:
-                    left.appendleft((model, self._messages(effect, _without_history(effect))))
+                if isinstance(error, PromptTooLong) and effect.history and messages is effect.messages:
+                    left.appendleft((model, _without_history(effect)))
             else:
                 used += ended.usage
                 details.append(answer.remark)
@@ -278,14 +272,6 @@ class ModelCalls:
                 break
         detail = "; ".join(filter(None, [*details, result.detail]))
         return replace(result, detail=detail, usage=used, failures=failures)
-
-    def _messages(self, effect: AskModel, messages: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str, Any]]:
-        """The messages, with what matters of the facts behind the first one's text."""
-        found = self.facts.search(effect.facts, effect.query, MOST_FACTS)
-        if not found:
-            return messages
-        first, *others = messages
-        return [{**first, "content": "\n\n".join([first["content"], _FACTS, *found])}, *others]
 
     def _ask(self, answer: AnswerReader, until: float, others: int) -> CallAttempt:
         """Ask one model. While it has not begun, it leaves the ``others``, which can be asked in its place, their share
@@ -358,5 +344,5 @@ def _request(effect: AskModel, model: str, messages: Sequence[Mapping[str, Any]]
     )
 
 
-def _without_history(effect: AskModel) -> Sequence[Mapping[str, Any]]:
-    return [effect.messages[0], *effect.messages[1 + effect.history :]]
+def _without_history(effect: AskModel) -> tuple[dict[str, Any], ...]:
+    return (effect.messages[0], *effect.messages[1 + effect.history :])

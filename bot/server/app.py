@@ -211,14 +211,12 @@ class Engine:
     def _open_models(self, models: ModelService, reader: StoreReader, opened: ExitStack) -> "ModelCalls":
         from bot.runtime.model_calls import ModelBreaker, ModelCalls
         from bot.services.ai.ai_client import Completions  # 15 ms, which bots without models need not spend
-        from bot.store.fact_index import FactIndex
 
         reach = ReachabilityAlarm(self.alarms, self._clock, *_MODEL)
         service = Completions(models.url, models.key, key_in=models.key_in, reach=reach)
         opened.enter_context(closing(service))
-        facts, breaker = FactIndex(self._program.library.documents), ModelBreaker(self._clock)
-        call = self._python_calls.call
-        return ModelCalls(service, breaker, models.models, facts, reader.usage.tokens, call, self._clock, self.alarms)
+        breaker, call = ModelBreaker(self._clock), self._python_calls.call
+        return ModelCalls(service, breaker, models.models, reader.usage.tokens, call, self._clock, self.alarms)
 
     def _performers_for(
         self, downloads: Downloads, events: Perform, judge: Perform, spoken: Known, prompter: Prompter | None
@@ -281,10 +279,6 @@ class Engine:
         self._mcp.use(program.library.bot.mcp)
         self._python_calls.swap(self._mcp.bound(program.extensions))
         self._delivery.use_channels(program.library.bot.channels)
-        if self._model_calls is not None:
-            from bot.store.fact_index import FactIndex
-
-            self._model_calls.facts = FactIndex(program.library.documents)
         self._service_requester.use(program.library.bot.services)
         self._http_calls.cache.clear()
         self._loop.use(partial(advance, self._served(program.library)), self._python_calls.dead_letter_hooks)

@@ -33,6 +33,18 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+SEARCHING = """\
+flow: main
+start: {otherwise: true}
+steps:
+  talk:
+    ai: You answer from our documents.
+    knowledge: {folder: policies/}
+    exits: {done: {when: they have what they need, then: end}}
+    errors: {else: {say: Please call us., then: end}}
+"""
+
+
 def generated_bot(folder: Path, steps: int, flows: int = 20) -> Path:
     """A bot of many steps, of the kinds and sizes that real flows have."""
     (folder / "bot.yml").write_text("name: Large\ndefaults: {timeout: {after: 20h, then: end}, errors: {else: end}}\n")
@@ -58,6 +70,18 @@ def generated_bot(folder: Path, steps: int, flows: int = 20) -> Path:
 def test_a_good_bot_has_no_problems(tmp_path: Path) -> None:
     checked = call("check", make_bot(tmp_path, GOOD))
     assert (checked.code, checked.out) == (0, NOTHING_FOUND)
+
+
+def test_the_passages_of_documents_are_counted(tmp_path: Path) -> None:
+    bot = make_bot(tmp_path, SEARCHING)
+    (flow,) = (path for path in bot.rglob("*.yml") if path.name != "bot.yml")
+    (flow.parent / "policies").mkdir()
+    (flow.parent / "policies" / "house.md").write_text("# Pets\nYes.\n\n# Parking\nNo.\n")
+    folder = (flow.parent / "policies").relative_to(bot).as_posix()
+    assert f"0 tests and 2 passages in {folder}/." in call("check", bot).out
+    (flow.parent / "policies" / "scan.pdf").write_bytes(b"%PDF")
+    checked = call("check", bot, "--format", "short").out
+    assert "E001" in checked and f'the file "{folder}/scan.pdf" cannot be read (PdfStreamError)' in checked
 
 
 def test_each_problem_is_shown_in_its_line_with_its_fix(here: Path) -> None:

@@ -113,10 +113,12 @@ def test_the_fingerprint_changes_with_a_file_that_is_saved_added_or_removed(tmp_
     assert fingerprint(tmp_path) == seen[-1]
 
 
-def test_text_files_belong_to_the_bot_as_facts_for_its_models(tmp_path: Path) -> None:
-    write(tmp_path, {"bot.yml": "name: A", "flows/facts.md": "Open daily.", "flows/prices.txt": "5"})
-    documents = {source.path: source.text for source in read_folder(tmp_path).documents}
-    assert documents == {"flows/facts.md": b"Open daily.", "flows/prices.txt": b"5"}
+def test_documents_belong_to_the_bot_for_its_models(tmp_path: Path) -> None:
+    files = {"flows/a/b.pdf": "%PDF", "flows/c.docx": "PK", "flows/facts.md": "Open daily.", "flows/prices.txt": "5"}
+    write(tmp_path, {"bot.yml": "name: A", **files, "flows/picture.png": "x"})
+    folder = read_folder(tmp_path)
+    assert {source.path: source.text.decode() for source in folder.documents} == files
+    assert unpacked(tmp_path, folder.packed()).digest == folder.digest
     before = fingerprint(tmp_path)
     write(tmp_path, {"flows/facts.md": "Closed."})
     assert fingerprint(tmp_path) != before
@@ -126,6 +128,8 @@ def test_a_text_file_that_is_too_large_is_said_to_be(tmp_path: Path) -> None:
     write(tmp_path, {"bot.yml": "name: A", "facts.md": "x" * (MOST_DOCUMENT + 1)})
     with pytest.raises(NoBot, match=r"facts\.md is larger than 2 MB"):
         read_folder(tmp_path)
+    (tmp_path / "facts.md").rename(tmp_path / "facts.pdf")
+    assert len(read_folder(tmp_path).documents) == 1
 
 
 def test_a_watch_tells_of_a_change_once_when_it_is_over(tmp_path: Path) -> None:

@@ -26,7 +26,6 @@ from bot.services.ai.ai_client import Completions, Stream
 from bot.services.ai.ai_errors import CompletionError
 from bot.services.ai.chat_completion import ChatRequest
 from bot.services.http_client import HttpClient, Silent, Streamed
-from bot.store.fact_index import FactIndex
 from bot.store.files import StoreUnavailable
 from bot.store.rows import CallRow
 from bot.testing.emulator.completion import CompletionService, EmulatedModel, NoAnswer, failure
@@ -39,7 +38,6 @@ ANN, BOB = "6281234567890", "6289876543210"
 CONTACTS = [f"628120000000{number}" for number in range(FAILURES)]
 SYSTEM = {"role": "system", "content": "You are the assistant of Acme Shop."}
 ASKED = {"role": "user", "content": "What about returns?"}
-FACTS = {"shop": "# Returns\n\nWithin 30 days.\n\n" + "\n\n".join(f"# Part {n}\n\n{'Steel. ' * 40}" for n in range(50))}
 THREE = "One.\n\nTwo.\n\nThree."
 
 
@@ -95,9 +93,7 @@ class Bench:
         functions = {function.__name__: function for function in (allows, breaks, answers_nothing, notes)}
         moderator = PythonCalls(extensions_in([functions])).call
         breaker = ModelBreaker(self.clock)
-        return ModelCalls(
-            self.client, breaker, models, FactIndex(FACTS), self.tokens_used, moderator, self.clock, self.alarms
-        )
+        return ModelCalls(self.client, breaker, models, self.tokens_used, moderator, self.clock, self.alarms)
 
     def tokens_used(self, contact: str | None, since: datetime) -> int:
         self.since.add(since)
@@ -215,26 +211,6 @@ def test_an_answer_that_was_cut_by_its_bound_is_one(bench: Bench) -> None:
 
 
 # What the model is told
-
-
-def test_what_matters_of_the_facts_is_told_behind_the_instructions(bench: Bench) -> None:
-    bench.answer(facts=("shop",), query="returns?")
-    (request,) = bench.service.requests("chat/completions")
-    first, second = request.body["messages"]
-    assert first["content"] == SYSTEM["content"] + "\n\n## Facts\n\n# Returns\nWithin 30 days."
-    assert second == ASKED
-
-
-def test_the_facts_fill_fifteen_hundred_tokens_at_most(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
-    room: list[int] = []
-    monkeypatch.setattr(FactIndex, "search", lambda self, names, query, most_tokens: room.append(most_tokens))
-    bench.answer(facts=("shop",), query="returns?")
-    assert room == [1_500]
-
-
-def test_without_a_match_the_messages_go_as_they_are(bench: Bench) -> None:
-    bench.answer(facts=("shop",), query="🎈")
-    assert bench.service.requests("chat/completions")[0].body["messages"] == [SYSTEM, ASKED]
 
 
 def test_a_step_may_name_its_models_and_bounds(bench: Bench) -> None:

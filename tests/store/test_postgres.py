@@ -29,7 +29,7 @@ from tests.postgres import QUICK, Postgres, new_database, postgres_server
 from tests.store.store_kit import START
 
 APPEND = _APPEND.format("")
-OF_FILES = {"fact_index", "files", "integrity", "store_backup", "store_schema"}
+OF_FILES = {"files", "integrity", "store_backup", "store_schema"}
 OF_THE_LOG = {"inbox"}
 A_QUERY = re.compile(r"\s*(SELECT|INSERT|UPDATE|DELETE)\b")
 A_PATTERN = re.compile(r"\{\w*\}")

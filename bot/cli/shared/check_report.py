@@ -267,6 +267,13 @@ def _end(report: Report) -> Iterator[str]:
         evaluations = sum(transcript.tries is not None for transcript in report.loaded.transcripts)
         parts = [counted(len(flows), "flow"), steps, counted(len(report.loaded.transcripts) - evaluations, "test")]
         parts += [counted(evaluations, "evaluation")] if evaluations else []
+        searched = {
+            folder: found
+            for flow in flows
+            for step in flow.steps.values()
+            for folder, found in step.facts.searched.items()
+        }
+        parts += [f"{counted(found, 'passage')} in {folder}" for folder, found in searched.items()]
         yield f"{report.folder.name}: no problems in {', '.join(parts[:-1])} and {parts[-1]}."
         return
     yield styled(report.summary, fg=_colour(min(codes)))

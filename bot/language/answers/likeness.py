@@ -1,9 +1,10 @@
 """How like a message is to what flows are about: by the words that it shares with their examples, without a model."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
 from bot.core.immutable import immutable
+from bot.language.answers.stems import filling, stems
 from bot.language.answers.titles import has_word
 from bot.language.answers.words import Kind, words_of
 from bot.language.source.languages import ENGLISH, without_country
@@ -12,46 +13,6 @@ from bot.language.source.word_matching import is_slip, normalise
 FEWEST_LETTERS = 3  # of a word that counts
 MOST_WORDS = 40  # of a message that are looked at
 UNSURE = 60  # per cent, at most, by one word among others, or beside a word such as "not"
-_FILLING: Mapping[str, str] = {
-    "en": "the and for are was were you your they them their this that these those his her its our with from about into "
-    "can could would will shall should may might must have has had get got let need want wants like wish know ask asks "
-    "tell say says please help does did done not but how what when where which who why whether there here something "
-    "anything someone some any all also just then than too very much many more one ones way thing things still yet",
-    "id": "yang dan untuk dari dengan ini itu saya kamu anda mereka kami kita mau ingin bisa boleh tolong mohon apa ada "
-    "tentang bagaimana kapan mana siapa tanya bertanya minta atau juga sudah belum akan",
-    "es": "los las una unos unas con por para del que como cuando donde quien esto esta ese esa mis sus nos quiero "
-    "quieren necesito puede puedo favor sobre algo preguntan preguntar saber tengo tiene hay",
-    "pt": "uma uns umas com por para dos das que como quando onde quem isto isso esta esse meus seus nos quero querem "
-    "preciso pode posso favor sobre algo perguntam perguntar saber tenho tem",
-    "fr": "les des une avec par pour dans que qui comment quand est sont mon mes ses nos vos leur veux veulent voudrais "
-    "peux peut besoin svp sur demandent demander savoir quelque chose avoir",
-    "de": "der die das den dem des ein eine einen einem und mit von für wie was wann wer ist sind ich sie wir ihr mein "
-    "meine ihre unser will wollen möchte möchten brauche kann können bitte über etwas fragen wissen habe haben nach",
-    "it": "gli una con per del della dei delle che come quando dove chi questo questa mio mia suo sua voglio vogliono "
-    "vorrei posso può bisogno favore qualcosa chiedono chiedere sapere sono",
-    "nl": "het een van met voor die dat deze dit hoe wat wanneer waar wie zijn mijn hun onze ons wil willen graag kan "
-    "kunnen nodig over iets vragen weten heb hebben naar",
-    "tr": "bir bu şu için ile gibi nasıl ne zaman nerede kim mı mi istiyorum istiyor isterim lazım lütfen hakkında var",
-    "ru": "это эта этот как что когда где кто для про или мне нам вам они хочу хотят нужно нужна можно пожалуйста есть",
-    "ar": "من في على الى إلى عن مع هذا هذه كيف متى اين ماذا هل اريد أريد يريدون ممكن",
-    "hi": "यह वह के का की को से में पर और क्या कब कहाँ कैसे मुझे मैं हम चाहिए चाहता चाहते है हैं कृपया",
-}
-"""The words that say nothing of what a message is about."""
-_ENDINGS: Mapping[str, str] = {
-    "en": "ings ing ers er ies ied ed es s y",
-    "id": "nya kan lah kah an",
-    "es": "aciones ación ciones ando iendo adas ados ada ado idas idos ida ido ar er ir es as os a o e",
-    "pt": "ações ação ando endo indo adas ados ada ado idas idos ida ido ar er ir es as os a o e",
-    "fr": "ations ation ements ement ées és ée er ir ez es e s",
-    "de": "ungen ung en er es em et st e n s t",
-    "it": "azioni azione ando endo ate ati ata ato ite iti ita ito are ere ire i e a o",
-    "nl": "ingen ing en er et je e s t",
-    "tr": "larım lerim ların lerin ları leri lar ler ım im um üm ı i u ü",
-    "ru": "ами ями ого ему ому ить ать ять ов ев ой ый ий ая ое ые ам ям ах ях у ю а я ы и е о ь",
-    "ar": "ات ون ين ها هم ه ة ي",
-    "hi": "ियाँ ियों ाएँ ों ें ी े ा",
-}
-"""The endings that one word has in its forms, the longest first; at least three letters stay."""
 
 
 @immutable
@@ -111,20 +72,13 @@ def _content(text: str, language: str | None) -> tuple[str, ...]:
     spoken = without_country(language or ENGLISH)
     filling = _filling(spoken)
     words = (word for word in normalise(text).split() if len(word) >= FEWEST_LETTERS and word not in filling)
-    return tuple(dict.fromkeys(_stem(word, spoken) for word in words))
+    return tuple(dict.fromkeys(stems(word, spoken)[0] for word in words))
 
 
 @lru_cache(maxsize=64)
 def _filling(language: str) -> frozenset[str]:
     """The words that do not count; greetings and thanks are among them, and English words in every language."""
-    own = {normalise(word) for spoken in (language, ENGLISH) for word in _FILLING.get(spoken, "").split()}
+    own = filling(language) | filling(ENGLISH)
     greetings = {phrase[0] for found in words_of(language).phrases.values() for phrase, kind, _ in found
                  if len(phrase) == 1 and kind in (Kind.YES, Kind.NO)}  # fmt: skip
-    return frozenset(own | greetings)
-
-
-def _stem(word: str, language: str) -> str:
-    for ending in map(normalise, _ENDINGS.get(language, "").split()):
-        if word.endswith(ending) and len(word) - len(ending) >= FEWEST_LETTERS:
-            return word.removesuffix(ending)
-    return word
+    return own | greetings

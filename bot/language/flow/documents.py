@@ -1,7 +1,9 @@
-"""The YAML documents of a bot's folder, sorted by what they are: a bot, a flow, a test, an evaluation or a locale."""
+"""The YAML documents of a bot's folder, sorted by what they are: a bot, a flow, a test, an evaluation or a locale; and
+the texts of its other documents.
+"""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import field
 
 from bot.core.immutable import immutable, mutable
@@ -23,6 +25,32 @@ class Source:
 
     path: str
     text: bytes
+
+
+def plain_text(source: Source) -> str:
+    """The text of a file in UTF-8."""
+    return source.text.decode("utf-8", "replace")
+
+
+class DocumentTexts(Mapping[str, str]):
+    """The texts of files by path, each read when it is asked for."""
+
+    def __init__(self, sources: Iterable[Source], text_of: Callable[[Source], str]) -> None:
+        self.sources = tuple(sources)
+        self._by_path = {source.path: source for source in self.sources}
+        self._text_of = text_of
+
+    def __getitem__(self, path: str) -> str:
+        return self._text_of(self._by_path[path])
+
+    def __contains__(self, path: object) -> bool:
+        return path in self._by_path
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._by_path)
+
+    def __len__(self) -> int:
+        return len(self._by_path)
 
 
 @mutable

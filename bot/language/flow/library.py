@@ -1,7 +1,7 @@
 """The library: a bot with all its flows, and which flow an event starts. Immutable: a reload makes a new one."""
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import field, replace
 from datetime import datetime
 from typing import Any, Self
@@ -38,7 +38,15 @@ from bot.language.flow.definition import (
     uses_of_all,
     uses_of_flow,
 )
-from bot.language.flow.documents import BOT_FILE, FILES, Documents, Source, read_documents
+from bot.language.flow.documents import (
+    BOT_FILE,
+    FILES,
+    Documents,
+    DocumentTexts,
+    Source,
+    plain_text,
+    read_documents,
+)
 from bot.language.flow.faulty_parts import MISSING, PartIndex, faulty_steps, follow_ups, without
 from bot.language.flow.flow_checks import check, check_sound
 from bot.language.flow.flow_file import drafts_flow, intents_flow, read_flow, slot_flow, with_transitions
@@ -211,7 +219,6 @@ class Library:
     flows: Mapping[str, Flow]
     triggers: Triggers
     version: str
-    documents: Mapping[str, str]  # the bot's text files, by path: what AI turns may know
     files: Mapping[str, bytes] = field(default_factory=dict)  # those that steps can send, by path in their folder
     translations: Mapping[str, "Library"] = field(default_factory=dict)  # the same bot in its other languages
     draw: Draw = drawn
@@ -358,17 +365,22 @@ class LoadResult:
     sound: Library | None = None
 
 
-def load(sources: Iterable[Source], extensions: Extensions, documents: Iterable[Source] = ()) -> LoadResult:
+def load(
+    sources: Iterable[Source],
+    extensions: Extensions,
+    documents: Iterable[Source] = (),
+    text_of: Callable[[Source], str] = plain_text,
+) -> LoadResult:
     """Read and check all files of a bot.
 
     All problems are found at once; those of locales only where the flows have none.
 
-    ``extensions`` are what its Python adds. ``documents`` are its text files, which AI turns may know, and those in
-    its folder `FILES`, which steps can send.
+    ``extensions`` are what its Python adds. ``documents`` are the files that AI turns may know, and those in its folder
+    `FILES`, which steps can send. ``text_of`` reads the text of one that a flow names.
     """
     sources, documents = list(sources), list(documents)
     own = [source for source in documents if source.path.startswith(FILES)]
-    texts = {source.path: source.text.decode("utf-8", "replace") for source in documents if source not in own}
+    texts = DocumentTexts([source for source in documents if source not in own], text_of)
     files = {source.path.removeprefix(FILES): source.text for source in own}
     problems, of_locales = Problems(), Problems()
     found = read_documents(sources, problems)
@@ -396,7 +408,7 @@ class _Loading:
     """The context in which documents are read. ``unread`` are the files that could not be read in full."""
 
     extensions: Extensions
-    texts: Mapping[str, str]
+    texts: DocumentTexts
     files: Mapping[str, bytes]
     unread: frozenset[str]
 
@@ -508,8 +520,8 @@ def _sound(
 
 def _library(bot: BotDefinition, flows: Mapping[str, Flow], loading: _Loading, sources: list[Source]) -> Library:
     digest = hashlib.sha256()
-    for path, text in sorted(loading.texts.items()):
-        digest.update(path.encode() + b"\0" + text.encode() + b"\0")
+    for source in sorted(loading.texts.sources, key=lambda source: source.path):
+        digest.update(source.path.encode() + b"\0" + source.text + b"\0")
     for path, content in sorted(loading.files.items()):
         digest.update(path.encode() + b"\0" + content + b"\0")
     for source in sorted(sources, key=lambda source: source.path):
@@ -519,7 +531,6 @@ def _library(bot: BotDefinition, flows: Mapping[str, Flow], loading: _Loading, s
         flows,
         _triggers_of(flows),
         in_letters(digest.hexdigest()),
-        loading.texts,
         loading.files,
         own=own_calls(loading.extensions.own.values()),
         hooks=tuple(loading.extensions.hooks.values()),

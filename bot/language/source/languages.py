@@ -54,6 +54,11 @@ WORDINGS: dict[str, dict[str, str]] = {
         "de": "Nichts davon", "it": "Nessuna di queste", "nl": "Geen van deze", "tr": "Hiçbiri", "ru": "Ничего из этого",
         "ar": "لا شيء من هذه", "hi": "इनमें से कोई नहीं",
     },
+    "page": {
+        "en": "page {value}", "id": "halaman {value}", "es": "página {value}", "pt": "página {value}", "fr": "page {value}",
+        "de": "Seite {value}", "it": "pagina {value}", "nl": "pagina {value}", "tr": "sayfa {value}", "ru": "стр. {value}",
+        "ar": "صفحة {value}", "hi": "पृष्ठ {value}",
+    },
     "start_anew": {
         "en": "Start anew", "id": "Mulai yang baru", "es": "Empezar de nuevo", "pt": "Começar de novo", "fr": "Recommencer",
         "de": "Neu anfangen", "it": "Ricominciare", "nl": "Opnieuw beginnen", "tr": "Yeniden başla", "ru": "Начать заново",
@@ -326,6 +331,7 @@ SENTENCES = (
     "old_tap",
     "did_you_mean",
     "did_you_mean_this",
+    "page",
     "sorry",
     "or",
     "form_sent",
@@ -349,7 +355,7 @@ VALUES = {
         ),
         frozenset({"value"}),
     ),
-    **dict.fromkeys(("about_bot", "open_until", "closed_until"), frozenset({"value"})),
+    **dict.fromkeys(("about_bot", "open_until", "closed_until", "page"), frozenset({"value"})),
 }
 """The values in wordings."""
 _BUILT_IN = {**WORDINGS, "sorry": SORRY}

@@ -248,7 +248,8 @@ _FEWEST_AMONG_OTHERS = 6  # letters of a word in which a slip is possible beside
 
 def load_slips() -> None:
     """Load what finds slips: its 20 ms are spent when a bot is read that compares words, and in no turn."""
-    import rapidfuzz.distance  # noqa: F401
+    import rapidfuzz.distance
+    import rapidfuzz.process  # noqa: F401
 
 
 def is_slip(word: str, other: str) -> bool:
@@ -258,3 +259,12 @@ def is_slip(word: str, other: str) -> bool:
     if len(other) < FEWEST_LETTERS or word[0] != other[0] or not (word.isalpha() and other.isalpha()):
         return False
     return int(OSA.distance(word, other, score_cutoff=1)) == 1
+
+
+def slips_of(word: str, others: Sequence[str]) -> list[str]:
+    """Those of many words of which a word is a slip: see `is_slip`."""
+    from rapidfuzz import process
+    from rapidfuzz.distance import OSA
+
+    near = process.extract_iter(word, others, scorer=OSA.distance, score_cutoff=1) if others else ()
+    return [other for other, _, _ in near if is_slip(word, other)]

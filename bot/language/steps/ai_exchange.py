@@ -1,11 +1,13 @@
 """The memory of an AI step: the exchange so far, and the open parts of the running turn."""
 
+import re
 from collections.abc import Mapping
 from copy import deepcopy
 from dataclasses import asdict, field, fields
 from datetime import datetime
 from typing import Any, Self
 
+from bot.core.events import CallEnded
 from bot.core.immutable import mutable
 from bot.core.messages import TextMessage, clip, file_in_words
 from bot.core.text import PICTURE, estimate_messages, head
@@ -18,7 +20,10 @@ MOST_LINKS = 50
 MOST_LINK = 2000  # characters
 MOST_EXCHANGE = 40_000  # characters of one turn that the model is given and the session keeps
 MOST_REFUSAL = 300  # characters of a result that always have room: how a call was refused
+MOST_SEARCHED = 1000  # characters of what a model writes to search for
 MOST_WORD = 256  # characters of a call's name
+CITATION = re.compile(r"[ \t]*[\[【]\s*(\d{1,3}(?:\s*[,;]\s*\d{1,3})*)\s*[\]】]")
+"""Numbers of passages, ``[1]`` or ``[1, 2]``. In a later turn they mean others."""
 LEFT_OUT = "(The result is left out: this turn has become too long.)"
 ARRIVED = "(The contact has just arrived here and waits for you to begin.)"
 
@@ -51,6 +56,10 @@ class Exchange:
     made: dict[str, dict[str, Any]] = field(default_factory=dict)  # calls of this turn, each with its result's place
     uses: dict[str, int] = field(default_factory=dict)  # by handler, how often it may have succeeded in this visit
     succeeded: list[str] = field(default_factory=list)  # handlers that have, in this visit
+    given: list[str] = field(default_factory=list)  # passages that the model was given in this turn, by their numbers
+    cited: list[int] = field(default_factory=list)  # the numbers of those that its answer cites
+    searched: str | None = None  # what a model has written to search for in this turn
+    rewriting: bool = False  # ... which is awaited
     fresh: list[int] = field(default_factory=list)  # places in the turn of what came from outside since the last answer
 
     @classmethod
@@ -66,10 +75,12 @@ class Exchange:
         """A new turn, by the contact's message, of which the model is given so much; without one the model begins."""
         self.drop()
         self.said, self.spoken, self.pending_input = [], [], None
+        self.given, self.cited, self.searched = [], [], None
         self.turns += 1
         self.rounds = self.merged = self.characters = self.calls = 0
         self.began = now
         if reply is None:
+            self.searched = ""
             self.turn.append({"role": "user", "content": ARRIVED})
         else:
             self.add_reply(reply, hears, pictures=pictures)
@@ -80,12 +91,18 @@ class Exchange:
         self.spoken, self.said = [*self.spoken, *self.said], []
         self.asked = True
 
+    def note_search(self, event: CallEnded) -> None:
+        """Note what a model has written to search for; nothing if it failed."""
+        self.rewriting = False
+        self.searched = head(event.value["text"], MOST_SEARCHED) if event.outcome == "done" else ""
+
     def end(self, most_tokens: int) -> None:
         """The turn is over: its texts are history, of which the newest are kept."""
         texts = [{**message} for message in self.turn if message["role"] == "user"]
         for message in texts:
             message.pop(PICTURE, None)  # its address lives a day
-        self.remember(texts, "\n\n".join([*self.spoken, *self.said]), most_tokens)
+        answer = "\n\n".join([*self.spoken, *self.said])
+        self.remember(texts, CITATION.sub("", answer) if self.cited else answer, most_tokens)
         self.drop()
 
     def remember(self, texts: list[WireMessage], answer: str, most_tokens: int) -> None:
@@ -98,7 +115,7 @@ class Exchange:
         """The turn is over: nothing of it is done or waited for any more."""
         self.turn, self.queue, self.made, self.fresh = [], [], {}, []
         self.running = self.asking = None
-        self.asked = self.overtaken = False
+        self.asked = self.overtaken = self.rewriting = False
 
     def note_links(self, links: list[str]) -> None:
         """Addresses and accounts that our own side gave the model: it may send them."""
@@ -177,9 +194,10 @@ class Exchange:
             self.succeeded.append(handler)
 
     @property
-    def query(self) -> str:
-        """The query for the facts: the contact's last two messages."""
-        return "\n".join(self.texts_of_contact[-2:])
+    def searched_for(self) -> list[str]:
+        """The texts to search for: the contact's last message, in a model's words too, and the one before."""
+        last, *before = self.texts_of_contact[:-3:-1] or [""]
+        return [f"{last}\n{self.searched or ''}", *before]
 
     @property
     def words_of_contact(self) -> str:

@@ -19,6 +19,7 @@ from bot.language.steps.brief import FACTS, INSTRUCTIONS, Brief, quoted_scope
 from bot.language.steps.brief import WITHIN_KEY as AI_WITHIN
 from bot.language.steps.contact_notes import REMEMBER_KEY
 from bot.language.steps.exits import EXITS, exit_outcomes
+from bot.language.steps.knowledge import KNOWLEDGE
 from bot.language.steps.message_parts import check_length
 from bot.language.steps.output_guard import CUT, in_chat_form, messages_of
 from bot.language.steps.step_facts import (
@@ -85,6 +86,7 @@ class AiStep(StepKind):
         INSTRUCTIONS,
         _GREET,
         FACTS,
+        KNOWLEDGE,
         TOOLS,
         FILL,
         REMEMBER_KEY,
@@ -115,7 +117,7 @@ class AiStep(StepKind):
     def facts(self) -> StepFacts:
         """Return the facts. Between its turns it waits for the contact."""
         greeting = () if self.greet is None else (self.greet,)
-        exits, tools = self.brief.exits, self.brief.tools
+        exits, tools, knowledge = self.brief.exits, self.brief.tools, self.brief.knowledge
         return StepFacts(
             waits_for=Wait(WaitsFor.CONTACT),
             takes_pending_input=True,
@@ -126,6 +128,7 @@ class AiStep(StepKind):
             uses=(*map(Used, greeting), *self.brief.uses()),
             gives=frozenset(self.brief.taken),
             asks_models=True,
+            searched={} if knowledge is None else {knowledge.folder: len(knowledge.index.passages)},
             needs=tuple(Need(name, exit_.name, exit_.mark) for exit_ in exits for name in exit_.needs),
             unasked=tuple(
                 UnaskedTool(each.handler, each.unasked, each.mark) for each in tools if each.unasked is not None
@@ -210,12 +213,19 @@ class AiStep(StepKind):
         if works and not self._merges(context, exchange):
             return PostponeMessage()
         if not (works or exchange.overtaken):
+            if (passage := self._source_asked_for(context, exchange, reply)) is not None:
+                return WaitHere((TextMessage(passage),), exchange.step_state())
             unread = is_unread(reply, pictures=self.brief.settings.pictures)
             return None if self.other is not None and unread else self._turn(context, exchange, reply)
         exchange.overtaken = False
         exchange.merged += 1
         exchange.add_reply(reply, self.brief.settings.hears, pictures=self.brief.settings.pictures)
         return self._request(context, exchange)
+
+    def _source_asked_for(self, context: StepContext, exchange: Exchange, reply: Reply) -> str | None:
+        """The passage whose number the contact writes, if the last answer cites it."""
+        knowledge = self.brief.knowledge
+        return None if knowledge is None else knowledge.asked_for(reply.text, context.scope, exchange)
 
     def _merges(self, context: StepContext, exchange: Exchange) -> bool:
         """True if the model is asked anew, with what has come just now: while it has said nothing, a few times."""
@@ -247,12 +257,16 @@ class AiStep(StepKind):
     def _request(self, context: StepContext, exchange: Exchange) -> WaitForEffect:
         if not context.window_open:
             raise StepFailed("failed", "the contact's 24-hour window is closed: what the model says could not be sent")
+        if self.brief.rewrites(exchange):
+            effect = self.brief.rewriting(context, exchange)
+            exchange.asked = exchange.rewriting = True
+            return WaitForEffect(effect=effect, listens=True, step_state=exchange.step_state())
         exchange.ask()
         if exchange.rounds > MOST_ROUNDS + exchange.merged:
             raise StepFailed("confused", f"the model asked for more than {MOST_ROUNDS} rounds of tools in one turn")
-        return WaitForEffect(
-            effect=self.brief.request(context, exchange), listens=True, step_state=exchange.step_state()
-        )
+        effect = self.brief.request(context, exchange)
+        searched = () if self.brief.knowledge is None else (self.brief.knowledge.note(exchange),)
+        return WaitForEffect(effect=effect, listens=True, step_state=exchange.step_state(), notes=searched)
 
     def resume(self, context: StepContext, event: Awaited) -> StepResult | None:
         """A paragraph, the end of the answer, of a tool's call, or of a question's sending. An agent ends the turn."""
@@ -287,6 +301,9 @@ class AiStep(StepKind):
     def _answered(self, context: StepContext, exchange: Exchange, event: CallEnded) -> StepResult:
         exchange.asked = False
         exchange.model = event.value["model"] if event.outcome == "done" else ""
+        if exchange.rewriting and event.outcome != "over_budget":
+            exchange.note_search(event)
+            return self._request(context, exchange)
         if event.outcome == "no_tools" and not exchange.plain:
             if any(message["role"] == "tool" for message in exchange.turn):
                 raise StepFailed("refused", "a model without tools cannot go on after the calls of another")
@@ -334,7 +351,20 @@ class AiStep(StepKind):
         if result is None or isinstance(result, LeaveStep):
             judged = self.brief.judged(context, exchange)
         if result is None:
+            said = self._with_sources(context, exchange, said)
             exchange.end(self.brief.settings.history)
             result = WaitHere(step_state=exchange.step_state())
-        messages, notes = (*said, *result.messages), tuple(calls.notes)
+        elif isinstance(result, LeaveStep):
+            said = self._with_sources(context, exchange, said)
+        messages, notes = (*said, *result.messages), (*result.notes, *calls.notes)
         return replace(result, messages=messages, sets=calls.sets, notes=notes, judged=judged)
+
+    def _with_sources(self, context: StepContext, exchange: Exchange, said: tuple[Message, ...]) -> tuple[Message, ...]:
+        """The last messages of an answer, with the sources that it cites below them."""
+        knowledge = self.brief.knowledge
+        sources = "" if knowledge is None else knowledge.sources(context.scope, exchange)
+        if not sources:
+            return said
+        if said and isinstance(said[-1], TextMessage) and len(said[-1].body) + len(sources) + 2 <= TEXT_BODY:
+            return (*said[:-1], TextMessage(f"{said[-1].body}\n\n{sources}"))
+        return (*said, TextMessage(clip(sources, TEXT_BODY)))

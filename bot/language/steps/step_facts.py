@@ -327,6 +327,7 @@ class StepFacts:
 
     # models
     asks_models: bool = False
+    searched: Mapping[str, int] = field(default_factory=dict)  # folders of documents, with their numbers of passages
     understood_by_model: bool = False  # a model may point at the words of a reply that answer it
     needs: tuple[Need, ...] = ()  # the variables that a model must know to leave it
     unasked: tuple[UnaskedTool, ...] = ()

@@ -19,6 +19,7 @@ from bot.language.source.problems import CODES, Mark, Problem
 from bot.language.source.rewriting import Unwritable, with_block, with_more, with_text, without_item
 from bot.language.source.writing import block_style
 from bot.language.source.yaml_tree import List, Node
+from bot.loading.document_text import document_text
 from bot.loading.folder import FileEdit, Folder, read_folder, replace_files
 from bot.pages.playground.editable_texts import EditableTexts, Place, TextField, file_of, path_of, renamed
 from bot.pages.playground.refused import Refused
@@ -165,7 +166,7 @@ class TextEditor:
 
     def _problems(self, folder: Folder) -> list[Problem]:
         """The problems of the bot's files, or if they load, the findings of the checks."""
-        loaded = load(folder.sources, self._extensions(), folder.documents)
+        loaded = load(folder.sources, self._extensions(), folder.documents, document_text)
         findings = [] if loaded.library is None else run_rules(loaded.library, folder.sources)
         return [*loaded.problems, *findings]
 

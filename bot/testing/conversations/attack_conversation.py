@@ -9,7 +9,7 @@ from bot.testing.conversations.attack_catalogue import Attack
 from bot.testing.conversations.attack_target import HARMLESS, AttackTarget, MoveSequence, RouteFinder
 
 ABOUT = "Zebra lottery"
-"""The subject of the contact's question if the instruction is in the facts, so that a search finds it."""
+"""The subject of the contact's question if the instruction is in a document, so that a search finds it."""
 
 DISGUISES = (
     "{}",
@@ -113,8 +113,8 @@ def plan_of(
             return _with(reached, found, says, "the model gets nothing that a handler or a service returned")
         case "tool" if brief is None or all(tool.confirms for tool in brief.tools):
             raise AttackImpossible("the step has no tool that is called without asking")
-        case "facts" if brief is None or not (brief.facts or brief.facts_text):
-            raise AttackImpossible("the step has no facts")
+        case "facts" if brief is None or not (brief.facts or brief.knowledge):
+            raise AttackImpossible("the step has no facts or knowledge")
         case "facts" | "tool" | "name":
             return _plan(reached, f"{ABOUT}?")
     raise AttackImpossible("the step does not wait for a message of the contact's")

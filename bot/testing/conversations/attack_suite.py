@@ -27,11 +27,11 @@ from bot.checker.exploring.sample_values import values_for_annotation
 from bot.core.clock import MovableClock
 from bot.core.effects import HttpRequest
 from bot.core.immutable import immutable
-from bot.language.flow.documents import FILES
+from bot.language.flow.documents import FILES, Source
 from bot.language.python.decorators import HandlerSpec
 from bot.language.steps.ai_exchange import Exchange
 from bot.language.steps.ai_step import AiStep
-from bot.language.steps.mcp_servers import LISTS
+from bot.language.steps.brief import asks_what_to_search
 from bot.language.steps.step_options import LONGEST_GATHER
 from bot.loading.folder import Folder
 from bot.loading.program import Program, load_program
@@ -168,7 +168,7 @@ class AttackEnvironment:
         return self.stubs.request(request, key)
 
     def begin(self, stub_definitions: StubDefinitions, facts: str | None = None) -> None:
-        """Begin as a new contact, with these stubs. ``facts`` is a text that is added to each file of facts."""
+        """Begin as a new contact, with these stubs. ``facts`` is a text that is added to each document."""
         self.simulation.become_new_contact()
         self.contacts.add(self.simulation.contact)
         program = self._program if facts is None else load_program(_with_facts(self.folder, facts))
@@ -202,7 +202,8 @@ class AttackEnvironment:
         for answer in move.answers:
             if isinstance(answer, HttpResult):
                 self.stubs.script(answer.request, _http(answer))
-        self.simulation.service.answer_with(lambda body: _spoken(spoken.popleft()) if spoken else model(body))
+        answering = _searching(model)
+        self.simulation.service.answer_with(lambda body: _spoken(spoken.popleft()) if spoken else answering(body))
         _act(self.simulation, move)
 
     def another_writes(self, target: AttackTarget, plan: AttackPlan, text: str) -> bool:
@@ -331,7 +332,7 @@ class _AttackRun:
     def _flood(self, burst: MessageBurst) -> None:
         """Send all messages before the model answers the first."""
         self._model.may_go_on.clear()
-        self._simulation.service.answer_with(self._model)
+        self._simulation.service.answer_with(_searching(self._model))
         self._simulation.flood(burst.texts)
         self._model.may_go_on.set()
         self._simulation.settle()
@@ -417,12 +418,30 @@ def _judges(program: Program) -> set[str]:
 
 
 def _with_facts(folder: Folder, text: str) -> Folder:
-    """The bot with a text at the end of each file of facts."""
+    """The bot with a text at the end of each document. A long one becomes no longer: facts have a limit."""
+    added = f"\n\n{text}\n".encode()
     documents = (
-        each if each.path.startswith((FILES, LISTS)) else replace(each, text=each.text + f"\n\n{text}\n".encode())
+        replace(each, text=each.text[: max(len(each.text) - len(added), _SHORT)] + added) if _is_text(each) else each
         for each in folder.documents
     )
     return replace(folder, documents=tuple(documents))
+
+
+def _searching(model: Speaker) -> Speaker:
+    """The same model, which writes nothing of its own to search for: no attack is spent on that."""
+
+    def answer(body: dict[str, Any]) -> Item | str:
+        return ModelAnswer(HARMLESS) if asks_what_to_search(body["messages"]) else model(body)
+
+    return answer
+
+
+_SHORT = 1000  # bytes of a document
+
+
+def _is_text(document: Source) -> bool:
+    """True for a document of AI turns that a text can be added to."""
+    return document.path.endswith((".md", ".txt")) and not document.path.startswith(FILES)
 
 
 def _ours(folder: Folder, stub_definitions: StubDefinitions) -> str:

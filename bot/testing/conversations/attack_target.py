@@ -18,7 +18,7 @@ from bot.language.flow.library import Library
 from bot.language.source.problems import Mark
 from bot.language.steps.ai_settings import AiSettings
 from bot.language.steps.ai_step import AiStep
-from bot.language.steps.brief import Brief
+from bot.language.steps.brief import Brief, asks_what_to_search
 from bot.language.steps.classify_step import ClassifyStep
 from bot.loading.program import Program
 from bot.testing.conversations.transcript_reader import NOW
@@ -141,10 +141,11 @@ def _letters(text: str) -> str:
 
 
 def _asks(state: ExploredState, target: AttackTarget) -> AskModel | None:
-    """The request to the model at the step, if it is being asked."""
+    """The request to the model at the step, if it is being asked for an answer."""
     frame, awaited = state.frame, state.awaited
     here = frame is not None and target.is_of(frame.flow, frame.step)
-    return awaited[1] if here and awaited is not None and isinstance(awaited[1], AskModel) else None
+    asked = awaited[1] if here and awaited is not None else None
+    return asked if isinstance(asked, AskModel) and not asks_what_to_search(asked.messages) else None
 
 
 def _written(moves: MoveSequence, number: int, text: str) -> MoveSequence | None:

@@ -129,4 +129,3 @@ def test_a_changed_file_makes_another_version_and_only_flows_that_send_files_nee
     before, after = (library_of(text, documents={**FILES, "files/menu.pdf": b"%PDF-" + end}) for end in (b"1", b"2"))
     assert before.version != after.version and before.makes_addresses
     assert not library_of(flow("say: x, then: end"), documents=FILES).makes_addresses
-    assert not library_of(text, documents=FILES).documents

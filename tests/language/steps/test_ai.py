@@ -1177,16 +1177,6 @@ def test_an_exit_that_is_shut_is_no_command() -> None:
     assert chat.model("LEAVE done") == ["LEAVE done"]
 
 
-def test_long_facts_are_searched_for_what_the_contact_wrote() -> None:
-    documents = {"flows/facts.md": "\n\n".join(f"Fact number {n} about the shop and its hours." for n in range(500))}
-    chat = Talk(FLOW, BOT, HANDLERS, documents=documents)
-    chat.user("fact 77?")
-    _, complete = chat.asked[-1]
-    assert complete.facts == ("flows/facts.md",)
-    assert complete.query == "fact 77?"
-    assert "Fact number" not in chat.prompt[0]["content"]
-
-
 def test_budget_and_moderator_go_along() -> None:
     bot = BOT + "ai: {model: [acme/large, acme/small], moderate: judge, budget: {all: 9}}\n"
     chat = talk(FLOW.replace("    turns:", "    budget: {contact: 5, else: over}\n    turns:"), bot)
@@ -1373,6 +1363,7 @@ def test_back_returns_to_the_question_that_was_left() -> None:
 CASES = {
     "a file that is not there": ("    facts: opening.txt\n", 'E113 step "t": no file "flows/opening.txt" (put the file there; it ends with .md or .txt)'),
     "a file with nothing in it": ("    facts: empty.md\n", 'E105 step "t": the file "flows/empty.md" is empty (write the facts into it, or leave it out)'),
+    "too many facts": ("    facts: zz.md\n", 'E402 step "t": facts: about 2,000 tokens, 1,500 are possible (put the files into a folder, and write knowledge: {folder: policies/} to have it searched)'),
     "a file that is no UTF-8": ("    facts: latin.md\n", 'E001 step "t": the file "flows/latin.md" is not UTF-8 (save the file as UTF-8)'),
     "a tool that is no handler": ("    tools: [orders.fnd]\n", 'E501 step "t": no handler "orders.fnd" (did you mean "orders.find"?)'),
     "a tool twice": ("    tools: [orders.find, orders.find]\n", 'E121 step "t": a second tool "orders.find" (keep one of them)'),
@@ -1545,7 +1536,7 @@ CHECKED: dict[str, Callable[..., Any]] = {
     "sized": sized,
     "shown": shown,
 }
-DOCUMENTS = {"flows/empty.md": b" \n", "flows/latin.md": "Schönes".encode("latin-1")}
+DOCUMENTS = {"flows/empty.md": b" \n", "flows/zz.md": b"x" * 8000, "flows/latin.md": "Schönes".encode("latin-1")}
 
 
 @pytest.mark.parametrize("name", CASES)

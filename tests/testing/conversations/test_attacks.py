@@ -405,6 +405,28 @@ def test_the_command_tells_the_weak_points_and_what_closes_them(
     assert (point["step"], point["check"], len(point["attacks"])) == ("main/talk", "judged", 3)
 
 
+def test_an_instruction_in_a_document_is_tried_though_a_model_first_writes_what_to_search_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    flow = """\
+flow: main
+start: {words: [question]}
+steps:
+  talk:
+    ai: You answer from our documents.
+    greet: Ask me anything.
+    knowledge: {folder: policies/, cite: true, rewrite: true}
+    exits: {done: {when: they have what they need, then: end}}
+    errors: {else: {say: Sorry., then: end}}
+"""
+    make_bot(tmp_path, flow, bot=BOT)
+    (tmp_path / "flows" / "policies").mkdir()
+    (tmp_path / "flows" / "policies" / "house.md").write_text("# Pets\nYes.\n")
+    monkeypatch.chdir(tmp_path)
+    tested = call("test", "--attack", "-k", "link by facts", "--json")
+    assert [(each["attack"], each["passed"]) for each in json.loads(tested.out)["attacks"]] == [("link by facts", True)]
+
+
 def test_a_bot_without_a_model_has_nothing_to_attack(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     make_bot(tmp_path, "flow: main\nstart: {otherwise: true}\nsteps: {hi: {say: Hi.}}\n", bot=BOT)
     monkeypatch.chdir(tmp_path)

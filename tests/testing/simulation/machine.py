@@ -40,7 +40,7 @@ from bot.services.http_client import (
     Silent,
     Streamed,
 )
-from bot.store import fact_index, files, postgres_database  # noqa: F401
+from bot.store import files, postgres_database  # noqa: F401
 from bot.testing.emulator import webhooks
 from tests.testing.simulation import threads
 from tests.testing.simulation.threads import Condition, Event, Killed, Process, Scheduler, Unforeseen

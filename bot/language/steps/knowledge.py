@@ -1,0 +1,189 @@
+"""``knowledge`` of an AI step: documents in a folder, the passages of them that a question is about, and citations."""
+
+import posixpath
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
+from itertools import chain
+from typing import Any
+
+from bot.core.errors import BotError
+from bot.core.immutable import immutable
+from bot.core.messages import TEXT_BODY, clip
+from bot.core.text import head
+from bot.language.answers.passages import Passage, PassageIndex
+from bot.language.keys.declared_keys import BOOLEAN, STRING, STRINGS, Form, KeySet, KeySpec, as_fields
+from bot.language.keys.fields import Fields
+from bot.language.keys.key_schemas import ANY_TEXT, list_of
+from bot.language.source.languages import wording
+from bot.language.source.problems import Problems, did_you_mean
+from bot.language.source.yaml_tree import Node, one_or_more
+from bot.language.steps.ai_exchange import CITATION, Exchange
+from bot.language.steps.output_guard import accounts_in, links_in
+
+MOST_TOKENS = 1500  # of the passages in a prompt
+MOST_FILES = 200
+MOST_PASSAGES = 2000
+MOST_TITLES = 4000  # characters of all headings, which tell a model what can be searched
+_TITLE = 60  # characters
+_ASKED = re.compile(r"\s*\[(\d{1,3})\]\s*")
+_FOLDER = KeySpec(
+    "folder", STRING, "The folder beside the flow's file that has the documents: .md, .txt, .pdf, .docx.", required=True
+)
+_CITE = KeySpec("cite", BOOLEAN, "Whether the model names the passages that it answers from, as [1]; false by default.")
+_REWRITE = KeySpec(
+    "rewrite", BOOLEAN, "Whether a model first writes what is to be searched for, in other words; false by default."
+)
+
+
+def _groups(node: Node, problems: Problems, what: str) -> tuple[tuple[str, ...], ...]:
+    """Lists of words that mean the same."""
+    groups = tuple(STRINGS.read(each, problems, what) for each in one_or_more(node))
+    for alone in (group[0] for group in groups if len(group) == 1):
+        fix = "write lists of words that mean the same: [[dog, pet], [refund, money back]]"
+        problems.add("E105", node.mark, f'{what}: nothing means the same as "{alone}"', fix)
+    return groups
+
+
+_SYNONYMS = KeySpec(
+    "synonyms",
+    Form(list_of(list_of(ANY_TEXT)), _groups, absent=()),
+    "Words that mean the same, a list for each meaning.",
+)
+KNOWLEDGE = KeySpec(
+    "knowledge",
+    as_fields(KeySet(_FOLDER, _CITE, _REWRITE, _SYNONYMS), "{folder: policies/}"),
+    "Documents that are searched for what the contact writes.",
+)
+
+
+class UnreadableDocument(BotError):
+    """The text of a document cannot be read: what is wrong with it, and what to do."""
+
+    def __init__(self, what: str, fix: str) -> None:
+        super().__init__(what)
+        self.fix = fix
+
+
+@immutable
+class Knowledge:
+    """The searched documents of a step, and their headings (``titles``). ``links`` are the addresses and accounts in
+    them: they may be sent.
+    """
+
+    folder: str
+    index: PassageIndex
+    titles: str
+    links: frozenset[str]
+    cite: bool
+    rewrite: bool
+
+    def find(self, exchange: Exchange) -> list[tuple[int, Passage]]:
+        """The passages for the question of this turn, each with the number by which the model cites it."""
+        found = self.index.search(exchange.searched_for, MOST_TOKENS)
+        exchange.given += [each.id for each in found if each.id not in exchange.given]
+        return [(exchange.given.index(each.id) + 1, each) for each in found]
+
+    def note(self, exchange: Exchange) -> str:
+        """Return what was found in this turn, for the trace."""
+        given = ((number, self._cited(number, exchange)) for number in range(1, len(exchange.given) + 1))
+        found = [f"[{number}] {each.id} ({_source(each, {})})" for number, each in given if each is not None]
+        return f"found in {self.folder}: {', '.join(found) or 'nothing'}"
+
+    def with_citations(self, text: str, exchange: Exchange) -> str:
+        """A text of the model's without citations of what it was not given. The others are noted."""
+        return CITATION.sub(lambda found: self._given(found[0], exchange), text) if self.cite else text
+
+    def _given(self, citation: str, exchange: Exchange) -> str:
+        given = [number for number in map(int, re.findall(r"\d+", citation)) if self._cited(number, exchange)]
+        exchange.cited += [number for number in dict.fromkeys(given) if number not in exchange.cited]
+        return "".join([*(" " if given and citation[0] in " \t" else ""), *(f"[{number}]" for number in given)])
+
+    def sources(self, scope: Mapping[str, Any], exchange: Exchange) -> str:
+        """A line for each passage that was cited in this turn: ``[1] Returns, page 3``."""
+        cited = ((number, self._cited(number, exchange)) for number in sorted(exchange.cited))
+        return "\n".join(f"[{number}] {_source(passage, scope)}" for number, passage in cited if passage is not None)
+
+    def asked_for(self, text: str | None, scope: Mapping[str, Any], exchange: Exchange) -> str | None:
+        """The passage that the contact asks for by ``[1]``, after an answer that cites it; None if they do not."""
+        asked = _ASKED.fullmatch(text or "")
+        number = int(asked[1]) if asked is not None else 0
+        passage = self._cited(number, exchange) if number in exchange.cited else None
+        return None if passage is None else clip(f"{_source(passage, scope)}\n\n{passage.text}", TEXT_BODY)
+
+    def _cited(self, number: int, exchange: Exchange) -> Passage | None:
+        name = exchange.given[number - 1] if 1 <= number <= len(exchange.given) else ""
+        return self.index.get(name)
+
+
+def _source(passage: Passage, scope: Mapping[str, Any]) -> str:
+    title = head(" ".join(passage.title.split()), _TITLE)
+    return f"{title}, {wording(scope, 'page', value=str(passage.page))}" if passage.page else title
+
+
+def read_knowledge(fields: Fields, documents: Mapping[str, str]) -> Knowledge | None:
+    """Read `knowledge`, and all documents in its folder. None if it is not written, or has nothing to search."""
+    own = KNOWLEDGE.read(fields)
+    if own is None:
+        return None
+    folder, cite, rewrite, synonyms = _FOLDER.read(own), _CITE.read(own), _REWRITE.read(own), _SYNONYMS.read(own)
+    if folder is None:
+        return None
+    path = posixpath.normpath(posixpath.join(posixpath.dirname(fields.mark.path), folder))
+    below = "" if path == "." else f"{path}/"
+    names = sorted(name for name in documents if name.startswith(below))
+    if not names:
+        others = sorted({f"{posixpath.dirname(name)}/" for name in documents if posixpath.dirname(name)})
+        fix = did_you_mean(below, others, "put .md, .txt, .pdf or .docx files there")
+        _FOLDER.report(own, "E113", f'no documents in "{below}"', fix)
+        return None
+    if len(names) > MOST_FILES:
+        what = f'{len(names)} documents in "{below}", {MOST_FILES} are possible'
+        _FOLDER.report(own, "E402", what, "put those together that belong together")
+        return None
+    texts = tuple(_texts(own, names, documents))
+    index, links = _index(texts, synonyms)
+    if len(index.passages) > MOST_PASSAGES:
+        what = f'{len(index.passages):,} passages in "{below}", {MOST_PASSAGES:,} are possible'
+        _FOLDER.report(own, "E402", what, "leave out what no contact asks for, or give each flow a folder of its own")
+        return None
+    titles = head("; ".join(dict.fromkeys(passage.title for passage in index.passages)), MOST_TITLES)
+    return Knowledge(below, index, titles, links, cite, rewrite)
+
+
+def _texts(own: Fields, names: Sequence[str], documents: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """The documents that can be read, with their texts; the others are problems."""
+    for name in names:
+        try:
+            text = documents[name]
+        except UnreadableDocument as error:
+            _FOLDER.report(own, "E001", f'the file "{name}" {error}', error.fix)
+            continue
+        if (found := unfit_text(name, text)) is not None:
+            _FOLDER.report(own, *found)
+        else:
+            yield name, text
+
+
+@lru_cache(maxsize=8)
+def _index(
+    texts: tuple[tuple[str, str], ...], synonyms: tuple[tuple[str, ...], ...]
+) -> tuple[PassageIndex, frozenset[str]]:
+    """The index of some documents, and the addresses and accounts in them: made once for all languages and reloads."""
+    links = chain.from_iterable((*links_in(text), *accounts_in(text)) for _, text in texts)
+    return PassageIndex(texts, synonyms), frozenset(links)
+
+
+UNREADABLE = "\ufffd"  # stands in a document for bytes that are no text
+
+
+def unfit_text(name: str, text: str) -> tuple[str, str, str] | None:
+    """The problem of a document that has no text to tell a model; None if it has."""
+    if not text.strip():
+        if name.endswith(".pdf"):
+            fix = "have its text recognised, or leave it out"
+            return "E105", f'the file "{name}" has no text: its pages are pictures', fix
+        return "E105", f'the file "{name}" is empty', "write the facts into it, or leave it out"
+    if UNREADABLE in text and name.endswith((".md", ".txt")):
+        return "E001", f'the file "{name}" is not UTF-8', "save the file as UTF-8"
+    return None
