@@ -43,6 +43,7 @@ class Exchange:
     rounds: int = 0  # requests of this turn
     merged: int = 0  # messages that came while the model worked
     questions: int = 0  # how often the contact was asked about a call
+    retried: bool = False  # an answer of this turn was not sent, because a value in it had no source
     plain: bool = False  # the model knows no tools
     links: list[str] = field(default_factory=list)  # addresses and accounts that handlers gave the model
     overtaken: bool = False  # the contact wrote more before they could be asked: that comes next, in this turn
@@ -67,6 +68,7 @@ class Exchange:
         self.said, self.spoken, self.pending_input = [], [], None
         self.turns += 1
         self.rounds = self.merged = self.characters = self.calls = 0
+        self.retried = False
         self.began = now
         if reply is None:
             self.turn.append({"role": "user", "content": ARRIVED})
@@ -151,6 +153,12 @@ class Exchange:
         self.queue = calls
         self.failed, self.fresh = False, []
 
+    def hold(self, text: str, why: str) -> None:
+        """Note an answer that was not sent, and tell the model why: it is asked again."""
+        self.turn.append({"role": "assistant", "content": clip("\n\n".join([*self.said, text]), max(self.room, 1))})
+        self.turn.append({"role": "system", "content": clip(why, MOST_REFUSAL)})
+        self.retried, self.fresh = True, []
+
     def is_one_too_many(self, most: int) -> bool:
         """True if the call that was taken off the queue last is beyond those that a turn may have."""
         return self.calls > most and not self.queue
@@ -193,6 +201,17 @@ class Exchange:
             message["content"] for message in self.turn if message["role"] == "user"
         ]
         return [*reversed(results), *reversed(texts)]
+
+    @property
+    def results(self) -> list[str]:
+        """The results of tools in this turn."""
+        return [message["content"] for message in self.turn if message["role"] == "tool"]
+
+    @property
+    def texts_of_bot(self) -> list[str]:
+        """The texts that were sent at this step, as far as the model still knows them."""
+        earlier = [message["content"] for message in self.history if message["role"] == "assistant"]
+        return [*earlier, *self.spoken, *self.said]
 
     @property
     def _texts_of_contact(self) -> list[str]:

@@ -1,9 +1,10 @@
 """``ai``: a model takes turns with the contact, within the transitions, tools and limits that the flow declares."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Self
 
+from bot.core.errors import BotError
 from bot.core.events import CallEnded, CallProgressed, ConversationAssigned, SendEnded
 from bot.core.immutable import immutable
 from bot.core.messages import TEXT_BODY, Message, TextMessage, clip, in_plain_text
@@ -19,6 +20,7 @@ from bot.language.steps.brief import WITHIN_KEY as AI_WITHIN
 from bot.language.steps.exits import EXITS, exit_outcomes
 from bot.language.steps.message_parts import check_length
 from bot.language.steps.output_guard import CUT, in_chat_form, messages_of
+from bot.language.steps.sources import Unsupported
 from bot.language.steps.step_facts import (
     DefaultTarget,
     Need,
@@ -49,12 +51,14 @@ from bot.language.steps.step_kind import (
 from bot.language.steps.tool_calls import ToolCalls
 from bot.language.steps.tools import FILL, TOOLS, written_calls
 from bot.language.steps.transition import TRANSITION, Transition
+from bot.language.steps.unsupported import STEP_UNSUPPORTED
 from bot.language.types.type_registry import Variable
 
 MOST_TURNS = 20  # where the step says nothing
 MOST_ROUNDS = 8  # requests in one turn
 MOST_MERGED = 5
-ERRORS = ("confused", "turns")  # beside those of every question to a model
+_MOST_HELD = 300  # characters of a text that is not sent, in the trace
+ERRORS = ("confused", "turns", "unsupported")  # beside those of every question to a model
 _GREET = KeySpec(
     "greet", WORDING, "The greeting if no message waits for an answer; without it the model begins.", texts=TEXT
 )
@@ -66,6 +70,19 @@ _TURNS = KeySpec(
     as_fields(KeySet(_MOST_TURNS, _TURNS_ELSE), "{max: 6, else: end}"),
     f"A bound on the contact's messages; {MOST_TURNS} by default.",
 )
+
+
+AGAIN = "Not sent: {} stands in no source. Write that part again without it, or say that you do not know."
+
+
+class _UnsourcedText(BotError):
+    """A text of the model's that is not sent, because values in it have no source."""
+
+    def __init__(self, text: str, lacking: Sequence[Unsupported]) -> None:
+        self.text = text
+        self.kinds = [each.kind for each in lacking]
+        self.lacking = ", ".join(f'"{each.written}" ({each.kind})' for each in lacking)
+        super().__init__(f"{self.lacking} has no source in: {clip(' '.join(text.split()), _MOST_HELD)}")
 
 
 @immutable
@@ -80,7 +97,16 @@ class AiStep(StepKind):
     budget_over: Transition | None
     verb = "ai"
     keys = KeySet(
-        INSTRUCTIONS, _GREET, FACTS, TOOLS, FILL, EXITS, _OTHER, _TURNS, AI_WITHIN, *settings_keys(STEP_BUDGET)
+        INSTRUCTIONS,
+        _GREET,
+        FACTS,
+        TOOLS,
+        FILL,
+        EXITS,
+        _OTHER,
+        _TURNS,
+        AI_WITHIN,
+        *settings_keys(STEP_BUDGET, STEP_UNSUPPORTED),
     )
     options = frozenset({"remind", "timeout", "words", "gather"})
 
@@ -129,6 +155,7 @@ class AiStep(StepKind):
             found["turns.else"] = Outcome(self.turns_over, DefaultTarget.WRITTEN, success=False)
         if self.budget_over is not None:
             found["budget.else"] = Outcome(self.budget_over, DefaultTarget.WRITTEN, success=False)
+        found |= self.brief.settings.unsupported.outcomes()
         found["errors.else"] = Outcome(None, DefaultTarget.ERRORS, success=False)
         return found
 
@@ -245,6 +272,12 @@ class AiStep(StepKind):
     def resume(self, context: StepContext, event: Awaited) -> StepResult | None:
         """A paragraph, the end of the answer, of a tool's call, or of a question's sending. An agent ends the turn."""
         exchange = Exchange.of(context.step_state)
+        try:
+            return self._resumed(context, exchange, event)
+        except _UnsourcedText as held:
+            return self._held(context, exchange, held)
+
+    def _resumed(self, context: StepContext, exchange: Exchange, event: Awaited) -> StepResult | None:
         match event:
             case ConversationAssigned():
                 return self._give_way(exchange)
@@ -305,8 +338,23 @@ class AiStep(StepKind):
         messages = messages_of(text, most)
         bodies = [message.body for message in messages]
         self.brief.check(context, exchange, "\n".join(bodies))  # a cut may make an address
+        if lacking := self.brief.lacking(context, exchange, "\n".join(bodies)):
+            raise _UnsourcedText(text, lacking)
         exchange.said += bodies
         return messages
+
+    def _held(self, context: StepContext, exchange: Exchange, held: "_UnsourcedText") -> StepResult:
+        """A text was not sent: go the author's way for its kind, or ask the model again, once in a turn."""
+        ways = self.brief.settings.unsupported.ways
+        kind = next((kind for kind in held.kinds if ways.get(kind) is not None), None)
+        if kind is not None:
+            said = exchange.pending_input
+            pending = None if said is None else Reply(said)
+            return LeaveStep(f"unsupported.{kind}", pending_input=pending, notes=(str(held),))
+        if exchange.retried:
+            raise StepFailed("unsupported", str(held))
+        exchange.hold(held.text, AGAIN.format(held.lacking))
+        return replace(self._request(context, exchange), notes=(f"asked again: {held}",))
 
     def _go_on(
         self, context: StepContext, exchange: Exchange, calls: ToolCalls, said: tuple[Message, ...] = ()
