@@ -265,7 +265,8 @@ class _Reader:
         days += [found for found in self._past_days.days_at(start) if self._is_day(start, found[0])] if days else []
         times = list(self._times_at(start))
         number = self._number_at(start)
-        end = max((end for end, *_ in (*days, *times, *([number] if number else []))), default=0)
+        ends = [found[0] for found in (*days, *times)]
+        end = max([*ends, 0 if number is None else number[0]])
         if not end or self._phrase_end(start) > end:
             return 0, None
         written = self._text.tokens.text[self._text.tokens.starts[start] : self._text.tokens.ends[end - 1]]
