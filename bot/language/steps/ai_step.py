@@ -1,10 +1,9 @@
 """``ai``: a model takes turns with the contact, within the transitions, tools and limits that the flow declares."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Self
 
-from bot.core.errors import BotError
 from bot.core.events import CallEnded, CallProgressed, ConversationAssigned, SendEnded
 from bot.core.immutable import immutable
 from bot.core.messages import TEXT_BODY, Message, TextMessage, clip, in_plain_text
@@ -15,12 +14,12 @@ from bot.language.keys.fields import Fields
 from bot.language.keys.text_shapes import TEXT
 from bot.language.steps.ai_exchange import Exchange, is_unread
 from bot.language.steps.ai_settings import BUDGET_ELSE, STEP_BUDGET, answer_of, check_model_errors, settings_keys
+from bot.language.steps.approved_answers import ANSWERS
 from bot.language.steps.brief import FACTS, INSTRUCTIONS, Brief, quoted_scope
 from bot.language.steps.brief import WITHIN_KEY as AI_WITHIN
 from bot.language.steps.exits import EXITS, exit_outcomes
 from bot.language.steps.message_parts import check_length
 from bot.language.steps.output_guard import CUT, in_chat_form, messages_of
-from bot.language.steps.sources import Unsupported
 from bot.language.steps.step_facts import (
     DefaultTarget,
     Need,
@@ -51,13 +50,12 @@ from bot.language.steps.step_kind import (
 from bot.language.steps.tool_calls import ToolCalls
 from bot.language.steps.tools import FILL, TOOLS, written_calls
 from bot.language.steps.transition import TRANSITION, Transition
-from bot.language.steps.unsupported import STEP_UNSUPPORTED
+from bot.language.steps.unsupported import STEP_UNSUPPORTED, HeldText
 from bot.language.types.type_registry import Variable
 
 MOST_TURNS = 20  # where the step says nothing
 MOST_ROUNDS = 8  # requests in one turn
 MOST_MERGED = 5
-_MOST_HELD = 300  # characters of a text that is not sent, in the trace
 ERRORS = ("confused", "turns", "unsupported")  # beside those of every question to a model
 _GREET = KeySpec(
     "greet", WORDING, "The greeting if no message waits for an answer; without it the model begins.", texts=TEXT
@@ -70,19 +68,6 @@ _TURNS = KeySpec(
     as_fields(KeySet(_MOST_TURNS, _TURNS_ELSE), "{max: 6, else: end}"),
     f"A bound on the contact's messages; {MOST_TURNS} by default.",
 )
-
-
-AGAIN = "Not sent: {} stands in no source. Write that part again without it, or say that you do not know."
-
-
-class _UnsourcedText(BotError):
-    """A text of the model's that is not sent, because values in it have no source."""
-
-    def __init__(self, text: str, lacking: Sequence[Unsupported]) -> None:
-        self.text = text
-        self.kinds = [each.kind for each in lacking]
-        self.lacking = ", ".join(f'"{each.written}" ({each.kind})' for each in lacking)
-        super().__init__(f"{self.lacking} has no source in: {clip(' '.join(text.split()), _MOST_HELD)}")
 
 
 @immutable
@@ -101,6 +86,7 @@ class AiStep(StepKind):
         _GREET,
         FACTS,
         TOOLS,
+        ANSWERS,
         FILL,
         EXITS,
         _OTHER,
@@ -134,7 +120,10 @@ class AiStep(StepKind):
             waits_for=Wait(WaitsFor.CONTACT),
             takes_pending_input=True,
             can_gather=True,
-            sends=tuple(SentText(_GREET.name, text, TEXT_BODY) for text in greeting),
+            sends=(
+                *(SentText(_GREET.name, text, TEXT_BODY) for text in greeting),
+                *(answer.sent() for answer in self.brief.answers),
+            ),
             most_messages=1,
             outcomes=self._outcomes(),
             uses=(*map(Used, greeting), *self.brief.uses()),
@@ -274,7 +263,7 @@ class AiStep(StepKind):
         exchange = Exchange.of(context.step_state)
         try:
             return self._resumed(context, exchange, event)
-        except _UnsourcedText as held:
+        except HeldText as held:
             return self._held(context, exchange, held)
 
     def _resumed(self, context: StepContext, exchange: Exchange, event: Awaited) -> StepResult | None:
@@ -320,6 +309,10 @@ class AiStep(StepKind):
             text, calls = self.brief.commands(context, text)
         elif not calls and (written := written_calls(text)):
             text, calls = "", written
+        if self.brief.answers and not is_blank(text):
+            if not calls:
+                raise HeldText.free(text)
+            text = ""
         if event.value["finish"] == "length" and text:
             text = f"{text.rstrip()}{CUT}"
         messages = self._say(context, exchange, text, max(1, self.brief.settings.messages - len(exchange.said)))
@@ -339,22 +332,16 @@ class AiStep(StepKind):
         bodies = [message.body for message in messages]
         self.brief.check(context, exchange, "\n".join(bodies))  # a cut may make an address
         if lacking := self.brief.lacking(context, exchange, "\n".join(bodies)):
-            raise _UnsourcedText(text, lacking)
+            raise HeldText.without_source(text, lacking)
         exchange.said += bodies
         return messages
 
-    def _held(self, context: StepContext, exchange: Exchange, held: "_UnsourcedText") -> StepResult:
+    def _held(self, context: StepContext, exchange: Exchange, held: HeldText) -> StepResult:
         """A text was not sent: go the author's way for its kind, or ask the model again, once in a turn."""
-        ways = self.brief.settings.unsupported.ways
-        kind = next((kind for kind in held.kinds if ways.get(kind) is not None), None)
-        if kind is not None:
-            said = exchange.pending_input
-            pending = None if said is None else Reply(said)
-            return LeaveStep(f"unsupported.{kind}", pending_input=pending, notes=(str(held),))
-        if exchange.retried:
-            raise StepFailed("unsupported", str(held))
-        exchange.hold(held.text, AGAIN.format(held.lacking))
-        return replace(self._request(context, exchange), notes=(f"asked again: {held}",))
+        if (left := ToolCalls(self.brief, context, exchange).held(held)) is not None:
+            return left
+        exchange.hold(held.text, held.why)
+        return replace(self._request(context, exchange), notes=(str(held),))
 
     def _go_on(
         self, context: StepContext, exchange: Exchange, calls: ToolCalls, said: tuple[Message, ...] = ()
@@ -368,4 +355,5 @@ class AiStep(StepKind):
         if result is None:
             exchange.end(self.brief.settings.history)
             result = WaitHere(step_state=exchange.step_state())
+        said = (*said, *map(TextMessage, calls.said))
         return replace(result, messages=(*said, *result.messages), sets=calls.sets, notes=tuple(calls.notes))

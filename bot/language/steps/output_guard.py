@@ -13,6 +13,7 @@ from bot.core.messages import TEXT_BODY, TextMessage
 from bot.core.text import head, in_letters, without_invisible
 
 DATA_MARKS = "⟦⟧"  # a value stands between them among the instructions
+MOST_VALUE = 300  # characters of a value that stands among the instructions, or in a text of the flow
 CUT = "…"  # ends an answer that reached the model's length
 _TAIL = ".,;:!?*_~"
 _STOPS = r"\s<>\"'`()\[\]{}，。！？；：、（）【】「」『』《》"  # what an address ends at
@@ -40,6 +41,11 @@ _ROW = re.compile(r"\s*\|(.+)\|\s*")
 _HEADING = re.compile(r"\s*(?:#{2,6}\s+|#\s+(?!\d))(.*?)\s*#*")
 _STRONG = re.compile(r"\*\*(?=\S)(.+?)(?<=\S)\*\*|(?<!\w)__(?=\S)(.+?)(?<=\S)__(?!\w)")
 _VALUE = re.compile(r"\{[{%].*?[}%]\}", re.DOTALL)
+
+
+def one_line(text: str) -> str:
+    """A text that somebody else may have written as one short line without marks."""
+    return head(without_data_marks(without_invisible(" ".join(text.split()))), MOST_VALUE)
 
 
 def without_data_marks(text: str) -> str:

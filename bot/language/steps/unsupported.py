@@ -2,18 +2,23 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import field
-from typing import Any
+from typing import Any, Self
 
+from bot.core.errors import BotError
 from bot.core.immutable import immutable
+from bot.core.messages import clip
 from bot.language.keys.declared_keys import BOOLEAN, STRINGS, Form, KeySet, KeySpec, as_fields, either, one_of
 from bot.language.keys.fields import Fields
 from bot.language.source.problems import Problems
 from bot.language.source.yaml_tree import Node, Scalar
-from bot.language.steps.sources import KINDS, PRODUCTS
+from bot.language.steps.sources import KINDS, PRODUCTS, Unsupported
 from bot.language.steps.step_facts import DefaultTarget, Outcome
 from bot.language.steps.transition import TRANSITION, Transition
 
 RETRY = "retry"
+MOST_HELD = 300  # characters of a text that is not sent, in the trace
+AGAIN = "Not sent: {} stands in no source. Write that part again without it, or say that you do not know."
+FREE = "Not sent: you send only the texts that are given to you for that. Pick one of them."
 _ABOUT = {
     "numbers": "Numbers, shares and lengths of time.",
     "prices": "Amounts of money: what the contact wrote is no source for them.",
@@ -49,6 +54,25 @@ STEP_UNSUPPORTED = _unsupported_key(_WAY)
 PRODUCTS_KEY = KeySpec(PRODUCTS, STRINGS, "Names of products: a model may name those that a source has.")
 
 
+class HeldText(BotError):
+    """A text of the model's that is not sent. ``kinds`` are those of its values without a source, ``why`` is for it."""
+
+    def __init__(self, text: str, reason: str, kinds: Sequence[str], why: str) -> None:
+        super().__init__(f"{reason}: {clip(' '.join(text.split()), MOST_HELD)}")
+        self.text, self.kinds, self.why = text, kinds, why
+
+    @classmethod
+    def without_source(cls, text: str, lacking: Sequence[Unsupported]) -> Self:
+        """A text with values that no source has."""
+        found = ", ".join(f'"{each.written}" ({each.kind})' for each in lacking)
+        return cls(text, f"{found} has no source in", [each.kind for each in lacking], AGAIN.format(found))
+
+    @classmethod
+    def free(cls, text: str) -> Self:
+        """A text of the model's own where only those of the flow are sent."""
+        return cls(text, "no approved text", [], FREE)
+
+
 @immutable
 class SourceRules:
     """The kinds of values that need a source, each with where a value without one leads: None asks the model again.
@@ -58,6 +82,10 @@ class SourceRules:
 
     ways: Mapping[str, Transition | None] = field(default_factory=dict)
     sums: bool = False
+
+    def way_of(self, kinds: Sequence[str]) -> str | None:
+        """The outcome that values of these kinds lead to; None: the model is asked again."""
+        return next((f"unsupported.{kind}" for kind in kinds if self.ways.get(kind) is not None), None)
 
     def outcomes(self) -> dict[str, Outcome]:
         """The outcome of each kind that leads somewhere."""

@@ -89,7 +89,8 @@ SPOKEN = {
 
 
 def _of_time(text: str, language: str) -> Iterator[str]:
-    clock = time(*map(int, text.split(":")))
+    hour, minute = map(int, text.split(":"))
+    clock = time(hour, minute)
     yield f"{clock.hour}:{clock.minute:02}"
     yield f"{clock:%H:%M}"
     yield {"de": f"{clock.hour}:{clock.minute:02} Uhr", "fr": f"{clock.hour}h{clock.minute:02}", "pt": f"{clock.hour}h{clock.minute:02}", "en": f"{clock:%I:%M %p}".lstrip("0"), "id": f"{clock:%H.%M}",
@@ -109,7 +110,7 @@ def _of_time(text: str, language: str) -> Iterator[str]:
 def _of_price(text: str, language: str) -> Iterator[str]:
     amount, currency = text.split()
     plain, whole = Decimal(amount), Decimal(amount) == int(Decimal(amount))
-    grouped = format_decimal(plain, locale=language, format="#,##0" if whole else "#,##0.00", numbering_system="latn")
+    grouped = format_decimal(plain, locale=language, format="#,##0" if whole else "#,##0.00").translate(ARABIC)
     word = MONEY.get((currency, language), currency)
     yield f"{grouped} {word}"
     yield f"{grouped} {currency}"
@@ -133,7 +134,7 @@ def _of_day(text: str, language: str) -> Iterator[str]:
 
 
 def _formatted(day: date, pattern: str, language: str) -> str:
-    return format_date(day, pattern, locale=language + ("@numbers=latn" if False else "")).translate(ARABIC)
+    return format_date(day, pattern, locale=language).translate(ARABIC)
 
 
 ARABIC = str.maketrans("٠١٢٣٤٥٦٧٨٩", "0123456789")
@@ -146,13 +147,13 @@ def _of_weekday(text: str, language: str) -> Iterator[str]:
 
 def _of_number(text: str, language: str) -> Iterator[str]:
     yield text
-    yield format_decimal(int(text), locale=language, numbering_system="latn")
+    yield format_decimal(int(text), locale=language)
     if int(text) in NUMERALS.get(language, {}) and int(text) > 10:
         yield NUMERALS[language][int(text)]
 
 
 def _of_share(text: str, language: str) -> Iterator[str]:
-    written = format_decimal(Decimal(text), locale=language, numbering_system="latn")
+    written = format_decimal(Decimal(text), locale=language)
     yield f"{written} %"
     yield f"{written}%"
     yield f"{written} {({'en': 'percent', 'de': 'Prozent', 'es': 'por ciento'}).get(language, '%')}"

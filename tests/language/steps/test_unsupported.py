@@ -50,7 +50,13 @@ def asked(text: str = "until when are you open?", flow: str = FLOW) -> Talk:
 
 
 @pytest.mark.parametrize(
-    "text", ["Until six in the evening.", "You can return it within thirty days.", "A broken one gets a refund.", "One moment, there are two ways."]
+    "text",
+    [
+        "Until six in the evening.",
+        "You can return it within thirty days.",
+        "A broken one gets a refund.",
+        "One moment, there are two ways.",
+    ],
 )
 def test_what_a_source_says_is_sent_in_other_words(text: str) -> None:
     assert asked().model(text) == [text]
@@ -74,7 +80,7 @@ def test_a_value_without_a_source_is_not_sent_and_the_model_is_asked_once_more(t
     assert held in chat.prompt[-1]["content"]
     assert chat.prompt[-2] == {"role": "assistant", "content": text}
     assert chat.turn is not None
-    assert f"asked again: {held} has no source in: {text}" in chat.turn.trace.notes[0]
+    assert f"{held} has no source in: {text}" in chat.turn.trace.notes[0]
     assert chat.model("I don't know.") == ["I don't know."]
 
 
@@ -132,7 +138,10 @@ def test_only_the_kinds_that_are_named_need_a_source() -> None:
 
 
 def test_a_kind_may_lead_elsewhere_at_once_with_the_contacts_message() -> None:
-    flow = with_rules("{promises: {say: I may not promise that., then: person}, times: retry}") + "  person: {ask: 'What else?', other: end}\n"
+    flow = (
+        with_rules("{promises: {say: I may not promise that., then: person}, times: retry}")
+        + "  person: {ask: 'What else?', other: end}\n"
+    )
     chat = asked(flow=flow)
     assert chat.model("You get a discount.") == ["I may not promise that.", "What else?"]
 
