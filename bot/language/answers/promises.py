@@ -14,7 +14,7 @@ _WORDS = {
     "guarantee": "guarantee*|warrant|warranty|warranties|i promise|we promise|promised|garantie*|garantier*|gewährleist*|versprech*|verspricht|versprochen|garantí*|garantiz*|prometo|prometemos|promesa|je promets|nous promettons|garantia*"
     "|garanto|garantimos|garantido*|garantida*|garanzia|garanzie|garantisc*|garantiam*|garantito|garantita|prometto|promettiamo|garandeer*|garanderen|gegarandeerd*|beloof|beloven|beloofd"
     "|garansi*|jaminan|menjamin|dijamin|kami janji|saya janji|гарант*|обещ*|garanti*|söz veriyor*|ضمان*|الضمان|نضمن|أضمن|مضمون*|نعدك|أعدك|गारंटी*|वारंटी*|वादा करत*|वादा है",
-    "free": "free|free of charge|complimentary|no extra cost|no cost|no charge|on the house|gratis|kostenlos*|kostenfrei*|umsonst|gratuit*|sin costo|sin coste|sin cargo|gratuita*|gratuito*|sans frais|grátis|de graça|sem custo*|senza costi|senza spese"
+    "free": "free|free of charge|complimentary|no extra cost|no cost|no charge|on the house|gratis|kostenlos*|kostenfrei*|versandkostenfrei*|portofrei*|gebührenfrei*|umsonst|gratuit*|offert|offerte|offerts|offertes|sin costo|sin coste|sin cargo|gratuita*|gratuito*|sans frais|grátis|de graça|sem custo*|senza costi|senza spese"
     "|kosteloos|kosteloze|cuma cuma|tanpa biaya|bebas biaya|бесплатн*|ücretsiz*|bedava|مجان*|المجاني*|بالمجان|मुफ्त|मुफ़्त|निशुल्क|निःशुल्क|फ्री",
     "discount": "discount*|rebate*|voucher*|coupon*|price cut|reduced price|half price|off your next order|off the price|rabatt*|preisnachlass*|nachlass|gutschein*|ermäßig*|descuento*|rebaj*|cupón|cupones|remise*|réduction*|rabais|bon d'achat|desconto*|cupom|cupons"
     "|sconto|sconti|scontat*|korting*|diskon*|potongan harga|kupon*|скидк*|купон*|промокод*|indirim*|خصم*|الخصم|تخفيض*|قسيمة*|छूट|डिस्काउंट|कूपन*",

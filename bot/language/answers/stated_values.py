@@ -5,10 +5,11 @@ The readers of answers read a text that is an answer as a whole; here a value st
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from datetime import date
 from decimal import Decimal
 from functools import cache, lru_cache
+from itertools import islice
 from typing import Any
 
 from bot.core.immutable import immutable
@@ -43,7 +44,7 @@ class Stated:
 _CURRENCIES = {
     "eur": "€|eur|euros?|евро|avro|يورو|यूरो", "usd": r"\$|us\$|usd|dollars?|bucks|dólar(?:es)?|dolares|dolar(?:es)?|dollari|dollaro|доллар\w*|دولار\w*|डॉलर",
     "gbp": "£|gbp|pounds?|quid|pfund|libras?|livres?|sterlin\\w*|pond|фунт\\w*", "inr": "₹|inr|rs|rupees?|रुपये|रुपए|रुपया|रु|rupien?|rupias?|roupies?",
-    "idr": "rp|idr|rupiah", "try": "₺|try|tl|lira", "rub": "₽|rub|rubles?|руб\\w*", "chf": "chf|franken|fr", "brl": r"r\$|brl|reais|real",
+    "idr": "rp|idr|rupiah", "try": "₺|try|tl|lira", "rub": "₽|rub|rubles?|руб\\w*", "chf": "chf|sfr|franken", "brl": r"r\$|brl|reais|real",
     "sar": "sar|ريال\\w*", "aed": "aed|درهم\\w*|dirhams?", "egp": "egp|جنيه\\w*", "cent": "ct|cents?|pence|céntimos?|centimes?|centavos?|centesimi|cent|kuruş|копе\\w*|paise",
 }  # fmt: skip
 _CURRENCY = re.compile("|".join(f"(?P<{code}>{forms})" for code, forms in _CURRENCIES.items()))
@@ -72,7 +73,7 @@ _NUMBERED = re.compile(
 _ITEM = re.compile(r"^[ \t]*(?:[-*•·]|\(?[0-9]{1,2}[.)])[ \t]+\S", re.MULTILINE)
 _PIECE = re.compile(r"\n+|(?<=[.!?…؟।])(?<![0-9]\.)\s+|[;،؛]\s")
 _CODE = re.compile(
-    r"(?<![\w.,-])(?!(?:(?i:rp|rs|usd|eur|gbp|inr|idr|try|tl|chf)|R|US|A)[0-9])(?!(?:[ckm]?m|CO)[23](?!\w))"
+    r"(?<![\w.,-])(?!(?i:rp|rs|usd|eur|gbp|inr|idr|try|tl|chf)[0-9])(?!(?:[ckm]?m|CO)[23](?!\w))"
     r"(?:[A-Za-z]{1,6}[-#/]?[0-9]\w*(?:-\w+)*|(?![0-9]{1,2}[hux][0-9])[0-9]+(?:-[0-9]+)*-?[A-Za-z]+[0-9]\w*"
     r"|0[0-9]{5,}|[0-9]{9,}|[A-Z]{1,8}(?:-[A-Z0-9]+)*-[0-9]+)(?!\w)"
 )
@@ -94,6 +95,9 @@ _FREQUENT = {
     "hi": "है हैं और का की के में से को पर हम आप आपका आपके यह तक ने लिए हो",
 }  # fmt: skip
 """The most frequent words of each language."""
+_ONE_OF_THEM = frozenset(
+    ["one", "ein", "eine", "einer", "einem", "uno", "una", "un", "une", "um", "uma", "een", "satu", "bir"]
+)
 _SPANS = frozenset(
     [
         "to",
@@ -128,20 +132,25 @@ _DAILY = re.compile(
 )  # fmt: skip
 
 
-def stated_in(text: str, language: str, today: date) -> tuple[Stated, ...]:
-    """The values in a text, in the language in which it seems to be written; ``language`` is the usual one."""
-    return stated_as(text, language_of(text, language), today)
+def stated_in(text: str, language: str, today: date, most: int | None = None) -> tuple[Stated, ...]:
+    """The values in a text, in the language in which it seems to be written; ``language`` is the usual one.
+
+    ``most`` of them are read, because each takes a millisecond or so.
+    """
+    return stated_as(text, language_of(text, language), today, most)
 
 
-@lru_cache(maxsize=4096)
-def stated_as(text: str, language: str, today: date) -> tuple[Stated, ...]:
+@lru_cache(maxsize=512)
+def stated_as(text: str, language: str, today: date, most: int | None = None) -> tuple[Stated, ...]:
     """The values in a text, read as one of this language."""
-    found: list[Stated] = []
-    for piece in _pieces(_CLOCK.sub(r"\1:\2", _MOMENT.sub(" ", _NUMBERED.sub(" ", text)))):
-        rest, codes = _without_codes(piece)
-        found += codes
-        found += _Reader(rest, language, today).read()
-    return tuple(found)
+    plain = _CLOCK.sub(r"\1:\2", _MOMENT.sub(" ", _NUMBERED.sub(" ", text)))
+    return tuple(islice((value for piece in _pieces(plain) for value in _values_in(piece, language, today)), most))
+
+
+def _values_in(piece: str, language: str, today: date) -> Iterator[Stated]:
+    rest, codes = _without_codes(piece)
+    yield from codes
+    yield from _Reader(rest, language, today).read()
 
 
 def items_in(text: str) -> int:
@@ -217,14 +226,15 @@ class _Reader:
                 continue
             days = [value for name, value in found.supports if name == "weekday"]
             if len(days) == 1 and weekday is not None and self._spans(behind, index):
-                between = frozenset(("weekday", day % 7) for day in range(weekday, weekday + (days[0] - weekday) % 7))
+                span = range(weekday, weekday + (days[0] - weekday) % 7)
+                between = frozenset((name, day % 7) for day in span for name in ("weekday", "each"))
                 found = Stated(found.kind, found.written, found.means, found.supports | between)
             weekday, behind = (days[0] if len(days) == 1 else None), end
             yield found
             index = end
 
     def _longest_at(self, start: int) -> tuple[int, Stated | None]:
-        """The value that begins at a token, or at a later one within it, if that goes further: on 9.5.2030, not on 9."""
+        """The value that begins at a token, or within it, if that one goes further: "on 9.5.2030", not "on 9"."""
         end, found = self._at(start) if self._may_begin(start) else (0, None)
         figures = [at for at in range(start + 1, end) if self._text.tokens.tokens[at][0].isdigit()]
         for inner in figures if start + 1 < end and not self._text.tokens.tokens[start][0].isdigit() else ():
@@ -256,8 +266,11 @@ class _Reader:
 
     def _phrase_end(self, start: int) -> int:
         """The end of a phrase that changes nothing: in "Guten Morgen" there is no day."""
-        return max((end for end in self._text.ends_of(start, Kind.HARMLESS, Kind.AGAINST, Kind.YES, Kind.NO)
-                    if not any(self._text.tokens.tokens[at][0].isdigit() for at in range(start, end))), default=start)  # fmt: skip
+        ends = self._text.ends_of(start, Kind.HARMLESS, Kind.AGAINST, Kind.YES, Kind.NO)
+        return max((end for end in ends if not self._has_figures(start, end)), default=start)
+
+    def _has_figures(self, start: int, end: int) -> bool:
+        return any(token[0].isdigit() for token in self._text.tokens.tokens[start:end])
 
     def _at(self, start: int) -> tuple[int, Stated | None]:
         """The longest value that begins at a token, with the index behind it."""
@@ -285,9 +298,9 @@ class _Reader:
         dates = [day for last, day in days if last == end]
         if dates:
             kind = DATES
-            only_weekday = any(mark == (end, Kind.WEEKDAY) for mark in ((m[0], m[1]) for m in self._text.marks[start]))
-            means |= _meanings_of_days(dates, only_weekday)
-            supports |= _support_of_days(dates, only_weekday)
+            kinds = {mark[1] for mark in self._text.marks[start] if mark[0] == end}
+            means |= _meanings_of_days(dates, kinds)
+            supports |= _support_of_days(dates, Kind.WEEKDAY in kinds)
             for at in range(start, end):  # in 30 days: the 30 days may be what a source has
                 inner = self._number_at(at)
                 if inner is not None and any(name in _PERIODS for name, _ in inner[2]):
@@ -300,11 +313,26 @@ class _Reader:
         tokens = self._text.tokens
         words = tokens.tokens[start:end]
         if any(word[0].isdigit() for word in words):
-            return self._is_dated(start, end)
+            listed = words[0].isdigit() and end > start + 1 and "," in tokens.gap(start + 1)  # 9 to 18, on Saturdays
+            return not listed and not self._is_of_hours(start, end) and self._is_dated(start, end)
         kinds = {kind for at in range(start, end) for _, kind, _ in self._text.marks[at]}
         if end == start + 1 and Kind.WEEKDAY in kinds and Kind.DAY not in kinds:
-            return len(words[0]) >= _SHORTEST_WEEKDAY or not words[0].isascii()
+            return len(words[0]) >= _SHORTEST_WEEKDAY or not words[0].isascii() or self._is_listed(start)
         return bool(kinds & {Kind.WEEKDAY, Kind.MONTH, Kind.DAY, Kind.PERIOD})
+
+    def _is_listed(self, start: int) -> bool:
+        """True for a short weekday beside another one, or before hours: Mo-Fr 9-18."""
+        tokens = self._text.tokens
+        before = start > 0 and any(kind is Kind.WEEKDAY for _, kind, _ in self._text.marks[start - 1])
+        behind = any(kind is Kind.WEEKDAY for _, kind, _ in self._marks_at(start + 1))
+        hours = start + 1 < self._text.length and tokens.tokens[start + 1][0].isdigit()
+        return before or behind or hours
+
+    def _is_of_hours(self, start: int, end: int) -> bool:
+        """True for a weekday before hours, which is no day of the month: Fr 9-18."""
+        tokens = self._text.tokens
+        weekday = any(kind is Kind.WEEKDAY for _, kind, _ in self._text.marks[start])
+        return weekday and end == start + 2 and end < self._text.length and tokens.gap(end)[:1] in tuple("-–:")
 
     def _is_dated(self, start: int, end: int) -> bool:
         """True if figures are a day and not a price or a share: 12.5. is, 12.5 % is not."""
@@ -313,11 +341,14 @@ class _Reader:
     def _times_at(self, start: int) -> Iterator[tuple[int, TimeOfDay]]:
         """The times of day, with the part of the day before or behind them: 3 pm, शाम 5 बजे."""
         before = next(((end, value) for end, kind, value in self._text.marks[start] if kind is Kind.PART), None)
+        tokens = self._text.tokens.tokens
         first, part = (start, None) if before is None or before[0] >= self._text.length else before
         for end, time in self._clock.times_at(first):
             behind = [(last, value) for last, kind, value in self._marks_at(end) if kind is Kind.PART]
             for last, said in (*behind, (end, part)):
                 clock = time.at(said)
+                if said is None and time.hour == 1 and tokens[end - 1] in _ONE_OF_THEM:
+                    continue  # one by one
                 if clock is not None and (said is not None or not time.bare) and self._is_time(first, end):
                     yield last, clock
 
@@ -347,7 +378,7 @@ class _Reader:
             period = next(((last, value) for last, kind, value in text.marks[start] if kind is Kind.PERIOD), None)
             if period is not None and period[1][0] > 1:  # half an hour, a fortnight
                 said = {_period(Decimal(1), period[1])}
-                return period[0], NUMBERS, said, said
+                return period[0], NUMBERS, {*said, ("plain", Decimal(period[1][0]))}, said
             return None
         in_figures = any(char.isdigit() for token in tokens.tokens[first:end] for char in token)
         behind = self._measure_at(end) if end < text.length else None
@@ -365,7 +396,7 @@ class _Reader:
             if not in_figures and values == {Decimal(1)} and behind[2][1] == "minute":
                 return None
             said = {_period(value, behind[2]) for value in values}
-            return end, NUMBERS, said | plain, said | bare
+            return end, NUMBERS, said | plain | {("plain", count) for _, count in said}, said | bare
         small = not in_figures and all(value <= _SMALL for value in values)
         if small and (behind is None or values == {Decimal(1)}):
             return None
@@ -386,6 +417,8 @@ class _Reader:
     def _currency_at(self, start: int) -> tuple[int, str] | None:
         token = self._text.tokens.tokens[start]
         end = next(self._text.ends_of(start, Kind.CURRENCY), 0)
+        if any(kind is Kind.WEEKDAY for _, kind, _ in self._text.marks[start]):
+            return None  # Fr 9-18
         if token in ("us", "r", "a") and self._text.tokens.tokens[start + 1 : start + 2] == ["$"]:
             return start + 2, "brl" if token == "r" else "usd"
         if found := _CURRENCY.fullmatch(token):
@@ -393,7 +426,7 @@ class _Reader:
         return (end, token) if end else None
 
     def _measure_at(self, start: int) -> tuple[int, str | None, Any] | None:
-        """What the number before a token measures: the index behind, a currency, and a period, ``percent`` or a unit."""
+        """The measure behind a number: the index behind it, a currency, and a period, ``percent`` or ``unit``."""
         text = self._text
         if text.tokens.gap(start).strip(" -\u00a0\u202f"):
             return None
@@ -455,13 +488,19 @@ def _days_of(days: Iterable[Day]) -> set[date]:
     return {day for each in days for day in (each.day, each.other) if day is not None}
 
 
-def _meanings_of_days(days: Iterable[Day], only_weekday: bool) -> set[Meaning]:
+def _meanings_of_days(days: Iterable[Day], kinds: Container[Kind]) -> set[Meaning]:
+    """A weekday; or a day, and for "tomorrow" also what is so each week on that weekday."""
     found = _days_of(days)
-    return {("weekday", day.isoweekday() % 7) for day in found} if only_weekday else {("day", day) for day in found}
+    if Kind.WEEKDAY in kinds:
+        return {("weekday", day.isoweekday() % 7) for day in found}
+    each: set[Meaning] = {("each", day.isoweekday() % 7) for day in found} if Kind.DAY in kinds else set()
+    return each | {("day", day) for day in found}
 
 
 def _support_of_days(days: Iterable[Day], only_weekday: bool) -> set[Meaning]:
     found = _days_of(days)
-    weekdays = {("weekday", day.isoweekday() % 7) for day in found}
-    years = set() if only_weekday else {("number", Decimal(day.year)) for day in found}
-    return {*weekdays, *years, *(("day", day) for day in found)}
+    weekdays = {day.isoweekday() % 7 for day in found}
+    more: set[Meaning] = (
+        {("each", day) for day in weekdays} if only_weekday else {("number", Decimal(day.year)) for day in found}
+    )
+    return {*more, *(("weekday", day) for day in weekdays), *(("day", day) for day in found)}

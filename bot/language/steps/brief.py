@@ -215,14 +215,14 @@ class Brief:
     def _sources(self, context: StepContext, exchange: Exchange) -> Sources:
         earlier: list[dict[str, str]] = context.scope.get(HISTORY, [])
         theirs = [each["text"] for each in earlier if each["role"] == CONTACT]
-        own = [each["text"] for each in earlier if each["role"] != CONTACT]
+        before = [each["text"] for each in earlier if each["role"] != CONTACT]
         known = [str(context.scope[name]) for name in self.notable if context.scope.get(name) is not None]
-        approved = [each.text.source for each in self.answers]
-        promised = [self.instructions.source, self.facts_text, *approved, *exchange.results]
+        own = [self.facts_text, *(each.text.source for each in self.answers)]
         return Sources(
-            [instructions_of(self.instructions, context.scope), *promised],
-            promised,
-            [*own, *exchange.texts_of_bot],
+            [instructions_of(self.instructions, context.scope), *own],
+            [self.instructions.source, *own],
+            exchange.results,
+            [*before, *exchange.texts_of_bot],
             [*theirs, exchange.words_of_contact, *known, *map(str, context.scope["contact"].values())],
             context.scope.get(CONTACT_LANGUAGE) or ENGLISH,
             context.now,
@@ -250,7 +250,7 @@ class Brief:
 
     @property
     def _rules(self) -> list[str]:
-        """What holds for the model's texts at this step."""
+        """The rules for the model's texts that only some steps have."""
         return [*([APPROVED] if self.answers else []), *([SOURCED] if self.settings.unsupported.ways else [])]
 
     def _commands(self, exits: Iterable[Exit]) -> list[str]:

@@ -95,6 +95,13 @@ def accounts_in(text: str) -> Iterator[str]:
         yield bare.lower().rstrip(".").removeprefix("+").removeprefix("00")
 
 
+def without_addresses(text: str) -> str:
+    """The text without its web addresses and accounts: their figures are no values."""
+    for link in links_in(text):
+        text = text.replace(link, " ")
+    return re.sub(_ACCOUNT, lambda found: " " if next(accounts_in(found[0]), None) else found[0], text)
+
+
 def foreign_account(text: str, known: Iterable[str]) -> str | None:
     """The first phone number, bank account, card, wallet, handle or e-mail address that our side did not give."""
     ours = frozenset(known)

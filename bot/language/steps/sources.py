@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 from functools import cached_property, lru_cache
+from itertools import chain
 from typing import Any, NamedTuple
 
 from bot.language.answers.promises import promises_in
@@ -18,16 +19,21 @@ from bot.language.answers.stated_values import (
     Stated,
     is_daily,
     items_in,
+    language_of,
     stated_as,
     stated_in,
 )
 from bot.language.source.languages import ENGLISH
 from bot.language.source.word_matching import normalise
+from bot.language.steps.output_guard import without_addresses
 
 PROMISES, PRODUCTS = "promises", "products"
 KINDS = (NUMBERS, PRICES, DATES, TIMES, CODES, PROMISES, PRODUCTS)
 MOST_AMOUNTS = 60  # sourced amounts that are added and multiplied
 MOST_TIMES = 100  # a multiple of an amount
+MOST_DAYS = 3660  # between two days of which one has a source
+MOST_VALUES = 200  # of an answer, or of what the contact wrote
+MOST_RESULTS = 500  # values of a tool's result
 _WEEK = 7
 _DAY_OF_MINUTES = 24 * 60
 
@@ -42,20 +48,23 @@ class Unsupported(NamedTuple):
 class Sources:
     """The texts that the values of an answer may come from.
 
-    ``ours`` are those of the flow, its facts and tools, ``promised`` those of them in which promises count, ``said``
-    what the bot said before, ``heard`` what the contact wrote: from it come no prices and no promises.
+    ``ours`` are those of the flow and its facts, ``promised`` those of them in which promises count, ``results``
+    those of tools, ``said`` what the bot said before, ``heard`` what the contact wrote: from it come no prices and no
+    promises.
     """
 
     def __init__(
         self,
         ours: Iterable[str],
         promised: Iterable[str],
+        results: Iterable[str],
         said: Iterable[str],
         heard: Iterable[str],
         language: str,
         now: datetime,
     ) -> None:
-        self._ours, self._promised, self._said, self._heard = tuple(ours), tuple(promised), tuple(said), tuple(heard)
+        self._ours, self._promised, self._results = tuple(ours), tuple(promised), tuple(results)
+        self._said, self._heard = tuple(said), tuple(heard)
         self._language = language
         self._today = now.date()
         self._now = now
@@ -65,15 +74,20 @@ class Sources:
     ) -> list[Unsupported]:
         """The values of these kinds in a text that no source has. ``sums`` of sourced amounts have one."""
         wanted = frozenset(kinds)
+        stated = stated_in(without_addresses(text), self._language, self._today, MOST_VALUES)
         found = [
             Unsupported(value.kind, value.written)
-            for value in stated_in(text, self._language, self._today)
+            for value in stated
             if value.kind in wanted and not self._has(value, text, sums=sums)
         ]
+        if len(stated) == MOST_VALUES:
+            found.append(Unsupported(stated[-1].kind, f"{MOST_VALUES} values or more"))
         if PROMISES in wanted and (promised := promises_in(text)):
             found += [Unsupported(PROMISES, words) for kind, words in promised.items() if kind not in self._promises]
         if PRODUCTS in wanted:
-            said = _names_in(text, products) - _names_in("\n".join((*self._ours, *self._said, *self._heard)), products)
+            said = _names_in(text, products) - _names_in(
+                "\n".join((*self._ours, *self._results, *self._said, *self._heard)), products
+            )
             found += [Unsupported(PRODUCTS, name) for name in products if name in said]
         return list(dict.fromkeys(found))
 
@@ -86,14 +100,22 @@ class Sources:
         return sums and any(self._is_sum(meaning, known) for meaning in value.means)
 
     def _is_sum(self, meaning: Meaning, known: frozenset[Meaning]) -> bool:
-        """True for a sum, a difference or a multiple of amounts, and for a day or a time so long after another."""
+        """True for a sum, a difference or a multiple of amounts, and for days and times that are so far apart."""
         name, value = meaning
         if name == "day":
-            days = {int(count) for kind, count in known if kind == "days" and count == int(count)}
+            days = {int(count) for kind, count in known if kind == "days" and 0 < count <= MOST_DAYS}
             return any(value - timedelta(days=count) in {day for kind, day in known if kind == "day"} for count in days)
         if name == "time":
             spans = {int(count) for kind, count in known if kind == "minutes"}
             return any(("time", (value - span) % _DAY_OF_MINUTES) in known for span in spans)
+        if name in ("days", "minutes"):
+            moments = {
+                day.toordinal() if kind == "day" else day
+                for kind, day in known
+                if kind == ("day" if name == "days" else "time")
+            }
+            if any(moment + value in moments for moment in moments):
+                return True
         if name not in ("price", "number", "days", "minutes", "months"):
             return False
         if name == "price":
@@ -114,11 +136,11 @@ class Sources:
             ("time", self._now.hour * 60 + self._now.minute),
             ("number", Decimal(self._now.year)),
         }
-        return self._support_of(self._ours) | moment
+        return self._support_of(self._ours, None) | self._support_of(self._results, MOST_RESULTS) | moment
 
     @cached_property
     def _by_bot(self) -> frozenset[Meaning]:
-        """What the bot said: a number that measured nothing is no price because of that."""
+        """The values that the bot said before, without numbers that measured nothing: these are no prices by that."""
         return frozenset(meaning for meaning in self._support_of(self._said) if meaning[0] != "plain")
 
     @cached_property
@@ -127,10 +149,10 @@ class Sources:
 
     @cached_property
     def _promises(self) -> frozenset[str]:
-        return frozenset(kind for text in (*self._promised, *self._said) for kind in promises_in(text))
+        return frozenset(kind for text in (*self._promised, *self._results, *self._said) for kind in _promised(text))
 
-    def _support_of(self, texts: Iterable[str]) -> frozenset[Meaning]:
-        return frozenset[Meaning]().union(*(_supported(text, self._language, self._today) for text in texts))
+    def _support_of(self, texts: Iterable[str], most: int | None = MOST_VALUES) -> frozenset[Meaning]:
+        return frozenset[Meaning]().union(*(_supported(text, self._language, self._today, most) for text in texts))
 
 
 def _is_of(value: Decimal, amounts: Sequence[Decimal], counts: Sequence[Decimal]) -> bool:
@@ -139,18 +161,23 @@ def _is_of(value: Decimal, amounts: Sequence[Decimal], counts: Sequence[Decimal]
 
 
 @lru_cache(maxsize=256)
-def _supported(text: str, language: str, today: date) -> frozenset[Meaning]:
-    """What a source supports: its values, in its own language, the usual one and English; and how many things a list has."""
+def _supported(text: str, language: str, today: date, most: int | None) -> frozenset[Meaning]:
+    """The meanings that a source supports, read in its own language, the usual one and English.
+
+    The lengths of lists are among them.
+    """
     found: set[Meaning] = set()
-    for value in (
-        *stated_in(text, language, today),
-        *stated_as(text, language, today),
-        *stated_as(text, ENGLISH, today),
-    ):
+    readings = (stated_as(text, each, today, most) for each in (language_of(text, language), language, ENGLISH))
+    for value in chain.from_iterable(dict.fromkeys(readings)):
         found |= value.supports
     if is_daily(text):
-        found |= {("weekday", day) for day in range(_WEEK)}
+        found |= {(name, day) for name in ("weekday", "each") for day in range(_WEEK)}
     return frozenset(found | {("number", Decimal(count)) for count in _lengths(text)})
+
+
+@lru_cache(maxsize=256)
+def _promised(text: str) -> frozenset[str]:
+    return frozenset(promises_in(text))
 
 
 def _lengths(text: str) -> Iterator[int]:

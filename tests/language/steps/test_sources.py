@@ -15,6 +15,7 @@ from babel.dates import format_date
 from babel.numbers import format_decimal
 
 from bot.language.steps.sources import KINDS, Sources, Unsupported
+from tests.searches import search, tries
 
 NOW = datetime(2030, 5, 6, 14, 5)  # a Monday
 SLOT = re.compile(r"\{(\S) ([^{}]+)\}")
@@ -115,7 +116,7 @@ def _of_price(text: str, language: str) -> Iterator[str]:
     yield f"{grouped} {word}"
     yield f"{grouped} {currency}"
     yield f"{SIGNS[currency]}{grouped}" if language in ("en", "id", "pt", "hi") else f"{grouped} {SIGNS[currency]}"
-    yield f"{format_decimal(plain, locale=language, format='0' if whole else '0.00', numbering_system='latn')} {SIGNS[currency]}"
+    yield f"{format_decimal(plain, locale=language, format='0' if whole else '0.00').translate(ARABIC)} {SIGNS[currency]}"
     if plain in NUMERALS.get(language, {}):
         yield f"{NUMERALS[language][int(plain)]} {word}"
 
@@ -207,7 +208,7 @@ def _other(kind: str, text: str, dice: Random) -> str:
 
 def _sources(row: dict[str, Any]) -> Sources:
     ours = [row[key] for key in ("facts", "tool") if key in row]
-    return Sources(ours, ours, [], [row.get("heard", "")], row["in"], NOW)
+    return Sources(ours, ours, [], [], [row.get("heard", "")], row["in"], NOW)
 
 
 def _written(row: dict[str, Any], dice: Random, planted: int | None = None) -> str:
@@ -250,10 +251,76 @@ def held(answers: Iterator[tuple[dict[str, Any], str]], most: int) -> list[tuple
     return [(text, _sources(row).lacking(text, KINDS)) for row, text in islice(answers, most)]
 
 
-@pytest.mark.parametrize("path", [ANSWERS])
+@search
+@pytest.mark.parametrize("path", [ANSWERS, HELD_OUT], ids=["tuned", "held out"])
 def test_of_500_answers_with_a_planted_value_490_are_held_and_of_500_right_ones_5_at_most(path: Path) -> None:
-    passed = [text for text, lacking in held(wrong_answers(path), 500) if not lacking]
-    refused = [(text, lacking) for text, lacking in held(right_answers(path), 500) if lacking]
+    most = tries(60, 500)
+    passed = [text for text, lacking in held(wrong_answers(path), most) if not lacking]
+    refused = [(text, lacking) for text, lacking in held(right_answers(path), most) if lacking]
 
-    assert len(passed) <= 10, passed
-    assert len(refused) <= 5, refused
+    assert len(passed) * 50 <= most, passed
+    assert len(refused) * 100 <= most, refused
+
+
+def lacking(text: str, *ours: str, heard: str = "", said: str = "", **more: Any) -> list[str]:
+    sources = Sources(ours, ours, [], [said], [heard], "en", NOW)
+    return [found.written for found in sources.lacking(text, KINDS, **more)]
+
+
+@pytest.mark.parametrize(
+    ("text", "source"),
+    [
+        ("It comes tomorrow, on Tuesday.", '{"eta": "2030-05-07"}'),
+        ("We are open on Wednesday and tomorrow.", "Mon-Fri 9-18"),
+        ("We are open on Sunday, too.", "Open daily from 9 to 18."),
+        ("Open until 6 pm.", "Open 9-18"),
+        ("You have two weeks.", "The trial is 14 days."),
+        ("You have 3 orders.", '[{"id": "A1"}, {"id": "A2"}, {"id": "A3"}]'),
+        ("There are 2 ways:\n- by phone\n- here", ""),
+        ("1. Open the app.\n2. Write to us.", ""),
+        ("One moment, there are two options. First, open the app: that may take one minute.", ""),
+        ("It is 14:05 on 6 May 2030.", ""),
+        ("It costs 1.250 euros.", "The price is 1,250 EUR."),
+        ("See https://shop.example/pay/7 or call +49 30 1234567.", ""),
+    ],
+)
+def test_these_values_have_a_source_or_are_none(text: str, source: str) -> None:
+    assert lacking(text, source) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "source", "found"),
+    [
+        ("It costs 30 euros.", "Returns within 30 days.", ["30 euros"]),
+        ("It costs 30 dollars.", "It costs 30 euros.", ["30 dollars"]),
+        ("You save 9 percent.", "Open at 9:00.", ["9 percent"]),
+        ("Open until 21:00.", "Open from 9:00.", ["21:00"]),
+        ("It comes in two hours.", "It comes in two days.", ["two hours"]),
+        ("You get your money back.", "There is no money back.", ["money back"]),
+        ("No problem, it is free.", "", ["free"]),
+        ("; ".join(["7 pieces"] * 300), "7 pieces", ["200 values or more"]),
+    ],
+)
+def test_these_values_have_none(text: str, source: str, found: list[str]) -> None:
+    assert lacking(text, source) == found
+
+
+def test_what_the_bot_said_is_a_source_but_a_bare_number_is_no_price_by_that() -> None:
+    assert lacking("Yes, 30 euros.", said="It costs 30 euros.") == []
+    assert lacking("It costs 50 euros.", said="You wrote 50.") == ["50 euros"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Together 65 euros.",
+        "The second one is 25 euros less.",
+        "Three are 60 euros.",
+        "It ends on 5 June 2030.",
+        "That is in 4 days, after 45 minutes.",
+    ],
+)
+def test_sums_differences_and_multiples_have_a_source_where_that_is_said(text: str) -> None:
+    source = "One is 20 euros, the other 45 euros; 3 at most, within 30 days. From 9:00 to 9:45. Due on 2030-05-10."
+    assert lacking(text, source, sums=True) == []
+    assert lacking(text, source) != []
