@@ -61,7 +61,7 @@ AS_WRITTEN = re.compile(
     r"|(message \w+: )?(waits for the contact: \d+ messages?|.+: sent now)|(\w+: )?\S+: only the first \d+ files are taken"
     r"|\S+/\S+: failed: flow \w+ has failed|\S+: there is nothing to set aside"
     r'|\S+: set aside as ".+"|\S+: (the time of )?the draft ".+" is (over|continued)'
-    r"|\S+: \S+ is not noted: the conversation does not say it"
+    r"|\S+: \S+ is not noted: the conversation does not say it|\S+: (\".+ has no source in|no approved text): .+"
 )
 FAILED = re.compile(r"\S+/\S+: (\w+): (?!flow \w+ has failed)")  # that flow's own failure is looked at
 OWN_FAILURES = ("failed", "mismatch", "error")

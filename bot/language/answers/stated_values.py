@@ -77,6 +77,7 @@ _CODE = re.compile(
     r"(?:[A-Za-z]{1,6}[-#/]?[0-9]\w*(?:-\w+)*|(?![0-9]{1,2}[hux][0-9])[0-9]+(?:-[0-9]+)*-?[A-Za-z]+[0-9]\w*"
     r"|0[0-9]{5,}|[0-9]{9,}|[A-Z]{1,8}(?:-[A-Z0-9]+)*-[0-9]+)(?!\w)"
 )
+_WEEKDAYS = re.compile(r"(?i)\b((?:mon|tues|wednes|thurs|fri|satur|sun)day)s\b")
 _CLOCK = re.compile(r"(?<![\w.,:])([01]?[0-9]|2[0-4])[:.]([0-5][0-9]) ?h(?!\w)")  # 21:15 h
 _MOMENT = re.compile(r"(?<=[0-9])T(?=[0-9]{2}:)")  # of a service's time: 2030-05-12T09:30
 _PLAIN_CODE = re.compile(r"[\W_]")
@@ -143,6 +144,7 @@ def stated_in(text: str, language: str, today: date, most: int | None = None) ->
 @lru_cache(maxsize=512)
 def stated_as(text: str, language: str, today: date, most: int | None = None) -> tuple[Stated, ...]:
     """The values in a text, read as one of this language."""
+    text = _WEEKDAYS.sub(r"\1", text)
     plain = _CLOCK.sub(r"\1:\2", _MOMENT.sub(" ", _NUMBERED.sub(" ", text)))
     return tuple(islice((value for piece in _pieces(plain) for value in _values_in(piece, language, today)), most))
 

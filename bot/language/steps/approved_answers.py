@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from bot.core.immutable import immutable
@@ -23,9 +24,12 @@ _SAID = KeySpec("say", TEMPLATE, "The text; what the model gives is called it.na
 _KEYS = KeySet(_SAID, TAKES)
 ANSWERS: KeySpec[tuple[tuple[Scalar, Node], ...]] = KeySpec(
     "answers",
-    map_of(either(TEMPLATE, as_fields(_KEYS, "{say: TEXT, takes: {day: the day}}")), entries_of, absent=()),
+    map_of(
+        either(replace(TEMPLATE, texts=TEXT), as_fields(_KEYS, "{say: TEXT, takes: {day: the day}}")),
+        entries_of,
+        absent=(),
+    ),
     "The texts that the model may send: it picks one and fills its values. Nothing else that it writes is sent.",
-    texts=None,
 )
 _IT = frozenset({"it"})
 
