@@ -49,17 +49,11 @@ _CURRENCIES = {
 }  # fmt: skip
 _CURRENCY = re.compile("|".join(f"(?P<{code}>{forms})" for code, forms in _CURRENCIES.items()))
 _PERCENT = re.compile(
-    "%|percent|prozent|por ?ciento|pourcents?|por ?cento|per ?cento|procent|persen|процент\\w*|yüzde|بالمئة|بالمائة|في|प्रतिशत|फीसदी"
+    "%|percent|prozent|por ?ciento|pourcents?|por ?cento|per ?cento|procent|persen|процент\\w*|yüzde|بالمئة|بالمائة|प्रतिशत|फीसदी"
 )
 _PERCENT_OF_TWO = {
-    ("per", "cent"),
-    ("por", "ciento"),
-    ("pour", "cent"),
-    ("por", "cento"),
-    ("per", "cento"),
-    ("في", "المئة"),
-    ("في", "المائة"),
-}
+    ("per", "cent"), ("por", "ciento"), ("pour", "cent"), ("por", "cento"), ("per", "cento"), ("في", "المئة"), ("في", "المائة"),
+}  # fmt: skip
 _IN_DAYS = {"day": 1, "week": 7}
 _IN_MINUTES = {"minute": 1, "hour": 60}
 _IN_MONTHS = {"month": 1, "year": 12}
@@ -99,33 +93,9 @@ _FREQUENT = {
 _ONE_OF_THEM = frozenset(
     ["one", "ein", "eine", "einer", "einem", "uno", "una", "un", "une", "um", "uma", "een", "satu", "bir"]
 )
-_SPANS = frozenset(
-    [
-        "to",
-        "till",
-        "until",
-        "through",
-        "bis",
-        "a",
-        "al",
-        "à",
-        "au",
-        "até",
-        "ao",
-        "tot",
-        "t",
-        "до",
-        "по",
-        "hingga",
-        "sampai",
-        "ile",
-        "ila",
-        "से",
-        "तक",
-        "إلى",
-        "حتى",
-    ]
-)
+_SPANS = frozenset({
+    "to", "till", "until", "through", "bis", "a", "al", "à", "au", "até", "ao", "tot", "t", "до", "по", "hingga", "sampai", "ile", "ila", "से", "तक", "إلى", "حتى",
+})  # fmt: skip
 _BREAKS_SPAN = re.compile(r"[,;.\n]")
 _DAILY = re.compile(
     r"(?<!\w)(?:daily|every day|each day|seven days a week|7 days a week|täglich|jeden tag|todos los días|a diario|cada día|tous les jours|chaque jour|todos os dias|diariamente"
@@ -165,7 +135,7 @@ def is_daily(text: str) -> bool:
     return _DAILY.search(text.casefold()) is not None
 
 
-def code_form(written: str) -> str:
+def _code_form(written: str) -> str:
     """A code as it is compared: ``ab-123 456`` and ``AB123456`` are one."""
     return _PLAIN_CODE.sub("", written).casefold()
 
@@ -198,7 +168,7 @@ def _without_codes(piece: str) -> tuple[str, list[Stated]]:
     codes: list[Stated] = []
 
     def taken(found: re.Match[str]) -> str:
-        means = frozenset({("code", code_form(found[0]))})
+        means = frozenset({("code", _code_form(found[0]))})
         codes.append(Stated(CODES, found[0], means, means))
         return " | "
 
@@ -311,7 +281,7 @@ class _Reader:
         return end, Stated(kind, written, frozenset(means), frozenset(supports)) if means else None
 
     def _is_day(self, start: int, end: int) -> bool:
-        """False for words that are a day only in an answer: "first", "sat"."""
+        """False for words and figures that only look like a day: "first", "sat", 12.5 %."""
         tokens = self._text.tokens
         words = tokens.tokens[start:end]
         if any(word[0].isdigit() for word in words):
@@ -358,11 +328,10 @@ class _Reader:
         return self._text.marks[start] if start < self._text.length else []
 
     def _is_time(self, start: int, end: int) -> bool:
-        return not (end < self._text.length and self._measure_at(end) is not None and self._is_decimal(start, end))
-
-    def _is_decimal(self, start: int, end: int) -> bool:
+        """False for a number with a decimal point that measures something: 9.30 euros."""
         tokens = self._text.tokens
-        return ":" not in tokens.text[tokens.starts[start] : tokens.ends[end - 1]]
+        measures = end < self._text.length and self._measure_at(end) is not None
+        return not measures or ":" in tokens.text[tokens.starts[start] : tokens.ends[end - 1]]
 
     def _number_at(self, start: int) -> tuple[int, str, set[Meaning], set[Meaning]] | None:
         """A number with what it measures: the index behind it, its kind, its meanings, and what it supports."""
@@ -413,6 +382,8 @@ class _Reader:
         if not read and text.tokens.tokens[start][0].isdigit():  # 10-12
             both = (figures_at(text.tokens, start, text.words, whole) for whole in (False, True))
             read = [figures for figures in both if figures is not None]
+        if not read and text.tokens.tokens[start].isdecimal():  # no reader takes it, so no source has it in other words
+            read = [(start + 1, Decimal(text.tokens.tokens[start]))]
         end = max((end for end, _ in read), default=start)
         return {abs(value) for last, value in read if last == end}, end
 
@@ -435,7 +406,7 @@ class _Reader:
         pair = tuple(text.tokens.tokens[start : start + 2])
         if pair in _PERCENT_OF_TWO:
             return start + 2, None, "percent"
-        if _PERCENT.fullmatch(text.tokens.tokens[start]) and text.tokens.tokens[start] != "في":
+        if _PERCENT.fullmatch(text.tokens.tokens[start]):
             return start + 1, None, "percent"
         if (currency := self._currency_at(start)) is not None:
             return currency[0], currency[1], None

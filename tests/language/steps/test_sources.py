@@ -298,6 +298,7 @@ def test_these_values_have_a_source_or_are_none(text: str, source: str) -> None:
         ("It comes in two hours.", "It comes in two days.", ["two hours"]),
         ("You get your money back.", "There is no money back.", ["money back"]),
         ("No problem, it is free.", "", ["free"]),
+        ("It has 1'000,000 parts.", "It has 5 parts.", ["1"]),
         ("; ".join(["7 pieces"] * 300), "7 pieces", ["200 values or more"]),
     ],
 )
