@@ -186,12 +186,12 @@ class Exchange:
     @property
     def query(self) -> str:
         """The query for the facts: the contact's last two messages."""
-        return "\n".join(self._texts_of_contact[-2:])
+        return "\n".join(self.texts_of_contact[-2:])
 
     @property
     def words_of_contact(self) -> str:
         """The text of all messages of the contact that the model is given."""
-        return "\n".join(self._texts_of_contact)
+        return "\n".join(self.texts_of_contact)
 
     @property
     def sources(self) -> list[str]:
@@ -214,7 +214,8 @@ class Exchange:
         return [*earlier, *self.spoken, *self.said]
 
     @property
-    def _texts_of_contact(self) -> list[str]:
+    def texts_of_contact(self) -> list[str]:
+        """The messages of the contact that the model is given."""
         return [message["content"] for message in (*self.history, *self.turn) if message["role"] == "user"]
 
     @property

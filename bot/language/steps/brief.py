@@ -223,7 +223,7 @@ class Brief:
             [self.instructions.source, *own],
             exchange.results,
             [*before, *exchange.texts_of_bot],
-            [*theirs, exchange.words_of_contact, *known, *map(str, context.scope["contact"].values())],
+            [*theirs, *exchange.texts_of_contact, *known, *map(str, context.scope["contact"].values())],
             context.scope.get(CONTACT_LANGUAGE) or ENGLISH,
             context.now,
         )

@@ -11,6 +11,7 @@ import pytest
 
 from bot.core.session import Session
 from bot.language.steps import brief as briefs
+from bot.language.steps import output_guard
 from bot.language.steps import tool_calls, tools
 from bot.language.steps.exits import Exit
 from bot.language.steps.output_guard import canary
@@ -126,7 +127,7 @@ def test_a_contact_who_is_asked_for_a_pin_is_found(monkeypatch: pytest.MonkeyPat
 
 def test_a_value_that_leaves_its_marks_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     assert found(suite_of(ATTACKED), "out-of-marks") == set()
-    monkeypatch.setattr(briefs, "without_data_marks", lambda text: text)
+    monkeypatch.setattr(output_guard, "without_data_marks", lambda text: text)
     assert found(suite_of(ATTACKED), "out-of-marks") == {"data"}
 
 
