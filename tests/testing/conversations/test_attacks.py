@@ -11,8 +11,7 @@ import pytest
 
 from bot.core.session import Session
 from bot.language.steps import brief as briefs
-from bot.language.steps import output_guard
-from bot.language.steps import tool_calls, tools
+from bot.language.steps import output_guard, tool_calls, tools
 from bot.language.steps.exits import Exit
 from bot.language.steps.output_guard import canary
 from bot.language.steps.said_values import SaidValues
