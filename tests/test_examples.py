@@ -62,6 +62,7 @@ AS_WRITTEN = re.compile(
     r"|\S+/\S+: failed: flow \w+ has failed|\S+: there is nothing to set aside"
     r'|\S+: set aside as ".+"|\S+: (the time of )?the draft ".+" is (over|continued)'
     r"|\S+: \S+ is not noted: the conversation does not say it|\S+: found in \S+: .+"
+    r"|\S+: (\".+ has no source in|no approved text): .+"
 )
 FAILED = re.compile(r"\S+/\S+: (\w+): (?!flow \w+ has failed)")  # that flow's own failure is looked at
 OWN_FAILURES = ("failed", "mismatch", "error")

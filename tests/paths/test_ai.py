@@ -151,6 +151,17 @@ def test_an_answer_goes_paragraph_by_paragraph_in_order_and_its_end_last(
     assert service.unknown_fields == set()
 
 
+def test_a_paragraph_without_a_source_ends_the_answer_and_the_model_writes_that_part_again(
+    start: Start, service: CompletionService
+) -> None:
+    simulation = start(flow=FLOW.replace("    tools:", "    unsupported: retry\n    tools:"))
+    service.say("We are open.\n\nUntil 19:00.\n\nCome!\n\nBye!", chunks=1)
+    service.say("Until 18:00.")
+    simulation.user("hi")
+    assert said(simulation) == ["We are open.", "Until 18:00."]
+    assert [texts[:2] for texts in asked(service)] == [["hi"], ["hi", "We are open.\n\nUntil 19:00."]]
+
+
 def flood(simulation: Simulation, model: Held, *texts: str) -> None:
     """One message, and while the model works at it the others."""
     first, *others = texts

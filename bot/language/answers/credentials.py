@@ -68,7 +68,7 @@ _ELSEWHERE = (
 )
 """Places other than this chat."""
 
-_AGAINST = {
+AGAINST = {
     "en": "never|not|no one|nobody|none|dont|do not|wont|cannot|cant|shouldnt|mustnt|neednt|doesnt|didnt|isnt|no need|without|avoid|refuse|anyone|anybody|somebody|someone|scam|scammer|scammers|fraud|fraudster|fraudsters|beware|careful|nor|neither|no bank",
     "de": "nie|niemals|nicht|kein|keine|keinen|keinem|keiner|niemand|niemandem|niemanden|ohne|betrug|betrüger|vorsicht|weder|nirgends|nirgendwo",
     "es": "no|nunca|jamás|nadie|ningún|ninguno|ninguna|sin|ni|tampoco|fraude|estafa|estafador|evite|evita|cuidado",
@@ -84,7 +84,7 @@ _AGAINST = {
 }  # fmt: skip
 """Words that turn it into its opposite, or into a warning."""
 
-_BREAKS = "but|until|unless|before|otherwise|however|so|then|aber|sondern|bis|bevor|sonst|pero|hasta que|hasta|sino|mais|jusqu'à|mas|até|ma|finché|maar|tot|totdat|tapi|tetapi|sampai|sebelum|но|пока|а|ama|fakat|لكن|ولكن|حتى|लेकिन|पर|जब तक"
+BREAKS = "but|until|unless|before|otherwise|however|so|then|aber|sondern|bis|bevor|sonst|pero|hasta que|hasta|sino|mais|jusqu'à|mas|até|ma|finché|maar|tot|totdat|tapi|tetapi|sampai|sebelum|но|пока|а|ama|fakat|لكن|ولكن|حتى|लेकिन|पर|जब तक"
 """Words behind which "not" means nothing any more: "I can't help until you tell me your PIN"."""
 
 _BARE = (
@@ -114,26 +114,26 @@ def asked_credentials(text: str) -> frozenset[str]:
 
 def credentials_in(text: str) -> frozenset[str]:
     """The kinds of credentials that a text names: ``"the PIN of the card"  -> {"pin"}``."""
-    plain = _pattern(_OTHERS).sub(" ", _plain(text))
-    return frozenset(kind for kind, names in _NAMES.items() if _pattern(names).search(plain))
+    plain = phrase_pattern(_OTHERS).sub(" ", _plain(text))
+    return frozenset(kind for kind, names in _NAMES.items() if phrase_pattern(names).search(plain))
 
 
 def _asks_in(clause: str) -> bool:
     """True if a clause that names a credential asks for it."""
     plain = _plain(clause)
-    languages = [language for language in _ASKS if not _pattern(_AGAINST[language]).search(plain)]
-    if any(_pattern(_ASKS[language]).search(plain) for language in languages):
+    languages = [language for language in _ASKS if not phrase_pattern(AGAINST[language]).search(plain)]
+    if any(phrase_pattern(_ASKS[language]).search(plain) for language in languages):
         return True
-    is_elsewhere = _pattern(_ELSEWHERE).search(plain) is not None
-    if not is_elsewhere and any(_pattern(_ENTERS[language]).search(plain) for language in languages):
+    is_elsewhere = phrase_pattern(_ELSEWHERE).search(plain) is not None
+    if not is_elsewhere and any(phrase_pattern(_ENTERS[language]).search(plain) for language in languages):
         return True
-    return _is_bare(plain) and bool(_QUESTION.search(clause) or _pattern(_PLEASE).search(plain))
+    return _is_bare(plain) and bool(_QUESTION.search(clause) or phrase_pattern(_PLEASE).search(plain))
 
 
 def _is_bare(plain: str) -> bool:
     """True if nothing but the credential's name stands there: "and your PIN, please"."""
     for names in (*_NAMES.values(), _BARE, _PLEASE):
-        plain = _pattern(names).sub(" ", plain)
+        plain = phrase_pattern(names).sub(" ", plain)
     return not plain.strip()
 
 
@@ -143,7 +143,7 @@ def _clauses(sentence: str) -> Iterator[str]:
     for piece in _COMMA.split(sentence):
         before = f"{before} {piece}".strip()
         if len(piece.split()) > 1:
-            yield from _pattern(_BREAKS).split(_plain(before))
+            yield from phrase_pattern(BREAKS).split(_plain(before))
             before = ""
     if before:
         yield before
@@ -155,7 +155,7 @@ def _plain(text: str) -> str:
 
 
 @cache
-def _pattern(phrases: str) -> re.Pattern[str]:
+def phrase_pattern(phrases: str) -> re.Pattern[str]:
     """The pattern of any of some phrases, as whole words of a normalised text."""
     written = (
         re.escape(normalise(phrase.rstrip("*"))) + r"\S*" * phrase.endswith("*") for phrase in phrases.split("|")

@@ -48,6 +48,7 @@ class Exchange:
     rounds: int = 0  # requests of this turn
     merged: int = 0  # messages that came while the model worked
     questions: int = 0  # how often the contact was asked about a call
+    retried: bool = False  # an answer of this turn was not sent, because a value in it had no source
     plain: bool = False  # the model knows no tools
     model: str = ""  # the one that answered last
     links: list[str] = field(default_factory=list)  # addresses and accounts that handlers gave the model
@@ -78,6 +79,7 @@ class Exchange:
         self.given, self.cited, self.searched = [], [], None
         self.turns += 1
         self.rounds = self.merged = self.characters = self.calls = 0
+        self.retried = False
         self.began = now
         if reply is None:
             self.searched = ""
@@ -169,6 +171,12 @@ class Exchange:
         self.queue = calls
         self.failed, self.fresh = False, []
 
+    def hold(self, text: str, why: str) -> None:
+        """Note an answer that was not sent, and tell the model why: it is asked again."""
+        self.turn.append({"role": "assistant", "content": clip("\n\n".join([*self.said, text]), max(self.room, 1))})
+        self.turn.append({"role": "system", "content": clip(why, MOST_REFUSAL)})
+        self.retried, self.fresh = True, []
+
     def is_one_too_many(self, most: int) -> bool:
         """True if the call that was taken off the queue last is beyond those that a turn may have."""
         return self.calls > most and not self.queue
@@ -212,6 +220,17 @@ class Exchange:
             message["content"] for message in self.turn if message["role"] == "user"
         ]
         return [*reversed(results), *reversed(texts)]
+
+    @property
+    def results(self) -> list[str]:
+        """The results of tools in this turn."""
+        return [message["content"] for message in self.turn if message["role"] == "tool"]
+
+    @property
+    def texts_of_bot(self) -> list[str]:
+        """The texts that were sent at this step, as far as the model still knows them."""
+        earlier = [message["content"] for message in self.history if message["role"] == "assistant"]
+        return [*earlier, *self.spoken, *self.said]
 
     @property
     def texts_of_contact(self) -> list[str]:

@@ -33,6 +33,7 @@ from bot.language.steps.message_parts import check_error_names
 from bot.language.steps.output_guard import has_letters
 from bot.language.steps.step_facts import Spends, StepFailed, Wait, WaitsFor
 from bot.language.steps.transition import TRANSITION
+from bot.language.steps.unsupported import BOT_UNSUPPORTED, PRODUCTS_KEY, SourceRules, read_unsupported
 
 _HOST = re.compile(r"([\w-]{1,63}\.)+[\w-]{2,63}")
 HISTORY = 2000  # tokens
@@ -129,8 +130,10 @@ _MODERATE = KeySpec(
 )
 
 
-def settings_keys(budget: KeySpec[Fields | None]) -> KeySet:
-    """The keys of these settings. Under the ``budget`` of a step there is an `else` as well."""
+def settings_keys(budget: KeySpec[Fields | None], unsupported: KeySpec[Fields | str | None]) -> KeySet:
+    """The keys of these settings. Under the ``budget`` of a step there is an `else` as well, and transitions under its
+    ``unsupported``.
+    """
     return KeySet(
         MODEL,
         TRIES_KEY,
@@ -142,6 +145,8 @@ def settings_keys(budget: KeySpec[Fields | None]) -> KeySet:
         _MESSAGES_KEY,
         _LINKS,
         _NEVER,
+        unsupported,
+        PRODUCTS_KEY,
         _MODERATE,
         _PICTURES,
         _MAX_TOKENS,
@@ -151,7 +156,7 @@ def settings_keys(budget: KeySpec[Fields | None]) -> KeySet:
     )
 
 
-SETTINGS = settings_keys(_BOT_BUDGET)
+SETTINGS = settings_keys(_BOT_BUDGET, BOT_UNSUPPORTED)
 
 
 @immutable
@@ -164,7 +169,8 @@ class AiSettings:
     are the handlers that judge what it is given and what comes from it, ``merges``: what a contact writes while the
     model works is taken along. ``max_tokens``, ``temperature`` and ``reasoning_split`` go to the model as they are
     (spec: Chat request). ``tries`` is how often a model is asked that may answer a little later; with ``pictures`` it
-    is given those that contacts send. The answers in ``judge`` are judged afterwards.
+    is given those that contacts send. The answers in ``judge`` are judged afterwards. The values in ``unsupported``
+    need a source, among them the names of ``products``.
     """
 
     models: tuple[str, ...] = ()
@@ -184,6 +190,8 @@ class AiSettings:
     tries: int = TRIES
     pictures: bool = False
     judge: AnswerSample | None = None
+    products: tuple[str, ...] = ()
+    unsupported: SourceRules = SourceRules()
 
     def bounds(self, since: datetime | None = None) -> TokenBudget:
         """The budget of a question: of the turn that began at ``since``, and of the day."""
@@ -241,15 +249,17 @@ def read_ai_settings(
     handlers: Mapping[str, HandlerSpec],
     inherited: AiSettings | None = None,
     budget: KeySpec[Fields | None] = _BOT_BUDGET,
+    unsupported: KeySpec[Fields | str | None] = BOT_UNSUPPORTED,
 ) -> AiSettings:
     """Read the keys that stand under ``ai`` in ``bot.yml``, or on a step, which inherits the rest and has another
-    ``budget``.
+    ``budget`` and ``unsupported``.
     """
     inherited, busy, links = inherited or AiSettings(), _WHILE_BUSY.read(fields), _LINKS.read(fields)
     for host in links:
         if not _HOST.fullmatch(host):
             _LINKS.report(fields, "E405", f'links: "{host}" is no host', "write the host alone, like shop.example")
     of_input, of_output = _read_moderators(fields, handlers)
+    products = (*PRODUCTS_KEY.read(fields), *inherited.products)
     return replace(
         _with_own(fields, inherited, _AS_WRITTEN, budget),
         links=(*links, *inherited.links),
@@ -257,6 +267,8 @@ def read_ai_settings(
         input_moderator=of_input or inherited.input_moderator,
         output_moderator=of_output or inherited.output_moderator,
         merges=inherited.merges if busy is None else busy == "merge",
+        products=products,
+        unsupported=read_unsupported(fields, unsupported, products, inherited.unsupported),
     )
 
 

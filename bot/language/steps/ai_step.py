@@ -15,6 +15,7 @@ from bot.language.keys.fields import Fields
 from bot.language.keys.text_shapes import TEXT
 from bot.language.steps.ai_exchange import Exchange, is_unread
 from bot.language.steps.ai_settings import BUDGET_ELSE, STEP_BUDGET, answer_of, check_model_errors, settings_keys
+from bot.language.steps.approved_answers import ANSWERS
 from bot.language.steps.brief import FACTS, INSTRUCTIONS, Brief, quoted_scope
 from bot.language.steps.brief import WITHIN_KEY as AI_WITHIN
 from bot.language.steps.contact_notes import REMEMBER_KEY
@@ -52,12 +53,13 @@ from bot.language.steps.step_kind import (
 from bot.language.steps.tool_calls import ToolCalls
 from bot.language.steps.tools import FILL, TOOLS, written_calls
 from bot.language.steps.transition import TRANSITION, Transition
+from bot.language.steps.unsupported import STEP_UNSUPPORTED, HeldText
 from bot.language.types.type_registry import Variable
 
 MOST_TURNS = 20  # where the step says nothing
 MOST_ROUNDS = 8  # requests in one turn
 MOST_MERGED = 5
-ERRORS = ("confused", "turns")  # beside those of every question to a model
+ERRORS = ("confused", "turns", "unsupported")  # beside those of every question to a model
 _GREET = KeySpec(
     "greet", WORDING, "The greeting if no message waits for an answer; without it the model begins.", texts=TEXT
 )
@@ -88,13 +90,14 @@ class AiStep(StepKind):
         FACTS,
         KNOWLEDGE,
         TOOLS,
+        ANSWERS,
         FILL,
         REMEMBER_KEY,
         EXITS,
         _OTHER,
         _TURNS,
         AI_WITHIN,
-        *settings_keys(STEP_BUDGET),
+        *settings_keys(STEP_BUDGET, STEP_UNSUPPORTED),
     )
     options = frozenset({"remind", "timeout", "words", "gather"})
 
@@ -122,7 +125,10 @@ class AiStep(StepKind):
             waits_for=Wait(WaitsFor.CONTACT),
             takes_pending_input=True,
             can_gather=True,
-            sends=tuple(SentText(_GREET.name, text, TEXT_BODY) for text in greeting),
+            sends=(
+                *(SentText(_GREET.name, text, TEXT_BODY) for text in greeting),
+                *(answer.sent() for answer in self.brief.answers),
+            ),
             most_messages=1,
             outcomes=self._outcomes(),
             uses=(*map(Used, greeting), *self.brief.uses()),
@@ -144,6 +150,7 @@ class AiStep(StepKind):
             found["turns.else"] = Outcome(self.turns_over, DefaultTarget.WRITTEN, success=False)
         if self.budget_over is not None:
             found["budget.else"] = Outcome(self.budget_over, DefaultTarget.WRITTEN, success=False)
+        found |= self.brief.settings.unsupported.outcomes()
         found["errors.else"] = Outcome(None, DefaultTarget.ERRORS, success=False)
         return found
 
@@ -271,6 +278,12 @@ class AiStep(StepKind):
     def resume(self, context: StepContext, event: Awaited) -> StepResult | None:
         """A paragraph, the end of the answer, of a tool's call, or of a question's sending. An agent ends the turn."""
         exchange = Exchange.of(context.step_state)
+        try:
+            return self._resumed(context, exchange, event)
+        except HeldText as held:
+            return self._held(context, exchange, held)
+
+    def _resumed(self, context: StepContext, exchange: Exchange, event: Awaited) -> StepResult | None:
         match event:
             case ConversationAssigned():
                 return self._give_way(exchange)
@@ -317,6 +330,10 @@ class AiStep(StepKind):
             text, calls = self.brief.commands(context, text)
         elif not calls and (written := written_calls(text)):
             text, calls = "", written
+        if self.brief.answers and not is_blank(text):
+            if not calls:
+                raise HeldText.free(text)
+            text = ""
         if event.value["finish"] == "length" and text:
             text = f"{text.rstrip()}{CUT}"
         messages = self._say(context, exchange, text, max(1, self.brief.settings.messages - len(exchange.said)))
@@ -335,8 +352,17 @@ class AiStep(StepKind):
         messages = messages_of(text, most)
         bodies = [message.body for message in messages]
         self.brief.check(context, exchange, "\n".join(bodies))  # a cut may make an address
+        if lacking := self.brief.lacking(context, exchange, "\n".join(bodies)):
+            raise HeldText.without_source(text, lacking)
         exchange.said += bodies
         return messages
+
+    def _held(self, context: StepContext, exchange: Exchange, held: HeldText) -> StepResult:
+        """A text was not sent: go the author's way for its kind, or ask the model again, once in a turn."""
+        if (left := ToolCalls(self.brief, context, exchange).held(held)) is not None:
+            return left
+        exchange.hold(held.text, held.why)
+        return replace(self._request(context, exchange), notes=(str(held),))
 
     def _go_on(
         self, context: StepContext, exchange: Exchange, calls: ToolCalls, said: tuple[Message, ...] = ()
@@ -356,6 +382,7 @@ class AiStep(StepKind):
             result = WaitHere(step_state=exchange.step_state())
         elif isinstance(result, LeaveStep):
             said = self._with_sources(context, exchange, said)
+        said = (*said, *map(TextMessage, calls.said))
         messages, notes = (*said, *result.messages), (*result.notes, *calls.notes)
         return replace(result, messages=messages, sets=calls.sets, notes=notes, judged=judged)
 

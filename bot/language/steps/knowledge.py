@@ -19,13 +19,16 @@ from bot.language.source.languages import wording
 from bot.language.source.problems import Problems, did_you_mean
 from bot.language.source.yaml_tree import Node, one_or_more
 from bot.language.steps.ai_exchange import CITATION, Exchange
-from bot.language.steps.output_guard import accounts_in, links_in
+from bot.language.steps.output_guard import accounts_in, as_data, links_in, one_line
 
 MOST_TOKENS = 1500  # of the passages in a prompt
 MOST_FILES = 200
 MOST_PASSAGES = 2000
+MOST_PASSAGE = 1500  # characters of a passage, with its headings
 MOST_TITLES = 4000  # characters of all headings, which tell a model what can be searched
 _TITLE = 60  # characters
+_PASSAGES = "From our documents, for the contact's question:"
+_CITED = f"{_PASSAGES[:-1]}. Behind what you take from one of them write its number, like [1]."
 _ASKED = re.compile(r"\s*\[(\d{1,3})\]\s*")
 _FOLDER = KeySpec(
     "folder", STRING, "The folder beside the flow's file that has the documents: .md, .txt, .pdf, .docx.", required=True
@@ -84,10 +87,20 @@ class Knowledge:
         exchange.given += [each.id for each in found if each.id not in exchange.given]
         return [(exchange.given.index(each.id) + 1, each) for each in found]
 
+    def told(self, exchange: Exchange) -> list[str]:
+        """The passages for the question of this turn, as they stand in the prompt."""
+        found = [f"[{number}] {_line(each)}" if self.cite else _line(each) for number, each in self.find(exchange)]
+        return ["\n".join([_CITED if self.cite else _PASSAGES, *found])] if found else []
+
+    def given(self, exchange: Exchange) -> list[str]:
+        """The passages that the model was given at this step, with their headings."""
+        found = (self.index.get(name) for name in exchange.given)
+        return ["\n".join((*each.headings, each.text)) for each in found if each is not None]
+
     def note(self, exchange: Exchange) -> str:
         """Return what was found in this turn, for the trace."""
-        given = ((number, self._cited(number, exchange)) for number in range(1, len(exchange.given) + 1))
-        found = [f"[{number}] {each.id} ({_source(each, {})})" for number, each in given if each is not None]
+        numbered = ((number, self._cited(number, exchange)) for number in range(1, len(exchange.given) + 1))
+        found = [f"[{number}] {each.id} ({_source(each, {})})" for number, each in numbered if each is not None]
         return f"found in {self.folder}: {', '.join(found) or 'nothing'}"
 
     def with_citations(self, text: str, exchange: Exchange) -> str:
@@ -114,6 +127,12 @@ class Knowledge:
     def _cited(self, number: int, exchange: Exchange) -> Passage | None:
         name = exchange.given[number - 1] if 1 <= number <= len(exchange.given) else ""
         return self.index.get(name)
+
+
+def _line(passage: Passage) -> str:
+    """A passage as one line: ``⟦returns.pdf, page 3, Returns: Within 30 days.⟧``."""
+    place = [passage.file.rpartition("/")[2], *([f"page {passage.page}"] if passage.page else ()), *passage.headings]
+    return as_data(one_line(f"{', '.join(place)}: {passage.text}", MOST_PASSAGE))
 
 
 def _source(passage: Passage, scope: Mapping[str, Any]) -> str:

@@ -13,7 +13,7 @@ from bot.core.messages import TEXT_BODY, TextMessage
 from bot.core.text import head, in_letters, without_invisible
 
 DATA_MARKS = "⟦⟧"  # a value stands between them among the instructions
-MOST_VALUE = 300  # characters of a value that stands among the instructions
+MOST_VALUE = 300  # characters of a value that stands among the instructions, or in a text of the flow
 CUT = "…"  # ends an answer that reached the model's length
 _TAIL = ".,;:!?*_~"
 _STOPS = r"\s<>\"'`()\[\]{}，。！？；：、（）【】「」『』《》"  # what an address ends at
@@ -101,6 +101,13 @@ def accounts_in(text: str) -> Iterator[str]:
         if found["figures"] and not (_is_phone(found[0]) or _is_card(bare)):
             continue
         yield bare.lower().rstrip(".").removeprefix("+").removeprefix("00")
+
+
+def without_addresses(text: str) -> str:
+    """The text without its web addresses and accounts: their figures are no values."""
+    for link in links_in(text):
+        text = text.replace(link, " ")
+    return re.sub(_ACCOUNT, lambda found: " " if next(accounts_in(found[0]), None) else found[0], text)
 
 
 def foreign_account(text: str, known: Iterable[str]) -> str | None:

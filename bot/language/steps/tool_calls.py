@@ -15,11 +15,13 @@ from bot.core.values import dumps, loads
 from bot.language.expressions.grammar import HISTORY
 from bot.language.python.annotations import BadArgument
 from bot.language.steps.ai_exchange import Exchange
+from bot.language.steps.approved_answers import ApprovedAnswer
 from bot.language.steps.brief import Brief
 from bot.language.steps.contact_notes import most_notes, no_note, with_note
 from bot.language.steps.exits import Exit
 from bot.language.steps.output_guard import accounts_in, links_in
 from bot.language.steps.said_values import SaidValues
+from bot.language.steps.step_facts import StepFailed
 from bot.language.steps.step_kind import (
     KeepWaiting,
     LeaveStep,
@@ -29,7 +31,8 @@ from bot.language.steps.step_kind import (
     WaitForSend,
     WaitHere,
 )
-from bot.language.steps.tools import REMEMBER, Tool, noted, read_arguments, result_text
+from bot.language.steps.tools import REMEMBER, SAY, Tool, noted, read_arguments, result_text
+from bot.language.steps.unsupported import HeldText
 from bot.language.steps.yes_no_question import QuestionTooLong, agreed, question
 
 NOT_DONE = "Not done: the contact did not agree."
@@ -61,7 +64,8 @@ _Next = LeaveStep | WaitHere | WaitForSend | WaitForEffect
 class ToolCalls:
     """Does the calls of one answer, one after another, as far as they can be done in one turn of the engine's.
 
-    ``sets`` are the values that were noted; ``notes`` are for the trace: what was refused. ``results_pending`` is True
+    ``sets`` are the values that were noted, ``said`` the texts of the flow that are sent; ``notes`` are for the trace:
+    what was refused. ``results_pending`` is True
     once there is a result that the model must see.
     """
 
@@ -71,6 +75,7 @@ class ToolCalls:
         self._exchange = exchange
         self.sets: dict[str, Any] = {}
         self.notes: list[str] = []
+        self.said: list[str] = []
         self.results_pending = False
 
     @property
@@ -171,7 +176,8 @@ class ToolCalls:
         """Add the result of a call. The model must see it, unless it is a note that was taken."""
         self._exchange.add_result(call, result.text)
         self._exchange.failed = self._exchange.failed or result.failed
-        self.results_pending = self.results_pending or result.failed or call["name"] != REMEMBER
+        quiet = call["name"] == REMEMBER or call["name"].startswith(SAY)
+        self.results_pending = self.results_pending or result.failed or not quiet
 
     def _do(self, call: dict[str, Any]) -> _Next | _Result:
         """Do one call. Return the next result of the step, or the result of the call."""
@@ -186,12 +192,42 @@ class ToolCalls:
             return _Result(wrong or "Noted.", failed=bool(wrong))
         if (exit_ := self._brief.exit(name, self._scope)) is not None:
             return self._leave(exit_, arguments)
+        if (answer := self._brief.answer(name)) is not None:
+            return self._say(answer, arguments)
         tool = self._brief.tool(name)
         if tool is None:
             return _Result("There is no such tool.")
         if unknown := arguments.keys() - tool.schema["properties"].keys():
             return _Result(f"There is no argument {', '.join(sorted(unknown))}.")
         return self._use(tool, call, tool.typed(arguments))
+
+    def _say(self, answer: ApprovedAnswer, arguments: dict[str, Any]) -> LeaveStep | _Result:
+        """Send a text of the flow with what the model gives, which needs a source as in any text."""
+        try:
+            text = answer.rendered(arguments, self._scope)
+        except BadArgument as error:
+            return _Result(f"Not sent: {error}.")
+        self._brief.check(self._context, self._exchange, text, [*links_in(answer.text.source)])
+        if lacking := self._brief.lacking(self._context, self._exchange, text):
+            held = HeldText.without_source(text, lacking)
+            self.notes.append(str(held))
+            if (left := self.held(held)) is not None:
+                return left
+            self._exchange.retried = True
+            return _Result(held.why)
+        self.said.append(text)
+        self._exchange.said.append(text)
+        return _Result("Sent.", failed=False)
+
+    def held(self, held: HeldText) -> LeaveStep | None:
+        """The author's way for a text that is not sent. None: the model is asked again; raises if it was by now."""
+        outcome = self._brief.settings.unsupported.way_of(held.kinds)
+        if outcome is not None:
+            said = self._exchange.pending_input
+            return LeaveStep(outcome, pending_input=None if said is None else Reply(said), notes=(str(held),))
+        if self._exchange.retried:
+            raise StepFailed("unsupported", str(held))
+        return None
 
     def _use(
         self, tool: Tool, call: dict[str, Any], arguments: dict[str, Any], *, again: bool = False

@@ -63,6 +63,7 @@ from bot.language.types.type_registry import Answer, InvalidAnswer, TypeMismatch
 
 REMEMBER = "remember"  # the tool by which a model notes values
 LEAVE = "leave_"  # how the tools begin by which it leaves
+SAY = "say_"  # how the tools begin by which it says a text of the flow
 MOST_RESULT = 10_000  # characters of a handler's result
 CONTACT = "contact"  # an argument of this name is the contact's id, and never the model's to give
 WITHIN = 10.0  # seconds
@@ -107,7 +108,7 @@ _TAKEN = either(
 )
 _NAMED = KeySpec("name", NAME, "The model's name for the request.", required=True)
 _REQUEST_ABOUT = replace(_ABOUT, about="A description of the request for the model.", required=True)
-_TAKES: KeySpec[tuple[tuple[Scalar, Node], ...]] = KeySpec(
+TAKES: KeySpec[tuple[tuple[Scalar, Node], ...]] = KeySpec(
     "takes",
     map_of(_TAKEN, entries_of, absent=()),
     "The values that the model gives, each with its description; called it.name.",
@@ -120,7 +121,7 @@ _SHOW_ERRORS = KeySpec(
 )
 _SERVER_ABOUT = replace(_ABOUT, about="A description for the model; the server's by default.")
 _SERVER_KEYS = KeySet(_SERVER, _ONLY, _WITH, _SERVER_ABOUT, _CONFIRM, _TIMES, _SHOW_ERRORS)
-_REQUEST_KEYS = KeySet(*REQUEST, _NAMED, _REQUEST_ABOUT, _TAKES, _CONFIRM, _TIMES)
+_REQUEST_KEYS = KeySet(*REQUEST, _NAMED, _REQUEST_ABOUT, TAKES, _CONFIRM, _TIMES)
 
 
 TOOLS: KeySpec[tuple[Node | Fields, ...]] = KeySpec(
@@ -375,19 +376,10 @@ def _read_tool(fields: Fields, item: Node | Fields, reading: ReadContext) -> Too
 def _read_request(fields: Fields, reading: ReadContext) -> Tool | None:
     """A request as a tool: what the model gives is called `it` in its texts."""
     name, about, sent = _NAMED.read(fields), _REQUEST_ABOUT.read(fields), HttpStep.read(fields, reading)
-    asked, properties, parameters = _CONFIRM.read(fields), {}, {}
-    for key, item in _TAKES.read(fields):
-        what = f"{fields.what}: {_TAKES.name}: {key.text}"
-        more = _TAKEN.read(item, fields.problems, what)
-        told = _TAKEN_ABOUT.read(more) if isinstance(more, Fields) else text_of(item, fields.problems, what)
-        kind, in_schema = _TAKEN_TYPES[(_TAKEN_TYPE.read(more) if isinstance(more, Fields) else None) or "text"]
-        properties[key.text] = {**in_schema, "description": told or ""}
-        parameters[key.text] = HandlerParameter(key.text, kind, required=True)
+    asked, (schema, parameters) = _CONFIRM.read(fields), read_taken(fields)
     if name is None or not _is_free(fields, name, _NAMED.mark(fields)):
         return None
-    schema: dict[str, Any] = {"type": "object", "properties": properties, "required": [*properties]}
-    schema["additionalProperties"] = False
-    spec = HandlerSpec(name, _sent_instead, parameters, {}, Any, about or "")
+    spec = HandlerSpec(name, nothing_called, parameters, {}, Any, about or "")
     tool = Tool(name, fields.mark, name, about or "", schema, spec, Arguments(spec), sent=sent)
     tool = replace(
         tool,
@@ -464,17 +456,35 @@ def _server_tool(fields: Fields, found: ServerTool, spec: HandlerSpec, given: tu
     return Tool(spec.name, fields.mark, name, "", schema, spec, arguments, given, binds_contact, of_server=found)
 
 
-def _sent_instead() -> None:
-    """Stand in for a handler where a request is sent; nothing calls this."""
+def read_taken(fields: Fields) -> tuple[dict[str, Any], dict[str, HandlerParameter]]:
+    """Read `takes`: what the model gives, as a schema for it and as parameters."""
+    properties, parameters = {}, {}
+    for key, item in TAKES.read(fields):
+        what = f"{fields.what}: {TAKES.name}: {key.text}"
+        more = _TAKEN.read(item, fields.problems, what)
+        told = _TAKEN_ABOUT.read(more) if isinstance(more, Fields) else text_of(item, fields.problems, what)
+        kind, in_schema = _TAKEN_TYPES[(_TAKEN_TYPE.read(more) if isinstance(more, Fields) else None) or "text"]
+        properties[key.text] = {**in_schema, "description": told or ""}
+        parameters[key.text] = HandlerParameter(key.text, kind, required=True)
+    schema: dict[str, Any] = {"type": "object", "properties": properties, "required": [*properties]}
+    return {**schema, "additionalProperties": False}, parameters
+
+
+def nothing_called() -> None:
+    """Stand in for a handler where a request or a text is sent; nothing calls this."""
 
 
 def _check_names(fields: Fields, tool: Tool, text: Template | Expression, key: str) -> set[str]:
     """Report the fields of `it` that a text uses and the model does not give. Returns all that the text uses."""
-    known = tool.schema["properties"]
+    return check_taken(fields, tool.handler, tool.schema["properties"], text, key)
+
+
+def check_taken(fields: Fields, name: str, known: Collection[str], text: Template | Expression, key: str) -> set[str]:
+    """Report the fields of `it` that a text uses and are not ``known``. Returns all that the text uses."""
     named = {path[1] for path in text.paths if path[0] == "it" and len(path) > 1}
-    for name in sorted(named - known.keys()):
-        fix = did_you_mean(name, known, f"it gives {', '.join(known) or 'nothing'}")
-        fields.report("E502", text.mark, f'{key}: a model gives "{tool.handler}" no "{name}"', fix)
+    for unknown in sorted(named - set(known)):
+        fix = did_you_mean(unknown, known, f"it gives {', '.join(known) or 'nothing'}")
+        fields.report("E502", text.mark, f'{key}: a model gives "{name}" no "{unknown}"', fix)
     return named
 
 
@@ -500,10 +510,11 @@ def _spec(fields: Fields, name: str, mark: Any, reading: ReadContext) -> Handler
 
 def _is_free(fields: Fields, name: str, mark: Mark) -> bool:
     """True if a tool can have this name."""
-    taken = name == REMEMBER or name.startswith(LEAVE)
+    taken = name == REMEMBER or name.startswith((LEAVE, SAY))
     if taken:
         what = f'the name "{name}" means something else to a model'
-        fields.report("E108", mark, what, f'give it one that is not "{REMEMBER}" and has no "{LEAVE}"')
+        fix = f'give it one that is not "{REMEMBER}" and has no "{LEAVE}" or "{SAY}"'
+        fields.report("E108", mark, what, fix)
     return not taken
 
 

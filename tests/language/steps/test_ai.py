@@ -1370,7 +1370,7 @@ CASES = {
     "a tool with a name that is taken": (
         "    tools: [remember]\n",
         'E108 step "t": the name "remember" means something else to a model '
-        '(give it one that is not "remember" and has no "leave_")',
+        '(give it one that is not "remember" and has no "leave_" or "say_")',
     ),
     "a question about what no model gives": (
         "    tools: [{call: orders.cancel, confirm: 'Cancel {{ it.nmuber }}?'}]\n",
