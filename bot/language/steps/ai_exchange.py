@@ -42,6 +42,7 @@ class Exchange:
     turns: int = 0
     rounds: int = 0  # requests of this turn
     merged: int = 0  # messages that came while the model worked
+    thought: bool = False  # in this turn the contact was told that the model thinks
     questions: int = 0  # how often the contact was asked about a call
     plain: bool = False  # the model knows no tools
     links: list[str] = field(default_factory=list)  # addresses and accounts that handlers gave the model
@@ -67,6 +68,7 @@ class Exchange:
         self.said, self.spoken, self.pending_input = [], [], None
         self.turns += 1
         self.rounds = self.merged = self.characters = self.calls = 0
+        self.thought = False
         self.began = now
         if reply is None:
             self.turn.append({"role": "user", "content": ARRIVED})

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
+from datetime import datetime
 from typing import Any, Self
 
 from bot.core.events import CallEnded, CallProgressed, ConversationAssigned, SendEnded
@@ -13,7 +14,14 @@ from bot.language.keys.declared_keys import WORDING, KeySet, KeySpec, as_fields,
 from bot.language.keys.fields import Fields
 from bot.language.keys.text_shapes import TEXT
 from bot.language.steps.ai_exchange import Exchange, is_unread
-from bot.language.steps.ai_settings import BUDGET_ELSE, STEP_BUDGET, answer_of, check_model_errors, settings_keys
+from bot.language.steps.ai_settings import (
+    BUDGET_ELSE,
+    STEP_BUDGET,
+    THINKING_SAY,
+    answer_of,
+    check_model_errors,
+    settings_keys,
+)
 from bot.language.steps.brief import FACTS, INSTRUCTIONS, Brief, quoted_scope
 from bot.language.steps.brief import WITHIN_KEY as AI_WITHIN
 from bot.language.steps.exits import EXITS, exit_outcomes
@@ -102,16 +110,18 @@ class AiStep(StepKind):
 
     def facts(self) -> StepFacts:
         """Return the facts. Between its turns it waits for the contact."""
-        greeting = () if self.greet is None else (self.greet,)
+        greeting = () if self.greet is None else (SentText(_GREET.name, self.greet, TEXT_BODY),)
+        thinking = self.brief.settings.thinking
+        waiting = () if thinking is None else (SentText(THINKING_SAY.name, thinking.say, TEXT_BODY),)
         exits, tools = self.brief.exits, self.brief.tools
         return StepFacts(
             waits_for=Wait(WaitsFor.CONTACT),
             takes_pending_input=True,
             can_gather=True,
-            sends=tuple(SentText(_GREET.name, text, TEXT_BODY) for text in greeting),
-            most_messages=1,
+            sends=(*greeting, *waiting),
+            most_messages=1 + len(waiting),
             outcomes=self._outcomes(),
-            uses=(*map(Used, greeting), *self.brief.uses()),
+            uses=(*(Used(sent.text) for sent in (*greeting, *waiting)), *self.brief.uses()),
             gives=frozenset(self.brief.fill),
             asks_models=True,
             needs=tuple(Need(name, exit_.name, exit_.mark) for exit_ in exits for name in exit_.needs),
@@ -264,6 +274,19 @@ class AiStep(StepKind):
             case CallEnded():
                 return self._answered(context, exchange, event)
         return None
+
+    def speaks_at(self, step_state: Mapping[str, Any]) -> datetime | None:
+        """`thinking`, so long after the contact's message, if nothing was sent since."""
+        thinking, exchange = self.brief.settings.thinking, Exchange.of(step_state)
+        heard = exchange.thought or exchange.said or exchange.spoken
+        return None if thinking is None or exchange.began is None or heard else exchange.began + thinking.after
+
+    def speak(self, context: StepContext) -> StepResult:
+        """Say that the model thinks. It is no part of the exchange that the model gets."""
+        thinking, exchange = self.brief.settings.thinking, Exchange.of(context.step_state)
+        assert thinking is not None
+        exchange.thought = True
+        return KeepWaiting((TextMessage(clip(context.text(thinking.say), TEXT_BODY)),), exchange.step_state())
 
     def _give_way(self, exchange: Exchange) -> StepResult | None:
         """An agent answers what is open here: neither the model's answer nor its calls are waited for any more."""

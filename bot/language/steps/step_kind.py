@@ -410,6 +410,14 @@ class StepKind:
         """Go on after the event that the step waited for. None: the event changes nothing here."""
         return None
 
+    def speaks_at(self, step_state: Mapping[str, Any]) -> datetime | None:
+        """Return when it speaks although it waits for the end of an effect; None: not before that."""
+        return None
+
+    def speak(self, context: StepContext) -> StepResult:
+        """Say something while it waits, at the time of `speaks_at`."""
+        raise NotImplementedError
+
     def after_failure(self, step_state: Mapping[str, Any]) -> Mapping[str, Any]:
         """The step state that remains after a failure which does not leave the step."""
         return step_state
