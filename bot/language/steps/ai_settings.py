@@ -127,11 +127,11 @@ _REASONING_SPLIT = KeySpec(
     "reasoning_split", BOOLEAN, "For models that think between their words; not sent by default."
 )
 _THINKING_AFTER = KeySpec("after", DURATION, "After how long, like 6s.", required=True)
-THINKING_SAY = KeySpec("say", WORDING, "What the bot sends.", required=True, texts=TEXT)
+THINKING_SAY = KeySpec("say", WORDING, "The text that the bot sends.", required=True, texts=TEXT)
 _THINKING = KeySpec(
     "thinking",
     as_fields(KeySet(_THINKING_AFTER, THINKING_SAY), "{after: 6s, say: One moment.}"),
-    "What the bot sends once while nothing of an answer has come; nothing by default.",
+    "A text that the bot sends once while nothing of an answer has come; none by default.",
 )
 _MODERATE = KeySpec(
     "moderate",
@@ -167,7 +167,7 @@ SETTINGS = settings_keys(_BOT_BUDGET)
 
 @immutable
 class Thinking:
-    """What is said once where nothing of an answer has come for so long."""
+    """The text that is sent once where nothing of an answer has come for so long."""
 
     after: timedelta
     say: Template

@@ -6,6 +6,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from datetime import timedelta
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
@@ -64,7 +65,7 @@ class Stubs:
         self._next: deque[tuple[str, HttpStub]] = deque()
         self._next_models: deque[ModelResult] = deque()
         self._meanwhile: deque[Callable[[], None]] = deque()
-        self.pass_time: Callable[[], None] = lambda: None  # as much as a model has to answer
+        self.pass_time: Callable[[timedelta | None], None] = lambda _: None  # None: as much as a model has to answer
         self._random = None if stub_definitions.random is None else _AnswerQueue(stub_definitions.random)
         self._results = Results(Extensions())
 
@@ -206,13 +207,15 @@ def _exhausted(what: str, stub: str) -> str:
     )
 
 
-def spoken(answer: ModelResult, pass_time: Callable[[], None]) -> ModelAnswer | ErrorAnswer:
-    """The emulated service's answer for a stub. ``pass_time`` skips as much time as a model has to answer."""
+def spoken(answer: ModelResult, pass_time: Callable[[timedelta | None], None]) -> ModelAnswer | ErrorAnswer:
+    """The emulated service's answer for a stub. ``pass_time`` skips a time; None: as much as a model has to answer."""
+    if answer.after:
+        pass_time(answer.after)
     match answer.fails:
         case None:
             return ModelAnswer(answer.text, calls=calls_of(answer))
         case stub_reader.TIMEOUT:
-            pass_time()
+            pass_time(None)
             return ModelAnswer("Too late.")
         case stub_reader.EMPTY:
             return ModelAnswer()

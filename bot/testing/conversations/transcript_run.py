@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import datetime
 from itertools import zip_longest
 from textwrap import wrap
 
@@ -80,7 +80,7 @@ def isolated_simulation(
     speak, judge = by or (stubs.speak, None)
     asks = by is not None
     with Simulation(program, clock, requester=stubs.request, contact=contact, asks_models=asks) as simulation:
-        stubs.pass_time = lambda: clock.move(timedelta(seconds=simulation.stored.model_seconds()))
+        stubs.pass_time = simulation.wait_meanwhile
         simulation.service.answer_with(speak)
         yield simulation, Player(simulation, stubs, judge)
 
