@@ -8,6 +8,7 @@ from typing import Any, Self
 
 from bot.core.immutable import mutable
 from bot.core.messages import TextMessage, clip, file_in_words
+from bot.core.session import LeftExchange
 from bot.core.text import PICTURE, estimate_messages, head
 from bot.language.steps.output_guard import messages_of
 from bot.language.steps.step_kind import Reply
@@ -36,6 +37,7 @@ class Exchange:
     asking: dict[str, Any] | None = None  # the call that the contact is asked about
     asked: bool = False  # a model's answer is awaited
     began: datetime | None = None  # the running turn
+    before: datetime | None = None  # when the turn before it began
     pending_input: str | None = None  # what the contact wrote last in this turn
     characters: int = 0  # of the contact's in this turn
     calls: int = 0  # of the model's in this turn
@@ -69,7 +71,7 @@ class Exchange:
         self.turns += 1
         self.rounds = self.merged = self.characters = self.calls = 0
         self.thought = False
-        self.began = now
+        self.before, self.began = self.began or self.before, now
         if reply is None:
             self.turn.append({"role": "user", "content": ARRIVED})
         else:
@@ -94,6 +96,11 @@ class Exchange:
         self.history += [*texts, *([{"role": "assistant", "content": answer}] if answer else [])]
         while self.history and estimate_messages(self.history) > most_tokens:
             del self.history[0]
+
+    def go_on_from(self, left: LeftExchange, most_tokens: int) -> None:
+        """Go on from what was said before the step was left."""
+        self.before = left.at
+        self.remember([dict(message) for message in left.messages], "", most_tokens)
 
     def drop(self) -> None:
         """The turn is over: nothing of it is done or waited for any more."""

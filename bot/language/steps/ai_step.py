@@ -167,12 +167,19 @@ class AiStep(StepKind):
         if exchange.turns:
             exchange.asked = False
             return WaitHere(exchange.last_said, exchange.step_state())
+        if context.left_exchange is not None and not exchange.history:
+            exchange.go_on_from(context.left_exchange, self.brief.settings.history)
         if self.greet is not None and (context.pending_input is None or context.only_starts):
             greeting = clip(self.greet.render(quoted_scope(context.scope)), TEXT_BODY)
-            exchange.history = []
-            exchange.remember([], greeting, self.brief.settings.history)
+            if not exchange.history or exchange.history[-1]["content"] != greeting:  # else it is said again
+                exchange.remember([], greeting, self.brief.settings.history)
             return WaitHere((TextMessage(greeting),), exchange.step_state())
         return self._turn(context, exchange, context.pending_input)
+
+    def exchange(self, step_state: Mapping[str, Any]) -> tuple[datetime, tuple[dict[str, Any], ...]] | None:
+        """The turns that are over."""
+        exchange = Exchange.of(step_state)
+        return (exchange.began, tuple(exchange.history)) if exchange.began and exchange.history else None
 
     def after_failure(self, step_state: Mapping[str, Any]) -> Mapping[str, Any]:
         """The earlier turns. Nothing of this one is waited for any more, and what was refused would be sent again."""
@@ -343,4 +350,7 @@ class AiStep(StepKind):
         if result is None:
             exchange.end(self.brief.settings.history)
             result = WaitHere(step_state=exchange.step_state())
+        elif isinstance(result, LeaveStep):
+            exchange.end(self.brief.settings.history)
+            result = replace(result, step_state=exchange.step_state())
         return replace(result, messages=(*said, *result.messages), sets=calls.sets, notes=tuple(calls.notes))

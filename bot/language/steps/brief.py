@@ -4,7 +4,7 @@ import json
 import posixpath
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, Self
 
 from bot.core.effects import AskModel
@@ -17,6 +17,7 @@ from bot.language.expressions.templates import Template
 from bot.language.keys.declared_keys import STRINGS, TEMPLATE, KeySpec, seconds
 from bot.language.keys.fields import Fields
 from bot.language.source.problems import did_you_mean
+from bot.language.source.wall_clock import duration_words
 from bot.language.steps.ai_exchange import Exchange, most_of_turn
 from bot.language.steps.ai_settings import STEP_BUDGET, AiSettings, read_ai_settings
 from bot.language.steps.exits import Exit, exit_uses, open_exits, read_exits
@@ -48,6 +49,8 @@ from bot.language.steps.tools import (
 )
 from bot.language.types.type_registry import Variable
 
+LONG_PAUSE = timedelta(hours=1)
+_SAID_BEFORE = "The contact has just written the last message. The messages before it are from"
 MOST_VALUE = 300  # characters of a value that stands among the instructions
 MOST_VALUES = 10_000  # characters that all values add to the instructions
 RULES = """\
@@ -186,7 +189,8 @@ class Brief:
     def most_prompt(self, variables: Mapping[str, Variable], rounds: int, messages: int) -> int:
         """The most tokens of one question, in a turn of so many rounds and messages of the contact's."""
         commands = commands_text(self.exits, self.notable)
-        text = system_text("", canary("", ""), "" if self.facts else self.facts_text, datetime.max, {}, commands)
+        facts, long_ago = "" if self.facts else self.facts_text, datetime(2000, 1, 1)
+        text = system_text("", canary("", ""), facts, datetime.max, {}, commands, long_ago)
         values = len(self.notable) * (MOST_VALUE + 100)
         own = most_instructions(self.instructions) + estimate(text) + values + (2 * WHOLE if self.facts else 0)
         tools = estimate(json.dumps(self._all_tools(self.exits, variables)))
@@ -199,8 +203,9 @@ class Brief:
         instructions = prompt_of(self.instructions, context.scope)
         known = {name: context.scope.get(name) for name in {**self.fill, **self.notable}}
         commands = commands_text(self._exits_in_words(context), self.notable) if exchange.plain else []
-        mark = canary(context.flow, context.step)
-        return system_text(instructions, mark, "" if self.facts else self.facts_text, context.now, known, commands)
+        mark, before = canary(context.flow, context.step), exchange.before if exchange.history else None
+        facts = "" if self.facts else self.facts_text
+        return system_text(instructions, mark, facts, context.now, known, commands, before)
 
     def _tools(self, context: StepContext) -> tuple[dict[str, Any], ...]:
         return self._all_tools(open_exits(self.exits, context.scope), context.variables)
@@ -221,10 +226,23 @@ class Brief:
 
 
 def system_text(
-    instructions: str, mark: str, facts: str, now: datetime, known: Mapping[str, Any], more: Iterable[str]
+    instructions: str,
+    mark: str,
+    facts: str,
+    now: datetime,
+    known: Mapping[str, Any],
+    more: Iterable[str],
+    before: datetime | None = None,
 ) -> str:
-    """The first message: the author's instructions, the facts, and what we know ourselves."""
+    """The first message: the author's instructions, the facts, and what we know ourselves.
+
+    ``before`` is the time of the contact's message before the last one.
+    """
     parts = [instructions, bearing_mark(RULES, mark), f"It is {now:%A}, {now:%Y-%m-%d %H:%M}."]
+    if before is not None and now - before >= LONG_PAUSE:
+        parts.append(
+            f"{_SAID_BEFORE} {before.astimezone(now.tzinfo):%A, %Y-%m-%d %H:%M}, {duration_words(now - before)} ago."
+        )
     if values := {name: value for name, value in known.items() if value is not None}:
         parts.append("Known already: " + "; ".join(f"{name}: {_one_value(value)}" for name, value in values.items()))
     parts = [with_data_rule("\n\n".join(parts)), *more]

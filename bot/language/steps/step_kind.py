@@ -20,6 +20,7 @@ from bot.core.events import (
 )
 from bot.core.immutable import immutable
 from bot.core.messages import Message, TextMessage, in_plain_text
+from bot.core.session import LeftExchange
 from bot.core.values import Location, Media, dumps
 from bot.core.waits import AskedMessage, ForEffect, FrameWait
 from bot.language.expressions.opening_hours import Hours
@@ -161,6 +162,7 @@ class StepContext:
     more: bool = False  # the contact has written more, which the step takes when it has what it awaits
     above: str = ""  # a text to put above the question
     written_at: datetime | None = None  # when the contact wrote the message of this turn, by the gateway's clock
+    left_exchange: LeftExchange | None = None  # with a model, at this step, before it was left last
 
     @property
     def scope(self) -> Mapping[str, Any]:
@@ -194,7 +196,7 @@ class LeaveStep:
     step is to take it. ``as_set``: ``sets`` are the values of the step's own `set`, which is not evaluated again.
     ``happens`` is what happens to other contacts, without ids and times. ``known`` is what templates of the
     transition see beside the rest. ``conditions`` and ``notes`` are for the trace. ``valid``: for so long a tap on its
-    buttons leads on from here.
+    buttons leads on from here. ``step_state`` is what the step knows at the end, if that is more than before.
     """
 
     outcome: str
@@ -208,6 +210,7 @@ class LeaveStep:
     notes: tuple[str, ...] = ()
     happens: tuple[StartRequested | SignalReceived, ...] = ()
     valid: timedelta | None = None
+    step_state: Mapping[str, Any] | None = None
 
 
 @immutable
@@ -417,6 +420,10 @@ class StepKind:
     def speak(self, context: StepContext) -> StepResult:
         """Say something while it waits, at the time of `speaks_at`."""
         raise NotImplementedError
+
+    def exchange(self, step_state: Mapping[str, Any]) -> tuple[datetime, tuple[dict[str, Any], ...]] | None:
+        """Return what the contact and a model have said, and when the contact last did; None: nothing."""
+        return None
 
     def after_failure(self, step_state: Mapping[str, Any]) -> Mapping[str, Any]:
         """The step state that remains after a failure which does not leave the step."""
