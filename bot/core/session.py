@@ -204,7 +204,7 @@ class ValidReplies:
 @stored
 @immutable
 class LeftExchange:
-    """What a contact and a model have said at a step that was left: ``where`` is ``flow/step``.
+    """The messages of a contact and a model at a step that was left: ``where`` is ``flow/step``.
 
     ``at`` is the time of the contact's last message in it; the messages are in the wire form.
     """

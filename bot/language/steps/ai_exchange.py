@@ -1,5 +1,6 @@
 """The memory of an AI step: the exchange so far, and the open parts of the running turn."""
 
+import re
 from collections.abc import Mapping
 from copy import deepcopy
 from dataclasses import asdict, field, fields
@@ -185,6 +186,12 @@ class Exchange:
             self.succeeded.append(handler)
 
     @property
+    def has_unseen(self) -> bool:
+        """True if the contact has sent something in this turn that a model cannot see or hear."""
+        theirs = (message for message in self.turn if message["role"] == "user" and PICTURE not in message)
+        return any(_UNSEEN.search(message["content"]) for message in theirs)
+
+    @property
     def query(self) -> str:
         """The query for the facts: the contact's last two messages."""
         return "\n".join(self._texts_of_contact[-2:])
@@ -222,13 +229,17 @@ def most_of_turn(hears: int, calls: int, messages: int, rounds: int) -> int:
 
 def from_contact(reply: Reply) -> str:
     """The contact's message in words."""
-    if reply.media is not None:
-        text = file_in_words(reply.media.kind, reply.media.caption)
-    elif reply.location is not None:
-        text = f"(a place: {reply.location.latitude}, {reply.location.longitude})"
-    else:
-        text = (reply.text or "").strip() or "(something that is no text)"
-    return text.strip()
+    media, place = reply.media, reply.location
+    if media is not None:
+        return file_in_words("voice note" if media.kind == "audio" else media.kind, media.caption)
+    if place is not None:
+        named = [" ".join(text.split()) for text in (place.name, place.address) if text]
+        return f"(a place: {', '.join([*named, str(place.latitude), str(place.longitude)])})"
+    return (reply.text or "").strip() or _WITHOUT_TEXT.get(reply.kind, "(something that is no text)")
+
+
+_WITHOUT_TEXT = {"sticker": "(a sticker)", **dict.fromkeys(("contact", "contacts", "vcard"), "(a contact card)")}
+_UNSEEN = re.compile(r"^\((an image|a voice note|a video|a document|a sticker|a contact card)\)", re.MULTILINE)
 
 
 def is_picture(reply: Reply) -> bool:

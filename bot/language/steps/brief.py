@@ -13,6 +13,7 @@ from bot.core.messages import clip
 from bot.core.text import PICTURE_TOKENS, estimate, head, without_invisible
 from bot.core.values import Record
 from bot.language.answers.credentials import asked_credentials, credentials_in
+from bot.language.expressions.formats import language_name
 from bot.language.expressions.templates import Template
 from bot.language.keys.declared_keys import STRINGS, TEMPLATE, KeySpec, seconds
 from bot.language.keys.fields import Fields
@@ -51,6 +52,10 @@ from bot.language.types.type_registry import Variable
 
 LONG_PAUSE = timedelta(hours=1)
 _SAID_BEFORE = "The contact has just written the last message. The messages before it are from"
+_UNSEEN = (
+    "Words in brackets such as (an image) stand for something of the contact's that you cannot see or hear. "
+    "Never guess what it is; say kindly that you cannot open it if that matters, and ask them to write it."
+)
 MOST_VALUE = 300  # characters of a value that stands among the instructions
 MOST_VALUES = 10_000  # characters that all values add to the instructions
 RULES = """\
@@ -189,8 +194,8 @@ class Brief:
     def most_prompt(self, variables: Mapping[str, Variable], rounds: int, messages: int) -> int:
         """The most tokens of one question, in a turn of so many rounds and messages of the contact's."""
         commands = commands_text(self.exits, self.notable)
-        facts, long_ago = "" if self.facts else self.facts_text, datetime(2000, 1, 1)
-        text = system_text("", canary("", ""), facts, datetime.max, {}, commands, long_ago)
+        facts, about = "" if self.facts else self.facts_text, about_contact(datetime.max, "en-GB", datetime(2000, 1, 1))
+        text = system_text("", canary("", ""), facts, datetime.max, {}, commands, about)
         values = len(self.notable) * (MOST_VALUE + 100)
         own = most_instructions(self.instructions) + estimate(text) + values + (2 * WHOLE if self.facts else 0)
         tools = estimate(json.dumps(self._all_tools(self.exits, variables)))
@@ -203,9 +208,10 @@ class Brief:
         instructions = prompt_of(self.instructions, context.scope)
         known = {name: context.scope.get(name) for name in {**self.fill, **self.notable}}
         commands = commands_text(self._exits_in_words(context), self.notable) if exchange.plain else []
-        mark, before = canary(context.flow, context.step), exchange.before if exchange.history else None
-        facts = "" if self.facts else self.facts_text
-        return system_text(instructions, mark, facts, context.now, known, commands, before)
+        before = exchange.before if exchange.history else None
+        about = about_contact(context.now, context.chosen_language, before, unseen=exchange.has_unseen)
+        mark, facts = canary(context.flow, context.step), "" if self.facts else self.facts_text
+        return system_text(instructions, mark, facts, context.now, known, commands, about)
 
     def _tools(self, context: StepContext) -> tuple[dict[str, Any], ...]:
         return self._all_tools(open_exits(self.exits, context.scope), context.variables)
@@ -232,23 +238,31 @@ def system_text(
     now: datetime,
     known: Mapping[str, Any],
     more: Iterable[str],
-    before: datetime | None = None,
+    about: Iterable[str] = (),
 ) -> str:
-    """The first message: the author's instructions, the facts, and what we know ourselves.
-
-    ``before`` is the time of the contact's message before the last one.
-    """
-    parts = [instructions, bearing_mark(RULES, mark), f"It is {now:%A}, {now:%Y-%m-%d %H:%M}."]
-    if before is not None and now - before >= LONG_PAUSE:
-        parts.append(
-            f"{_SAID_BEFORE} {before.astimezone(now.tzinfo):%A, %Y-%m-%d %H:%M}, {duration_words(now - before)} ago."
-        )
+    """The first message: the author's instructions, the facts, and what we know ourselves. ``about``: sentences."""
+    parts = [instructions, bearing_mark(RULES, mark), " ".join([f"It is {now:%A}, {now:%Y-%m-%d %H:%M}.", *about])]
     if values := {name: value for name, value in known.items() if value is not None}:
         parts.append("Known already: " + "; ".join(f"{name}: {_one_value(value)}" for name, value in values.items()))
     parts = [with_data_rule("\n\n".join(parts)), *more]
     if facts:
         parts.append(f"Facts:\n\n{facts}")
     return "\n\n".join(parts)
+
+
+def about_contact(
+    now: datetime, language: str | None, before: datetime | None, *, unseen: bool = True
+) -> Iterator[str]:
+    """Sentences about the contact: their language, if they have chosen one; the time of the messages before
+    the last one, if that is long ago; and that it cannot see what they have sent.
+    """
+    if language is not None:
+        yield f"The contact has chosen {language_name(language)}."
+    if before is not None and now - before >= LONG_PAUSE:
+        said_at = before.astimezone(now.tzinfo)
+        yield f"{_SAID_BEFORE} {said_at:%A, %Y-%m-%d %H:%M}, {duration_words(now - before)} ago."
+    if unseen:
+        yield _UNSEEN
 
 
 def objection(

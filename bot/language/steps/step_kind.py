@@ -105,6 +105,7 @@ class Reply:
     location: Location | None = None
     payload: str | None = None
     files: tuple[Media, ...] = ()  # where it is made of several messages
+    kind: str = ""  # of a message that is no text, as the gateway calls it
 
     @property
     def texts(self) -> tuple[str, ...]:
@@ -158,11 +159,12 @@ class StepContext:
     step_state: Mapping[str, Any]  # what the step remembered when it began to wait
     waits: FrameWait | None = None  # what it has waited for; None: it is entered
     pending_input: Reply | None = None  # what the contact wrote, where no step has taken it yet
-    only_starts: bool = False  # it is a word that starts the flow, alone
+    only_starts: bool = False  # it is a word that starts the flow, or a greeting, alone
     more: bool = False  # the contact has written more, which the step takes when it has what it awaits
     above: str = ""  # a text to put above the question
     written_at: datetime | None = None  # when the contact wrote the message of this turn, by the gateway's clock
     left_exchange: LeftExchange | None = None  # with a model, at this step, before it was left last
+    chosen_language: str | None = None  # the contact's, if one was chosen
 
     @property
     def scope(self) -> Mapping[str, Any]:
