@@ -125,7 +125,6 @@ class Stubs:
 
     def speak(self, request: dict[str, Any]) -> ModelAnswer | ErrorAnswer:
         """The model's answer: that of a line, else of what stands above all lines, else the question again."""
-        self.interrupt()
         question = asked(request)
         with self._lock:
             answer: ModelResult | None = self._next_models.popleft() if self._next_models else None
@@ -134,6 +133,7 @@ class Stubs:
                 answer = None if part is None else self._models[part].pop()
                 if part is not None and answer is None:
                     self.troubles.append(_exhausted(f'a model is asked "{part}"', "models"))
+        self.interrupt()  # the bot may ask again because of it: the next answer is for that question
         return ModelAnswer(echo(request)) if answer is None else spoken(answer, self.pass_time)
 
     def interrupt(self) -> None:
