@@ -306,6 +306,7 @@ class Author:
                 budget=lambda: {"contact": 100, "else": self.transition()},
                 while_busy=lambda: self.one("merge", "together"),
                 messages=lambda: self.one(1, 2),
+                thinking=lambda: {"after": "6s", "say": self.text()},
                 history=lambda: self.one(0, 30),
                 facts=lambda: "facts.md",
                 greet=self.text,

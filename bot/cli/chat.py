@@ -370,7 +370,7 @@ class ModelByHand:
                 except UnclearAnswer as error:
                     self._screen.print(styled(f"     {error}", fg="red"))
                 else:
-                    return lambda _: spoken(answer, lambda: self._clock.move(within))
+                    return lambda _: spoken(answer, lambda _: self._clock.move(within))
         return echo
 
 

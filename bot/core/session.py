@@ -203,6 +203,19 @@ class ValidReplies:
 
 @stored
 @immutable
+class LeftExchange:
+    """The messages of a contact and a model at a step that was left: ``where`` is ``flow/step``.
+
+    ``at`` is the time of the contact's last message in it; the messages are in the wire form.
+    """
+
+    where: str
+    at: datetime
+    messages: tuple[dict[str, Any], ...]
+
+
+@stored
+@immutable
 class Draft:
     """A conversation that is set aside ``until`` a time, with its title. The contact may continue it.
 
@@ -282,6 +295,7 @@ class Session:
     frames: tuple[Frame, ...] = ()
     drafts: tuple[Draft, ...] = ()  # conversations that are set aside, the newest last
     history: tuple[Said, ...] = ()  # the newest messages of this conversation, where a text of the bot's asks for them
+    left_exchange: LeftExchange | None = None  # the newest one: the model is given it if the contact comes back
     rests_until: datetime | None = None  # the contact's messages took long: until then the next ones are parked
     voice_note: VoiceNote | None = None  # it is taken when it is known what it says; what comes meanwhile waits
     transcribed: int = 0  # how many voice notes were to be transcribed on the day ``transcribed_on`` (UTC)
@@ -364,6 +378,15 @@ class Session:
 # a turn begins with a copy: `dataclasses.replace` would take five times as long
 _fields_of_frame = attrgetter(*(field.name for field in fields(Frame)))
 _fields_of_session = attrgetter(*(field.name for field in fields(Session)))
+
+
+_REMEMBERED = timedelta(days=7)
+
+
+def left_exchange(session: Session, where: str, now: datetime) -> LeftExchange | None:
+    """The exchange with a model at this step, before it was left less than a week ago."""
+    left = session.left_exchange
+    return left if left is not None and left.where == where and now - left.at < _REMEMBERED else None
 
 
 def first_of_conversation(frames: Sequence[Frame]) -> int:

@@ -35,7 +35,7 @@ from bot.core.events import (
     ValuesSet,
 )
 from bot.core.messages import TextMessage
-from bot.core.session import CONTACT, HAS_OPTED_OUT, OPTED_OUT, Frame, Session, ValidReplies
+from bot.core.session import CONTACT, HAS_OPTED_OUT, OPTED_OUT, Frame, LeftExchange, Session, ValidReplies
 from bot.core.turn import Counted, Turn, shown_outcome
 from bot.core.waits import ForContact
 from bot.engine.contact_values import add_tag, delete_cleared, note_dropped, remove_tag
@@ -137,6 +137,7 @@ def advance(library: Library, session: Session, event: Event) -> Turn:
     _keep_quiet(turn)
     if turn.session.history and not (turn.session.frames and turn.keeps_history):
         turn.session.history = ()  # it is of one conversation
+    _note_left_exchange(turn, session)
     if library.drops_files:
         note_dropped(turn, session)
     if turn.cleared:
@@ -787,6 +788,22 @@ def _apologise(turn: TurnContext) -> None:
     except FAILURES as failed:  # the bot's own text cannot be rendered
         turn.trace.problem(f"ai: sorry: {failed}")
         send(turn, TextMessage(wording({**turn.scope(), OWN_WORDINGS: {}}, "sorry")))
+
+
+def _note_left_exchange(turn: TurnContext, before: Session) -> None:
+    """Note what the contact and a model have said at a step that is left: the model knows it if they come back."""
+    if isinstance(turn.event, ResetRequested):
+        turn.session.left_exchange = None
+        return
+    here = {frame.visit for frame in turn.session.frames}
+    for frame in before.frames:
+        flow = turn.library.flows.get(frame.flow)
+        step = None if flow is None else flow.steps.get(frame.step)
+        if frame.visit in here or step is None or step.form != frame.form:
+            continue
+        said = step.kind.exchange(turn.left_states.get(frame.visit, frame.step_state))
+        if said is not None:
+            turn.session.left_exchange = LeftExchange(f"{frame.flow}/{frame.step}", *said)
 
 
 def _keep_quiet(turn: TurnContext) -> None:

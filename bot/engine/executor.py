@@ -97,6 +97,7 @@ class Executor:
         step, resolved, before = flow.steps[frame.step], flow.machine.follow(frame.step, outcome), checkpoint(turn)
         if frame.waits is not None:
             frame.waits = frame.waits.without_effect()
+        turn.left_states[frame.visit] = frame.step_state if result.step_state is None else result.step_state
         turn.session.apology_due = turn.session.apology_due or step.is_model_failure(outcome)
         try:
             if resolved.success:

@@ -21,7 +21,7 @@ def reply_of(event: MessageReceived | Tapped) -> Reply:
         return Reply(text=event.text)
     if event.transcribed and event.text is not None:
         return Reply(text=event.text)
-    return Reply(media=event.media, location=event.location)
+    return Reply(media=event.media, location=event.location, kind=event.kind)
 
 
 _KEPT = "kept:"

@@ -64,10 +64,11 @@ def answer_small_talk(executor: Executor, reply: Reply) -> bool:
 
 def answer_outside(executor: Executor, reply: Reply) -> bool:
     """Answer small talk of a contact who is in no flow. A greeting starts the flow with `otherwise`; so does a call for
-    help, after the words that can be written.
+    help, after the words that can be written. A sticker is a smile.
     """
     turn = executor.turn
-    topic = _topic(turn, reply)
+    smiles = reply.kind == "sticker" and SMILE in turn.library.bot.small_talk
+    topic = SMILE if smiles else _topic(turn, reply)
     starts = triggers(turn)
     if topic is None or starts.by_texts(reply.texts) is not None or starts.by_event(turn.event) is not None:
         return False

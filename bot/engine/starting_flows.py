@@ -22,7 +22,7 @@ from bot.language.flow.library import TriggerIndex, TriggerMatch, name_of_event
 from bot.language.source.languages import CONTACT_LANGUAGE
 from bot.language.source.word_matching import LONGEST, normalise
 from bot.language.steps.intent_step import INTENTS, PICK, IntentStep
-from bot.language.steps.small_talk_texts import topic_of
+from bot.language.steps.small_talk_texts import GREETING, topic_of
 from bot.language.steps.step_kind import Reply, StepResult
 from bot.language.types.type_registry import Answer, InvalidAnswer, TypeMismatch
 
@@ -88,7 +88,8 @@ def start_by_message(turn: TurnContext, reply: Reply) -> StepResult | None:
         turn.trace.rule = f"{handed_on}no flow starts by this"
         return None
     turn.pending_input = reply
-    turn.only_starts = reply.media is None and normalise(reply.text or "") in starts.words
+    said = reply.text or ""
+    turn.only_starts = reply.media is None and (normalise(said) in starts.words or topic_of(said) == GREETING)
     by = f": {name_of_event(turn.event)}" if by_event else ": otherwise"
     if match:
         by = f": {match.by}" if match.by else ""

@@ -101,8 +101,10 @@ def clamp_to_now(turn: TurnContext) -> None:
 
 def _step_wakes_at(turn: TurnContext) -> datetime | None:
     frame = turn.session.frame
-    if frame is None or frame.awaited_effect is not None or turn.session.agent is not None:
+    if frame is None or turn.session.agent is not None:
         return None
+    if frame.awaited_effect is not None:
+        return _speaks_at(turn, frame)
     if turn.session.voice_note is not None:  # the contact has spoken
         return None
     step = turn.known_step
@@ -123,6 +125,10 @@ def _on_step_time(executor: Executor) -> None:
     first, because the time-out counts from it, unless it is fixed.
     """
     turn, frame, now = executor.turn, executor.turn.frame, executor.turn.event.at
+    if frame.awaited_effect is not None:
+        turn.trace.rule = "the model is still thinking"
+        executor.run(ask(turn, turn.step.kind.speak))
+        return
     if frame.gathers_since is not None:  # what is parked comes next, as one message
         stop_gathering(frame)
         turn.trace.rule = "gathered: no more has followed"
@@ -150,6 +156,15 @@ def _on_step_time(executor: Executor) -> None:
         note_unanswered(turn, turn.step.transitions["timeout"].target)
         keep_late_reply(turn)
         executor.follow("timeout", expired=True)
+
+
+def _speaks_at(turn: TurnContext, frame: Frame) -> datetime | None:
+    """The time at which the active step speaks while it waits for the end of an effect, if it may then."""
+    step, session = turn.known_step, turn.session
+    if step is None or step.form != frame.form or session.opted_out:
+        return None
+    at = step.kind.speaks_at(frame.step_state)
+    return at if at is not None and session.window_is_open(at) else None
 
 
 def _start_due_plan(executor: Executor) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 from bot.core.errors import BotError
 from bot.core.events import Event, MessageReceived, Tapped
 from bot.core.immutable import mutable
-from bot.core.session import Frame, Session, first_of_conversation
+from bot.core.session import Frame, Session, first_of_conversation, left_exchange
 from bot.core.turn import StepTaken, Trace, TurnBuilder
 from bot.core.values import Media
 from bot.engine.name_scope import NameScope
@@ -77,8 +77,9 @@ class TurnContext:
         self.expired = False  # ... because nobody answered
         self.withheld = False  # a message was not sent, because the contact has opted out
         self.pending_input: Reply | None = None  # what the contact wrote, until a step takes it
-        self.only_starts = False  # it is a word that starts the flow, alone
+        self.only_starts = False  # it is a word that starts the flow, or a greeting, alone
         self.opening: OpeningText | None = None  # the text that has started a flow, until a question is asked
+        self.left_states: dict[int, Mapping[str, Any]] = {}  # of steps that were left by an outcome, by their visit
         self.put_since: datetime | None = None  # when the waiting question was put, if the message was written before
         self.cleared: list[Media] = []  # the kept files that `clear` has taken back, or that are no answer after all
         self.above_question = ""  # a text that goes above a question that is asked again
@@ -164,6 +165,8 @@ class TurnContext:
             self.above_question,
             min(event.sent_at, event.at) if isinstance(event := self.event, MessageReceived | Tapped) else None,
             self.event.id,
+            left_exchange(session, self.where, self.now),
+            session.language,
         )
 
     def use_language(self) -> None:

@@ -109,12 +109,14 @@ class Streamed:
     """An answer while it comes. ``chunks`` are the body's bytes, each as soon as it is there.
 
     ``certificate_ends`` tells, until the stream is left, how long the peer's certificate is valid; None without TLS.
+    After ``end_within``, called with a number of seconds, ``chunks`` end then at the latest.
     """
 
     status: int
     headers: Mapping[str, str]
     chunks: Iterator[bytes]
     certificate_ends: Callable[[], datetime | None] = lambda: None
+    end_within: Callable[[float], None] = lambda seconds: None
 
     def whole(self) -> Response:
         """The whole answer, once all of it is there."""
@@ -275,7 +277,7 @@ class HttpClient:
         loop.run(partial(loop.begin, exchange))
         try:
             status, found = exchange.head()
-            yield Streamed(status, found, exchange.chunks(idle_seconds), exchange.certificate_ends)
+            yield Streamed(status, found, exchange.chunks(idle_seconds), exchange.certificate_ends, exchange.end_within)
         finally:
             loop.run(exchange.leave)
 
@@ -478,6 +480,7 @@ class _Stream(_Exchange):
         self._first = first
         self._deadline = monotonic() + seconds
         self._come: SimpleQueue[bytes | HttpError | None] = SimpleQueue()
+        self._enough = self._deadline  # what comes later is not read
         self._over = False
         for option, value in _timeouts(seconds).items():
             self.curl.setopt(option, value)
@@ -496,6 +499,10 @@ class _Stream(_Exchange):
         while chunk := self._next(wait):
             yield chunk
             wait = idle
+
+    def end_within(self, seconds: float) -> None:
+        """Read no more after so many seconds."""
+        self._enough = min(self._enough, monotonic() + seconds)
 
     def certificate_ends(self) -> datetime | None:
         """The time at which the peer's certificate ends; None if it has none."""
@@ -522,10 +529,14 @@ class _Stream(_Exchange):
         self._come.put(self.failure(code, text))
 
     def _next(self, seconds: float) -> bytes | None:
-        left = self._deadline - monotonic()
+        left, has_enough = self._enough - monotonic(), self._enough < self._deadline
+        if has_enough and left <= 0:
+            return None
         try:
             come = self._come.get(timeout=max(0.0, min(seconds, left)))
         except Empty:
+            if has_enough and monotonic() >= self._enough:
+                return None
             raise self.client._timed_out(self._deadline) from None
         if isinstance(come, HttpError):
             raise come

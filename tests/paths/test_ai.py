@@ -235,6 +235,27 @@ def test_a_word_is_heard_at_once_and_what_came_before_it_is_seen_to_be_left(
     assert (left.event["dropped"].text, left.notes) == ("two", ["the contact has gone elsewhere since"])
 
 
+def test_a_contact_hears_once_that_a_model_thinks_also_after_a_restart(
+    start: Start, service: CompletionService
+) -> None:
+    simulation = start(
+        "acme/swift", flow=FLOW.replace("    tools:", "    thinking: {after: 9s, say: One moment.}\n    tools:")
+    )
+    service.fail("provider_error")
+    simulation.user("one")
+    simulation.restart()
+    model = Held(service)
+    simulation.clock.move_to(simulation.running.engine.next_due() or START)
+    model.wait_until_asked()
+    simulation.clock.move(timedelta(seconds=9))
+    until(lambda: len(simulation.emulator.sent) == 1)
+    simulation.clock.move(timedelta(seconds=30))
+    model.let()
+    simulation.settle()
+    assert said(simulation) == ["One moment.", "Answer 1.", "That is all of 1."]
+    assert simulation.stored.dead_letters() == []
+
+
 def test_what_came_while_a_message_was_sorted_is_one_further_question_too(
     start: Start, service: CompletionService
 ) -> None:

@@ -50,12 +50,14 @@ class HttpResult:
 class ModelResult:
     """The answer of a model: a text, calls of its tools, or a failure.
 
-    ``calls`` are names of handlers, ``remember`` or ``leave``, each with its arguments.
+    ``calls`` are names of handlers, ``remember`` or ``leave``, each with its arguments. ``after`` is how long it
+    thinks.
     """
 
     text: str = ""
     calls: tuple[tuple[str, Mapping[str, Any]], ...] = ()
     fails: str | None = None
+    after: timedelta = timedelta()
 
 
 @immutable

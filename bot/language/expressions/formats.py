@@ -152,6 +152,16 @@ def _plain_english() -> "Locale":
     return PlainEnglish("en", "GB")
 
 
+def language_name(language: str) -> str:
+    """The English name of a language, such as ``Indonesian``; its code if it has none."""
+    from babel import Locale, UnknownLocaleError
+
+    try:
+        return Locale.parse(language, sep="-").english_name or language
+    except (UnknownLocaleError, ValueError):
+        return language
+
+
 def decimal_sign(language: str) -> str:
     """The sign before the fraction of a number in a language: a point or a comma."""
     from babel.numbers import get_decimal_symbol

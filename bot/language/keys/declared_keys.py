@@ -379,7 +379,7 @@ def _literal(node: Node, problems: Problems, what: str) -> str | None:
 
 STRING: Form[str | None] = Form(ANY_TEXT, text_of)
 """A text that stands for itself."""
-LITERAL: Form[str | None] = Form(ANY_TEXT, _literal)
+LITERAL: Form[str | None] = Form(key_schemas.WRITTEN_OUT, _literal)
 """A text that stands for itself, in which people expect values: ``{{ }}`` is a mistake there."""
 STRINGS: Form[tuple[str, ...]] = Form(key_schemas.one_or_several(ANY_TEXT), _strings, absent=())
 TEMPLATE: Form[Template | None] = Form(ANY_TEXT, template_of)

@@ -131,5 +131,10 @@ EMPTY: Schema = {"not": {"type": ["string", "number", "boolean", "array", "objec
 """Nothing behind the colon. Said by what it is not: else editors would offer to write null."""
 STRING: Schema = {"type": "string"}
 """A text where a number, true or false is itself."""
-ANY_TEXT = shared("text", {"anyOf": [STRING, {"not": {"type": ["string", "array", "object", "null"]}}]})
+_TEXT_TOO: Schema = {"not": {"type": ["string", "array", "object", "null"]}}
+ANY_TEXT = shared("text", {"anyOf": [STRING, _TEXT_TOO]})
 """A text; numbers, true and false are texts as well. These are not named: else editors would offer them."""
+WRITTEN_OUT = shared(
+    "written-out", {"anyOf": [pattern(r"([^{]|\{[^{])*\{?", "write it out: no values can stand here"), _TEXT_TOO]}
+)
+"""A text without ``{{``."""

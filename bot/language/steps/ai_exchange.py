@@ -10,6 +10,7 @@ from typing import Any, Self
 from bot.core.events import CallEnded
 from bot.core.immutable import mutable
 from bot.core.messages import TextMessage, clip, file_in_words
+from bot.core.session import LeftExchange
 from bot.core.text import PICTURE, estimate_messages, head
 from bot.language.steps.output_guard import messages_of
 from bot.language.steps.step_kind import Reply
@@ -41,12 +42,14 @@ class Exchange:
     asking: dict[str, Any] | None = None  # the call that the contact is asked about
     asked: bool = False  # a model's answer is awaited
     began: datetime | None = None  # the running turn
+    before: datetime | None = None  # when the turn before it began
     pending_input: str | None = None  # what the contact wrote last in this turn
     characters: int = 0  # of the contact's in this turn
     calls: int = 0  # of the model's in this turn
     turns: int = 0
     rounds: int = 0  # requests of this turn
     merged: int = 0  # messages that came while the model worked
+    thought: bool = False  # in this turn the contact was told that the model thinks
     questions: int = 0  # how often the contact was asked about a call
     retried: bool = False  # an answer of this turn was not sent, because a value in it had no source
     plain: bool = False  # the model knows no tools
@@ -79,8 +82,8 @@ class Exchange:
         self.given, self.cited, self.searched = [], [], None
         self.turns += 1
         self.rounds = self.merged = self.characters = self.calls = 0
-        self.retried = False
-        self.began = now
+        self.retried = self.thought = False
+        self.before, self.began = self.began or self.before, now
         if reply is None:
             self.searched = ""
             self.turn.append({"role": "user", "content": ARRIVED})
@@ -112,6 +115,11 @@ class Exchange:
         self.history += [*texts, *([{"role": "assistant", "content": answer}] if answer else [])]
         while self.history and estimate_messages(self.history) > most_tokens:
             del self.history[0]
+
+    def go_on_from(self, left: LeftExchange, most_tokens: int) -> None:
+        """Go on from what was said before the step was left."""
+        self.before = left.at
+        self.remember([dict(message) for message in left.messages], "", most_tokens)
 
     def drop(self) -> None:
         """The turn is over: nothing of it is done or waited for any more."""
@@ -202,6 +210,12 @@ class Exchange:
             self.succeeded.append(handler)
 
     @property
+    def has_unseen(self) -> bool:
+        """True if the contact has sent something in this turn that a model cannot see or hear."""
+        theirs = (message for message in self.turn if message["role"] == "user" and PICTURE not in message)
+        return any(_UNSEEN.search(message["content"]) for message in theirs)
+
+    @property
     def searched_for(self) -> list[str]:
         """The texts to search for: the contact's last message, in a model's words too, and the one before."""
         last, *before = self.texts_of_contact[:-3:-1] or [""]
@@ -258,13 +272,17 @@ def most_of_turn(hears: int, calls: int, messages: int, rounds: int) -> int:
 
 def from_contact(reply: Reply) -> str:
     """The contact's message in words."""
-    if reply.media is not None:
-        text = file_in_words(reply.media.kind, reply.media.caption)
-    elif reply.location is not None:
-        text = f"(a place: {reply.location.latitude}, {reply.location.longitude})"
-    else:
-        text = (reply.text or "").strip() or "(something that is no text)"
-    return text.strip()
+    media, place = reply.media, reply.location
+    if media is not None:
+        return file_in_words("voice note" if media.kind == "audio" else media.kind, media.caption)
+    if place is not None:
+        named = [" ".join(text.split()) for text in (place.name, place.address) if text]
+        return f"(a place: {', '.join([*named, str(place.latitude), str(place.longitude)])})"
+    return (reply.text or "").strip() or _WITHOUT_TEXT.get(reply.kind, "(something that is no text)")
+
+
+_WITHOUT_TEXT = {"sticker": "(a sticker)", **dict.fromkeys(("contact", "contacts", "vcard"), "(a contact card)")}
+_UNSEEN = re.compile(r"^\((an image|a voice note|a video|a document|a sticker|a contact card)\)", re.MULTILINE)
 
 
 def is_picture(reply: Reply) -> bool:

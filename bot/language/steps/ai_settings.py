@@ -9,12 +9,16 @@ from typing import Any
 from bot.core.effects import AskModel, TokenBudget
 from bot.core.events import CallEnded
 from bot.core.immutable import immutable
+from bot.core.messages import TEXT_BODY
 from bot.core.text import head
+from bot.language.expressions.templates import Template
 from bot.language.keys import key_schemas
 from bot.language.keys.declared_keys import (
     BOOLEAN,
+    DURATION,
     STRING,
     STRINGS,
+    WORDING,
     Form,
     KeySet,
     KeySpec,
@@ -25,11 +29,12 @@ from bot.language.keys.declared_keys import (
     one_of,
 )
 from bot.language.keys.fields import Fields
+from bot.language.keys.text_shapes import TEXT
 from bot.language.python.decorators import HandlerSpec
 from bot.language.source.problems import Problems, did_you_mean
 from bot.language.source.yaml_tree import Node, Scalar
 from bot.language.steps.judging import JUDGE_KEY, AnswerSample
-from bot.language.steps.message_parts import check_error_names
+from bot.language.steps.message_parts import check_error_names, check_length
 from bot.language.steps.output_guard import has_letters
 from bot.language.steps.step_facts import Spends, StepFailed, Wait, WaitsFor
 from bot.language.steps.transition import TRANSITION
@@ -123,6 +128,13 @@ _PICTURES = KeySpec(
 _REASONING_SPLIT = KeySpec(
     "reasoning_split", BOOLEAN, "For models that think between their words; not sent by default."
 )
+_THINKING_AFTER = KeySpec("after", DURATION, "After how long, like 6s.", required=True)
+THINKING_SAY = KeySpec("say", WORDING, "The text that the bot sends.", required=True, texts=TEXT)
+_THINKING = KeySpec(
+    "thinking",
+    as_fields(KeySet(_THINKING_AFTER, THINKING_SAY), "{after: 6s, say: One moment.}"),
+    "A text that the bot sends once while nothing of an answer has come; none by default.",
+)
 _MODERATE = KeySpec(
     "moderate",
     either(STRING, as_fields(KeySet(_HEARD, _SAID), "{heard: shop.polite, said: shop.polite}")),
@@ -143,6 +155,7 @@ def settings_keys(budget: KeySpec[Fields | None], unsupported: KeySpec[Fields | 
         _WHILE_BUSY,
         _HISTORY_KEY,
         _MESSAGES_KEY,
+        _THINKING,
         _LINKS,
         _NEVER,
         unsupported,
@@ -157,6 +170,14 @@ def settings_keys(budget: KeySpec[Fields | None], unsupported: KeySpec[Fields | 
 
 
 SETTINGS = settings_keys(_BOT_BUDGET, BOT_UNSUPPORTED)
+
+
+@immutable
+class Thinking:
+    """The text that is sent once where nothing of an answer has come for so long."""
+
+    after: timedelta
+    say: Template
 
 
 @immutable
@@ -192,6 +213,7 @@ class AiSettings:
     judge: AnswerSample | None = None
     products: tuple[str, ...] = ()
     unsupported: SourceRules = SourceRules()
+    thinking: Thinking | None = None
 
     def bounds(self, since: datetime | None = None) -> TokenBudget:
         """The budget of a question: of the turn that began at ``since``, and of the day."""
@@ -269,6 +291,7 @@ def read_ai_settings(
         merges=inherited.merges if busy is None else busy == "merge",
         products=products,
         unsupported=read_unsupported(fields, unsupported, products, inherited.unsupported),
+        thinking=_read_thinking(fields) or inherited.thinking,
     )
 
 
@@ -309,6 +332,16 @@ def answer_of(event: CallEnded) -> str:
         raise StepFailed(event.outcome, event.detail or f"the model: {event.outcome}")
     text: str = event.value["text"]
     return text
+
+
+def _read_thinking(fields: Fields) -> Thinking | None:
+    """Read `thinking`. None: nothing is said, or what is written there could not be read."""
+    written = _THINKING.read(fields)
+    if written is None:
+        return None
+    after, say = _THINKING_AFTER.read(written), THINKING_SAY.read(written)
+    check_length(written, THINKING_SAY.name, say, TEXT_BODY)
+    return None if after is None or say is None else Thinking(after, say)
 
 
 def _read_never(fields: Fields) -> tuple[str, ...]:

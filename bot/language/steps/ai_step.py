@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
+from datetime import datetime
 from typing import Any, Self
 
 from bot.core.effects import JudgeAnswer
@@ -14,7 +15,14 @@ from bot.language.keys.declared_keys import WORDING, KeySet, KeySpec, as_fields,
 from bot.language.keys.fields import Fields
 from bot.language.keys.text_shapes import TEXT
 from bot.language.steps.ai_exchange import Exchange, is_unread
-from bot.language.steps.ai_settings import BUDGET_ELSE, STEP_BUDGET, answer_of, check_model_errors, settings_keys
+from bot.language.steps.ai_settings import (
+    BUDGET_ELSE,
+    STEP_BUDGET,
+    THINKING_SAY,
+    answer_of,
+    check_model_errors,
+    settings_keys,
+)
 from bot.language.steps.approved_answers import ANSWERS
 from bot.language.steps.brief import FACTS, INSTRUCTIONS, Brief, quoted_scope
 from bot.language.steps.brief import WITHIN_KEY as AI_WITHIN
@@ -119,19 +127,18 @@ class AiStep(StepKind):
 
     def facts(self) -> StepFacts:
         """Return the facts. Between its turns it waits for the contact."""
-        greeting = () if self.greet is None else (self.greet,)
+        greeting = () if self.greet is None else (SentText(_GREET.name, self.greet, TEXT_BODY),)
+        thinking = self.brief.settings.thinking
+        waiting = () if thinking is None else (SentText(THINKING_SAY.name, thinking.say, TEXT_BODY),)
         exits, tools, knowledge = self.brief.exits, self.brief.tools, self.brief.knowledge
         return StepFacts(
             waits_for=Wait(WaitsFor.CONTACT),
             takes_pending_input=True,
             can_gather=True,
-            sends=(
-                *(SentText(_GREET.name, text, TEXT_BODY) for text in greeting),
-                *(answer.sent() for answer in self.brief.answers),
-            ),
-            most_messages=1,
+            sends=(*greeting, *waiting, *(answer.sent() for answer in self.brief.answers)),
+            most_messages=1 + len(waiting),
             outcomes=self._outcomes(),
-            uses=(*map(Used, greeting), *self.brief.uses()),
+            uses=(*(Used(sent.text) for sent in (*greeting, *waiting)), *self.brief.uses()),
             gives=frozenset(self.brief.taken),
             asks_models=True,
             searched={} if knowledge is None else {knowledge.folder: len(knowledge.index.passages)},
@@ -179,12 +186,19 @@ class AiStep(StepKind):
         if exchange.turns:
             exchange.asked = False
             return WaitHere(exchange.last_said, exchange.step_state())
+        if context.left_exchange is not None and not exchange.history:
+            exchange.go_on_from(context.left_exchange, self.brief.settings.history)
         if self.greet is not None and (context.pending_input is None or context.only_starts):
             greeting = clip(self.greet.render(quoted_scope(context.scope)), TEXT_BODY)
-            exchange.history = []
-            exchange.remember([], greeting, self.brief.settings.history)
+            if not exchange.history or exchange.history[-1]["content"] != greeting:  # else it is said again
+                exchange.remember([], greeting, self.brief.settings.history)
             return WaitHere((TextMessage(greeting),), exchange.step_state())
         return self._turn(context, exchange, context.pending_input)
+
+    def exchange(self, step_state: Mapping[str, Any]) -> tuple[datetime, tuple[dict[str, Any], ...]] | None:
+        """The turns that are over."""
+        exchange = Exchange.of(step_state)
+        return (exchange.began, tuple(exchange.history)) if exchange.began and exchange.history else None
 
     def after_failure(self, step_state: Mapping[str, Any]) -> Mapping[str, Any]:
         """The earlier turns. Nothing of this one is waited for any more, and what was refused would be sent again."""
@@ -304,6 +318,19 @@ class AiStep(StepKind):
                 return self._answered(context, exchange, event)
         return None
 
+    def speaks_at(self, step_state: Mapping[str, Any]) -> datetime | None:
+        """`thinking`, so long after the contact's message, if nothing was sent since."""
+        thinking, exchange = self.brief.settings.thinking, Exchange.of(step_state)
+        heard = exchange.thought or exchange.said or exchange.spoken
+        return None if thinking is None or exchange.began is None or heard else exchange.began + thinking.after
+
+    def speak(self, context: StepContext) -> StepResult:
+        """Say that the model thinks. It is no part of the exchange that the model gets."""
+        thinking, exchange = self.brief.settings.thinking, Exchange.of(context.step_state)
+        assert thinking is not None
+        exchange.thought = True
+        return KeepWaiting((TextMessage(clip(context.text(thinking.say), TEXT_BODY)),), exchange.step_state())
+
     def _give_way(self, exchange: Exchange) -> StepResult | None:
         """An agent answers what is open here: neither the model's answer nor its calls are waited for any more."""
         if not exchange.turn:
@@ -382,6 +409,8 @@ class AiStep(StepKind):
             result = WaitHere(step_state=exchange.step_state())
         elif isinstance(result, LeaveStep):
             said = self._with_sources(context, exchange, said)
+            exchange.end(self.brief.settings.history)
+            result = replace(result, step_state=exchange.step_state())
         said = (*said, *map(TextMessage, calls.said))
         messages, notes = (*said, *result.messages), (*result.notes, *calls.notes)
         return replace(result, messages=messages, sets=calls.sets, notes=notes, judged=judged)

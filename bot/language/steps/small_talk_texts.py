@@ -193,22 +193,26 @@ def topic_of(text: str) -> str | None:
 
 
 def _among_fillers(words: list[str]) -> str | None:
-    """The topic of a phrase among words that say nothing more: "never mind, wrong number". A smile stands alone."""
+    """The topic of a phrase among words that say nothing more: "never mind, wrong number". Beside smiles alone, it is
+    one: "ok cool".
+    """
     places = range(len(words))
     said = (_topics().get(" ".join(words[first:end])) for first in places for end in range(len(words), first, -1))
-    found = [topic for topic in dict.fromkeys(said) if topic not in (None, SMILE) and _consists_of(words, topic)]
+    found = [topic for topic in dict.fromkeys(said) if topic is not None and _consists_of(words, topic)]
     return THANKS if THANKS in found else next(iter(found), None)
 
 
 def _consists_of(words: list[str], topic: str | None) -> bool:
-    """True if all words are of phrases of a topic, or say nothing more. One pass: a contact may write anything."""
+    """True if all words are of phrases of a topic or smiles, or, except beside a smile, say nothing more. One pass: a
+    contact may write anything.
+    """
     reached = {0}
     for first, word in enumerate(words):
         if first in reached:
-            if word in _fillers():
+            if topic != SMILE and word in _fillers():
                 reached.add(first + 1)
             ends = range(first + 1, len(words) + 1)
-            reached |= {end for end in ends if _topics().get(" ".join(words[first:end])) == topic}
+            reached |= {end for end in ends if _topics().get(" ".join(words[first:end])) in (topic, SMILE)}
     return len(words) in reached
 
 

@@ -20,6 +20,7 @@ from bot.core.events import (
 )
 from bot.core.immutable import immutable
 from bot.core.messages import Message, TextMessage, in_plain_text
+from bot.core.session import LeftExchange
 from bot.core.values import Location, Media, dumps
 from bot.core.waits import AskedMessage, ForEffect, FrameWait
 from bot.language.expressions.opening_hours import Hours
@@ -105,6 +106,7 @@ class Reply:
     location: Location | None = None
     payload: str | None = None
     files: tuple[Media, ...] = ()  # where it is made of several messages
+    kind: str = ""  # of a message that is no text, as the gateway calls it
 
     @property
     def texts(self) -> tuple[str, ...]:
@@ -158,11 +160,13 @@ class StepContext:
     step_state: Mapping[str, Any]  # what the step remembered when it began to wait
     waits: FrameWait | None = None  # what it has waited for; None: it is entered
     pending_input: Reply | None = None  # what the contact wrote, where no step has taken it yet
-    only_starts: bool = False  # it is a word that starts the flow, alone
+    only_starts: bool = False  # it is a word that starts the flow, or a greeting, alone
     more: bool = False  # the contact has written more, which the step takes when it has what it awaits
     above: str = ""  # a text to put above the question
     written_at: datetime | None = None  # when the contact wrote the message of this turn, by the gateway's clock
     event: str = ""  # the id of the turn's event
+    left_exchange: LeftExchange | None = None  # with a model, at this step, before it was left last
+    chosen_language: str | None = None  # the contact's, if one was chosen
 
     @property
     def scope(self) -> Mapping[str, Any]:
@@ -196,7 +200,8 @@ class LeaveStep:
     step is to take it. ``as_set``: ``sets`` are the values of the step's own `set`, which is not evaluated again.
     ``happens`` is what happens to other contacts, without ids and times. ``known`` is what templates of the
     transition see beside the rest. ``conditions`` and ``notes`` are for the trace. ``judged`` asks for verdicts on
-    the model's answer. ``valid``: for so long a tap on its buttons leads on from here.
+    the model's answer. ``valid``: for so long a tap on its buttons leads on from here. ``step_state`` is what the step
+    knows at the end, if that is more than before.
     """
 
     outcome: str
@@ -211,6 +216,7 @@ class LeaveStep:
     judged: tuple[JudgeAnswer, ...] = ()
     happens: tuple[StartRequested | SignalReceived, ...] = ()
     valid: timedelta | None = None
+    step_state: Mapping[str, Any] | None = None
 
 
 @immutable
@@ -413,6 +419,18 @@ class StepKind:
 
     def resume(self, context: StepContext, event: Awaited) -> StepResult | None:
         """Go on after the event that the step waited for. None: the event changes nothing here."""
+        return None
+
+    def speaks_at(self, step_state: Mapping[str, Any]) -> datetime | None:
+        """Return when it speaks although it waits for the end of an effect; None: not before that."""
+        return None
+
+    def speak(self, context: StepContext) -> StepResult:
+        """Say something while it waits, at the time of `speaks_at`."""
+        raise NotImplementedError
+
+    def exchange(self, step_state: Mapping[str, Any]) -> tuple[datetime, tuple[dict[str, Any], ...]] | None:
+        """Return what the contact and a model have said, and when the contact last did; None: nothing."""
         return None
 
     def after_failure(self, step_state: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -48,7 +48,7 @@ class Questions:
                 del self._asked[row.contact]
             self._changed()
         if answer is not None:
-            return lambda _: spoken(answer, lambda: self._clock.move(within))
+            return lambda _: spoken(answer, lambda _: self._clock.move(within))
         if late:
             return CallAttempt("timeout", detail=f"nobody has answered within {row.effect.within:g} s")
         return CallAttempt("down", detail="nobody has answered", again=self._awaited(row))

@@ -23,6 +23,7 @@ PLUGIN_STATES = ("active", "update_required", "domain_limit")
 _ANSWER_BYTES = 1 << 25  # bytes; the longest answer is a stream of some 20 MiB
 _PLUGIN_TEXTS = ("content", "text", "message", "reply", "response", "answer")
 EVENT_BYTES = 1 << 20
+_USAGE_WITHIN = 1.0  # seconds behind the end of an answer, where nothing else is read
 _DONE = "[DONE]"
 
 log = logging.getLogger(__name__)
@@ -141,6 +142,8 @@ class Stream:
 
     def _receive(self, piece: dict[str, object]) -> str:
         text = self._assembly.add(piece)
+        if self._assembly.finish:
+            self._streamed.end_within(_USAGE_WITHIN)
         self.begun = True
         return text
 

@@ -122,10 +122,11 @@ class Chat:
         json: Any = None,
         calls: Mapping[str, Mapping[str, Any]] | None = None,
         fails: str | None = None,
+        after: str | timedelta = "",
     ) -> None:
-        """Set the model's next answer: a text, or a value that it writes as JSON."""
+        """Set the model's next answer: a text, or a value that it writes as JSON. ``after`` is how long it thinks."""
         says = says if json is None else json_format.dumps(json, ensure_ascii=False)
-        self._scripted.append(ModelLine(HERE, ModelResult(says, tuple((calls or {}).items()), fails)))
+        self._scripted.append(ModelLine(HERE, ModelResult(says, tuple((calls or {}).items()), fails, _duration(after))))
 
     def meanwhile(self, text: str) -> None:
         """Make the contact write this during the next call."""

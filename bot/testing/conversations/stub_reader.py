@@ -4,12 +4,14 @@ import json
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from datetime import timedelta
 from functools import partial
 from typing import Any
 
 from bot.checker.exploring.moves import ModelResult
 from bot.language.keys import key_schemas as schemas
 from bot.language.keys.declared_keys import (
+    DURATION,
     STRING,
     Form,
     KeySet,
@@ -68,7 +70,7 @@ def _read_model(fields: Fields) -> ModelResult:
     if written is not None and says is not None:
         fields.problems.add("E601", fields.mark_of(_SAYS.name), "model: both `json` and `says`", "keep one")
     text = says or "" if written is None else json.dumps(plain_of(written, fields.problems), ensure_ascii=False)
-    return ModelResult(text, calls, _MODEL_FAILS.read(fields))
+    return ModelResult(text, calls, _MODEL_FAILS.read(fields), _AFTER.read(fields) or timedelta())
 
 
 CALLS = Form(schemas.list_of(schemas.either(schemas.ANY_TEXT, schemas.map_of(schemas.ANY))), _read_calls, absent=())
@@ -77,9 +79,10 @@ _SAYS = KeySpec("says", STRING, "The model's text.")
 _JSON_WRITTEN = KeySpec("json", raw_node(schemas.ANY), "The value that it writes, as JSON.")
 _CALLS = KeySpec("calls", CALLS, "The tools that it asks for, and the exit that it leaves by.")
 _MODEL_FAILS = KeySpec("fails", one_of(*MODEL_FAILURES), "How it fails.")
+_AFTER = KeySpec("after", DURATION, "How long it thinks; the clock of the test moves on.")
 _TEXT_ALONE = Form(STRING.schema, lambda *at: ModelResult(text_of(*at) or ""))
 MODEL = shared(
-    "model-answer", either(_TEXT_ALONE, nested(KeySet(_SAYS, _JSON_WRITTEN, _CALLS, _MODEL_FAILS), _read_model))
+    "model-answer", either(_TEXT_ALONE, nested(KeySet(_SAYS, _JSON_WRITTEN, _CALLS, _MODEL_FAILS, _AFTER), _read_model))
 )
 """The answer of a model: a text, or a map with more."""
 

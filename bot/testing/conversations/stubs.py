@@ -6,6 +6,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from datetime import timedelta
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
@@ -65,7 +66,7 @@ class Stubs:
         self._next: deque[tuple[str, HttpStub]] = deque()
         self._next_models: deque[ModelResult] = deque()
         self._meanwhile: deque[Callable[[], None]] = deque()
-        self.pass_time: Callable[[], None] = lambda: None  # as much as a model has to answer
+        self.pass_time: Callable[[timedelta | None], None] = lambda _: None  # None: as much as a model has to answer
         self._random = None if stub_definitions.random is None else _AnswerQueue(stub_definitions.random)
         self._results = Results(Extensions())
 
@@ -126,7 +127,6 @@ class Stubs:
 
     def speak(self, request: dict[str, Any]) -> ModelAnswer | ErrorAnswer:
         """The model's answer: that of a line, else of what stands above all lines, else the question again."""
-        self.interrupt()
         question = asked(request)
         with self._lock:
             answer: ModelResult | None = self._next_models.popleft() if self._next_models else None
@@ -135,6 +135,7 @@ class Stubs:
                 answer = None if part is None else self._models[part].pop()
                 if part is not None and answer is None:
                     self.troubles.append(_exhausted(f'a model is asked "{part}"', "models"))
+        self.interrupt()  # the bot may ask again because of it: the next answer is for that question
         return ModelAnswer(echo(request)) if answer is None else spoken(answer, self.pass_time)
 
     def interrupt(self) -> None:
@@ -212,13 +213,15 @@ def _exhausted(what: str, stub: str) -> str:
     )
 
 
-def spoken(answer: ModelResult, pass_time: Callable[[], None]) -> ModelAnswer | ErrorAnswer:
-    """The emulated service's answer for a stub. ``pass_time`` skips as much time as a model has to answer."""
+def spoken(answer: ModelResult, pass_time: Callable[[timedelta | None], None]) -> ModelAnswer | ErrorAnswer:
+    """The emulated service's answer for a stub. ``pass_time`` skips a time; None: as much as a model has to answer."""
+    if answer.after:
+        pass_time(answer.after)
     match answer.fails:
         case None:
             return ModelAnswer(answer.text, calls=calls_of(answer))
         case stub_reader.TIMEOUT:
-            pass_time()
+            pass_time(None)
             return ModelAnswer("Too late.")
         case stub_reader.EMPTY:
             return ModelAnswer()

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import datetime
 from itertools import zip_longest
 from textwrap import wrap
 
@@ -75,7 +75,7 @@ def isolated_simulation(
     clock = MovableClock(now if now.tzinfo is not None else now.replace(tzinfo=program.library.bot.timezone))
     asks = models is not None
     with Simulation(program, clock, requester=stubs.request, contact=contact, asks_models=asks) as simulation:
-        stubs.pass_time = lambda: clock.move(timedelta(seconds=simulation.stored.model_seconds()))
+        stubs.pass_time = simulation.wait_meanwhile
         simulation.service.answer_with(stubs.speak if models is None else models.speak)
         yield simulation, Player(simulation, stubs, models)
 

@@ -10,6 +10,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager
 from datetime import datetime, timedelta
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import monotonic, sleep
@@ -148,12 +149,17 @@ class Simulation:
     def write_meanwhile(self, text: str) -> None:
         """Write while a call is under way. Returns when the bot has taken the text; it may still wait for the call."""
         self.emulator.receive(self.contact, text, at=self.stamp())
+        self._wait_until(
+            lambda: self.emulator.wait_until(self.emulator.idle, MOMENT) and self.running.engine.has_taken_all()
+        )
+
+    def _wait_until(self, condition: Callable[[], bool]) -> None:
+        """Wait while a call is under way. Raises `Stuck`."""
         until = monotonic() + SETTLED_WITHIN
-        while monotonic() < until:
-            if self.emulator.wait_until(self.emulator.idle, MOMENT) and self.running.engine.has_taken_all():
-                return
+        while not condition():
+            if monotonic() >= until:
+                raise Stuck(f"the bot has not taken what happens during a call within {SETTLED_WITHIN:g} seconds")
             sleep(MOMENT / 100)
-        raise Stuck(f"the bot has not taken a message within {SETTLED_WITHIN:g} seconds")
 
     def flood(self, texts: Iterable[str]) -> None:
         """Write several messages at once. Returns when all are acknowledged; the bot may still be busy."""
@@ -214,6 +220,23 @@ class Simulation:
             self.stored.turns_of_all(newest=TURNS_LOOKED_AT)
         self.clock.move_to(until)
         self.settle()
+
+    def wait_meanwhile(self, duration: timedelta | None = None) -> None:
+        """Skip a time while a model is asked; None: as much as it has to answer.
+
+        Whatever falls due in it happens first.
+        """
+        seconds = self.stored.model_seconds() if duration is None else duration.total_seconds()
+        engine, until = self.running.engine, self.clock.now() + timedelta(seconds=seconds)
+        while (due := engine.next_due()) is not None and due < until:
+            self.clock.move_to(due)
+            self._wait_until(partial(self._is_next_after, due))
+        self.clock.move_to(until)
+
+    def _is_next_after(self, time: datetime) -> bool:
+        """True if nothing is due that was due then."""
+        due = self.running.engine.next_due()
+        return due is None or due > time
 
     def restart(self) -> None:
         """Stop the bot and start it again, with its store."""

@@ -272,7 +272,7 @@ def test_without_pictures_the_model_gets_none_and_a_voice_note_is_never_one() ->
     chat.model("Hello!")
     voice = Media("audio", "https://files.example/1.ogg")
     chat.take(MessageReceived(chat.next_id(), CONTACT, chat.now, chat.now, "audio", media=voice))
-    assert chat.prompt[-1] == {"role": "user", "content": "(an audio)"}
+    assert chat.prompt[-1] == {"role": "user", "content": "(a voice note)"}
 
 
 def test_a_picture_counts_among_the_tokens_of_a_question() -> None:

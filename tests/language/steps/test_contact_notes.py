@@ -47,7 +47,7 @@ def test_a_note_is_kept_with_its_day_and_is_data_in_the_prompt_of_a_later_conver
     chat.user("Hi, I'm allergic to nuts")
     chat.model("Noted.", ("remember", {"notes": "allergic to nuts"}), ("leave_done", {}))
     assert chat.at is None
-    chat.wait("3d")
+    chat.wait("8d")
     chat.user("hello again")
     system = chat.prompt[0]["content"]
     assert "2030-05-06: ⟦allergic to nuts⟧" in system

@@ -6,6 +6,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
+from time import monotonic
 from typing import Any, Protocol
 
 import pytest
@@ -389,6 +390,17 @@ def test_a_stream_with_its_marker_and_no_finish_reason_is_whole(ours: Completion
     service.say("Two words")
     with ours.stream(REQUEST) as pieces:
         assert "".join(pieces) == "Two words"
+
+
+def test_a_connection_that_hangs_behind_the_end_of_an_answer_delays_it_by_a_moment(
+    ours: Completions, service: CompletionService
+) -> None:
+    service.behaviour.done = False
+    service.say("Two words", stall_after=100_000)  # when all of it was sent
+    began = monotonic()
+    with ours.stream(REQUEST) as pieces:
+        assert "".join(pieces) == "Two words"
+    assert (pieces.completion.finish, monotonic() - began < 5) == ("stop", True)
 
 
 @pytest.mark.parametrize("place", ["error", "body"])
