@@ -260,11 +260,6 @@ class AiSettings:
         """The tokens that a question may use, with so many tokens of rules and of an answer."""
         return Spends(self.bounds().contact, rules + self.hears, answer)
 
-    @property
-    def bounded(self) -> bool:
-        """True if there is a budget of any kind."""
-        return any(tokens is not None for tokens in self.budget.values())
-
 
 def read_ai_settings(
     fields: Fields,

@@ -24,7 +24,7 @@ from bot.language.steps.ai_settings import (
     settings_keys,
 )
 from bot.language.steps.approved_answers import ANSWERS
-from bot.language.steps.brief import FACTS, INSTRUCTIONS, Brief, quoted_scope
+from bot.language.steps.brief import FACTS, INSTRUCTIONS, Brief, judged, quoted_scope
 from bot.language.steps.brief import WITHIN_KEY as AI_WITHIN
 from bot.language.steps.contact_notes import REMEMBER_KEY
 from bot.language.steps.exits import EXITS, exit_outcomes
@@ -120,7 +120,7 @@ class AiStep(StepKind):
         check_model_errors(fields, ERRORS)
         budget = STEP_BUDGET.read(fields)
         budget_over = None if budget is None else BUDGET_ELSE.read(budget)
-        if budget_over is not None and not brief.settings.bounded:
+        if budget_over is not None and not any(tokens is not None for tokens in brief.settings.budget.values()):
             fix = "write how many tokens there are for a turn, or a day: turn: 20000, contact: 100000, or all: 1000000"
             fields.report("E105", budget_over.mark, "budget: nothing is bounded", fix)
         return cls(brief, greet, _OTHER.read(fields), most or MOST_TURNS, turns_over, budget_over)
@@ -137,7 +137,7 @@ class AiStep(StepKind):
             can_gather=True,
             sends=(*greeting, *waiting, *(answer.sent() for answer in self.brief.answers)),
             most_messages=1 + len(waiting),
-            outcomes=self._outcomes(),
+            outcomes=_outcomes_of(self),
             uses=(*(Used(sent.text) for sent in (*greeting, *waiting)), *self.brief.uses()),
             gives=frozenset(self.brief.taken),
             asks_models=True,
@@ -147,19 +147,6 @@ class AiStep(StepKind):
                 UnaskedTool(each.handler, each.unasked, each.mark) for each in tools if each.unasked is not None
             ),
         )
-
-    def _outcomes(self) -> dict[str, Outcome]:
-        """Each exit, `other`, the ends of turns and budget where they are declared, and failures."""
-        found = exit_outcomes(self.brief.exits)
-        if self.other is not None:
-            found["other"] = Outcome(self.other, DefaultTarget.STAY, success=False)
-        if self.turns_over is not None:
-            found["turns.else"] = Outcome(self.turns_over, DefaultTarget.WRITTEN, success=False)
-        if self.budget_over is not None:
-            found["budget.else"] = Outcome(self.budget_over, DefaultTarget.WRITTEN, success=False)
-        found |= self.brief.settings.unsupported.outcomes()
-        found["errors.else"] = Outcome(None, DefaultTarget.ERRORS, success=False)
-        return found
 
     def spends(self, variables: Mapping[str, Variable]) -> Spends:
         """Return the tokens that a contact can make it use."""
@@ -234,7 +221,9 @@ class AiStep(StepKind):
         if works and not self._merges(context, exchange):
             return PostponeMessage()
         if not (works or exchange.overtaken):
-            if (passage := self._source_asked_for(context, exchange, reply)) is not None:
+            knowledge = self.brief.knowledge
+            passage = None if knowledge is None else knowledge.asked_for(reply.text, context.scope, exchange)
+            if passage is not None:
                 return WaitHere((TextMessage(passage),), exchange.step_state())
             unread = is_unread(reply, pictures=self.brief.settings.pictures)
             return None if self.other is not None and unread else self._turn(context, exchange, reply)
@@ -242,11 +231,6 @@ class AiStep(StepKind):
         exchange.merged += 1
         exchange.add_reply(reply, self.brief.settings.hears, pictures=self.brief.settings.pictures)
         return self._request(context, exchange)
-
-    def _source_asked_for(self, context: StepContext, exchange: Exchange, reply: Reply) -> str | None:
-        """The passage whose number the contact writes, if the last answer cites it."""
-        knowledge = self.brief.knowledge
-        return None if knowledge is None else knowledge.asked_for(reply.text, context.scope, exchange)
 
     def _merges(self, context: StepContext, exchange: Exchange) -> bool:
         """True if the model is asked anew, with what has come just now: while it has said nothing, a few times."""
@@ -278,10 +262,9 @@ class AiStep(StepKind):
     def _request(self, context: StepContext, exchange: Exchange) -> WaitForEffect:
         if not context.window_open:
             raise StepFailed("failed", "the contact's 24-hour window is closed: what the model says could not be sent")
-        if self.brief.rewrites(exchange):
-            effect = self.brief.rewriting(context, exchange)
+        if (search := self.brief.rewriting(context, exchange)) is not None:
             exchange.asked = exchange.rewriting = True
-            return WaitForEffect(effect=effect, listens=True, step_state=exchange.step_state())
+            return WaitForEffect(effect=search, listens=True, step_state=exchange.step_state())
         exchange.ask()
         if exchange.rounds > MOST_ROUNDS + exchange.merged:
             raise StepFailed("confused", f"the model asked for more than {MOST_ROUNDS} rounds of tools in one turn")
@@ -378,9 +361,7 @@ class AiStep(StepKind):
             return ()
         messages = messages_of(text, most)
         bodies = [message.body for message in messages]
-        self.brief.check(context, exchange, "\n".join(bodies))  # a cut may make an address
-        if lacking := self.brief.lacking(context, exchange, "\n".join(bodies)):
-            raise HeldText.without_source(text, lacking)
+        self.brief.check_said(context, exchange, "\n".join(bodies))  # a cut may make an address
         exchange.said += bodies
         return messages
 
@@ -400,27 +381,28 @@ class AiStep(StepKind):
             result = WaitHere(step_state=exchange.step_state())
         elif result is None and (calls.results_pending or not exchange.said):
             result = self._request(context, exchange)
-        judged: tuple[JudgeAnswer, ...] = ()
+        verdicts: tuple[JudgeAnswer, ...] = ()
         if result is None or isinstance(result, LeaveStep):
-            judged = self.brief.judged(context, exchange)
-        if result is None:
-            said = self._with_sources(context, exchange, said)
+            verdicts = judged(self.brief, context, exchange)
+            if self.brief.knowledge is not None:
+                said = self.brief.knowledge.with_sources(said, context.scope, exchange)
             exchange.end(self.brief.settings.history)
-            result = WaitHere(step_state=exchange.step_state())
-        elif isinstance(result, LeaveStep):
-            said = self._with_sources(context, exchange, said)
-            exchange.end(self.brief.settings.history)
-            result = replace(result, step_state=exchange.step_state())
+            state = exchange.step_state()
+            result = WaitHere(step_state=state) if result is None else replace(result, step_state=state)
         said = (*said, *map(TextMessage, calls.said))
         messages, notes = (*said, *result.messages), (*result.notes, *calls.notes)
-        return replace(result, messages=messages, sets=calls.sets, notes=notes, judged=judged)
+        return replace(result, messages=messages, sets=calls.sets, notes=notes, judged=verdicts)
 
-    def _with_sources(self, context: StepContext, exchange: Exchange, said: tuple[Message, ...]) -> tuple[Message, ...]:
-        """The last messages of an answer, with the sources that it cites below them."""
-        knowledge = self.brief.knowledge
-        sources = "" if knowledge is None else knowledge.sources(context.scope, exchange)
-        if not sources:
-            return said
-        if said and isinstance(said[-1], TextMessage) and len(said[-1].body) + len(sources) + 2 <= TEXT_BODY:
-            return (*said[:-1], TextMessage(f"{said[-1].body}\n\n{sources}"))
-        return (*said, TextMessage(clip(sources, TEXT_BODY)))
+
+def _outcomes_of(step: AiStep) -> dict[str, Outcome]:
+    """Each exit, `other`, the ends of turns and budget where they are declared, and failures."""
+    found = exit_outcomes(step.brief.exits)
+    if step.other is not None:
+        found["other"] = Outcome(step.other, DefaultTarget.STAY, success=False)
+    if step.turns_over is not None:
+        found["turns.else"] = Outcome(step.turns_over, DefaultTarget.WRITTEN, success=False)
+    if step.budget_over is not None:
+        found["budget.else"] = Outcome(step.budget_over, DefaultTarget.WRITTEN, success=False)
+    found |= step.brief.settings.unsupported.outcomes()
+    found["errors.else"] = Outcome(None, DefaultTarget.ERRORS, success=False)
+    return found

@@ -1,7 +1,7 @@
 """``answers``: the texts of the flow that a model may send, and nothing else."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -87,6 +87,11 @@ def _read_answer(fields: Fields, name: Scalar, node: Node) -> ApprovedAnswer | N
 
 
 NOTHING_TAKEN: dict[str, Any] = {"type": "object", "properties": {}, "required": [], "additionalProperties": False}
+
+
+def answer_called(answers: Iterable[ApprovedAnswer], call: str) -> ApprovedAnswer | None:
+    """The text that a call of the model's sends; None for another call."""
+    return next((answer for answer in answers if f"{SAY}{answer.name}" == call), None)
 
 
 def answers_in_words(answers: tuple[ApprovedAnswer, ...]) -> Iterator[str]:

@@ -47,7 +47,7 @@ from bot.language.steps.output_guard import (
     without_tappable_words,
     written_links,
 )
-from bot.language.steps.sources import Sources, Unsupported
+from bot.language.steps.sources import Sources
 from bot.language.steps.step_facts import StepFailed, Used
 from bot.language.steps.step_kind import ReadContext, StepContext
 from bot.language.steps.tools import (
@@ -57,11 +57,12 @@ from bot.language.steps.tools import (
     Tool,
     leave_tool,
     name_for_model,
+    names_of,
     read_fill,
     read_tools,
     remember_tool,
 )
-from bot.language.steps.unsupported import STEP_UNSUPPORTED
+from bot.language.steps.unsupported import STEP_UNSUPPORTED, HeldText
 from bot.language.types.type_registry import Variable
 
 LONG_PAUSE = timedelta(hours=1)
@@ -111,7 +112,7 @@ class Brief:
     instructions: Template
     facts: str  # what the model is always told
     knowledge: Knowledge | None
-    own_links: frozenset[str]  # addresses and accounts in both: they may be sent
+    _own_links: frozenset[str]  # addresses and accounts in both: they may be sent
     tools: tuple[Tool, ...]
     fill: Mapping[str, str]
     remember: Mapping[str, str]
@@ -174,14 +175,6 @@ class Brief:
         """The exit that a call of the model's leaves by."""
         return next((exit_ for exit_ in open_exits(self.exits, scope) if f"{LEAVE}{exit_.name}" == call), None)
 
-    def names_of(self, handlers: Iterable[str]) -> list[str]:
-        """The names by which a model knows the tools of these handlers."""
-        return [tool.name for tool in self.tools if tool.handler in handlers]
-
-    def answer(self, call: str) -> ApprovedAnswer | None:
-        """The text of the flow that a call of the model's sends."""
-        return next((answer for answer in self.answers if f"{SAY}{answer.name}" == call), None)
-
     def tool(self, call: str) -> Tool | None:
         """The tool that a call of the model's names."""
         named = name_for_model(call)  # some models write `orders.find` all the same
@@ -205,28 +198,12 @@ class Brief:
             history=len(exchange.history),
         )
 
-    def judged(self, context: StepContext, exchange: Exchange) -> tuple[JudgeAnswer, ...]:
-        """The verdicts to ask for on the turn that is over: none, unless its answer is in the sample."""
-        sample, settings = self.settings.judge, self.settings
-        if sample is None or not (exchange.said or exchange.spoken) or not sample.takes(context.event):
-            return ()
-        facts = "\n\n".join(filter(None, [self.facts, *self._told(exchange)]))
-        found = []
-        for question in sample.questions:
-            messages = tuple(judge_messages(exchange.spoken_lines, question, facts=facts))
-            by = settings.asking(messages, (), context.flow, self.within)
-            by = replace(by, models=sample.models or by.models, temperature=0.0, said=None)
-            answered_by = "" if sample.models else exchange.model
-            found.append(JudgeAnswer(by, context.flow, context.step, question, answered_by, self.within, by.tries))
-        return tuple(found)
-
-    def rewrites(self, exchange: Exchange) -> bool:
-        """True if a model must still write what is to be searched for in this turn."""
-        return self.knowledge is not None and self.knowledge.rewrite and exchange.searched is None
-
-    def rewriting(self, context: StepContext, exchange: Exchange) -> AskModel:
-        """The question to the model, what is to be searched for. The contact gets nothing of its answer."""
-        assert self.knowledge is not None
+    def rewriting(self, context: StepContext, exchange: Exchange) -> AskModel | None:
+        """The question to the model what is to be searched for; None if nothing is left to ask in this turn. The
+        contact gets nothing of its answer.
+        """
+        if self.knowledge is None or not self.knowledge.rewrite or exchange.searched is not None:
+            return None
         system = f"{_SEARCH}\n\n{one_line(self.knowledge.titles, MOST_TITLES)}"
         return replace(self._question(context, exchange, system), said=None, max_tokens=SEARCH_TOKENS)
 
@@ -252,7 +229,7 @@ class Brief:
         if next(links_in(text), None) is None:  # nearly always: the instructions need not be rendered
             return text
         told = instructions_of(self.instructions, context.scope)
-        known = (*exchange.links, *self.own_links, *written_links(self.instructions.source, told))
+        known = (*exchange.links, *self._own_links, *written_links(self.instructions.source, told))
         return without_tappable_words(text, self.settings.links, known)
 
     def objection(
@@ -262,15 +239,16 @@ class Brief:
 
         ``before`` is what it is read together with; the addresses ``own`` may be sent.
         """
-        known = (*exchange.links, *self.own_links, *own)
+        known = (*exchange.links, *self._own_links, *own)
         return objection(context, self.settings, self.instructions, text, before, known, exchange.words_of_contact)
 
-    def lacking(self, context: StepContext, exchange: Exchange, text: str) -> list[Unsupported]:
-        """The values in a text of the model's that need a source and have none."""
+    def check_said(self, context: StepContext, exchange: Exchange, text: str, own: Iterable[str] = ()) -> None:
+        """Let a text for the contact pass, as `check` does. Raises `HeldText` if a value in it lacks its source."""
+        self.check(context, exchange, text, own)
         rules, products = self.settings.unsupported, self.settings.products
-        if not rules.ways:
-            return []
-        return self._sources(context, exchange).lacking(text, rules.ways, products, sums=rules.sums)
+        sources = self._sources(context, exchange) if rules.ways else None
+        if sources is not None and (lacking := sources.lacking(text, rules.ways, products, sums=rules.sums)):
+            raise HeldText.without_source(text, lacking)
 
     def _sources(self, context: StepContext, exchange: Exchange) -> Sources:
         earlier: list[dict[str, str]] = context.scope.get(HISTORY, [])
@@ -336,12 +314,29 @@ class Brief:
         tools += [answer.wire() for answer in self.answers]
         if self.taken:
             tools.append(remember_tool(self.taken, variables))
-        tools += [leave_tool(exit_, self.names_of(exit_.needed_tools), self.taken, variables) for exit_ in exits]
+        tools += [leave_tool(exit_, names_of(self.tools, exit_.needed_tools), self.taken, variables) for exit_ in exits]
         return tuple(tools)
 
     def _exits_in_words(self, context: StepContext) -> tuple[Exit, ...]:
         """The exits that a model without tools can take."""
         return tuple(exit_ for exit_ in open_exits(self.exits, context.scope) if not exit_.needed_tools)
+
+
+def judged(brief: Brief, context: StepContext, exchange: Exchange) -> tuple[JudgeAnswer, ...]:
+    """The verdicts to ask for on a turn that is over: none, unless its answer is in the sample."""
+    settings = brief.settings
+    if settings.judge is None or not (exchange.said or exchange.spoken) or not settings.judge.takes(context.event):
+        return ()
+    passages = [] if brief.knowledge is None else brief.knowledge.told(exchange)
+    facts = "\n\n".join(filter(None, [brief.facts, *passages]))
+    found = []
+    for question in settings.judge.questions:
+        messages = tuple(judge_messages(exchange.spoken_lines, question, facts=facts))
+        by = settings.asking(messages, (), context.flow, brief.within)
+        by = replace(by, models=settings.judge.models or by.models, temperature=0.0, said=None)
+        answered_by = "" if settings.judge.models else exchange.model
+        found.append(JudgeAnswer(by, context.flow, context.step, question, answered_by, brief.within, by.tries))
+    return tuple(found)
 
 
 # -- the first message of a question --------------------------------------------------------------

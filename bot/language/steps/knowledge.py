@@ -9,7 +9,7 @@ from typing import Any
 
 from bot.core.errors import BotError
 from bot.core.immutable import immutable
-from bot.core.messages import TEXT_BODY, clip
+from bot.core.messages import TEXT_BODY, Message, TextMessage, clip
 from bot.core.text import head
 from bot.language.answers.passages import Passage, PassageIndex
 from bot.language.keys.declared_keys import BOOLEAN, STRING, STRINGS, Form, KeySet, KeySpec, as_fields
@@ -112,10 +112,21 @@ class Knowledge:
         exchange.cited += [number for number in dict.fromkeys(given) if number not in exchange.cited]
         return "".join([*(" " if given and citation[0] in " \t" else ""), *(f"[{number}]" for number in given)])
 
-    def sources(self, scope: Mapping[str, Any], exchange: Exchange) -> str:
+    def _sources(self, scope: Mapping[str, Any], exchange: Exchange) -> str:
         """A line for each passage that was cited in this turn: ``[1] Returns, page 3``."""
         cited = ((number, self._cited(number, exchange)) for number in sorted(exchange.cited))
         return "\n".join(f"[{number}] {_source(passage, scope)}" for number, passage in cited if passage is not None)
+
+    def with_sources(
+        self, said: tuple[Message, ...], scope: Mapping[str, Any], exchange: Exchange
+    ) -> tuple[Message, ...]:
+        """The last messages of an answer, with the sources that it cites below them."""
+        sources = self._sources(scope, exchange)
+        if not sources:
+            return said
+        if said and isinstance(said[-1], TextMessage) and len(said[-1].body) + len(sources) + 2 <= TEXT_BODY:
+            return (*said[:-1], TextMessage(f"{said[-1].body}\n\n{sources}"))
+        return (*said, TextMessage(clip(sources, TEXT_BODY)))
 
     def asked_for(self, text: str | None, scope: Mapping[str, Any], exchange: Exchange) -> str | None:
         """The passage that the contact asks for by ``[1]``, after an answer that cites it; None if they do not."""

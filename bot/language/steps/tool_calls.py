@@ -15,7 +15,7 @@ from bot.core.values import dumps, loads
 from bot.language.expressions.grammar import HISTORY
 from bot.language.python.annotations import BadArgument
 from bot.language.steps.ai_exchange import Exchange
-from bot.language.steps.approved_answers import ApprovedAnswer
+from bot.language.steps.approved_answers import ApprovedAnswer, answer_called
 from bot.language.steps.brief import Brief
 from bot.language.steps.contact_notes import most_notes, no_note, with_note
 from bot.language.steps.exits import Exit
@@ -31,7 +31,7 @@ from bot.language.steps.step_kind import (
     WaitForSend,
     WaitHere,
 )
-from bot.language.steps.tools import REMEMBER, SAY, Tool, noted, read_arguments, result_text
+from bot.language.steps.tools import REMEMBER, SAY, Tool, names_of, noted, read_arguments, result_text
 from bot.language.steps.unsupported import HeldText
 from bot.language.steps.yes_no_question import QuestionTooLong, agreed, question
 
@@ -192,7 +192,7 @@ class ToolCalls:
             return _Result(wrong or "Noted.", failed=bool(wrong))
         if (exit_ := self._brief.exit(name, self._scope)) is not None:
             return self._leave(exit_, arguments)
-        if (answer := self._brief.answer(name)) is not None:
+        if (answer := answer_called(self._brief.answers, name)) is not None:
             return self._say(answer, arguments)
         tool = self._brief.tool(name)
         if tool is None:
@@ -207,9 +207,9 @@ class ToolCalls:
             text = answer.rendered(arguments, self._scope)
         except BadArgument as error:
             return _Result(f"Not sent: {error}.")
-        self._brief.check(self._context, self._exchange, text, [*links_in(answer.text.source)])
-        if lacking := self._brief.lacking(self._context, self._exchange, text):
-            held = HeldText.without_source(text, lacking)
+        try:
+            self._brief.check_said(self._context, self._exchange, text, [*links_in(answer.text.source)])
+        except HeldText as held:
             self.notes.append(str(held))
             if (left := self.held(held)) is not None:
                 return left
@@ -327,7 +327,7 @@ class ToolCalls:
         if missing := [name for name in exit_.needs if self._scope.get(name) is None]:
             return _Result(f"Not yet: {', '.join(missing)} must be known first. Ask for it.")
         if undone := [name for name in exit_.needed_tools if name not in self._exchange.succeeded]:
-            return _Result(f"Not yet: {', '.join(self._brief.names_of(undone))} must have succeeded first.")
+            return _Result(f"Not yet: {', '.join(names_of(self._brief.tools, undone))} must have succeeded first.")
         return LeaveStep(exit_.outcome)
 
 

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import date
@@ -289,6 +289,12 @@ def read_tools(fields: Fields, reading: ReadContext) -> tuple[Tool, ...]:
             else:
                 tools[tool.name] = tool
     return tuple(tools.values())
+
+
+def names_of(tools: Iterable[Tool], handlers: Iterable[str]) -> list[str]:
+    """The names by which a model knows the tools of these handlers."""
+    wanted = set(handlers)
+    return [tool.name for tool in tools if tool.handler in wanted]
 
 
 def name_for_model(name: str) -> str:
