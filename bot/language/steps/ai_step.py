@@ -218,7 +218,9 @@ class AiStep(StepKind):
         if exchange.asking is not None:
             return self._agreed(context, exchange, reply)
         works = exchange.asked or exchange.running is not None
-        if works and not self._merges(context, exchange):
+        early = exchange.asked and not (exchange.said or exchange.spoken or context.more)
+        merges = self.brief.settings.merges and early and exchange.merged < MOST_MERGED
+        if works and not merges:  # the model is asked anew with it while it has said nothing, a few times
             return PostponeMessage()
         if not (works or exchange.overtaken):
             knowledge = self.brief.knowledge
@@ -231,11 +233,6 @@ class AiStep(StepKind):
         exchange.merged += 1
         exchange.add_reply(reply, self.brief.settings.hears, pictures=self.brief.settings.pictures)
         return self._request(context, exchange)
-
-    def _merges(self, context: StepContext, exchange: Exchange) -> bool:
-        """True if the model is asked anew, with what has come just now: while it has said nothing, a few times."""
-        early = exchange.asked and not (exchange.said or exchange.spoken or context.more)
-        return self.brief.settings.merges and early and exchange.merged < MOST_MERGED
 
     def _turn(self, context: StepContext, exchange: Exchange, reply: Reply | None) -> StepResult:
         if exchange.turns < self.most_turns:
@@ -277,13 +274,19 @@ class AiStep(StepKind):
         exchange = Exchange.of(context.step_state)
         try:
             return self._resumed(context, exchange, event)
-        except HeldText as held:
-            return self._held(context, exchange, held)
+        except HeldText as held:  # the author's way for its kind, or the model is asked again, once in a turn
+            if (left := ToolCalls(self.brief, context, exchange).held(held)) is not None:
+                return left
+            exchange.hold(held.text, held.why)
+            return replace(self._request(context, exchange), notes=(str(held),))
 
     def _resumed(self, context: StepContext, exchange: Exchange, event: Awaited) -> StepResult | None:
         match event:
-            case ConversationAssigned():
-                return self._give_way(exchange)
+            case ConversationAssigned():  # the agent answers what is open here: nothing more of it is waited for
+                if not exchange.turn:
+                    return None
+                exchange.end(self.brief.settings.history)
+                return WaitHere(step_state=exchange.step_state())
             case CallProgressed(text=text):
                 said = self._say(context, exchange, text, 1)
                 return KeepWaiting(said, exchange.step_state())
@@ -313,13 +316,6 @@ class AiStep(StepKind):
         assert thinking is not None
         exchange.thought = True
         return KeepWaiting((TextMessage(clip(context.text(thinking.say), TEXT_BODY)),), exchange.step_state())
-
-    def _give_way(self, exchange: Exchange) -> StepResult | None:
-        """An agent answers what is open here: neither the model's answer nor its calls are waited for any more."""
-        if not exchange.turn:
-            return None
-        exchange.end(self.brief.settings.history)
-        return WaitHere(step_state=exchange.step_state())
 
     def _answered(self, context: StepContext, exchange: Exchange, event: CallEnded) -> StepResult:
         exchange.asked = False
@@ -364,13 +360,6 @@ class AiStep(StepKind):
         self.brief.check_said(context, exchange, "\n".join(bodies))  # a cut may make an address
         exchange.said += bodies
         return messages
-
-    def _held(self, context: StepContext, exchange: Exchange, held: HeldText) -> StepResult:
-        """A text was not sent: go the author's way for its kind, or ask the model again, once in a turn."""
-        if (left := ToolCalls(self.brief, context, exchange).held(held)) is not None:
-            return left
-        exchange.hold(held.text, held.why)
-        return replace(self._request(context, exchange), notes=(str(held),))
 
     def _go_on(
         self, context: StepContext, exchange: Exchange, calls: ToolCalls, said: tuple[Message, ...] = ()
