@@ -297,7 +297,8 @@ class Contact(Talk):
             replacing = {
                 plan.at for plan in self.session.plans if plan.busy == "replace" and self.session.agent is None
             }
-            assert turn.wake_at is None or turn.wake_at in left_out | replacing
+            speaks = None if (step := turn_step(self.library, frame)) is None else step.kind.speaks_at(frame.step_state)
+            assert turn.wake_at is None or turn.wake_at in left_out | replacing | {speaks}
             return
         step = turn_step(self.library, frame)
         if step is None:  # an edit leads on as soon as time is told
