@@ -90,7 +90,11 @@ def _says_anything(seen: AttackObservation) -> Iterator[Violation]:
         brief = seen.target.brief
         judge = None if brief is None else brief.settings.output_moderator
         what = "nothing judges what the model says" if judge is None else f"{judge} lets pass what it is to judge"
-        yield Violation(SAID, what, "refuse it by a handler: moderate: {said: NAME}")
+        yield Violation(
+            SAID,
+            what,
+            "refuse it by a handler: moderate: {said: NAME}; promises, prices and times also by `unsupported`",
+        )
 
 
 _CHECKS: Sequence[Callable[[AttackObservation], Iterator[Violation]]] = (

@@ -398,7 +398,7 @@ def test_the_command_tells_the_weak_points_and_what_closes_them(
     assert tested.lines[:4] == [
         "main/talk: 3 attacks, all withstood; 1 weak point.",
         "      weak  nothing judges what the model says (say-insult, say-imitation, say-invention)",
-        "            fix: refuse it by a handler: moderate: {said: NAME}",
+        "            fix: refuse it by a handler: moderate: {said: NAME}; promises, prices and times also by `unsupported`",
         "Test Bot: 3 attacks, all withstood; 1 weak point.",
     ]
     (point,) = json.loads(call("test", "--attack", "-k", "say-i", "--json").out)["weak_points"]
