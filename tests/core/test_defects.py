@@ -250,7 +250,7 @@ def test_a_defect_in_a_thread_is_told_and_ends_what_it_must(
     with raises_on(thread, broken), ExitStack() as parts:
         begin(make_bot(tmp_path, FLOWS), parts)
         assert found.next() == thread
-    assert found.ended.is_set() is ends_process
+    assert found.ended.wait(PATIENCE if ends_process else 0.0) is ends_process  # it is told first
     (line,) = {record.getMessage() for record in caplog.records if record.name == "bot.core.defects"}
     assert line.startswith(f'a defect in "{thread}", Unforeseen at ') and WORDS not in caplog.text
 

@@ -579,7 +579,7 @@ def test_a_conversation_is_kept_as_a_test_that_passes(shown: Shown) -> None:
     coffee = page.locator("#conversation").get_by_role("button", name="Coffee", exact=True)
     expect(coffee).to_have_count(2)  # before, the question is shown as one that is not sent yet, without buttons
     shown.tap("Coffee")
-    expect(page.locator(".bubble.bot", has_text="How large?")).to_have_count(2)
+    expect(page.locator(".bubble.bot[id]", has_text="How large?")).to_have_count(2)
     shown.hears("How large?").locator("summary").click()
     page.locator(".row", has_text="Large").last.click()
     shown.hears("How many cups?")
