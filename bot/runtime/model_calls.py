@@ -199,7 +199,7 @@ class ModelCalls:
         return self._ask_in_turn(row, effect, say)
 
     def judge(self, row: CallRow, say: Say) -> CallAttempt:
-        """Perform `JudgeAnswer`: ask another model than has answered, if there is one. Raises nothing."""
+        """Perform `JudgeAnswer`. A model that has not answered is asked first. Raises nothing."""
         effect = row.effect
         assert isinstance(effect, JudgeAnswer)
         models = sorted(effect.by.models or self._models, key=lambda model: model == effect.answered_by)

@@ -136,7 +136,7 @@ def is_daily(text: str) -> bool:
 
 
 def _code_form(written: str) -> str:
-    """A code as it is compared: ``ab-123 456`` and ``AB123456`` are one."""
+    """A code as it is compared: ``ab-123 456`` and ``AB123456`` are the same."""
     return _PLAIN_CODE.sub("", written).casefold()
 
 

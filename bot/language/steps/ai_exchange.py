@@ -210,6 +210,11 @@ class Exchange:
             self.succeeded.append(handler)
 
     @property
+    def silent_since(self) -> datetime | None:
+        """When the running turn began, if nothing was sent in it, else None."""
+        return None if self.thought or self.said or self.spoken else self.began
+
+    @property
     def has_unseen(self) -> bool:
         """True if the contact has sent something in this turn that a model cannot see or hear."""
         theirs = (message for message in self.turn if message["role"] == "user" and PICTURE not in message)

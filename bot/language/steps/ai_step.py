@@ -306,9 +306,10 @@ class AiStep(StepKind):
 
     def speaks_at(self, step_state: Mapping[str, Any]) -> datetime | None:
         """`thinking`, so long after the contact's message, if nothing was sent since."""
-        thinking, exchange = self.brief.settings.thinking, Exchange.of(step_state)
-        heard = exchange.thought or exchange.said or exchange.spoken
-        return None if thinking is None or exchange.began is None or heard else exchange.began + thinking.after
+        if (thinking := self.brief.settings.thinking) is None:
+            return None  # nearly always: the exchange need not be read
+        since = Exchange.of(step_state).silent_since
+        return None if since is None else since + thinking.after
 
     def speak(self, context: StepContext) -> StepResult:
         """Say that the model thinks. It is no part of the exchange that the model gets."""

@@ -56,8 +56,8 @@ def read_verdict(answer: str) -> tuple[str, str]:
 
 @immutable
 class AnswerSample:
-    """The answers that are judged: which share of them, by which questions. ``models`` are asked; empty: another one
-    than has answered, if there is one.
+    """The answers that are judged: which share of them, by which questions. Without ``models`` a model
+    that has not answered is asked first.
     """
 
     share: float
