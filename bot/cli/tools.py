@@ -1,4 +1,4 @@
-"""``bot mcp``."""
+"""``bot tools``."""
 
 import json
 import os
@@ -18,7 +18,7 @@ from bot.loading.folder import Folder, find_bot, read_folder, replace_files
 _KEPT = ("name", "description", "annotations", "inputSchema")
 
 
-@click.command("mcp")
+@click.command("tools")
 @bot_argument
 @click.pass_context
 def command(ctx: click.Context, folder: Path | None) -> None:
@@ -28,7 +28,7 @@ def command(ctx: click.Context, folder: Path | None) -> None:
     cannot be offered is left out, with the reason. Secrets come from the environment or from .env.
 
     \b
-      $ bot mcp
+      $ bot tools
       mcp/crm.json: 2 tools; new: cancel, find_order
 
     Exit code 1: bot.yml cannot be read, or a server could not be asked.

@@ -1,4 +1,4 @@
-"""`bot mcp`: the lists of the tools of a bot's MCP servers, and what `bot doctor` says of them."""
+"""`bot tools`: the lists of the tools of a bot's MCP servers, and what `bot doctor` says of them."""
 
 import json
 from collections.abc import Iterator
@@ -44,7 +44,7 @@ def bot_of(folder: Path, server: Peer) -> Path:
 def test_the_list_is_written_beside_the_flows_and_what_models_do_not_get_is_said(tmp_path: Path, server: Peer) -> None:
     folder = bot_of(tmp_path, server)
     server.answers(listing(FIND, CANCEL, {"name": "bare"}))
-    told = call("mcp", folder)
+    told = call("tools", folder)
     assert (told.code, told.lines[0].partition("mcp/")[2]) == (0, "crm.json: 2 tools; new: cancel, find")
     assert told.lines[1:] == [
         "  bare is left out: it has no name, or its arguments are no object",
@@ -58,36 +58,36 @@ def test_the_list_is_written_beside_the_flows_and_what_models_do_not_get_is_said
 def test_a_character_that_nobody_sees_is_written_out(tmp_path: Path, server: Peer) -> None:
     folder = bot_of(tmp_path, server)
     server.answers(listing({**FIND, "description": "Grüße \u202e\U000e0041."}))
-    call("mcp", folder)
+    call("tools", folder)
     assert '"Grüße \\u202e\\udb40\\udc41."' in (folder / "mcp" / "crm.json").read_text()
 
 
 def test_a_list_that_is_there_is_compared(tmp_path: Path, server: Peer) -> None:
     folder = bot_of(tmp_path, server)
     server.answers(listing(FIND, CANCEL), listing({**FIND, "description": "Find all."}))
-    call("mcp", folder)
-    assert "1 tool; changed: find; gone: cancel" in call("mcp", folder).out
+    call("tools", folder)
+    assert "1 tool; changed: find; gone: cancel" in call("tools", folder).out
 
 
 def test_a_server_that_does_not_answer_leaves_the_list_as_it_is(tmp_path: Path, server: Peer) -> None:
     folder = bot_of(tmp_path, server)
     server.answers(listing(FIND))
-    call("mcp", folder)
+    call("tools", folder)
     before = (folder / "mcp" / "crm.json").read_bytes()
     server.answers(answer(500, b""), answer(500, b""))
-    told = call("mcp", folder)
+    told = call("tools", folder)
     assert (told.code, told.err) == (1, "crm: it answers 500\n")
     assert (folder / "mcp" / "crm.json").read_bytes() == before
 
 
 def test_a_bot_without_servers_is_told_how_to_name_one(tmp_path: Path) -> None:
-    assert "write mcp: {crm: {url:" in call("mcp", make_bot(tmp_path, FLOW)).err
+    assert "write mcp: {crm: {url:" in call("tools", make_bot(tmp_path, FLOW)).err
 
 
 def test_the_doctor_says_whether_the_list_is_what_the_server_has(tmp_path: Path, server: Peer) -> None:
     folder = bot_of(tmp_path, server)
     server.answers(listing(FIND))
-    call("mcp", folder)
+    call("tools", folder)
     servers = load_program(read_folder(folder)).library.bot.mcp
     server.answers(listing(FIND), listing(FIND, CANCEL), answer(401, b""), answer(401, b""))
     found = [next(doctor.mcp_servers(servers, {})) for _ in range(3)]
