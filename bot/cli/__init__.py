@@ -21,6 +21,7 @@ SECTIONS = {  # of --help: each command is the module of its name
         "chat": "Talk to a bot in the terminal.",
         "test": "Run a bot's tests.",
         "graph": "Draw a bot or one of its flows.",
+        "mcp": "Serve tools for a coding assistant.",
         "tools": "Fetch the tools of the bot's MCP servers.",
         "locales": "Translate a bot, and list missing translations.",
         "schema": "Print the JSON Schema for editors.",

@@ -141,6 +141,12 @@ class Player:
             case _:
                 self._act(line, following)
 
+    def take_unexpected(self) -> dict[str, list[ShownMessage]]:
+        """Take the messages that no line has expected yet, by contact, as if lines had expected them."""
+        found = {contact: list(messages) for contact, messages in self._unheard.items() if messages}
+        self._unheard.clear()
+        return found
+
     def finish(self) -> None:
         """End the test: every message must have been expected, every stub used, and every fault applied."""
         self._not_refused()

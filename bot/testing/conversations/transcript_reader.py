@@ -105,14 +105,18 @@ def load_with_tests(folder: Folder) -> LoadedTests:
         reader = TranscriptReader(KnownNames(folder=folder.path, complete=False))
         transcripts = [reader.read(node, found) for node in tests]
         return LoadedTests(None, transcripts, sorted({*error.problems, *found.sorted()}), error.sound)
-    library = program.library
-    bot, receiver = library.bot, library.bot.events_to
-    events = () if receiver is None else receiver.on
-    known = KnownNames(library.flows, program.extensions.calls, bot.languages, bot.signals, folder.path, sorted(events))
-    reader = TranscriptReader(known)
+    reader = reader_for(program, folder.path)
     transcripts = [reader.read(node, found) for node in program.tests]
     _check_names(transcripts, found)
     return LoadedTests(program, transcripts, found.sorted())
+
+
+def reader_for(program: Program, folder: Path) -> "TranscriptReader":
+    """The reader of the tests of a loaded bot."""
+    bot, receiver = program.library.bot, program.library.bot.events_to
+    events = () if receiver is None else receiver.on
+    flows, calls = program.library.flows, program.extensions.calls
+    return TranscriptReader(KnownNames(flows, calls, bot.languages, bot.signals, folder, sorted(events)))
 
 
 def _check_names(transcripts: Iterable[Transcript], problems: Problems) -> None:
