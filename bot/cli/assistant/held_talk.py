@@ -128,7 +128,7 @@ class HeldTalk:
             self._lines += [act, *self._said()]
 
     def _said(self) -> Iterator[Any]:
-        """What the bot has said since, as lines of a test."""
+        """The bot's messages since then, as lines of a test."""
         own = self._simulation.contact
         for contact, messages in sorted(self._player.take_unexpected().items(), key=lambda item: item[0] != own):
             if contact != own:

@@ -1,4 +1,4 @@
-"""What an assistant can do with the bot in a folder: the functions behind the tools of `bot mcp`."""
+"""The functions behind the tools of `bot mcp`: an assistant works with the bot in a folder."""
 
 import os
 from collections.abc import Iterator
