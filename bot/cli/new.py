@@ -16,7 +16,8 @@ from bot.language.flow.documents import BOT_FILE
 FILES = Path(__file__).with_name("starters")
 STARTERS = ("menu", "form", "survey", "assistant")
 STARTER_NAME = '"My bot"'
-HIDDEN = {"gitignore": ".gitignore", "env.example": ".env.example"}  # a wheel leaves out files that begin with a dot
+BESIDE = {"AGENTS.md": "AGENTS.md", "gitignore": ".gitignore", "env.example": ".env.example"}
+"""The files of each new bot, with their names there: a wheel leaves out files that begin with a dot."""
 SCHEMA = "bot.schema.json"
 
 
@@ -40,7 +41,7 @@ def command(folder: Path, starter: str) -> None:
 
     An existing DIR must be empty: nothing is ever overwritten. The settings in .vscode let VS Code complete, explain
     and check the files (docs/editors.md describes other editors). With .env.example the bot goes live; .gitignore keeps
-    secrets and conversations out of git.
+    secrets and conversations out of git. AGENTS.md tells coding assistants how a bot is laid out.
 
     \b
       $ bot new my-shop
@@ -69,8 +70,8 @@ def command(folder: Path, starter: str) -> None:
 
 def _copy(starter: str, folder: Path) -> None:
     shutil.copytree(FILES / starter, folder, dirs_exist_ok=True, ignore=shutil.ignore_patterns("__pycache__"))
-    for name, hidden in HIDDEN.items():
-        shutil.copyfile(FILES / name, folder / hidden)
+    for name, there in BESIDE.items():
+        shutil.copyfile(FILES / name, folder / there)
     file = folder / BOT_FILE
     title = re.sub(r"[-_\s]+", " ", clean(folder.resolve().name)).strip() or "My bot"
     name = json.dumps(title[:1].upper() + title[1:], ensure_ascii=False)
