@@ -24,6 +24,7 @@ SECTIONS = {  # of --help: each command is the module of its name
         "mcp": "Serve tools for a coding assistant.",
         "tools": "Fetch the tools of the bot's MCP servers.",
         "locales": "Translate a bot, and list missing translations.",
+        "export": "Print a bot as one JSON document.",
         "schema": "Print the JSON Schema for editors.",
         "completion": "Print the completion script for a shell.",
     },

@@ -13,7 +13,7 @@ from bot.cli.shared.explain import session_lines, turn_lines
 from bot.core.errors import BotError
 from bot.language.source.problems import Mark, Problems
 from bot.language.source.writing import flow_style
-from bot.language.source.yaml_tree import List, Map, Node, Scalar, read
+from bot.language.source.yaml_tree import List, Map, Node, Scalar, as_written, read
 from bot.loading.folder import fingerprint, read_folder
 from bot.loading.program import Program, load_program
 from bot.testing.conversations.player import Player
@@ -163,21 +163,10 @@ def _parts(written: str) -> tuple[dict[str, Any] | None, list[Any]]:
         if (node.get("talk")) is None:
             node = List(_START, (node,))  # a line alone
         else:
-            head = {key.text: _as_written(value) for key, value in node.entries if key.text not in ("test", "talk")}
+            head = {key.text: as_written(value) for key, value in node.entries if key.text not in ("test", "talk")}
             node = node.get("talk")
     if isinstance(node, Scalar) and node.text:
         node = List(_START, (node,))  # a word alone
     if not isinstance(node, List):
         raise CannotTalk(_FORM)
-    return head, [_as_written(item) for item in node.items]
-
-
-def _as_written(node: Node) -> Any:
-    """The content of a node; a number that YAML reads as another one stays the text that it is: ``01``."""
-    match node:
-        case Scalar():
-            return node.text if node.altered else node.value
-        case List(items=items):
-            return [_as_written(item) for item in items]
-        case Map(entries=entries):
-            return {key.text: _as_written(value) for key, value in entries}
+    return head, [as_written(item) for item in node.items]

@@ -271,8 +271,13 @@ def _send(known: KnownNames) -> Line:
 def _read_file(node: Node, problems: Problems, what: str, folder: Path) -> bytes | None:
     """The bytes of a file of the bot's folder."""
     name = text_of(node, problems, what)
+    if name is None:
+        return None
+    file = (folder / name).resolve()
     try:
-        return None if name is None else (folder / name).read_bytes()
+        if file.is_relative_to(folder.resolve()):
+            return file.read_bytes()
+        raise FileNotFoundError(name)
     except OSError:
         problems.add("E113", node.mark, f'no file "{name}"', "write its path in the bot's folder")
         return None
