@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
-from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +17,7 @@ from bot.loading.folder import fingerprint, read_folder
 from bot.loading.program import Program, load_program
 from bot.testing.conversations.player import Player
 from bot.testing.conversations.recorded_chat import parts_of
-from bot.testing.conversations.transcript import BotLine, InputLine, SilenceLine, Transcript, TranscriptLine
+from bot.testing.conversations.transcript import BotLine, HttpLine, MeanwhileLine, ModelLine, SilenceLine, Transcript
 from bot.testing.conversations.transcript_reader import reader_for
 from bot.testing.conversations.transcript_run import isolated_simulation
 from bot.testing.simulation.simulation import Simulation
@@ -116,16 +115,19 @@ class HeldTalk:
 
     def _play(self, acts: list[Any]) -> None:
         lines = self._read(acts).conversation if acts else ()
+        if lines and isinstance(lines[0], ModelLine | HttpLine | MeanwhileLine):
+            raise CannotTalk(f"{flow_style(acts[0])}: write it behind the line that it answers, in one call with it")
         for place, (line, act) in enumerate(zip(lines, acts, strict=True)):
             if isinstance(line, BotLine | SilenceLine):
                 raise CannotTalk("leave out what the bot says: it comes back by itself")
             try:
-                self._player.take(line, _stubs_behind(lines[place + 1 :]))
+                self._player.take(line, lines[place + 1 :])
+                said = list(self._said())
             except BotError as error:
                 self.close()  # the next call plays the lines before this one again
                 raise CannotTalk(f"{flow_style(act)}: {error}") from None
             self._acts.append(act)
-            self._lines += [act, *self._said()]
+            self._lines += [act, *said]
 
     def _said(self) -> Iterator[Any]:
         """The bot's messages since then, as lines of a test."""
@@ -144,11 +146,6 @@ class HeldTalk:
             yield f"# {click.unstyle(line)}"
         for complaint in self._simulation.stored.complaints():
             yield f"# went wrong: {complaint}"
-
-
-def _stubs_behind(lines: tuple[TranscriptLine, ...]) -> list[TranscriptLine]:
-    """The lines up to the next act: the answers of models and services are set before the act that needs them."""
-    return list(takewhile(lambda line: not isinstance(line, InputLine), lines))
 
 
 def _parts(written: str) -> tuple[dict[str, Any] | None, list[Any]]:

@@ -2,6 +2,7 @@
 
 import functools
 import hmac
+import inspect
 import socket
 import threading
 from collections.abc import Callable
@@ -62,7 +63,10 @@ def tool_server(bench: Workbench, token: str | None = None) -> MCPServer:
 
     def add(notes: ToolAnnotations, *tools: Callable[..., str]) -> None:
         for tool in tools:
-            server.add_tool(_answering(tool, one_at_a_time), annotations=notes, structured_output=False)
+            about = inspect.getdoc(tool)
+            server.add_tool(
+                _answering(tool, one_at_a_time), description=about, annotations=notes, structured_output=False
+            )
 
     add(LOOKS, bench.read_page, bench.search_docs, bench.explain, bench.list_flows, bench.read_file, bench.check)
     add(LOOKS, bench.graph, bench.replay)

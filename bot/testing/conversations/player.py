@@ -142,7 +142,11 @@ class Player:
                 self._act(line, following)
 
     def take_unexpected(self) -> dict[str, list[ShownMessage]]:
-        """Take the messages that no line has expected yet, by contact, as if lines had expected them."""
+        """Take the messages that no line has expected yet, by contact, as if lines had expected them. Raises
+        `ConversationFailed` if the bot refused the last act, or did not need an answer that was set for it.
+        """
+        self._not_refused()
+        self._all_asked()
         found = {contact: list(messages) for contact, messages in self._unheard.items() if messages}
         self._unheard.clear()
         return found

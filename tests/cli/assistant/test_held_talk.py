@@ -108,6 +108,9 @@ def test_a_number_stays_as_it_was_written(talk: HeldTalk) -> None:
     [
         ("[{usr: hi}]", 'a line cannot begin with "usr"'),
         ("[{user: hi", "E002"),
+        ("[{http: {GET https://shop.example/price: {}}}]", "write it behind the line that it answers"),
+        ("[{start: {flow: main, data: {nobody: Ann}}}]", "the bot refuses this: main was not started"),
+        ("[{user: hi}, {http: {GET https://shop.example/price: {}}}]", "the bot did not send the request"),
         ("[{bot: Hello}]", "leave out what the bot says"),
         ("", "write a list like"),
     ],
