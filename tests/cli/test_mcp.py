@@ -90,9 +90,10 @@ def served(folder: Path) -> Iterator[tuple[str, str]]:
 
 @asynccontextmanager
 async def over_http(folder: Path) -> AsyncIterator[Client]:
+    """A client of an older version of the protocol, as most editors have."""
     with served(folder) as (address, token):
         async with httpx2.AsyncClient(headers={"Authorization": token}, timeout=PATIENCE) as http:
-            async with Client(streamable_http_client(address, http_client=http)) as client:
+            async with Client(streamable_http_client(address, http_client=http), mode="legacy") as client:
                 yield client
 
 

@@ -1,17 +1,21 @@
 """What an assistant can do with a bot: look, write flows and tests, check and test."""
 
+import json
 import os
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from bot.cli.assistant.workbench import Workbench
+from bot.cli.export import exported
 from bot.core.errors import BotError
-from bot.loading.folder import NotSaved
+from bot.loading.folder import NotSaved, read_folder
 from bot.loading.program import FaultyBot
 from tests.cli.keeping import CONTACT, kept
 from tests.cli.terminal import BOT, make_bot
+from tests.docs.test_docs import ROOT
 
 FLOW = """\
 flow: main
@@ -131,6 +135,18 @@ def test_a_conversation_is_kept_as_a_test_behind_those_of_the_file(bench: Workbe
     assert bench.keep_test("tests/kept.yml", "says hello") == "1 test: all passed"
     assert bench.keep_test("tests/kept.yml", "says it again") == "1 test: all passed"
     assert (folder / "tests" / "kept.yml").read_text().count("- bot: Hello Ann.") == 2
+
+
+def test_a_conversation_of_several_contacts_is_kept_as_it_was(tmp_path: Path) -> None:
+    folder = tmp_path / "dispatch"
+    shutil.copytree(ROOT / "examples" / "dispatch", folder)
+    written = next(each["content"] for each in exported(read_folder(folder)) if each["kind"] == "test")
+    acts = [line for line in written["talk"] if not {"bot", "expect"} & {*line}]
+    assert any("as" in act for act in acts)
+    bench = Workbench(folder)
+    bench.talk(json.dumps({**written, "talk": acts}))
+    assert bench.keep_test("tests/kept.yml", "kept as it was") == "1 test: all passed"
+    bench.close()
 
 
 def test_a_code_is_explained_with_its_places(bench: Workbench) -> None:
