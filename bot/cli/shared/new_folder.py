@@ -25,7 +25,7 @@ def refuse_used(folder: Path) -> None:
 
 
 def write_common_files(folder: Path) -> None:
-    """Write the files beside each bot, and the settings of VS Code for this folder. It looks for the schema from there."""
+    """Write the files beside each bot, and the settings of VS Code, which looks for the schema from this folder."""
     from bot.testing.conversations.documents_schema import documents_schema  # no other command needs it
 
     for name, there in BESIDE.items():
