@@ -114,7 +114,8 @@ def event_in_words(event: Event | Mapping[str, Any]) -> str:
         case ValuesSet(values=values, by=by):
             return f"{', '.join(f'{name}: {line_of(value_in_words(value))}' for name, value in values.items())} set by {by}"
         case ColleagueDecided(agreed=agreed, by=by, note=note):
-            return f"{line_of(by)} {'agrees' if agreed else 'refuses'}" + (f': "{line_of(note)}"' if note else "")
+            did = f"a colleague {'agreed' if agreed else 'refused'} ({line_of(by)})"
+            return did + (f': "{line_of(note)}"' if note else "")
         case ResetRequested(by=by):
             return f"reset by {by}"
         case {"dropped": Mapping() | MessageReceived() | Tapped() as dropped}:
