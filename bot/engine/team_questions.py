@@ -19,10 +19,11 @@ def on_colleague_decided(executor: Executor, event: ColleagueDecided) -> None:
 
 
 def note_decision(turn: TurnContext, decision: ColleagueDecided) -> bool:
-    """Keep the decision with its question. Returns False if that is not open."""
+    """Keep the decision with its question. Returns False if that is not open, or its time is over."""
 
     def decided(question: TeamQuestion) -> TeamQuestion:
-        is_meant = question.id == decision.question and question.decision is None
+        in_time = decision.agreed is None or decision.at < question.until
+        is_meant = question.id == decision.question and question.decision is None and in_time
         return replace(question, decision=decision) if is_meant else question
 
     before = turn.session.team_questions

@@ -340,12 +340,11 @@ def _decide(batch: Batch, request: AgreeToCall | RefuseCall) -> Done:
     if len(note) > MOST_NOTE:
         raise RequestRefused(f"a note for the bot has {MOST_NOTE} characters at most")
     asked = next((each for each in batch.session(contact).team_questions if each.id == request.question), None)
-    if asked is None:
-        raise RequestRefused(
-            f"nothing is asked of {contact} any more: it was decided or withdrawn, or its time is over"
-        )
-    if asked.decision is not None:
+    if asked is not None and asked.decision is not None:
         raise RequestRefused(f"{asked.decision.by} has decided this already")
+    if asked is None or batch.now >= asked.until:
+        why = "it was decided or withdrawn, or its time is over"
+        raise RequestRefused(f"nothing is asked of {contact} any more: {why}")
     agreed = isinstance(request, AgreeToCall)
     event = ColleagueDecided(_event_id(), contact, batch.now, asked.id, agreed, note, request.by)
     if batch.take(event) is None:

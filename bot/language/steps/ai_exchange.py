@@ -97,7 +97,7 @@ class Exchange:
         """A new turn, in which a colleague has decided on a call. The contact has written nothing."""
         self.begin(None, now, 0)
         self.turns -= 1
-        self.note_of_team, self.thought = note, True
+        self.note_of_team, self.thought, self.plain = note, True, False
         named = _in_wire_form(call)
         self.turn = [{"role": "user", "content": DECIDED}, {"role": "assistant", "content": "", "tool_calls": [named]}]
 

@@ -239,9 +239,9 @@ def _one(offer: ShownChoices, text: str, read: Reading) -> int | None:
         found = {index for index in (_by_distinction(text, options, offer.language),) if index is not None}
     if not found:
         side = same_side(text, [(option.title, *option.words) for option in options], offer.language)
-        said = normalise(affirmed(text, offer.language)) if side is not None else ""
+        meant = normalise(affirmed(text, offer.language)) if side is not None else ""
         others = (option.title for index, option in enumerate(options) if index != side)
-        return None if any(contains(said, normalise(title)) for title in others) else side  # "no make it coffee"
+        return None if any(contains(meant, normalise(title)) for title in others) else side  # "no make it coffee"
     return found.pop() if len(found) == 1 and _TWO not in found else None
 
 

@@ -148,6 +148,18 @@ def test_a_decision_in_another_flow_is_taken_when_the_contact_is_back() -> None:
     assert len(chat.calls) == 1
 
 
+def test_in_another_flow_the_time_limit_holds_as_well() -> None:
+    other = "---\nflow: hours\nvars: {day: text}\nsteps:\n  q: {ask: Which day?, save: day, then: end}\n"
+    chat = asked(FLOW + other)
+    chat.start("hours", "interrupt")
+    chat.wait("3h")
+    chat.decides(agreed=True)
+    chat.user("Monday")
+    chat.wait("1m")
+    assert not chat.calls
+    assert result(chat) == "Not done: no colleague has decided in time."
+
+
 def test_a_question_whose_step_is_left_is_withdrawn() -> None:
     chat = asked()
     chat.user("thanks, bye")
