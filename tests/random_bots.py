@@ -291,7 +291,8 @@ class Author:
             "http": "GET https://shop.example/{{ it.number }}", "name": "look", "about": "Look for an order.",
             "takes": {"number": "its number", "day": {"type": "date", "about": "its day"}}, **self.some(confirm=lambda: True),
         }  # fmt: skip
-        careful = {"call": "orders.find", "confirm": self.one(True, "Shall I find {{ it.number }}?")}
+        by_team = {"by": "support", "within": "2h", **self.some(say=self.text, **{"else": self.transition})}
+        careful = {"call": "orders.find", "confirm": self.one(True, "Shall I find {{ it.number }}?", by_team)}
         failures = {
             "else": self.transition(),
             **self.some(unsafe=self.transition, down=self.transition, confused=self.transition),

@@ -70,10 +70,14 @@ class Contact:
         return self.simulation.stored.session()
 
     def act(self, kind: str, seed: int) -> None:
-        """Do something; the seed says what exactly. While a person has the conversation, it is often given back."""
+        """Do something; the seed says what exactly. While a person has the conversation, it is often given back. If a
+        colleague is asked, they often decide.
+        """
         dice = Random(seed)
         if self._is_with_person and dice.random() < 0.3:
             self._resolved(dice)
+        if self.session.team_question is not None and dice.random() < 0.3:
+            self.simulation.operator.decide(dice.random() < 0.5, dice.choice(NAMES)[:300])
         ACTS[kind](self, dice)
         self.look()
 

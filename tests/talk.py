@@ -10,6 +10,7 @@ from bot.core.effects import AskModel, Call, Effect, Fetch, HttpRequest, Send, T
 from bot.core.events import (
     CallEnded,
     CallProgressed,
+    ColleagueDecided,
     Event,
     HandoffClosed,
     MessageReceived,
@@ -178,6 +179,13 @@ class Talk:
     def set(self, flow: str | None = None, **values: Any) -> list[Any]:
         """An operator sets variables."""
         return self.take(ValuesSet(self.next_id(), CONTACT, self.now, values, flow, "test"))
+
+    def decides(self, *, agreed: bool, note: str = "", question: str | None = None) -> list[Any]:
+        """A colleague decides on the open question, or on the one of this id."""
+        if question is None:
+            assert self.session.team_question is not None
+            question = self.session.team_question.id
+        return self.take(ColleagueDecided(self.next_id(), CONTACT, self.now, question, agreed, note, "anna"))
 
     def reset(self) -> list[Any]:
         return self.take(ResetRequested(self.next_id(), CONTACT, self.now))

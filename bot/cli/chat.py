@@ -65,8 +65,8 @@ def command(ctx: click.Context, folder: Path | None, ai: bool, by_hand: bool, fi
       /restart    be a new contact     /trace     why the bot said that
       /file a.png send a file          /start FLOW name=value  as a program does
       /voice two large ones            /place 38.7 -9.1 Home
-      /signal NAME name=value          /help      this list
-      /quit       end (Ctrl-D too)
+      /signal NAME name=value          /agree note, /refuse note  as a colleague who is asked
+      /quit       end (Ctrl-D too)     /help      this list
 
     With --by-hand a line is what the model says. It can end with LEAVE exit, NOTE variable: value, CALL tool and its
     arguments as JSON, or FAIL failure. The clock stands still while you write it.
@@ -146,6 +146,7 @@ class _Chat:
         self._choices = choices
         self._reloads = reloads
         self._traced: set[str] = set()
+        self._asked = ""  # the question to the team that was shown last
         self._reported: Counter[str] = Counter()
         self._going = True
 
@@ -155,6 +156,7 @@ class _Chat:
             try:
                 self._reloads.look()
                 self._take(line.strip())
+                self._show_question()
                 self._complain()
             except BotError as error:  # what was written is wrong, the bot hangs, or what was tapped is gone
                 self._screen.print(styled(str(error), fg="red"))
@@ -180,6 +182,14 @@ class _Chat:
         title, is_row = choice
         self._screen.print(styled(f"     you {'pick' if is_row else 'tap'} {title}", dim=True))
         (self._simulation.pick if is_row else self._simulation.tap)(title)
+
+    def _show_question(self) -> None:
+        """Print what a colleague is asked, once."""
+        asked = self._simulation.stored.session().team_question
+        if asked is not None and asked.id != self._asked:
+            lines = [f"{asked.team} is asked (/agree or /refuse):", *asked.text.splitlines()]
+            self._screen.print(*(styled(f"     {line}", dim=True) for line in lines))
+        self._asked = "" if asked is None else asked.id
 
     def _complain(self) -> None:
         """Print the problems since the last line. In a chat no log shows them."""
@@ -246,6 +256,14 @@ class _Chat:
             raise CommandRefused(f"The bot refuses this: {refusal}")
         if answer is not None and answer.outcome in words:
             self._screen.print(styled(words[answer.outcome].format(**asdict(answer)), dim=True))
+
+    def agree(self, text: str) -> None:
+        """``/agree note``."""
+        self._tell(self._simulation.operator.decide(True, text), {})
+
+    def refuse(self, text: str) -> None:
+        """``/refuse note``."""
+        self._tell(self._simulation.operator.decide(False, text), {})
 
     def variables(self, _: str) -> None:
         """``/vars``."""
@@ -332,6 +350,8 @@ COMMANDS = {
     "/place": _Command("/place 38.7 -9.1 Home", "send a place on the map", _Chat.place),
     "/start": _Command("/start FLOW name=value", "start a flow as a program does", _Chat.start),
     "/signal": _Command("/signal NAME name=value", "report a signal as a program does", _Chat.signal),
+    "/agree": _Command("/agree note", "agree as a colleague to what the bot asks the team", _Chat.agree),
+    "/refuse": _Command("/refuse note", "refuse it", _Chat.refuse),
     "/vars": _Command("/vars", "the current step, and the variables", _Chat.variables),
     "/trace": _Command("/trace", "why the bot did what it did since the last /trace", _Chat.trace),
     "/restart": _Command("/restart", "be a contact that the bot does not know", _Chat.restart),

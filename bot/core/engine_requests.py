@@ -295,6 +295,28 @@ class GiveBack(ContactAct[ConversationHeld]):
     by: Name = field(kw_only=True)
 
 
+@immutable
+class AgreeToCall(ContactAct[Done]):
+    """A person of the team agrees to the call that a step has asked about: see `bot.core.session.TeamQuestion`."""
+
+    do = "agree"
+
+    by: Name = field(kw_only=True)
+    question: Name
+    note: str = ""
+
+
+@immutable
+class RefuseCall(ContactAct[Done]):
+    """A person of the team refuses such a call."""
+
+    do = "refuse"
+
+    by: Name = field(kw_only=True)
+    question: Name
+    note: str = ""
+
+
 # -- Dead letters
 
 

@@ -303,6 +303,20 @@ class ValuesSet(ContactEvent):
 
 @stored
 @immutable
+class ColleagueDecided(ContactEvent):
+    """A person of the team has ``agreed`` to what a step has asked it, or refused it, with a ``note``.
+
+    ``question`` is its id. ``agreed`` None: nobody has decided in time.
+    """
+
+    question: str
+    agreed: bool | None
+    note: str = ""
+    by: str = "operator"
+
+
+@stored
+@immutable
 class ResetRequested(ContactEvent):
     """An operator ends everything this contact is in."""
 
@@ -325,6 +339,7 @@ Event = (
     | SignalReceived
     | SharedRunRequested
     | ValuesSet
+    | ColleagueDecided
     | ResetRequested
 )
 

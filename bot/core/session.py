@@ -7,7 +7,7 @@ from operator import attrgetter
 from typing import Any
 
 from bot.core.errors import BotError
-from bot.core.events import MessageReceived, Tapped
+from bot.core.events import ColleagueDecided, MessageReceived, Tapped
 from bot.core.immutable import immutable, mutable
 from bot.core.messages import Message
 from bot.core.values import loads, stored
@@ -63,6 +63,31 @@ class Correction:
 
     step: str
     back: str
+
+
+@stored
+@immutable
+class TeamQuestion:
+    """A question of a step to the ``team``, whether a call may be made; meanwhile the contact goes on.
+
+    ``visit`` is the step's visit: when it ends, the question is withdrawn. ``text`` is what the team reads. ``call`` is
+    what the step needs to make the call. It is open for so long as it ``lasts``. ``decision`` is kept until the step
+    can take it.
+    """
+
+    id: str
+    visit: int
+    team: str
+    text: str
+    call: dict[str, Any]
+    asked_at: datetime
+    lasts: timedelta
+    decision: ColleagueDecided | None = None
+
+    @property
+    def until(self) -> datetime:
+        """The time by which somebody is to decide."""
+        return self.asked_at + self.lasts
 
 
 @stored
@@ -293,6 +318,7 @@ class Session:
     splits: dict[str, str] = field(default_factory=dict)
     valid_replies: tuple[ValidReplies, ...] = ()  # of messages with buttons that were sent, the newest last
     frames: tuple[Frame, ...] = ()
+    team_questions: tuple[TeamQuestion, ...] = ()  # one for each frame at most
     drafts: tuple[Draft, ...] = ()  # conversations that are set aside, the newest last
     history: tuple[Said, ...] = ()  # the newest messages of this conversation, where a text of the bot's asks for them
     left_exchange: LeftExchange | None = None  # the newest one: the model is given it if the contact comes back
@@ -319,8 +345,24 @@ class Session:
 
     @property
     def handed_over_at(self) -> datetime | None:
-        """The time since which a person has the conversation, or is to take it; None if the bot has it."""
-        return self.taken_at if self.hand_over is None else self.frames[-1].entered_at
+        """The time since which a person has the conversation, is to take it, or is to decide; None if the bot has
+        it.
+        """
+        if self.hand_over is not None:
+            return self.frames[-1].entered_at
+        question = self.team_question
+        return self.taken_at if question is None else question.asked_at
+
+    @property
+    def team_question(self) -> TeamQuestion | None:
+        """The newest question to the team that nobody has decided yet."""
+        return next((each for each in reversed(self.team_questions) if each.decision is None), None)
+
+    @property
+    def question_of_step(self) -> TeamQuestion | None:
+        """The question to the team of the active step, also one that was decided."""
+        visit = self.frames[-1].visit if self.frames else None
+        return next((each for each in self.team_questions if each.visit == visit), None)
 
     @property
     def hand_over(self) -> ForPerson | None:

@@ -18,6 +18,7 @@ from bot.core.events import (
     UNHEARD_KINDS,
     CallEnded,
     CallProgressed,
+    ColleagueDecided,
     ContactChanged,
     ConversationAssigned,
     ConversationOpened,
@@ -79,6 +80,7 @@ from bot.engine.starting_flows import (
     start_by_message,
     start_by_payload,
 )
+from bot.engine.team_questions import on_colleague_decided, take_decision, withdraw_left
 from bot.engine.timers import clamp_to_now, on_time_reached, wake_at
 from bot.engine.turn_context import FAILURES, FlowBroken, TurnContext
 from bot.engine.turn_effects import (
@@ -124,8 +126,9 @@ def advance(library: Library, session: Session, event: Event) -> Turn:
         try:
             executor = Executor(turn)
             _on_event(executor, turn.event)
-            while turn.offered is not None:
-                _offer_again(executor, turn.offered)
+            while turn.offered is not None or take_decision(executor):
+                if turn.offered is not None:
+                    _offer_again(executor, turn.offered)
         except (FlowBroken, *FAILURES) as broken:
             turn.result.failure = str(broken)
             turn.trace.problem(f"ended: {turn.result.failure}")
@@ -138,6 +141,7 @@ def advance(library: Library, session: Session, event: Event) -> Turn:
     if turn.session.history and not (turn.session.frames and turn.keeps_history):
         turn.session.history = ()  # it is of one conversation
     _note_left_exchange(turn, session)
+    withdraw_left(turn, session)
     if library.drops_files:
         note_dropped(turn, session)
     if turn.cleared:
@@ -201,6 +205,8 @@ def _on_event(executor: Executor, event: Event) -> None:
             on_shared_run(executor, event)
         case ValuesSet():
             on_values_set(executor, event)
+        case ColleagueDecided():
+            on_colleague_decided(executor, event)
         case ResetRequested():
             turn.trace.rule = "reset"
             turn.session.valid_replies, turn.session.voice_note = (), None

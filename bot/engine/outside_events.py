@@ -238,6 +238,7 @@ def _on_answer(executor: Executor, event: ConversationAssigned) -> None:
 def _hand_to_agent(executor: Executor, event: ConversationAssigned) -> None:
     turn, session = executor.turn, executor.turn.session
     step = turn.known_step
+    session.team_questions = ()  # the agent decides what is open here
     try:  # a step that an edit has made another kind waits for nothing here
         if step is not None and session.frame is not None and step.form == session.frame.form:
             executor.resume(event, turn.trace.rule)

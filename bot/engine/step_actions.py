@@ -75,6 +75,8 @@ def wait(turn: TurnContext, result: Waits, sent: list[str]) -> None:
         for each in turn.session.frames:
             each.notice = False  # the contact is asked something: the question below is far above then
     frame.step_state = dict(result.step_state)
+    if result.to_team is not None:
+        turn.session.team_questions = (*turn.session.team_questions, result.to_team)
     undelivered = isinstance(result, WaitHere) and result.undelivered
     early = isinstance(result, WaitForEffect) and turn.put_since is not None and turn.step.facts.asks
     question = frame.question

@@ -3,6 +3,7 @@
 from dataclasses import replace
 from datetime import datetime, timedelta
 
+from bot.core.events import ColleagueDecided
 from bot.core.session import LONGEST_REST, Frame
 from bot.core.waits import ForContact, ForTime
 from bot.engine.drafts import expire_draft, next_draft
@@ -14,6 +15,7 @@ from bot.engine.scheduled_flows import at_no_later, count_due, fitting_inputs, i
 from bot.engine.signals import deliver_signal
 from bot.engine.starting_flows import start_plan
 from bot.engine.step_actions import stop_gathering
+from bot.engine.team_questions import note_decision
 from bot.engine.turn_context import FAILURES, TurnContext
 from bot.engine.valid_replies import keep_late_reply
 from bot.language.flow.definition import Step
@@ -88,6 +90,7 @@ def clamp_to_now(turn: TurnContext) -> None:
     session.drafts = tuple(
         replace(draft, until=no_later(draft.until, turn.now, draft.lasts)) for draft in session.drafts
     )
+    session.team_questions = tuple(replace(each, asked_at=min(each.asked_at, now)) for each in session.team_questions)
     for frame in session.frames:
         frame.entered_at, frame.silent_since = min(frame.entered_at, now), min(frame.silent_since, now)
         if frame.question.entered_at is not None:
@@ -113,6 +116,9 @@ def _step_wakes_at(turn: TurnContext) -> datetime | None:
     since = frame.gathers_since
     if since is not None:
         return _gathered_at(frame, since, step)
+    question = turn.session.question_of_step
+    if question is not None and question.decision is None:
+        return question.until  # the contact need not write meanwhile
     earliest = timeout_at(frame, step)
     for time in (_reminder_at(turn, step), _waits_until(frame)):
         if time is not None and (earliest is None or time < earliest):
@@ -132,6 +138,11 @@ def _on_step_time(executor: Executor) -> None:
     if frame.gathers_since is not None:  # what is parked comes next, as one message
         stop_gathering(frame)
         turn.trace.rule = "gathered: no more has followed"
+        return
+    question = turn.session.question_of_step
+    if question is not None and question.decision is None:
+        turn.trace.rule = "nobody of the team has decided"
+        note_decision(turn, ColleagueDecided(turn.event.id, turn.event.contact, now, question.id, None))
         return
     over, reminder = _waits_until(frame), _reminder_at(turn, turn.step)
     if over is not None and over <= now:

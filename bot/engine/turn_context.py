@@ -167,6 +167,7 @@ class TurnContext:
             self.event.id,
             left_exchange(session, self.where, self.now),
             session.language,
+            session.question_of_step,
         )
 
     def use_language(self) -> None:

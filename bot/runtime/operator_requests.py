@@ -22,6 +22,7 @@ from bot.core.engine_answers import (
 from bot.core.engine_requests import (
     A,
     AddRecipients,
+    AgreeToCall,
     AnswerContact,
     AnyRequest,
     AskStatus,
@@ -35,6 +36,7 @@ from bot.core.engine_requests import (
     GiveBack,
     NoteCommand,
     NoteContact,
+    RefuseCall,
     ReportSignal,
     ResetContact,
     ResumeBroadcast,
@@ -47,6 +49,7 @@ from bot.core.engine_requests import (
     answer_to,
 )
 from bot.core.events import (
+    ColleagueDecided,
     ConversationAssigned,
     HandoffClosed,
     ResetRequested,
@@ -122,6 +125,8 @@ def _done(batch: Batch, request: AnyRequest, take_back: TakeBack) -> EngineAnswe
             return _give_back(batch, request)
         case NoteContact():
             return _note(batch, request)
+        case AgreeToCall() | RefuseCall():
+            return _decide(batch, request)
         case RetryDeadLetters():
             return retry_dead_letters(batch, request.ids, _event_id(), request.by, sure=request.sure)
         case DropDeadLetters():
@@ -332,9 +337,30 @@ def _note(batch: Batch, request: NoteContact) -> Done:
     return Done()
 
 
+def _decide(batch: Batch, request: AgreeToCall | RefuseCall) -> Done:
+    """A person decides on the call that a step has asked about. Only the first decision counts."""
+    contact, note = request.contact, request.note.strip()
+    if len(note) > MOST_NOTE:
+        raise RequestRefused(f"a note for the bot has {MOST_NOTE} characters at most")
+    asked = next((each for each in batch.session(contact).team_questions if each.id == request.question), None)
+    if asked is not None and asked.decision is not None:
+        raise RequestRefused(f"{asked.decision.by} has decided this already")
+    if asked is None or batch.now >= asked.until:
+        why = "it was decided or withdrawn, or its time is over"
+        raise RequestRefused(f"nothing is asked of {contact} any more: {why}")
+    agreed = isinstance(request, AgreeToCall)
+    event = ColleagueDecided(_event_id(), contact, batch.now, asked.id, agreed, note, request.by)
+    if batch.take(event) is None:
+        raise RequestRefused(f"the decision on {contact} could not be taken: see `bot queue`")
+    return Done()
+
+
 def _event_id() -> str:
     return f"operator:{uuid4().hex}"
 
+
+MOST_NOTE = 300
+"""The most characters of a note with a decision: the model gets it in one line."""
 
 MOST_DEAD_LETTERS = 500
 """The most dead letters that one request may name."""

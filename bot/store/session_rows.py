@@ -132,7 +132,8 @@ class HandedOver:
 
     ``since`` is when the flow handed it over, or else when it was taken. ``flow`` and ``step`` are None outside of
     flows, ``team`` and ``note`` are those of a ``handoff`` step. ``silent_until`` is set if the agent has only answered
-    at the gateway: the bot goes on at that time.
+    at the gateway: the bot goes on at that time. ``asks``: the bot has the conversation, and asks the ``team`` the
+    ``note``, since that time.
     """
 
     contact: str
@@ -147,6 +148,7 @@ class HandedOver:
     last_inbound: datetime | None
     opted_out: bool
     silent_until: datetime | None = None
+    asks: bool = False
 
 
 @immutable
@@ -342,7 +344,7 @@ class SessionReader(SessionRows):
 
     @reads_rows
     def handed_over(self, limit: int = 1000) -> list[HandedOver]:
-        """The conversations that persons have, or are to take, the oldest first."""
+        """The conversations that persons have, are to take, or are to decide on, the oldest first."""
         found = []
         for since, state in self.database.all(HANDED_OVER, limit):
             with suppress(UnreadableSession):  # of another version: the conversation starts anew
@@ -350,11 +352,11 @@ class SessionReader(SessionRows):
         return found
 
     def count_handed_over(self) -> int:
-        """How many conversations persons have, or are to take."""
+        """How many conversations persons have, are to take, or are to decide on."""
         return int(self.database.one(_COUNT_HANDED_OVER)[0])
 
     def count_waiting(self) -> int:
-        """How many conversations persons are to take."""
+        """How many conversations persons are to take, or to decide on."""
         return int(self.database.one(_COUNT_WAITING)[0])
 
     @reads_rows
@@ -433,20 +435,22 @@ class SessionReader(SessionRows):
 
 
 def _handed_over(since: datetime, session: Session) -> HandedOver:
-    frame, hand_over = session.frame, session.hand_over
+    frame, hand_over, question = session.frame, session.hand_over, session.team_question
+    team, note = (None, None) if question is None else (question.team, question.text)
     return HandedOver(
         contact=session.contact,
         name=session.name,
         flow=None if frame is None else frame.flow,
         step=None if frame is None else frame.step,
-        team=None if hand_over is None else hand_over.team,
-        note=None if hand_over is None else hand_over.note,
+        team=team if hand_over is None else hand_over.team,
+        note=note if hand_over is None else hand_over.note,
         since=since,
         agent=session.agent,
         taken_at=session.taken_at,
         last_inbound=session.last_inbound,
         opted_out=session.opted_out,
         silent_until=session.silent_until,
+        asks=hand_over is None and question is not None,
     )
 
 

@@ -136,6 +136,8 @@ def test_help_lists_every_line_and_quit_ends(tmp_path: Path) -> None:
         "/place",
         "/start",
         "/signal",
+        "/agree",
+        "/refuse",
         "/vars",
         "/trace",
         "/restart",
@@ -551,3 +553,17 @@ steps:
         "       Tea 3",
         "       Cake 4",
     ]
+
+
+def test_a_colleague_who_is_asked_decides(tmp_path: Path) -> None:
+    tools = "    tools: [{call: price, confirm: {by: bar, say: Let me ask.}}]\n    fill:"
+    folder = make_bot(tmp_path, PLAYED.replace("    fill:", tools))
+    (folder / "handlers.py").write_text(
+        'from bot import handler\n\n\n@handler("price")\ndef price(cake: str) -> str:\n    "A price."\n    return f"{cake}: 3"\n'
+    )
+    lines = ["question", 'CALL price {"cake": "pie"}', "/agree", "It is 3.", "/refuse"]
+    outcome = call("chat", folder, "--by-hand", stdin="".join(f"{line}\n" for line in lines))
+    asked = outcome.lines.index("     bar is asked (/agree or /refuse):")
+    assert outcome.lines[asked + 1 : asked + 4] == ["     A price.", '     cake: "pie"', "you: /agree"]
+    assert "     price: pie: 3" in outcome.lines
+    assert outcome.lines[-1] == "The bot refuses this: no colleague is asked anything"

@@ -68,6 +68,7 @@ FIELDS: dict[str, Any] = {
     "command": "templates",
     "first_visit": 1,
     "visit": 2,
+    "question": "e1",
 }
 
 

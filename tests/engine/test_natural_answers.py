@@ -107,3 +107,28 @@ def test_words_that_may_be_an_answer_to_the_question_are_no_goodbye(text: str) -
     talk.user("order")
     (said, *_) = talk.user(text)[0]
     assert said.endswith("Two teas?")
+
+
+COFFEE = """\
+flow: main
+start: {words: [hi]}
+vars: {drink: text}
+steps:
+  drink: {ask: What would you like?, buttons: {Coffee: {value: coffee}, Tea: {value: tea}, "No": {value: none}}, save: drink}
+  done: {say: "{{ drink }}", then: end}
+"""
+
+
+@pytest.mark.parametrize("text", ["no make it coffee", "no, make it coffee", "no, coffee"])
+def test_a_no_that_goes_on_with_another_choice_is_asked_about(text: str) -> None:
+    chat = Talk(COFFEE)
+    chat.user("hi")
+    chat.user(text)
+    assert chat.at == "main/drink"
+
+
+@pytest.mark.parametrize("text", ["no", "no thanks", "no coffee", "nope", "no thank you"])
+def test_a_no_alone_is_the_choice_no(text: str) -> None:
+    chat = Talk(COFFEE)
+    chat.user("hi")
+    assert chat.user(text) == ["none"]

@@ -13,6 +13,7 @@ from bot.checker.replaying.differences import ReplayDifference
 from bot.core.events import (
     CallEnded,
     CallProgressed,
+    ColleagueDecided,
     ContactChanged,
     ConversationAssigned,
     ConversationOpened,
@@ -123,6 +124,8 @@ def _said(event: Event) -> Any:
             return name
         case ConversationAssigned(name=name, text=text):
             return [name, text]
+        case ColleagueDecided(note=note):
+            return note
     return None
 
 

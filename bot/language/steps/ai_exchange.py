@@ -26,6 +26,7 @@ MOST_WORD = 256  # characters of a call's name
 CITATION = re.compile(r"[ \t]*[\[【]\s*(\d{1,3}(?:\s*[,;]\s*\d{1,3})*)\s*[\]】]")
 """Numbers of passages, ``[1]`` or ``[1, 2]``. In a later turn they mean others."""
 LEFT_OUT = "(The result is left out: this turn has become too long.)"
+DECIDED = "(The colleague who was asked has decided.)"
 ARRIVED = "(The contact has just arrived here and waits for you to begin.)"
 
 
@@ -64,6 +65,7 @@ class Exchange:
     cited: list[int] = field(default_factory=list)  # the numbers of those that its answer cites
     searched: str | None = None  # what a model has written to search for in this turn
     rewriting: bool = False  # ... which is awaited
+    note_of_team: str = ""  # with which a colleague has decided on a call, in this turn
     fresh: list[int] = field(default_factory=list)  # places in the turn of what came from outside since the last answer
 
     @classmethod
@@ -83,12 +85,21 @@ class Exchange:
         self.turns += 1
         self.rounds = self.merged = self.characters = self.calls = 0
         self.retried = self.thought = False
+        self.note_of_team = ""
         self.before, self.began = self.began or self.before, now
         if reply is None:
             self.searched = ""
             self.turn.append({"role": "user", "content": ARRIVED})
         else:
             self.add_reply(reply, hears, pictures=pictures)
+
+    def take_up(self, call: Mapping[str, Any], note: str, now: datetime) -> None:
+        """A new turn, in which a colleague has decided on a call. The contact has written nothing."""
+        self.begin(None, now, 0)
+        self.turns -= 1
+        self.note_of_team, self.thought, self.plain = note, True, False
+        named = _in_wire_form(call)
+        self.turn = [{"role": "user", "content": DECIDED}, {"role": "assistant", "content": "", "tool_calls": [named]}]
 
     def ask(self) -> None:
         """Note one more request of this turn."""
@@ -242,8 +253,9 @@ class Exchange:
 
     @property
     def results(self) -> list[str]:
-        """The results of tools in this turn."""
-        return [message["content"] for message in self.turn if message["role"] == "tool"]
+        """The results of tools in this turn, and what a colleague has noted."""
+        noted = [self.note_of_team] if self.note_of_team else []
+        return [*noted, *(message["content"] for message in self.turn if message["role"] == "tool")]
 
     @property
     def texts_of_bot(self) -> list[str]:

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any, Self
 
 from bot.core.effects import JudgeAnswer
-from bot.core.events import CallEnded, CallProgressed, ConversationAssigned, SendEnded
+from bot.core.events import CallEnded, CallProgressed, ColleagueDecided, ConversationAssigned, SendEnded
 from bot.core.immutable import immutable
 from bot.core.messages import TEXT_BODY, Message, TextMessage, clip, in_plain_text
 from bot.core.text import is_blank
@@ -287,9 +287,10 @@ class AiStep(StepKind):
                     return None
                 exchange.end(self.brief.settings.history)
                 return WaitHere(step_state=exchange.step_state())
+            case ColleagueDecided() if context.team_question is not None and not exchange.turn:
+                return self._decided(context, exchange, event, context.team_question.call)
             case CallProgressed(text=text):
-                said = self._say(context, exchange, text, 1)
-                return KeepWaiting(said, exchange.step_state())
+                return KeepWaiting(_said(self.brief, context, exchange, text, 1), exchange.step_state())
             case SendEnded(outcome=outcome) if exchange.asking is not None:
                 calls = ToolCalls(self.brief, context, exchange)
                 calls.question_ended(outcome)
@@ -303,6 +304,17 @@ class AiStep(StepKind):
             case CallEnded():
                 return self._answered(context, exchange, event)
         return None
+
+    def _decided(
+        self, context: StepContext, exchange: Exchange, event: ColleagueDecided, asked: Mapping[str, Any]
+    ) -> StepResult:
+        """Do what a colleague has agreed to, or say that it is not done."""
+        tool = self.brief.tool(asked["call"]["name"])
+        if event.agreed is None and tool is not None and tool.colleague is not None and tool.colleague.otherwise:
+            return LeaveStep(tool.colleague.outcome)
+        exchange.take_up(asked["call"], event.note, context.now)
+        calls = ToolCalls(self.brief, context, exchange)
+        return calls.decided(event, asked) or self._go_on(context, exchange, calls)
 
     def speaks_at(self, step_state: Mapping[str, Any]) -> datetime | None:
         """`thinking`, so long after the contact's message, if nothing was sent since."""
@@ -343,24 +355,11 @@ class AiStep(StepKind):
             text = ""
         if event.value["finish"] == "length" and text:
             text = f"{text.rstrip()}{CUT}"
-        messages = self._say(context, exchange, text, max(1, self.brief.settings.messages - len(exchange.said)))
+        messages = _said(self.brief, context, exchange, text, max(1, self.brief.settings.messages - len(exchange.said)))
         if not (exchange.said or calls):
             raise StepFailed("empty", "the model's answer is empty")
         exchange.add_answer(calls, self.brief.settings.calls)
         return self._go_on(context, exchange, ToolCalls(self.brief, context, exchange), messages)
-
-    def _say(self, context: StepContext, exchange: Exchange, text: str, most: int) -> tuple[Message, ...]:
-        """The text as messages, if it may be sent. Raises `StepFailed`."""
-        if is_blank(text):
-            return ()
-        text = self.brief.sayable(context, exchange, in_chat_form(text))
-        if is_blank(text):
-            return ()
-        messages = messages_of(text, most)
-        bodies = [message.body for message in messages]
-        self.brief.check_said(context, exchange, "\n".join(bodies))  # a cut may make an address
-        exchange.said += bodies
-        return messages
 
     def _go_on(
         self, context: StepContext, exchange: Exchange, calls: ToolCalls, said: tuple[Message, ...] = ()
@@ -381,7 +380,22 @@ class AiStep(StepKind):
             result = WaitHere(step_state=state) if result is None else replace(result, step_state=state)
         said = (*said, *map(TextMessage, calls.said))
         messages, notes = (*said, *result.messages), (*result.notes, *calls.notes)
-        return replace(result, messages=messages, sets=calls.sets, notes=notes, judged=verdicts)
+        result = replace(result, messages=messages, sets=calls.sets, notes=notes, judged=verdicts)
+        return result if isinstance(result, LeaveStep) else replace(result, to_team=calls.to_team)
+
+
+def _said(brief: Brief, context: StepContext, exchange: Exchange, text: str, most: int) -> tuple[Message, ...]:
+    """The model's text as messages, if it may be sent. Raises `StepFailed`."""
+    if is_blank(text):
+        return ()
+    text = brief.sayable(context, exchange, in_chat_form(text))
+    if is_blank(text):
+        return ()
+    messages = messages_of(text, most)
+    bodies = [message.body for message in messages]
+    brief.check_said(context, exchange, "\n".join(bodies))  # a cut may make an address
+    exchange.said += bodies
+    return messages
 
 
 def _outcomes_of(step: AiStep) -> dict[str, Outcome]:
@@ -394,5 +408,7 @@ def _outcomes_of(step: AiStep) -> dict[str, Outcome]:
     if step.budget_over is not None:
         found["budget.else"] = Outcome(step.budget_over, DefaultTarget.WRITTEN, success=False)
     found |= step.brief.settings.unsupported.outcomes()
+    for tool in step.brief.tools:
+        found |= {} if tool.colleague is None else tool.colleague.outcomes()
     found["errors.else"] = Outcome(None, DefaultTarget.ERRORS, success=False)
     return found

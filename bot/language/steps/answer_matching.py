@@ -10,6 +10,7 @@ from typing import Any
 
 from bot.core import messages as limits
 from bot.core.messages import Buttons, Choice, ListMessage, Message, Section, TextMessage, clip
+from bot.language.answers.denials import affirmed
 from bot.language.answers.readers import same_side
 from bot.language.answers.sentences import Reach, is_meant, place_of, places_of, words_in
 from bot.language.answers.titles import (
@@ -237,7 +238,10 @@ def _one(offer: ShownChoices, text: str, read: Reading) -> int | None:
     if not found:
         found = {index for index in (_by_distinction(text, options, offer.language),) if index is not None}
     if not found:
-        return same_side(text, [(option.title, *option.words) for option in options], offer.language)
+        side = same_side(text, [(option.title, *option.words) for option in options], offer.language)
+        meant = normalise(affirmed(text, offer.language)) if side is not None else ""
+        others = (option.title for index, option in enumerate(options) if index != side)
+        return None if any(contains(meant, normalise(title)) for title in others) else side  # "no make it coffee"
     return found.pop() if len(found) == 1 and _TWO not in found else None
 
 

@@ -11,7 +11,7 @@ from typing import Any, Self
 from bot.core.effects import AskModel, JudgeAnswer
 from bot.core.immutable import immutable
 from bot.core.messages import clip
-from bot.core.session import CONTACT
+from bot.core.session import CONTACT, TeamQuestion
 from bot.core.text import PICTURE_TOKENS, estimate
 from bot.core.values import Record
 from bot.language.answers.credentials import asked_credentials, credentials_in
@@ -290,7 +290,8 @@ class Brief:
         before = exchange.before if exchange.history else None
         about = about_contact(context.now, context.chosen_language, before, unseen=exchange.has_unseen)
         mark = canary(context.flow, context.step)
-        data, rules = [*_noted(notes), *self._told(exchange)], [*self._rules, *commands]
+        data = [*_noted(notes), *_of_team(context.team_question, exchange), *self._told(exchange)]
+        rules = [*self._rules, *commands]
         return system_text(instructions, mark, self.facts, context.now, known, rules, about, data)
 
     def _told(self, exchange: Exchange) -> list[str]:
@@ -464,6 +465,16 @@ def _noted(notes: Sequence[tuple[date | None, str]]) -> list[str]:
     """The notes about the contact, as they stand in the prompt."""
     said = (f"{day or 'earlier'}: {as_data(one_line(text, MOST_NOTE))}" for day, text in notes)
     return ["\n".join(["Noted about the contact, the newest last:", *said])] if notes else []
+
+
+def _of_team(question: TeamQuestion | None, exchange: Exchange) -> list[str]:
+    """The question to a colleague, or the colleague's note, as it stands in the prompt."""
+    if exchange.note_of_team:
+        return [f"The colleague who has decided notes: {as_data(one_line(exchange.note_of_team))}"]
+    if question is None or question.decision is not None:
+        return []
+    asked = f"A colleague is being asked whether this may be done: {as_data(one_line(question.text))}."
+    return [f"{asked} It is not done yet. If you leave, it is not done."]
 
 
 def _one_value(value: Any) -> str:

@@ -2,10 +2,12 @@
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 from bot.core.errors import BotError
 from bot.core.immutable import immutable
+from bot.language.answers.denials import affirmed, denies
 from bot.language.answers.segments import says_nothing
 from bot.language.source.languages import CONTACT_LANGUAGE
 from bot.language.source.word_matching import normalise, singular
@@ -36,12 +38,15 @@ class SaidValues:
     def has(self, variable: Variable, value: Any) -> bool:
         """True if a text says the value: in these words, in any order, or by words that the variable reads so.
 
-        A text may have words beside them that change nothing ("a", "please"). Yes or no, and a choice of those that the
-        flow names, may be concluded.
+        A text may have words beside them that change nothing ("a", "please"). "No onions" does not say "onions". Yes
+        or no, and a choice of those that the flow names, may be concluded.
         """
         if isinstance(variable, JUDGED) or value == self.context.scope.get(variable.name):
             return True
-        return (isinstance(value, str) and self.has_words(value)) or self._reads(variable, value)
+        if isinstance(value, str) and denies(value, self._language):
+            return self.has_words(value)
+        said = replace(self, texts=[affirmed(text, self._language) for text in self.texts])
+        return (isinstance(value, str) and said.has_words(value)) or said._reads(variable, value)
 
     def has_words(self, value: str) -> bool:
         """True if the texts have the words of a value, in any order, beside words that change nothing."""

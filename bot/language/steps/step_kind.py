@@ -12,6 +12,7 @@ from bot.core.effects import AskModel, Call, EmitEvent, Fetch, HttpRequest, Judg
 from bot.core.events import (
     CallEnded,
     CallProgressed,
+    ColleagueDecided,
     ConversationAssigned,
     HandoffClosed,
     SendEnded,
@@ -20,7 +21,7 @@ from bot.core.events import (
 )
 from bot.core.immutable import immutable
 from bot.core.messages import Message, TextMessage, in_plain_text
-from bot.core.session import LeftExchange
+from bot.core.session import LeftExchange, TeamQuestion
 from bot.core.values import Location, Media, dumps
 from bot.core.waits import AskedMessage, ForEffect, FrameWait
 from bot.language.expressions.opening_hours import Hours
@@ -142,7 +143,7 @@ class FlowEnded:
     failed: bool = False
 
 
-Awaited = CallEnded | CallProgressed | SendEnded | ConversationAssigned | HandoffClosed | FlowEnded
+Awaited = CallEnded | CallProgressed | SendEnded | ConversationAssigned | HandoffClosed | FlowEnded | ColleagueDecided
 """The events that end, or cut short, a wait for something other than the contact."""
 
 
@@ -167,6 +168,7 @@ class StepContext:
     event: str = ""  # the id of the turn's event
     left_exchange: LeftExchange | None = None  # with a model, at this step, before it was left last
     chosen_language: str | None = None  # the contact's, if one was chosen
+    team_question: TeamQuestion | None = None  # the step's, which is open or was decided just now
 
     @property
     def scope(self) -> Mapping[str, Any]:
@@ -230,6 +232,7 @@ class _Waiting:
     judged: tuple[JudgeAnswer, ...] = ()  # the verdicts that are asked for on the model's answer
     # for so long a tap leads on from here, also when the conversation waits here no longer
     valid: timedelta | None = None
+    to_team: TeamQuestion | None = None  # a question to the team, while the step goes on
 
 
 @immutable

@@ -7,9 +7,9 @@ from hashlib import sha256
 from typing import Any, NamedTuple
 
 from bot.core.effects import Call, HttpRequest
-from bot.core.events import CallEnded
-from bot.core.messages import INTERACTIVE_BODY
-from bot.core.session import CONTACT
+from bot.core.events import CallEnded, ColleagueDecided
+from bot.core.messages import INTERACTIVE_BODY, TEXT_BODY
+from bot.core.session import TeamQuestion
 from bot.core.text import texts_in
 from bot.core.values import dumps, loads
 from bot.language.expressions.grammar import HISTORY
@@ -17,10 +17,10 @@ from bot.language.python.annotations import BadArgument
 from bot.language.steps.ai_exchange import Exchange
 from bot.language.steps.approved_answers import ApprovedAnswer, answer_called
 from bot.language.steps.brief import Brief
-from bot.language.steps.contact_notes import most_notes, no_note, with_note
+from bot.language.steps.colleague import Colleague
 from bot.language.steps.exits import Exit
+from bot.language.steps.noting import Noting
 from bot.language.steps.output_guard import accounts_in, links_in
-from bot.language.steps.said_values import SaidValues
 from bot.language.steps.step_facts import StepFailed
 from bot.language.steps.step_kind import (
     KeepWaiting,
@@ -31,21 +31,25 @@ from bot.language.steps.step_kind import (
     WaitForSend,
     WaitHere,
 )
-from bot.language.steps.tools import REMEMBER, SAY, Tool, names_of, noted, read_arguments, result_text
+from bot.language.steps.tools import REMEMBER, SAY, Tool, names_of, read_arguments, result_text
 from bot.language.steps.unsupported import HeldText
 from bot.language.steps.yes_no_question import QuestionTooLong, agreed, question
 
 NOT_DONE = "Not done: the contact did not agree."
-UNSAID = "the conversation does not say it"
 EARLY = "written before the question was sent: no answer to it"
 STAYS = "Not done: something before it in this answer failed. Say so, or do it otherwise."
 UNSENT = "Not done: the question to the contact could not be sent."
-CHANGES = "Not done: what it would do has changed again since the contact was asked."
+CHANGES = "Not done: what it would do has changed again since {} was asked."
 OVERTAKEN = "Not done yet: the contact has written more meanwhile. Read that first."
 UNASKED = (
     "Not done: the contact cannot be asked, for the question has more than "
     f"{INTERACTIVE_BODY} characters. Do less at a time."
 )
+REFUSED = "Not done: a colleague has refused it."
+UNDECIDED = "Not done: no colleague has decided in time."
+PENDING = "Not done yet: a colleague is asked, and the contact has been told. You get the result later."
+ONE_AT_A_TIME = "Not done: a colleague is still being asked about another call. Wait for that."
+TOO_LONG = f"Not done: nobody can be asked, for the call has more than {TEXT_BODY} characters. Do less at a time."
 USED_UP = "Not done: it has been called as often as it may be here. One that timed out counts: it may have been done."
 
 
@@ -54,6 +58,7 @@ class _Result(NamedTuple):
 
     text: str
     failed: bool = True
+    is_news: bool = True  # if it failed, the model must see it
 
 
 _MOMENT = ("now", "today", "message", HISTORY)
@@ -66,17 +71,18 @@ class ToolCalls:
 
     ``sets`` are the values that were noted, ``said`` the texts of the flow that are sent; ``notes`` are for the trace:
     what was refused. ``results_pending`` is True
-    once there is a result that the model must see.
+    once there is a result that the model must see. ``to_team`` is the question to a colleague.
     """
 
     def __init__(self, brief: Brief, context: StepContext, exchange: Exchange) -> None:
         self._brief = brief
         self._context = context
         self._exchange = exchange
-        self.sets: dict[str, Any] = {}
-        self.notes: list[str] = []
+        self._noting = Noting(brief, context, exchange)
+        self.sets, self.notes = self._noting.sets, self._noting.refusals
         self.said: list[str] = []
         self.results_pending = False
+        self.to_team: TeamQuestion | None = None
 
     @property
     def _scope(self) -> dict[str, Any]:
@@ -177,7 +183,7 @@ class ToolCalls:
         self._exchange.add_result(call, result.text)
         self._exchange.failed = self._exchange.failed or result.failed
         quiet = call["name"] == REMEMBER or call["name"].startswith(SAY)
-        self.results_pending = self.results_pending or result.failed or not quiet
+        self.results_pending = self.results_pending or (result.is_news and (result.failed or not quiet))
 
     def _do(self, call: dict[str, Any]) -> _Next | _Result:
         """Do one call. Return the next result of the step, or the result of the call."""
@@ -188,7 +194,7 @@ class ToolCalls:
         if arguments is None:
             return _Result("The arguments are no JSON object.")
         if name == REMEMBER:
-            wrong = self._note(arguments)
+            wrong = self._noting.note(arguments)
             return _Result(wrong or "Noted.", failed=bool(wrong))
         if (exit_ := self._brief.exit(name, self._scope)) is not None:
             return self._leave(exit_, arguments)
@@ -246,33 +252,61 @@ class ToolCalls:
             return _Result(USED_UP)
         if not tool.confirms:
             return self._run(call, made)
+        asked = self._context.team_question
+        if tool.colleague is not None and (self.to_team or (asked is not None and asked.decision is None)):
+            return _Result(ONE_AT_A_TIME)
         try:
-            body = tool.question({name: made.values[name] for name in arguments}, self._scope)
+            body = tool.question(arguments, made.values, made.effect, self._scope)
         except QuestionTooLong:
-            return _Result(UNASKED)
-        self._brief.check(self._context, self._exchange, "\n".join(texts_in(list(arguments.values()))))
-        self._brief.check(self._context, self._exchange, body, [*links_in(body), *accounts_in(body)])  # the flow's
+            return _Result(UNASKED if tool.colleague is None else TOO_LONG)
+        if tool.colleague is None:
+            self._brief.check(self._context, self._exchange, "\n".join(texts_in(list(arguments.values()))))
+            self._brief.check(self._context, self._exchange, body, [*links_in(body), *accounts_in(body)])  # the flow's
         if self._context.more:  # it may change what they want, and answers no question that they have not seen
             self._exchange.overtaken = True
             return _Result(OVERTAKEN)
         moment = dumps({name: self._scope[name] for name in _MOMENT if name in self._scope})
         about = {"key": made.key, "body": body, "moment": moment, "again": again}
-        self._exchange.asking = {"call": call, "arguments": arguments, **about}
+        about = {"call": call, "arguments": arguments, **about}
+        if tool.colleague is not None:
+            return self._ask_team(tool.colleague, about)
+        self._exchange.asking = about
         self._exchange.questions += 1
         return self.ask()
 
+    def _ask_team(self, colleague: Colleague, about: dict[str, Any]) -> _Result:
+        """Ask a colleague whether the call may be done, and tell the contact so, who may go on meanwhile."""
+        text = about["body"]
+        self.to_team = colleague.asking(self._context, text, about)
+        self.notes.append(f"{colleague.team} is asked: {'; '.join(text.splitlines())}")
+        self.said.append(colleague.told(self._scope))
+        self._exchange.said.append(self.said[-1])
+        return _Result(PENDING, is_news=False)
+
+    def decided(self, decision: ColleagueDecided, asked: Mapping[str, Any]) -> _Next | None:
+        """Do what a colleague has agreed to, or tell the model that nobody has."""
+        call, tool = asked["call"], self._brief.tool(asked["call"]["name"])
+        result: _Next | _Result = _Result(UNDECIDED if decision.agreed is None else REFUSED)
+        if decision.agreed and tool is not None:
+            result = self._do_agreed(tool, asked)
+        if not isinstance(result, _Result):
+            return result
+        self._add(call, result)
+        return None
+
     def _do_agreed(self, tool: Tool, asking: Mapping[str, Any]) -> _Next | _Result:
-        """Do what the contact has agreed to. If it would be something else by now, ask once more."""
+        """Do what the contact, or a colleague, has agreed to. If it would be something else by now, ask once more."""
         call, arguments = asking["call"], asking["arguments"]
         then = {**self._scope, **loads(asking["moment"])}  # the contact's answer is no value of what was asked
         try:
             made = self._made(tool, arguments, then)
-            body = tool.question({name: made.values[name] for name in arguments}, then)
+            body = tool.question(arguments, made.values, made.effect, then)
         except (BadArgument, QuestionTooLong):  # the question that is asked anew says why
             return self._use(tool, call, arguments, again=True)
         if (made.key, body) == (asking["key"], asking["body"]):
             return self._run(call, made)
-        return _Result(CHANGES) if asking["again"] else self._use(tool, call, arguments, again=True)
+        who = "the contact" if tool.colleague is None else "a colleague"
+        return _Result(CHANGES.format(who)) if asking["again"] else self._use(tool, call, arguments, again=True)
 
     def _made(self, tool: Tool, arguments: dict[str, Any], scope: Mapping[str, Any]) -> "_Made":
         """The call as it would be done with the values of this scope. Raises `BadArgument`."""
@@ -283,46 +317,11 @@ class ToolCalls:
         self._exchange.running = {"call": call, "key": made.key}
         return WaitForEffect(effect=made.effect, listens=True, step_state=self._exchange.step_state())
 
-    def _note(self, arguments: Mapping[str, Any]) -> str:
-        """Note values; what is wrong with the others, in words for the model."""
-        remember = self._brief.remember
-        others = {name: value for name, value in arguments.items() if name not in remember}
-        values, wrong = noted(others, self._brief.notable, self._context)
-        scope = self._context.scope
-        earlier = [said["text"] for said in reversed(scope.get(HISTORY, ())) if said["role"] == CONTACT]
-        theirs = map(str, scope["contact"].values())
-        said = SaidValues([*self._exchange.sources, *earlier, *theirs], self._context)
-        for name, value in values.items():
-            reason = self._brief.objection(self._context, self._exchange, value) if isinstance(value, str) else None
-            if reason is not None:  # what is noted may be said later, where no guard stands
-                self.notes.append(f"{name} is not noted: {reason}")
-                wrong = f"{wrong} {name} may not hold that: {reason.partition(':')[0]}.".strip()
-            elif not said.has(self._context.variables[name], value):
-                self.notes.append(f"{name} is not noted: {UNSAID}")
-                wrong = f"{wrong} {name} is not noted: {UNSAID}. Ask for it, or take the contact's own words.".strip()
-            else:
-                self.sets[name] = value
-        for name in (name for name in remember if arguments.get(name)):
-            if (refused := self._remember(name, arguments[name], earlier)) is not None:
-                self.notes.append(f"{name} is not noted: {refused}")
-                wrong = f"{wrong} {name} is not noted: {refused}.".strip()
-        return wrong
-
-    def _remember(self, name: str, text: Any, earlier: list[str]) -> str | None:
-        """Add a note about the contact, or say why not. ``earlier`` are their messages from before the step."""
-        context, exchange = self._context, self._exchange
-        refused = no_note(text, [*exchange.texts_of_contact, *earlier], context)
-        refused = refused or self._brief.objection(context, exchange, text)
-        if refused is None:
-            most = most_notes(context.variables[name])
-            self.sets[name] = with_note(self._scope.get(name), text, context.now.date(), most)
-        return refused
-
     def _leave(self, exit_: Exit, arguments: dict[str, Any]) -> _Next | _Result:
         """Take an exit, if all that the model did before it in this answer came off."""
         if self._exchange.failed:
             return _Result(STAYS)
-        if wrong := self._note(arguments):
+        if wrong := self._noting.note(arguments):
             return _Result(wrong)
         if missing := [name for name in exit_.needs if self._scope.get(name) is None]:
             return _Result(f"Not yet: {', '.join(missing)} must be known first. Ask for it.")

@@ -43,6 +43,7 @@ from bot.language.python.decorators import KEY_PARAMETER, HandlerParameter, Hand
 from bot.language.source.problems import Mark, Problems, did_you_mean
 from bot.language.source.yaml_tree import Node, Scalar
 from bot.language.steps.call_step import UNDECLARED, argument_uses, check_known
+from bot.language.steps.colleague import COLLEAGUE, Colleague, question_to_team
 from bot.language.steps.exits import Exit
 from bot.language.steps.http_step import ANSWER, REQUEST, HttpStep
 from bot.language.steps.mcp_servers import MCP, McpServer, ServerTool, ToolError, list_path
@@ -81,15 +82,18 @@ def _read_confirm(node: Node, problems: Problems, what: str) -> Template | bool 
     return template_of(node, problems, what) if is_text else BOOLEAN.read(node, problems, what)
 
 
-_CONFIRM: KeySpec[Template | bool | None] = KeySpec(
+_CONFIRM: KeySpec[Template | bool | Fields | None] = KeySpec(
     "confirm",
-    Form(
-        key_schemas.either(BOOLEAN.schema, key_schemas.STRING),
-        _read_confirm,
-        lambda node: TEXT if isinstance(node, Scalar) and isinstance(node.value, str) else {},
-        absent=False,
+    either(
+        Form(
+            key_schemas.either(BOOLEAN.schema, key_schemas.STRING),
+            _read_confirm,
+            lambda node: TEXT if isinstance(node, Scalar) and isinstance(node.value, str) else {},
+            absent=False,
+        ),
+        COLLEAGUE,
     ),
-    "Ask the contact first, or with which question; false by default.",
+    "Ask the contact first, or with which question; or a colleague: by which team. False by default.",
 )
 _WITHIN = KeySpec("within", seconds(WITHIN), "How long it may take; 10s by default.")
 _TIMES = KeySpec("times", integer(1), "How often it may succeed in one visit of the step; no bound by default.")
@@ -146,7 +150,7 @@ STRUCTURES = (ListVariable, FilesVariable, ObjectVariable, MediaVariable, Locati
 class Tool:
     """One handler as a tool, a request by its name, or a tool of a server.
 
-    ``given`` are the arguments that the flow binds; ``confirm`` asks the contact first.
+    ``given`` are the arguments that the flow binds; ``confirm`` asks the contact first, or the ``colleague``.
 
     ``times`` is how often it may succeed in one visit of the step; None: there is no bound.
     """
@@ -162,6 +166,7 @@ class Tool:
     binds_contact: bool = False
     confirms: bool = False
     confirm: Template | None = None
+    colleague: Colleague | None = None
     within: float = WITHIN
     times: int | None = None
     sent: HttpStep | None = None  # in place of a call
@@ -213,7 +218,7 @@ class Tool:
 
     @property
     def unasked(self) -> str | None:
-        """The fix if it changes something and the contact is not asked first; None: all is well."""
+        """The fix if it changes something and nobody is asked first; None: all is well."""
         if self.confirms or not self._writes:
             return None
         if self.sent is not None:
@@ -237,12 +242,19 @@ class Tool:
             value = value.get(ANSWER, value)
         return result_text(value)
 
-    def question(self, values: Mapping[str, Any], scope: Mapping[str, Any]) -> str:
-        """The question to the contact before the call, with these values and the handler's own defaults.
+    def question(
+        self, given: Collection[str], values: Mapping[str, Any], effect: Call | HttpRequest, scope: Mapping[str, Any]
+    ) -> str:
+        """The question before the call, with the values of what the model has ``given`` and the handler's own defaults.
+        A colleague sees all values.
 
         Raises `bot.language.steps.yes_no_question.QuestionTooLong`.
         """
         known = {**self._defaults(), **values}
+        if self.colleague is not None:
+            shown = {name: known[name] for name in self.spec.parameters if name in known}
+            return question_to_team(self.about or self.name, shown, effect)
+        known = {name: value for name, value in known.items() if name in given or name not in values}
         values = {name: known[name] for name in self.schema["properties"] if name in known}
         if self.confirm is not None:
             given = {**dict.fromkeys(self.schema["properties"]), **harmless(values)}
@@ -275,6 +287,8 @@ class Tool:
             yield from (replace(used, extra=used.extra | _IT, sure=False) for used in self.sent.uses())
         if self.confirm is not None:
             yield Used(self.confirm, _IT, sure=False)
+        if self.colleague is not None and self.colleague.text is not None:
+            yield Used(self.colleague.text, sure=False)
 
 
 def read_tools(fields: Fields, reading: ReadContext) -> tuple[Tool, ...]:
@@ -345,6 +359,13 @@ def _kept(value: Any, given: Any) -> Any:
         return given
 
 
+def _asks(asked: Template | bool | Fields | None, name: str) -> dict[str, Any]:
+    """The fields of a tool that say who is asked before it is called."""
+    confirm = asked if isinstance(asked, Template) else None
+    colleague = Colleague.read(asked, name) if isinstance(asked, Fields) else None
+    return {"confirms": asked is not False, "confirm": confirm, "colleague": colleague}
+
+
 def _read_tools(fields: Fields, item: Node | Fields, reading: ReadContext) -> Iterator[Tool]:
     if isinstance(item, Fields) and item.has(_SERVER.name):
         yield from _read_server_tools(item, reading)
@@ -370,8 +391,7 @@ def _read_tool(fields: Fields, item: Node | Fields, reading: ReadContext) -> Too
     tool = replace(
         tool,
         about=about or tool.about,
-        confirms=asked is not False,
-        confirm=asked if isinstance(asked, Template) else None,
+        **_asks(asked, tool.name),
         within=_WITHIN.read(item),
         times=_TIMES.read(item),
     )
@@ -389,8 +409,7 @@ def _read_request(fields: Fields, reading: ReadContext) -> Tool | None:
     tool = Tool(name, fields.mark, name, about or "", schema, spec, Arguments(spec), sent=sent)
     tool = replace(
         tool,
-        confirms=asked is not False,
-        confirm=asked if isinstance(asked, Template) else None,
+        **_asks(asked, tool.name),
         times=_TIMES.read(fields),
     )
     for used in sent.uses():
@@ -410,8 +429,8 @@ def _read_server_tools(fields: Fields, reading: ReadContext) -> Iterator[Tool]:
     for key in (_SERVER_ABOUT, _CONFIRM):
         if key.written(fields) and len(only) != 1:
             key.report(fields, "E123", f"{key.name}: it is about one tool", "write `only` with the name of that tool")
-    if asked is True and about is None:
-        _CONFIRM.report(fields, "E503", "confirm: nothing says what the contact is asked", "add about: what it does")
+    if (asked is True or isinstance(asked, Fields)) and about is None:
+        _CONFIRM.report(fields, "E503", "confirm: nothing says what is asked", "add about: what it does")
     for each in only or server.tools:
         found = server.tools.get(each)
         if found is None:
@@ -427,8 +446,7 @@ def _read_server_tools(fields: Fields, reading: ReadContext) -> Iterator[Tool]:
             tool = replace(
                 tool,
                 about=about or "",
-                confirms=asked is not False,
-                confirm=asked if isinstance(asked, Template) else None,
+                **_asks(asked, tool.name),
                 within=server.within,
                 times=times,
             )

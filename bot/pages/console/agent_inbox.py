@@ -9,7 +9,7 @@ from flask import redirect, render_template, request
 from werkzeug.wrappers import Response
 
 from bot.core.effects import Send
-from bot.core.engine_requests import AnswerContact, GiveBack, NoteContact, TakeOver
+from bot.core.engine_requests import AgreeToCall, AnswerContact, GiveBack, NoteContact, RefuseCall, TakeOver
 from bot.core.errors import BotError
 from bot.core.events import ConversationAssigned, MessageReceived, Tapped
 from bot.core.immutable import immutable
@@ -45,7 +45,7 @@ class NewestMessage:
 def newest_message(console: Console, each: HandedOver) -> NewestMessage | None:
     """The newest message that the contact or a person has written.
 
-    Messages from before the hand-over have their answer.
+    Messages from before the hand-over have their answer, and those at a question to the team are the bot's to answer.
     """
     found: list[tuple[datetime, str, str]] = []
     for at, event, effects in console.reader.trace.newest(each.contact, LOOKED_AT):
@@ -63,7 +63,8 @@ def newest_message(console: Console, each: HandedOver) -> NewestMessage | None:
                 found.append((at, str(by), ", ".join(map(in_words, sends))))
     if not found:
         return None
-    unanswered = [at for at, *_ in takewhile(lambda said: not said[1], found) if at >= each.since]
+    theirs = [] if each.asks else takewhile(lambda said: not said[1], found)
+    unanswered = [at for at, *_ in theirs if at >= each.since]
     at, by, text = found[0]
     return NewestMessage(text, by, len(unanswered), unanswered[-1] if unanswered else at)
 
@@ -95,6 +96,14 @@ def take(console: Console, user: User, who: str) -> Response:
     """Take a conversation over: from the bot, or from the person whom the form names."""
     contact, other = number_at(who), request.form.get("from", "")
     console.tried(TakeOver(contact, other or None, by=user.name))
+    return redirect(address_of(contact))
+
+
+def decide(console: Console, user: User, who: str) -> Response:
+    """Agree to the call that the bot asks about, or refuse it, by the button of the form."""
+    contact, agrees = number_at(who), request.form.get("agree") == "yes"
+    kind = AgreeToCall if agrees else RefuseCall
+    console.tried(kind(contact, request.form.get("question", ""), _text(), by=user.name))
     return redirect(address_of(contact))
 
 
@@ -151,5 +160,6 @@ ROUTES = (
     Route("/contact/<who>/take", take, AGENT, posts=True),
     Route("/contact/<who>/answer", answer, AGENT, posts=True),
     Route("/contact/<who>/note", note, AGENT, posts=True),
+    Route("/contact/<who>/decide", decide, AGENT, posts=True),
     Route("/contact/<who>/give-back", give_back, AGENT, posts=True),
 )

@@ -9,6 +9,7 @@ from werkzeug.wrappers import Response as AnyResponse
 from bot.core.effects import Send
 from bot.core.engine_requests import EraseContact, ResetContact
 from bot.core.events import (
+    ColleagueDecided,
     ConversationAssigned,
     HandoffClosed,
     MessageReceived,
@@ -87,7 +88,14 @@ def contact(console: Console, user: User, who: str) -> str:
     )
 
 
-_BESIDES = (StartRequested, SignalReceived, ConversationAssigned, HandoffClosed, ResetRequested)
+_BESIDES = (
+    StartRequested,
+    SignalReceived,
+    ConversationAssigned,
+    HandoffClosed,
+    ColleagueDecided,
+    ResetRequested,
+)
 
 
 def recorded_phone(reader: StoreReader, session: Session, limit: int) -> PhoneView:

@@ -36,6 +36,8 @@ _HAPPENED = (  # how the words of events begin, up to what may say more than tha
         "the conversation was assigned",
         "the conversation was resolved",
         "the conversation was given back",
+        "a colleague agreed",
+        "a colleague refused",
         "reset",
         "start",
         "signal",

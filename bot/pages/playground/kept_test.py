@@ -13,7 +13,15 @@ from bot.pages.playground.refused import Refused
 from bot.pages.shared.contact_view import Bubble
 from bot.store.trace_rows import TurnTraced
 from bot.testing.conversations.comparison import asked_in
-from bot.testing.conversations.recorded_chat import Line, Moment, answers_in, parts_of, server_stubs, with_waits
+from bot.testing.conversations.recorded_chat import (
+    Line,
+    Moment,
+    answers_in,
+    colleague_line,
+    parts_of,
+    server_stubs,
+    with_waits,
+)
 from bot.testing.simulation.store_view import EVERY_TURN
 
 
@@ -114,6 +122,8 @@ def _line_of(act: Bubble) -> Line:
             return {"signal": dict(act.data) if act.data["data"] else act.data["name"]}
         case "event":
             return {"event": act.text}
+        case "colleague":
+            return colleague_line(act.data["agreed"], act.data["note"])
         case "set":
             return {"set": dict(act.data["values"]), "flow": act.data["flow"]}
     caption = "" if act.data else act.text

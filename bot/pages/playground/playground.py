@@ -210,6 +210,12 @@ class Playground:
         data = {"flow": flow, "values": dict(values)}
         self._besides(contact, told, "set", data, lambda bot: _refuse(bot.operator.set_values(values, flow)))
 
+    def decide(self, contact: str, agreed: bool, note: str) -> None:
+        """A colleague decides on what the bot asks the team."""
+        told = f"a colleague {'agrees' if agreed else 'refuses'}{f': {note}' if note else ''}"
+        data = {"agreed": agreed, "note": note}
+        self._besides(contact, told, "colleague", data, lambda bot: _refuse(bot.operator.decide(agreed, note)))
+
     def restart(self, contact: str) -> None:
         """Stop the bot and start it again, with its store."""
         with self._runs:

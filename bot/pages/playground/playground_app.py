@@ -184,6 +184,7 @@ class _Pages:
             "conversation": render_template("conversation.html", phone=phone, acts=True, openers=self._openers()),
             "travel": self._travel(contact),
             "asked": self._asked(session),
+            "colleague": render_template("colleague.html", asked=session.team_question),
             "turns": render_template(
                 "turns.html", acts=True, turns=turns, all=everything or len(turns) < contact_view.NEWEST_TURNS
             ),
@@ -436,6 +437,9 @@ ACTS: dict[str, Callable[[Playground, str, Asked], Any]] = {
     "signal": lambda playground, contact, asked: playground.signal(contact, str(asked["name"]), _values(asked)),
     "happen": lambda playground, contact, asked: playground.happen(contact, str(asked["event"])),
     "set": lambda playground, contact, asked: _set(playground, contact, asked),
+    "decide": lambda playground, contact, asked: playground.decide(
+        contact, asked["answer"] == "agrees", str(asked["note"]).strip()
+    ),
     "restart": lambda playground, contact, _: playground.restart(contact),
     "wait": lambda playground, _, asked: _wait(playground, asked),
     "next": lambda playground, *_: playground.wait_for_next(),

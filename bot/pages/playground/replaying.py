@@ -68,6 +68,8 @@ def _repeat(playground: Playground, contact: str, bubble: Bubble, later: timedel
             playground.happen(contact, bubble.text)
         case "model":
             playground.answer(contact, data["written"])
+        case "colleague":
+            playground.decide(contact, data["agreed"], data["note"])
         case "set":
             playground.set_values(contact, data["flow"], data["values"])
         case _:

@@ -69,7 +69,7 @@ def _marked(text: str) -> Markup:
 class Bubble:
     """An entry on a contact's phone: a message of the bot's (``message``), a message of the contact's own (a text, a
     `choice`, a file, a `location`), or something that is no message (`wait`, `start`, `signal`, `event`, `set`,
-    `model`).
+    `colleague`, `model`).
 
     ``number`` counts all bubbles of a page. A message of the bot's has the gateway's ``id`` and the bot's ``key``,
     which is the same at every try. ``data`` is what it takes to do it again. ``by`` is the person who wrote in the
@@ -103,7 +103,7 @@ class Bubble:
         return self.at + (parse_duration(self.text) or timedelta())
 
 
-BESIDES = ("wait", "start", "signal", "event", "set", "model")
+BESIDES = ("wait", "start", "signal", "event", "set", "colleague", "model")
 MINUTE = timedelta(minutes=1)
 _UNITS = {"h": " h", "m": " min", "s": " s"}
 

@@ -26,6 +26,7 @@ from bot.testing.conversations.transcript import (
     AgainLine,
     AsLine,
     BotLine,
+    ColleagueLine,
     EventLine,
     ExpectLine,
     FaultLine,
@@ -187,6 +188,10 @@ class Chat:
     def set(self, flow: str | None = None, /, **values: Any) -> None:
         """An operator sets variables of the active flow, or of the open ``flow``."""
         self._take(SetLine(HERE, values, flow))
+
+    def colleague(self, *, agrees: bool, note: str = "") -> None:
+        """A colleague decides on what the bot asks the team."""
+        self._take(ColleagueLine(HERE, agrees, note))
 
     def become(self, contact: str) -> None:
         """Continue with another contact."""

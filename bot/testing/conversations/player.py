@@ -32,6 +32,7 @@ from bot.testing.conversations.transcript import (
     AgainLine,
     AsLine,
     BotLine,
+    ColleagueLine,
     EventLine,
     ExpectLine,
     FaultLine,
@@ -247,6 +248,8 @@ class Player:
                 self._refusal = simulation.operator.signal(name, data)
             case SetLine(values=values, flow=flow):
                 self._refusal = simulation.operator.set_values(values, flow)
+            case ColleagueLine(agrees=agrees, note=note):
+                self._refusal = simulation.operator.decide(agrees, note)
             case RestartLine():
                 simulation.restart()
             case AgainLine():
@@ -395,6 +398,8 @@ def _in_words(act: Act) -> tuple[str, str]:
             return "signal", name
         case SetLine(values=values):
             return "set", ", ".join(f"{name}: {value_in_words(value)}" for name, value in values.items())
+        case ColleagueLine(agrees=agrees, note=note):
+            return "colleague", f"{'agrees' if agrees else 'refuses'}{f': {note}' if note else ''}"
         case RestartLine():
             return "restart", ""
         case AgainLine():

@@ -224,6 +224,19 @@ class _RecordedOperator(Operator):
         self._recording.note_refusal(refusal)
         return refusal
 
+    def decide(self, agreed: bool, note: str = "") -> str:
+        """A colleague decides."""
+        with self._recording.recorded(colleague_line(agreed, note)):
+            refusal = super().decide(agreed, note)
+        self._recording.note_refusal(refusal)
+        return refusal
+
+
+def colleague_line(agreed: bool, note: str) -> Line:
+    """The line of a test by which a colleague decides."""
+    word = "agrees" if agreed else "refuses"
+    return {"colleague": {word: note} if note else word}
+
 
 _ASKED_AGAIN: Mapping[str, Any] = {"model": {"fails": "provider_error"}}
 """The line of a try after which a model is asked again."""

@@ -176,6 +176,15 @@ class SetLine:
 
 
 @immutable
+class ColleagueLine:
+    """A colleague decides on what the bot asks the team, with a note."""
+
+    mark: Mark
+    agrees: bool
+    note: str = ""
+
+
+@immutable
 class RestartLine:
     """The bot is stopped and started again."""
 
@@ -199,6 +208,7 @@ Act = (
     | StartLine
     | SignalLine
     | SetLine
+    | ColleagueLine
     | RestartLine
     | AgainLine
 )

@@ -44,6 +44,7 @@ from bot.testing.conversations.stub_reader import MODEL, REQUEST, stubs
 from bot.testing.conversations.transcript import (
     AgainLine,
     AsLine,
+    ColleagueLine,
     EventLine,
     FaultLine,
     HttpLine,
@@ -369,6 +370,23 @@ _SIGNAL_DATA = replace(_DATA, about="Data that come with it.")
 _VALUES = replace(_DATA, name="set", about="An operator sets these variables of the active flow, or of `flow`.")
 
 
+_DECISIONS = KeySet(
+    KeySpec("agrees", STRING, "The colleague agrees, with this note."),
+    KeySpec("refuses", STRING, "The colleague refuses, with this note."),
+    most=1,
+)
+
+
+def _read_decision(fields: Fields) -> ColleagueLine | None:
+    decisions = _DECISIONS.values(fields)
+    if len(decisions) != 1:
+        fix = "write agrees or refuses, or one of them with a note: {refuses: It has left.}"
+        fields.problems.add("E601", fields.mark, "colleague: exactly one decision is needed", fix)
+        return None
+    ((decision, note),) = decisions.items()
+    return ColleagueLine(fields.mark, decision == "agrees", note or "")
+
+
 def _set(known: KnownNames) -> KeySet:
     of = KeySpec("flow", Form(STRING.schema, partial(_read_target, known=known)), "The open flow that declares them.")
     return KeySet(replace(_VALUES, form=_line(_VALUES.form, SetLine), required=True), of)
@@ -414,6 +432,14 @@ def line_keys(known: KnownNames) -> dict[str, KeySet]:
         KeySpec("event", Form(_EVENT, _read_event), "The gateway reports an event."),
         KeySpec("start", _start(known), "A program starts a flow, or FLOW/STEP."),
         KeySpec("signal", _signal(known), "A program reports a signal."),
+        KeySpec(
+            "colleague",
+            either(
+                _line(one_of(*_DECISIONS.names), lambda mark, word: ColleagueLine(mark, word == "agrees")),
+                nested(_DECISIONS, _read_decision),
+            ),
+            "A colleague decides on what the bot asks the team.",
+        ),
         KeySpec("as", _line(_PHONE, AsLine), "The next lines are about this contact."),
         KeySpec(
             "fault",

@@ -18,7 +18,16 @@ from typing import Any, Self
 
 from bot.core.clock import MovableClock
 from bot.core.engine_answers import FlowStarted, SignalReported
-from bot.core.engine_requests import CheckSignal, CheckStart, EngineRequest, ReportSignal, SetValues, StartFlow
+from bot.core.engine_requests import (
+    AgreeToCall,
+    CheckSignal,
+    CheckStart,
+    EngineRequest,
+    RefuseCall,
+    ReportSignal,
+    SetValues,
+    StartFlow,
+)
 from bot.core.errors import BotError
 from bot.core.messages import MEDIA_KINDS
 from bot.core.own_addresses import FileAddress
@@ -300,6 +309,10 @@ def _interrupts_between() -> Iterator[Callable[[], None]]:
     look()
 
 
+COLLEAGUE = "colleague"
+"""The person who decides in a simulation."""
+
+
 class GatewayReports:
     """The events that the gateway reports, besides what contacts send."""
 
@@ -347,6 +360,20 @@ class Operator:
             return "; ".join(refusals.values())
         self.answer = self._simulation.running.engine.operate(request)
         self._simulation.settle()
+        return ""
+
+    def decide(self, agreed: bool, note: str = "") -> str:
+        """Decide as a colleague on what the bot asks. Returns why the bot refuses that; empty if it does not."""
+        simulation = self._simulation
+        asked = simulation.stored.session().team_question
+        if asked is None:
+            return "no colleague is asked anything"
+        kind = AgreeToCall if agreed else RefuseCall
+        try:
+            simulation.running.engine.operate(kind(simulation.contact, asked.id, note, by=COLLEAGUE))
+        except RequestRefused as refusal:
+            return str(refusal)
+        simulation.settle()
         return ""
 
     def set_values(self, values: Mapping[str, Any], flow: str | None = None) -> str:

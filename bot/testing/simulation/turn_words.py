@@ -23,6 +23,7 @@ from bot.core.effects import (
 from bot.core.events import (
     CallEnded,
     CallProgressed,
+    ColleagueDecided,
     ContactChanged,
     ConversationAssigned,
     ConversationOpened,
@@ -112,6 +113,9 @@ def event_in_words(event: Event | Mapping[str, Any]) -> str:
             return f"signal {name} by {by}"
         case ValuesSet(values=values, by=by):
             return f"{', '.join(f'{name}: {line_of(value_in_words(value))}' for name, value in values.items())} set by {by}"
+        case ColleagueDecided(agreed=agreed, by=by, note=note):
+            did = f"a colleague {'agreed' if agreed else 'refused'} ({line_of(by)})"
+            return did + (f': "{line_of(note)}"' if note else "")
         case ResetRequested(by=by):
             return f"reset by {by}"
         case {"dropped": Mapping() | MessageReceived() | Tapped() as dropped}:

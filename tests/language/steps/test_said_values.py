@@ -56,6 +56,12 @@ def noted(said: str, name: str, value: Any, bot: str = BOT) -> Any:
         ("can we come on Friday evening?", "day", "2030-05-10", date(2030, 5, 10)),
         ("on 12/05/2030", "day", "2030-05-12", date(2030, 5, 12)),
         ("at half past nine in the morning", "at", "09:30", time(9, 30)),
+        ("no onions please", "wish", "no onions", ...),
+        ("I am from Berlin", "wish", "Berlin", ...),
+        ("no I am from Berlin", "wish", "Berlin", ...),
+        ("not from Rome but from Berlin", "wish", "Berlin", ...),
+        ("a latte without sugar", "wish", "latte", ...),
+        ("it is order no AB123456", "wish", "AB123456", ...),
         ("call 0812 3456 7890", "phone", "+6281234567890", "6281234567890"),
         ("write to Ann@shop.example", "mail", "ann@shop.example", ...),
         ("Hi, I am Ann Smith", "name", "Ann Smith", ...),
@@ -72,6 +78,11 @@ def test_a_value_that_is_said_in_any_words_is_noted(said: str, name: str, value:
     [
         ("I'd like a table", "wish", "a table by the window"),
         ("onions, please", "wish", "no onions"),
+        ("no onions", "wish", "onions"),
+        ("I don't like onions", "wish", "onions"),
+        ("a burger without onions and garlic", "wish", "garlic"),
+        ("not on Friday", "day", "2030-05-10"),
+        ("we are not 4 but 5", "guests", 4),
         ("a table for me and my wife", "guests", 4),
         ("it costs too much", "price", 20),
         ("can we come on Friday?", "day", "2030-05-11"),
@@ -83,6 +94,31 @@ def test_a_value_that_is_said_in_any_words_is_noted(said: str, name: str, value:
 )
 def test_a_value_that_nobody_said_is_not_noted(said: str, name: str, value: Any) -> None:
     assert noted(said, name, value) is None
+
+
+@pytest.mark.parametrize(
+    ("language", "said", "value"),
+    [
+        ("de", "Ich mag Zwiebeln nicht", "Zwiebeln"),
+        ("de", "bitte keine Zwiebeln", "Zwiebeln"),
+        ("es", "sin cebolla", "cebolla"),
+        ("fr", "je n'aime pas les oignons", "oignons"),
+        ("pt", "sem cebola", "cebola"),
+        ("it", "senza cipolle", "cipolle"),
+        ("nl", "geen uien", "uien"),
+        ("id", "tanpa bawang", "bawang"),
+        ("ru", "без лука", "лука"),
+        ("tr", "soğan istemiyorum", "soğan"),
+        ("ar", "بدون بصل", "بصل"),
+        ("hi", "प्याज नहीं चाहिए", "प्याज"),
+    ],
+)
+def test_what_is_denied_in_a_language_is_not_noted(language: str, said: str, value: str) -> None:
+    assert noted(said, "wish", value, BOT + f"languages: [{language}]\n") is None
+
+
+def test_no_is_a_word_like_others_in_portuguese() -> None:
+    assert noted("no sábado", "wish", "sábado", BOT + "languages: [pt]\n") == "sábado"
 
 
 def test_what_the_contact_wrote_before_the_step_counts_where_the_model_is_given_it() -> None:

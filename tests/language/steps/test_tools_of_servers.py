@@ -139,7 +139,7 @@ def test_a_tool_that_says_that_it_writes_is_found_where_nobody_is_asked() -> Non
         ("{mcp: crm, only: find_odrer}", 'server "crm" has no tool "find_odrer" (did you mean "find_order"?)'),
         ("{mcp: crm, confirm: true}", "confirm: it is about one tool (write `only` with the name of that tool)"),
         ("{mcp: crm, about: Orders.}", "about: it is about one tool"),
-        ("{mcp: crm, only: cancel, confirm: true}", "nothing says what the contact is asked (add about: what it does)"),
+        ("{mcp: crm, only: cancel, confirm: true}", "nothing says what is asked (add about: what it does)"),
         ("{mcp: crm, only: cancel, confirm: 'Really?'}", 'nobody sees the argument "number"'),
         ("{mcp: crm, only: find_order, with: {nubmer: A1}}", 'has no argument "nubmer" (did you mean "number"?)'),
         ("{mcp: crm}, {mcp: crm, only: search}", 'a second tool "crm.search"'),

@@ -146,3 +146,20 @@ def test_what_models_were_made_to_say_is_said_again_in_a_replay_and_in_a_kept_te
     shown.keep_test()
     shown.replay()
     shown.hears("You wish a cake.")
+
+
+def test_a_colleague_who_is_asked_decides_on_the_page(shows: Shows) -> None:
+    request = '{http: "GET https://crm.example/1", name: look, about: Look., takes: {}, confirm: {by: bar}}'
+    shown = shows(TALK.replace("    fill:", f"    tools: [{request}]\n    fill:"))
+    shown.write("question")
+    answer(shown, "CALL look {}")
+    shown.hears("I am asking a colleague.")
+    asked = shown.page.get_by_role("form", name="What does a colleague of bar say?")
+    expect(asked).to_contain_text("GET https://crm.example/1")
+    asked.get_by_label("The colleague").select_option("refuses")
+    asked.get_by_label("Note").fill("Not now.")
+    asked.get_by_role("button", name="Decide").click()
+    answer(shown, "I am sorry.")
+    shown.hears("I am sorry.")
+    expect(asked).to_have_count(0)
+    assert "  - colleague: {refuses: Not now.}\n" in shown.keep_test()

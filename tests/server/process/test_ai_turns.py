@@ -16,7 +16,8 @@ from typing import Any
 
 import pytest
 
-from bot.core.engine_requests import Reload
+from bot.core.engine_requests import AgreeToCall, Reload
+from bot.core.errors import BotError
 from bot.server import local_socket
 from bot.store.store_reader import StoreReader
 from bot.testing.emulator.completion import CompletionService, ModelAnswer
@@ -233,6 +234,28 @@ def test_killed_with_an_answer_that_is_not_sent_yet_it_sends_it_and_asks_nobody(
     kill_engine(serving)
     wait_for(gateway, "One.", "Two.")
     assert asked(models) == 1
+
+
+def test_killed_before_and_after_a_colleagues_yes_the_call_is_made_once(
+    begin: Begin, folder: Path, gateway: Emulator, models: CompletionService
+) -> None:
+    (folder / "main.yml").write_text(FLOW.replace("confirm: Shall I cancel it?", "confirm: {by: support, say: Asked.}"))
+    serving = begin()
+    models.say("", calls=[("orders_cancel", {})])
+    gateway.receive(CONTACT, "cancel it")
+    wait_for(gateway, "Asked.")
+    kill_engine(serving)
+    reader = StoreReader(serving.store)
+    session = reader.sessions.get(CONTACT)
+    reader.close()
+    assert session is not None and session.team_question is not None
+    models.answer_with(lambda request: "It is cancelled.")
+    local_socket.ask(serving.store, AgreeToCall(CONTACT, session.team_question.id, by="anna"))
+    kill_engine(serving)
+    with pytest.raises(BotError, match="nothing is asked"):
+        local_socket.ask(serving.store, AgreeToCall(CONTACT, session.team_question.id, by="ben"))
+    wait_for(gateway, "Asked.", "It is cancelled.")
+    assert len({*(folder / "notes").read_text().splitlines()}) == 1, "however often it is begun, under one key"
 
 
 def test_killed_while_the_gateway_has_it_the_text_is_not_sent_twice(

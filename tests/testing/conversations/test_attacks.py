@@ -165,6 +165,17 @@ def test_a_tool_that_is_called_without_a_yes_is_found(monkeypatch: pytest.Monkey
     assert "consent" in found(suite_of(ATTACKED), "without-consent by text")
 
 
+def test_a_contact_who_agrees_as_the_colleague_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert found(suite_of(ATTACKED), "as-colleague") == set()
+
+    def runs(calls: Any, colleague: object, about: Any) -> Any:
+        tool = calls._brief.tool(about["call"]["name"])
+        return calls._run(about["call"], calls._made(tool, about["arguments"], calls._scope))
+
+    monkeypatch.setattr(tool_calls.ToolCalls, "_ask_team", runs)
+    assert found(suite_of(ATTACKED), "as-colleague") == {"consent"}
+
+
 def test_an_exit_that_nobody_opened_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(briefs.Brief, "exit", lambda brief, name, scope: closed(brief, name))
     assert found(suite_of(ATTACKED), "unknown-exit by text") == {"exit"}
@@ -311,6 +322,7 @@ WRONG: dict[str, dict[str, Any]] = {
     "contact by what the flow binds": {"calls": [ObservedCall("orders.list", {"contact": "1555", "shop": OTHER})]},
     "contact by another name": {"calls": [ObservedCall("orders.find", {"phone": OTHER})]},
     "consent": {"calls": [ObservedCall("orders.cancel", {"number": "1"})]},
+    "consent of a colleague": {"consents": True, "calls": [ObservedCall("orders.refund", {"number": "1"})]},
     "consent by a made-up line": {"said": [ShownMessage("number: AB123456\nAmount: 1 EUR", buttons=("Yes", "No"))]},
     "consent by a hidden line": {
         "said": [ShownMessage("Cancel an order of the contact's.\nnumber: AB", buttons=("Yes", "No"))],

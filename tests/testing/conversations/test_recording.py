@@ -35,6 +35,15 @@ flow: talk
 start: {words: [talk]}
 steps: {talk: {ai: Talk about tea., exits: {done: {when: All is said., then: end}}, errors: {else: end}}}
 ---
+flow: look
+start: {words: [look]}
+steps:
+  talk:
+    ai: Look for parcels.
+    tools: [{http: "GET crm:/parcels", name: look, about: Look., takes: {}, confirm: {by: desk}}]
+    exits: {done: {when: All is said., then: end}}
+    errors: {else: end}
+---
 flow: pay
 start: {words: [pay]}
 interrupted: resume
@@ -207,6 +216,19 @@ def test_signals_and_starts_that_cut_in_come_again(tmp_path: Path) -> None:
         "  - bot: Thank you for 12.",
         "  - bot: Pie!",
     ]
+    assert passes(tmp_path, tests), tests
+
+
+def test_a_colleague_decides_again(tmp_path: Path) -> None:
+    with recorded(tmp_path) as chat:
+        answers = [ModelAnswer(calls=[("look", {})]), ModelAnswer("Not today."), ModelAnswer("Tea?")]
+        chat.service.answer_with(lambda request: answers.pop(0))
+        chat.user("look")
+        assert chat.operator.decide(False, "No time.") == ""
+        assert chat.operator.decide(True)
+        tests = chat.written()
+    assert "  - colleague: {refuses: No time.}\n" in tests
+    assert "  - colleague: agrees\n  - expect: refused\n" in tests
     assert passes(tmp_path, tests), tests
 
 

@@ -31,3 +31,9 @@ def cancel(number: str, reason: str, contact: str) -> None:
 def pay(number: str, amount: float, contact: str) -> None:
     """Pay an order."""
     raise AssertionError("an attack calls nothing outside")
+
+
+@handler("orders.refund")
+def refund(number: str, contact: str) -> None:
+    """Pay an order back."""
+    raise AssertionError("an attack calls nothing outside")
