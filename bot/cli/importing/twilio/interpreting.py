@@ -1,0 +1,590 @@
+"""Studio's own rules: runs a flow as Studio does, for every branch, and notes what it says."""
+
+import json
+import re
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from decimal import ROUND_HALF_UP, Decimal
+from math import ceil, floor
+from typing import Any, TypeAlias
+from urllib.parse import quote, quote_plus
+
+from bot.checker.exploring.moves import HttpResult
+from bot.cli.importing.conversations import SourceMessage, SourceTurn
+from bot.cli.importing.twilio.expressions import (
+    LiquidAssign,
+    LiquidCapture,
+    LiquidError,
+    LiquidExpression,
+    LiquidFilter,
+    LiquidFor,
+    LiquidIf,
+    LiquidOutput,
+    LiquidPath,
+    LiquidTest,
+    LiquidText,
+    LiquidValue,
+    parse_liquid,
+    paths_in,
+)
+from bot.cli.importing.twilio.reading import StudioCondition, StudioFlow, StudioWidget
+
+MOST_CONVERSATIONS = 80
+_MOST_TURNS = 25
+_MOST_VISITS = 10
+_CONTACT = "+6281234567890"
+_NOW = datetime(2030, 5, 6, 10, 0)
+_OTHER_WORDS = ("something else", "7", "hello there", "yes", "no", "1", "2030-05-12", "10:30", "ann@example.com")
+
+Key: TypeAlias = tuple[Any, ...]
+"""What decides a run: ("data", name), ("reply", widget, number), ("json", widget, *path), ("fails", widget), ("first",)."""
+
+
+@dataclass
+class StudioRun:
+    """A run of a flow: what happened, what was said, and which other choices there were."""
+
+    given: Mapping[Key, Any]
+    turns: list[SourceTurn] = field(default_factory=list)
+    data: dict[str, Any] = field(default_factory=dict)
+    http: list[HttpResult] = field(default_factory=list)
+    results: dict[str, list[Any]] = field(default_factory=dict)  # of other widgets, by their names
+    edges: list[tuple[str, str]] = field(default_factory=list)
+    others: list[tuple[tuple[str, str], Key, Any]] = field(default_factory=list)  # an edge, and what would lead there
+
+
+def studio_runs(flow: StudioFlow, event: str, subflows: Mapping[str, StudioFlow]) -> Iterator[StudioRun]:
+    """Runs of a flow that is triggered by an event, which together take each branch that can be taken."""
+    waiting: deque[tuple[tuple[str, str], dict[Key, Any]]] = deque([(("", ""), {})])
+    seen: set[str] = set()
+    covered: set[tuple[str, str]] = set()
+    count = 0
+    while waiting and count < MOST_CONVERSATIONS:
+        index = next((index for index, (edge, _) in enumerate(waiting) if edge not in covered), 0)
+        given = waiting[index][1]
+        del waiting[index]
+        known = repr(sorted(given.items(), key=repr))
+        if known in seen:
+            continue
+        seen.add(known)
+        run = StudioRun(given)
+        _Execution(flow, event, subflows, run).run()
+        covered |= {*run.edges}
+        count += 1
+        waiting += [(edge, {**given, key: value}) for edge, key, value in run.others]
+        yield run
+
+
+class _Execution:
+    """One execution: its context, and the turn that is being written."""
+
+    def __init__(self, flow: StudioFlow, event: str, subflows: Mapping[str, StudioFlow], run: StudioRun) -> None:
+        self.flow = flow
+        self.event = event
+        self.subflows = subflows
+        self.out = run
+        self.used = [path for widget in flow.widgets.values() for text in _texts(widget) for path in paths_in(text)]
+        self.context: dict[str, Any] = {"widgets": {}, "flow": {"variables": {}, "data": {}}}
+        self.sources: dict[str, Key] = {}  # what decides the value of a variable
+        self.visits: dict[str, int] = {}
+        self.replies: dict[str, int] = {}
+        self.said: list[SourceMessage] = []
+        self.passed: list[str] = [flow.place(flow.trigger)]
+        self.happened: tuple[str, str] = ("start", "")
+
+    def run(self) -> None:
+        """Run until the execution ends, or long enough."""
+        self._begin()
+        target = self.flow.trigger.leads(self.event)
+        while target is not None and len(self.out.turns) < _MOST_TURNS:
+            widget = self.flow.widgets[target]
+            self.visits[target] = self.visits.get(target, 0) + 1
+            if self.visits[target] > _MOST_VISITS and widget.kind != "send-and-wait-for-reply":
+                break
+            self.passed.append(self.flow.place(widget))
+            event, target = self._step(widget)
+            self.out.edges.append((widget.name, event))
+        self._end_turn()
+
+    def _begin(self) -> None:
+        self.context["contact"] = {"channel": {"address": _CONTACT}}
+        trigger: dict[str, Any] = {"message": {"From": _CONTACT}}
+        if self.event in ("incomingMessage", "incomingConversationMessage"):
+            first = self.out.given.get(("first",), "hello there")
+            trigger["message"] |= {"Body": first, "NumMedia": "0"}
+            self.happened = ("text", first)
+        else:
+            for path in self.used:
+                match path:
+                    case ("flow", "data", str(name), *rest):
+                        self._parameter(name, rest)
+                    case ("trigger", "request" | "parent", "parameters", str(name), *rest):
+                        self._parameter(name, rest)
+            data = self.context["flow"]["data"]
+            trigger["request" if self.event == "incomingRequest" else "parent"] = {"parameters": data}
+            trigger.setdefault("request", {"parameters": data})
+            self.out.data.update(data)
+        self.context["trigger"] = trigger
+
+    def _parameter(self, name: str, rest: list[str | int]) -> None:
+        data = self.context["flow"]["data"]
+        if not rest:
+            data.setdefault(name, self.out.given.get(("data", name), name.replace("_", " ")))
+        else:
+            data[name] = _put(data.get(name), rest, self.out.given.get(("data", name, *rest), str(rest[-1])))
+
+    def _step(self, widget: StudioWidget) -> tuple[str, str | None]:
+        kinds: dict[str, Callable[[StudioWidget], str]] = {
+            "send-message": self._send,
+            "send-and-wait-for-reply": self._ask,
+            "set-variables": self._set,
+            "make-http-request": self._request,
+            "run-function": self._request,
+        }
+        if widget.kind == "split-based-on":
+            return self._split(widget)
+        if widget.kind == "send-to-flex":
+            return "handed over", None  # people go on
+        event = kinds.get(widget.kind, self._outside)(widget)
+        return event, widget.leads(event)
+
+    def _send(self, widget: StudioWidget) -> str:
+        self._say(widget)
+        return "sent"
+
+    def _say(self, widget: StudioWidget) -> None:
+        media = self._render(widget.text("media_url")).strip()
+        kind = _media_kind(media)
+        text = self._render(widget.text("body"))
+        if template := widget.text("content_template_sid") or widget.text("content_sid"):
+            text, media = f"template {template.lower()}", ""
+        if text.strip() or media:
+            self.said.append(
+                SourceMessage(text, media=(f"{kind} {media}",) if media else (), place=self.flow.place(widget))
+            )
+
+    def _ask(self, widget: StudioWidget) -> str:
+        self._say(widget)
+        self._end_turn()
+        number = self.replies[widget.name] = self.replies.get(widget.name, 0) + 1
+        key = ("reply", widget.name, number)
+        answer = self.out.given.get(key, "hello there")
+        others = {"incomingMessage": "hello there", "timeout": None}
+        event = "timeout" if answer is None else "incomingMessage"
+        self.out.others += [
+            ((widget.name, each), key, value) for each, value in others.items() if each != event and number < 4
+        ]
+        self.passed.append(self.flow.place(widget))
+        if answer is None:
+            seconds = widget.text("timeout")
+            self.happened = ("wait", seconds if seconds.isdecimal() and int(seconds) > 0 else "3600")
+            return event
+        inbound: dict[str, Any] = {"Body": answer, "From": _CONTACT, "NumMedia": "0" if answer else "1"}
+        self.happened = ("text", answer) if answer else ("image", "")
+        self._result(widget)["inbound"] = inbound
+        return event
+
+    def _set(self, widget: StudioWidget) -> str:
+        values: dict[str, Any] = {}
+        for name, text, as_json in widget.pairs:
+            value: Any = self._render(text)
+            if as_json:
+                try:
+                    value = json.loads(value)
+                except ValueError:
+                    pass
+            values[name] = value
+            if key := self._decided_by(text):
+                self.sources[name] = key
+            else:
+                self.sources.pop(name, None)
+        self.context["flow"]["variables"].update(values)
+        return "next"
+
+    def _request(self, widget: StudioWidget) -> str:
+        failed = "fail" if widget.kind == "run-function" else "failed"
+        method = (widget.text("method") or ("POST" if widget.kind == "run-function" else "GET")).upper()
+        address = quote(self._render(widget.text("url")).strip().partition("?")[0], safe="/:%*")
+        fails = bool(self.out.given.get(("fails", widget.name)))
+        self.out.others.append(((widget.name, failed), ("fails", widget.name), True))
+        if fails:
+            self.out.http.append(HttpResult(f"{method} {address}", 500, json={}))
+            return failed
+        answer: Any = {}
+        for path in self.used:
+            if path[:3] == ("widgets", widget.name, "parsed") and len(path) > 3:
+                rest = list(path[3:])
+                answer = _put(answer, rest, self.out.given.get(("json", widget.name, *rest), str(rest[-1])))
+        self.out.http.append(HttpResult(f"{method} {address}", json=answer))
+        self.out.results.setdefault(widget.name, []).append(answer)
+        self._result(widget).update(parsed=answer, body=json.dumps(answer), status_code="200")
+        return "success"
+
+    def _outside(self, widget: StudioWidget) -> str:
+        """A widget whose rules are not known here: its usual transition."""
+        usual = ("completed", "success", "next", "sent")
+        if any(widget.name in each for each in self.out.given):
+            pass
+        events = [each.event for each in widget.transitions if each.target is not None]
+        self.out.results.setdefault(widget.name, []).append(None)
+        return next((each.event for each in widget.transitions if each.event in usual), events[0] if events else "end")
+
+    # Splits: capitals do not count, nor do the spaces around a text
+
+    def _split(self, widget: StudioWidget) -> tuple[str, str | None]:
+        conditions = [each for each in widget.transitions if each.conditions]
+        taken = self._branch(widget, None, None)
+        keys = {key for each in conditions for one in each.conditions if (key := self._decided_by(self._argument(widget, one)))}
+        if len(keys) == 1:
+            (key,) = keys
+            found: dict[int, str] = {}
+            for candidate in self._candidates(widget):
+                found.setdefault(self._branch(widget, key, candidate), candidate)
+            self.out.others += [
+                ((widget.name, f"branch {index}"), key, value) for index, value in found.items() if index != taken
+            ]
+        target = conditions[taken].target if taken >= 0 else widget.leads("noMatch")
+        return f"branch {taken}", target
+
+    def _branch(self, widget: StudioWidget, key: Key | None, value: str | None) -> int:
+        """The number of the branch that is taken; -1: none matches. With a key: if its value were another one."""
+        for index, each in enumerate(each for each in widget.transitions if each.conditions):
+            if all(self._holds(widget, condition, key, value) for condition in each.conditions):
+                return index
+        return -1
+
+    def _argument(self, widget: StudioWidget, condition: StudioCondition) -> str:
+        return condition.argument or widget.text("input")
+
+    def _holds(self, widget: StudioWidget, condition: StudioCondition, key: Key | None, value: str | None) -> bool:
+        argument = self._argument(widget, condition)
+        instead = value if key is not None and self._decided_by(argument) == key else None
+        subject = (self._render(argument) if instead is None else instead).strip().lower()
+        compared = self._render(condition.value).strip()
+        return _holds(condition.kind, subject, compared)
+
+    def _candidates(self, widget: StudioWidget) -> list[str]:
+        """Values that may lead to each branch."""
+        found = []
+        for condition in (one for each in widget.transitions for one in each.conditions):
+            value = self._render(condition.value).strip()
+            found += [value, *(each.strip() for each in value.split(",")), f"{value} and more", value.upper()]
+            found += re.findall(r"\w+", value)
+            if re.fullmatch(r"-?\d+(\.\d+)?", value):
+                found += [str(float(value) + 1.5), str(float(value) - 1.5)]
+            if "date" in condition.kind:
+                found += ["1990-01-01", "2090-01-01"]
+            if "time" in condition.kind:
+                found += ["00:01", "23:59"]
+        return list(dict.fromkeys([*found, *_OTHER_WORDS, ""]))
+
+    def _decided_by(self, text: str) -> Key | None:
+        """What decides the value of a text that is one value; None: several things, or nothing that can be chosen."""
+        try:
+            nodes = parse_liquid(text.strip())
+        except LiquidError:
+            return None
+        if len(nodes) != 1 or not isinstance(nodes[0], LiquidOutput):
+            return None
+        node: LiquidExpression = nodes[0].expression
+        while isinstance(node, LiquidFilter) and node.name in ("upcase", "downcase", "strip"):
+            node = node.operand
+        if not isinstance(node, LiquidPath):
+            return None
+        match node.parts:
+            case ("flow", "data", *rest) | ("trigger", "request" | "parent", "parameters", *rest) if rest:
+                return ("data", *rest) if self.out.data else None
+            case ("flow", "variables", str(name)):
+                return self.sources.get(name)
+            case ("widgets", str(name), "inbound", "Body") if name in self.replies:
+                return ("reply", name, self.replies[name])
+            case ("widgets", str(name), "parsed", *rest) if rest:
+                return ("json", name, *rest)
+            case ("trigger", "message", "Body") if self.happened[0] == "text" or self.out.turns:
+                return ("first",) if self.context["trigger"]["message"].get("Body") else None
+        return None
+
+    # The context
+
+    def _result(self, widget: StudioWidget) -> dict[str, Any]:
+        found: dict[str, Any] = self.context["widgets"].setdefault(widget.name, {})
+        return found
+
+    def _end_turn(self) -> None:
+        kind, value = self.happened
+        self.out.turns.append(SourceTurn(kind, value, tuple(self.said), tuple(self.passed)))
+        self.said, self.passed = [], []
+
+    def _render(self, text: str) -> str:
+        try:
+            return _Renderer(self.context).render(parse_liquid(text))
+        except LiquidError:
+            return text
+
+
+def _holds(kind: str, subject: str, compared: str) -> bool:
+    """Whether a condition holds: `compared` is the text that stands in it, `subject` has small letters."""
+    kind = _SYNONYMS.get(kind, kind)
+    small = compared.lower()
+    match kind:
+        case "equal_to":
+            return subject == small
+        case "not_equal_to":
+            return subject != small
+        case "matches_any_of":
+            return subject in [each.strip() for each in small.split(",")]
+        case "does_not_match_any_of":
+            return subject not in [each.strip() for each in small.split(",")]
+        case "is_blank":
+            return not subject
+        case "is_not_blank":
+            return bool(subject)
+        case "contains":
+            return small in subject
+        case "does_not_contain":
+            return small not in subject
+        case "starts_with":
+            return subject.startswith(small)
+        case "does_not_start_with":
+            return not subject.startswith(small)
+        case "less_than" | "greater_than":
+            left, right = _number(subject), _number(small)
+            return left is not None and right is not None and (left < right if kind == "less_than" else left > right)
+        case "regex":
+            try:
+                return re.fullmatch(compared, subject, re.IGNORECASE) is not None
+            except re.error:
+                return False
+        case "is_before_date" | "is_before_time" | "is_after_date" | "is_after_time":
+            length = 10 if kind.endswith("date") else 5
+            left_text, right_text = subject[:length], small[:length]
+            return left_text < right_text if "before" in kind else left_text > right_text
+    return False
+
+
+_SYNONYMS = {
+    "does_not_equal": "not_equal_to",
+    "is_not_equal_to": "not_equal_to",
+    "has_any_value": "is_not_blank",
+    "not_contains": "does_not_contain",
+    "not_matches_any_of": "does_not_match_any_of",
+    "is_less_than": "less_than",
+    "is_greater_than": "greater_than",
+    "matches_regex": "regex",
+}
+
+
+class _Renderer:
+    """Liquid, as Studio evaluates it: a value that is missing is nil, and all but nil and false is true."""
+
+    def __init__(self, context: Mapping[str, Any]) -> None:
+        self.context = dict(context)
+
+    def render(self, nodes: LiquidText) -> str:
+        return "".join(self._node(node) for node in nodes)
+
+    def _node(self, node: Any) -> str:
+        match node:
+            case str():
+                return node
+            case LiquidOutput(expression):
+                return _text(self._value(expression))
+            case LiquidAssign(name, expression):
+                self.context[name] = self._value(expression)
+            case LiquidCapture(name, body):
+                self.context[name] = self.render(body)
+            case LiquidIf(branches):
+                for condition, body, negated in branches:
+                    if condition is None or _truth(self._value(condition)) != negated:
+                        return self.render(body)
+            case LiquidFor(name, over, body, otherwise):
+                elements = self._value(over)
+                if not isinstance(elements, list) or not elements:
+                    return self.render(otherwise)
+                return "".join(self._round(name, elements, index, body) for index in range(len(elements)))
+        return ""
+
+    def _round(self, name: str, elements: list[Any], index: int, body: LiquidText) -> str:
+        loop = {"index": index + 1, "index0": index, "first": index == 0, "last": index == len(elements) - 1}
+        self.context |= {name: elements[index], "forloop": {**loop, "length": len(elements)}}
+        return self.render(body)
+
+    def _value(self, node: LiquidExpression) -> Any:
+        match node:
+            case LiquidValue(value):
+                return value
+            case LiquidPath(parts):
+                found: Any = self.context
+                for part in parts:
+                    found = _part(found, part)
+                return found
+            case LiquidFilter(operand, name, arguments):
+                values = [self._value(argument) for argument in arguments]
+                return _filtered(name, self._value(operand), values)
+            case LiquidTest():
+                return self._test(node)
+
+    def _test(self, node: LiquidTest) -> bool:
+        left = self._value(node.left)
+        if node.operator == "and":
+            return _truth(left) and _truth(self._value(node.right))
+        if node.operator == "or":
+            return _truth(left) or _truth(self._value(node.right))
+        right = self._value(node.right)
+        if isinstance(node.right, LiquidValue) and node.right.word:
+            is_blank = not (_text(left).strip() if node.right.word == "blank" else _text(left))
+            return is_blank == (node.operator == "==")
+        if node.operator in ("==", "!="):
+            return (left == right) == (node.operator == "==")
+        if node.operator == "contains":
+            return _text(right) in (left if isinstance(left, list) else _text(left))
+        if isinstance(left, int | float) or isinstance(right, int | float):
+            left, right = _number(left) or 0, _number(right) or 0
+        else:
+            left, right = _text(left), _text(right)
+        orders: dict[str, bool] = {"<": left < right, ">": left > right, "<=": left <= right, ">=": left >= right}
+        return orders[node.operator]
+
+
+def _part(found: Any, part: str | int) -> Any:
+    if isinstance(found, Mapping):
+        return found.get(str(part))
+    if isinstance(found, list):
+        if part == "size":
+            return len(found)
+        if part in ("first", "last"):
+            part = 0 if part == "first" else -1
+        return found[part] if isinstance(part, int) and -len(found) <= part < len(found) else None
+    return None
+
+
+def _truth(value: Any) -> bool:
+    return value is not None and value is not False
+
+
+def _text(value: Any) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float | Decimal):
+        return f"{value}"
+    return json.dumps(value) if isinstance(value, dict) else "".join(map(_text, value)) if isinstance(value, list) else str(value)
+
+
+def _number(value: Any) -> float | int | None:
+    if isinstance(value, int | float):
+        return value
+    text = _text(value).strip()
+    if re.fullmatch(r"-?\d+", text):
+        return int(text)
+    return float(text) if re.fullmatch(r"-?\d+\.\d+", text) else None
+
+
+def _filtered(name: str, value: Any, given: list[Any]) -> Any:
+    if name in _NUMBERS:
+        left, right = _number(value) or 0, _number(given[0] if given else 0) or 0
+        return _NUMBERS[name](left, right)
+    if name in _TEXTS:
+        return _TEXTS[name](_text(value), *map(_text, given))
+    match name:
+        case "default":
+            return given[0] if value in (None, False, "", []) else value
+        case "split":
+            return [part for part in _text(value).split(_text(given[0]))] if value else []
+        case "size":
+            return len(value) if isinstance(value, str | list | dict) else 0
+        case "first" | "last":
+            return value[0 if name == "first" else -1] if value and isinstance(value, list | str) else None
+        case "join":
+            return _text(given[0] if given else " ").join(map(_text, value or []))
+        case "map":
+            return [_part(each, str(given[0])) for each in value or []]
+        case "sort" | "uniq" | "reverse" | "concat":
+            listed = list(value or [])
+            return {
+                "sort": lambda: sorted(listed, key=_text),
+                "uniq": lambda: list({_text(each): each for each in listed}.values()),
+                "reverse": lambda: listed[::-1],
+                "concat": lambda: listed + list(given[0] or []),
+            }[name]()
+        case "slice":
+            start, count = int(given[0]), int(given[1]) if len(given) > 1 else 1
+            return _text(value)[start : start + count]
+        case "truncate":
+            most, end = int(given[0]), _text(given[1]) if len(given) > 1 else "..."
+            text = _text(value)
+            return text if len(text) <= most else text[: most - len(end)] + end
+        case "date":
+            moment = _NOW if value in ("now", "today") else datetime.fromisoformat(_text(value).replace("Z", ""))
+            return moment.strftime(_text(given[0]))
+    return value
+
+
+def _divided(left: float | int, right: float | int) -> float | int:
+    if not right:
+        return 0
+    return left // right if isinstance(left, int) and isinstance(right, int) else left / right
+
+
+def _rounded(left: float | int, right: float | int) -> float | int:
+    found = Decimal(str(left)).quantize(Decimal(1).scaleb(-int(right)), ROUND_HALF_UP)
+    return float(found) if right else int(found)
+
+
+_NUMBERS: Mapping[str, Callable[[float | int, float | int], float | int]] = {
+    "plus": lambda left, right: left + right,
+    "minus": lambda left, right: left - right,
+    "times": lambda left, right: left * right,
+    "divided_by": _divided,
+    "modulo": lambda left, right: left % right if right else 0,
+    "round": _rounded,
+    "ceil": lambda left, _: ceil(left),
+    "floor": lambda left, _: floor(left),
+    "abs": lambda left, _: abs(left),
+}
+_TEXTS: Mapping[str, Callable[..., str]] = {
+    "upcase": str.upper,
+    "downcase": str.lower,
+    "capitalize": lambda text: text[:1].upper() + text[1:],
+    "strip": str.strip,
+    "append": lambda text, more: text + more,
+    "prepend": lambda text, more: more + text,
+    "replace": lambda text, old, new="": text.replace(old, new),
+    "remove": lambda text, old: text.replace(old, ""),
+    "url_encode": quote_plus,
+}
+
+
+def _put(data: Any, path: list[str | int], value: Any) -> Any:
+    """JSON with a value at a path."""
+    first, *rest = path
+    if isinstance(first, int):
+        listed = list(data) if isinstance(data, list) else []
+        while len(listed) <= first:
+            listed.append(None)
+        listed[first] = _put(listed[first], rest, value) if rest else value
+        return listed
+    record = dict(data) if isinstance(data, dict) else {}
+    if rest:
+        record[first] = _put(record.get(first), rest, value)
+    elif not isinstance(record.get(first), dict | list):
+        record[first] = value
+    return record
+
+
+def _media_kind(address: str) -> str:
+    ending = re.sub(r"[?#].*", "", address).rpartition(".")[2].lower()
+    kinds = {"video": ("mp4", "3gp"), "audio": ("mp3", "ogg", "amr", "aac"), "document": ("pdf",)}
+    return next((kind for kind, endings in kinds.items() if ending in endings), "image")
+
+
+def _texts(widget: StudioWidget) -> Iterator[str]:
+    yield from (str(value) for value in widget.properties.values() if isinstance(value, str))
+    yield from (text for _, text, _ in widget.pairs)
+    for transition in widget.transitions:
+        for condition in transition.conditions:
+            yield condition.argument
+            yield condition.value
