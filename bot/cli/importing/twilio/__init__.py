@@ -23,16 +23,19 @@ def import_bot(files: Sequence[ExportFile]) -> ImportedBot:
     for each in translations:
         each.translate(by_sid)
     sources = {sid: each.source for sid, each in by_sid.items()}
-    bot.conversations += [said for each in translations for said in _conversations(each, sources)]
+    stubs = {place: name for each in translations for place, name in each.stubs.items()}
+    bot.conversations += [said for each in translations for said in _conversations(bot, each, sources, stubs)]
     return bot
 
 
-def _conversations(translation: StudioTranslation, sources: dict[str, StudioFlow]) -> Iterator[SourceConversation]:
+def _conversations(
+    bot: ImportedBot, translation: StudioTranslation, sources: dict[str, StudioFlow], stubs: dict[str, str]
+) -> Iterator[SourceConversation]:
+    """What a flow says, for each event that starts it. ``stubs`` are the functions for widgets, by their places."""
     for event, flow in translation.entry_flows.items():
-        for number, run in enumerate(studio_runs(translation.source, event, sources), start=1):
+        by_message = "start" in bot.flows[flow]
+        for number, run in enumerate(studio_runs(translation.source, event, sources, by_message), start=1):
             data = {translation.parameter(name): value for name, value in run.data.items()}
-            handlers = {
-                name: tuple(run.results[widget]) for widget, name in translation.stubs.items() if widget in run.results
-            }
+            handlers = {stubs[place]: tuple(results) for place, results in run.results.items() if place in stubs}
             name = f"{translation.source.title}, {event} {number}"
             yield SourceConversation(name, flow, tuple(run.turns), data=data, http=tuple(run.http), handlers=handlers)

@@ -406,7 +406,7 @@ class LiquidWriter:
             if isinstance(node.value, str):
                 return WrittenLiquid(quoted(node.value), "text")
             if node.value is None:
-                return WrittenLiquid("null")
+                return WrittenLiquid("none")
             if isinstance(node.value, bool):
                 return WrittenLiquid("true" if node.value else "false", "boolean")
             return WrittenLiquid(str(node.value), "number")
@@ -557,6 +557,8 @@ class LiquidWriter:
             raise LiquidError("a date whose format is a variable has no counterpart here")
         now = isinstance(node.operand, LiquidValue) and node.operand.value in ("now", "today")
         moment = "now" if now else f"({self.expression(node.operand).safe} | as_datetime)"
+        if not now:
+            self.notes.append("a text that is no date ends the flow, while Studio writes it as it is")
         parts = []
         for piece in re.split(r"(%-?[A-Za-z%])", argument.value):
             if piece.startswith("%"):

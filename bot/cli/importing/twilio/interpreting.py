@@ -35,11 +35,12 @@ MOST_CONVERSATIONS = 80
 _MOST_TURNS = 25
 _MOST_VISITS = 10
 _CONTACT = "+6281234567890"
+_IMAGE = "https://files.example/image"
 _NOW = datetime(2030, 5, 6, 10, 0)
 _OTHER_WORDS = ("something else", "7", "hello there", "yes", "no", "1", "2030-05-12", "10:30", "ann@example.com")
 
 Key: TypeAlias = tuple[Any, ...]
-"""What decides a run: ("data", name), ("reply", widget, number), ("json", widget, *path), ("fails", widget), ("first",)."""
+"""What decides a run: ("data", name), ("reply", place, number), ("json", place, *path), ("fails", place), ("first",)."""
 
 
 @dataclass
@@ -50,12 +51,23 @@ class StudioRun:
     turns: list[SourceTurn] = field(default_factory=list)
     data: dict[str, Any] = field(default_factory=dict)
     http: list[HttpResult] = field(default_factory=list)
-    results: dict[str, list[Any]] = field(default_factory=dict)  # of other widgets, by their names
+    results: dict[str, list[Any]] = field(default_factory=dict)  # of other widgets, by their places
     edges: list[tuple[str, str]] = field(default_factory=list)
     others: list[tuple[tuple[str, str], Key, Any]] = field(default_factory=list)  # an edge, and what would lead there
+    said: list[SourceMessage] = field(default_factory=list)  # of the turn that is open
+    passed: list[str] = field(default_factory=list)
+    happened: tuple[str, str] = ("start", "")
+
+    def end_turn(self, happens: tuple[str, str]) -> None:
+        """Note what was said since the last thing happened, and what happens next."""
+        kind, value = self.happened
+        self.turns.append(SourceTurn(kind, value, tuple(self.said), tuple(self.passed)))
+        self.said, self.passed, self.happened = [], [], happens
 
 
-def studio_runs(flow: StudioFlow, event: str, subflows: Mapping[str, StudioFlow]) -> Iterator[StudioRun]:
+def studio_runs(
+    flow: StudioFlow, event: str, subflows: Mapping[str, StudioFlow], by_message: bool
+) -> Iterator[StudioRun]:
     """Runs of a flow that is triggered by an event, which together take each branch that can be taken."""
     waiting: deque[tuple[tuple[str, str], dict[Key, Any]]] = deque([(("", ""), {})])
     seen: set[str] = set()
@@ -70,7 +82,10 @@ def studio_runs(flow: StudioFlow, event: str, subflows: Mapping[str, StudioFlow]
             continue
         seen.add(known)
         run = StudioRun(given)
-        _Execution(flow, event, subflows, run).run()
+        execution = _Execution(flow, subflows, run)
+        execution.begin_by_message() if by_message else execution.begin_by_program()
+        execution.run(flow.trigger.leads(event))
+        run.end_turn(("", ""))
         covered |= {*run.edges}
         count += 1
         waiting += [(edge, {**given, key: value}) for edge, key, value in run.others]
@@ -80,53 +95,61 @@ def studio_runs(flow: StudioFlow, event: str, subflows: Mapping[str, StudioFlow]
 class _Execution:
     """One execution: its context, and the turn that is being written."""
 
-    def __init__(self, flow: StudioFlow, event: str, subflows: Mapping[str, StudioFlow], run: StudioRun) -> None:
+    def __init__(self, flow: StudioFlow, subflows: Mapping[str, StudioFlow], run: StudioRun, depth: int = 0) -> None:
         self.flow = flow
-        self.event = event
         self.subflows = subflows
         self.out = run
+        self.depth = depth
         self.used = [path for widget in flow.widgets.values() for text in _texts(widget) for path in paths_in(text)]
-        self.context: dict[str, Any] = {"widgets": {}, "flow": {"variables": {}, "data": {}}}
+        self.context: dict[str, Any] = {
+            "widgets": {},
+            "flow": {"variables": {}, "data": {}},
+            "contact": {"channel": {"address": _CONTACT}},
+            "trigger": {"message": {"From": _CONTACT}},
+        }
         self.sources: dict[str, Key] = {}  # what decides the value of a variable
         self.visits: dict[str, int] = {}
         self.replies: dict[str, int] = {}
-        self.said: list[SourceMessage] = []
-        self.passed: list[str] = [flow.place(flow.trigger)]
-        self.happened: tuple[str, str] = ("start", "")
 
-    def run(self) -> None:
-        """Run until the execution ends, or long enough."""
-        self._begin()
-        target = self.flow.trigger.leads(self.event)
+    def run(self, target: str | None) -> None:
+        """Run from a widget until the execution ends, or long enough."""
         while target is not None and len(self.out.turns) < _MOST_TURNS:
             widget = self.flow.widgets[target]
             self.visits[target] = self.visits.get(target, 0) + 1
             if self.visits[target] > _MOST_VISITS and widget.kind != "send-and-wait-for-reply":
                 break
-            self.passed.append(self.flow.place(widget))
+            self.out.passed.append(self.flow.place(widget))
             event, target = self._step(widget)
             self.out.edges.append((widget.name, event))
-        self._end_turn()
 
-    def _begin(self) -> None:
-        self.context["contact"] = {"channel": {"address": _CONTACT}}
-        trigger: dict[str, Any] = {"message": {"From": _CONTACT}}
-        if self.event in ("incomingMessage", "incomingConversationMessage"):
-            first = self.out.given.get(("first",), "hello there")
-            trigger["message"] |= {"Body": first, "NumMedia": "0"}
-            self.happened = ("text", first)
-        else:
-            for path in self.used:
-                match path:
-                    case ("flow", "data", str(name), *rest):
-                        self._parameter(name, rest)
-                    case ("trigger", "request" | "parent", "parameters", str(name), *rest):
-                        self._parameter(name, rest)
-            data = self.context["flow"]["data"]
-            trigger["request" if self.event == "incomingRequest" else "parent"] = {"parameters": data}
-            trigger.setdefault("request", {"parameters": data})
-            self.out.data.update(data)
-        self.context["trigger"] = trigger
+    def begin_by_message(self) -> None:
+        """The first message of the contact is the trigger."""
+        first = self.out.given.get(("first",), "hello there")
+        self.context["trigger"]["message"] |= {"Body": first, "NumMedia": "0"}
+        self.out.happened = ("text", first)
+
+    def begin_by_program(self) -> None:
+        """A program starts the flow, with a value for each parameter that it reads."""
+        for path in self.used:
+            match path:
+                case ("flow", "data", str(name), *rest):
+                    self._parameter(name, rest)
+                case ("trigger", "request" | "parent", "parameters", str(name), *rest):
+                    self._parameter(name, rest)
+        data = self.context["flow"]["data"]
+        self.context["trigger"] |= {"request": {"parameters": data}, "parent": {"parameters": data}}
+        self.out.data.update(data)
+
+    def _subflow(self, widget: StudioWidget) -> str:
+        child = self.subflows.get(widget.text("flow_sid"))
+        if child is None or self.depth > 5:
+            return self._outside(widget)
+        execution = _Execution(child, self.subflows, self.out, self.depth + 1)
+        data = {name: self._render(text) for name, text, _ in widget.pairs}
+        execution.context["flow"]["data"] = data
+        execution.context["trigger"] |= {"parent": {"parameters": data}}
+        execution.run(child.trigger.leads("incomingParent", "incomingMessage", "incomingRequest"))
+        return "completed"
 
     def _parameter(self, name: str, rest: list[str | int]) -> None:
         data = self.context["flow"]["data"]
@@ -142,6 +165,7 @@ class _Execution:
             "set-variables": self._set,
             "make-http-request": self._request,
             "run-function": self._request,
+            "run-subflow": self._subflow,
         }
         if widget.kind == "split-based-on":
             return self._split(widget)
@@ -161,29 +185,27 @@ class _Execution:
         if template := widget.text("content_template_sid") or widget.text("content_sid"):
             text, media = f"template {template.lower()}", ""
         if text.strip() or media:
-            self.said.append(
+            self.out.said.append(
                 SourceMessage(text, media=(f"{kind} {media}",) if media else (), place=self.flow.place(widget))
             )
 
     def _ask(self, widget: StudioWidget) -> str:
         self._say(widget)
-        self._end_turn()
         number = self.replies[widget.name] = self.replies.get(widget.name, 0) + 1
-        key = ("reply", widget.name, number)
+        key = ("reply", self.flow.place(widget), number)
         answer = self.out.given.get(key, "hello there")
-        others = {"incomingMessage": "hello there", "timeout": None}
         event = "timeout" if answer is None else "incomingMessage"
-        self.out.others += [
-            ((widget.name, each), key, value) for each, value in others.items() if each != event and number < 4
-        ]
-        self.passed.append(self.flow.place(widget))
+        if number < 4:
+            other, value = ("incomingMessage", "hello there") if answer is None else ("timeout", None)
+            self.out.others.append(((widget.name, other), key, value))
         if answer is None:
             seconds = widget.text("timeout")
-            self.happened = ("wait", seconds if seconds.isdecimal() and int(seconds) > 0 else "3600")
-            return event
-        inbound: dict[str, Any] = {"Body": answer, "From": _CONTACT, "NumMedia": "0" if answer else "1"}
-        self.happened = ("text", answer) if answer else ("image", "")
-        self._result(widget)["inbound"] = inbound
+            self.out.end_turn(("wait", seconds if seconds.isdecimal() and int(seconds) > 0 else "3600"))
+        else:
+            self.out.end_turn(("text", answer) if answer else ("image", ""))
+            media = {"NumMedia": "0"} if answer else {"NumMedia": "1", "MediaUrl0": _IMAGE}
+            self._result(widget)["inbound"] = {"Body": answer, "From": _CONTACT, **media}
+        self.out.passed.append(self.flow.place(widget))
         return event
 
     def _set(self, widget: StudioWidget) -> str:
@@ -207,8 +229,8 @@ class _Execution:
         failed = "fail" if widget.kind == "run-function" else "failed"
         method = (widget.text("method") or ("POST" if widget.kind == "run-function" else "GET")).upper()
         address = quote(self._render(widget.text("url")).strip().partition("?")[0], safe="/:%*")
-        fails = bool(self.out.given.get(("fails", widget.name)))
-        self.out.others.append(((widget.name, failed), ("fails", widget.name), True))
+        fails = bool(self.out.given.get(("fails", self.flow.place(widget))))
+        self.out.others.append(((widget.name, failed), ("fails", self.flow.place(widget)), True))
         if fails:
             self.out.http.append(HttpResult(f"{method} {address}", 500, json={}))
             return failed
@@ -216,19 +238,17 @@ class _Execution:
         for path in self.used:
             if path[:3] == ("widgets", widget.name, "parsed") and len(path) > 3:
                 rest = list(path[3:])
-                answer = _put(answer, rest, self.out.given.get(("json", widget.name, *rest), str(rest[-1])))
+                answer = _put(answer, rest, self.out.given.get(("json", self.flow.place(widget), *rest), str(rest[-1])))
         self.out.http.append(HttpResult(f"{method} {address}", json=answer))
-        self.out.results.setdefault(widget.name, []).append(answer)
+        self.out.results.setdefault(self.flow.place(widget), []).append(answer)
         self._result(widget).update(parsed=answer, body=json.dumps(answer), status_code="200")
         return "success"
 
     def _outside(self, widget: StudioWidget) -> str:
         """A widget whose rules are not known here: its usual transition."""
         usual = ("completed", "success", "next", "sent")
-        if any(widget.name in each for each in self.out.given):
-            pass
         events = [each.event for each in widget.transitions if each.target is not None]
-        self.out.results.setdefault(widget.name, []).append(None)
+        self.out.results.setdefault(self.flow.place(widget), []).append(None)
         return next((each.event for each in widget.transitions if each.event in usual), events[0] if events else "end")
 
     # Splits: capitals do not count, nor do the spaces around a text
@@ -295,14 +315,14 @@ class _Execution:
             return None
         match node.parts:
             case ("flow", "data", *rest) | ("trigger", "request" | "parent", "parameters", *rest) if rest:
-                return ("data", *rest) if self.out.data else None
+                return ("data", *rest) if self.out.data and not self.depth else None
             case ("flow", "variables", str(name)):
                 return self.sources.get(name)
             case ("widgets", str(name), "inbound", "Body") if name in self.replies:
-                return ("reply", name, self.replies[name])
+                return ("reply", self.flow.place(self.flow.widgets[name]), self.replies[name])
             case ("widgets", str(name), "parsed", *rest) if rest:
-                return ("json", name, *rest)
-            case ("trigger", "message", "Body") if self.happened[0] == "text" or self.out.turns:
+                return ("json", self.flow.place(self.flow.widgets[name]), *rest) if name in self.flow.widgets else None
+            case ("trigger", "message", "Body"):
                 return ("first",) if self.context["trigger"]["message"].get("Body") else None
         return None
 
@@ -311,11 +331,6 @@ class _Execution:
     def _result(self, widget: StudioWidget) -> dict[str, Any]:
         found: dict[str, Any] = self.context["widgets"].setdefault(widget.name, {})
         return found
-
-    def _end_turn(self) -> None:
-        kind, value = self.happened
-        self.out.turns.append(SourceTurn(kind, value, tuple(self.said), tuple(self.passed)))
-        self.said, self.passed = [], []
 
     def _render(self, text: str) -> str:
         try:
@@ -518,7 +533,10 @@ def _filtered(name: str, value: Any, given: list[Any]) -> Any:
             text = _text(value)
             return text if len(text) <= most else text[: most - len(end)] + end
         case "date":
-            moment = _NOW if value in ("now", "today") else datetime.fromisoformat(_text(value).replace("Z", ""))
+            try:
+                moment = _NOW if value in ("now", "today") else datetime.fromisoformat(_text(value).replace("Z", ""))
+            except ValueError:
+                return value
             return moment.strftime(_text(given[0]))
     return value
 

@@ -64,7 +64,7 @@ class StudioTranslation:
         self.constants = self._constants()
         self.bounded = self._circles()
         self.entry_flows = {event: self.flow for event in self.entries}
-        self.stubs: dict[str, str] = {}  # the functions that stand for widgets
+        self.stubs: dict[str, str] = {}  # the functions that stand for widgets, by their places
         self.steps: dict[str, Any] = {}
         self.first_message = any(path[:2] == ("trigger", "message") and path[2:3] not in (("From",),) for path in self.used)
         bot.flows[self.flow] = {}
@@ -86,11 +86,13 @@ class StudioTranslation:
             _WidgetTranslation(self, widget, subflows).write()
         if not self.entries:
             self.steps["end"] = {"branch": [{"else": "end"}]}
-        start = {"otherwise": True} if {"incomingMessage", "incomingConversationMessage"} & {*self.entries} else None
-        document.update({"start": start} if start else {})
+        by_message = next((event for event in ("incomingMessage", "incomingConversationMessage") if event in self.entries), "")
+        taken = any("start" in flow for flow in self.bot.flows.values())
+        if by_message and not taken and self.entries[by_message] == targets[0]:
+            document["start"] = {"otherwise": True}
         document.update({"vars": self._vars()} if self.declared else {})
         document["steps"] = self.steps
-        self._note_trigger()
+        self._note_trigger(bool(by_message) and taken)
         for event, target in self.entries.items():
             if target != targets[0]:
                 self._entry(event, target)
@@ -102,9 +104,11 @@ class StudioTranslation:
     def _vars(self) -> dict[str, Any]:
         return {name: each["type"] if len(each) == 1 else each for name, each in self.declared.items()}
 
-    def _note_trigger(self) -> None:
+    def _note_trigger(self, is_taken: bool) -> None:
         place = self.source.place(self.source.trigger)
         notes = []
+        if is_taken:
+            notes.append("messages start another flow of this bot: write which words start this one (start: {words: ...})")
         if self.source.trigger.leads("incomingCall") is not None:
             notes.append("calls start nothing here")
         if "incomingRequest" in self.entries:
@@ -121,7 +125,7 @@ class StudioTranslation:
     def _entry(self, event: str, target: str) -> None:
         """A flow of its own for a trigger that leads elsewhere than the first."""
         name = name_of(f"{self.flow} {event}", self.bot.flows)
-        document: dict[str, Any] = {"start": {"otherwise": True}} if event == "incomingConversationMessage" else {}
+        document: dict[str, Any] = {}
         if self.declared:
             document["vars"] = self._vars()
         document["steps"] = {"begin": {"branch": [{"else": f"/{self.flow}/{self.names[target]}"}]}}
@@ -195,11 +199,13 @@ class StudioTranslation:
                 return self._field(self.result(name, "parsed"), rest)
             case ("widgets", str(name), "body" | "status_code" as field) if self._has_result(name):
                 return WrittenLiquid(self.result(name, str(field)), "text")
+        if parts[0] == "widgets" and str(parts[1] if len(parts) > 1 else "") not in self.source.widgets:
+            return WrittenLiquid("none")  # Studio finds nothing, either
         if str(parts[-1]) in _TECHNICAL:
             raise _TechnicalId(".".join(map(str, parts)))
         if parts[0] in ("widgets", "trigger", "flow", "contact"):
             raise LiquidError(f"{'.'.join(map(str, parts))} is not known here")
-        return WrittenLiquid("null")  # a name that Liquid does not know either
+        return WrittenLiquid("none")  # a name that Liquid does not know either
 
     def variable(self, kind: str, name: str) -> str:
         """The variable of a name that the flow sets."""
@@ -341,6 +347,8 @@ class _WidgetTranslation:
             self.lost.append("it goes to somebody else: write a start of a flow for that contact (start: /flow, contact: ...)")
             return self._call(self.widget.text("body"))
         step: dict[str, Any] = {"say": self._text(self.widget.text("body")), **self._media()}
+        if (sender := self.widget.text("from")) and "{{" not in sender:
+            self.notes.append(f"it is sent from the bot's own number, not from {sender}")
         if step == {"say": ""}:
             self.notes.append("a message without words and file is not sent")
             return {"branch": [{"else": self._to("sent")}]}
@@ -438,7 +446,7 @@ class _WidgetTranslation:
         failed = self._to("failed", "fail")
         values = {name_of(key, (), "value"): self._argument(value) for key, value, _ in self.widget.pairs}
         name = name_of(f"{self.flow.flow}_{self.name}", self.flow.bot.functions)
-        handler = self.flow.stubs[self.widget.name] = self.flow.bot.untranslatable(name, original, dict.fromkeys(values, "Any"))
+        handler = self.flow.stubs[self.flow.source.place(self.widget)] = self.flow.bot.untranslatable(name, original, dict.fromkeys(values, "Any"))
         step: dict[str, Any] = {"call": handler, **({"with": values} if values else {})}
         if self.flow.reads(self.widget.name, "parsed"):
             step["save"] = self.flow.result(self.widget.name, "parsed")
@@ -533,7 +541,7 @@ class _WidgetTranslation:
         outputs: list[str] = []
 
         def hold(match: re.Match[str]) -> str:
-            outputs.append(match[0])
+            outputs.append(match[0].strip())
             return f'"\\u0000{len(outputs) - 1}"'
 
         try:
@@ -583,6 +591,10 @@ class _WidgetTranslation:
         return LiquidWriter(self._resolve, self.notes)
 
     def _resolve(self, parts: tuple[str | int, ...]) -> WrittenLiquid:
+        if parts[-1] in ("From", "address"):
+            self.notes.append('a number on WhatsApp has no "whatsapp:" before it')
+        if parts == ("flow", "data"):
+            self.notes.append("all values together are a record, which a text shows in another form")
         try:
             return self.flow.resolve(parts)
         except _TechnicalId as error:
