@@ -10,21 +10,30 @@ from bot.cli.importing.rasa.translating import CalmTranslation
 
 
 def recognises(files: Sequence[ExportFile]) -> bool:
-    """Whether one of these files belongs to an assistant of Rasa's."""
+    """True if one of these files belongs to an assistant of Rasa's."""
     return any(is_rasa(file.data) for file in files)
 
 
 def import_bot(files: Sequence[ExportFile]) -> ImportedBot:
     """A bot with all flows of an assistant. Raises `UnreadableExport`."""
     assistant = read_assistant(files)
-    bot = ImportedBot("Rasa", "assistant")
+    bot = ImportedBot(
+        "Rasa", next((file.path for file in files if is_rasa(file.data)), files[0].path).absolute().parent.name
+    )
     translation = CalmTranslation(assistant, bot)
     translation.translate()
     runs = {
-        name: list(calm_runs(assistant, flow)) for name, flow in assistant.flows.items() if name in translation.flows
+        name: [*calm_runs(assistant, assistant.flows[name], _beginning(translation, name))]
+        for name in translation.flows
     }
     bot.conversations += _conversations(translation, runs)
     return bot
+
+
+def _beginning(translation: CalmTranslation, name: str) -> tuple[str, str]:
+    """The beginning of a flow: the contact writes, or a program starts it where only other flows lead to it."""
+    has_start = "start" in translation.bot.flows[translation.flows[name]]
+    return ("text", translation.starting_word(translation.assistant.flows[name])) if has_start else ("start", "")
 
 
 def _conversations(translation: CalmTranslation, runs: dict[str, list[CalmRun]]) -> Iterator[SourceConversation]:
@@ -34,9 +43,8 @@ def _conversations(translation: CalmTranslation, runs: dict[str, list[CalmRun]])
                 yield _conversation(f"{name} {number}", name, run, translation)
     for test in translation.assistant.tests:
         place = f"test > {test.name}"
-        found = next(
-            ((name, run) for name, each in runs.items() if (run := run_of_test(each, test, translation.assistant))), None
-        )
+        matching = ((name, run_of_test(each, test, translation.assistant)) for name, each in runs.items())
+        found = next(((name, run) for name, run in matching if run is not None), None)
         if found is None:
             translation.bot.lost(place, "no path of one flow says this in this order: write the test by hand")
             continue

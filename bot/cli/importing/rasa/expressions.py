@@ -231,14 +231,14 @@ def _written_test(node: PredicateTest, name_of_slot: Callable[[str], str]) -> st
     if node.operator in ("=", "!="):
         return f"{left} {'==' if node.operator == '=' else '!='} {right}"
     if node.operator == "contains":
-        return f'{right} in {left}' if isinstance(node.left, LiteralSet) else f'{right} in ({left} or "")'
+        return f"{right} in {left}" if isinstance(node.left, LiteralSet) else f'{right} in ({left} or "")'
     if node.operator == "matches":
         pattern = str(node.right.value) if isinstance(node.right, LiteralValue) else ""
         try:
             re.compile(pattern)
         except re.error:
             raise PredicateError(f'the pattern "{pattern}" cannot be read') from None
-        return f"({left} or \"\") | matches({_written(f'(?s).*(?:{pattern}).*')})"
+        return f'({left} or "") | matches({_written(f"(?s).*(?:{pattern}).*")})'
     known = [side for side, tree in ((left, node.left), (right, node.right)) if isinstance(tree, SlotValue)]
     return " and ".join([*(f"{each} is not null" for each in known), f"{left} {node.operator} {right}"])
 
@@ -255,7 +255,7 @@ def _written(value: Any) -> str:
 
 
 def evaluated(node: Predicate, slots: Mapping[str, Any]) -> Any:
-    """What Rasa gets for a predicate with these slots."""
+    """The value of a predicate in Rasa, with these slots."""
     match node:
         case SlotValue(name):
             return slots.get(name)

@@ -7,7 +7,14 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from bot.cli.importing.conversations import SourceMessage, SourceTurn
-from bot.cli.importing.rasa.expressions import Predicate, PredicateError, evaluated, literals_in, parse_predicate, slots_in
+from bot.cli.importing.rasa.expressions import (
+    Predicate,
+    PredicateError,
+    evaluated,
+    literals_in,
+    parse_predicate,
+    slots_in,
+)
 from bot.cli.importing.rasa.reading import END, RasaAssistant, RasaFlow, RasaStep, RasaTest, RasaVariation
 
 MOST_CONVERSATIONS = 60
@@ -16,7 +23,7 @@ _MOST_STEPS = 200
 _DEFAULT_COMPLETED = RasaVariation("What else can I help you with?")
 
 Key: TypeAlias = tuple[Any, ...]
-"""What decides a run: ("collect", slot, number) is an answer, ("action", action, slot) is a result."""
+"""A choice that decides a run: ("collect", slot, number) is an answer, ("action", action, slot) is a result."""
 
 
 @dataclass
@@ -31,8 +38,8 @@ class CalmRun:
     others: list[tuple[Key, Key, Any]] = field(default_factory=list)  # an edge, and what would lead there
 
 
-def calm_runs(assistant: RasaAssistant, flow: RasaFlow) -> Iterator[CalmRun]:
-    """Runs of a flow that together take each branch that can be taken."""
+def calm_runs(assistant: RasaAssistant, flow: RasaFlow, begins: tuple[str, str]) -> Iterator[CalmRun]:
+    """Runs of a flow that together take each branch that can be taken; ``begins`` is what starts it."""
     waiting: deque[tuple[Key, dict[Key, Any]]] = deque([((), {})])
     seen: set[str] = set()
     covered: set[Key] = set()
@@ -44,7 +51,7 @@ def calm_runs(assistant: RasaAssistant, flow: RasaFlow) -> Iterator[CalmRun]:
         if known in seen:
             continue
         seen.add(known)
-        run = _CalmExecution(assistant, given).run(flow)
+        run = _CalmExecution(assistant, given, begins).run(flow)
         covered |= {*run.edges}
         waiting += [(edge, {**given, key: value}) for edge, key, value in run.others]
         yield run
@@ -67,13 +74,13 @@ def _is_meant(wanted: str, said: str, assistant: RasaAssistant) -> bool:
 class _CalmExecution:
     """One conversation."""
 
-    def __init__(self, assistant: RasaAssistant, given: Mapping[Key, Any]) -> None:
+    def __init__(self, assistant: RasaAssistant, given: Mapping[Key, Any], begins: tuple[str, str]) -> None:
         self.assistant = assistant
         self.out = CalmRun(given)
         self.slots: dict[str, Any] = {name: slot.initial for name, slot in assistant.slots.items()}
         self.sources: dict[str, Key] = {}  # what has decided the value of a slot
         self.asked: dict[str, int] = {}
-        self.happened = ("start", "")
+        self.happened = begins
         self.said: list[SourceMessage] = []
         self.names: list[str] = []
         self.passed: list[str] = []
@@ -84,6 +91,8 @@ class _CalmExecution:
         following: RasaFlow | None = flow
         while following is not None:
             flow, following = following, self._flow(following)
+        if self._is_too_long:
+            return self.out  # what follows the last answer is not known
         if flow.says_completed and self.assistant.mentions_completed and not self._handed_over:
             listed = self.assistant.responses.get("utter_can_do_something_else", (_DEFAULT_COMPLETED,))
             self._say("utter_can_do_something_else", listed, f"flow {flow.id}")
@@ -92,10 +101,14 @@ class _CalmExecution:
 
     _handed_over = False
 
+    @property
+    def _is_too_long(self) -> bool:
+        return len(self.out.turns) >= _MOST_TURNS or self.steps >= _MOST_STEPS
+
     def _flow(self, flow: RasaFlow) -> RasaFlow | None:
         """Run a flow. Returns the one that it links to."""
         target = flow.first
-        while target != END and len(self.out.turns) < _MOST_TURNS and self.steps < _MOST_STEPS:
+        while target != END and not self._is_too_long:
             self.steps += 1
             step = flow.steps[target]
             place = flow.place(step)
@@ -127,7 +140,7 @@ class _CalmExecution:
         response = step.utter or f"utter_ask_{step.value}"
         listed = self.assistant.responses.get(response, ())
         rejections = [(predicate, utter) for text, utter in step.rejections if (predicate := _parsed(text)) is not None]
-        while len(self.out.turns) < _MOST_TURNS:
+        while not self._is_too_long:
             self._say(response, listed, place)
             titles = self._titles(step, listed)
             number = self.asked[step.value] = self.asked.get(step.value, 0) + 1
@@ -148,9 +161,9 @@ class _CalmExecution:
             self.out.edges.append((place, index, repr(value)))
             if index < 0:
                 return
-            self.slots[step.value] = None
             utter = rejections[index][1]
-            self._say(utter, self.assistant.responses.get(utter, ()), place)
+            self._say(utter, self.assistant.responses.get(utter, ()), place, value)
+            self.slots[step.value] = None
 
     def _rejection(self, step: RasaStep, rejections: list[tuple[Predicate, str]], value: Any) -> int:
         slots = {**self.slots, step.value: value}
@@ -168,10 +181,8 @@ class _CalmExecution:
         if step.value in self.assistant.responses or step.value.startswith("utter_"):
             self._say(step.value, self.assistant.responses.get(step.value, ()), place)
             return
-        filled = {each.value for each in flow.steps.values() if each.kind == "collect"}
-        filled |= {name for each in flow.steps.values() for name, _ in each.slots}
         result = {}
-        for name in sorted(_slots_read(self.assistant, flow) - filled):
+        for name in sorted(_slots_read(self.assistant, flow) - self.assistant.set_by(flow)):
             key = ("action", step.value, name)
             result[name] = self.out.given.get(key, self._candidates(name, [])[0])
             self.sources[name] = key
@@ -194,7 +205,9 @@ class _CalmExecution:
         return branches[taken][1]
 
     def _branch(self, branches: list[tuple[Predicate | None, str]], slots: Mapping[str, Any]) -> int:
-        return next((i for i, (each, _) in enumerate(branches) if each is None or evaluated(each, slots)), len(branches) - 1)
+        return next(
+            (i for i, (each, _) in enumerate(branches) if each is None or evaluated(each, slots)), len(branches) - 1
+        )
 
     def _candidates(self, name: str, predicates: list[Predicate]) -> list[Any]:
         """Values that a slot may get, the usual one first."""
@@ -227,23 +240,25 @@ class _CalmExecution:
                 return None
         return value if kind in ("list", "any") else str(value)
 
-    def _say(self, name: str, listed: tuple[RasaVariation, ...], place: str) -> None:
+    def _say(self, name: str, listed: tuple[RasaVariation, ...], place: str, value: Any = None) -> None:
         self.names.append(name)
         fitting = [each for each in listed if each.conditions and self._fits(each)]
         chosen = next(iter(fitting or [each for each in listed if not each.conditions and not each.channel]), None)
         if chosen is not None:
             titles = tuple(button.title for button in chosen.buttons)
             media = (f"image {chosen.image}",) if chosen.image else ()
-            self.said.append(SourceMessage(self._rendered(chosen), titles, media, place))
+            self.said.append(SourceMessage(self._rendered(chosen, value), titles, media, place))
 
     def _fits(self, variation: RasaVariation) -> bool:
         return not variation.channel and all(self.slots.get(name) == value for name, value in variation.conditions)
 
-    def _rendered(self, variation: RasaVariation) -> str:
+    def _rendered(self, variation: RasaVariation, value: Any) -> str:
+        """The text with the values of slots; `{value}` is a value that is rejected."""
+        values = self.slots if value is None else {"value": value, **self.slots}
         pattern = r"\{\{\s*slots\.(\w+)\s*\}\}" if variation.is_jinja else r"\{(\w+)\}"
         return re.sub(
             pattern,
-            lambda found: str(self.slots[found[1]]) if found[1] in self.slots else found[0],
+            lambda found: str(values[found[1]]) if found[1] in values else found[0],
             variation.text,
         )
 

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -91,6 +91,7 @@ class RasaFlow:
 
     @property
     def first(self) -> str:
+        """The id of the first step."""
         return next(iter(self.steps), END)
 
 
@@ -120,9 +121,19 @@ class RasaAssistant:
         """A slot; one that the domain does not declare is a text."""
         return self.slots.get(name, RasaSlot(name))
 
+    def set_by(self, flow: RasaFlow, seen: frozenset[str] = frozenset()) -> set[str]:
+        """The slots that the steps of a flow fill, and those of the flows that it calls."""
+        found = {name for step in flow.steps.values() for name, _ in step.slots}
+        for step in flow.steps.values():
+            if step.kind == "collect":
+                found.add(step.value)
+            elif step.kind == "call" and step.value in self.flows and step.value not in seen:
+                found |= self.set_by(self.flows[step.value], seen | {step.value})
+        return found
+
 
 def is_rasa(data: Any) -> bool:
-    """Whether a file is one of an assistant of Rasa's."""
+    """True if a file is one of an assistant of Rasa's."""
     if not isinstance(data, Mapping):
         return False
     flows, responses = data.get("flows"), data.get("responses")
@@ -139,7 +150,23 @@ def read_assistant(files: Sequence[ExportFile]) -> RasaAssistant:
     for file in files:
         if isinstance(file.data, Mapping):
             _read(found, file.path, file.data)
+    for name, slot in found.slots.items():
+        found.slots[name] = replace(slot, kind=_kind(found, slot))
     return found
+
+
+def _kind(found: RasaAssistant, slot: RasaSlot) -> str:
+    """The type of a slot; one for anything has the type of the values that it gets."""
+    steps = [step for flow in found.flows.values() for step in flow.steps.values()]
+    if slot.kind == "list":
+        return "text" if any(step.kind == "collect" and step.value == slot.name for step in steps) else "list"
+    if slot.kind != "any":
+        return slot.kind
+    given = [value for step in steps for name, value in step.slots if name == slot.name]
+    values = [value for value in [*given, slot.initial] if value is not None]
+    if values and all(isinstance(value, bool) for value in values):
+        return "bool"
+    return "float" if values and all(isinstance(value, int | float) for value in values) else "text"
 
 
 def _read(found: RasaAssistant, path: Path, data: Mapping[str, Any]) -> None:
@@ -208,7 +235,7 @@ def _variation(data: Any) -> RasaVariation:
 
 def _flow(path: Path, name: str, data: Any) -> RasaFlow:
     if not isinstance(data, Mapping) or not isinstance(data.get("steps"), list):
-        raise UnreadableExport(f'{path}: $.flows.{name}.steps must be a list of steps')
+        raise UnreadableExport(f"{path}: $.flows.{name}.steps must be a list of steps")
     steps: dict[str, RasaStep] = {}
     _steps(f"{path}: $.flows.{name}", data["steps"], steps)
     for step in steps.values():

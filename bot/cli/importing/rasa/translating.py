@@ -1,5 +1,6 @@
 """A CALM assistant, written as flows of this language."""
 
+import json
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -8,15 +9,13 @@ from bot.cli.importing.imported import ImportedBot, name_of
 from bot.cli.importing.rasa.expressions import PredicateError, parse_predicate, slots_in, written_predicate
 from bot.cli.importing.rasa.reading import END, RasaAssistant, RasaFlow, RasaSlot, RasaStep, RasaVariation
 
+MOST_VISITS = 100
 COMPLETED = "What else can I help you with?"
 _KINDS = {"text": "text", "any": "text", "bool": "boolean", "float": "number", "categorical": "choice", "list": "list"}
 _PLACEHOLDER = re.compile(r"\{(\w+)\}")
 _JINJA = re.compile(r"\{\{\s*slots\.(\w+)\s*\}\}")
 _MOST_BUTTONS, _MOST_ROWS, _LONGEST_TITLE = 3, 10, 24
-_NOT_VARIABLES = frozenset(
-    "contact now today came_from message history window_open it loop self days hours minutes weeks open opens random "
-    "share signal_url title_of language timezone event answer status all".split()
-)
+_NOT_VARIABLES = ("language", "timezone", "event", "answer", "status", "all")
 """Names that mean something else where a text reads them."""
 _CLASSIC = {
     "stories": "write what it does as a flow: its intents are the flow's start, its actions are steps",
@@ -33,6 +32,26 @@ def asked_response(assistant: RasaAssistant, step: RasaStep) -> str:
 def called_flows(assistant: RasaAssistant) -> set[str]:
     """The flows that other flows call, so that they do not end the conversation."""
     return {step.value for flow in assistant.flows.values() for step in flow.steps.values() if step.kind == "call"}
+
+
+_NOTHING = ("null", "none", "undefined")
+
+
+def typed_value(slot: RasaSlot, value: Any) -> Any:
+    """A value as its slot has it; None where it is nothing, or no value of the slot's type."""
+    if value is None or (isinstance(value, str) and value.lower() in _NOTHING):
+        return None
+    if slot.kind == "bool":
+        return str(value).lower() in ("true", "yes", "1")
+    if slot.kind == "float":
+        try:
+            number = float(value)
+        except (TypeError, ValueError):
+            return None
+        return int(number) if number.is_integer() else number
+    if slot.kind == "list":
+        return value if isinstance(value, list) else [value]
+    return str(value)
 
 
 class CalmTranslation:
@@ -76,7 +95,9 @@ class CalmTranslation:
         triggers = {intent for flow in self.assistant.flows.values() for intent in flow.intents}
         for intent in self.assistant.examples:
             if intent not in triggers:
-                self.bot.lost(f"intent {intent}", "no flow starts by it: write start: {about, examples} in the flow that does")
+                self.bot.lost(
+                    f"intent {intent}", "no flow starts by it: write start: {about, examples} in the flow that does"
+                )
 
     def slot(self, name: str) -> str:
         """The variable of a slot: one name in all flows."""
@@ -91,8 +112,9 @@ class CalmTranslation:
         found: dict[str, Any] = {"type": kind if kind != "choice" or slot.values else "text"}
         if found["type"] == "choice":
             found["of"] = list(slot.values)
-        if slot.initial is not None:
-            found["value"] = slot.initial
+        first = typed_value(slot, slot.initial)
+        if first is not None and (found["type"] != "choice" or first in slot.values):
+            found["value"] = first
         if name in self.persisted:
             found["keep"] = True
         return found["type"] if len(found) == 1 else found
@@ -105,8 +127,12 @@ class CalmTranslation:
             self.handlers[action] = self.bot.untranslatable(name, original, dict.fromkeys(given, "Any"))
         return self.handlers[action]
 
+    def starting_word(self, flow: RasaFlow) -> str:
+        """The words that start a flow when no model reads the message."""
+        return self.flows[flow.id].replace("_", " ")
+
     def has_completed(self, flow: RasaFlow) -> bool:
-        """Whether Rasa says at the end of a flow what it says when nothing is left to do."""
+        """True if Rasa ends a flow with its sentence for when nothing is left to do."""
         return self.assistant.mentions_completed and flow.says_completed and flow.id not in self.called
 
     def _note_slot(self, name: str, slot: RasaSlot) -> None:
@@ -117,10 +143,122 @@ class CalmTranslation:
             self.bot.nearly(place, f'the type "{slot.kind}" is a text here')
         elif name in self.persisted:
             self.bot.nearly(place, "it is kept with the contact for good, in Rasa until the session expires")
-        elif slot.kind == "list":
-            self.bot.nearly(place, "a contact cannot type a list: let choices or a function fill it")
         else:
             self.bot.same(place)
+
+
+class _CalmTexts:
+    """The texts, choices and conditions of a flow, and what may differ in them at a step."""
+
+    def __init__(self, whole: CalmTranslation, name: str, collected: set[str]) -> None:
+        self.whole = whole
+        self.name = name
+        self.collected = collected
+        self.notes: list[str] = []
+        self.lost: list[str] = []
+
+    def predicate(self, text: str) -> str:
+        """A predicate as a condition."""
+        try:
+            return written_predicate(parse_predicate(text), self.whole.slot)
+        except PredicateError as error:
+            self.lost.append(f"a condition is a function in handlers.py that must be written: {error}")
+            name = name_of(f"{self.name} condition", self.whole.bot.functions)
+            return f"{self.whole.bot.untranslatable(name, text, decorator='function')}()"
+
+    def say(self, response: str, missing: str, value: str = "") -> Any:
+        """The text of a response: one, one of several, or one by conditions. ``value`` is the slot that is rejected."""
+        self.whole.used.add(response)
+        written = self.whole.assistant.responses.get(response, ())
+        listed = [each for each in written if not each.channel]
+        if len(listed) < len(written):
+            self.notes.append("variations for one channel are left out")
+        if not listed:
+            if response != "utter_can_do_something_else":
+                self.notes.append(f"the response {response} is not in the export")
+            return missing
+        if any(each.has_more for each in listed):
+            self.notes.append("custom payloads are left out")
+        plain = [self._text(each, value) for each in listed if not each.conditions]
+        special = [each for each in listed if each.conditions]
+        if not special:
+            return plain[0] if len(plain) == 1 else {"any": plain}
+        if len(plain) > 1:
+            self.notes.append("of the variations without a condition the first is said")
+        if len({tuple(name for name, _ in each.conditions) for each in special}) > 1:
+            self.notes.append("where several conditions hold, the first variation is said")
+        text = ""
+        for each in special:
+            tests = [f"{self.whole.slot(name)} == {self._literal(held)}" for name, held in each.conditions]
+            text += f"{{% {'elif' if text else 'if'} {' and '.join(tests)} %}}{self._text(each, value)}"
+        return text + (f"{{% else %}}{plain[0]}" if plain else "") + "{% endif %}"
+
+    def _text(self, variation: RasaVariation, value: str) -> str:
+        def shown(match: re.Match[str]) -> str:
+            name = value if match[1] == "value" and value else match[1]
+            if name not in self.whole.assistant.slots:
+                return f'{{{{ "{match[0]}" }}}}' if match[0].startswith("{{") else match[0]
+            kind = self.whole.assistant.slot(name).kind
+            if kind == "float":
+                self.notes.append(f"{name} is written 400, in Rasa 400.0")
+            elif kind == "bool":
+                self.notes.append(f"{name} is written true, in Rasa True")
+            if name not in self.collected:
+                self.notes.append(f"without a value {name} is empty, in Rasa None")
+            return f"{{{{ {self.whole.slot(name)} }}}}"
+
+        if variation.is_jinja:
+            rest = _JINJA.sub("", variation.text)
+            if "{{" in rest or "{%" in rest:
+                self.lost.append("a text is made by a function in handlers.py that must be written")
+                name = name_of(f"{self.name} text", self.whole.bot.functions)
+                return f"{{{{ {self.whole.bot.untranslatable(name, variation.text, decorator='function')}() }}}}"
+            return _JINJA.sub(shown, variation.text)
+        return _PLACEHOLDER.sub(shown, variation.text)
+
+    def image(self, response: str) -> str:
+        """The picture of a response."""
+        return next((each.image for each in self.whole.assistant.responses.get(response, ()) if each.image), "")
+
+    def choices(self, step: RasaStep, response: str, is_silent: bool) -> dict[str, Any]:
+        """The choices of a question, by the buttons of its response."""
+        variation = next((each for each in self.whole.assistant.responses.get(response, ()) if each.buttons), None)
+        if variation is None:
+            return {}
+        slot = self.whole.assistant.slot(step.value)
+        choices: dict[str, Any] = {}
+        for button in variation.buttons:
+            sets = button.sets
+            value = sets.get(step.value, button.title if button.payload.startswith("/") else button.payload)
+            if button.payload.startswith("/") and step.value not in sets:
+                self.notes.append(f'the button "{button.title}" saves its title; its payload was {button.payload}')
+            choice: dict[str, Any] = {"value": self.typed(step.value, value)}
+            others = {
+                self.whole.slot(name): self.typed(name, text) for name, text in sets.items() if name != step.value
+            }
+            choices[button.title] = {**choice, **({"set": others} if others else {})}
+        if len(choices) > _MOST_ROWS:
+            self.notes.append("more than ten choices are shown in pages")
+        if any(len(title) > _LONGEST_TITLE for title in choices):
+            self.notes.append(f"titles of more than {_LONGEST_TITLE} characters are shortened")
+        if is_silent:
+            self.notes.append("the question stands with the choices below its picture")
+        short = len(choices) <= _MOST_BUTTONS and all(len(title) <= 20 for title in choices)
+        free = {"accepts": "text"} if _KINDS.get(slot.kind) in ("text", "number") else {}
+        found = {"buttons" if short else "options": choices, **free}
+        return {"ask": "…", **found} if is_silent else found
+
+    def typed(self, name: str, value: Any) -> Any:
+        """A value as the variable of a slot has it."""
+        found = typed_value(self.whole.assistant.slot(name), value)
+        if found is None and isinstance(value, str) and value.lower() not in _NOTHING:
+            self.lost.append(f'"{value}" is no value of {name}')
+        return found
+
+    def _literal(self, value: Any) -> str:
+        if isinstance(value, bool):
+            return "true" if value else "false"
+        return str(value) if isinstance(value, int | float) else '"' + str(value).replace('"', '\\"') + '"'
 
 
 class _FlowTranslation:
@@ -136,29 +274,36 @@ class _FlowTranslation:
         for each in flow.steps:
             self.names[each] = name_of(each.removeprefix("utter_"), {*self.names.values(), "completed"})
         self.steps: dict[str, Any] = {}
-        self.notes: list[str] = []
-        self.lost: list[str] = []
         self.collected = {step.value for step in flow.steps.values() if step.kind == "collect"}
         self.set_here = self.collected | {name for step in flow.steps.values() for name, _ in step.slots}
         self.read = {name for step in flow.steps.values() for name in self._reads(step)}
-        self.outputs = sorted(self.read - self.set_here)
+        self.texts = _CalmTexts(whole, self.name, self.collected)
+        self.outputs = sorted(self.read - self.assistant.set_by(flow))
 
     def write(self) -> None:
         """Write the flow into the bot."""
         document: dict[str, Any] = {"about": self.flow.description}
-        notes = ["a model finds it by its description, or the words of the message do"]
+        notes = [
+            "it starts by its name; a model finds it by its description as well, without one the words of a message do"
+        ]
         if self.flow.guard.strip().lower() != "false":
             examples = [example for intent in self.flow.intents for example in self.assistant.examples.get(intent, ())]
-            document["start"] = {"about": self.flow.description, **({"examples": examples} if examples else {})}
+            words = [self.whole.starting_word(self.flow)]
+            document["start"] = {
+                "words": words,
+                "about": self.flow.description,
+                **({"examples": examples} if examples else {}),
+            }
             if self.flow.guard:
                 notes.append(f"it starts also where this does not hold: {self.flow.guard}")
+            document["interrupted"] = "resume"
         for step in self.flow.steps.values():
             self._step(step)
         if not self.steps:
             self.steps["nothing"] = {"branch": [{"else": "end"}]}
-        if self.whole.has_completed(self.flow):
-            self.steps["completed"] = {"say": self._say("utter_can_do_something_else", COMPLETED), "then": "end"}
-        elif self.flow.says_completed:
+        if any('"completed"' in json.dumps(step, default=str) for step in self.steps.values()):
+            self.steps["completed"] = {"say": self.texts.say("utter_can_do_something_else", COMPLETED), "then": "end"}
+        elif self.flow.says_completed and not self.assistant.mentions_completed:
             notes.append(f'where a newer Rasa says "{COMPLETED}", it ends')
         used = sorted(self.read | self.set_here, key=lambda name: (name not in self.collected, name))
         if used:
@@ -175,7 +320,7 @@ class _FlowTranslation:
     # Steps
 
     def _step(self, step: RasaStep) -> None:
-        self.notes, self.lost = [], []
+        self.texts.notes, self.texts.lost = [], []
         name = self.names[step.id]
         kinds = {
             "collect": self._collect,
@@ -187,12 +332,13 @@ class _FlowTranslation:
         }
         kinds[step.kind](name, step)
         if step.extra:
-            self.notes.append(f"these keys are left out: {', '.join(step.extra)}")
+            self.texts.notes.append(f"these keys are left out: {', '.join(step.extra)}")
         place = self.flow.place(step)
-        if self.lost:
-            self.bot.lost(place, "; ".join([*self.lost, *self.notes]), self.name, name)
-        elif self.notes:
-            self.bot.nearly(place, "; ".join(dict.fromkeys(self.notes)), self.name, name)
+        lost, notes = self.texts.lost, list(dict.fromkeys(self.texts.notes))
+        if lost:
+            self.bot.lost(place, "; ".join([*lost, *notes]), self.name, name)
+        elif notes:
+            self.bot.nearly(place, "; ".join(notes), self.name, name)
         else:
             self.bot.same(place, self.name, name)
 
@@ -204,27 +350,30 @@ class _FlowTranslation:
             asks = self._new(f"{name} ask")
             self.steps[name] = {"branch": [{"if": f"{slot} is not null", "then": after}, {"else": asks}]}
             if self._is_in_circle(step):
-                self.steps[name]["visits"] = {"max": 10, "else": "end"}
-                self.notes.append("it is entered 10 times at most")
+                self.steps[name]["visits"] = {"max": MOST_VISITS, "else": "end"}
+                self.texts.notes.append(f"it is entered {MOST_VISITS} times at most")
         response = asked_response(self.assistant, step)
         if f"action_ask_{step.value}" in self.assistant.actions and response not in self.assistant.responses:
-            self.lost.append(f"action_ask_{step.value} asks in Python: write its question here")
+            self.texts.lost.append(f"action_ask_{step.value} asks in Python: write its question here")
             self.whole.used.add(f"action_ask_{step.value}")
-        question: dict[str, Any] = {"ask": self._say(response, f"{step.value}?"), "save": slot}
-        if image := self._image(response):
+        question: dict[str, Any] = {"ask": self.texts.say(response, f"{step.value}?"), "save": slot}
+        if image := self.texts.image(response):
             self.steps[asks] = {"say": question["ask"], "image": image, "then": self._new(f"{asks} answer")}
             asks, question["ask"] = self.steps[asks]["then"], ""
-        question |= self._choices(step, response, bool(image))
+        question |= self.texts.choices(step, response, bool(image))
         first = self._new(f"{name} check") if step.rejections else after
         self.steps[asks] = {**question, "then": first}
-        self.notes += self._reading(step)
+        self.texts.notes += self._reading(step)
         for index, (predicate, utter) in enumerate(step.rejections):
             last = index == len(step.rejections) - 1
             following = after if last else self._new(f"{name} check {index + 2}")
             rejected = self._new(f"{name} rejected {index + 1}" if len(step.rejections) > 1 else f"{name} rejected")
-            self.steps[first] = {"branch": [{"if": self._predicate(predicate), "then": rejected}, {"else": following}]}
+            self.steps[first] = {
+                "branch": [{"if": self.texts.predicate(predicate), "then": rejected}, {"else": following}]
+            }
             again = asks if not image else next(key for key in self.steps if self.steps[key].get("then") == asks)
-            self.steps[rejected] = {"say": self._say(utter, "?"), "clear": slot, "then": again}
+            said = self.texts.say(utter, "?", step.value)
+            self.steps[rejected] = {"say": said, "clear": slot, "then": again}
             first = following
         self._branches(name, step)
 
@@ -232,21 +381,21 @@ class _FlowTranslation:
         kind = self.assistant.slot(step.value).kind
         if kind in ("text", "any"):
             yield "the whole message is the answer, while Rasa's model takes a part of it"
-        elif kind == "list":
-            yield "a contact cannot type a list here: let choices or a function fill it"
         else:
             yield "an answer that is not understood is asked again, while Rasa's model may take it for something else"
 
     def _action(self, name: str, step: RasaStep) -> None:
         if step.value in self.assistant.responses or step.value.startswith("utter_"):
-            said = self._say(step.value, "?")
+            said = self.texts.say(step.value, "?")
             variation = next(iter(self.assistant.responses.get(step.value, ())), RasaVariation(""))
             self.steps[name] = {"say": said, "then": self._after(name, step)}
-            if image := self._image(step.value):
+            if image := self.texts.image(step.value):
                 self.steps[name] = {"say": said, "image": image, "then": self._after(name, step)}
             if variation.buttons:
                 titles = ", ".join(button.title for button in variation.buttons)
-                self.notes.append(f"the buttons {titles} are left out, because the flow goes on at once: ask instead")
+                self.texts.notes.append(
+                    f"the buttons {titles} are left out, because the flow goes on at once: ask instead"
+                )
             self._branches(name, step)
             return
         self.whole.used.add(step.value)
@@ -258,14 +407,16 @@ class _FlowTranslation:
                 self.whole.slot(slot): f"{{{{ result_of_action.{slot} | default({self.whole.slot(slot)}) }}}}"
                 for slot in self.outputs
             }
-        self.lost.append(f"{step.value} is Python on the action server: write it as the function {written['call']} in handlers.py")
+        self.texts.lost.append(
+            f"{step.value} is Python on the action server: write it as the function {written['call']} in handlers.py"
+        )
         self.steps[name] = {**written, "errors": {"else": "end"}, "then": self._after(name, step)}
         self._branches(name, step)
 
     def _link(self, name: str, step: RasaStep) -> None:
         if step.value == "pattern_human_handoff":
             self.steps[name] = {"handoff": "people", "closed": "end"}
-            self.notes.append("a person takes over at the gateway")
+            self.texts.notes.append("a person takes over at the gateway")
             return
         target = self._flow_target(step)
         forgotten = [self.whole.slot(slot) for slot in sorted(self.collected - {*self.flow.persisted})]
@@ -273,12 +424,14 @@ class _FlowTranslation:
 
     def _call(self, name: str, step: RasaStep) -> None:
         if step.value not in self.whole.flows:
-            self.lost.append(f"{step.value} is no flow of the export: write an ai step, or a function")
+            self.texts.lost.append(f"{step.value} is no flow of the export: write an ai step, or a function")
             handler = self.whole.handler(step.value, {})
             self.steps[name] = {"call": handler, "errors": {"else": "end"}, "then": self._after(name, step)}
         else:
             there = _FlowTranslation(self.whole, self.assistant.flows[step.value])
-            both = [self.whole.slot(slot) for slot in sorted((self.read | self.set_here) & (there.read | there.set_here))]
+            both = [
+                self.whole.slot(slot) for slot in sorted((self.read | self.set_here) & (there.read | there.set_here))
+            ]
             written: dict[str, Any] = {"run": f"/{self.whole.flows[step.value]}"}
             if both:
                 written |= {"with": {slot: f"{{{{ {slot} }}}}" for slot in both}, "save": both}
@@ -286,7 +439,7 @@ class _FlowTranslation:
         self._branches(name, step)
 
     def _set(self, name: str, step: RasaStep) -> None:
-        values = {self.whole.slot(slot): self._typed(slot, value) for slot, value in step.slots}
+        values = {self.whole.slot(slot): self.texts.typed(slot, value) for slot, value in step.slots}
         self.steps[name] = {"set": values, "then": self._after(name, step)}
         self._branches(name, step)
 
@@ -313,7 +466,7 @@ class _FlowTranslation:
             if predicate is None:
                 branches.append({"else": self._target(target)})
             else:
-                branches.append({"if": self._predicate(predicate), "then": self._target(target)})
+                branches.append({"if": self.texts.predicate(predicate), "then": self._target(target)})
         return {"branch": branches}
 
     def _target(self, target: str) -> str:
@@ -324,7 +477,7 @@ class _FlowTranslation:
     def _flow_target(self, step: RasaStep) -> str:
         if step.value in self.whole.flows:
             return f"/{self.whole.flows[step.value]}"
-        self.lost.append(f"the flow {step.value} is not in the export: it ends here")
+        self.texts.lost.append(f"the flow {step.value} is not in the export: it ends here")
         return "end"
 
     def _new(self, title: str) -> str:
@@ -342,9 +495,18 @@ class _FlowTranslation:
         return False
 
     def _may_be_filled(self, step: RasaStep) -> bool:
-        """Whether a slot may have a value when its question is reached, so that it is not asked."""
+        """True if a slot may have a value when its question is reached, so that it is not asked."""
         slot = step.value
         if self.assistant.slot(slot).initial is not None or slot in self.whole.persisted or self._is_in_circle(step):
+            return True
+        elsewhere = [
+            name
+            for flow in self.assistant.flows.values()
+            if flow is not self.flow
+            for each in flow.steps.values()
+            for name, _ in each.slots
+        ]
+        if slot in elsewhere:
             return True
         setters = [each for each in self.flow.steps.values() if each.value == slot or slot in dict(each.slots)]
         has_calls = self.flow.id in self.whole.called or any(each.kind == "call" for each in self.flow.steps.values())
@@ -366,109 +528,3 @@ class _FlowTranslation:
                 yield from (name for name in found if name in self.assistant.slots)
                 yield from (name for name, _ in variation.conditions)
                 yield from (name for button in variation.buttons for name in button.sets)
-
-    def _predicate(self, text: str) -> str:
-        try:
-            return written_predicate(parse_predicate(text), self.whole.slot)
-        except PredicateError as error:
-            self.lost.append(f"a condition is a function in handlers.py that must be written: {error}")
-            name = name_of(f"{self.name} condition", self.bot.functions)
-            return f"{self.bot.untranslatable(name, text, decorator='function')}()"
-
-    def _say(self, response: str, missing: str) -> Any:
-        """The text of a response: one, one of several, or one by conditions."""
-        self.whole.used.add(response)
-        written = self.assistant.responses.get(response, ())
-        listed = [each for each in written if not each.channel]
-        if len(listed) < len(written):
-            self.notes.append("variations for one channel are left out")
-        if not listed:
-            if response != "utter_can_do_something_else":
-                self.notes.append(f"the response {response} is not in the export")
-            return missing
-        if any(each.has_more for each in listed):
-            self.notes.append("custom payloads are left out")
-        plain = [self._text(each) for each in listed if not each.conditions]
-        special = [each for each in listed if each.conditions]
-        if not special:
-            return plain[0] if len(plain) == 1 else {"any": plain}
-        if len(plain) > 1:
-            self.notes.append("of the variations without a condition the first is said")
-        if len({tuple(name for name, _ in each.conditions) for each in special}) > 1:
-            self.notes.append("where several conditions hold, the first variation is said")
-        text = ""
-        for each in special:
-            tests = [f"{self.whole.slot(name)} == {self._literal(value)}" for name, value in each.conditions]
-            text += f"{{% {'elif' if text else 'if'} {' and '.join(tests)} %}}{self._text(each)}"
-        return text + (f"{{% else %}}{plain[0]}" if plain else "") + "{% endif %}"
-
-    def _text(self, variation: RasaVariation) -> str:
-        def shown(match: re.Match[str]) -> str:
-            name = match[1]
-            if name not in self.assistant.slots:
-                return f'{{{{ "{match[0]}" }}}}' if match[0].startswith("{{") else match[0]
-            kind = self.assistant.slot(name).kind
-            if kind == "float":
-                self.notes.append(f"{name} is written 400, in Rasa 400.0")
-            elif kind == "bool":
-                self.notes.append(f"{name} is written true, in Rasa True")
-            self.notes.append(f"without a value {name} is empty, in Rasa None")
-            return f"{{{{ {self.whole.slot(name)} }}}}"
-
-        if variation.is_jinja:
-            rest = _JINJA.sub("", variation.text)
-            if "{{" in rest or "{%" in rest:
-                self.lost.append("a text is made by a function in handlers.py that must be written")
-                name = name_of(f"{self.name} text", self.bot.functions)
-                return f"{{{{ {self.bot.untranslatable(name, variation.text, decorator='function')}() }}}}"
-            return _JINJA.sub(shown, variation.text)
-        return _PLACEHOLDER.sub(shown, variation.text)
-
-    def _image(self, response: str) -> str:
-        return next((each.image for each in self.assistant.responses.get(response, ()) if each.image), "")
-
-    def _choices(self, step: RasaStep, response: str, is_silent: bool) -> dict[str, Any]:
-        variation = next((each for each in self.assistant.responses.get(response, ()) if each.buttons), None)
-        if variation is None:
-            return {}
-        slot = self.assistant.slot(step.value)
-        choices: dict[str, Any] = {}
-        for button in variation.buttons:
-            sets = button.sets
-            value = sets.get(step.value, button.title if button.payload.startswith("/") else button.payload)
-            if button.payload.startswith("/") and step.value not in sets:
-                self.notes.append(f'the button "{button.title}" saves its title; its payload was {button.payload}')
-            choice: dict[str, Any] = {"value": self._typed(step.value, value)}
-            others = {self.whole.slot(name): self._typed(name, text) for name, text in sets.items() if name != step.value}
-            choices[button.title] = {**choice, **({"set": others} if others else {})}
-        if len(choices) > _MOST_ROWS:
-            self.notes.append("more than ten choices are shown in pages")
-        if any(len(title) > _LONGEST_TITLE for title in choices):
-            self.notes.append(f"titles of more than {_LONGEST_TITLE} characters are shortened")
-        if is_silent:
-            self.notes.append("the question stands with the choices below its picture")
-        short = len(choices) <= _MOST_BUTTONS and all(len(title) <= 20 for title in choices)
-        free = {"accepts": "text"} if _KINDS.get(slot.kind) in ("text", "number") else {}
-        found = {"buttons" if short else "options": choices, **free}
-        return {"ask": "…", **found} if is_silent else found
-
-    def _typed(self, slot: str, value: Any) -> Any:
-        """A value as its slot has it."""
-        kind = self.assistant.slot(slot).kind
-        if value is None or (isinstance(value, str) and value.lower() in ("null", "none", "undefined")):
-            return None
-        if kind == "bool":
-            return str(value).lower() in ("true", "yes", "1")
-        if kind == "float":
-            try:
-                number = float(value)
-            except ValueError:
-                self.lost.append(f'"{value}" is no number')
-                return None
-            return int(number) if number.is_integer() else number
-        return value if kind in ("list", "any") and not isinstance(value, str) else str(value)
-
-    def _literal(self, value: Any) -> str:
-        if isinstance(value, bool):
-            return "true" if value else "false"
-        return str(value) if isinstance(value, int | float) else '"' + str(value).replace('"', '\\"') + '"'

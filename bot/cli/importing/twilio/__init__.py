@@ -10,7 +10,7 @@ from bot.cli.importing.twilio.translating import StudioTranslation
 
 
 def recognises(files: Sequence[ExportFile]) -> bool:
-    """Whether one of these files is the definition of a Studio flow."""
+    """True if one of these files is the definition of a Studio flow."""
     return any(is_flow(file.data) for file in files)
 
 
@@ -31,7 +31,7 @@ def import_bot(files: Sequence[ExportFile]) -> ImportedBot:
 def _conversations(
     bot: ImportedBot, translation: StudioTranslation, sources: dict[str, StudioFlow], stubs: dict[str, str]
 ) -> Iterator[SourceConversation]:
-    """What a flow says, for each event that starts it. ``stubs`` are the functions for widgets, by their places."""
+    """The conversations of a flow, for each event that starts it. ``stubs`` are functions, by places."""
     for event, flow in translation.entry_flows.items():
         by_message = "start" in bot.flows[flow]
         for number, run in enumerate(studio_runs(translation.source, event, sources, by_message), start=1):

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, fields, is_dataclass
 from typing import TypeAlias
 
 from bot.core.errors import BotError
+from bot.language.expressions.grammar import MAX_LOOPS
 
 
 class LiquidError(BotError):
@@ -343,6 +344,7 @@ class WrittenLiquid:
 
     @property
     def safe(self) -> str:
+        """The value, or an empty text where it is missing."""
         return f'({self.text} | default(""))' if self.may_miss else self.text
 
     @property
@@ -355,10 +357,12 @@ class WrittenLiquid:
 
     @property
     def truth(self) -> str:
-        """Whether Liquid counts the value as true: all but nil and false."""
+        """A condition that holds if Liquid counts the value as true: all but nil and false."""
         if self.kind == "boolean":
             return self.text
-        known = f"{self.text} is not null" if self.kind == "text" else f"{self.text} is not null and {self.text} != false"
+        known = (
+            f"{self.text} is not null" if self.kind == "text" else f"{self.text} is not null and {self.text} != false"
+        )
         return f"({self.text} is defined and {known})" if self.may_miss else f"({known})"
 
 
@@ -441,14 +445,17 @@ class LiquidWriter:
         return written
 
     def _for(self, node: LiquidFor) -> str:
+        if self._inside > MAX_LOOPS:
+            raise LiquidError("loops within more than one loop have no counterpart here")
         over = self.expression(node.over)
         before = dict(self.assigned)
-        self.assigned[node.name] = WrittenLiquid(node.name)
+        name = f"each_{node.name}".replace("-", "_")
+        self.assigned[node.name] = WrittenLiquid(name)
         self.assigned["forloop"] = WrittenLiquid("loop")
         body = self._text(node.body)
         self.assigned = before
         otherwise = f"{{% else %}}{self._text(node.otherwise)}" if node.otherwise else ""
-        return f"{{% for {node.name} in {over.safe} %}}{body}{otherwise}{{% endfor %}}"
+        return f"{{% for {name} in {over.safe} %}}{body}{otherwise}{{% endfor %}}"
 
     def _if(self, node: LiquidIf) -> str:
         written, word = "", "if"
@@ -483,10 +490,10 @@ class LiquidWriter:
             return f"({self.expression(node.left).truth} {node.operator} {self.expression(node.right).truth})"
         left, right = self.expression(node.left), self.expression(node.right)
         if isinstance(node.right, LiquidValue) and node.right.word:
-            stripped = f"({left.safe} ~ \"\") | trim" if node.right.word == "blank" else f'({left.safe} ~ "")'
+            stripped = f'({left.safe} ~ "") | trim' if node.right.word == "blank" else f'({left.safe} ~ "")'
             return f'({stripped} {node.operator} "")'
         if node.operator == "contains":
-            return f"({right.safe} in ({left.safe} or \"\"))"
+            return f'({right.safe} in ({left.safe} or ""))'
         if node.operator in ("==", "!="):
             return f"({left.safe} {node.operator} {right.safe})"
         if "number" in (left.kind, right.kind):
@@ -506,7 +513,9 @@ class LiquidWriter:
             first, second = (value, given[0]) if node.name == "append" else (given[0], value)
             return WrittenLiquid(f"({first.safe} ~ {second.safe})", "text")
         if node.name == "default" and given:
-            return WrittenLiquid(f"({value.text} | default({given[0].safe}))", given[0].kind if value.kind == given[0].kind else "any")
+            return WrittenLiquid(
+                f"({value.text} | default({given[0].safe}))", given[0].kind if value.kind == given[0].kind else "any"
+            )
         if node.name in ("round", "ceil", "floor", "abs"):
             arguments = f"({given[0].text})" if given and node.name == "round" else ""
             return WrittenLiquid(f"({value.number} | {node.name}{arguments})", "number")
@@ -536,7 +545,9 @@ class LiquidWriter:
             if isinstance(argument, LiquidValue) and isinstance(argument.value, float):
                 self._fraction()
                 return WrittenLiquid(f"({left} / {right})", "number")
-            whole = f"{left} % 1 == 0 and {right} % 1 == 0" if not isinstance(argument, LiquidValue) else f"{left} % 1 == 0"
+            whole = (
+                f"{left} % 1 == 0 and {right} % 1 == 0" if not isinstance(argument, LiquidValue) else f"{left} % 1 == 0"
+            )
             return WrittenLiquid(f"({left} // {right} if {whole} else {left} / {right})", "number")
         if isinstance(argument, LiquidValue) and isinstance(argument.value, float):
             self._fraction()

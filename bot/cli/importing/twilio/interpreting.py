@@ -40,7 +40,7 @@ _NOW = datetime(2030, 5, 6, 10, 0)
 _OTHER_WORDS = ("something else", "7", "hello there", "yes", "no", "1", "2030-05-12", "10:30", "ann@example.com")
 
 Key: TypeAlias = tuple[Any, ...]
-"""What decides a run: ("data", name), ("reply", place, number), ("json", place, *path), ("fails", place), ("first",)."""
+"""A choice that decides a run: a value of the start, a reply, a field of an answer, or that a request fails."""
 
 
 @dataclass
@@ -85,7 +85,8 @@ def studio_runs(
         execution = _Execution(flow, subflows, run)
         execution.begin_by_message() if by_message else execution.begin_by_program()
         execution.run(flow.trigger.leads(event))
-        run.end_turn(("", ""))
+        if len(run.turns) < _MOST_TURNS:
+            run.end_turn(("", ""))  # else what follows the last answer is not known
         covered |= {*run.edges}
         count += 1
         waiting += [(edge, {**given, key: value}) for edge, key, value in run.others]
@@ -256,7 +257,12 @@ class _Execution:
     def _split(self, widget: StudioWidget) -> tuple[str, str | None]:
         conditions = [each for each in widget.transitions if each.conditions]
         taken = self._branch(widget, None, None)
-        keys = {key for each in conditions for one in each.conditions if (key := self._decided_by(self._argument(widget, one)))}
+        keys = {
+            key
+            for each in conditions
+            for one in each.conditions
+            if (key := self._decided_by(self._argument(widget, one)))
+        }
         if len(keys) == 1:
             (key,) = keys
             found: dict[int, str] = {}
@@ -301,7 +307,7 @@ class _Execution:
         return list(dict.fromkeys([*found, *_OTHER_WORDS, ""]))
 
     def _decided_by(self, text: str) -> Key | None:
-        """What decides the value of a text that is one value; None: several things, or nothing that can be chosen."""
+        """The choice that decides a text; None: several do, or none that can be taken otherwise."""
         try:
             nodes = parse_liquid(text.strip())
         except LiquidError:
@@ -340,7 +346,7 @@ class _Execution:
 
 
 def _holds(kind: str, subject: str, compared: str) -> bool:
-    """Whether a condition holds: `compared` is the text that stands in it, `subject` has small letters."""
+    """True if a condition holds: `compared` is the text that stands in it, `subject` has small letters."""
     kind = _SYNONYMS.get(kind, kind)
     small = compared.lower()
     match kind:
@@ -452,7 +458,7 @@ class _Renderer:
             is_blank = not (_text(left).strip() if node.right.word == "blank" else _text(left))
             return is_blank == (node.operator == "==")
         if node.operator in ("==", "!="):
-            return (left == right) == (node.operator == "==")
+            return bool(left == right) == (node.operator == "==")
         if node.operator == "contains":
             return _text(right) in (left if isinstance(left, list) else _text(left))
         if isinstance(left, int | float) or isinstance(right, int | float):
@@ -486,7 +492,13 @@ def _text(value: Any) -> str:
         return "true" if value else "false"
     if isinstance(value, float | Decimal):
         return f"{value}"
-    return json.dumps(value) if isinstance(value, dict) else "".join(map(_text, value)) if isinstance(value, list) else str(value)
+    return (
+        json.dumps(value)
+        if isinstance(value, dict)
+        else "".join(map(_text, value))
+        if isinstance(value, list)
+        else str(value)
+    )
 
 
 def _number(value: Any) -> float | int | None:
@@ -508,7 +520,7 @@ def _filtered(name: str, value: Any, given: list[Any]) -> Any:
         case "default":
             return given[0] if value in (None, False, "", []) else value
         case "split":
-            return [part for part in _text(value).split(_text(given[0]))] if value else []
+            return _text(value).split(_text(given[0])) if value else []
         case "size":
             return len(value) if isinstance(value, str | list | dict) else 0
         case "first" | "last":

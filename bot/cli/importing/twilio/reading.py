@@ -80,12 +80,16 @@ def read_flow(path: Path, data: Any) -> StudioFlow:
         title, sid = str(data.get("friendly_name") or title), str(data.get("sid") or "")
         data = data["definition"]
     if not is_flow(data):
-        raise UnreadableExport(f'{path}: this is no Studio flow: $.states must be a list (export it by "Show Flow JSON")')
+        raise UnreadableExport(
+            f'{path}: this is no Studio flow: $.states must be a list (export it by "Show Flow JSON")'
+        )
     widgets = {each.name: each for each in (_widget(path, index, state) for index, state in enumerate(data["states"]))}
     for widget in widgets.values():
         for transition in widget.transitions:
             if transition.target is not None and transition.target not in widgets:
-                raise UnreadableExport(f'{path}: $.states "{widget.name}" leads to "{transition.target}", which does not exist')
+                raise UnreadableExport(
+                    f'{path}: $.states "{widget.name}" leads to "{transition.target}", which does not exist'
+                )
     trigger = widgets.get(str(data.get("initial_state", "Trigger")))
     if trigger is None:
         raise UnreadableExport(f"{path}: $.initial_state names no widget of $.states")
@@ -93,14 +97,18 @@ def read_flow(path: Path, data: Any) -> StudioFlow:
 
 
 def is_flow(data: Any) -> bool:
-    """Whether this is the definition of a Studio flow, or has one in it."""
+    """True if this is the definition of a Studio flow, or has one in it."""
     if isinstance(data, Mapping) and isinstance(data.get("definition"), Mapping):
         data = data["definition"]
     return isinstance(data, Mapping) and isinstance(data.get("states"), list) and "initial_state" in data
 
 
 def _widget(path: Path, index: int, state: Any) -> StudioWidget:
-    if not isinstance(state, Mapping) or not isinstance(state.get("name"), str) or not isinstance(state.get("type"), str):
+    if (
+        not isinstance(state, Mapping)
+        or not isinstance(state.get("name"), str)
+        or not isinstance(state.get("type"), str)
+    ):
         raise UnreadableExport(f"{path}: $.states[{index}] must have a name and a type")
     properties = state.get("properties")
     transitions = state.get("transitions")

@@ -8,6 +8,7 @@ from typing import Any
 from bot.cli.importing.imported import ImportedBot, name_of
 from bot.cli.importing.twilio.expressions import (
     LiquidError,
+    LiquidExpression,
     LiquidFilter,
     LiquidOutput,
     LiquidPath,
@@ -23,7 +24,15 @@ MOST_VISITS = 10  # Studio stops an execution in which a widget runs more often 
 WAITING = frozenset({"send-and-wait-for-reply", "send-to-flex"})
 _ADDRESS = re.compile(r"https?://[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)*(:\d+)?([/?]\S*)?")
 _NUMBER = re.compile("-?[0-9]+([.][0-9]+)?")
-_ENDINGS = {"mp4": "video", "3gp": "video", "mp3": "audio", "ogg": "audio", "amr": "audio", "aac": "audio", "pdf": "document"}
+_ENDINGS = {
+    "mp4": "video",
+    "3gp": "video",
+    "mp3": "audio",
+    "ogg": "audio",
+    "amr": "audio",
+    "aac": "audio",
+    "pdf": "document",
+}
 _TECHNICAL = {"sid", "flow_sid", "MessageSid", "InstanceSid", "ChannelSid", "AccountSid", "SmsSid", "To", "address"}
 _CALLS = "a call has no counterpart here: the bot writes and reads messages"
 _LOST = {
@@ -51,9 +60,7 @@ class StudioTranslation:
         self.source = source
         self.bot = bot
         self.flow = name_of(source.title, bot.flows, "flow")
-        self.entries = {
-            event: target for event in ENTRIES if (target := source.trigger.leads(event)) is not None
-        }
+        self.entries = {event: target for event in ENTRIES if (target := source.trigger.leads(event)) is not None}
         self.reached = self._reachable()
         self.names: dict[str, str] = {}
         for widget in self.reached:
@@ -63,13 +70,15 @@ class StudioTranslation:
         self.used = {path for widget in self.reached for text in texts_of(widget) for path in paths_in(text)}
         self.constants = self._constants()
         self.bounded = self._circles()
-        self.entry_flows = {event: self.flow for event in self.entries}
+        self.entry_flows = dict.fromkeys(self.entries, self.flow)
         self.stubs: dict[str, str] = {}  # the functions that stand for widgets, by their places
         self.steps: dict[str, Any] = {}
-        self.first_message = any(path[:2] == ("trigger", "message") and path[2:3] not in (("From",),) for path in self.used)
+        self.first_message = any(
+            path[:2] == ("trigger", "message") and path[2:3] not in (("From",),) for path in self.used
+        )
         bot.flows[self.flow] = {}
 
-    # What the whole flow becomes
+    # The whole flow
 
     def translate(self, subflows: Mapping[str, "StudioTranslation"]) -> None:
         """Write the flow into the bot, and note what became of each widget."""
@@ -77,16 +86,19 @@ class StudioTranslation:
         targets = list(dict.fromkeys(self.entries.values()))
         if self.first_message and "incomingMessage" in self.entries:
             first = name_of("begin", {*self.names.values()})
-            body = self._variable(("first", "Body"), "text")
+            body = self._variable(("first", "Body"), "text", "first message")
             self.steps[first] = {"set": {body: "{{ message.text | default(message.file.caption) | default('') }}"}}
             if any(path[:3] == ("trigger", "message", "MediaUrl0") for path in self.used):
-                self.steps[first]["set"][self._variable(("first", "MediaUrl0"), "text")] = "{{ message.file.url | default('') }}"
+                file = self._variable(("first", "MediaUrl0"), "text", "first file")
+                self.steps[first]["set"][file] = "{{ message.file.url | default('') }}"
             self.steps[first]["then"] = self.step_of(targets[0])
         for widget in self.reached:
             _WidgetTranslation(self, widget, subflows).write()
         if not self.entries:
             self.steps["end"] = {"branch": [{"else": "end"}]}
-        by_message = next((event for event in ("incomingMessage", "incomingConversationMessage") if event in self.entries), "")
+        by_message = next(
+            (event for event in ("incomingMessage", "incomingConversationMessage") if event in self.entries), ""
+        )
         taken = any("start" in flow for flow in self.bot.flows.values())
         if by_message and not taken and self.entries[by_message] == targets[0]:
             document["start"] = {"otherwise": True}
@@ -108,7 +120,9 @@ class StudioTranslation:
         place = self.source.place(self.source.trigger)
         notes = []
         if is_taken:
-            notes.append("messages start another flow of this bot: write which words start this one (start: {words: ...})")
+            notes.append(
+                "messages start another flow of this bot: write which words start this one (start: {words: ...})"
+            )
         if self.source.trigger.leads("incomingCall") is not None:
             notes.append("calls start nothing here")
         if "incomingRequest" in self.entries:
@@ -173,7 +187,7 @@ class StudioTranslation:
                 visit(widget.name)
         return found
 
-    # What a text reads
+    # Values
 
     def resolve(self, parts: tuple[str | int, ...]) -> WrittenLiquid:
         """How a value of the execution is read here."""
@@ -192,7 +206,8 @@ class StudioTranslation:
             case ("trigger", "message", "ProfileName") | ("widgets", _, "inbound", "ProfileName"):
                 return WrittenLiquid("contact.name", "text")
             case ("trigger", "message", "Body" | "MediaUrl0" as field):
-                return WrittenLiquid(self._variable(("first", str(field)), "text"), "text")
+                title = "first message" if field == "Body" else "first file"
+                return WrittenLiquid(self._variable(("first", str(field)), "text", title), "text")
             case ("widgets", str(name), "inbound", "Body" | "MediaUrl0" as field) if name in self.names:
                 return WrittenLiquid(self.answer(name, str(field)), "text")
             case ("widgets", str(name), "parsed", *rest) if self._has_result(name):
@@ -209,13 +224,17 @@ class StudioTranslation:
 
     def variable(self, kind: str, name: str) -> str:
         """The variable of a name that the flow sets."""
-        return self._variable((kind, name), "object" if self._has_fields(("flow", kind, name)) else "text")
+        return self._variable((kind, name), "object" if self._has_fields(("flow", kind, name)) else "text", name)
 
     def parameter(self, name: str) -> str:
         """The variable of a value with which the flow is started."""
-        places = (("flow", "data", name), ("trigger", "request", "parameters", name), ("trigger", "parent", "parameters", name))
+        places = (
+            ("flow", "data", name),
+            ("trigger", "request", "parameters", name),
+            ("trigger", "parent", "parameters", name),
+        )
         known = ("data", name) in self.variables
-        variable = self._variable(("data", name), "object" if any(map(self._has_fields, places)) else "text")
+        variable = self._variable(("data", name), "object" if any(map(self._has_fields, places)) else "text", name)
         if not known and variable != name:
             self.declared[variable]["sent_as"] = name
         return variable
@@ -231,18 +250,23 @@ class StudioTranslation:
 
     def answer(self, widget: str, field: str) -> str:
         """The variable of a reply."""
-        return self._variable(("inbound", widget, field), "text")
+        title = widget if field == "Body" else f"{widget} file"
+        return self._variable(("inbound", widget, field), "text", title)
 
     def result(self, widget: str, field: str) -> str:
         """The variable of what a request has given."""
         kind = "text"
         if field == "parsed":
-            listed = any(path[:3] == ("widgets", widget, "parsed") and isinstance(path[3:4][0], int) for path in self.used if len(path) > 3)
+            listed = any(
+                path[:3] == ("widgets", widget, "parsed") and isinstance(path[3:4][0], int)
+                for path in self.used
+                if len(path) > 3
+            )
             kind = "list" if listed else "object"
-        return self._variable(("result", widget, field), kind)
+        return self._variable(("result", widget, field), kind, f"{widget} {field}")
 
     def reads(self, widget: str, *fields: str) -> bool:
-        """Whether a text reads this of a widget."""
+        """True if a text reads this of a widget."""
         return any(path[: 2 + len(fields)] == ("widgets", widget, *fields) for path in self.used)
 
     def _has_result(self, name: str) -> bool:
@@ -254,14 +278,14 @@ class StudioTranslation:
     def _field(self, variable: str, rest: Iterable[str | int]) -> WrittenLiquid:
         text = variable
         for part in rest:
-            text += f".{part}" if isinstance(part, str) and re.fullmatch(r"[A-Za-z_]\w*", part) else f"[{json.dumps(part)}]"
+            text += (
+                f".{part}" if isinstance(part, str) and re.fullmatch(r"[A-Za-z_]\w*", part) else f"[{json.dumps(part)}]"
+            )
         kind = "text" if text == variable and self.declared[variable]["type"] == "text" else "any"
         return WrittenLiquid(text, kind, text != variable)
 
-    def _variable(self, key: tuple[str, ...], kind: str) -> str:
+    def _variable(self, key: tuple[str, ...], kind: str, title: str) -> str:
         if key not in self.variables:
-            title = key[1] if key[-1] in ("Body", key[1]) else f"{key[1]} {key[2]}" if len(key) > 2 else key[1]
-            title = {("first", "Body"): "first message", ("first", "MediaUrl0"): "first file"}.get(key, title)
             name = name_of(title, {*self.declared, *_NOT_VARIABLES}, "value")
             self.variables[key] = name
             self.declared[name] = {"type": kind}
@@ -276,10 +300,7 @@ class _TechnicalId(LiquidError):
     """An id of Twilio's that nothing here has."""
 
 
-_NOT_VARIABLES = frozenset(
-    "contact now today came_from message history window_open it loop self days hours minutes weeks open opens random "
-    "share signal_url title_of language timezone event answer status all".split()
-)
+_NOT_VARIABLES = ("language", "timezone", "event", "answer", "status", "all")
 """Names that mean something else where a text reads them."""
 
 
@@ -295,16 +316,153 @@ def texts_of(widget: StudioWidget) -> Iterator[str]:
             yield condition.value
 
 
+class _WidgetTexts:
+    """The texts, values and conditions of a widget, and what may differ in them."""
+
+    def __init__(self, flow: StudioTranslation, widget: StudioWidget) -> None:
+        self.flow = flow
+        self.widget = widget
+        self.notes: list[str] = []
+        self.lost: list[str] = []
+
+    def json(self, text: str) -> Any:
+        """JSON whose texts, and whose values without quotes, can be Liquid."""
+        outputs: list[str] = []
+
+        def hold(match: re.Match[str]) -> str:
+            outputs.append(match[0].strip())
+            return f'"\\u0000{len(outputs) - 1}"'
+
+        try:
+            data = json.loads(text)
+        except ValueError:
+            try:
+                data = json.loads(re.sub(r"(?<=[:\[,])\s*\{\{.*?\}\}(?=\s*[,\]}])", hold, text))
+            except ValueError:
+                raise LiquidError("its body is no JSON") from None
+        return self._in_json(data, outputs)
+
+    def _in_json(self, data: Any, outputs: list[str]) -> Any:
+        if isinstance(data, dict):
+            return {key: self._in_json(value, outputs) for key, value in data.items()}
+        if isinstance(data, list):
+            return [self._in_json(value, outputs) for value in data]
+        if not isinstance(data, str):
+            return data
+        if not data.startswith("\0"):
+            return self.value(data)
+        (node,) = parse_liquid(outputs[int(data[1:])])
+        if not isinstance(node, LiquidOutput):
+            raise LiquidError("its body is no JSON")
+        expression = node.expression
+        if isinstance(expression, LiquidFilter) and expression.name in ("json", "to_json"):
+            expression = expression.operand
+        written = self.expression(expression)
+        if written.kind == "text":
+            self.notes.append("a text that stands in the JSON without quotes is sent as a text")
+        return f"{{{{ {written.safe} }}}}"
+
+    def expression(self, node: LiquidExpression) -> WrittenLiquid:
+        """An expression."""
+        return self._writer().expression(node)
+
+    def json_value(self, name: str, text: str) -> Any:
+        """The JSON of a variable, which gets its type."""
+        try:
+            data = self.json(text)
+        except LiquidError:
+            nodes = parse_liquid(text)
+            if len(nodes) == 1 and isinstance(nodes[0], LiquidOutput):
+                return f"{{{{ {self.expression(nodes[0].expression).safe} }}}}"
+            return self.value(text)
+        kinds: dict[type, str] = {dict: "object", list: "list", bool: "boolean", int: "number", float: "number"}
+        self.flow.declared[name]["type"] = kinds.get(type(data), "text")
+        return data
+
+    def _writer(self) -> LiquidWriter:
+        return LiquidWriter(self._resolve, self.notes)
+
+    def _resolve(self, parts: tuple[str | int, ...]) -> WrittenLiquid:
+        if parts[-1] in ("From", "address"):
+            self.notes.append('a number on WhatsApp has no "whatsapp:" before it')
+        if parts == ("flow", "data"):
+            self.notes.append("all values together are a record, which a text shows in another form")
+        try:
+            return self.flow.resolve(parts)
+        except _TechnicalId as error:
+            self.notes.append(f"{error} is empty: nothing here has it")
+            return WrittenLiquid('""', "text")
+
+    def text(self, text: str) -> str:
+        """A text with values."""
+        try:
+            return self._writer().template(text)
+        except LiquidError as error:
+            return self._function_for(text, error)
+
+    def value(self, text: str) -> str:
+        """A text for a variable of type text."""
+        try:
+            return self._writer().value(text)
+        except LiquidError as error:
+            return self._function_for(text, error)
+
+    def argument(self, text: str) -> str:
+        """A value for a function: all values with which the flow was started stay a record."""
+        if text.strip("{ }") == "flow.data":
+            return f"{{{{ {self._resolve(('flow', 'data')).text} }}}}"
+        return self.value(text)
+
+    def _function_for(self, text: str, error: LiquidError) -> str:
+        """A call of a function that must make the text, with all values that the text reads."""
+        self.lost.append(f"a text is made by a function in handlers.py that must be written: {error}")
+        given: dict[str, str] = {}
+        for path in paths_in(text):
+            try:
+                given.setdefault(name_of(str(path[-1]), given, "value"), self._resolve(path).safe)
+            except LiquidError:
+                continue
+        title = f"{self.flow.flow}_{self.flow.names[self.widget.name]}_text"
+        name = self.flow.bot.untranslatable(
+            name_of(title, self.flow.bot.functions), text, dict.fromkeys(given, "Any"), "function"
+        )
+        return f"{{{{ {name}({', '.join(given.values())}) }}}}"
+
+    def operand(self, text: str) -> str:
+        """A text as an expression."""
+        try:
+            return self._writer().operand(text).safe
+        except LiquidError as error:
+            return self._function_for(text, error)[3:-3]
+
+    def condition(self, condition: StudioCondition) -> str:
+        """A condition. Capitals do not count in Studio, nor do the spaces around a text."""
+        kind = _KINDS.get(condition.kind, condition.kind)
+        subject = f"{self.operand(condition.argument or self.widget.text('input'))} | trim | lower"
+        plain = condition.value.strip()
+        value = quoted(plain.lower()) if "{" not in plain else f"({self.operand(plain)} | trim | lower)"
+        if kind.removeprefix("not_") in _DIFFER:
+            self.notes.append(_DIFFER[kind.removeprefix("not_")])
+        try:
+            written = written_condition(kind.removeprefix("not_"), subject, value, plain)
+        except LiquidError as error:
+            self.lost.append(f"{error}: it never holds")
+            return "false"
+        return f"not ({written})" if kind.startswith("not_") else written
+
+
 class _WidgetTranslation:
     """The step, or the steps, of a widget."""
 
-    def __init__(self, flow: StudioTranslation, widget: StudioWidget, subflows: Mapping[str, StudioTranslation]) -> None:
+    def __init__(
+        self, flow: StudioTranslation, widget: StudioWidget, subflows: Mapping[str, StudioTranslation]
+    ) -> None:
         self.flow = flow
         self.widget = widget
         self.subflows = subflows
         self.name = flow.names[widget.name]
-        self.notes: list[str] = []
-        self.lost: list[str] = []
+        self.texts = _WidgetTexts(flow, widget)
+        self.notes, self.lost = self.texts.notes, self.texts.lost
         self.before: list[dict[str, Any]] = []  # steps that come first
 
     def write(self) -> None:
@@ -344,9 +502,11 @@ class _WidgetTranslation:
         if (template := self._template()) is not None:
             return {**template, **self._refused("sent", "failed"), "then": self._to("sent")}
         if not self._is_to_contact():
-            self.lost.append("it goes to somebody else: write a start of a flow for that contact (start: /flow, contact: ...)")
+            self.lost.append(
+                "it goes to somebody else: write a start of a flow for that contact (start: /flow, contact: ...)"
+            )
             return self._call(self.widget.text("body"))
-        step: dict[str, Any] = {"say": self._text(self.widget.text("body")), **self._media()}
+        step: dict[str, Any] = {"say": self.texts.text(self.widget.text("body")), **self._media()}
         if (sender := self.widget.text("from")) and "{{" not in sender:
             self.notes.append(f"it is sent from the bot's own number, not from {sender}")
         if step == {"say": ""}:
@@ -360,9 +520,9 @@ class _WidgetTranslation:
         if (template := self._template()) is not None:
             self.before.append(template)
         elif media := self._media():
-            self.before.append({"say": self._text(self.widget.text("body")), **media})
+            self.before.append({"say": self.texts.text(self.widget.text("body")), **media})
         else:
-            step["ask"] = self._text(self.widget.text("body"))
+            step["ask"] = self.texts.text(self.widget.text("body"))
         otherwise: dict[str, Any] = {"then": target}
         if self.flow.reads(self.widget.name, "inbound", "Body"):
             step["save"] = self.flow.answer(self.widget.name, "Body")
@@ -382,17 +542,19 @@ class _WidgetTranslation:
             if transition.conditions:
                 if len(transition.conditions) > 1:
                     self.notes.append("where a transition has several conditions, all of them must hold")
-                tests = [self._condition(each) for each in transition.conditions]
+                tests = [self.texts.condition(each) for each in transition.conditions]
                 branches.append({"if": " and ".join(tests), "then": self.flow.step_of(transition.target)})
         return {"branch": [*branches, {"else": self._to("noMatch")}]}
 
     def _set(self) -> dict[str, Any]:
         values: dict[str, Any] = {}
         for key, text, as_json in self.widget.pairs:
-            if any(("flow", "variables", earlier) in paths_in(text) for earlier, *_ in self.widget.pairs if earlier != key):
+            if any(
+                ("flow", "variables", earlier) in paths_in(text) for earlier, *_ in self.widget.pairs if earlier != key
+            ):
                 self.notes.append(f"{key} reads the values from before this widget")
             name = self.flow.variable("variables", key)
-            values[name] = self._json_value(name, text) if as_json else self._value(text)
+            values[name] = self.texts.json_value(name, text) if as_json else self.texts.value(text)
         if not values:
             return {"branch": [{"else": self._to("next")}]}
         return {"set": values, "then": self._to("next")}
@@ -413,7 +575,9 @@ class _WidgetTranslation:
             if self.flow.reads(self.widget.name, field):
                 saved[self.flow.result(self.widget.name, field)] = expression
         if self.flow.reads(self.widget.name, "parsed"):
-            self.notes.append("an answer that is no JSON leads to the failed transition, and after it there is no answer")
+            self.notes.append(
+                "an answer that is no JSON leads to the failed transition, and after it there is no answer"
+            )
         if saved:
             step["save"] = saved
         return {**step, "errors": {"else": failed}, "then": self._to("success")}
@@ -423,14 +587,14 @@ class _WidgetTranslation:
         if child is None:
             self.lost.append("the subflow is not in the export: import its definition as well, and run it here")
             return self._call(self.widget.text("flow_sid"))
-        given = {child.parameter(key): self._value(value) for key, value, _ in self.widget.pairs}
+        given = {child.parameter(key): self.texts.value(value) for key, value, _ in self.widget.pairs}
         self.notes.append("what the subflow has found stays in it: name what is needed in save")
         step: dict[str, Any] = {"run": f"/{child.flow}", **({"with": given} if given else {})}
         return {**step, "errors": {"else": self._to("failed")}, "then": self._to("completed")}
 
     def _handoff(self) -> dict[str, Any]:
         self.notes.append("the conversation goes to people at the gateway instead of Flex, and on when they resolve it")
-        note = self._text(self.widget.text("attributes"))
+        note = self.texts.text(self.widget.text("attributes"))
         handoff = {"team": "flex", "note": note} if note else "flex"
         return {"handoff": handoff, "closed": self._to("callComplete")}
 
@@ -444,9 +608,11 @@ class _WidgetTranslation:
         targets = [each.target for each in self.widget.transitions if each.target is not None]
         usual = self.widget.leads("sent", "success", "completed", "next", "incomingMessage")
         failed = self._to("failed", "fail")
-        values = {name_of(key, (), "value"): self._argument(value) for key, value, _ in self.widget.pairs}
+        values = {name_of(key, (), "value"): self.texts.argument(value) for key, value, _ in self.widget.pairs}
         name = name_of(f"{self.flow.flow}_{self.name}", self.flow.bot.functions)
-        handler = self.flow.stubs[self.flow.source.place(self.widget)] = self.flow.bot.untranslatable(name, original, dict.fromkeys(values, "Any"))
+        handler = self.flow.stubs[self.flow.source.place(self.widget)] = self.flow.bot.untranslatable(
+            name, original, dict.fromkeys(values, "Any")
+        )
         step: dict[str, Any] = {"call": handler, **({"with": values} if values else {})}
         if self.flow.reads(self.widget.name, "parsed"):
             step["save"] = self.flow.result(self.widget.name, "parsed")
@@ -489,8 +655,12 @@ class _WidgetTranslation:
             listed = json.loads(self.widget.text("content_variables") or "{}")
         except ValueError:
             listed = {}
-        values = listed.values() if isinstance(listed, dict) else [each.get("value", "") for each in listed if isinstance(each, dict)]
-        body = [self._value(str(each)) for each in values]
+        values = (
+            listed.values()
+            if isinstance(listed, dict)
+            else [each.get("value", "") for each in listed if isinstance(each, dict)]
+        )
+        body = [self.texts.value(str(each)) for each in values]
         return {"template": {"name": sid.lower(), "language": "en", **({"body": body} if body else {})}}
 
     def _media(self) -> dict[str, Any]:
@@ -500,191 +670,48 @@ class _WidgetTranslation:
         ending = re.sub(r"[?#].*", "", media).rpartition(".")[2].lower()
         if ending not in _ENDINGS and ending not in ("jpg", "jpeg", "png", "webp", "gif"):
             self.notes.append("the file is sent as an image: its address does not say what it is")
-        return {_ENDINGS.get(ending, "image"): self._text(media)}
+        return {_ENDINGS.get(ending, "image"): self.texts.text(media)}
 
     def _address(self) -> str:
         """The method and address of a request: a host that a variable holds is written out."""
         written = ""
         for node in parse_liquid(self.widget.text("url").strip()):
-            path = node.expression.parts if isinstance(node, LiquidOutput) and isinstance(node.expression, LiquidPath) else ()
+            path = (
+                node.expression.parts
+                if isinstance(node, LiquidOutput) and isinstance(node.expression, LiquidPath)
+                else ()
+            )
             if isinstance(node, str):
                 written += node
             elif path[:2] == ("flow", "variables") and str(path[-1]) in self.flow.constants:
                 written += self.flow.constants[str(path[-1])]
                 self.notes.append(f"the address has the value of {path[-1]} in it")
             elif isinstance(node, LiquidOutput):
-                written += f"{{{{ {self._writer().expression(node.expression).safe} }}}}"
+                written += f"{{{{ {self.texts.expression(node.expression).safe} }}}}"
             else:
                 raise LiquidError("an address with a block has no counterpart here")
-        if not _ADDRESS.fullmatch(re.sub(r"\{\{.*?\}\}", "x", written)) or "{{" in written.partition("://")[2].partition("/")[0]:
+        if (
+            not _ADDRESS.fullmatch(re.sub(r"\{\{.*?\}\}", "x", written))
+            or "{{" in written.partition("://")[2].partition("/")[0]
+        ):
             raise LiquidError(f'"{written}" is no address')
         method = (self.widget.text("method") or ("POST" if self.widget.kind == "run-function" else "GET")).upper()
         return f"{method} {written}"
 
     def _sent(self, is_function: bool) -> dict[str, Any]:
-        pairs = {key: self._value(value) for key, value, _ in self.widget.pairs}
+        pairs = {key: self.texts.value(value) for key, value, _ in self.widget.pairs}
         if is_function or "json" not in self.widget.text("content_type"):
             where = "query" if self.widget.text("method").upper() == "GET" and not is_function else "form"
             body = self.widget.text("body")
             if body and not pairs and where == "form":
                 listed = [part.partition("=") for part in body.split("&")]
-                pairs = {key: self._value(value) for key, sign, value in listed if sign}
+                pairs = {key: self.texts.value(value) for key, sign, value in listed if sign}
                 self.notes.append("the body is read as a form")
             return {where: pairs} if pairs else {}
         body = self.widget.text("body").strip()
         if self.widget.text("method").upper() == "GET":
             return {"query": pairs} if pairs else {}
-        return {"json": self._json(body)} if body else {}
-
-    def _json(self, text: str) -> Any:
-        """JSON whose texts, and whose values without quotes, can be Liquid."""
-        outputs: list[str] = []
-
-        def hold(match: re.Match[str]) -> str:
-            outputs.append(match[0].strip())
-            return f'"\\u0000{len(outputs) - 1}"'
-
-        try:
-            data = json.loads(text)
-        except ValueError:
-            try:
-                data = json.loads(re.sub(r'(?<=[:\[,])\s*\{\{.*?\}\}(?=\s*[,\]}])', hold, text))
-            except ValueError:
-                raise LiquidError("its body is no JSON") from None
-        return self._in_json(data, outputs)
-
-    def _in_json(self, data: Any, outputs: list[str]) -> Any:
-        if isinstance(data, dict):
-            return {key: self._in_json(value, outputs) for key, value in data.items()}
-        if isinstance(data, list):
-            return [self._in_json(value, outputs) for value in data]
-        if not isinstance(data, str):
-            return data
-        if not data.startswith("\0"):
-            return self._value(data)
-        (node,) = parse_liquid(outputs[int(data[1:])])
-        if not isinstance(node, LiquidOutput):
-            raise LiquidError("its body is no JSON")
-        expression = node.expression
-        if isinstance(expression, LiquidFilter) and expression.name in ("json", "to_json"):
-            expression = expression.operand
-        written = self._writer().expression(expression)
-        if written.kind == "text":
-            self.notes.append("a text that stands in the JSON without quotes is sent as a text")
-        return f"{{{{ {written.safe} }}}}"
-
-    def _json_value(self, name: str, text: str) -> Any:
-        try:
-            data = self._json(text)
-        except LiquidError:
-            nodes = parse_liquid(text)
-            if len(nodes) == 1 and isinstance(nodes[0], LiquidOutput):
-                return f"{{{{ {self._writer().expression(nodes[0].expression).safe} }}}}"
-            return self._value(text)
-        kinds: dict[type, str] = {dict: "object", list: "list", bool: "boolean", int: "number", float: "number"}
-        self.flow.declared[name]["type"] = kinds.get(type(data), "text")
-        return data
-
-    # Texts
-
-    def _writer(self) -> LiquidWriter:
-        return LiquidWriter(self._resolve, self.notes)
-
-    def _resolve(self, parts: tuple[str | int, ...]) -> WrittenLiquid:
-        if parts[-1] in ("From", "address"):
-            self.notes.append('a number on WhatsApp has no "whatsapp:" before it')
-        if parts == ("flow", "data"):
-            self.notes.append("all values together are a record, which a text shows in another form")
-        try:
-            return self.flow.resolve(parts)
-        except _TechnicalId as error:
-            self.notes.append(f"{error} is empty: nothing here has it")
-            return WrittenLiquid('""', "text")
-
-    def _text(self, text: str) -> str:
-        try:
-            return self._writer().template(text)
-        except LiquidError as error:
-            return self._function_for(text, error)
-
-    def _value(self, text: str) -> str:
-        try:
-            return self._writer().value(text)
-        except LiquidError as error:
-            return self._function_for(text, error)
-
-    def _argument(self, text: str) -> str:
-        """A value for a function: all values with which the flow was started stay a record."""
-        if text.strip("{ }") == "flow.data":
-            return f"{{{{ {self._resolve(('flow', 'data')).text} }}}}"
-        return self._value(text)
-
-    def _function_for(self, text: str, error: LiquidError) -> str:
-        """A call of a function that must make the text, with all values that the text reads."""
-        self.lost.append(f"a text is made by a function in handlers.py that must be written: {error}")
-        given: dict[str, str] = {}
-        for path in paths_in(text):
-            try:
-                given.setdefault(name_of(str(path[-1]), given, "value"), self._resolve(path).safe)
-            except LiquidError:
-                continue
-        title = f"{self.flow.flow}_{self.name}_text"
-        name = self.flow.bot.untranslatable(name_of(title, self.flow.bot.functions), text, dict.fromkeys(given, "Any"), "function")
-        return f"{{{{ {name}({', '.join(given.values())}) }}}}"
-
-    def _operand(self, text: str) -> str:
-        try:
-            return self._writer().operand(text).safe
-        except LiquidError as error:
-            return self._function_for(text, error)[3:-3]
-
-    # Conditions: Studio compares without capitals, and without the spaces around a text
-
-    def _condition(self, condition: StudioCondition) -> str:
-        kind = _KINDS.get(condition.kind, condition.kind)
-        subject = f"{self._operand(condition.argument or self.widget.text('input'))} | trim | lower"
-        plain = condition.value.strip()
-        value = quoted(plain.lower()) if "{" not in plain else f"({self._operand(plain)} | trim | lower)"
-        if kind.startswith("not_"):
-            return f"not ({self._positive(kind[4:], subject, value, plain)})"
-        return self._positive(kind, subject, value, plain)
-
-    def _positive(self, kind: str, subject: str, value: str, plain: str) -> str:
-        if kind == "equal_to":
-            return f"{subject} == {value}"
-        if kind == "is_blank":
-            return f'{subject} == ""'
-        if kind == "contains":
-            return f"{value} in {subject}"
-        if kind == "starts_with":
-            length = f"{value} | length" if "{" in plain else len(plain)
-            return f"({subject})[:{length}] == {value}"
-        if kind == "matches_any_of":
-            if "{" in plain:
-                return f'{subject} in ({value} | split(","))'
-            return f"{subject} in [{', '.join(quoted(each.strip().lower()) for each in plain.split(','))}]"
-        if kind in ("less_than", "greater_than"):
-            sign = "<" if kind == "less_than" else ">"
-            limit = plain if _NUMBER.fullmatch(plain) else f"({value} | as_number)"
-            numbers = [subject] if _NUMBER.fullmatch(plain) else [subject, value]
-            known = " and ".join(f"{each} | matches({quoted(_NUMBER.pattern)})" for each in numbers)
-            return f"{known} and {subject} | as_number {sign} {limit}"
-        if kind == "regex" and "{{" not in plain:
-            self.notes.append("the pattern must match the whole text, in capitals or not")
-            try:
-                re.compile(plain)
-            except re.error:
-                self.lost.append(f'the pattern "{plain}" cannot be read: it matches nothing')
-                return "false"
-            return f"{subject} | matches({quoted('(?i)' + plain)})"
-        if kind in ("is_before_date", "is_after_date"):
-            self.notes.append("days are compared as texts like 2030-05-12")
-            return f"({subject})[:10] {'<' if 'before' in kind else '>'} {value}[:10]"
-        if kind in ("is_before_time", "is_after_time"):
-            self.notes.append("times are compared as texts like 09:30")
-            return f"({subject})[:5] {'<' if 'before' in kind else '>'} {value}[:5]"
-        self.lost.append(f'the condition "{kind}" has no counterpart here: it never holds')
-        return "false"
+        return {"json": self.texts.json(body)} if body else {}
 
 
 _KINDS = {
@@ -701,4 +728,44 @@ _KINDS = {
     "is_greater_than": "greater_than",
     "matches_regex": "regex",
 }
+_DIFFER = {
+    "regex": "the pattern must match the whole text, in capitals or not",
+    "is_before_date": "days are compared as texts like 2030-05-12",
+    "is_after_date": "days are compared as texts like 2030-05-12",
+    "is_before_time": "times are compared as texts like 09:30",
+    "is_after_time": "times are compared as texts like 09:30",
+}
 
+
+def written_condition(kind: str, subject: str, value: str, plain: str) -> str:
+    """A condition in this language. ``value`` is an expression for the value, ``plain`` is as it was written."""
+    if kind == "equal_to":
+        return f"{subject} == {value}"
+    if kind == "is_blank":
+        return f'{subject} == ""'
+    if kind == "contains":
+        return f"{value} in {subject}"
+    if kind == "starts_with":
+        length = f"{value} | length" if "{" in plain else len(plain)
+        return f"({subject})[:{length}] == {value}"
+    if kind == "matches_any_of":
+        if "{" in plain:
+            return f'{subject} in ({value} | split(","))'
+        return f"{subject} in [{', '.join(quoted(each.strip().lower()) for each in plain.split(','))}]"
+    if kind in ("less_than", "greater_than"):
+        sign = "<" if kind == "less_than" else ">"
+        limit = plain if _NUMBER.fullmatch(plain) else f"({value} | as_number)"
+        numbers = [subject] if _NUMBER.fullmatch(plain) else [subject, value]
+        known = " and ".join(f"{each} | matches({quoted(_NUMBER.pattern)})" for each in numbers)
+        return f"{known} and {subject} | as_number {sign} {limit}"
+    if kind == "regex" and "{{" not in plain:
+        try:
+            re.compile(plain)
+        except re.error:
+            raise LiquidError(f'the pattern "{plain}" cannot be read') from None
+        return f"{subject} | matches({quoted('(?i)' + plain)})"
+    if kind in ("is_before_date", "is_after_date"):
+        return f"({subject})[:10] {'<' if 'before' in kind else '>'} {value}[:10]"
+    if kind in ("is_before_time", "is_after_time"):
+        return f"({subject})[:5] {'<' if 'before' in kind else '>'} {value}[:5]"
+    raise LiquidError(f'the condition "{kind}" has no counterpart here')

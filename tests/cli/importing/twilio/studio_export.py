@@ -38,7 +38,12 @@ def split(name: str, tested: str, *branches: tuple[str, str, str], otherwise: st
         for kind, value, target in branches
     ]
     no_match = {"event": "noMatch", **({"next": otherwise} if otherwise else {})}
-    return {"name": name, "type": "split-based-on", "transitions": [no_match, *matches], "properties": {"input": tested}}
+    return {
+        "name": name,
+        "type": "split-based-on",
+        "transitions": [no_match, *matches],
+        "properties": {"input": tested},
+    }
 
 
 def put(name: str, then: str | None, **variables: str) -> Widget:
