@@ -17,7 +17,7 @@ from bot.cli.importing.rasa.expressions import (
 )
 from bot.cli.importing.rasa.reading import END, RasaAssistant, RasaFlow, RasaStep, RasaTest, RasaVariation
 
-MOST_CONVERSATIONS = 60
+MOST_CONVERSATIONS = 40
 _MOST_TURNS = 20
 _MOST_STEPS = 200
 _DEFAULT_COMPLETED = RasaVariation("What else can I help you with?")
@@ -218,7 +218,7 @@ class _CalmExecution:
             if isinstance(value, int | float) and not isinstance(value, bool):
                 numbers += [value + 1.5, value - 1.5, value]
             elif value:
-                found.append(value)
+                found += [value, *re.findall(r"\w+", str(value))]
         if slot.kind == "bool":
             return [True, False]
         if slot.kind == "float":

@@ -524,7 +524,8 @@ class LiquidWriter:
         if node.name in _SAME:
             name, kind = _SAME[node.name]
             arguments = f"({', '.join(each.safe for each in given)})" if given else ""
-            subject = value.safe if value.kind == "text" or kind != "text" else f'({value.safe} ~ "")'
+            is_text = value.kind == "text" or node.name not in _OF_TEXTS
+            subject = value.safe if is_text else f'({value.safe} ~ "")'
             return WrittenLiquid(f"({subject} | {name}{arguments})", kind)
         if node.name == "remove" and given:
             return WrittenLiquid(f'({value.safe} | replace({given[0].safe}, ""))', "text")
@@ -605,6 +606,7 @@ _SAME: Mapping[str, tuple[str, str]] = {
     "uniq": ("unique", "any"),
     "reverse": ("reverse", "any"),
 }
+_OF_TEXTS = ("upcase", "downcase", "capitalize", "strip", "replace", "url_encode", "split")
 _DIFFER = {
     "capitalize": "capitalize writes all letters but the first small",
     "url_encode": "url_encode writes a space as %20, not as +",

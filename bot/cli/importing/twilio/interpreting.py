@@ -31,7 +31,7 @@ from bot.cli.importing.twilio.expressions import (
 )
 from bot.cli.importing.twilio.reading import StudioCondition, StudioFlow, StudioWidget
 
-MOST_CONVERSATIONS = 80
+MOST_CONVERSATIONS = 40
 _MOST_TURNS = 25
 _MOST_VISITS = 10
 _CONTACT = "+6281234567890"
@@ -296,7 +296,7 @@ class _Execution:
         found = []
         for condition in (one for each in widget.transitions for one in each.conditions):
             value = self._render(condition.value).strip()
-            found += [value, *(each.strip() for each in value.split(",")), f"{value} and more", value.upper()]
+            found += [value, *(each.strip() for each in value.split(",")), f"{value} and more".strip(), value.upper()]
             found += re.findall(r"\w+", value)
             if re.fullmatch(r"-?\d+(\.\d+)?", value):
                 found += [str(float(value) + 1.5), str(float(value) - 1.5)]

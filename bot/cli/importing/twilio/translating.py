@@ -35,7 +35,7 @@ _ENDINGS = {
 }
 _TECHNICAL = {"sid", "flow_sid", "MessageSid", "InstanceSid", "ChannelSid", "AccountSid", "SmsSid", "To", "address"}
 _CALLS = "a call has no counterpart here: the bot writes and reads messages"
-_LOST = {
+LOST_KINDS = {
     "say-play": _CALLS,
     "gather-input-on-call": _CALLS,
     "connect-call-to": _CALLS,
@@ -110,7 +110,7 @@ class StudioTranslation:
                 self._entry(event, target)
         for widget in self.source.widgets.values():
             if widget not in self.reached and widget is not self.source.trigger:
-                reason = _LOST.get(widget.kind, "no message and no program leads to it")
+                reason = LOST_KINDS.get(widget.kind, "no message and no program leads to it")
                 self.bot.lost(self.source.place(widget), f"{reason}; it is left out")
 
     def _vars(self) -> dict[str, Any]:
@@ -599,7 +599,7 @@ class _WidgetTranslation:
         return {"handoff": handoff, "closed": self._to("callComplete")}
 
     def _stub(self) -> dict[str, Any]:
-        reason = _LOST.get(self.widget.kind, f'the widget type "{self.widget.kind}" has no counterpart here')
+        reason = LOST_KINDS.get(self.widget.kind, f'the widget type "{self.widget.kind}" has no counterpart here')
         self.lost.append(reason)
         return self._call(json.dumps(dict(self.widget.properties), ensure_ascii=False, default=str))
 
