@@ -35,7 +35,7 @@ def _conversations(
     for event, flow in translation.entry_flows.items():
         by_message = "start" in bot.flows[flow]
         for number, run in enumerate(studio_runs(translation.source, event, sources, by_message), start=1):
-            data = {translation.parameter(name): value for name, value in run.data.items()}
+            data = {name: run.data[key] for key, name in translation.parameters.items() if key in run.data}
             handlers = {stubs[place]: tuple(results) for place, results in run.results.items() if place in stubs}
             name = f"{translation.source.title}, {event} {number}"
             yield SourceConversation(name, flow, tuple(run.turns), data=data, http=tuple(run.http), handlers=handlers)

@@ -326,6 +326,13 @@ def paths_in(text: str) -> list[tuple[str | int, ...]]:
 def _paths(node: object) -> Iterator[tuple[str | int, ...]]:
     if isinstance(node, LiquidPath):
         yield node.parts
+    elif isinstance(node, LiquidFor):
+        yield from _paths(node.over)
+        for path in (*_paths(node.body), *_paths(node.otherwise)):
+            if path[0] != node.name:
+                yield path
+            elif isinstance(node.over, LiquidPath):
+                yield (*node.over.parts, 0, *path[1:])
     elif isinstance(node, tuple):
         for each in node:
             yield from _paths(each)
@@ -524,6 +531,8 @@ class LiquidWriter:
         if node.name in _SAME:
             name, kind = _SAME[node.name]
             arguments = f"({', '.join(each.safe for each in given)})" if given else ""
+            if node.name == "size" and value.kind == "number":
+                return WrittenLiquid("0", "number")
             is_text = value.kind == "text" or node.name not in _OF_TEXTS
             subject = value.safe if is_text else f'({value.safe} ~ "")'
             return WrittenLiquid(f"({subject} | {name}{arguments})", kind)

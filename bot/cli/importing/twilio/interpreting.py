@@ -32,7 +32,8 @@ from bot.cli.importing.twilio.expressions import (
 from bot.cli.importing.twilio.reading import StudioCondition, StudioFlow, StudioWidget
 
 MOST_CONVERSATIONS = 40
-_MOST_TURNS = 25
+_MOST_TURNS = 15
+_ALL_TURNS = 250  # of all conversations together
 _MOST_VISITS = 10
 _CONTACT = "+6281234567890"
 _IMAGE = "https://files.example/image"
@@ -72,8 +73,8 @@ def studio_runs(
     waiting: deque[tuple[tuple[str, str], dict[Key, Any]]] = deque([(("", ""), {})])
     seen: set[str] = set()
     covered: set[tuple[str, str]] = set()
-    count = 0
-    while waiting and count < MOST_CONVERSATIONS:
+    count = turns = 0
+    while waiting and count < MOST_CONVERSATIONS and turns < _ALL_TURNS:
         index = next((index for index, (edge, _) in enumerate(waiting) if edge not in covered), 0)
         given = waiting[index][1]
         del waiting[index]
@@ -88,7 +89,7 @@ def studio_runs(
         if len(run.turns) < _MOST_TURNS:
             run.end_turn(("", ""))  # else what follows the last answer is not known
         covered |= {*run.edges}
-        count += 1
+        count, turns = count + 1, turns + len(run.turns)
         waiting += [(edge, {**given, key: value}) for edge, key, value in run.others]
         yield run
 

@@ -127,7 +127,7 @@ class StudioTranslation:
             notes.append("calls start nothing here")
         if "incomingRequest" in self.entries:
             notes.append(
-                f"a program starts it by POST /api/flows/{self.flow}/start; more than 24 hours after the contact's last "
+                f"a program starts it by POST /api/flows/{self.flow}/start, with values that it reads alone; more than 24 hours after the contact's last "
                 "message WhatsApp takes templates alone (window_closed)"
             )
         first = next(iter(self.steps))
@@ -197,7 +197,10 @@ class StudioTranslation:
             case ("flow", "data", str(name), *rest) | ("trigger", "request" | "parent", "parameters", str(name), *rest):
                 return self._field(self.parameter(name), rest)
             case ("flow", "data"):
-                fields = [f"{quoted(name)}: {self.parameter(name)}" for name in self.parameters()]
+                names = [
+                    path[2] for path in sorted(self.used, key=str) if path[:2] == ("flow", "data") and len(path) > 2
+                ]
+                fields = [f"{quoted(name)}: {self.parameter(name)}" for name in dict.fromkeys(map(str, names))]
                 return WrittenLiquid("{" + ", ".join(fields) + "}", "any")
             case ("contact", "channel", "address") | ("trigger", "message", "From"):
                 return WrittenLiquid('("+" ~ contact.id)', "text")
@@ -239,14 +242,10 @@ class StudioTranslation:
             self.declared[variable]["sent_as"] = name
         return variable
 
-    def parameters(self) -> list[str]:
-        """The names of all values with which the flow is started."""
-        found = []
-        for path in sorted(self.used, key=str):
-            match path:
-                case ("flow", "data", str(name), *_) | ("trigger", "request" | "parent", "parameters", str(name), *_):
-                    found.append(name)
-        return list(dict.fromkeys(found))
+    @property
+    def parameters(self) -> dict[str, str]:
+        """The variables of all values with which the flow is started, by their names in Studio."""
+        return {key[1]: name for key, name in self.variables.items() if key[0] == "data"}
 
     def answer(self, widget: str, field: str) -> str:
         """The variable of a reply."""
@@ -688,6 +687,7 @@ class _WidgetTranslation:
                 self.notes.append(f"the address has the value of {path[-1]} in it")
             elif isinstance(node, LiquidOutput):
                 written += f"{{{{ {self.texts.expression(node.expression).safe} }}}}"
+                self.notes.append("a value stays one part of the address, and without one the request fails")
             else:
                 raise LiquidError("an address with a block has no counterpart here")
         if (
