@@ -455,6 +455,9 @@ class LiquidWriter:
         if self._inside > MAX_LOOPS:
             raise LiquidError("loops within more than one loop have no counterpart here")
         over = self.expression(node.over)
+        elements = f"({over.text} | default([]))" if over.may_miss else over.text
+        if over.kind != "any":
+            self.notes.append("a loop over a text ends the flow")
         before = dict(self.assigned)
         name = f"each_{node.name}".replace("-", "_")
         self.assigned[node.name] = WrittenLiquid(name)
@@ -462,7 +465,7 @@ class LiquidWriter:
         body = self._text(node.body)
         self.assigned = before
         otherwise = f"{{% else %}}{self._text(node.otherwise)}" if node.otherwise else ""
-        return f"{{% for {name} in {over.safe} %}}{body}{otherwise}{{% endfor %}}"
+        return f"{{% for {name} in {elements} %}}{body}{otherwise}{{% endfor %}}"
 
     def _if(self, node: LiquidIf) -> str:
         written, word = "", "if"
@@ -500,7 +503,8 @@ class LiquidWriter:
             stripped = f'({left.safe} ~ "") | trim' if node.right.word == "blank" else f'({left.safe} ~ "")'
             return f'({stripped} {node.operator} "")'
         if node.operator == "contains":
-            return f'({right.safe} in ({left.safe} or ""))'
+            part = right.safe if right.kind == "text" else f'({right.safe} ~ "")'
+            return f'({part} in ({left.safe} or ""))'
         if node.operator in ("==", "!="):
             return f"({left.safe} {node.operator} {right.safe})"
         if "number" in (left.kind, right.kind):
@@ -570,7 +574,8 @@ class LiquidWriter:
         start, count = given[0], given[1] if len(given) > 1 else 1
         if not isinstance(start, int) or not isinstance(count, int) or start < 0:
             raise LiquidError("a slice from the end has no counterpart here")
-        return WrittenLiquid(f"({value.safe})[{start}:{start + count}]", value.kind)
+        subject = f'({value.safe} ~ "")' if value.kind in ("text", "number") else f"({value.safe})"
+        return WrittenLiquid(f"{subject}[{start}:{start + count}]", value.kind)
 
     def _date(self, node: LiquidFilter) -> WrittenLiquid:
         argument = node.arguments[0]

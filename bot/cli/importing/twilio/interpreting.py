@@ -118,7 +118,7 @@ class _Execution:
         while target is not None and len(self.out.turns) < _MOST_TURNS:
             widget = self.flow.widgets[target]
             self.visits[target] = self.visits.get(target, 0) + 1
-            if self.visits[target] > _MOST_VISITS and widget.kind != "send-and-wait-for-reply":
+            if self.visits[target] > _MOST_VISITS:
                 break
             self.out.passed.append(self.flow.place(widget))
             event, target = self._step(widget)
@@ -193,6 +193,7 @@ class _Execution:
 
     def _ask(self, widget: StudioWidget) -> str:
         self._say(widget)
+        self.visits.clear()  # those without a reply between them count
         number = self.replies[widget.name] = self.replies.get(widget.name, 0) + 1
         key = ("reply", self.flow.place(widget), number)
         answer = self.out.given.get(key, "hello there")

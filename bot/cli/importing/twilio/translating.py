@@ -479,7 +479,7 @@ class _WidgetTranslation:
         step = kinds.get(self.widget.kind, self._stub)()
         steps, names = [*self.before, step], [self.name]
         if self.widget.name in self.flow.bounded:
-            self.notes.append(f"it is entered {MOST_VISITS} times at most in a conversation, in Studio in a row")
+            self.notes.append(f"it is entered {MOST_VISITS} times at most without a reply, in Studio in a row")
             steps[0]["visits"] = {"max": MOST_VISITS, "else": "end"}
         while len(names) < len(steps):
             taken = {*self.flow.names.values(), *self.flow.steps, *names}
@@ -531,6 +531,8 @@ class _WidgetTranslation:
             step["set"] = {file: ""}
             otherwise.setdefault("set", {})[file] = "{{ message.file.url | default('') }}"
         step |= {"other": otherwise, "timeout": {"after": self._timeout(), "then": self._to("timeout")}}
+        if bounded := [self.flow.names[name] for name in sorted(self.flow.bounded)]:
+            step["reset"] = bounded[0] if len(bounded) == 1 else bounded
         if self.widget.leads("deliveryFailure") is not None:
             step["errors"] = {"refused": self._to("deliveryFailure")}
         return {**step, "then": target}
@@ -577,6 +579,8 @@ class _WidgetTranslation:
             self.notes.append(
                 "an answer that is no JSON leads to the failed transition, and after it there is no answer"
             )
+        if self.flow.reads(self.widget.name, "body"):
+            self.texts.notes.append("a text shows a body that is JSON in another form")
         if saved:
             step["save"] = saved
         return {**step, "errors": {"else": failed}, "then": self._to("success")}
