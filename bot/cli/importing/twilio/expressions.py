@@ -323,6 +323,14 @@ def paths_in(text: str) -> list[tuple[str | int, ...]]:
         return []
 
 
+def may_be_empty(text: str) -> bool:
+    """True if a text has no words of its own outside of values and blocks."""
+    try:
+        return not any(isinstance(node, str) and node.strip() for node in parse_liquid(text))
+    except LiquidError:
+        return True
+
+
 def _paths(node: object) -> Iterator[tuple[str | int, ...]]:
     if isinstance(node, LiquidPath):
         yield node.parts

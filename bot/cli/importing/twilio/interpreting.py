@@ -177,22 +177,24 @@ class _Execution:
         return event, widget.leads(event)
 
     def _send(self, widget: StudioWidget) -> str:
-        self._say(widget)
-        return "sent"
+        return "sent" if self._say(widget) else "failed"
 
-    def _say(self, widget: StudioWidget) -> None:
+    def _say(self, widget: StudioWidget) -> bool:
+        """Send a message. Returns false where Twilio refuses it: it has neither words nor a file."""
         media = self._render(widget.text("media_url")).strip()
         kind = _media_kind(media)
         text = self._render(widget.text("body"))
         if template := widget.text("content_template_sid") or widget.text("content_sid"):
             text, media = f"template {template.lower()}", ""
-        if text.strip() or media:
-            self.out.said.append(
-                SourceMessage(text, media=(f"{kind} {media}",) if media else (), place=self.flow.place(widget))
-            )
+        if not text.strip() and not media:
+            return False
+        files = (f"{kind} {media}",) if media else ()
+        self.out.said.append(SourceMessage(text, media=files, place=self.flow.place(widget)))
+        return True
 
     def _ask(self, widget: StudioWidget) -> str:
-        self._say(widget)
+        if not self._say(widget):
+            return "deliveryFailure"
         self.visits.clear()  # those without a reply between them count
         number = self.replies[widget.name] = self.replies.get(widget.name, 0) + 1
         key = ("reply", self.flow.place(widget), number)

@@ -14,6 +14,7 @@ from bot.cli.importing.twilio.expressions import (
     LiquidPath,
     LiquidWriter,
     WrittenLiquid,
+    may_be_empty,
     parse_liquid,
     paths_in,
     quoted,
@@ -499,7 +500,7 @@ class _WidgetTranslation:
 
     def _say(self) -> dict[str, Any]:
         if (template := self._template()) is not None:
-            return {**template, **self._refused("sent", "failed"), "then": self._to("sent")}
+            return {**template, **self._errors("sent", "failed"), "then": self._to("sent")}
         if not self._is_to_contact():
             self.lost.append(
                 "it goes to somebody else: write a start of a flow for that contact (start: /flow, contact: ...)"
@@ -509,9 +510,9 @@ class _WidgetTranslation:
         if (sender := self.widget.text("from")) and "{{" not in sender:
             self.notes.append(f"it is sent from the bot's own number, not from {sender}")
         if step == {"say": ""}:
-            self.notes.append("a message without words and file is not sent")
-            return {"branch": [{"else": self._to("sent")}]}
-        return {**step, **self._refused("sent", "failed"), "then": self._to("sent")}
+            self.notes.append("Twilio refuses a message without words and file")
+            return {"branch": [{"else": self._to("failed")}]}
+        return {**step, **self._errors("sent", "failed"), "then": self._to("sent")}
 
     def _ask(self) -> dict[str, Any]:
         target = self._to("incomingMessage")
@@ -520,6 +521,9 @@ class _WidgetTranslation:
             self.before.append(template)
         elif media := self._media():
             self.before.append({"say": self.texts.text(self.widget.text("body")), **media})
+        elif not self.widget.text("body").strip():
+            self.notes.append("Twilio refuses a message without words and file")
+            return {"branch": [{"else": self._to("deliveryFailure")}]}
         else:
             step["ask"] = self.texts.text(self.widget.text("body"))
         otherwise: dict[str, Any] = {"then": target}
@@ -533,9 +537,8 @@ class _WidgetTranslation:
         step |= {"other": otherwise, "timeout": {"after": self._timeout(), "then": self._to("timeout")}}
         if bounded := [self.flow.names[name] for name in sorted(self.flow.bounded)]:
             step["reset"] = bounded[0] if len(bounded) == 1 else bounded
-        if self.widget.leads("deliveryFailure") is not None:
-            step["errors"] = {"refused": self._to("deliveryFailure")}
-        return {**step, "then": target}
+        failed = self._errors("", "deliveryFailure") if self.widget.leads("deliveryFailure") is not None else {}
+        return {**step, **failed, "then": target}
 
     def _split(self) -> dict[str, Any]:
         branches: list[dict[str, Any]] = []
@@ -627,9 +630,16 @@ class _WidgetTranslation:
     def _to(self, *events: str) -> str:
         return self.flow.step_of(self.widget.leads(*events))
 
-    def _refused(self, sent: str, failed: str) -> dict[str, Any]:
-        same = self.widget.leads(sent) == self.widget.leads(failed)
-        return {} if same else {"errors": {"refused": self._to(failed)}}
+    def _errors(self, sent: str, failed: str) -> dict[str, Any]:
+        """The transition of a message that is refused; one whose values are all empty is refused as well."""
+        errors = {} if self.widget.leads(sent) == self.widget.leads(failed) else {"refused": self._to(failed)}
+        if (
+            self.widget.leads(failed) is not None
+            and not self.widget.text("media_url")
+            and may_be_empty(self.widget.text("body"))
+        ):
+            errors["failed"] = self._to(failed)
+        return {"errors": errors} if errors else {}
 
     def _is_to_contact(self) -> bool:
         to = self.widget.text("to").strip()
