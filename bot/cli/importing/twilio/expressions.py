@@ -510,8 +510,17 @@ class LiquidWriter:
         if isinstance(node.right, LiquidValue) and node.right.word:
             stripped = f'({left.safe} ~ "") | trim' if node.right.word == "blank" else f'({left.safe} ~ "")'
             return f'({stripped} {node.operator} "")'
+        if node.right == LiquidValue(None):
+            known = (
+                f"({left.text} is defined and {left.text} is not null)"
+                if left.may_miss
+                else f"({left.text} is not null)"
+            )
+            return known if node.operator == "!=" else f"(not {known})"
         if node.operator == "contains":
-            part = right.safe if right.kind == "text" else f'({right.safe} ~ "")'
+            part = (
+                right.safe if isinstance(node.right, LiquidValue) and right.kind == "text" else f'({right.safe} ~ "")'
+            )
             return f'({part} in ({left.safe} or ""))'
         if node.operator in ("==", "!="):
             return f"({left.safe} {node.operator} {right.safe})"
@@ -556,8 +565,9 @@ class LiquidWriter:
             return self._slice(value, [each.value for each in node.arguments if isinstance(each, LiquidValue)])
         if node.name == "truncate" and node.arguments and isinstance(node.arguments[0], LiquidValue):
             most, end = int(node.arguments[0].value or 0), given[1].text if len(given) > 1 else '"..."'
-            kept = f"({value.safe})[:{most} - ({end} | length)] ~ {end}"
-            return WrittenLiquid(f"({value.safe} if ({value.safe} | length) <= {most} else {kept})", "text")
+            subject = value.safe if value.kind == "text" else f'({value.safe} ~ "")'
+            kept = f"({subject})[:{most} - ({end} | length)] ~ {end}"
+            return WrittenLiquid(f"({subject} if ({subject} | length) <= {most} else {kept})", "text")
         raise LiquidError(f'the filter "{node.name}" has no counterpart here')
 
     def _number(self, node: LiquidFilter, value: WrittenLiquid, other: WrittenLiquid) -> WrittenLiquid:

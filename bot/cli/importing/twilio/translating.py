@@ -91,7 +91,7 @@ class StudioTranslation:
             self.steps[first] = {"set": {body: "{{ message.text | default(message.file.caption) | default('') }}"}}
             if any(path[:3] == ("trigger", "message", "MediaUrl0") for path in self.used):
                 file = self._variable(("first", "MediaUrl0"), "text", "first file")
-                self.steps[first]["set"][file] = "{{ message.file.url | default('') }}"
+                self.steps[first]["set"][file] = "{{ message.file.url | default(none) }}"
             self.steps[first]["then"] = self.step_of(targets[0])
         for widget in self.reached:
             _WidgetTranslation(self, widget, subflows).write()
@@ -532,8 +532,8 @@ class _WidgetTranslation:
             otherwise["set"] = {step["save"]: "{{ message.text | default(message.file.caption) | default('') }}"}
         if self.flow.reads(self.widget.name, "inbound", "MediaUrl0"):
             file = self.flow.answer(self.widget.name, "MediaUrl0")
-            step["set"] = {file: ""}
-            otherwise.setdefault("set", {})[file] = "{{ message.file.url | default('') }}"
+            step["set"] = {file: None}
+            otherwise.setdefault("set", {})[file] = "{{ message.file.url | default(none) }}"
         step |= {"other": otherwise, "timeout": {"after": self._timeout(), "then": self._to("timeout")}}
         if bounded := [self.flow.names[name] for name in sorted(self.flow.bounded)]:
             step["reset"] = bounded[0] if len(bounded) == 1 else bounded
