@@ -21,6 +21,7 @@ from bot.cli.importing.twilio.expressions import (
 )
 from bot.cli.importing.twilio.reading import ENTRIES, StudioCondition, StudioFlow, StudioWidget
 
+WINDOW = 23 * 3600 + 55 * 60  # seconds: how long the bot sends other messages than templates
 MOST_VISITS = 10  # Studio stops an execution in which a widget runs more often in a row
 WAITING = frozenset({"send-and-wait-for-reply", "send-to-flex"})
 _ADDRESS = re.compile(r"https?://[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)*(:\d+)?([/?]\S*)?")
@@ -225,6 +226,12 @@ class StudioTranslation:
         if parts[0] in ("widgets", "trigger", "flow", "contact"):
             raise LiquidError(f"{'.'.join(map(str, parts))} is not known here")
         return WrittenLiquid("none")  # a name that Liquid does not know either
+
+    @property
+    def longest_silence(self) -> int:
+        """The seconds of all time-outs together: so long the contact may be silent while the flow runs."""
+        waits = [each.text("timeout") for each in self.reached if each.kind == "send-and-wait-for-reply"]
+        return sum(int(each) if each.isdecimal() else 3600 for each in waits)
 
     def variable(self, kind: str, name: str) -> str:
         """The variable of a name that the flow sets."""
@@ -654,6 +661,8 @@ class _WidgetTranslation:
             self.notes.append(f'the time-out "{written}" is read as an hour')
             written = "3600"
         seconds = int(written)
+        if self.widget.leads("timeout") is not None and self.flow.longest_silence >= WINDOW:
+            self.notes.append("after 24 hours of silence WhatsApp takes templates alone (window_closed)")
         for unit, length in (("d", 86400), ("h", 3600), ("m", 60)):
             if seconds % length == 0:
                 return f"{seconds // length}{unit}"
