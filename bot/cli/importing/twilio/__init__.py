@@ -1,0 +1,41 @@
+"""Twilio Studio: a flow definition becomes a flow, each widget a step."""
+
+from collections.abc import Iterator, Sequence
+
+from bot.cli.importing.conversations import SourceConversation
+from bot.cli.importing.imported import ExportFile, ImportedBot
+from bot.cli.importing.twilio.interpreting import studio_runs
+from bot.cli.importing.twilio.reading import StudioFlow, is_flow, read_flow
+from bot.cli.importing.twilio.translating import StudioTranslation
+
+
+def recognises(files: Sequence[ExportFile]) -> bool:
+    """True if one of these files is the definition of a Studio flow."""
+    return any(is_flow(file.data) for file in files)
+
+
+def import_bot(files: Sequence[ExportFile]) -> ImportedBot:
+    """A bot with a flow for each definition. Raises `UnreadableExport`."""
+    flows = [read_flow(file.path, file.data) for file in files if is_flow(file.data)]
+    bot = ImportedBot("Twilio Studio", flows[0].title, {"small_talk": []})
+    translations = [StudioTranslation(flow, bot) for flow in flows]
+    by_sid = {each.source.sid or each.source.title: each for each in translations}
+    for each in translations:
+        each.translate(by_sid)
+    sources = {sid: each.source for sid, each in by_sid.items()}
+    stubs = {place: name for each in translations for place, name in each.stubs.items()}
+    bot.conversations += [said for each in translations for said in _conversations(bot, each, sources, stubs)]
+    return bot
+
+
+def _conversations(
+    bot: ImportedBot, translation: StudioTranslation, sources: dict[str, StudioFlow], stubs: dict[str, str]
+) -> Iterator[SourceConversation]:
+    """The conversations of a flow, for each event that starts it. ``stubs`` are functions, by places."""
+    for event, flow in translation.entry_flows.items():
+        by_message = "start" in bot.flows[flow]
+        for number, run in enumerate(studio_runs(translation.source, event, sources, by_message), start=1):
+            data = {name: run.data[key] for key, name in translation.parameters.items() if key in run.data}
+            handlers = {stubs[place]: tuple(results) for place, results in run.results.items() if place in stubs}
+            name = f"{translation.source.title}, {event} {number}"
+            yield SourceConversation(name, flow, tuple(run.turns), data=data, http=tuple(run.http), handlers=handlers)

@@ -1,0 +1,138 @@
+"""A Studio flow definition, read from its JSON."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from bot.cli.importing.imported import UnreadableExport
+
+ENTRIES = ("incomingMessage", "incomingConversationMessage", "incomingRequest", "incomingParent")
+"""The events of a trigger that start a flow here, the one that begins the flow first. Calls start none."""
+
+
+@dataclass(frozen=True)
+class StudioCondition:
+    """A condition of a split: what is tested, how, and against what."""
+
+    kind: str
+    argument: str
+    value: str
+
+
+@dataclass(frozen=True)
+class StudioTransition:
+    """Where a widget leads for an event; None: the execution ends."""
+
+    event: str
+    target: str | None
+    conditions: tuple[StudioCondition, ...] = ()
+
+
+@dataclass(frozen=True)
+class StudioWidget:
+    """A widget with its settings and transitions."""
+
+    name: str
+    kind: str
+    properties: Mapping[str, Any]
+    transitions: tuple[StudioTransition, ...]
+
+    def leads(self, *events: str) -> str | None:
+        """The widget that follows one of these events, in any case; None: the execution ends."""
+        wanted = {event.lower() for event in events}
+        return next((each.target for each in self.transitions if each.event.lower() in wanted), None)
+
+    def text(self, key: str) -> str:
+        """A setting as text; "" if it is missing."""
+        value = self.properties.get(key)
+        return "" if value is None else str(value)
+
+    @property
+    def pairs(self) -> list[tuple[str, str, bool]]:
+        """The keys and values of its variables or parameters, and whether a value is read as JSON."""
+        listed = self.properties.get("variables" if self.kind == "set-variables" else "parameters") or []
+        return [
+            (str(each.get("key", "")), "" if each.get("value") is None else str(each["value"]), _as_json(each))
+            for each in listed
+            if isinstance(each, Mapping)
+        ]
+
+
+@dataclass(frozen=True)
+class StudioFlow:
+    """A flow: its title, its id if the export has it, and its widgets by name."""
+
+    title: str
+    sid: str
+    widgets: Mapping[str, StudioWidget]
+    trigger: StudioWidget
+
+    def place(self, widget: StudioWidget) -> str:
+        """Where a widget stands, as the report names it."""
+        return f'{self.title} > "{widget.name}" ({widget.kind})'
+
+
+def read_flow(path: Path, data: Any) -> StudioFlow:
+    """The flow of an export: a definition, or what the API returns with a definition in it."""
+    title, sid = path.stem, ""
+    if isinstance(data, Mapping) and isinstance(data.get("definition"), Mapping):
+        title, sid = str(data.get("friendly_name") or title), str(data.get("sid") or "")
+        data = data["definition"]
+    if not is_flow(data):
+        raise UnreadableExport(
+            f'{path}: this is no Studio flow: $.states must be a list (export it by "Show Flow JSON")'
+        )
+    widgets = {each.name: each for each in (_widget(path, index, state) for index, state in enumerate(data["states"]))}
+    for widget in widgets.values():
+        for transition in widget.transitions:
+            if transition.target is not None and transition.target not in widgets:
+                raise UnreadableExport(
+                    f'{path}: $.states "{widget.name}" leads to "{transition.target}", which does not exist'
+                )
+    trigger = widgets.get(str(data.get("initial_state", "Trigger")))
+    if trigger is None:
+        raise UnreadableExport(f"{path}: $.initial_state names no widget of $.states")
+    return StudioFlow(title, sid, widgets, trigger)
+
+
+def is_flow(data: Any) -> bool:
+    """True if this is the definition of a Studio flow, or has one in it."""
+    if isinstance(data, Mapping) and isinstance(data.get("definition"), Mapping):
+        data = data["definition"]
+    return isinstance(data, Mapping) and isinstance(data.get("states"), list) and "initial_state" in data
+
+
+def _widget(path: Path, index: int, state: Any) -> StudioWidget:
+    if (
+        not isinstance(state, Mapping)
+        or not isinstance(state.get("name"), str)
+        or not isinstance(state.get("type"), str)
+    ):
+        raise UnreadableExport(f"{path}: $.states[{index}] must have a name and a type")
+    properties = state.get("properties")
+    transitions = state.get("transitions")
+    return StudioWidget(
+        state["name"],
+        state["type"],
+        properties if isinstance(properties, Mapping) else {},
+        tuple(_transition(each) for each in transitions or () if isinstance(each, Mapping)),
+    )
+
+
+def _transition(data: Mapping[str, Any]) -> StudioTransition:
+    conditions = [each for each in data.get("conditions") or () if isinstance(each, Mapping)]
+    return StudioTransition(
+        str(data.get("event", "")), str(data["next"]) if data.get("next") else None, tuple(map(_condition, conditions))
+    )
+
+
+def _condition(data: Mapping[str, Any]) -> StudioCondition:
+    arguments = data.get("arguments")
+    argument = str(arguments[0]) if isinstance(arguments, list) and arguments else ""
+    value = data.get("value")
+    return StudioCondition(str(data.get("type", "")), argument, "" if value is None else str(value))
+
+
+def _as_json(pair: Mapping[str, Any]) -> bool:
+    return bool(pair.get("parse_as_object_enabled") or pair.get("type") == "object")
