@@ -56,6 +56,8 @@ def parse(code: str) -> JavaScript:
 
     Raises `NoJavaScript` for a text that cannot be code, and `UnknownJavaScript` for code of more than that.
     """
+    if re.fullmatch(r"\s*0\d{2,}\s*", code):
+        raise NoJavaScript("digits behind a zero stay a text")
     try:
         tree = _Parser(_tokens(code)).whole()
     except NoJavaScript:
@@ -272,6 +274,7 @@ def translate(tree: JavaScript, names: Mapping[str, OurExpression]) -> OurExpres
     return _Translator(names).of(tree)
 
 
+_LONG = "a quotient has 28 digits here, 17 there"
 _NO_NUMBER = "a text that is no number fails here (NaN there)"
 _MATH = {"round": "round", "floor": "floor", "ceil": "ceil", "abs": "abs"}
 _TEXT_METHODS = {"toUpperCase": "upper", "toLowerCase": "lower", "trim": "trim"}
@@ -333,7 +336,9 @@ class _Translator:
             return self._plus(*tree.parts)
         if sign in ("-", "*", "/", "%", "**"):
             left, right = (self.number(part) for part in tree.parts)
-            return self._joined(sign, left, right, NUMBER)
+            made = self._joined(sign, left, right, NUMBER)
+            is_finite = sign != "/" or re.fullmatch(r"10*|[2458]", right.text)
+            return made if is_finite else replace(made, notes=(*made.notes, _LONG))
         if sign in ("<", ">", "<=", ">="):
             left, right = (self.number(part) for part in tree.parts)
             return self._joined(sign, left, right, TRUTH)
@@ -424,6 +429,8 @@ class _Translator:
     def _math(self, name: str, arguments: Sequence[JavaScript]) -> OurExpression:
         parts = [self.number(each) for each in arguments]
         notes = sum((part.notes for part in parts), ())
+        if name in ("round", "floor", "ceil"):
+            notes = tuple(note for note in notes if note != _LONG)
         if name in _MATH and len(parts) == 1:
             return OurExpression(f"({parts[0].inner} | {_MATH[name]})", NUMBER, notes)
         if name in ("min", "max") and parts:
@@ -455,7 +462,7 @@ class _Translator:
         if name == "toString" and not parts:
             return OurExpression(owner.as_text, TEXT, notes)
         if name == "toFixed" and owner.kind == NUMBER:
-            digits = texts[0] if texts else "0"
+            digits, notes = texts[0] if texts else "0", tuple(note for note in notes if note != _LONG)
             return OurExpression(
                 f"({owner.inner} | round({digits}))", NUMBER, (*notes, "no zeros at the end: 2.5, not 2.50")
             )

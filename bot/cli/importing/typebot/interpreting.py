@@ -49,7 +49,7 @@ _SAMPLES = {
     "payment input": ("paid", ""), "rating input": ("1", "abc"),
 }  # fmt: skip
 _DATE_PARTS = {"yyyy": "%Y", "yy": "%y", "MM": "%m", "dd": "%d", "HH": "%H", "mm": "%M"}
-_MOST_CONVERSATIONS, _MOST_TURNS, _MOST_BLOCKS = 40, 24, 300
+_MOST_CONVERSATIONS, _MOST_IDLE, _MOST_TURNS, _MOST_BLOCKS = 40, 4, 24, 300
 
 Value = str | list[str | None] | None
 
@@ -81,11 +81,11 @@ class TypebotSession:
     now: datetime = BEGIN
     _next: TypebotBlock | None = None
     _below: list[tuple[TypebotExport, TypebotBlock | None]] = field(default_factory=list)
-    _takes_a: bool = False
+    round: int = 0
+    """The number of the conversation: it decides A/B tests, and what models answer."""
 
-    def begin(self, first: TypebotBlock, takes_a: bool) -> None:
-        """Start with a block; ``takes_a`` says which half of A/B tests this contact gets."""
-        self._takes_a = takes_a
+    def begin(self, first: TypebotBlock) -> None:
+        """Start with a block."""
         self._walk(first)
 
     def resume(self) -> None:
@@ -151,6 +151,17 @@ class TypebotSession:
             if item.content and self._is_displayed(item)
         ]
 
+    def answers(self, name: str) -> Iterator[str]:
+        """The values that conditions compare a variable with, and those beside a number."""
+        for block in self.export.blocks() if name else ():
+            for item in block.items if block.type == "Condition" else ():
+                for each in (item.data.get("content") or {}).get("comparisons") or []:
+                    written = str(each.get("value") or "")
+                    if self.variable(each) != name or not written or "{{" in written:
+                        continue
+                    number = _number(written)
+                    yield from [written] if math.isnan(number) else [shown(stored(number + by)) for by in (0, 1, -1)]
+
     def holds(self, condition: Mapping[str, Any] | None) -> bool:
         """Whether a condition is true."""
         comparisons = (condition or {}).get("comparisons") or []
@@ -204,7 +215,7 @@ class TypebotSession:
                     return self.export.behind(item.edge)
             case "AB test":
                 percent = block.options.get("aPercent", 50)
-                self.draws.append(max(percent - 1, 0) / 100 if self._takes_a else min(percent + 1, 99) / 100)
+                self.draws.append(max(percent - 1, 0) / 100 if self.round % 2 == 0 else min(percent + 1, 99) / 100)
                 is_a = self.draws[-1] * 100 < percent
                 edges = [item.edge for item in block.items if item.edge in self.export.edges]
                 edge = (
@@ -300,7 +311,7 @@ class TypebotSession:
     def _custom(self, block: TypebotBlock, code: str | None) -> Value:
         if not code:
             return None
-        if re.fullmatch(r"\{\{[^{}]+\}\}", code) or re.fullmatch(r"\s*-?0\d+\s*", code):
+        if re.fullmatch(r"\{\{[^{}]+\}\}", code):
             return self.rendered(code) or None
         try:
             return stored(self.evaluated(parse(code)))
@@ -345,10 +356,15 @@ class TypebotSession:
     def _other(self, block: TypebotBlock) -> None:
         saved = saved_names(self.export, block)
         if is_completion(block):
-            self.models.append(ModelResult(f"Answer {len(self.models) + 1}"))
+            wanted = [each for name in saved[:1] for each in self.answers(name)]
+            self.models.append(ModelResult(wanted[self.round % len(wanted)] if self.round and wanted else "Fine."))
             result: Value = self.models[-1].text
         else:
-            result = f"result of {block.type}"
+            result = (
+                "https://files.example/made.mp3"
+                if "saveUrlInVariableId" in block.options
+                else f"result of {block.type}"
+            )
             self.handled.append((block.place, result))
         self.values.update(dict.fromkeys(saved[:1], result))
 
@@ -523,7 +539,10 @@ def compared(operator: str | None, left: Value, right: Value) -> bool:
         case "Not equal":
             return all(not _same(a, b) for a, b in pairs)
         case "Contains":
-            return any(_same(a, b) if is_list else bool(a and b) and _plain(b) in _plain(a) for a, b in pairs)
+            return any(
+                (_same(a, b) or None in (a, b)) if is_list else bool(a and b) and _plain(b) in _plain(a)
+                for a, b in pairs
+            )
         case "Does not contain":
             return all(not _same(a, b) if is_list else not (a and b) or _plain(b) not in _plain(a) for a, b in pairs)
         case "Starts with":
@@ -819,9 +838,11 @@ def conversations_of(
     explored = _Explored(exports, export, first, is_main)
     found: list[SourceConversation] = []
     idle = 0
-    while len(found) < _MOST_CONVERSATIONS and idle < 3:
+    for number in range(_MOST_CONVERSATIONS):
+        if idle > _MOST_IDLE:
+            break
         seen = explored.covered
-        session, turns = explored.conversation(takes_a=len(found) % 2 == 0)
+        session, turns = explored.conversation(number)
         idle = idle + 1 if explored.covered == seen else 0
         if idle and found:
             continue
@@ -861,11 +882,11 @@ class _Explored:
         """How much has been taken at least once."""
         return len(self._taken) + len(self._passed)
 
-    def conversation(self, takes_a: bool) -> tuple[TypebotSession, list[SourceTurn]]:
+    def conversation(self, number: int) -> tuple[TypebotSession, list[SourceTurn]]:
         """A conversation whose answers are those that were taken least."""
         export, first, is_main = self._begin
-        session = TypebotSession(self._exports, export)
-        session.begin(first, takes_a)
+        session = TypebotSession(self._exports, export, round=number)
+        session.begin(first)
         turns = [self._turn("text" if is_main else "start", "Hello" if is_main else "", session)]
         while len(turns) < _MOST_TURNS:
             if session.pause:
@@ -906,24 +927,7 @@ class _Explored:
             yield Answer("image", "https://files.example/1.png")
         else:
             name = session.variable(block.options)
-            yield from (Answer("text", text) for text in dict.fromkeys(self._texts(session.export, block, name)))
+            texts = [_SAMPLES[block.type][0], *(session.answers(name) if name else ())]
+            yield from (Answer("text", text) for text in dict.fromkeys(texts) if accepted(block, text) is not None)
         if wrong and not self._taken[block.id, wrong]:
             yield Answer("text", wrong)
-
-    def _texts(self, export: TypebotExport, block: TypebotBlock, name: str | None) -> Iterator[str]:
-        """A usual answer, and those that conditions compare with."""
-        yield _SAMPLES[block.type][0]
-        for condition in export.blocks():
-            for item in condition.items:
-                for each in (
-                    (item.data.get("content") or {}).get("comparisons") or [] if condition.type == "Condition" else []
-                ):
-                    if name is None or export.variables.get(each.get("variableId") or "") != name:
-                        continue
-                    number = _leading_number(str(each.get("value") or ""))
-                    near = (
-                        [str(each.get("value"))]
-                        if number is None
-                        else [shown(stored(number + by)) for by in (0, 1, -1)]
-                    )
-                    yield from (text for text in near if "{{" not in text and accepted(block, text) is not None)

@@ -80,6 +80,8 @@ class TypebotGroup:
     id: str
     title: str
     blocks: tuple[TypebotBlock, ...]
+    left: float
+    """Where it stands on the canvas: flows go from left to right."""
 
 
 @dataclass(frozen=True)
@@ -204,6 +206,7 @@ class _Reader:
             self.text(f"{place}.id", group.get("id")),
             title,
             tuple(self.block(at, each, title, number, bot) for number, (at, each) in blocks),
+            float((group.get("graphCoordinates") or {}).get("x") or 0),
         )
 
     def block(self, place: str, block: Mapping[str, Any], group: str, number: int, bot: str) -> TypebotBlock:

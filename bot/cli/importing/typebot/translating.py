@@ -47,9 +47,12 @@ from bot.cli.importing.typebot.reading import (
 UNFINISHED = "unfinished"
 """The flow that passes contacts to a person where the new bot has no code yet."""
 _URL_PATTERN = r"(https?://)?([\w-]+\.)+[a-zA-Z]{2,}(:\d+)?([/?#]\S*)?"
+_KEPT = ("email input", "url input", "number input", "rating input")
+"""Inputs whose answers Typebot keeps as they are here."""
 _LISTED = ("Append value(s)", "Pop", "Shift")
 _METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 _SILENT = ("Set variable", "Condition", "AB test", "Jump", "Code", "Email", "Google Sheets", "OpenAI", *HTTP_BLOCKS)
+_ORDERED = {"Greater than": ">", "Less than": "<", "Greater or equal to": ">=", "Less or equal to": "<="}
 _DATE_PARTS = {
     "dd": "('0' ~ {0}.day)[-2:]", "MM": "('0' ~ {0}.month)[-2:]", "yyyy": "({0}.year ~ '')", "yy": "({0}.year ~ '')[-2:]",
     "HH": "('0' ~ {0}.hour)[-2:]", "mm": "('0' ~ {0}.minute)[-2:]",
@@ -97,7 +100,7 @@ class TypebotVariables:
     def spec(self, title: str) -> dict[str, Any]:
         """The declaration of a variable."""
         writers = self._writers.get(title, [])
-        own = input_spec(writers[0]) if len(writers) == 1 and writers[0].type in INPUTS else None
+        own = input_spec(writers[0]) if len(writers) == 1 and writers[0].type in _KEPT else None
         return own if own and self.kinds[title] != LIST else {"type": self.kinds[title]}
 
     def helper(self, title: str, spec: dict[str, Any]) -> str:
@@ -121,7 +124,9 @@ class TypebotVariables:
             except (NoJavaScript, UnknownJavaScript):
                 yield TEXT
         elif block.type == "Set variable":
-            yield LIST if options.get("type") in _LISTED else NUMBER if options.get("type") == "Empty" else TEXT
+            is_own = any(export.variables.get(options.get("variableId") or "") == title for export in self._exports)
+            if options.get("type") != "Empty":
+                yield LIST if options.get("type") in _LISTED and is_own else TEXT
         elif block.type in HTTP_BLOCKS:
             for path in _paths(self._exports, block, title):
                 yield LIST if path.kind == LIST else TEXT
@@ -272,15 +277,17 @@ class TypebotTexts:
         if operator in ("Is set", "Is empty"):
             found = {LIST: f"({left.text} | default([]) | length) > 0", TEXT: f"({left.text} | default('')) != ''"}
             is_set = found.get(left.kind, f"{left.text} is not null")
-            return is_set if operator == "Is set" else f"not ({is_set})"
+            opposite = is_set.replace(" > 0", " == 0").replace(" != ''", " == ''").replace("is not null", "is null")
+            return is_set if operator == "Is set" else opposite
         if written in ("undefined", "null"):
-            is_equal = operator in ("Equal to", "Contains", "Starts with", "Ends with")
-            return f"{left.text} is {'' if is_equal else 'not '}null"
-        if operator in ("Greater than", "Less than", "Greater or equal to", "Less or equal to"):
-            sign = {"Greater than": ">", "Less than": "<", "Greater or equal to": ">=", "Less or equal to": "<="}[
-                operator
-            ]
-            return f"{left.text} is not null and {self._measured(left)} {sign} {self._limit(written, left.kind)}"
+            some = f"({left.text} | default([]) | length) > 0" if left.kind == LIST else "false"
+            found = {"Equal to": f"{left.text} is null", "Not equal": f"{left.text} is not null", "Contains": some}
+            return found.get(operator, "true" if operator == "Does not contain" else "false")
+        if operator in _ORDERED:
+            limit = self._limit(written, left.kind)
+            return (
+                f"{left.text} is not null and {self._measured(left)} {_ORDERED[operator]} {limit}" if limit else "false"
+            )
         if operator in ("Matches regex", "Does not match regex"):
             return self._pattern(left, written, operator == "Matches regex")
         return self._texts(left, operator, written)
@@ -294,28 +301,34 @@ class TypebotTexts:
         return f"(({value.text} | as_number) if {value.text} | matches('-?[0-9]+([.][0-9]+)?') else ({value.text} | length))"
 
     def _limit(self, written: str, kind: str) -> str:
+        """The number that a value is compared with; empty where the comparison is never true."""
         single = re.fullmatch(r"\{\{([^{}]+)\}\}", written)
         if single and single[1] in self._variables.kinds:
             name = self._variables.name(single[1])
             return self._measured(OurExpression(name, self._variables.kinds[single[1]]))
         if PLACEHOLDER.search(written):
-            self.notes.append("a limit with variables among words counts as 0")
-            return "0"
+            self.notes.append("a limit with variables among words is not translated: the condition is false here")
+            return ""
         number = measure(written)
+        if kind == LIST and _literal_number(written or "0") is None:
+            return ""
         return str(int(number) if float(number).is_integer() else number)
 
     def _pattern(self, left: OurExpression, written: str, is_wanted: bool) -> str:
         pattern = None if PLACEHOLDER.search(written) else python_pattern(written)
-        if pattern is None or left.kind == LIST:
-            self.notes.append("the pattern is not translated: the condition is false here")
+        if not pattern:
+            if written:
+                self.notes.append("the pattern is not translated: the condition is false here")
             return "false"
         flags = re.match(r"\(\?([im]+)\)", pattern)
         body = pattern[flags.end() :] if flags else pattern
         whole = f"(?s{flags[1] if flags else ''}).*?(?:{body}).*"
-        matches = f"{left.text} | default('') | string | matches({quoted(whole)})".replace(
-            " | string", "" if left.kind == TEXT else " ~ ''"
-        )
-        return f"{left.text} is not null and {'' if is_wanted else 'not '}({matches})"
+        if left.kind == LIST:
+            found = f"({left.text} | where(it | matches({quoted(whole)})) | length) {'>' if is_wanted else '=='} 0"
+        else:
+            text = left.text if left.kind == TEXT else f"({left.text} ~ '')"
+            found = f"{'' if is_wanted else 'not '}({text} | matches({quoted(whole)}))"
+        return f"{left.text} is not null and {found}"
 
     def _texts(self, left: OurExpression, operator: str, written: str) -> str:
         right = self.expression(written)
@@ -380,13 +393,9 @@ class TypebotTranslator:
         targets = {to[0] for to in export.edges.values()} | {
             block.options.get("groupId") for block in export.blocks() if block.type == "Jump"
         }
-        firsts = [group.blocks[0] for group in export.groups if group.blocks]
-        for block, flow in [(export.first, self._flows[export.id])] + [
-            (first, "")
-            for wanted in (False, True)
-            for first in firsts
-            if (next(g.id for g in export.groups if g.blocks and g.blocks[0] is first) in targets) == wanted
-        ]:
+        groups = sorted((group for group in export.groups if group.blocks), key=lambda group: group.left)
+        others = sorted(groups, key=lambda group: group.id in targets)
+        for block, flow in [(export.first, self._flows[export.id]), *((group.blocks[0], "") for group in others)]:
             if block is None or (not flow and block.id in self._marks):
                 continue
             self._flow = flow or name_of(block.group, {*self.bot.flows, *self._flows.values(), UNFINISHED}, "group")
@@ -449,7 +458,7 @@ class TypebotTranslator:
 
     def _mark(self, block: TypebotBlock, step: str, *notes: str, fate: Fate = Fate.NEARLY) -> None:
         """Note what became of a block: ``notes`` are differences."""
-        mark = self._marks.setdefault(block.id, _Mark(Fate.SAME, (self._flow, step) if step else ("", "")))
+        mark = self._marks.setdefault(block.id, _Mark(Fate.SAME, (self._flow, step)))
         mark.notes += notes
         if notes and mark.fate is not Fate.LOST:
             mark.fate = fate
@@ -653,12 +662,8 @@ class TypebotTranslator:
         self._mark(block, name, *self._input_notes(block))
         if spec is None and title is None:
             return
-        if (
-            title is not None
-            and self.variables.kinds[title] != LIST
-            and self.variables.spec(title) == (spec or {"type": TEXT})
-            and block.type not in ("date input", "time input", "phone number input", "file input")
-        ):
+        is_kept = block.type in (*_KEPT, "text input") or spec is None
+        if title is not None and is_kept and self.variables.spec(title) == (spec or {"type": TEXT}):
             step["save"] = self.variables.name(title)
             return
         answer = self.variables.helper(title or block.group or "the", spec or {"type": TEXT})
@@ -672,7 +677,7 @@ class TypebotTranslator:
         kind = self.variables.kinds[title]
         if kind == LIST:
             self._mark(block, name, "a single value is a list of one here")
-            return {variable: f"{{{{ ({variable} | default([])) | append({value.as_text}) }}}}"}
+            return {variable: f"{{{{ {variable} | append({value.as_text}) }}}}"}
         return {variable: f"{{{{ {value.text if kind in (NUMBER, value.kind) else value.as_text} }}}}"}
 
     def _input_notes(self, block: TypebotBlock) -> Iterator[str]:
@@ -847,7 +852,7 @@ class TypebotTranslator:
         if kind in ("Pop", "Shift") and (saved := self._title(options, "saveItemInVariableId")) is not None:
             more = {self.variables.name(saved): f"{{{{ {listed} | {'last' if kind == 'Pop' else 'first'} }}}}"}
         values: dict[str, Callable[[], str | None]] = {
-            "Append value(s)": lambda: f"{listed} | append({self.texts.expression(str(options.get('item') or ''))})",
+            "Append value(s)": lambda: f"{variable} | append({self.texts.expression(str(options.get('item') or ''))})",
             "Pop": lambda: f"{listed}[:-1]",
             "Shift": lambda: f"{listed}[1:]",
             "Map item with same index": lambda: self._mapped(options.get("mapListItemParams") or {}),
@@ -900,8 +905,6 @@ class TypebotTranslator:
         if block.options.get("saveErrorInVariableId"):
             self._mark(block, name, "an error is not saved")
         try:
-            if re.fullmatch(r"\s*-?0\d+\s*", code):
-                raise NoJavaScript("a text of digits")
             made = translate(parse(code), self.variables.expressions)
         except NoJavaScript:
             template = self.texts.template(code)
@@ -957,16 +960,17 @@ class TypebotTranslator:
         if system := block.options.get("systemMessage"):
             messages.insert(0, {"role": "system", "content": system})
         lines, text = [], ""
-        for message in messages:
+        for number, message in enumerate(messages, 1):
             role, content = str(message.get("role") or ""), self.texts.template(str(message.get("content") or ""))
             if role == "Dialogue" and (title := self._title(message, "dialogueVariableId")) is not None:
                 listed = self.variables.name(title)
                 said = listed if self.variables.kinds[title] == LIST else f"[{listed}]"
-                lines.append(f"The conversation so far: {{{{ {said} | default([]) | join(' / ') }}}}")
-                text = f"{{{{ {said} | default([]) | last }}}}"
+                lines.append(f"The conversation so far: {{{{ {said} | join(' / ') }}}}")
+                text = f"{{{{ {said} | last }}}}"
+            elif content and role == "user" and number == len(messages) and number > 1:
+                text = content
             elif content:
-                lines.append(content if role == "system" else f"{role.capitalize()}: {content}")
-                text = content if role == "user" else text
+                lines.append(content if role == "system" or number == 1 else f"{role.capitalize()}: {content}")
         saved = saved_names(self._export, block)
         step: Step = {"write": "\n".join(lines) or "Answer the contact."}
         step |= {"text": text} if text else {}
