@@ -57,6 +57,9 @@ _DATE_PARTS = {
     "dd": "('0' ~ {0}.day)[-2:]", "MM": "('0' ~ {0}.month)[-2:]", "yyyy": "({0}.year ~ '')", "yy": "({0}.year ~ '')[-2:]",
     "HH": "('0' ~ {0}.hour)[-2:]", "mm": "('0' ~ {0}.minute)[-2:]",
 }  # fmt: skip
+_WAITING = {"ask", "wait", "handoff"}
+_ROUNDS = 100
+_LONGEST, _LONGEST_QUESTION = 4096, 1024
 _ROWS, _BUTTONS, _ABOUT = 10, 3, 72
 _SESSION_HOURS = 4
 
@@ -379,7 +382,9 @@ class TypebotTranslator:
         self.roots: list[tuple[str, TypebotExport, TypebotBlock]] = []
         """The flows that conversations begin in: their names, and the blocks with which they begin."""
         self._exports = {export.id: export for export in exports}
-        self._flows = {export.id: name_of(export.name, {UNFINISHED}, "main") for export in reversed(exports)}
+        self._flows: dict[str, str] = {}
+        for export in exports:
+            self._flows[export.id] = name_of(export.name, {UNFINISHED, *self._flows.values()}, "main")
         self._marks: dict[str, _Mark] = {}
         self._steps: dict[tuple[str, str], str] = {}
         self._todo: list[Callable[[], None]] = []
@@ -414,9 +419,10 @@ class TypebotTranslator:
                 self.bot.flows[self._flow] = {
                     **start,
                     "vars": {},
-                    "steps": {"nothing": {"say": NO_TEXT, "then": "end"}},
+                    "steps": {"nothing": {"branch": [{"else": "end"}]}},
                 }
             self._order(document, first_target)
+            self._bound(document["steps"])
             document["vars"] = dict(sorted(self.variables.declared.items()))
             if not document["vars"]:
                 del document["vars"]
@@ -432,6 +438,34 @@ class TypebotTranslator:
             if step.get("then") == after and not {"branch", "handoff"} & {*step}:
                 del step["then"]
         document["steps"] = steps
+
+    def _bound(self, steps: dict[str, Step]) -> None:
+        """Limit the rounds of steps that never wait, as Typebot's time-out does."""
+        following = {
+            name: targets_of(step, after)
+            for (name, step), after in zip(steps.items(), [*[*steps][1:], "end"], strict=True)
+        }
+        for name in steps:
+            seen: set[str] = set()
+            left = [*following[name]]
+            while left:
+                each = left.pop()
+                if each == name:
+                    steps[name]["visits"] = {"max": _ROUNDS, "else": f"/{UNFINISHED}"}
+                    block = next(key[0] for key, step in self._steps.items() if step == name)
+                    mark = self._marks[block]
+                    mark.notes.append(f"blocks that go round without waiting end after {_ROUNDS} rounds")
+                    mark.fate = Fate.NEARLY if mark.fate is Fate.SAME else mark.fate
+                    following[name] = []
+                    break
+                if (
+                    each in steps
+                    and each not in seen
+                    and not _WAITING & {*steps[each]}
+                    and not _WAITING & {*steps[name]}
+                ):
+                    seen.add(each)
+                    left += following[each]
 
     def _finish(self, exports: Sequence[TypebotExport]) -> None:
         hours = ((exports[0].settings.get("whatsApp") or {}).get("sessionExpiryTimeout")) or _SESSION_HOURS
@@ -459,6 +493,7 @@ class TypebotTranslator:
     def _mark(self, block: TypebotBlock, step: str, *notes: str, fate: Fate = Fate.NEARLY) -> None:
         """Note what became of a block: ``notes`` are differences."""
         mark = self._marks.setdefault(block.id, _Mark(Fate.SAME, (self._flow, step)))
+        mark.step = mark.step if mark.step[1] else (self._flow, step)
         mark.notes += notes
         if notes and mark.fate is not Fate.LOST:
             mark.fate = fate
@@ -485,6 +520,10 @@ class TypebotTranslator:
         is_kept = (
             block is not None and (block.type in INPUTS or self._is_silent(block)) and not self._changes(block, pending)
         )
+        if pending is not None and block is not None and self._changes(block, pending):
+            self._mark(
+                pending, "", "its buttons are a message of their own: a variable that it shows changes before them"
+            )
         if pending is not None and not is_kept:
             return self._step(
                 pending, block.id if block else "end", lambda name: self._say(pending, name, self._target(block))
@@ -524,13 +563,15 @@ class TypebotTranslator:
         after = self._export.after(block)
         while after is not None and after.type == "Jump" and after is not (after := self._export.jumped(after)):
             continue
+        if after is not None and after.type in CHOICES[1:] and not after.options.get("isMultipleChoice"):
+            return False
         return (after is not None and after.type in INPUTS) or self._leads_to_choices(after, set())
 
     def _leads_to_choices(self, block: TypebotBlock | None, seen: set[str]) -> bool:
         if block is None or block.id in seen:
             return False
         seen.add(block.id)
-        if block.type == "choice input" or (block.type in CHOICES and block.options.get("isMultipleChoice")):
+        if block.type == "choice input":
             return True
         if not self._is_silent(block):
             return False
@@ -609,7 +650,10 @@ class TypebotTranslator:
                 step = self._http(block, name)
             case _:
                 step = self._ai(block, name) if is_completion(block) else self._lost(block, name)
-        step["then"] = self._target(self._export.after(block), pending)
+        after = self._target(self._export.after(block), pending)
+        if not step:
+            return {"branch": [{"else": after}]}
+        step["then"] = after
         if "http" in step:
             step["errors"] = {"else": step["then"]}
         return step
@@ -619,7 +663,7 @@ class TypebotTranslator:
         self._mark(block, name)
         match block.type:
             case "text":
-                step: Step = {"say": self.texts.template(block.text)}
+                step: Step = {"say": self._cut(block, name, self.texts.template(block.text), _LONGEST)}
             case "video" if shown := video_text(url):
                 step = {"say": shown, "preview_url": True}
             case "embed" if url.rpartition(".")[2] in DOCUMENTS:
@@ -636,12 +680,33 @@ class TypebotTranslator:
         self._mark(block, name, *self.texts.taken())
         return step | {"then": then}
 
+    def _pictures(
+        self, block: TypebotBlock, name: str, items: Sequence[TypebotItem], ask: Callable[[str], Step]
+    ) -> Step:
+        """Pictures come first, each with its title; then the question."""
+        if not items:
+            return ask(name)
+        item, *others = items
+        following = self._step(block, f"{name} {len(others)}", lambda own: self._pictures(block, own, others, ask))
+        lines = [f"*{item.content}*" if item.data.get("title") else "", str(item.data.get("description") or "")]
+        words = self.texts.template("\n\n".join(line for line in lines if line))
+        picture = self.texts.template(str(item.data.get("pictureSrc") or item.data.get("imageUrl")))
+        return {"say": words or None, "image": picture, "errors": {"else": following}, "then": following}
+
+    def _cut(self, block: TypebotBlock, name: str, text: str, most: int) -> str:
+        if len(text) > most and "{{" not in text[most - 100 :]:
+            self._mark(block, name, f"a text of more than {most} characters is cut")
+            return text[:most]
+        return text
+
     def _ask(self, block: TypebotBlock, name: str, pending: TypebotBlock | None) -> Step:
-        text = self.texts.template(pending.text) if pending else ""
+        most = _LONGEST_QUESTION if block.type in CHOICES else _LONGEST
+        text = self._cut(block, name, self.texts.template(pending.text), most) if pending else ""
         retry = block.options.get("retryMessageContent") or RETRIES.get(block.type)
         retry = self.texts.template(retry or self._export.text("invalidMessage") or INVALID)
         if block.type in CHOICES:
-            return self._choices(block, name, text, retry)
+            pictures = [item for item in block.items if item.data.get("pictureSrc") or item.data.get("imageUrl")]
+            return self._pictures(block, name, pictures, lambda own: self._choices(block, own, text, retry))
         step: Step = {"ask": text, "then": self._target(self._export.after(block))}
         if block.type == "payment input":
             amount = f"{block.options.get('amount') or ''} {block.options.get('currency') or 'USD'}".strip()
@@ -672,12 +737,17 @@ class TypebotTranslator:
             step["set"] = self._kept(title, _answer_text(block, answer), name, block)
 
     def _kept(self, title: str, value: OurExpression, name: str, block: TypebotBlock) -> Step:
-        """An answer in its variable: behind what a list has already."""
+        """A value in its variable: an answer stands behind what a list has already, a result replaces it."""
         variable = self.variables.name(title)
         kind = self.variables.kinds[title]
         if kind == LIST:
             self._mark(block, name, "a single value is a list of one here")
-            return {variable: f"{{{{ {variable} | append({value.as_text}) }}}}"}
+            is_answer = block.type in INPUTS
+            return {
+                variable: f"{{{{ {variable} | append({value.as_text}) }}}}"
+                if is_answer
+                else f"{{{{ [{value.as_text}] }}}}"
+            }
         return {variable: f"{{{{ {value.text if kind in (NUMBER, value.kind) else value.as_text} }}}}"}
 
     def _input_notes(self, block: TypebotBlock) -> Iterator[str]:
@@ -760,9 +830,10 @@ class TypebotTranslator:
 
     def _listed(self, dynamic: str, block: TypebotBlock, name: str, is_many: bool) -> Step:
         listed = self.variables.name(dynamic)
-        self._mark(block, name, "an empty list has no choices: the step fails here; a hundred choices at most")
+        self._mark(block, name, "an empty list fails here; a hundred choices at most")
+        usual = ", ".join(quoted(item.content) for item in block.items if item.content)
         title = "{{ it }}" if is_many else "{{ it if (it | length) <= 20 else it[:18] ~ '..' }}"
-        return {"from": f"{listed} | unique", "title": title, "words": "{{ it }}"}
+        return {"from": f"{listed} | default([{usual}]) | unique", "title": title, "words": "{{ it }}"}
 
     def _options(
         self, block: TypebotBlock, items: Sequence[TypebotItem], name: str, is_saved: bool, is_many: bool, after: str
@@ -773,14 +844,23 @@ class TypebotTranslator:
         if len(items) > _ROWS and not is_many:
             self._mark(block, name, f"more than {_ROWS} choices are on pages")
         if block.type != "choice input":
-            self._mark(block, name, "titles alone, without pictures: send these before the question")
+            self._mark(block, name, "the pictures come before the question, which has their titles")
+        taken = {bare(shown_title(self.texts.template(content))) for item in items for content, _ in _paths_of(item)}
         for item in items:
             for content, edge in _paths_of(item):
                 whole = self.texts.template(content)
                 shown = whole if is_many or "{{" in whole else shown_title(whole, [*options])
+                number = 2
+                while is_many and shown in options:
+                    shown, number = f"{whole} ({number})", number + 1
                 choice: Step = {}
                 value = self.texts.template(item.value or content)
-                words = [each for each in dict.fromkeys((whole, value)) if each != shown and "{{" not in each]
+                words = [
+                    each
+                    for each in dict.fromkeys((whole, value))
+                    if "{{" not in each and bare(each) not in taken | {bare(shown)}
+                ]
+                taken |= {bare(shown), *map(bare, words)}
                 if is_saved or is_many:
                     choice["value"] = value
                 if words:
@@ -824,7 +904,7 @@ class TypebotTranslator:
             if after is not None:
                 self._mark(block, name, "it does not come back: write the group as a flow of its own, and run it")
             target = self._target(self._export.at(group) if group else self._export.first)
-            return {"branch": [{"else": target}]} if target == "end" else {"set": {}, "then": target}
+            return {"branch": [{"else": target}]}
         other = self._exports.get(linked or "")
         if other is None:
             return self._lost(block, name) | {"then": self._target(after)}
@@ -842,7 +922,7 @@ class TypebotTranslator:
     def _set(self, block: TypebotBlock, name: str) -> Step:
         title = self._title(block.options)
         if title is None:
-            return {"set": {}}
+            return {}
         kind, options = block.options.get("type"), block.options
         if kind in (None, "Custom"):
             return self._custom(block, title, name)
@@ -986,7 +1066,7 @@ class TypebotTranslator:
         webhook = block.options.get("webhook") or {}
         method, url = webhook.get("method") or "POST", str(webhook.get("url") or "")
         if not url:
-            return {"set": {}}
+            return {}
         if method not in _METHODS or not re.match(r"https?://[^{}/]+(/|$|\?)", url):
             return self._lost(block, name)
         self._mark(block, name, "values in the address are quoted; after a failure no variable changes")
@@ -1056,12 +1136,25 @@ class TypebotTranslator:
         return saved
 
 
+def targets_of(step: Step, after: str) -> list[str]:
+    """The steps to which a step that does not wait for an answer can lead."""
+    branches = [each.get("then") or each.get("else") for each in step.get("branch") or []]
+    errors = [each for each in (step.get("errors") or {}).values() if isinstance(each, str)]
+    usual = [] if "branch" in step else [step.get("then") or step.get("closed") or after]
+    return [each for each in [*branches, *errors, *usual] if each]
+
+
+def bare(title: str) -> str:
+    """A title without what does not tell it from others."""
+    return re.sub(r"\W", "", title.casefold()) or title
+
+
 def _paths_of(item: TypebotItem) -> Iterator[tuple[str, str | None]]:
     """The titles of an item with the edges behind them: several for a card."""
     if item.data.get("paths"):
-        yield from (
-            (str(path.get("text") or item.content or ""), path.get("outgoingEdgeId")) for path in item.data["paths"]
-        )
+        for path in item.data["paths"]:
+            title = f"{item.content}: {path.get('text')}" if item.content else str(path.get("text") or "")
+            yield title, path.get("outgoingEdgeId")
     else:
         yield item.content or "", item.edge
 
