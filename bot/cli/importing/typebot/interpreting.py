@@ -48,7 +48,9 @@ _SAMPLES = {
     "time input": ("15:30", "abc"), "phone number input": ("+6281234567890", "abc"),
     "payment input": ("paid", ""), "rating input": ("1", "abc"),
 }  # fmt: skip
+_SAMPLES_OF_RANGES = {"2031-05-12 to 2031-05-14": "12/05/2031 to 14/05/2031"}
 _DATE_PARTS = {"yyyy": "%Y", "yy": "%y", "MM": "%m", "dd": "%d", "HH": "%H", "mm": "%M"}
+_LONGEST_BODY = 1024
 _MOST_CONVERSATIONS, _MOST_IDLE, _MOST_TURNS, _MOST_BLOCKS = 40, 4, 24, 300
 
 Value = str | list[str | None] | None
@@ -143,6 +145,14 @@ class TypebotSession:
             listed = value if isinstance(value, list) else [value]
             texts = dict.fromkeys(each for each in listed if each)
             return [TypebotItem(f"choice{n}", None, {"content": text}) for n, text in enumerate(texts)]
+        if block.type == "cards":
+            return [
+                TypebotItem(
+                    str(path.get("id")), path.get("outgoingEdgeId"), {"content": f"{item.content}: {path.get('text')}"}
+                )
+                for item in block.items
+                for path in item.data.get("paths") or []
+            ]
         return [
             TypebotItem(
                 item.id, item.edge, {"content": self.rendered(item.content), "value": self.rendered(item.value)}
@@ -233,7 +243,7 @@ class TypebotSession:
                 return self._link(block)
             case "Wait":
                 seconds = _leading_number(self.rendered(str(block.options.get("secondsToWaitFor") or "")))
-                self.pause = min(seconds or 0.0, 10.0)
+                self.pause = float(seconds or 0.0)
             case "Redirect":
                 if url := self.rendered(block.options.get("url")):
                     self.said.append(SourceMessage(url, place=block.place))
@@ -330,6 +340,7 @@ class TypebotSession:
         linked = block.options.get("typebotId")
         other = self.export if linked in ("current", self.export.id) else self.exports.get(linked or "")
         if other is None:
+            self.handled.append((block.place, None))
             return self.export.after(block)
         self._below.append((self.export, self.export.after(block)))
         self.export = other
@@ -351,7 +362,10 @@ class TypebotSession:
         address = PLACEHOLDER.sub("*", webhook["url"].partition("?")[0])
         self.http.append(HttpResult(f"{webhook.get('method') or 'POST'} {address}", json=answer))
         for name, path in paths:
-            self.values[name] = stored(evaluate(path, {"data": answer, "statusCode": 200}))
+            try:
+                self.values[name] = stored(evaluate(path, {"data": answer, "statusCode": 200}))
+            except (NoJavaScript, UnknownJavaScript):
+                continue
 
     def _other(self, block: TypebotBlock) -> None:
         saved = saved_names(self.export, block)
@@ -373,23 +387,24 @@ class TypebotSession:
             return
         items = self.items(block)
         last = self.said[-1] if self.said and self.said[-1].text and not self.said[-1].media else None
-        if block.options.get("isMultipleChoice"):
+        is_many = bool(block.options.get("isMultipleChoice"))
+        if is_many and block.type == "choice input":
             lines = "\n".join(f"{number}. {item.content}" for number, item in enumerate(items, 1))
             self._below_text(last, block, f"{last.text}\n\n{lines}" if last else lines)
         elif block.type == "choice input":
             titles: list[str] = []
             for number, item in enumerate(items):
                 titles.append(shown_title(item.content or "", titles[number - number % 3 :]))
-            self._below_text(last, block, last.text if last else NO_TEXT, tuple(titles))
+            self._below_text(last, block, last.text[:_LONGEST_BODY] if last else NO_TEXT, tuple(titles))
         else:
-            for item, whole in zip(items, [*block.items, *items], strict=False):
-                picture, about = (
-                    whole.data.get("pictureSrc") or whole.data.get("imageUrl"),
-                    whole.data.get("description"),
-                )
-                words = "\n\n".join(self.rendered(part) for part in (f"*{item.content}*", about) if part)
-                choices = tuple(path["text"] for path in whole.data.get("paths") or []) or ("Select",)
+            for number, item in enumerate(block.items, 1):
+                picture, about = item.data.get("pictureSrc") or item.data.get("imageUrl"), item.data.get("description")
+                title = f"*{item.data['title']}*" if item.data.get("title") else None
+                words = "\n\n".join(self.rendered(part) for part in (title, about) if part)
+                choices = tuple(str(path.get("text") or "") for path in item.data.get("paths") or []) or ("Select",)
                 media = (f"image {picture}",) if picture else ()
+                if is_many:
+                    words, choices = f"{number}. {words}", ()
                 self.said.append(SourceMessage(words, choices, media, block.place))
 
     def _below_text(
@@ -434,17 +449,23 @@ def accepted(block: TypebotBlock, text: str) -> str | None:
             return digits if re.fullmatch(r"\+\d{8,15}", digits) else None
         case "date input" | "time input" as kind:
             is_time = kind == "time input"
+            if options.get("isRange"):
+                return _SAMPLES_OF_RANGES.get(text)
             try:
-                moment = datetime.strptime(text, "%H:%M" if is_time else "%Y-%m-%d")
+                moment = datetime.strptime(
+                    text, "%H:%M" if is_time else "%Y-%m-%d %H:%M" if " " in text else "%Y-%m-%d"
+                )
             except ValueError:
                 return None
-            moment = moment if is_time else moment.replace(hour=12)
+            moment = moment if is_time or " " in text else moment.replace(hour=12)
             form = options.get("format") or (
                 "HH:mm" if is_time else "dd/MM/yyyy HH:mm" if options.get("hasTime") else "dd/MM/yyyy"
             )
             return re.sub("|".join(_DATE_PARTS), lambda found: moment.strftime(_DATE_PARTS[found[0]]), form)
         case "payment input":
             return None if text == "fail" else text
+        case "file input":
+            return text if _URL.fullmatch(text) else None
         case _:
             return text
 
@@ -924,10 +945,15 @@ class _Explored:
             else:
                 yield from (Answer("choice", shown_title(item.content or ""), item.id) for item in items)
         elif block.type == "file input":
-            yield Answer("image", "https://files.example/1.png")
+            yield Answer("image", "https://files.example/image")
         else:
             name = session.variable(block.options)
-            texts = [_SAMPLES[block.type][0], *(session.answers(name) if name else ())]
+            usual = _SAMPLES[block.type][0]
+            if block.type == "date input" and block.options.get("isRange"):
+                usual = next(iter(_SAMPLES_OF_RANGES))
+            elif block.type == "date input" and block.options.get("hasTime"):
+                usual = f"{usual} 15:30"
+            texts = [usual, *(session.answers(name) if name else ())]
             yield from (Answer("text", text) for text in dict.fromkeys(texts) if accepted(block, text) is not None)
         if wrong and not self._taken[block.id, wrong]:
             yield Answer("text", wrong)

@@ -412,15 +412,10 @@ class TypebotTranslator:
             first_target = self._target(block)
             while self._todo:
                 self._todo.pop()()
-            if not document["steps"]:
+            if not document["steps"] and not flow:
                 del self.bot.flows[self._flow]
-                if not flow:
-                    continue
-                self.bot.flows[self._flow] = {
-                    **start,
-                    "vars": {},
-                    "steps": {"nothing": {"branch": [{"else": "end"}]}},
-                }
+                continue
+            document["steps"] = document["steps"] or {"nothing": {"branch": [{"else": "end"}]}}
             self._order(document, first_target)
             self._bound(document["steps"])
             document["vars"] = dict(sorted(self.variables.declared.items()))
