@@ -274,6 +274,7 @@ def translate(tree: JavaScript, names: Mapping[str, OurExpression]) -> OurExpres
     return _Translator(names).of(tree)
 
 
+_ZONE = "in the bot's time zone"
 _LONG = "a quotient has 28 digits here, 17 there"
 _NO_NUMBER = "a text that is no number fails here (NaN there)"
 _MATH = {"round": "round", "floor": "floor", "ceil": "ceil", "abs": "abs"}
@@ -337,6 +338,8 @@ class _Translator:
         if sign in ("-", "*", "/", "%", "**"):
             left, right = (self.number(part) for part in tree.parts)
             made = self._joined(sign, left, right, NUMBER)
+            if sign == "%":
+                return replace(made, notes=(*made.notes, "below zero % has the sign of the second number"))
             is_finite = sign != "/" or re.fullmatch(r"10*|[2458]", right.text)
             return made if is_finite else replace(made, notes=(*made.notes, _LONG))
         if sign in ("<", ">", "<=", ">="):
@@ -419,7 +422,7 @@ class _Translator:
             return self.number(arguments[0])
         if name == "parseInt" and arguments:
             part = self.number(arguments[0])
-            return OurExpression(f"({part.inner} | floor)", NUMBER, part.notes)
+            return OurExpression(f"({part.inner} | floor)", NUMBER, (*part.notes, "rounds down below zero, too"))
         if name == "String" and len(arguments) == 1:
             return OurExpression(self.of(arguments[0]).as_text, TEXT)
         if name == "encodeURIComponent" and len(arguments) == 1:
@@ -438,15 +441,15 @@ class _Translator:
         if name == "pow" and len(parts) == 2:
             return self._joined("**", parts[0], parts[1], NUMBER)
         if name == "random" and not parts:
-            return OurExpression("random()", NUMBER)
+            return OurExpression("random()", NUMBER, ("chance is drawn once for each message",))
         raise UnknownJavaScript(f"Math.{name} is not translated")
 
     @staticmethod
     def _date(name: str) -> OurExpression:
         if name in _DATE_PARTS:
-            return OurExpression(f"now.{_DATE_PARTS[name]}", NUMBER)
+            return OurExpression(f"now.{_DATE_PARTS[name]}", NUMBER, (_ZONE,))
         if name == "getMonth":
-            return OurExpression("now.month - 1", NUMBER, (), True)
+            return OurExpression("now.month - 1", NUMBER, (_ZONE,), True)
         if name == "toISOString":
             return OurExpression("(now | utc)[:-1] ~ '.000Z'", TEXT, ("milliseconds are 000",), True)
         raise UnknownJavaScript(f"Date.{name} is not translated")

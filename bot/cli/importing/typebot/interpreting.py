@@ -1,17 +1,25 @@
 """What Typebot says in WhatsApp: its own rules, which know nothing of the new bot's flows."""
 
-import json
 import math
 import re
-import unicodedata
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
 from bot.checker.exploring.moves import HttpResult, ModelResult
 from bot.cli.importing.conversations import SourceConversation, SourceMessage, SourceTurn
+from bot.cli.importing.typebot.evaluation import (
+    Value,
+    compared,
+    evaluate,
+    guessed,
+    leading_number,
+    number_of,
+    shown,
+    stored,
+)
 from bot.cli.importing.typebot.expressions import JavaScript, NoJavaScript, UnknownJavaScript, parse, parse_path
 from bot.cli.importing.typebot.reading import (
     CHOICES,
@@ -52,8 +60,6 @@ _SAMPLES_OF_RANGES = {"2031-05-12 to 2031-05-14": "12/05/2031 to 14/05/2031"}
 _DATE_PARTS = {"yyyy": "%Y", "yy": "%y", "MM": "%m", "dd": "%d", "HH": "%H", "mm": "%M"}
 _LONGEST_BODY = 1024
 _MOST_CONVERSATIONS, _MOST_IDLE, _MOST_TURNS, _MOST_BLOCKS = 40, 4, 24, 300
-
-Value = str | list[str | None] | None
 
 
 @dataclass(frozen=True)
@@ -133,7 +139,8 @@ class TypebotSession:
 
     def evaluated(self, tree: JavaScript) -> Any:
         """The value of JavaScript."""
-        return evaluate(tree, {name: guessed(value) for name, value in self.values.items()})
+        values = {name: guessed(value) for name, value in self.values.items()}
+        return evaluate(tree, {**values, "Math.random": self._random, "Date": self.now})
 
     def items(self, block: TypebotBlock) -> list[TypebotItem]:
         """The choices that a contact sees."""
@@ -169,7 +176,7 @@ class TypebotSession:
                     written = str(each.get("value") or "")
                     if self.variable(each) != name or not written or "{{" in written:
                         continue
-                    number = _number(written)
+                    number = number_of(written)
                     yield from [written] if math.isnan(number) else [shown(stored(number + by)) for by in (0, 1, -1)]
 
     def holds(self, condition: Mapping[str, Any] | None) -> bool:
@@ -224,17 +231,10 @@ class TypebotSession:
                 if item is not None:
                     return self.export.behind(item.edge)
             case "AB test":
-                percent = block.options.get("aPercent", 50)
-                self.draws.append(max(percent - 1, 0) / 100 if self.round % 2 == 0 else min(percent + 1, 99) / 100)
-                is_a = self.draws[-1] * 100 < percent
-                edges = [item.edge for item in block.items if item.edge in self.export.edges]
-                edge = (
-                    block.items[0].edge
-                    if is_a and block.items[0].edge in self.export.edges
-                    else edges[-1:][0]
-                    if edges
-                    else None
-                )
+                a, b = ([item.edge if item.edge in self.export.edges else None for item in block.items] + [None] * 2)[
+                    :2
+                ]
+                edge = a if a and self._draw(block.options.get("aPercent", 50)) else b
                 if edge is not None:
                     return self.export.behind(edge)
             case "Jump":
@@ -242,7 +242,7 @@ class TypebotSession:
             case "Typebot link":
                 return self._link(block)
             case "Wait":
-                seconds = _leading_number(self.rendered(str(block.options.get("secondsToWaitFor") or "")))
+                seconds = leading_number(self.rendered(str(block.options.get("secondsToWaitFor") or "")))
                 self.pause = float(seconds or 0.0)
             case "Redirect":
                 if url := self.rendered(block.options.get("url")):
@@ -271,6 +271,15 @@ class TypebotSession:
                 text, media = ("", f"document {url}") if is_document else (url, "")
         if text.strip() or media:
             self.said.append(SourceMessage(text, media=(media,) if media else (), place=block.place))
+
+    def _draw(self, percent: float) -> bool:
+        """Draw a half of an A/B test: they take turns."""
+        self.draws.append(max(percent - 1, 0) / 100 if self.round % 2 == 0 else min(percent + 1, 99) / 100)
+        return self.draws[-1] * 100 < percent
+
+    def _random(self) -> float:
+        self.draws.append(0.25)
+        return self.draws[-1]
 
     def _set(self, block: TypebotBlock) -> None:
         name = self.variable(block.options)
@@ -361,11 +370,15 @@ class TypebotSession:
         answer = (answer or {}).get("data", {"ok": True})
         address = PLACEHOLDER.sub("*", webhook["url"].partition("?")[0])
         self.http.append(HttpResult(f"{webhook.get('method') or 'POST'} {address}", json=answer))
+        if not paths:
+            self.handled.append((block.place, None))
         for name, path in paths:
             try:
                 self.values[name] = stored(evaluate(path, {"data": answer, "statusCode": 200}))
             except (NoJavaScript, UnknownJavaScript):
                 continue
+            if name == paths[0][0]:
+                self.handled.append((block.place, self.values[name]))
 
     def _other(self, block: TypebotBlock) -> None:
         saved = saved_names(self.export, block)
@@ -437,13 +450,13 @@ def accepted(block: TypebotBlock, text: str) -> str | None:
         case "url input":
             return text if _URL.fullmatch(text) else None
         case "number input":
-            number = _leading_number(text.replace(",", ".", 1))
-            low, high = (_leading_number(str(options.get(key) or "")) for key in ("min", "max"))
+            number = leading_number(text.replace(",", ".", 1))
+            low, high = (leading_number(str(options.get(key) or "")) for key in ("min", "max"))
             if number is None or (low and number < low) or (high and number > high):
                 return None
             return text if text.startswith("0") else shown(stored(number))
         case "rating input":
-            return text if _number(text) <= (options.get("length") or 10) else None
+            return text if number_of(text) <= (options.get("length") or 10) else None
         case "phone number input":
             digits = re.sub(r"[^\d+]", "", text)
             return digits if re.fullmatch(r"\+\d{8,15}", digits) else None
@@ -493,139 +506,6 @@ def saved_names(export: TypebotExport, block: TypebotBlock) -> list[str]:
     return [export.variables[each] for each in ids if each in export.variables]
 
 
-def shown(value: Value) -> str:
-    """A value in a text."""
-    if isinstance(value, list):
-        return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-    return value or ""
-
-
-def stored(value: Any) -> Value:
-    """A result of JavaScript as a variable keeps it."""
-    if isinstance(value, list):
-        return [each if isinstance(each := stored(part), str | None) else shown(each) for part in value]
-    if isinstance(value, float) and (math.isnan(value) or math.isinf(value)):
-        return "null"
-    if isinstance(value, bool | int | float):
-        return json.dumps(int(value) if isinstance(value, float) and value.is_integer() else value)
-    return (
-        value or None if isinstance(value, str | None) else json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-    )
-
-
-def guessed(value: Value) -> Any:
-    """A variable's value as code sees it: texts of numbers are numbers."""
-    if not isinstance(value, str) or value.startswith("+") or re.match(r"0[^.]", value):
-        return value
-    known = {"true": True, "false": False, "null": None, "undefined": None}
-    if value in known:
-        return known[value]
-    number = _number(value)
-    return value if math.isnan(number) else number
-
-
-def _number(text: str) -> float:
-    """JavaScript's `Number()` of a text."""
-    if not text.strip():
-        return 0
-    if not re.fullmatch(r"\s*[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?\s*", text, re.IGNORECASE):
-        return math.nan
-    return float(text) if re.search(r"[.eE]", text) else int(text)
-
-
-def _leading_number(text: str) -> float | None:
-    found = re.match(r"\s*[-+]?(\d+\.?\d*|\.\d+)", text)
-    return None if found is None else _number(found[0])
-
-
-def compared(operator: str | None, left: Value, right: Value) -> bool:
-    """The result of a comparison of a condition."""
-    if operator in ("Greater than", "Less than", "Greater or equal to", "Less or equal to"):
-        if left is None or right is None:
-            return False
-        one, other = _measures(left, right)
-        signs = {"Greater than": one > other, "Less than": one < other, "Greater or equal to": one >= other}
-        return signs.get(operator, one <= other)
-    if operator in ("Is set", "Is empty"):
-        return bool(left) == (operator == "Is set")
-    is_list = isinstance(left, list)
-    pairs = [
-        (a, b)
-        for a in (left if isinstance(left, list) else [left])
-        for b in (right if isinstance(right, list) else [right])
-    ]
-    match operator:
-        case "Equal to":
-            return all(_same(a, b) for a, b in pairs)
-        case "Not equal":
-            return all(not _same(a, b) for a, b in pairs)
-        case "Contains":
-            return any(
-                (_same(a, b) or None in (a, b)) if is_list else bool(a and b) and _plain(b) in _plain(a)
-                for a, b in pairs
-            )
-        case "Does not contain":
-            return all(not _same(a, b) if is_list else not (a and b) or _plain(b) not in _plain(a) for a, b in pairs)
-        case "Starts with":
-            return all(bool(a and b) and _plain(a).startswith(_plain(b)) for a, b in pairs)
-        case "Ends with":
-            return all(bool(a and b) and _plain(a).endswith(_plain(b)) for a, b in pairs)
-        case "Matches regex":
-            return any(bool(a and b) and _matches(b, a) for a, b in pairs)
-        case "Does not match regex":
-            return all(bool(a and b) and not _matches(b, a) for a, b in pairs)
-        case _:
-            return False
-
-
-def _same(one: str | None, other: str | None) -> bool:
-    return (
-        one == other
-        if one is None or other is None
-        else unicodedata.normalize("NFC", one) == unicodedata.normalize("NFC", other)
-    )
-
-
-def _plain(text: str | None) -> str:
-    return unicodedata.normalize("NFC", (text or "").lower().strip())
-
-
-def _matches(pattern: str | None, text: str | None) -> bool:
-    written = python_pattern(pattern or "")
-    return written is not None and re.search(written, text or "") is not None
-
-
-def python_pattern(pattern: str) -> str | None:
-    """A pattern of JavaScript, perhaps `/pattern/flags`, for Python; None if Python cannot read it."""
-    flagged = re.search(r"/(.+)/([gimuy]*)$", pattern)
-    body, flags = (flagged[1], "".join(flag for flag in flagged[2] if flag in "im")) if flagged else (pattern, "")
-    written = (f"(?{flags})" if flags else "") + re.sub(r"\(\?<(?![=!])", "(?P<", body)
-    try:
-        re.compile(written)
-    except re.error:
-        return None
-    return written
-
-
-def _measures(left: str | list[str | None], right: str | list[str | None]) -> tuple[float, float]:
-    if isinstance(left, str) and isinstance(right, str):
-        return measure(left), measure(right)
-    return (_number(left) if isinstance(left, str) else len(left)), (
-        _number(right) if isinstance(right, str) else len(right)
-    )
-
-
-def measure(text: str) -> float:
-    """The number by which a text is compared: itself, its moment, or its length."""
-    number = math.nan if text.startswith("+") else _number(text)
-    if not math.isnan(number):
-        return number
-    try:
-        return datetime.fromisoformat(text).timestamp() * 1000
-    except ValueError:
-        return len(text)
-
-
 def _path_of(code: str | None) -> JavaScript | None:
     try:
         return parse_path(code or "")
@@ -663,185 +543,6 @@ def _merged(one: Any, other: Any) -> Any:
     if isinstance(one, list) and isinstance(other, list):
         return [_merged(a, b) for a, b in zip(one, other, strict=False)]
     return other if one is None else one
-
-
-def evaluate(tree: JavaScript, scope: Mapping[str, Any]) -> Any:
-    """The value of JavaScript. Raises `UnknownJavaScript` for what is not simple, `NoJavaScript` where it throws."""
-    match tree.kind:
-        case "literal":
-            return tree.value
-        case "variable" | "name":
-            return scope.get(tree.value)
-        case "list":
-            return [evaluate(part, scope) for part in tree.parts]
-        case "template":
-            return "".join(_string(evaluate(part, scope)) for part in tree.parts)
-        case "unary":
-            value = evaluate(tree.parts[0], scope)
-            return not value if tree.value == "!" else _as_number(value) * (-1 if tree.value == "-" else 1)
-        case "choice":
-            return evaluate(tree.parts[1 if evaluate(tree.parts[0], scope) else 2], scope)
-        case "binary":
-            return _binary(tree.value, *(evaluate(part, scope) for part in tree.parts))
-        case "index":
-            owner, at = (evaluate(part, scope) for part in tree.parts)
-            return _at(owner, at)
-        case "member":
-            return _member(evaluate(tree.parts[0], scope), tree.value)
-        case "call":
-            return _called(tree, scope)
-        case _:
-            raise UnknownJavaScript(tree.kind)
-
-
-def _binary(sign: str, left: Any, right: Any) -> Any:
-    if sign in ("&&", "||", "??"):
-        return (right if left else left) if sign == "&&" else (left or right)
-    if sign in ("===", "=="):
-        return left == right or (sign == "==" and _string(left) == _string(right))
-    if sign in ("!==", "!="):
-        return not _binary(sign[:1].replace("!", "=") * (len(sign)), left, right)
-    if sign == "+" and isinstance(left, str | list) | isinstance(right, str | list):
-        return _string(left) + _string(right)
-    one, other = _as_number(left), _as_number(right)
-    if sign in ("/", "%") and other == 0:
-        return math.nan if sign == "%" or one == 0 or math.isnan(one) else math.copysign(math.inf, one)
-    match sign:
-        case "+":
-            return one + other
-        case "-":
-            return one - other
-        case "*":
-            return one * other
-        case "/":
-            return one / other
-        case "%":
-            return math.fmod(one, other)
-        case "**":
-            return one**other
-        case "<":
-            return one < other
-        case ">":
-            return one > other
-        case "<=":
-            return one <= other
-        case _:
-            return one >= other
-
-
-def _as_number(value: Any) -> float:
-    if value is None or isinstance(value, dict):
-        return math.nan
-    return _number(value) if isinstance(value, str) else _number(_string(value)) if isinstance(value, list) else value
-
-
-def _string(value: Any) -> str:
-    if isinstance(value, list):
-        return ",".join("" if part is None else _string(part) for part in value)
-    return (
-        value
-        if isinstance(value, str)
-        else "undefined"
-        if value is None
-        else shown(stored(value)).replace("null", "NaN")
-    )
-
-
-def _at(owner: Any, at: Any) -> Any:
-    if isinstance(owner, dict):
-        return owner.get(at)
-    if isinstance(owner, str | list) and isinstance(at, int | float) and 0 <= at < len(owner):
-        return owner[int(at)]
-    return None
-
-
-def _member(owner: Any, name: str) -> Any:
-    if owner is None:
-        raise NoJavaScript(f"there is no .{name} of undefined")
-    if name == "length" and isinstance(owner, str | list):
-        return len(owner)
-    return owner.get(name) if isinstance(owner, dict) else None
-
-
-def _called(tree: JavaScript, scope: Mapping[str, Any]) -> Any:
-    called, arrows = tree.parts[0], [part for part in tree.parts[1:] if part.kind == "arrow"]
-    if called.kind == "name" or (called.kind == "member" and called.parts[0].value == "Math"):
-        return _function(called.value, [evaluate(part, scope) for part in tree.parts[1:]])
-    if called.kind != "member" or called.parts[0].kind == "new":
-        raise UnknownJavaScript("a call")
-    owner = evaluate(called.parts[0], scope)
-    if arrows and isinstance(owner, list):
-        results = [evaluate(arrows[0].parts[0], {**scope, arrows[0].value[0]: each}) for each in owner]
-        kept = [each for each, keeps in zip(owner, results, strict=True) if keeps]
-        made = {"map": results, "filter": kept, "find": kept[0] if kept else None}
-        flat = [part for each in results for part in (each if isinstance(each, list) else [each])]
-        return flat if called.value == "flatMap" else made.get(called.value)
-    return _method(called.value, owner, [evaluate(part, scope) for part in tree.parts[1:]])
-
-
-def _function(name: str, values: Sequence[Any]) -> Any:
-    numbers = [_as_number(value) for value in values] if name not in ("String", "encodeURIComponent", "random") else []
-    if name in ("round", "floor", "ceil", "abs", "min", "max", "pow") and any(map(math.isnan, numbers)):
-        return math.nan
-    match name:
-        case "round":
-            return math.floor(numbers[0] + 0.5)
-        case "floor" | "parseInt":
-            return math.nan if math.isnan(numbers[0]) else math.floor(numbers[0])
-        case "ceil":
-            return math.ceil(numbers[0])
-        case "abs":
-            return abs(numbers[0])
-        case "min":
-            return min(numbers)
-        case "max":
-            return max(numbers)
-        case "pow":
-            return numbers[0] ** numbers[1]
-        case "Number" | "parseFloat":
-            return numbers[0]
-        case "String":
-            return _string(values[0])
-        case _:
-            raise UnknownJavaScript(name)
-
-
-def _method(name: str, owner: Any, values: Sequence[Any]) -> Any:
-    if owner is None:
-        raise NoJavaScript(f"there is no .{name}() of undefined")
-    text = _string(owner)
-    first = values[0] if values else None
-    match name:
-        case "toUpperCase":
-            return text.upper()
-        case "toLowerCase":
-            return text.lower()
-        case "trim":
-            return text.strip()
-        case "toString":
-            return text
-        case "toFixed":
-            return f"{_as_number(owner):.{int(first or 0)}f}"
-        case "includes":
-            return first in owner if isinstance(owner, list) else _string(first) in text
-        case "startsWith":
-            return text.startswith(_string(first))
-        case "endsWith":
-            return text.endswith(_string(first))
-        case "replaceAll":
-            return text.replace(_string(first), _string(values[1]))
-        case "split":
-            return text.split(_string(first))
-        case "join":
-            return ("," if first is None else _string(first)).join(_string(part) for part in owner)
-        case "concat" if isinstance(owner, list):
-            return [*owner, *(first if isinstance(first, list) else [first])]
-        case "slice" | "substring":
-            return owner[int(first or 0) : int(values[1]) if len(values) > 1 else None]
-        case "at":
-            return owner[int(first or 0)] if owner else None
-        case _:
-            raise UnknownJavaScript(name)
 
 
 def conversations_of(

@@ -117,7 +117,7 @@ class TypebotExport:
 
     def behind(self, edge: str | None) -> TypebotBlock | None:
         """The block to which an edge leads."""
-        return self.at(*self.edges[edge]) if edge in self.edges else None
+        return self.at(*self.edges[edge]) if edge is not None and edge in self.edges else None
 
     def below(self, block: TypebotBlock) -> TypebotBlock | None:
         """The next block of the same group."""

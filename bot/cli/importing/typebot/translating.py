@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from bot.cli.importing.imported import Fate, ImportedBot, ImportedNode, name_of
+from bot.cli.importing.typebot.evaluation import measure, python_pattern
 from bot.cli.importing.typebot.expressions import (
     ANY,
     LIST,
@@ -27,8 +28,6 @@ from bot.cli.importing.typebot.interpreting import (
     NO_TEXT,
     RETRIES,
     is_completion,
-    measure,
-    python_pattern,
     saved_names,
 )
 from bot.cli.importing.typebot.reading import (
@@ -883,14 +882,16 @@ class TypebotTranslator:
         return {"branch": [*written, {"else": after}]}
 
     def _wait(self, block: TypebotBlock, name: str) -> Step:
-        seconds = _literal_number(block.options.get("secondsToWaitFor"))
-        if seconds is None or seconds <= 0:
-            if PLACEHOLDER.search(str(block.options.get("secondsToWaitFor") or "")):
-                self._mark(block, name, "a time that is a variable is one second here")
-            seconds = 1 if PLACEHOLDER.search(str(block.options.get("secondsToWaitFor") or "")) else 0
+        written = str(block.options.get("secondsToWaitFor") or "")
+        if PLACEHOLDER.search(written):
+            self._mark(block, name, "a time that is no number fails here")
+            return {"wait": f"{{{{ now + minutes(({self.texts.expression(written)} | as_number) / 60) }}}}"}
+        seconds = _literal_number(written) or 0
         if seconds > 10:
-            self._mark(block, name, "the bot waits as long as that; in WhatsApp Typebot waits for 10 s at most")
-        return {"wait": f"{max(round(seconds), 1)}s"}
+            self._mark(block, name, "in WhatsApp Typebot waits for 10 s at most")
+        if seconds != round(seconds):
+            self._mark(block, name, "whole seconds")
+        return {"wait": f"{max(round(seconds), 1)}s"} if seconds > 0 else {}
 
     def _link(self, block: TypebotBlock, name: str) -> Step:
         linked, group = block.options.get("typebotId"), block.options.get("groupId")
@@ -994,6 +995,8 @@ class TypebotTranslator:
         self._mark(block, name, *dict.fromkeys(made.notes))
         if self.texts.reads(code) and not re.fullmatch(r"\{\{[^{}]+\}\}", code):
             self._mark(block, name, "a variable without a value fails here (NaN or undefined there)")
+        if kind == NUMBER and (number := _literal_number(made.text)) is not None:
+            return {"set": {variable: number}}
         if kind == LIST:
             return {"set": {variable: f"{{{{ {made.text if made.kind == LIST else f'[{made.as_text}]'} }}}}"}}
         return {"set": {variable: f"{{{{ {made.text if kind == made.kind else made.as_text} }}}}"}}
@@ -1021,7 +1024,9 @@ class TypebotTranslator:
         what = block.options.get("action") or block.options.get("task") or block.options.get("name") or ""
         why = f"{block.type} {what}".strip() + ": write the handler, or an http step to its API (docs/language/http.md)"
         self._mark(block, name, why, fate=Fate.LOST)
-        saved = saved_names(self._export, block)
+        mapped = block.options.get("responseVariableMapping") or []
+        titles = [title for each in mapped if (title := self._title(each)) is not None and each.get("bodyPath")]
+        saved = [*titles, *saved_names(self._export, block)]
         content = block.options.get("content")
         original = str(content) if content else json.dumps(dict(block.options), ensure_ascii=False, indent=1)
         return self._call(block, name, original, saved[0] if saved else None)
