@@ -288,7 +288,7 @@ class TypebotSession:
 
     def _new_value(self, block: TypebotBlock, name: str) -> Value:
         options, old = block.options, self.values.get(name)
-        listed = old if isinstance(old, list) else [] if old is None else [old]
+        listed: list[str | None] = [] if old is None else [*old] if isinstance(old, list) else [old]
         match options.get("type"):
             case None | "Custom":
                 return self._custom(block, options.get("expressionToEvaluate"))
