@@ -9,7 +9,7 @@ from bot.cli.importing.typebot.translating import TypebotTranslator
 
 
 def recognises(files: Sequence[ExportFile]) -> bool:
-    """Whether all files are Typebot exports."""
+    """Return whether all files are Typebot exports."""
     return bool(files) and all(is_export(file.data) for file in files)
 
 

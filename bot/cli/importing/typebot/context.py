@@ -1,4 +1,4 @@
-"""What all parts of a translation share: the bot, its variables, and what became of each block."""
+"""The state that all parts of a translation share: the bot, its variables, and the fate of each block."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -16,7 +16,7 @@ LONGEST = 4096
 
 @dataclass
 class BlockMark:
-    """What became of a block: the worst of its fates, and all that differs."""
+    """The fate of a block: the worst one, and all that differs."""
 
     fate: Fate
     step: tuple[str, str]

@@ -1,4 +1,4 @@
-"""What Typebot says in WhatsApp: its own rules, which know nothing of the new bot's flows."""
+"""Typebot's own rules for conversations in WhatsApp. They know nothing of the new bot's flows."""
 
 import math
 import re
@@ -40,7 +40,7 @@ RETRIES = {
 }
 """The texts for a wrong answer where the bot has none of its own."""
 NO_TEXT = "―"
-"""What Typebot sends above buttons without a text."""
+"""The text above buttons that have none."""
 HTTP_BLOCKS = ("Webhook", "Zapier", "Make.com", "Pabbly")
 DOCUMENTS = ("pdf", "doc", "docx", "xls", "xlsx", "ppt", "pptx", "zip", "json", "xml", "txt")
 COMPLETIONS = ("Create chat completion", "Create Chat Message", "Ask Model", "Chat")
@@ -63,8 +63,8 @@ _MOST_CONVERSATIONS, _MOST_IDLE, _MOST_TURNS, _MOST_BLOCKS = 40, 4, 24, 300
 
 
 @dataclass(frozen=True)
-class Answer:
-    """What a contact sends: a text or a tap on an item."""
+class TypebotAnswer:
+    """A text that a contact writes, or a tap on an item."""
 
     kind: str
     value: str
@@ -101,7 +101,7 @@ class TypebotSession:
         self.now += timedelta(seconds=self.pause)
         self._walk(self._next)
 
-    def reply(self, answer: Answer) -> None:
+    def reply(self, answer: TypebotAnswer) -> None:
         """Take an answer."""
         block = self.waiting
         if block is None:
@@ -180,7 +180,7 @@ class TypebotSession:
                     yield from [written] if math.isnan(number) else [shown(stored(number + by)) for by in (0, 1, -1)]
 
     def holds(self, condition: Mapping[str, Any] | None) -> bool:
-        """Whether a condition is true."""
+        """Return whether a condition is true."""
         comparisons = (condition or {}).get("comparisons") or []
         found = [self._compared(each) for each in comparisons]
         return bool(found) and (any(found) if (condition or {}).get("logicalOperator") == "OR" else all(found))
@@ -284,50 +284,10 @@ class TypebotSession:
     def _set(self, block: TypebotBlock) -> None:
         name = self.variable(block.options)
         if name is not None:
-            self.values[name] = self._new_value(block, name)
+            self.values[name] = _new_value(self, block, name)
 
-    def _new_value(self, block: TypebotBlock, name: str) -> Value:
-        options, old = block.options, self.values.get(name)
-        listed: list[str | None] = [] if old is None else [*old] if isinstance(old, list) else [old]
-        match options.get("type"):
-            case None | "Custom":
-                return self._custom(block, options.get("expressionToEvaluate"))
-            case "Append value(s)":
-                return [*listed, self.rendered(options.get("item")) or None]
-            case "Pop" | "Shift" as kind:
-                if (saved := self.variable(options, "saveItemInVariableId")) is not None and listed:
-                    self.values[saved] = listed[-1 if kind == "Pop" else 0]
-                if old is None:
-                    return None
-                return listed[:-1] if kind == "Pop" else listed[1:]
-            case "Map item with same index":
-                parts = options.get("mapListItemParams") or {}
-                item, base, target = (
-                    self.values.get(self.variable(parts, f"{key}VariableId") or "")
-                    for key in ("baseItem", "baseList", "targetList")
-                )
-                if isinstance(base, list) and isinstance(target, list) and item in base:
-                    at = base.index(str(item))
-                    return target[at] if at < len(target) else None
-                return None
-            case "Now" | "Today":
-                return f"{self.now:%Y-%m-%dT%H:%M:%S}.000Z"
-            case "Tomorrow" | "Yesterday" as kind:
-                return f"{self.now + timedelta(days=1 if kind == 'Tomorrow' else -1):%Y-%m-%dT%H:%M:%S}.000Z"
-            case "Moment of the day":
-                return "morning" if self.now.hour < 12 else "afternoon" if self.now.hour < 18 else "evening"
-            case "Environment name":
-                return "whatsapp"
-            case "Random ID" | "User ID" | "Result ID":
-                return "x0"
-            case "Phone number":
-                return "+6281234567890"
-            case "Transcript" | "Device type":
-                return "…"
-            case _:  # empty, and what only a campaign of Meta gives
-                return None
-
-    def _custom(self, block: TypebotBlock, code: str | None) -> Value:
+    def custom(self, block: TypebotBlock, code: str | None) -> Value:
+        """The value of an expression, or the text that it is."""
         if not code:
             return None
         if re.fullmatch(r"\{\{[^{}]+\}\}", code):
@@ -410,15 +370,7 @@ class TypebotSession:
                 titles.append(shown_title(item.content or "", titles[number - number % 3 :]))
             self._below_text(last, block, last.text[:_LONGEST_BODY] if last else NO_TEXT, tuple(titles))
         else:
-            for number, item in enumerate(block.items, 1):
-                picture, about = item.data.get("pictureSrc") or item.data.get("imageUrl"), item.data.get("description")
-                title = f"*{item.data['title']}*" if item.data.get("title") else None
-                words = "\n\n".join(self.rendered(part) for part in (title, about) if part)
-                choices = tuple(str(path.get("text") or "") for path in item.data.get("paths") or []) or ("Select",)
-                media = (f"image {picture}",) if picture else ()
-                if is_many:
-                    words, choices = f"{number}. {words}", ()
-                self.said.append(SourceMessage(words, choices, media, block.place))
+            self.said += _pictures(self, block)
 
     def _below_text(
         self, last: SourceMessage | None, block: TypebotBlock, text: str, choices: tuple[str, ...] = ()
@@ -428,7 +380,7 @@ class TypebotSession:
             self.said.pop()
         self.said.append(SourceMessage(text, choices, place=last.place if last else block.place))
 
-    def _accepted(self, block: TypebotBlock, answer: Answer) -> tuple[str | None, TypebotItem | None]:
+    def _accepted(self, block: TypebotBlock, answer: TypebotAnswer) -> tuple[str | None, TypebotItem | None]:
         """The content that is saved, None for a wrong answer; and the chosen item."""
         if block.type not in CHOICES:
             return accepted(block, answer.value), None
@@ -441,8 +393,62 @@ class TypebotSession:
         return (found[0].value, found[0]) if found else (None, None)
 
 
+def _new_value(session: TypebotSession, block: TypebotBlock, name: str) -> Value:
+    options, old = block.options, session.values.get(name)
+    listed: list[str | None] = [] if old is None else [*old] if isinstance(old, list) else [old]
+    match options.get("type"):
+        case None | "Custom":
+            return session.custom(block, options.get("expressionToEvaluate"))
+        case "Append value(s)":
+            return [*listed, session.rendered(options.get("item")) or None]
+        case "Pop" | "Shift" as kind:
+            if (saved := session.variable(options, "saveItemInVariableId")) is not None and listed:
+                session.values[saved] = listed[-1 if kind == "Pop" else 0]
+            if old is None:
+                return None
+            return listed[:-1] if kind == "Pop" else listed[1:]
+        case "Map item with same index":
+            parts = options.get("mapListItemParams") or {}
+            item, base, target = (
+                session.values.get(session.variable(parts, f"{key}VariableId") or "")
+                for key in ("baseItem", "baseList", "targetList")
+            )
+            if isinstance(base, list) and isinstance(target, list) and item in base:
+                at = base.index(str(item))
+                return target[at] if at < len(target) else None
+            return None
+        case "Now" | "Today":
+            return f"{session.now:%Y-%m-%dT%H:%M:%S}.000Z"
+        case "Tomorrow" | "Yesterday" as kind:
+            return f"{session.now + timedelta(days=1 if kind == 'Tomorrow' else -1):%Y-%m-%dT%H:%M:%S}.000Z"
+        case "Moment of the day":
+            return "morning" if session.now.hour < 12 else "afternoon" if session.now.hour < 18 else "evening"
+        case "Environment name":
+            return "whatsapp"
+        case "Random ID" | "User ID" | "Result ID":
+            return "x0"
+        case "Phone number":
+            return "+6281234567890"
+        case "Transcript" | "Device type":
+            return "…"
+        case _:  # empty, and what only a campaign of Meta gives
+            return None
+
+
+def _pictures(session: TypebotSession, block: TypebotBlock) -> Iterator[SourceMessage]:
+    """Each picture or card, with its buttons."""
+    for number, item in enumerate(block.items, 1):
+        picture, about = item.data.get("pictureSrc") or item.data.get("imageUrl"), item.data.get("description")
+        title = f"*{item.data['title']}*" if item.data.get("title") else None
+        words = "\n\n".join(session.rendered(part) for part in (title, about) if part)
+        choices = tuple(str(path.get("text") or "") for path in item.data.get("paths") or []) or ("Select",)
+        if block.options.get("isMultipleChoice"):
+            words, choices = f"{number}. {words}", ()
+        yield SourceMessage(words, choices, (f"image {picture}",) if picture else (), block.place)
+
+
 def accepted(block: TypebotBlock, text: str) -> str | None:
-    """What an input other than a choice takes from a text; None for a wrong answer."""
+    """The content that an input other than a choice takes from a text; None for a wrong answer."""
     options = block.options
     match block.type:
         case "email input":
@@ -484,7 +490,7 @@ def accepted(block: TypebotBlock, text: str) -> str | None:
 
 
 def is_completion(block: TypebotBlock) -> bool:
-    """Whether a block asks a model for a text."""
+    """Return whether a block asks a model for a text."""
     return (block.options.get("action") or block.options.get("task")) in COMPLETIONS
 
 
@@ -631,22 +637,22 @@ class _Explored:
         self._passed.update(zip(session.visited, session.visited[1:], strict=False))
         return SourceTurn(kind, value, tuple(session.said), tuple(session.visited))
 
-    def _answers(self, session: TypebotSession, block: TypebotBlock) -> Iterator[Answer]:
+    def _answers(self, session: TypebotSession, block: TypebotBlock) -> Iterator[TypebotAnswer]:
         """Answers to a question: right ones, and once a wrong one."""
         wrong = _SAMPLES.get(block.type, ("", "zzz"))[1]
         if block.type in CHOICES:
             items = session.items(block)
             if block.options.get("isMultipleChoice"):
-                yield from (Answer("text", f"{n}, {n + 1}") for n in range(1, len(items), 2))
+                yield from (TypebotAnswer("text", f"{n}, {n + 1}") for n in range(1, len(items), 2))
             elif block.type == "choice input":
                 titles: list[str] = []
                 for number, item in enumerate(items):
                     titles.append(shown_title(item.content or "", titles[number - number % 3 :]))
-                    yield Answer("choice", titles[-1], item.id)
+                    yield TypebotAnswer("choice", titles[-1], item.id)
             else:
-                yield from (Answer("choice", shown_title(item.content or ""), item.id) for item in items)
+                yield from (TypebotAnswer("choice", shown_title(item.content or ""), item.id) for item in items)
         elif block.type == "file input":
-            yield Answer("image", "https://files.example/image")
+            yield TypebotAnswer("image", "https://files.example/image")
         else:
             name = session.variable(block.options)
             usual = _SAMPLES[block.type][0]
@@ -655,6 +661,8 @@ class _Explored:
             elif block.type == "date input" and block.options.get("hasTime"):
                 usual = f"{usual} 15:30"
             texts = [usual, *(session.answers(name) if name else ())]
-            yield from (Answer("text", text) for text in dict.fromkeys(texts) if accepted(block, text) is not None)
+            yield from (
+                TypebotAnswer("text", text) for text in dict.fromkeys(texts) if accepted(block, text) is not None
+            )
         if wrong and not self._taken[block.id, wrong]:
-            yield Answer("text", wrong)
+            yield TypebotAnswer("text", wrong)

@@ -24,7 +24,7 @@ INPUTS = (
     *CHOICES,
 )
 PLACEHOLDER = re.compile(r"\{\{=(?P<code>.+?)=\}\}|\{\{(?P<name>[^{}]+)\}\}")
-"""What Typebot replaces in a text: the value of a variable, or of a piece of JavaScript."""
+"""A placeholder in a text: for the value of a variable, or of a piece of JavaScript."""
 SHOWN_ID = 8
 """So many characters of a block's id stand in its place."""
 
@@ -146,7 +146,7 @@ def _is_start(event: Mapping[str, Any]) -> bool:
 
 
 def is_export(data: Any) -> bool:
-    """Whether a document looks like a bot that Typebot exports, of any version."""
+    """Return whether a document looks like a bot that Typebot exports, of any version."""
     return isinstance(data, Mapping) and "groups" in data and "edges" in data and "typebotVersion" not in data
 
 
@@ -302,5 +302,5 @@ def video_text(url: str) -> str | None:
 
 
 def is_shown_image(url: str) -> bool:
-    """Whether WhatsApp takes the image, so that Typebot sends it."""
+    """Return whether WhatsApp takes the image, so that Typebot sends it."""
     return url.startswith(("http://", "https://")) and not re.search(r"\.(gif|svg)(\?|$)", url)

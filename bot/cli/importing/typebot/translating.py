@@ -76,51 +76,16 @@ class TypebotTranslator:
                 del self.bot.flows[self._shared.flow]
                 continue
             document["steps"] = document["steps"] or {"nothing": {"branch": [{"else": "end"}]}}
-            self._order(document, first_target)
-            self._bound(document["steps"])
+            _order(document, first_target)
+            for name in _bound(document["steps"]):
+                block_id = next(key[0] for key, step in self._steps.items() if step == name)
+                mark = self._shared.marks[block_id]
+                mark.notes.append(f"blocks that go round without waiting end after {_ROUNDS} rounds")
+                mark.fate = Fate.NEARLY if mark.fate is Fate.SAME else mark.fate
             document["vars"] = dict(sorted(self._shared.variables.declared.items()))
             if not document["vars"]:
                 del document["vars"]
             self.roots.append((self._shared.flow, export, block))
-
-    def _order(self, document: dict[str, Any], first: str) -> None:
-        """The first step comes first, and a `then` to the next step is left out."""
-        steps = document["steps"]
-        if first in steps and next(iter(steps)) != first:
-            steps = {first: steps[first], **steps}
-        following = [*steps][1:]
-        for step, after in zip([*steps.values()], following, strict=False):
-            if step.get("then") == after and not {"branch", "handoff"} & {*step}:
-                del step["then"]
-        document["steps"] = steps
-
-    def _bound(self, steps: dict[str, Step]) -> None:
-        """Limit the rounds of steps that never wait, as Typebot's time-out does."""
-        following = {
-            name: targets_of(step, after)
-            for (name, step), after in zip(steps.items(), [*[*steps][1:], "end"], strict=True)
-        }
-        for name in steps:
-            seen: set[str] = set()
-            left = [*following[name]]
-            while left:
-                each = left.pop()
-                if each == name:
-                    steps[name]["visits"] = {"max": _ROUNDS, "else": f"/{UNFINISHED}"}
-                    block = next(key[0] for key, step in self._steps.items() if step == name)
-                    mark = self._shared.marks[block]
-                    mark.notes.append(f"blocks that go round without waiting end after {_ROUNDS} rounds")
-                    mark.fate = Fate.NEARLY if mark.fate is Fate.SAME else mark.fate
-                    following[name] = []
-                    break
-                if (
-                    each in steps
-                    and each not in seen
-                    and not _WAITING & {*steps[each]}
-                    and not _WAITING & {*steps[name]}
-                ):
-                    seen.add(each)
-                    left += following[each]
 
     def _finish(self, exports: Sequence[TypebotExport]) -> None:
         hours = ((exports[0].settings.get("whatsApp") or {}).get("sessionExpiryTimeout")) or _SESSION_HOURS
@@ -162,10 +127,15 @@ class TypebotTranslator:
                 break
         else:
             block = None
-        if pending is None and block is not None and block.type == "text" and self._waits_for_question(block):
+        if (
+            pending is None
+            and block is not None
+            and block.type == "text"
+            and _waits_for_question(self._shared.export, block)
+        ):
             return self._target(self._shared.export.after(block), block)
         is_kept = (
-            block is not None and (block.type in INPUTS or self._is_silent(block)) and not self._changes(block, pending)
+            block is not None and (block.type in INPUTS or _is_silent(block)) and not self._changes(block, pending)
         )
         if pending is not None and block is not None and self._changes(block, pending):
             self._shared.mark(
@@ -195,39 +165,8 @@ class TypebotTranslator:
         self._todo.append(make)
         return name
 
-    def _is_silent(self, block: TypebotBlock) -> bool:
-        return block.type in _SILENT or block.type not in (
-            *BUBBLES,
-            *INPUTS,
-            "Redirect",
-            "Wait",
-            "Typebot link",
-            "Return",
-        )
-
-    def _waits_for_question(self, block: TypebotBlock) -> bool:
-        """Whether Typebot sends a text together with the buttons that follow, or a question follows at once."""
-        after = self._shared.export.after(block)
-        while after is not None and after.type == "Jump" and after is not (after := self._shared.export.jumped(after)):
-            continue
-        if after is not None and after.type in CHOICES[1:] and not after.options.get("isMultipleChoice"):
-            return False
-        return (after is not None and after.type in INPUTS) or self._leads_to_choices(after, set())
-
-    def _leads_to_choices(self, block: TypebotBlock | None, seen: set[str]) -> bool:
-        if block is None or block.id in seen:
-            return False
-        seen.add(block.id)
-        if block.type == "choice input":
-            return True
-        if not self._is_silent(block):
-            return False
-        after = self._shared.export.jumped(block) if block.type == "Jump" else self._shared.export.after(block)
-        branches = [self._shared.export.behind(item.edge) for item in block.items]
-        return any(self._leads_to_choices(each, seen) for each in [*branches, after])
-
     def _changes(self, block: TypebotBlock, pending: TypebotBlock | None) -> bool:
-        """Whether a block writes a variable that the text which waits shows."""
+        """Return whether a block writes a variable that the text which waits shows."""
         if pending is None or block.type in INPUTS:
             return False
         ids = [
@@ -388,3 +327,69 @@ def targets_of(step: Step, after: str) -> list[str]:
     errors = [each for each in (step.get("errors") or {}).values() if isinstance(each, str)]
     usual = [] if "branch" in step else [step.get("then") or step.get("closed") or after]
     return [each for each in [*branches, *errors, *usual] if each]
+
+
+def _is_silent(block: TypebotBlock) -> bool:
+    return block.type in _SILENT or block.type not in (
+        *BUBBLES,
+        *INPUTS,
+        "Redirect",
+        "Wait",
+        "Typebot link",
+        "Return",
+    )
+
+
+def _waits_for_question(export: TypebotExport, block: TypebotBlock) -> bool:
+    """Return whether Typebot sends a text together with the buttons that follow, or a question follows at once."""
+    after = export.after(block)
+    while after is not None and after.type == "Jump" and after is not (after := export.jumped(after)):
+        continue
+    if after is not None and after.type in CHOICES[1:] and not after.options.get("isMultipleChoice"):
+        return False
+    return (after is not None and after.type in INPUTS) or _leads_to_choices(export, after, set())
+
+
+def _leads_to_choices(export: TypebotExport, block: TypebotBlock | None, seen: set[str]) -> bool:
+    if block is None or block.id in seen:
+        return False
+    seen.add(block.id)
+    if block.type == "choice input":
+        return True
+    if not _is_silent(block):
+        return False
+    after = export.jumped(block) if block.type == "Jump" else export.after(block)
+    branches = [export.behind(item.edge) for item in block.items]
+    return any(_leads_to_choices(export, each, seen) for each in [*branches, after])
+
+
+def _order(document: dict[str, Any], first: str) -> None:
+    """The first step comes first, and a `then` to the next step is left out."""
+    steps = document["steps"]
+    if first in steps and next(iter(steps)) != first:
+        steps = {first: steps[first], **steps}
+    following = [*steps][1:]
+    for step, after in zip([*steps.values()], following, strict=False):
+        if step.get("then") == after and not {"branch", "handoff"} & {*step}:
+            del step["then"]
+    document["steps"] = steps
+
+
+def _bound(steps: dict[str, Step]) -> list[str]:
+    """Limit the rounds of steps that never wait, as Typebot's time-out does. Returns the limited steps."""
+    after = dict(zip(steps, [*[*steps][1:], "end"], strict=True))
+    following = {name: [] if _WAITING & {*step} else targets_of(step, after[name]) for name, step in steps.items()}
+    limited = []
+    for name in steps:
+        seen: set[str] = set()
+        left = [*following[name]]
+        while left:
+            each = left.pop()
+            if each not in seen:
+                seen.add(each)
+                left += following.get(each, [])
+        if name in seen:
+            steps[name]["visits"] = {"max": _ROUNDS, "else": f"/{UNFINISHED}"}
+            following[name] = []
+            limited.append(name)
+    return limited

@@ -180,7 +180,7 @@ class TypebotTexts:
         return " ~ ".join(part for part in parts if part != "''") or "''"
 
     def taken(self) -> list[str]:
-        """What differs in the texts since the last time."""
+        """Return the differences of the texts since the last time."""
         notes, self.notes = self.notes, []
         return list(dict.fromkeys(notes))
 
