@@ -162,10 +162,10 @@ class TypebotSession:
             ]
         return [
             TypebotItem(
-                item.id, item.edge, {"content": self.rendered(item.content), "value": self.rendered(item.value)}
+                item.id, item.edge, {"content": self.rendered(item.content).strip(), "value": self.rendered(item.value)}
             )
             for item in block.items
-            if item.content and self._is_displayed(item)
+            if self.rendered(item.content).strip() and self._is_displayed(item)
         ]
 
     def answers(self, name: str) -> Iterator[str]:
@@ -248,7 +248,7 @@ class TypebotSession:
                 if url := self.rendered(block.options.get("url")):
                     self.said.append(SourceMessage(url, place=block.place))
             case kind if kind in HTTP_BLOCKS:
-                self._request(block)
+                _request(self, block)
             case "Return":
                 return None
             case _:
@@ -314,31 +314,6 @@ class TypebotSession:
         self._below.append((self.export, self.export.after(block)))
         self.export = other
         return other.at(block.options["groupId"]) if block.options.get("groupId") else other.first
-
-    def _request(self, block: TypebotBlock) -> None:
-        webhook = block.options.get("webhook") or {}
-        if not webhook.get("url"):
-            return
-        answer: Any = None
-        paths = [
-            (name, path)
-            for each in block.options.get("responseVariableMapping") or []
-            if (name := self.variable(each)) is not None and (path := _path_of(each.get("bodyPath")))
-        ]
-        for _, path in paths:
-            answer = _merged(answer, _sample(path, {}))
-        answer = (answer or {}).get("data", {"ok": True})
-        address = PLACEHOLDER.sub("*", webhook["url"].partition("?")[0])
-        self.http.append(HttpResult(f"{webhook.get('method') or 'POST'} {address}", json=answer))
-        if not paths:
-            self.handled.append((block.place, None))
-        for name, path in paths:
-            try:
-                self.values[name] = stored(evaluate(path, {"data": answer, "statusCode": 200}))
-            except (NoJavaScript, UnknownJavaScript):
-                continue
-            if name == paths[0][0]:
-                self.handled.append((block.place, self.values[name]))
 
     def _other(self, block: TypebotBlock) -> None:
         saved = saved_names(self.export, block)
@@ -433,6 +408,32 @@ def _new_value(session: TypebotSession, block: TypebotBlock, name: str) -> Value
             return "…"
         case _:  # empty, and what only a campaign of Meta gives
             return None
+
+
+def _request(session: TypebotSession, block: TypebotBlock) -> None:
+    webhook = block.options.get("webhook") or {}
+    if not webhook.get("url"):
+        return
+    answer: Any = None
+    paths = [
+        (name, path)
+        for each in block.options.get("responseVariableMapping") or []
+        if (name := session.variable(each)) is not None and (path := _path_of(each.get("bodyPath")))
+    ]
+    for _, path in paths:
+        answer = _merged(answer, _sample(path, {}))
+    answer = (answer or {}).get("data", {"ok": True})
+    address = PLACEHOLDER.sub("*", webhook["url"].partition("?")[0])
+    session.http.append(HttpResult(f"{webhook.get('method') or 'POST'} {address}", json=answer))
+    if not paths:
+        session.handled.append((block.place, None))
+    for name, path in paths:
+        try:
+            session.values[name] = stored(evaluate(path, {"data": answer, "statusCode": 200}))
+        except (NoJavaScript, UnknownJavaScript):
+            continue
+        if name == paths[0][0]:
+            session.handled.append((block.place, session.values[name]))
 
 
 def _pictures(session: TypebotSession, block: TypebotBlock) -> Iterator[SourceMessage]:

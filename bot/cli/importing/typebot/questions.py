@@ -7,7 +7,7 @@ from bot.cli.importing.imported import Fate
 from bot.cli.importing.typebot.context import LONGEST, Step, TypebotContext
 from bot.cli.importing.typebot.expressions import LIST, NUMBER, TEXT, OurExpression, quoted
 from bot.cli.importing.typebot.interpreting import INVALID, NO_TEXT, RETRIES
-from bot.cli.importing.typebot.reading import CHOICES, PLACEHOLDER, TypebotBlock, TypebotItem, shown_title
+from bot.cli.importing.typebot.reading import CHOICES, PLACEHOLDER, TypebotBlock, TypebotItem, may_be_empty, shown_title
 from bot.cli.importing.typebot.variables import KEPT, input_spec
 
 _DATE_PARTS = {
@@ -28,6 +28,8 @@ class TypebotQuestions:
         """The question of an input; ``pending`` is the text above it."""
         most = _LONGEST_QUESTION if block.type in CHOICES else LONGEST
         text = self._shared.cut(block, name, self._shared.texts.template(pending.text), most) if pending else ""
+        if pending and block.type in CHOICES and may_be_empty(pending.text):
+            text = f"{{{{ ({self._shared.texts.expression(pending.text.strip())}) | default('{NO_TEXT}') }}}}"
         retry = block.options.get("retryMessageContent") or RETRIES.get(block.type)
         retry = self._shared.texts.template(retry or self._shared.export.text("invalidMessage") or INVALID)
         if block.type in CHOICES:
@@ -158,7 +160,7 @@ class TypebotQuestions:
     def _listed(self, dynamic: str, block: TypebotBlock, name: str, is_many: bool) -> Step:
         listed = self._shared.variables.name(dynamic)
         self._shared.mark(block, name, "an empty list fails here; a hundred choices at most")
-        usual = ", ".join(quoted(item.content) for item in block.items if item.content)
+        usual = ", ".join(self._shared.texts.expression(item.content) for item in block.items if item.content)
         title = "{{ it }}" if is_many else "{{ it if (it | length) <= 20 else it[:18] ~ '..' }}"
         return {"from": f"{listed} | default([{usual}]) | unique", "title": title, "words": "{{ it }}"}
 
@@ -180,8 +182,9 @@ class TypebotQuestions:
                 whole = self._shared.texts.template(content)
                 shown = whole if is_many or "{{" in whole else shown_title(whole, [*options])
                 number = 2
-                while is_many and shown in options:
-                    shown, number = f"{whole} ({number})", number + 1
+                while bare(shown) in {*map(bare, options)}:
+                    shown, number = f"{whole[:16]} ({number})", number + 1
+                    self._shared.mark(block, name, "titles that differ only in capitals and signs have numbers")
                 choice: Step = {}
                 value = self._shared.texts.template(item.value or content)
                 words = [
@@ -199,6 +202,8 @@ class TypebotQuestions:
                 condition = (
                     item.data.get("displayCondition") or (item.data.get("options") or {}).get("displayCondition")
                 ) or {}
+                if "{{" in whole and not PLACEHOLDER.sub("", content).strip():
+                    choice["if"] = f"({self._shared.texts.expression(content)} ~ '') != ''"
                 if condition.get("isEnabled") and condition.get("condition"):
                     choice["if"] = self._shared.texts.condition(self._shared.export, condition["condition"])
                 if not is_many and (edge in self._shared.export.edges or not is_saved):

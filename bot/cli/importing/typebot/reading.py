@@ -242,6 +242,11 @@ def markup(elements: Sequence[Mapping[str, Any]]) -> str:
     return "\n".join(lines)
 
 
+def may_be_empty(text: str) -> bool:
+    """Return whether a text has no words of its own, so that it is empty if its variables are."""
+    return not PLACEHOLDER.sub("", text).strip()
+
+
 def _is_list(element: Mapping[str, Any]) -> bool:
     return element.get("type") in ("ul", "ol")
 

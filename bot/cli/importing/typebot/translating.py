@@ -16,6 +16,7 @@ from bot.cli.importing.typebot.reading import (
     TypebotBlock,
     TypebotExport,
     is_shown_image,
+    may_be_empty,
     video_text,
 )
 from bot.cli.importing.typebot.services import TypebotServices
@@ -269,6 +270,8 @@ class TypebotTranslator:
                 step = {"say": None, kind: url}
         if block.type == "image" and (block.content.get("clickLink") or {}).get("url"):
             self._shared.mark(block, name, "the picture is no link")
+        if block.type == "text" and may_be_empty(block.text):
+            step["errors"] = {"else": then}
         if block.type != "text" and PLACEHOLDER.search(str(block.content.get("url") or "")):
             step["errors"] = {"else": then}
             self._shared.mark(block, name, "an empty or wrong address is left out, and so is a GIF by its variable")
@@ -347,6 +350,8 @@ def _waits_for_question(export: TypebotExport, block: TypebotBlock) -> bool:
         continue
     if after is not None and after.type in CHOICES[1:] and not after.options.get("isMultipleChoice"):
         return False
+    if after is not None and after.type in INPUTS and after.type not in CHOICES:
+        return not may_be_empty(block.text)
     return (after is not None and after.type in INPUTS) or _leads_to_choices(export, after, set())
 
 

@@ -205,6 +205,8 @@ class TypebotTexts:
                 self.notes.append(f"the code {found['code'].strip()} is left out ({error}): write it as an expression")
                 return None
             self.notes += made.notes
+            if self.reads(found["code"].replace("{{=", "")):
+                self.notes.append("code with a variable that has no value fails here")
             for name in self.reads(found["code"].replace("{{=", "")):
                 self._declare(name)
             return made
