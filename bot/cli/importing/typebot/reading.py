@@ -25,6 +25,15 @@ INPUTS = (
 )
 PLACEHOLDER = re.compile(r"\{\{=(?P<code>.+?)=\}\}|\{\{(?P<name>[^{}]+)\}\}")
 """A placeholder in a text: for the value of a variable, or of a piece of JavaScript."""
+_TEXTS = {"type", "value", "comparisonOperator", "logicalOperator", "expressionToEvaluate", "url", "item", "bodyPath", "body",
+          "method", "text", "title", "retryMessageContent", "key", "role", "format", "secondsToWaitFor", "description",
+          "pictureSrc", "imageUrl", "amount", "currency", "defaultCountryCode", "systemMessage", "action", "task",
+          "invalidMessage", "name"}  # fmt: skip
+_LISTS = {"richText", "children", "comparisons", "responseVariableMapping", "messages", "items", "queryParams", "headers",
+          "responseMapping", "paths", "cellsToExtract"}  # fmt: skip
+_MAPS = {"options", "webhook", "displayCondition", "condition", "mapListItemParams", "dynamicItems", "general",
+         "systemMessages", "whatsApp", "audioClip", "attachments", "clickLink"}  # fmt: skip
+_NUMBERS = {"aPercent", "length", "timeout", "x", "sessionExpiryTimeout"}
 SHOWN_ID = 8
 """So many characters of a block's id stand in its place."""
 
@@ -166,8 +175,8 @@ def read(path: str, data: Any) -> TypebotExport:
             reader.text(f"{place}.id", each.get("id")): str(each.get("name") or "")
             for place, each in reader.maps("$.variables", document.get("variables") or [])
         },
-        events=tuple(each for _, each in reader.maps("$.events", document.get("events") or [])),
-        settings=reader.map("$.settings", document.get("settings") or {}),
+        events=tuple(reader.part(*each) for each in reader.maps("$.events", document.get("events") or [])),
+        settings=reader.part("$.settings", reader.map("$.settings", document.get("settings") or {})),
     )
 
 
@@ -198,6 +207,29 @@ class _Reader:
             raise self.no(place, f"a text is expected, not {value!r:.40}")
         return value
 
+    def part(self, place: str, value: Mapping[str, Any], is_choice: bool = False) -> dict[str, Any]:
+        """A part of the export without nulls; each key that an import reads has the type that Typebot writes."""
+        read: dict[str, Any] = {}
+        for key, each in value.items():
+            at = f"{place}.{key}"
+            if each is None:
+                continue
+            if key in _NUMBERS and (isinstance(each, bool) or not isinstance(each, int | float)):
+                raise self.no(at, f"a number is expected, not {each!r:.40}")
+            if key in _TEXTS or key.endswith(("Id", "EdgeId")) or (key == "content" and is_choice):
+                is_number = isinstance(each, int | float) and not isinstance(each, bool)
+                read[key] = str(each) if is_number else self.text(at, each)
+            elif key in _LISTS:
+                choice = value.get("type") in CHOICES
+                read[key] = [self.part(where, item, choice) for where, item in self.maps(at, each)]
+            elif key in _MAPS:
+                read[key] = self.part(at, self.map(at, each))
+            elif key == "content":
+                read[key] = each if isinstance(each, str) else self.part(at, self.map(at, each))
+            else:
+                read[key] = each
+        return read
+
     def group(self, place: str, value: Any, bot: str) -> TypebotGroup:
         group = self.map(place, value)
         title = str(group.get("title") or "").strip()
@@ -206,10 +238,11 @@ class _Reader:
             self.text(f"{place}.id", group.get("id")),
             title,
             tuple(self.block(at, each, title, number, bot) for number, (at, each) in blocks),
-            float((group.get("graphCoordinates") or {}).get("x") or 0),
+            float(self.part(place, self.map(place, group.get("graphCoordinates") or {})).get("x", 0)),
         )
 
-    def block(self, place: str, block: Mapping[str, Any], group: str, number: int, bot: str) -> TypebotBlock:
+    def block(self, place: str, written: Mapping[str, Any], group: str, number: int, bot: str) -> TypebotBlock:
+        block = self.part(place, written)
         items = self.maps(f"{place}.items", block.get("items") or [])
         return TypebotBlock(
             id=self.text(f"{place}.id", block.get("id")),
@@ -228,7 +261,7 @@ class _Reader:
         to = self.map(f"{place}.to", edge.get("to"))
         return self.text(f"{place}.id", edge.get("id")), (
             self.text(f"{place}.to.groupId", to.get("groupId")),
-            to.get("blockId"),
+            self.part(place, to).get("blockId"),
         )
 
 

@@ -52,7 +52,7 @@ def test_the_command_writes_a_bot_whose_tests_pass(tmp_path: Path) -> None:
     file.write_text(json.dumps(SHOP))
     assert recognises(read_export([file]))
     written = call("import", file, tmp_path / "shop", "--verify")
-    assert (written.exit_code, written.out.splitlines()[0]) == (0, "4 nodes of Typebot: 4 the same, 0 nearly, 0 lost.")
+    assert (written.code, written.out.splitlines()[0]) == (0, "4 nodes of Typebot: 4 the same, 0 nearly, 0 lost.")
     assert "3 conversations of the export: 3 the same" in written.out
     assert "3 tests: all passed" in call("test", tmp_path / "shop").out
 
