@@ -105,8 +105,8 @@ def test_lost_code_is_a_handler_that_raises_and_a_failure_leads_to_a_person(tmp_
 @pytest.mark.skipif(not SHARED.is_dir(), reason="the exports do not lie beside the project")
 @pytest.mark.parametrize("file", sorted(SHARED.glob("*.json")), ids=lambda file: file.stem)
 def test_an_export_beside_the_project_has_no_difference_without_a_reason(file: Path, tmp_path: Path) -> None:
-    begun = time.monotonic()
+    begun = time.process_time()
     _, proof = proved(tmp_path, json.loads(file.read_text()))
     assert proof.unexplained == 0 and proof.conversations > 0
     assert proof.same >= 0.9 * proof.messages
-    assert time.monotonic() - begun < 30
+    assert time.process_time() - begun < 5
