@@ -1,0 +1,113 @@
+"""`bot import` of Typebot's exports: damaged files, the command, and the exports beside the project."""
+
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bot.cli.importing.export_files import read_export
+from bot.cli.importing.imported import Fate, UnreadableExport
+from bot.cli.importing.typebot import recognises
+from tests.cli.importing.typebot.exports import block, buttons, custom, export, imported, proved, text
+from tests.cli.terminal import call
+
+SHARED = Path(__file__).parents[5] / "shared" / "imports" / "typebot"
+SHOP = export(
+    ("Hello", [text("Hi!"), text("Tea or cake?"), buttons("Tea", "Cake", variable="What", edges={"Tea": "Tea"})]),
+    ("Tea", [text("One {{What}}.")]),
+    variables="What",
+)
+
+
+def nested(document: Any, *path: str | int, value: Any) -> Any:
+    """The document with another value at a path."""
+    copy = json.loads(json.dumps(document))
+    part = copy
+    for key in path[:-1]:
+        part = part[key]
+    part[path[-1]] = value
+    return copy
+
+
+@pytest.mark.parametrize(
+    ("damaged", "message"),
+    [
+        (nested(SHOP, "version", value="3"), "0.json: $.version: it has version 3, not 6"),
+        (nested(SHOP, "groups", 0, "blocks", value="x"), "0.json: $.groups[0].blocks: a list is expected, not 'x'"),
+        (nested(SHOP, "groups", 0, "blocks", 1, "id", value=7), "$.groups[0].blocks[1].id: a text is expected, not 7"),
+        (nested(SHOP, "edges", 0, "to", value="x"), "0.json: $.edges[0].to: an object is expected, not 'x'"),
+        (nested(SHOP, "variables", value="x"), "0.json: $.variables: a list is expected, not 'x'"),
+    ],
+)
+def test_a_damaged_export_is_refused_by_its_place(damaged: Any, message: str) -> None:
+    with pytest.raises(UnreadableExport) as refused:
+        imported(damaged)
+    assert message in str(refused.value)
+
+
+def test_the_command_writes_a_bot_with_a_test_of_each_conversation(tmp_path: Path) -> None:
+    file = tmp_path / "shop.json"
+    file.write_text(json.dumps(SHOP))
+    assert recognises(read_export([file]))
+    written = call("import", file, tmp_path / "shop", "--verify")
+    assert (written.code, written.out.splitlines()[0]) == (0, "4 nodes of Typebot: 4 the same, 0 nearly, 0 lost.")
+    assert "3 conversations of the export: 3 the same" in written.out
+    assert (tmp_path / "shop/tests/test_imported.yml").read_text().count("test:") == 3
+    assert "no problems" in written.out
+
+
+def test_a_question_takes_the_text_above_it_as_its_words() -> None:
+    steps = imported(SHOP).flows["shop"]["steps"]
+    assert steps == {
+        "hello": {"say": "Hi!"},
+        "hello_2": {
+            "ask": "Tea or cake?",
+            "match": "exact",
+            "options": {"Tea": {"value": "Tea", "then": "tea"}, "Cake": {"value": "Cake"}},
+            "retry": {"ask": "Invalid message. Please, try again."},
+            "save": "what",
+            "then": "end",
+        },
+        "tea": {"say": "One {{ what }}.", "then": "end"},
+    }
+
+
+def test_groups_that_nothing_leads_to_are_a_flow_of_their_own(tmp_path: Path) -> None:
+    bot, proof = proved(tmp_path, export(("Hello", [text("Hi!")]), ("Later", [text("Not yet."), text("Bye.")])))
+    assert [*bot.flows] == ["shop", "later", "unfinished"]
+    assert (proof.conversations, proof.alike) == (2, 2)
+
+
+def test_another_bot_is_run_with_the_variables_of_the_same_name(tmp_path: Path) -> None:
+    main = export(
+        ("A", [custom("Name", "'Ann'"), block("Typebot link", typebotId="id of Other"), text("Back, {{Name}}.")]),
+        variables="Name",
+    )
+    other = export(("A", [text("{{Name}}?"), block("text input", "Name")]), name="Other", variables="Name")
+    bot, proof = proved(tmp_path, main, other)
+    assert bot.flows["shop"]["steps"]["a_2"] == {
+        "run": "/other",
+        "with": {"name": "{{ name }}"},
+        "save": {"name": "name"},
+    }
+    assert proof.differences == () and proof.messages == 3
+
+
+def test_lost_code_is_a_handler_that_raises_and_a_failure_leads_to_a_person(tmp_path: Path) -> None:
+    made = export(("A", [custom("X", "const a = 1; return a"), text("{{X}}")]), variables="X")
+    bot, proof = proved(tmp_path, made)
+    assert "const a = 1; return a" in bot.functions["a_x"].doc
+    assert bot.settings["defaults"]["errors"] == {"else": "/unfinished"}
+    assert [node.fate for node in bot.nodes] == [Fate.LOST, Fate.SAME] and proof.differences == ()
+
+
+@pytest.mark.skipif(not SHARED.is_dir(), reason="the exports do not lie beside the project")
+@pytest.mark.parametrize("file", sorted(SHARED.glob("*.json")), ids=lambda file: file.stem)
+def test_an_export_beside_the_project_has_no_difference_without_a_reason(file: Path, tmp_path: Path) -> None:
+    begun = time.process_time()
+    _, proof = proved(tmp_path, json.loads(file.read_text()))
+    assert proof.unexplained == 0 and proof.conversations > 0
+    assert proof.same >= 0.9 * proof.messages
+    assert time.process_time() - begun < 5
