@@ -27,6 +27,7 @@ from bot.core.immutable import immutable
 from bot.core.text import head, printable
 from bot.core.values import LEAST_COUNTED
 from bot.language.flow.documents import UNREAD
+from bot.language.flow.kept_reading import KeptReading
 from bot.language.flow.library import Library
 from bot.language.source.problems import CODES, Problem
 from bot.loading.folder import Folder
@@ -126,10 +127,13 @@ class Report:
         return ReportEntry(path, found.line, found.column, found.code, found.what, found.fix, text, found)
 
 
-def report_on(folder: Folder) -> Report:
-    """Check a bot. Prints of the bot's own Python go to standard error, because they are no part of the report."""
+def report_on(folder: Folder, kept: KeptReading | None = None) -> Report:
+    """Check a bot. Prints of the bot's own Python go to standard error, because they are no part of the report.
+
+    ``kept`` is what was read by earlier checks of the bot.
+    """
     with contextlib.redirect_stdout(sys.stderr), _uncollected():
-        loaded = load_with_tests(folder)
+        loaded = load_with_tests(folder, kept)
         findings = _findings(folder, loaded)
     return Report(folder, loaded, findings)
 

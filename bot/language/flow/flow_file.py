@@ -408,7 +408,8 @@ def _read_step(key: Scalar, node: Node, inherited: Defaults, reading: ReadContex
     if len(verbs) != 1:
         return None
     kind_class = reading.kinds[verbs[0]]
-    fields = _step_keys(kind_class, tuple(reading.kinds.values())).open(node, problems, what)
+    keys = _step_keys(kind_class, tuple(reading.kinds.values()))  # type: ignore[arg-type]  # a class has a hash
+    fields = keys.open(node, problems, what)
     options = read_step_options(fields, saves=kind_class.saves)
     defaults = options.defaults.inheriting_from(inherited)
     instead = options.defaults.window_closed if options.brings_later else None
