@@ -189,7 +189,7 @@ class PossibleValues:
             flow = self._graph.flow(place)
             yield from self._of_step(step, flow)
             for edge in self._graph.edges[place]:
-                if edge.transition is not None:
+                if edge.transition is not None and edge.transition.acts:
                     yield from _written((item.name, item.value) for item in edge.transition.assigned(flow.variables))
 
     def _of_step(self, step: Step, flow: Flow) -> Iterator[tuple[str, Any]]:

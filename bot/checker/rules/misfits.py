@@ -54,7 +54,7 @@ class _Misfits:
     def at(self, place: StepId, step: Step) -> Iterator[Found]:
         """The values that never fit at a step."""
         flow = self._graph.flow(place)
-        transitions = (edge.transition for edge in self._graph.edges[place] if edge.transition is not None)
+        transitions = [edge.transition for edge in self._graph.edges[place] if edge.transition and edge.transition.acts]
         for item in (*step.options.set, *(item for transition in transitions for item in transition.set)):
             yield from self._assigned(item, flow, flow)
         for root in self._graph.roots_by.get(place, ()):
@@ -63,7 +63,6 @@ class _Misfits:
         yield from self._saved(step, flow)
         yield from self._brought(step, flow)
         yield from self._arguments(step, flow)
-        transitions = (edge.transition for edge in self._graph.edges[place] if edge.transition is not None)
         passed = (Used(text, step.facts.names_in_errors) for transition in transitions for text in transition.uses())
         for used in (*place_uses(step, flow), *map(Used, uses_on_leaving(step.options)), *passed):
             yield from self._hopeless(used, flow)

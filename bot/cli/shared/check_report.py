@@ -1,7 +1,6 @@
 """The report of `bot check`: as text, as JSON, as SARIF, and the load of each flow."""
 
 import contextlib
-import gc
 import hashlib
 import re
 import shutil
@@ -21,7 +20,7 @@ from bot.checker import rules
 from bot.checker.analysis.loads import flow_loads, model_loads
 from bot.checker.findings import Finding
 from bot.checker.rules.gateway_limits import PER_MINUTE
-from bot.checker.run_rules import run_rules, run_rules_on_sound_steps
+from bot.checker.run_rules import run_rules, run_rules_on_sound_steps, uncollected
 from bot.cli.shared.output import counted, path_from_here, styled
 from bot.core.immutable import immutable
 from bot.core.text import head, printable
@@ -132,7 +131,7 @@ def report_on(folder: Folder, kept: KeptReading | None = None) -> Report:
 
     ``kept`` is what was read by earlier checks of the bot.
     """
-    with contextlib.redirect_stdout(sys.stderr), _uncollected():
+    with contextlib.redirect_stdout(sys.stderr), uncollected():
         loaded = load_with_tests(folder, kept)
         findings = _findings(folder, loaded)
     return Report(folder, loaded, findings)
@@ -146,19 +145,6 @@ def _findings(folder: Folder, loaded: LoadedTests) -> list[Finding]:
         return []
     broken = {problem.path for problem in loaded.problems if problem.code in UNREAD}
     return run_rules_on_sound_steps(loaded.sound, [source for source in folder.sources if source.path not in broken])
-
-
-@contextlib.contextmanager
-def _uncollected() -> Iterator[None]:
-    """Switch off the garbage collector.
-
-    Everything that is read and proved stays, and collecting took two fifths of the time.
-    """
-    gc.disable()
-    try:
-        yield
-    finally:
-        gc.enable()
 
 
 _PIPED = 120  # columns, where no terminal says how many there are
