@@ -1,6 +1,8 @@
 """`run_rules` applies all rules to a bot and returns the findings."""
 
-from collections.abc import Iterable
+import gc
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 
 from bot.checker.findings import OF_WHOLE_BOTS, Finding
 from bot.checker.graph import Graph
@@ -16,8 +18,9 @@ def run_rules(library: Library, sources: Iterable[Source] = ()) -> list[Finding]
     ``sources`` are the YAML files that it was loaded from; their comments allow findings.
     """
     graph = Graph(library, tuple(sources))
-    found = {finding for find in RULES for finding in find(graph)}
-    return sorted(without_allowed(found, graph.sources))
+    with uncollected():
+        found = {finding for find in RULES for finding in find(graph)}
+        return sorted(without_allowed(found, graph.sources))
 
 
 def run_rules_on_sound_steps(library: Library, sources: Iterable[Source]) -> list[Finding]:
@@ -27,7 +30,23 @@ def run_rules_on_sound_steps(library: Library, sources: Iterable[Source]) -> lis
     are no findings for other files.
     """
     graph = Graph(library, tuple(sources))
-    found = {finding for find in RULES if find not in OF_WHOLE_BOTS for finding in find(graph)}
+    with uncollected():
+        found = {finding for find in RULES if find not in OF_WHOLE_BOTS for finding in find(graph)}
     read = {source.path for source in graph.sources}
     left = without_allowed((finding for finding in found if finding.path in read), graph.sources)
     return sorted(finding for finding in left if finding.code != NEEDLESS)
+
+
+@contextmanager
+def uncollected() -> Iterator[None]:
+    """Switch off the garbage collector.
+
+    Everything that is read and proved stays, and collecting took two fifths of the time.
+    """
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()

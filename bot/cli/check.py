@@ -19,6 +19,7 @@ from bot.store.database import StoreAddress
 if TYPE_CHECKING:
     from bot.checker.replaying.migration_preview import MigrationOutcome
     from bot.cli.shared.check_report import Report
+    from bot.language.flow.kept_reading import KeptReading
     from bot.language.flow.library import Library
     from bot.store.store_reader import StoreReader
 
@@ -106,7 +107,10 @@ def command(
             raise click.UsageError(f"--watch prints text only: leave out --format {form}")
         if tests is not None:
             raise click.UsageError("--watch prints text only: leave out --write-tests")
-        watched(path, lambda: _report(path, form))
+        from bot.language.flow.kept_reading import KeptReading
+
+        kept = KeptReading()
+        watched(path, lambda: _report(path, form, kept))
     else:
         report = _report(path, form)
         if cuts:
@@ -118,11 +122,11 @@ def command(
         ctx.exit(1 if report.entries else 0)
 
 
-def _report(path: Path, form: str) -> "Report":
+def _report(path: Path, form: str, kept: "KeptReading | None" = None) -> "Report":
     """Check, and print what was found."""
     from bot.cli.shared.check_report import objects, report_on, sarif, short, text
 
-    report = report_on(read_folder(path))
+    report = report_on(read_folder(path), kept)
     if form == "json":
         echo_json(objects(report))
     elif form == "sarif":

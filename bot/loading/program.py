@@ -22,6 +22,7 @@ from bot.core.errors import BotError
 from bot.core.immutable import immutable
 from bot.language.expressions.sandbox import OutOfTime
 from bot.language.flow.documents import Source
+from bot.language.flow.kept_reading import KeptReading
 from bot.language.flow.library import Library, load
 from bot.language.python.decorators import BadDeclaration
 from bot.language.python.gathered import Extensions, extensions_in
@@ -56,10 +57,13 @@ class Program:
     tests: list[Map]
 
 
-def load_program(folder: Folder) -> Program:
-    """Load a bot's Python and flows. Raises `FaultyBot` with every problem of every file."""
+def load_program(folder: Folder, kept: KeptReading | None = None) -> Program:
+    """Load a bot's Python and flows. Raises `FaultyBot` with every problem of every file.
+
+    ``kept`` is what was read by earlier loads of the bot.
+    """
     extensions, problems = load_handlers(folder)
-    loaded = load(folder.sources, extensions, folder.documents, document_text)
+    loaded = load(folder.sources, extensions, folder.documents, document_text, kept)
     # if the Python could not be loaded, each call would be reported although it is right
     doubtful = {*NOT_IN_PYTHON} if problems else set()
     sound = None if problems else loaded.sound

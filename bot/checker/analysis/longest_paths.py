@@ -8,6 +8,7 @@ from collections import defaultdict, deque
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from math import ceil
+from operator import itemgetter
 from typing import NamedTuple
 
 from bot.checker.graph import Edge
@@ -44,7 +45,9 @@ class Constraint(NamedTuple):
     @property
     def needed(self) -> tuple[Node, ...]:
         """The nodes that must be possible for this constraint to be possible."""
-        return tuple(each for each in (self.onward, self.inner) if each is not None)
+        if self.inner is None:
+            return () if self.onward is None else (self.onward,)
+        return (self.inner,) if self.onward is None else (self.onward, self.inner)
 
     @property
     def counted(self) -> tuple[Node, ...]:
@@ -70,7 +73,8 @@ class LongestPaths:
         possible = _possible(constraints)
         onward = {node: [each for one in several for each in one.counted] for node, several in possible.items()}
         for nodes in strongly_connected_components(onward):
-            component = self._component(nodes, possible, bounds)
+            alone = len(nodes) == 1 and nodes[0] not in onward[nodes[0]]
+            component = self._single(nodes[0], possible) if alone else self._component(nodes, possible, bounds)
             self.seconds.update(component.seconds())
             self.components.update(dict.fromkeys(nodes, component))
 
@@ -84,6 +88,11 @@ class LongestPaths:
             found += self.components[here].path(here)
             here = None if found[-1][1].anew else found[-1][1].onward
         return found
+
+    def _single(self, node: Node, possible: Mapping[Node, Sequence[Constraint]]) -> "Component":
+        """The component of a node that does not depend on itself, as most do not."""
+        longest = max(((self._known(each), each) for each in possible[node]), key=itemgetter(0))
+        return Component((node,), (), {node: ComponentExit(node, longest[1], longest[0])}, {})
 
     def _component(
         self, nodes: Sequence[Node], possible: Mapping[Node, Sequence[Constraint]], bounds: Mapping[Node, int]

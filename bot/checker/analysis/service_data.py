@@ -53,6 +53,12 @@ class ServiceData:
         kinds = self._nulls.kinds_of(flow.variables, flow)
         return {name: _holding(flow.variables[name]) if name in self._names else kinds[name] for name in kinds}
 
+    def are_read_in(self, used: Used, step: Step) -> bool:
+        """True if a text of a step may read them."""
+        if not self._names.isdisjoint(used.text.names):
+            return True
+        return used.extra == ELEMENT and _made(step) is not None and "it" in used.text.names
+
     def known_in(self, used: Used, step: Step, flow: Flow) -> Mapping[str, AbstractValues]:
         """The values that a text of a step reads; ``it`` is an element of the list that a question offers."""
         if flow.name not in self._known:

@@ -194,7 +194,7 @@ class EdgeTransfer:
             self._saved = TransferFunction.of(_saved(outcome, step.options), flow, nulls)
             self._set = TransferFunction.of(_written(step.options.assigned(flow.variables)), flow, nulls)
             self._texts += nulls.texts(_option_uses(step.options), flow)
-        if edge.transition is not None:
+        if edge.transition is not None and edge.transition.acts:
             self._lead_through(edge.transition, step.facts.names_in_errors if self.fails else frozenset(), flow, nulls)
         self.is_idle = not (edge.success or self._given or self._texts or self.names)
 

@@ -191,7 +191,7 @@ def opened_by(library: Library, target: str) -> StepId:
 
 def _texts_on(step: Step, resolved: ResolvedTransition) -> Iterator[TextOrExpression]:
     """The texts that are evaluated when a step is left by a transition."""
-    if resolved.written is not None:
+    if resolved.written is not None and resolved.written.acts:
         yield from resolved.written.uses()
     if resolved.success:
         yield from uses_on_leaving(step.options)
@@ -227,16 +227,20 @@ class FallibleTexts:
             flow.name: {name: variable.abstract_values | {LOST} for name, variable in flow.variables.items()}
             for flow in library.flows.values()
         }
+        self._found: dict[tuple[str, str, object], bool] = {}
 
     def any_of(self, flow: str, texts: Iterable[Template | Expression]) -> bool:
         """True if any of a flow's texts and expressions can fail. A text with values can, since each may be null."""
-        return any(self._can_fail(text, self._known[flow]) for text in texts)
+        return any(self._can_fail(text, flow) for text in texts)
 
-    def _can_fail(self, text: Template | Expression, known: Mapping[str, AbstractValues]) -> bool:
+    def _can_fail(self, text: Template | Expression, flow: str) -> bool:
         if isinstance(text, Template):
             return not text.constant
-        reads = AbstractText(text)
-        return not reads.never_fails(known) or reads.evaluate(known).fails
+        written = flow, text.source, text.definitions
+        if written not in self._found:
+            reads, known = AbstractText(text), self._known[flow]
+            self._found[written] = not reads.never_fails(known) or reads.evaluate(known).fails
+        return self._found[written]
 
 
 REOPEN = "reopen"

@@ -28,6 +28,8 @@ class Cause(Enum):
     EXPIRED = "expired"  # ... because nobody answered
     FAILED = "failed"  # ... because a step of it failed
 
+    __hash__ = object.__hash__  # an enum's own is written in Python
+
 
 AFTER_RUN = (Cause.FLOW, Cause.EXPIRED, Cause.FAILED)
 """The causes of the edges that a step takes when the flow that it ran has ended."""

@@ -129,6 +129,7 @@ def _fix(condition: Expression, known: Known) -> str:
 _ANY = object()  # a value that is not known beforehand
 _TYPED = object()  # a text of the contact's where options are offered, too
 _OPEN = (_ANY, _TYPED)
+_COMPARED = (str, int, type(None))  # of these, equal values of one type are the same value
 
 
 class PossibleValues:
@@ -142,8 +143,13 @@ class PossibleValues:
         self._common = {name: variable.abstract_values for name, variable in graph.library.bot.common.items()}
         self._chosen: set[str] = set()  # the variables that options give a value
         self._given: dict[str, list[Any]] = {}
+        repeated: set[tuple[str, type, Any]] = set()
         for name, value in self._given_values():
-            self._given.setdefault(name, []).append(value)
+            written = (name, type(value), value) if isinstance(value, _COMPARED) or value in _OPEN else None
+            if written is None or written not in repeated:
+                self._given.setdefault(name, []).append(value)
+            if written is not None:
+                repeated.add(written)
         self._of: dict[str, Mapping[str, AbstractValues]] = {}
 
     def of(self, flow: Flow) -> Mapping[str, AbstractValues]:
@@ -183,7 +189,7 @@ class PossibleValues:
             flow = self._graph.flow(place)
             yield from self._of_step(step, flow)
             for edge in self._graph.edges[place]:
-                if edge.transition is not None:
+                if edge.transition is not None and edge.transition.acts:
                     yield from _written((item.name, item.value) for item in edge.transition.assigned(flow.variables))
 
     def _of_step(self, step: Step, flow: Flow) -> Iterator[tuple[str, Any]]:

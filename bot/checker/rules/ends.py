@@ -123,14 +123,15 @@ def find_successes_in_failures(graph: Graph) -> Iterator[Finding]:
 def _fallen_into(graph: Graph) -> Iterator[tuple[StepId, StepId]]:
     """The steps that tell something and lead no further, each with the step before it, if that can only go on to it."""
     for flow in graph.library.flows.values():
-        names = list(flow.steps)
-        for number, (before, name) in enumerate(pairwise(names), 1):
-            facts, behind = flow.steps[name].facts, {(flow.name, later) for later in names[number + 1 :]}
+        order = {(flow.name, name): number for number, name in enumerate(flow.steps)}
+        for before, name in pairwise(flow.steps):
+            facts, place = flow.steps[name].facts, order[flow.name, name]
             waits_for = facts.waits_for
             tells = facts.most_messages > 0 if waits_for is None else waits_for.what is WaitsFor.PERSON
             onward = [edge for edge in graph.edges[flow.name, before] if edge.success]
             falls = all(_falls(graph, edge) and edge.target == (flow.name, name) for edge in onward)
-            if tells and onward and falls and behind.isdisjoint(edge.target for edge in graph.edges[flow.name, name]):
+            leads_on = any(edge.target and order.get(edge.target, 0) > place for edge in graph.edges[flow.name, name])
+            if tells and onward and falls and not leads_on:
                 yield (flow.name, name), (flow.name, before)
 
 

@@ -54,7 +54,7 @@ class _Misfits:
     def at(self, place: StepId, step: Step) -> Iterator[Found]:
         """The values that never fit at a step."""
         flow = self._graph.flow(place)
-        transitions = (edge.transition for edge in self._graph.edges[place] if edge.transition is not None)
+        transitions = [edge.transition for edge in self._graph.edges[place] if edge.transition and edge.transition.acts]
         for item in (*step.options.set, *(item for transition in transitions for item in transition.set)):
             yield from self._assigned(item, flow, flow)
         for root in self._graph.roots_by.get(place, ()):
@@ -63,7 +63,6 @@ class _Misfits:
         yield from self._saved(step, flow)
         yield from self._brought(step, flow)
         yield from self._arguments(step, flow)
-        transitions = (edge.transition for edge in self._graph.edges[place] if edge.transition is not None)
         passed = (Used(text, step.facts.names_in_errors) for transition in transitions for text in transition.uses())
         for used in (*place_uses(step, flow), *map(Used, uses_on_leaving(step.options)), *passed):
             yield from self._hopeless(used, flow)
@@ -120,8 +119,10 @@ class _Misfits:
         """A text that always fails, whatever its variables are. Another rule reports such conditions."""
         if not isinstance(used.text, Template) or used.text.constant:
             return
+        if self._nulls.text(used, flow).never_fails:
+            return
         values = {name: holding(flow.variables[name]) for name in used.text.names if name in flow.variables}
-        if not self._nulls.text(used, flow).never_fails and not self._nulls.reads(used.text).evaluate(values).values:
+        if not self._nulls.reads(used.text).evaluate(values).values:
             cause = failing_definition(used.text, values)
             failing = used.text if cause is None else cause.expression
             known = (name for name in sorted(failing.names - used.extra) if name in flow.variables)
@@ -138,7 +139,7 @@ class _Misfits:
 
     def _undeclared(self, used: Used, step: Step, flow: Flow) -> Iterator[Found]:
         """A text or condition that always fails because a day or a time of a service's data is no more than a text."""
-        if isinstance(used.text, Template) and used.text.constant:
+        if not self._services.are_read_in(used, step):
             return
         known = self._services.known_in(used, step, flow)
         read, of_usual = self._nulls.reads(used.text), self._nulls.kinds_of(used.text.names, flow)

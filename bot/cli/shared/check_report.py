@@ -1,7 +1,6 @@
 """The report of `bot check`: as text, as JSON, as SARIF, and the load of each flow."""
 
 import contextlib
-import gc
 import hashlib
 import re
 import shutil
@@ -21,12 +20,13 @@ from bot.checker import rules
 from bot.checker.analysis.loads import flow_loads, model_loads
 from bot.checker.findings import Finding
 from bot.checker.rules.gateway_limits import PER_MINUTE
-from bot.checker.run_rules import run_rules, run_rules_on_sound_steps
+from bot.checker.run_rules import run_rules, run_rules_on_sound_steps, uncollected
 from bot.cli.shared.output import counted, path_from_here, styled
 from bot.core.immutable import immutable
 from bot.core.text import head, printable
 from bot.core.values import LEAST_COUNTED
 from bot.language.flow.documents import UNREAD
+from bot.language.flow.kept_reading import KeptReading
 from bot.language.flow.library import Library
 from bot.language.source.problems import CODES, Problem
 from bot.loading.folder import Folder
@@ -128,10 +128,13 @@ class Report:
         return ReportEntry(path, found.line, found.column, found.code, found.what, found.fix, text, found)
 
 
-def report_on(folder: Folder) -> Report:
-    """Check a bot. Prints of the bot's own Python go to standard error, because they are no part of the report."""
-    with contextlib.redirect_stdout(sys.stderr), _uncollected():
-        loaded = load_with_tests(folder)
+def report_on(folder: Folder, kept: KeptReading | None = None) -> Report:
+    """Check a bot. Prints of the bot's own Python go to standard error, because they are no part of the report.
+
+    ``kept`` is what was read by earlier checks of the bot.
+    """
+    with contextlib.redirect_stdout(sys.stderr), uncollected():
+        loaded = load_with_tests(folder, kept)
         findings = _findings(folder, loaded)
     return Report(folder, loaded, findings)
 
@@ -144,19 +147,6 @@ def _findings(folder: Folder, loaded: LoadedTests) -> list[Finding]:
         return []
     broken = {problem.path for problem in loaded.problems if problem.code in UNREAD}
     return run_rules_on_sound_steps(loaded.sound, [source for source in folder.sources if source.path not in broken])
-
-
-@contextlib.contextmanager
-def _uncollected() -> Iterator[None]:
-    """Switch off the garbage collector.
-
-    Everything that is read and proved stays, and collecting took two fifths of the time.
-    """
-    gc.disable()
-    try:
-        yield
-    finally:
-        gc.enable()
 
 
 _PIPED = 120  # columns, where no terminal says how many there are

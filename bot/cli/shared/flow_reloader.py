@@ -23,8 +23,11 @@ class BotFiles:
     """The bot's files, and whether they were saved since they were loaded last."""
 
     def __init__(self, path: Path) -> None:
+        from bot.language.flow.kept_reading import KeptReading
+
         self.path = path
         self._loaded = 0
+        self._kept = KeptReading()
         self.folder = Folder(path, (), ())
         """The files as they were loaded last."""
 
@@ -34,7 +37,7 @@ class BotFiles:
 
         self._loaded = fingerprint(self.path)
         folder = read_folder(self.path)
-        program = load_program(folder)
+        program = load_program(folder, self._kept)
         self.folder = folder
         return program
 

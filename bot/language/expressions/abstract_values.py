@@ -35,6 +35,8 @@ class ValueKind(Enum):
     GONE = "nothing"  # a missing value, such as a field that a record does not have
     ANY = "anything"  # null included
 
+    __hash__ = object.__hash__  # an enum's own is written in Python
+
 
 class _Unknown(Enum):
     UNKNOWN = "unknown"

@@ -3,7 +3,7 @@
 import inspect
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import field
-from typing import Any
+from typing import Any, Self
 
 from jinja2 import nodes
 
@@ -93,6 +93,9 @@ class GrammarFault:
     name: str = ""
 
 
+_COLLECTED = ("names", "loops", "paths", "hours", "titles")
+
+
 @mutable
 class TemplateUses:
     """The free names of a template, the dotted paths that it reads, its calls, and what is not allowed in it."""
@@ -104,6 +107,17 @@ class TemplateUses:
     hours: set[str] = field(default_factory=set)  # names of opening hours that are written out
     titles: set[str] = field(default_factory=set)  # variables whose choices it shows by their titles
     faults: list[GrammarFault] = field(default_factory=list)
+
+    @classmethod
+    def of_all(cls, parts: Iterable["TemplateUses"]) -> Self:
+        """Those of several parts of a text."""
+        found = cls()
+        for part in parts:
+            for name in _COLLECTED:
+                getattr(found, name).update(getattr(part, name))
+            found.calls += part.calls
+            found.faults += part.faults
+        return found
 
     def walk(self, node: nodes.Node, bound: frozenset[str] = frozenset(), depth: int = 0, loops: int = 0) -> None:
         """Look at a node and everything below it. ``bound`` are the names of the loops around it."""

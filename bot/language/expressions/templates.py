@@ -4,9 +4,13 @@ The contact's words are values in the scope, never source. A scope holds the flo
 ``now`` (in the bot's time zone), ``today``, ``came_from``, ``message``, ``history`` and ``window_open``.
 """
 
+import copy
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Self
+from dataclasses import replace
+from functools import lru_cache
+from itertools import zip_longest
+from typing import Any, Self, TypeVar
 
 import jinja2
 from jinja2 import Environment, nodes
@@ -16,12 +20,14 @@ from bot.core.immutable import immutable
 from bot.language.expressions.filters import DRAW, FILTERS, FUNCTIONS
 from bot.language.expressions.formats import MAX_TEXT, too_long, written
 from bot.language.expressions.grammar import Called, TemplateUses
-from bot.language.expressions.inlining import MOST_NODES, Hidden, TooMany, inlined
+from bot.language.expressions.inlining import MOST_NODES, Hidden, TooMany, expression_of, inlined
 from bot.language.expressions.sandbox import EACH, OWN_FILTER, Missing, RenderContext, Sandbox
 from bot.language.expressions.template_failures import CALL, TemplateFailed, kinds_in
 from bot.language.source.problems import Mark, Problems, lookalike
 
 __all__ = ["FILTERS", "FUNCTIONS", "Expression", "Template", "TemplateFailed", "compile_expression", "compile_template"]
+
+Node = TypeVar("Node", bound=nodes.Node)
 
 SANDBOX = Sandbox()
 _SYNTAX = re.compile(r"\{[{%#]")
@@ -90,6 +96,8 @@ class _Program:
     @property
     def patterns(self) -> Iterator[str]:
         """The regular expressions of `matches` in it."""
+        if "matches" not in self.explained:  # as in most texts, which need not be parsed for that
+            return
         for node in self.tree.find_all(nodes.Filter):
             match node:
                 case nodes.Filter(name="matches", args=[nodes.Const(value=str(written))]):
@@ -135,7 +143,7 @@ class Expression(_Program):
     __slots__ = ()
 
     def _parsed(self) -> nodes.Template:
-        return parse_expression(self.source)
+        return _read_expression(self.source)[0]
 
     def evaluate(self, scope: Mapping[str, Any]) -> Any:
         """The value, with its type. Raises `TemplateFailed`."""
@@ -230,7 +238,7 @@ def compile_template(source: str, mark: Mark, problems: Problems, *, literal: bo
     if _SYNTAX.search(source) is None:
         return Template(source, mark)
     reading = _Reading(source, mark, problems, literal)
-    tree = reading.parse("E201", "this text", lambda: parse_template(source))
+    tree = reading.parse("E201", "this text", _read_template)
     if tree is None:
         source, tree = _UNKNOWN, parse_template(_UNKNOWN)
     template = Template(source, mark, tree, reading.uses)
@@ -245,9 +253,9 @@ def compile_expression(source: str, mark: Mark, problems: Problems) -> Expressio
     if _SYNTAX.search(source) is not None:
         problems.add("E202", mark, "an expression stands here without {{ }}", "leave the braces out")
     else:
-        tree = reading.parse("E202", "this expression", lambda: parse_expression(source))
+        tree = reading.parse("E202", "this expression", _read_expression)
     if tree is None:
-        source, tree = "none", parse_expression("none")
+        source, tree = "none", _read_expression("none")[0]
     expression = Expression(source, mark, tree, reading.uses)
     expression.calls, expression.definitions = reading.calls, reading.definitions
     return expression
@@ -265,7 +273,9 @@ class _Reading:
         self._problems = problems
         self._literal = literal
 
-    def parse(self, code: str, kind: str, parse: Callable[[], nodes.Template]) -> nodes.Template | None:
+    def parse(
+        self, code: str, kind: str, read: Callable[[str], tuple[nodes.Template, TemplateUses]]
+    ) -> nodes.Template | None:
         """The syntax tree, or None after the problems that are in it."""
         if len(self._source) > MAX_TEXT:
             self._problems.add(
@@ -273,12 +283,11 @@ class _Reading:
             )
             return None
         try:
-            tree = parse()
-            self.uses.walk(tree)
+            tree, self.uses = read(self._source)
             self.calls = tuple((called, self._at(called.line)) for called in self.uses.calls)
             used = self.uses.names & self._problems.definitions.keys()
             if self.uses.faults:
-                self.uses.names -= used
+                self.uses = replace(self.uses, names=self.uses.names - used)
             elif used:
                 tree = self._inlined(tree, [self._problems.definitions[name] for name in sorted(used)])
         except jinja2.TemplateSyntaxError as error:
@@ -324,7 +333,45 @@ class _Reading:
 
 def parse_template(source: str) -> nodes.Template:
     """The syntax tree of a text. Raises `jinja2.TemplateSyntaxError`."""
-    return Parser(SANDBOX, source).parse()
+    return _read_template(source)[0]
+
+
+_VALUE = re.compile(r"\{\{(?![-+])([^{}\r\n]*)(?<![-+])\}\}")
+"""A value whose expression has no braces, in a line."""
+
+
+def _read_template(source: str) -> tuple[nodes.Template, TemplateUses]:
+    """The syntax tree of a text, and what it uses. Raises `jinja2.TemplateSyntaxError`.
+
+    A line of values and plain text is put together from the trees of its expressions, which many texts have in common.
+    """
+    pieces = _VALUE.split(source)
+    texts, values = pieces[::2], pieces[1::2]
+    if any(_SYNTAX.search(text) or text.endswith("{") for text in texts) or "\n" in source or "\r" in source:
+        return _with_uses(Parser(SANDBOX, source).parse())
+    try:
+        read = [_read_expression(value.strip()) for value in values]
+    except jinja2.TemplateSyntaxError:  # the message is to be about the whole text
+        return _with_uses(Parser(SANDBOX, source).parse())
+    shared = {"lineno": 1, "environment": SANDBOX}
+    parts: list[nodes.Expr] = []
+    for text, value in zip_longest(texts, read):
+        parts += [nodes.TemplateData(text, **shared)] if text else []
+        parts += [] if value is None else [expression_of(value[0])]
+    uses = TemplateUses.of_all(each for _, each in read)
+    return nodes.Template([nodes.Output(parts, **shared)], **shared), uses
+
+
+def _with_uses(tree: nodes.Template) -> tuple[nodes.Template, TemplateUses]:
+    uses = TemplateUses()
+    uses.walk(tree)
+    return tree, uses
+
+
+@lru_cache(maxsize=4096)
+def _read_expression(source: str) -> tuple[nodes.Template, TemplateUses]:
+    """The syntax tree of an expression, and what it uses, which nobody changes. Raises `jinja2.TemplateSyntaxError`."""
+    return _with_uses(parse_expression(source))
 
 
 def parse_expression(source: str) -> nodes.Template:
@@ -347,9 +394,8 @@ def is_single(tree: nodes.Template) -> bool:
 
 
 def compiled(tree: nodes.Template) -> Callable[[RenderContext], Iterator[Any]]:
-    """A function that yields the parts of a text. It changes the tree."""
-    _complete(tree)
-    return jinja2.Template.from_code(SANDBOX, SANDBOX.compile(tree), {}).root_render_func
+    """A function that yields the parts of a text."""
+    return jinja2.Template.from_code(SANDBOX, SANDBOX.compile(_completed(tree)), {}).root_render_func
 
 
 def _texts_and_names(tree: nodes.Template) -> Sequence[tuple[str, bool]]:
@@ -368,18 +414,23 @@ def _texts_and_names(tree: nodes.Template) -> Sequence[tuple[str, bool]]:
     return pieces
 
 
-def _complete(node: nodes.Node) -> None:
-    """Change the tree, from the inside out: loops count their elements, and `OWN_FILTER`, with the name as an argument,
-    replaces each filter that the bot's own Python declares.
+def _completed(tree: Node) -> Node:
+    """A copy of the tree, made from the inside out: loops count their elements, and `OWN_FILTER`, with the name as an
+    argument, replaces each filter that the bot's own Python declares.
     """
-    for child in node.iter_child_nodes():
-        _complete(child)
+    node = copy.copy(tree)
+    for field, value in tree.iter_fields():
+        if isinstance(value, nodes.Node):
+            setattr(node, field, _completed(value))
+        elif isinstance(value, list):
+            setattr(node, field, [_completed(each) if isinstance(each, nodes.Node) else each for each in value])
     match node:
         case nodes.For():
             node.iter = nodes.Filter(node.iter, EACH, [nodes.Const(_size(node))], [], None, None, lineno=node.lineno)
         case nodes.Filter(name=name) if name not in FILTERS:
             node.args.insert(0, nodes.Const(name, lineno=node.lineno))
             node.name = OWN_FILTER
+    return node
 
 
 def _size(loop: nodes.For) -> int:

@@ -63,14 +63,23 @@ class Documents:
     locales: dict[str, Map] = field(default_factory=dict)  # by language
 
 
-def read_documents(sources: Iterable[Source], problems: Problems) -> Documents:
+FileReader = Callable[[Source, re.Pattern[str], Problems], tuple[Node, ...]]
+"""Reads the documents of a file. Those that begin with the pattern are read as far as possible."""
+
+
+def read_file(source: Source, partly: re.Pattern[str], problems: Problems) -> tuple[Node, ...]:
+    """Read the documents of a file."""
+    return read(source.path, source.text, problems, partly)
+
+
+def read_documents(sources: Iterable[Source], problems: Problems, documents_of: FileReader = read_file) -> Documents:
     """Read every file; a document of another sort is a problem.
 
     Files with an unread part that others depend on are `Problems.unread` and `Problems.undeclared`.
     """
     documents = Documents()
     for source in sources:
-        for node in read(source.path, source.text, problems, _BOT if source.path == BOT_FILE else _FLOW):
+        for node in documents_of(source, _BOT if source.path == BOT_FILE else _FLOW, problems):
             _sort_in(documents, source.path, node, problems)
     for (path, _), keys in problems.emptied.items():
         if path == BOT_FILE or not _is_confined(keys):

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from datetime import datetime, tzinfo
+from functools import lru_cache
 from itertools import pairwise
 
 from bot.core.events import EVENTS
@@ -407,7 +408,8 @@ def _read_step(key: Scalar, node: Node, inherited: Defaults, reading: ReadContex
     if len(verbs) != 1:
         return None
     kind_class = reading.kinds[verbs[0]]
-    fields = _step_keys(kind_class, reading.kinds).open(node, problems, what)
+    keys = _step_keys(kind_class, tuple(reading.kinds.values()))  # type: ignore[arg-type]  # a class has a hash
+    fields = keys.open(node, problems, what)
     options = read_step_options(fields, saves=kind_class.saves)
     defaults = options.defaults.inheriting_from(inherited)
     instead = options.defaults.window_closed if options.brings_later else None
@@ -495,15 +497,17 @@ def _verbs(node: Map, problems: Problems, what: str, kinds: Mapping[str, type[St
     return verbs
 
 
-def _step_keys(kind: type[StepKind], kinds: Mapping[str, type[StepKind]]) -> KeySet:
-    """The keys that a step of a kind may have.
+@lru_cache(maxsize=128)
+def _step_keys(kind: type[StepKind], kinds: tuple[type[StepKind], ...]) -> KeySet:
+    """The keys that a step of a kind may have, where there are these kinds.
 
     An unwritten outcome is no missing key: it is reported as one that leads nowhere.
     """
 
     def elsewhere(key: str) -> str:
-        verbs = [verb for verb, each in kinds.items() if key in each.keys.names or (key == SAVE.name and each.saves)]
-        if not verbs and (verb := called_here(key, kinds)) is not None:
+        has_it = [each for each in kinds if key in each.keys.names or (key == SAVE.name and each.saves)]
+        verbs = [each.verb for each in has_it]
+        if not verbs and (verb := called_here(key, [each.verb for each in kinds])) is not None:
             return f"there is {verb}, a step of its own"
         return f"it belongs to {', '.join(verbs)}, not to {kind.verb}" if verbs else ""
 

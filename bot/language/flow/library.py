@@ -4,6 +4,7 @@ import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import field, replace
 from datetime import datetime
+from functools import partial
 from typing import Any, Self
 from zoneinfo import ZoneInfo
 
@@ -50,6 +51,7 @@ from bot.language.flow.documents import (
 from bot.language.flow.faulty_parts import MISSING, PartIndex, faulty_steps, follow_ups, without
 from bot.language.flow.flow_checks import check, check_sound
 from bot.language.flow.flow_file import drafts_flow, intents_flow, read_flow, slot_flow, with_transitions
+from bot.language.flow.kept_reading import KeptReading
 from bot.language.flow.own_files import check_files
 from bot.language.flow.translations import Translations, read_translations
 from bot.language.keys.patterns import PayloadPattern
@@ -370,21 +372,24 @@ def load(
     extensions: Extensions,
     documents: Iterable[Source] = (),
     text_of: Callable[[Source], str] = plain_text,
+    kept: KeptReading | None = None,
 ) -> LoadResult:
     """Read and check all files of a bot.
 
     All problems are found at once; those of locales only where the flows have none.
 
     ``extensions`` are what its Python adds. ``documents`` are the files that AI turns may know, and those in its folder
-    `FILES`, which steps can send. ``text_of`` reads the text of one that a flow names.
+    `FILES`, which steps can send. ``text_of`` reads the text of one that a flow names. ``kept`` is what was read by
+    earlier loads of the bot.
     """
+    kept = kept or KeptReading()
     sources, documents = list(sources), list(documents)
     own = [source for source in documents if source.path.startswith(FILES)]
     texts = DocumentTexts([source for source in documents if source not in own], text_of)
     files = {source.path.removeprefix(FILES): source.text for source in own}
     problems, of_locales = Problems(), Problems()
-    found = read_documents(sources, problems)
-    loading = _Loading(extensions, texts, files, frozenset(problems.unread))
+    found = read_documents(sources, problems, kept.documents)
+    loading = _Loading(extensions, texts, files, frozenset(problems.unread), kept)
     translations = read_translations(found, extensions, of_locales) if found.locales else None
     bot, flows = loading.read(found if translations is None else translations.spoken(None), problems)
     translated = {}
@@ -411,11 +416,12 @@ class _Loading:
     texts: DocumentTexts
     files: Mapping[str, bytes]
     unread: frozenset[str]
+    kept: KeptReading
 
     def read(self, documents: Documents, problems: Problems) -> tuple[BotDefinition, dict[str, Flow]]:
         """Read and check a bot and its flows."""
         bot = _read_bot_file(documents, self, problems)
-        flows = _the_flows(documents, bot, self.extensions, self.texts, problems)
+        flows = _the_flows(documents, bot, self, problems)
         bot = _with_forms(bot, flows, problems)
         check(bot, flows, self.extensions.own, problems, self.unread)
         check_files(sent_files(bot, flows), self.files, problems)
@@ -454,15 +460,17 @@ def _read_bot_file(documents: Documents, loading: _Loading, problems: Problems) 
         return read_bot(Map(top, ()), loading.extensions, problems)
     for further in documents.bots[1:]:
         problems.add("E100", further.mark, "a second document in bot.yml", "put flows into files of their own")
-    return read_bot(documents.bots[0], loading.extensions, problems, loading.texts)
+    node, extensions, texts = documents.bots[0], loading.extensions, loading.texts
+    return loading.kept.bot(node, extensions, texts, problems, lambda: read_bot(node, extensions, problems, texts))
 
 
-def _the_flows(
-    documents: Documents, bot: BotDefinition, extensions: Extensions, texts: Mapping[str, str], problems: Problems
-) -> dict[str, Flow]:
+def _the_flows(documents: Documents, bot: BotDefinition, loading: _Loading, problems: Problems) -> dict[str, Flow]:
+    def read_anew(node: Map) -> Flow:
+        return with_transitions(read_flow(node, bot, loading.extensions, loading.texts, problems), problems)
+
     flows: dict[str, Flow] = {}
     for node in documents.flows:
-        flow = with_transitions(read_flow(node, bot, extensions, texts, problems), problems)
+        flow = loading.kept.flow(node, bot, problems, partial(read_anew, node))
         if flow.name in flows:
             first = flows[flow.name].mark
             problems.add(

@@ -1,6 +1,6 @@
 """Transitions: where something leads and what is said, set and tagged on the way, written the same everywhere."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, Self
@@ -89,9 +89,11 @@ class Cleared:
 
 
 def assigned(
-    clear: Iterable[Cleared], given: tuple[Assignment, ...], variables: Mapping[str, Variable]
+    clear: Sequence[Cleared], given: tuple[Assignment, ...], variables: Mapping[str, Variable]
 ) -> tuple[Assignment, ...]:
     """The values that `clear` and a `set` beside it give to a flow's variables. `set` wins over `clear`."""
+    if not clear:
+        return given
     set_too = {item.name for item in given}
     starts = {
         each.name: Assignment(each.name, each.value, item.mark) for item in clear for each in item.among(variables)

@@ -12,6 +12,7 @@ from bot.checker.run_rules import run_rules
 from bot.core.errors import BotError
 from bot.core.immutable import immutable
 from bot.language.flow.documents import Source
+from bot.language.flow.kept_reading import KeptReading
 from bot.language.flow.library import load
 from bot.language.keys.text_shapes import Path as KeyPath
 from bot.language.python.gathered import Extensions
@@ -98,6 +99,7 @@ class TextEditor:
         self._path = path
         self._extensions = extensions
         self._lock = threading.Lock()
+        self._kept = KeptReading()
         self._saved: list[Mapping[str, FileEdit]] = []
         self._checked: tuple[Sequence[Source], list[Problem]] = (), []
 
@@ -166,7 +168,7 @@ class TextEditor:
 
     def _problems(self, folder: Folder) -> list[Problem]:
         """The problems of the bot's files, or if they load, the findings of the checks."""
-        loaded = load(folder.sources, self._extensions(), folder.documents, document_text)
+        loaded = load(folder.sources, self._extensions(), folder.documents, document_text, self._kept)
         findings = [] if loaded.library is None else run_rules(loaded.library, folder.sources)
         return [*loaded.problems, *findings]
 

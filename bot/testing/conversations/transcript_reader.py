@@ -15,6 +15,7 @@ from bot.core.messages import MEDIA_KINDS
 from bot.core.session import BUSY
 from bot.core.text import digits, is_phone
 from bot.language.flow.documents import read_documents
+from bot.language.flow.kept_reading import KeptReading
 from bot.language.flow.library import Library
 from bot.language.keys import key_schemas as schemas
 from bot.language.keys.declared_keys import (
@@ -95,12 +96,15 @@ class LoadedTests:
     sound: Library | None = None
 
 
-def load_with_tests(folder: Folder) -> LoadedTests:
-    """Load a bot's handlers, flows and tests, and look at the settings in its bot.yml."""
+def load_with_tests(folder: Folder, kept: KeptReading | None = None) -> LoadedTests:
+    """Load a bot's handlers, flows and tests, and look at the settings in its bot.yml.
+
+    ``kept`` is what was read by earlier loads of the bot.
+    """
     settings = folder.written("settings")
     found = Problems() if settings is None else problems_in(settings)
     try:
-        program = load_program(folder)
+        program = load_program(folder, kept)
     except FaultyBot as error:
         tests = read_documents(folder.sources, Problems()).tests
         reader = TranscriptReader(KnownNames(folder=folder.path, complete=False))

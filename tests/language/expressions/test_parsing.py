@@ -1,9 +1,22 @@
 """Syntax trees and compiling: what is said of a text by its tree is the same before and after."""
 
+from collections.abc import Callable
+from random import Random
+from typing import Any
+
 import jinja2
 import pytest
+from jinja2 import TemplateSyntaxError, nodes
+from jinja2.parser import Parser
 
-from bot.language.expressions.templates import TemplateFailed, compile_expression, compile_template, parse_expression
+from bot.language.expressions.templates import (
+    SANDBOX,
+    TemplateFailed,
+    compile_expression,
+    compile_template,
+    parse_expression,
+    parse_template,
+)
 from bot.language.source.problems import Mark, Problems
 
 MARK = Mark("main.yml", 1, 1)
@@ -48,3 +61,25 @@ def test_a_text_of_names_alone_is_rendered_as_others_are() -> None:
         assert text_or_other.render({"n": 3, "who": "Ann"}) == f"3, Ann{end}"
         with pytest.raises(TemplateFailed, match='no variable "who"'):
             text_or_other.render({"n": 3})
+
+
+PIECES = (
+    "{{", "}}", "{", "}", " ", "a", "b.c", "'x'", '"}"', "|upper", "+", "-", "%", "{%", "%}", "{#", "\n", " or ", ",", "1",
+    "~", "text ", "{{ name }}", "{{ a or b }}", "{{ x|round(2) }}", "{{- a }}", "{{ a, b }}",
+)  # fmt: skip
+
+
+def shape(source: str, parse: Callable[[str], Any]) -> object:
+    """A text's tree with the lines of its nodes; its mistake, if it cannot be read."""
+    try:
+        tree = parse(source)
+    except TemplateSyntaxError as error:
+        return str(error), error.lineno
+    return repr(tree), [each.lineno for each in tree.find_all(nodes.Node)]
+
+
+def test_a_tree_that_is_put_together_is_the_one_that_jinja_reads() -> None:
+    random = Random(1)
+    for _ in range(3_000):
+        source = "".join(random.choices(PIECES, k=random.randint(1, 8)))
+        assert shape(source, parse_template) == shape(source, lambda text: Parser(SANDBOX, text).parse()), source
