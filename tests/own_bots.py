@@ -5,7 +5,7 @@ from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
-from bot.cli.new import FILES
+from bot.cli.shared.new_folder import FILES
 from bot.language.flow.documents import Source
 from bot.loading.folder import Folder, read_folder
 from tests.docs.test_bots import BOTS

@@ -15,6 +15,7 @@ from bot.core.errors import BotError
 SECTIONS = {  # of --help: each command is the module of its name
     "Make a bot": {
         "new": "Create a new bot in a folder.",
+        "import": "Import a bot of another system.",
         "check": "Check a bot's files and list every problem.",
         "explain": "Explain a code of bot check, such as W501.",
         "dev": "Show a bot in the browser while you write it.",

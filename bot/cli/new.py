@@ -8,20 +8,13 @@ from pathlib import Path
 
 import click
 
+from bot.cli.shared.new_folder import FILES, FolderInUse, refuse_used, write_common_files
 from bot.cli.shared.output import styled
-from bot.core.errors import BotError
 from bot.core.text import clean
 from bot.language.flow.documents import BOT_FILE
 
-FILES = Path(__file__).with_name("starters")
 STARTERS = ("menu", "form", "survey", "assistant")
 STARTER_NAME = '"My bot"'
-HIDDEN = {"gitignore": ".gitignore", "env.example": ".env.example"}  # a wheel leaves out files that begin with a dot
-SCHEMA = "bot.schema.json"
-
-
-class FolderInUse(BotError):
-    """The new bot's folder holds something already."""
 
 
 @click.command("new")
@@ -48,10 +41,7 @@ def command(folder: Path, starter: str) -> None:
 
     Exit code 0: the bot was created. 1: DIR is not empty or cannot be written.
     """
-    if folder.exists() and not folder.is_dir():
-        raise FolderInUse(f"{folder} is a file: nothing was written (name a folder that does not exist yet)")
-    if folder.exists() and any(folder.iterdir()):
-        raise FolderInUse(f"{folder} is not empty: nothing was written (name a folder that does not exist yet)")
+    refuse_used(folder)
     try:
         _copy(starter, folder)
     except OSError as error:
@@ -69,20 +59,8 @@ def command(folder: Path, starter: str) -> None:
 
 def _copy(starter: str, folder: Path) -> None:
     shutil.copytree(FILES / starter, folder, dirs_exist_ok=True, ignore=shutil.ignore_patterns("__pycache__"))
-    for name, hidden in HIDDEN.items():
-        shutil.copyfile(FILES / name, folder / hidden)
     file = folder / BOT_FILE
     title = re.sub(r"[-_\s]+", " ", clean(folder.resolve().name)).strip() or "My bot"
     name = json.dumps(title[:1].upper() + title[1:], ensure_ascii=False)
     file.write_text(file.read_text("utf-8").replace(STARTER_NAME, name), "utf-8")
-    _help_editor(folder / ".vscode")
-
-
-def _help_editor(folder: Path) -> None:
-    """Write the settings of VS Code for this folder. It looks for the schema from the bot's folder."""
-    from bot.testing.conversations.documents_schema import documents_schema  # no other command needs it
-
-    folder.mkdir()
-    (folder / SCHEMA).write_text(json.dumps(documents_schema({}), ensure_ascii=False) + "\n", "utf-8")
-    settings = {"yaml.schemas": {f"{folder.name}/{SCHEMA}": ["bot.yml", "flows/**/*.yml", "tests/**/*.yml"]}}
-    (folder / "settings.json").write_text(json.dumps(settings, indent=2) + "\n", "utf-8")
+    write_common_files(folder)

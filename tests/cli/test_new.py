@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from bot.cli.new import FILES, STARTERS
+from bot.cli.new import STARTERS
+from bot.cli.shared.new_folder import FILES
 from tests.cli.terminal import call
 from tests.docs.test_docs import ROOT, blocks
 

@@ -1,0 +1,111 @@
+"""Reads the files of an export, and finds the system that they come from."""
+
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from bot.cli.importing.imported import ExportFile, ImportedBot, UnreadableExport
+
+SYSTEMS = {"typebot": "Typebot", "rapidpro": "RapidPro", "twilio": "Twilio Studio", "rasa": "Rasa"}
+"""The systems by the names of their packages, which each have `recognises` and `import_bot`."""
+_YAML = (".yml", ".yaml")
+_MOST = 64 << 20  # bytes of a file
+
+
+class _CoreLoader(yaml.SafeLoader):
+    """Reads YAML 1.2: only `true` and `false` are truth values, and dates are texts."""
+
+
+_CoreLoader.yaml_implicit_resolvers = {
+    first: [
+        (tag, pattern)
+        for tag, pattern in resolvers
+        if tag not in ("tag:yaml.org,2002:bool", "tag:yaml.org,2002:timestamp")
+    ]
+    for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
+}
+_CoreLoader.add_implicit_resolver(
+    "tag:yaml.org,2002:bool", re.compile(r"^(?:true|True|TRUE|false|False|FALSE)$"), list("tTfF")
+)
+
+
+def read_export(paths: Sequence[Path]) -> list[ExportFile]:
+    """Read files and, of folders, all JSON and YAML files in them. Raises `UnreadableExport`."""
+    files = [ExportFile(file, _read(file)) for path in paths for file in _files(path)]
+    if not files:
+        raise UnreadableExport(
+            f"there is no .json or .yml file in {', '.join(map(str, paths))}: name the export's files"
+        )
+    return files
+
+
+def system_of(files: Sequence[ExportFile]) -> str:
+    """The system that the files come from. Raises `UnreadableExport` where none is recognised."""
+    for name in SYSTEMS:
+        if _package(name).recognises(files):
+            return name
+    names = ", ".join(str(file.path) for file in files[:3])
+    raise UnreadableExport(
+        f"{names}: this is no export that is recognised (name the system: bot import {'|'.join(SYSTEMS)} EXPORT... DIR)"
+    )
+
+
+def import_with(system: str, files: Sequence[ExportFile]) -> ImportedBot:
+    """Import an export of a system. Raises `UnreadableExport`."""
+    package = _package(system)
+    if not package.recognises(files):
+        other = next((name for name in SYSTEMS if _package(name).recognises(files)), None)
+        cure = "export the bot again" if other is None else f"it looks like one of {SYSTEMS[other]}: bot import {other}"
+        raise UnreadableExport(f"{files[0].path} is no export of {SYSTEMS[system]} ({cure})")
+    bot: ImportedBot = package.import_bot(files)
+    return bot
+
+
+def _package(name: str) -> Any:
+    return import_module(f"bot.cli.importing.{name}")
+
+
+def _files(path: Path) -> Iterator[Path]:
+    if path.is_dir():
+        yield from sorted(file for file in path.rglob("*") if file.suffix in (".json", *_YAML) and file.is_file())
+    else:
+        yield path
+
+
+def _read(file: Path) -> Any:
+    try:
+        if file.stat().st_size > _MOST:
+            raise UnreadableExport(f"{file} has more than {_MOST >> 20} MB: that is no export of flows")
+        text = file.read_text("utf-8-sig")
+    except OSError as error:
+        raise UnreadableExport(f"{file} cannot be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise UnreadableExport(f"{file} is no text in UTF-8: export it again") from error
+    read: Callable[[str], Any] = _yaml if file.suffix in _YAML else json.loads
+    try:
+        return read(text)
+    except json.JSONDecodeError as error:
+        raise UnreadableExport(f"{file}:{error.lineno}:{error.colno}: this is no JSON ({error.msg})") from error
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark
+        place = "" if mark is None else f":{mark.line + 1}:{mark.column + 1}"
+        raise UnreadableExport(f"{file}{place}: this is no YAML ({error.problem})") from error
+    except (RecursionError, ValueError, yaml.YAMLError) as error:
+        raise UnreadableExport(f"{file} cannot be read: it is damaged, or nested too deeply") from error
+
+
+def _yaml(text: str) -> Any:
+    documents = list(yaml.load_all(text, _CoreLoader))
+    return documents[0] if len(documents) == 1 else documents
+
+
+def field_of(data: Any, *path: str) -> Any:
+    """The value at a path of keys in an export; None where one of them is missing."""
+    for key in path:
+        data = data.get(key) if isinstance(data, Mapping) else None
+    return data
