@@ -1,0 +1,21 @@
+"""RapidPro, TextIt, Glific and goflow: flows of version 13 and later, older ones as far as they can be read."""
+
+from collections.abc import Sequence
+
+from bot.cli.importing.imported import ExportFile, ImportedBot
+from bot.cli.importing.rapidpro.reading import has_flows, read_files
+from bot.cli.importing.rapidpro.translating import BotTranslation
+
+
+def recognises(files: Sequence[ExportFile]) -> bool:
+    """True if a file has flows of RapidPro."""
+    return any(has_flows(file.data) for file in files)
+
+
+def import_bot(files: Sequence[ExportFile]) -> ImportedBot:
+    """Import the flows, and the recorded runs. Raises `UnreadableExport`."""
+    export = read_files(files)
+    flows = list(export.flows.values())
+    bot = ImportedBot("RapidPro", flows[0].name if len(flows) == 1 else f"{flows[0].name} and {len(flows) - 1} more")
+    BotTranslation(export, bot).translate()
+    return bot

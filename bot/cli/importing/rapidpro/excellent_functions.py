@@ -51,7 +51,7 @@ def iso_datetime(value: datetime) -> str:
     return value.strftime("%Y-%m-%dT%H:%M:%S.%f") + zone
 
 
-def number(value: Any) -> Decimal:
+def to_number(value: Any) -> Decimal:
     """Return the number of a value or a text. Raises `ValueError`."""
     try:
         found = Decimal(shown(value).strip())
@@ -62,7 +62,7 @@ def number(value: Any) -> Decimal:
     return found
 
 
-def boolean(value: Any) -> bool:
+def truth(value: Any) -> bool:
     """False for an empty value, 0, and the text `false`."""
     if isinstance(value, str):
         return value != "" and value.lower() != "false"
@@ -158,7 +158,9 @@ def numbers_in(text: Any) -> list[Decimal]:
     for written in re.findall(r"[-+]?[\dlO,]*[\dlO]+(?:\.[\dlO]+)?", shown(text)):
         try:
             digits = written.replace(",", "")
-            found.append(Decimal(digits.replace("l", "1").replace("O", "0") if any(map(str.isdigit, digits)) else digits))
+            found.append(
+                Decimal(digits.replace("l", "1").replace("O", "0") if any(map(str.isdigit, digits)) else digits)
+            )
         except InvalidOperation:
             continue
     return found
@@ -179,32 +181,32 @@ def has_number(text: Any) -> str | None:
 
 def has_number_between(text: Any, least: Any, most: Any) -> str | None:
     """A number from ``least`` to ``most`` stands in the text."""
-    return number_where(text, lambda found: number(least) <= found <= number(most))
+    return number_where(text, lambda found: to_number(least) <= found <= to_number(most))
 
 
 def has_number_eq(text: Any, other: Any) -> str | None:
     """This number stands in the text."""
-    return number_where(text, lambda found: found == number(other))
+    return number_where(text, lambda found: found == to_number(other))
 
 
 def has_number_lt(text: Any, other: Any) -> str | None:
     """A smaller number stands in the text."""
-    return number_where(text, lambda found: found < number(other))
+    return number_where(text, lambda found: found < to_number(other))
 
 
 def has_number_lte(text: Any, other: Any) -> str | None:
     """This number or a smaller one stands in the text."""
-    return number_where(text, lambda found: found <= number(other))
+    return number_where(text, lambda found: found <= to_number(other))
 
 
 def has_number_gt(text: Any, other: Any) -> str | None:
     """A larger number stands in the text."""
-    return number_where(text, lambda found: found > number(other))
+    return number_where(text, lambda found: found > to_number(other))
 
 
 def has_number_gte(text: Any, other: Any) -> str | None:
     """This number or a larger one stands in the text."""
-    return number_where(text, lambda found: found >= number(other))
+    return number_where(text, lambda found: found >= to_number(other))
 
 
 def day_in(text: str) -> date | None:
@@ -292,18 +294,16 @@ def has_email(text: Any) -> str | None:
     return found[0] if found else None
 
 
-COUNTRY_CODES = {
-    "US": "1", "CA": "1", "GB": "44", "RW": "250", "UG": "256", "KE": "254", "TZ": "255", "NG": "234", "ZA": "27", "GH": "233",
-    "IN": "91", "ID": "62", "PK": "92", "BD": "880", "PH": "63", "BR": "55", "MX": "52", "EC": "593", "CO": "57", "PE": "51",
-    "AR": "54", "ES": "34", "FR": "33", "DE": "49", "IT": "39", "PT": "351", "NL": "31", "SN": "221", "ML": "223", "MW": "265",
-}  # fmt: skip
-
-
 def has_phone(text: Any, country: Any = "") -> str | None:
     """A phone number stands in the text: with its country code, or of this country."""
+    codes = {
+        "US": "1", "CA": "1", "GB": "44", "RW": "250", "UG": "256", "KE": "254", "TZ": "255", "NG": "234", "ZA": "27", "GH": "233",
+        "IN": "91", "ID": "62", "PK": "92", "BD": "880", "PH": "63", "BR": "55", "MX": "52", "EC": "593", "CO": "57", "PE": "51",
+        "AR": "54", "ES": "34", "FR": "33", "DE": "49", "IT": "39", "PT": "351", "NL": "31", "SN": "221", "ML": "223", "MW": "265",
+    }  # fmt: skip
     for found in re.findall(r"\+?\d[\d\s().-]{5,18}\d", shown(text)):
         digits = re.sub(r"\D", "", found)
-        code = COUNTRY_CODES.get(shown(country).upper(), "")
+        code = codes.get(shown(country).upper(), "")
         if found.startswith("+"):
             return f"+{digits}"
         if code and 7 <= len(digits) <= 12:
@@ -383,7 +383,7 @@ def parse_datetime(text: Any, form: Any, *, now: datetime) -> str:
 
 def datetime_add(value: Any, count: Any, unit: Any, *, now: datetime) -> str:
     """Return a time that is so many years (Y), months (M), weeks (W), days (D), hours (h), minutes (m), seconds (s) later."""
-    at, amount = moment(value, now), int(number(count))
+    at, amount = moment(value, now), int(to_number(count))
     name = shown(unit)
     if name in ("Y", "M"):
         months = at.year * 12 + at.month - 1 + amount * (12 if name == "Y" else 1)
@@ -416,7 +416,7 @@ def date_of(value: Any, *, now: datetime) -> str:
 
 def date_from_parts(year: Any, month: Any, day: Any) -> str:
     """Return a day of its year, month and day."""
-    return (date(int(number(year)), int(number(month)), 1) + timedelta(days=int(number(day)) - 1)).isoformat()
+    return (date(int(to_number(year)), int(to_number(month)), 1) + timedelta(days=int(to_number(day)) - 1)).isoformat()
 
 
 def weekday(value: Any, *, now: datetime) -> int:
@@ -441,14 +441,14 @@ def current_day(*, now: datetime) -> str:
 
 def format_number(value: Any, places: Any = -1, humanize: Any = True) -> str:
     """Return a number with groups of digits."""
-    found, digits = number(value), int(number(places))
+    found, digits = to_number(value), int(to_number(places))
     found = found.normalize() if digits < 0 else found.quantize(Decimal(1).scaleb(-digits), ROUND_HALF_UP)
-    return f"{found:,f}" if boolean(humanize) else f"{found:f}"
+    return f"{found:,f}" if truth(humanize) else f"{found:f}"
 
 
 def rounded(value: Any, places: Any, mode: str) -> Decimal:
     """Return a number with so many places."""
-    return number(value).quantize(Decimal(1).scaleb(-int(number(places))), mode)
+    return to_number(value).quantize(Decimal(1).scaleb(-int(to_number(places))), mode)
 
 
 def round_half(value: Any, places: Any = 0) -> Decimal:
@@ -466,35 +466,39 @@ def round_down(value: Any, places: Any = 0) -> Decimal:
     return rounded(value, places, ROUND_FLOOR)
 
 
-def percent(value: Any) -> str:
+def percentage(value: Any) -> str:
     """Return a part as a percentage."""
-    return f"{rounded(number(value) * 100, 0, ROUND_HALF_UP)}%"
+    return f"{rounded(to_number(value) * 100, 0, ROUND_HALF_UP)}%"
 
 
 def power(base: Any, exponent: Any) -> Decimal:
     """Return a number to a power."""
-    return Decimal(str(float(number(base)) ** float(number(exponent)))) if number(exponent) % 1 else number(base) ** int(number(exponent))
+    return (
+        Decimal(str(float(to_number(base)) ** float(to_number(exponent))))
+        if to_number(exponent) % 1
+        else to_number(base) ** int(to_number(exponent))
+    )
 
 
 def modulo(value: Any, divisor: Any) -> Decimal:
     """Return what a division leaves, with the sign of the divisor."""
-    by = number(divisor)
-    return number(value) - by * Decimal(math.floor(number(value) / by))
+    by = to_number(divisor)
+    return to_number(value) - by * Decimal(math.floor(to_number(value) / by))
 
 
 def mean(values: Any) -> Decimal:
     """Return the average of numbers."""
-    return sum(map(number, values), Decimal(0)) / len(values)
+    return sum(map(to_number, values), Decimal(0)) / len(values)
 
 
 def largest(values: Any) -> Decimal:
     """Return the largest of numbers."""
-    return max(map(number, values))
+    return max(map(to_number, values))
 
 
 def smallest(values: Any) -> Decimal:
     """Return the smallest of numbers."""
-    return min(map(number, values))
+    return min(map(to_number, values))
 
 
 def title_case(text: Any) -> str:
@@ -502,7 +506,7 @@ def title_case(text: Any) -> str:
     return re.sub(r"\w+", lambda word: word[0][:1].upper() + word[0][1:].lower(), shown(text))
 
 
-def clean(text: Any) -> str:
+def cleaned(text: Any) -> str:
     """Return a text without control characters."""
     return "".join(char for char in shown(text) if unicodedata.category(char) != "Cc")
 
@@ -517,9 +521,9 @@ def words_between(text: Any, delimiters: Any = "") -> list[str]:
     return split_parts(text, delimiters) if shown(delimiters) else words_of(text)
 
 
-def word(text: Any, place: Any, delimiters: Any = "") -> str:
+def word_at(text: Any, place: Any, delimiters: Any = "") -> str:
     """Return one word of a text; -1 is the last."""
-    return words_between(text, delimiters)[int(number(place))]
+    return words_between(text, delimiters)[int(to_number(place))]
 
 
 def word_count(text: Any, delimiters: Any = "") -> int:
@@ -529,8 +533,8 @@ def word_count(text: Any, delimiters: Any = "") -> int:
 
 def word_slice(text: Any, start: Any, end: Any = -1, delimiters: Any = "") -> str:
     """Return some words of a text."""
-    last = int(number(end))
-    return " ".join(words_between(text, delimiters)[int(number(start)) : last if last >= 0 else None])
+    last = int(to_number(end))
+    return " ".join(words_between(text, delimiters)[int(to_number(start)) : last if last >= 0 else None])
 
 
 def remove_first_word(text: Any) -> str:
@@ -538,16 +542,16 @@ def remove_first_word(text: Any) -> str:
     return re.sub(r"^\W*\w+[^\w\s]*\s*", "", shown(text))
 
 
-def field(text: Any, place: Any, delimiter: Any) -> str:
+def field_at(text: Any, place: Any, delimiter: Any) -> str:
     """Return one part of a text; an empty text if it has fewer."""
     by = shown(delimiter)
     parts = shown(text).split() if by == " " else shown(text).split(by)
-    return parts[int(number(place))].strip() if int(number(place)) < len(parts) else ""
+    return parts[int(to_number(place))].strip() if int(to_number(place)) < len(parts) else ""
 
 
 def text_slice(text: Any, start: Any, end: Any = None) -> str:
     """Return a part of a text."""
-    return shown(text)[int(number(start)) : None if end is None else int(number(end))]
+    return shown(text)[int(to_number(start)) : None if end is None else int(to_number(end))]
 
 
 def text_length(text: Any) -> int:
@@ -562,18 +566,18 @@ def text_compare(first: Any, second: Any) -> int:
 
 def repeat(text: Any, count: Any) -> str:
     """Return a text several times."""
-    return shown(text) * min(int(number(count)), 10_000)
+    return shown(text) * min(int(to_number(count)), 10_000)
 
 
 def replaced(text: Any, needle: Any, replacement: Any, count: Any = -1) -> str:
     """Return a text with another text in place of one."""
-    return shown(text).replace(shown(needle), shown(replacement), int(number(count)))
+    return shown(text).replace(shown(needle), shown(replacement), int(to_number(count)))
 
 
 def regex_match(text: Any, pattern: Any, group: Any = 0) -> str:
     """Return what a regular expression finds in a text."""
     found = re.search(shown(pattern), shown(text))
-    return (found[int(number(group))] or "") if found else ""
+    return (found[int(to_number(group))] or "") if found else ""
 
 
 def read_chars(text: Any) -> str:
@@ -584,9 +588,9 @@ def read_chars(text: Any) -> str:
     return " , ".join(" ".join(part) for part in parts)
 
 
-def char(code: Any) -> str:
+def char_of(code: Any) -> str:
     """Return the character of a code."""
-    return chr(int(number(code)))
+    return chr(int(to_number(code)))
 
 
 def char_code(text: Any) -> int:
@@ -621,7 +625,7 @@ def parse_json(text: Any) -> Any:
 def part_of(value: Any, key: Any) -> Any:
     """Return a property of a record or an element of a list; an empty text where there is none."""
     if isinstance(value, list | tuple):
-        place = int(number(key))
+        place = int(to_number(key))
         return value[place] if -len(value) <= place < len(value) else ""
     if hasattr(value, "items"):
         return next((each for name, each in value.items() if str(name).lower() == shown(key).lower()), "")
@@ -668,9 +672,35 @@ def attachment_parts(attachment: Any) -> dict[str, str]:
 
 def absolute(value: Any) -> Decimal:
     """Return a number without its sign."""
-    return abs(number(value))
+    return abs(to_number(value))
 
 
 def trimmed(text: Any) -> str:
     """Return a text without the spaces around it."""
     return shown(text).strip()
+
+
+def lines_of(values: Any) -> str:
+    """Return the values of a record that are not empty, each on its line: `Age: 23`."""
+    return "\n".join(f"{name}: {shown(value)}" for name, value in sorted(values.items()) if shown(value))
+
+
+def first_word(text: Any) -> str:
+    """Return the first word of a text."""
+    return (shown(text).split() or [""])[0]
+
+
+def time_of(value: Any) -> str:
+    """Return the time of day of a value or a text."""
+    at = time_in(shown(value))
+    if at is None:
+        raise ValueError("no time")
+    return shown(at)
+
+
+def replace_time(value: Any, hour: Any, *, now: datetime) -> str:
+    """Return a day with another time of day."""
+    at = time_in(shown(hour))
+    if at is None:
+        raise ValueError("no time")
+    return iso_datetime(datetime.combine(moment(value, now).date(), at, now.tzinfo))

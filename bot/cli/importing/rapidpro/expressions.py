@@ -224,27 +224,36 @@ FUNCTIONS: dict[str, str] = {
     "abs": "absolute", "title": "title_case", "trim": "trimmed", "replace": "replaced", "round": "round_half", "mod": "modulo",
     "split": "split_parts", "join": "joined", "count": "count_of", "length": "count_of", "code": "char_code", "extract": "part_of",
     "json": "to_json", "date": "date_of", "datetime": "datetime_of", "now": "current_time", "today": "current_day",
-    "unique": "unique_values", "reverse": "reversed_values", "has_category": "has_only_text", "text": "shown",
+    "first_word": "first_word", "unique": "unique_values", "reverse": "reversed_values", "has_category": "has_only_text", "text": "shown",
     "upper_case": "upper", "parse_date": "parse_datetime", "is_text_eq": "has_only_text", "is_error": "has_error",
+    "boolean": "truth", "char": "char_of", "clean": "cleaned", "field": "field_at", "number": "to_number", "percent": "percentage",
+    "word": "word_at", "time": "time_of",
     **{name: name for name in (
-        "boolean", "char", "clean", "attachment_parts", "date_from_parts", "datetime_add", "datetime_diff", "epoch", "field",
-        "format_date", "format_datetime", "format_location", "format_number", "format_time", "mean", "number", "parse_datetime",
-        "parse_json", "percent", "read_chars", "regex_match", "remove_first_word", "repeat", "round_down", "round_up",
-        "text_compare", "text_length", "text_slice", "url_encode", "urn_parts", "weekday", "word", "word_count", "word_slice",
+        "attachment_parts", "date_from_parts", "datetime_add", "datetime_diff", "epoch", "format_date", "format_datetime",
+        "format_location", "format_number", "format_time", "mean", "parse_datetime", "parse_json", "read_chars", "regex_match",
+        "remove_first_word", "repeat", "replace_time", "round_down", "round_up", "text_compare", "text_length", "text_slice",
+        "url_encode", "urn_parts", "weekday", "word_count", "word_slice",
     )},
 }  # fmt: skip
 """The functions of RapidPro by their names, each with the function of `excellent_functions` that does it."""
 OLD_NAMES = {
-    "first_word": ("word", 0), "proper": ("title", None), "len": ("text_length", None), "concatenate": ("concat", None),
+    "proper": ("title", None), "len": ("text_length", None), "concatenate": ("concat", None),
     "substitute": ("replace", None), "fixed": ("format_number", None), "int": ("round_down", None), "power": ("^", None),
     "average": ("mean", None), "regex_group": ("regex_match", None), "datevalue": ("datetime", None), "unichar": ("char", None),
 }  # fmt: skip
 """Functions of flows before version 12, with their present names."""
 _NUMBERS = frozenset({
-    "absolute", "char_code", "count_of", "datetime_diff", "epoch", "mean", "number", "round_half", "round_down", "round_up", "modulo",
+    "absolute", "char_code", "count_of", "datetime_diff", "epoch", "mean", "to_number", "round_half", "round_down", "round_up", "modulo",
     "text_compare", "text_length", "weekday", "word_count", "power", "largest", "smallest",
 })  # fmt: skip
-_ANY = frozenset({"part_of", "parse_json", "split_parts", "unique_values", "reversed_values", "attachment_parts", "urn_parts"})
+_FALLIBLE = frozenset({
+    "to_number", "date_of", "datetime_of", "format_date", "format_datetime", "format_time", "datetime_add", "datetime_diff", "epoch",
+    "weekday", "word_at", "parse_datetime", "parse_json", "time_of", "replace_time", "format_number", "percentage", "char_code",
+})  # fmt: skip
+"""The functions that fail where a value is no number, no time or has no such word."""
+_ANY = frozenset(
+    {"part_of", "parse_json", "split_parts", "unique_values", "reversed_values", "attachment_parts", "urn_parts"}
+)
 _COMPARISONS = ("=", "!=", "<", "<=", ">", ">=")
 
 
@@ -270,7 +279,7 @@ def evaluated(tree: Excellent, scope: Callable[[Path], Any], now: datetime) -> A
             case "index":
                 return library.part_of(value(node.parts[0], names), value(node.parts[1], names))
             case "negative":
-                return -library.number(value(node.parts[0], names))
+                return -library.to_number(value(node.parts[0], names))
             case "binary":
                 return _calculated(node.value, *(value(part, names) for part in node.parts))
         return called(node, names)
@@ -278,7 +287,7 @@ def evaluated(tree: Excellent, scope: Callable[[Path], Any], now: datetime) -> A
     def called(node: Excellent, names: Mapping[str, Any]) -> Any:
         match node.value, node.parts:
             case "if", (test, yes, no):
-                return value(yes if library.boolean(value(test, names)) else no, names)
+                return value(yes if library.truth(value(test, names)) else no, names)
             case "default", (first, second):
                 try:
                     return value(first, names) or value(second, names)
@@ -287,7 +296,9 @@ def evaluated(tree: Excellent, scope: Callable[[Path], Any], now: datetime) -> A
             case "foreach", (values, function, *rest):
                 extra = [value(each, names) for each in rest]
                 if function.kind == "lambda":
-                    return [value(function.parts[0], {**names, function.value[0]: each}) for each in value(values, names)]
+                    return [
+                        value(function.parts[0], {**names, function.value[0]: each}) for each in value(values, names)
+                    ]
                 return [_applied(function.value[0], [each, *extra], now) for each in value(values, names)]
         return _applied(node.value, [value(part, names) for part in node.parts], now)
 
@@ -298,9 +309,13 @@ def _calculated(sign: str, left: Any, right: Any) -> Any:
     if sign == "&":
         return library.concatenated(left, right)
     if sign in ("=", "!="):
-        same = left == right if isinstance(left, Decimal) and isinstance(right, Decimal) else library.shown(left) == library.shown(right)
+        same = (
+            left == right
+            if isinstance(left, Decimal) and isinstance(right, Decimal)
+            else library.shown(left) == library.shown(right)
+        )
         return same == (sign == "=")
-    one, two = library.number(left), library.number(right)
+    one, two = library.to_number(left), library.to_number(right)
     made: dict[str, Callable[[], Any]] = {
         "+": lambda: one + two, "-": lambda: one - two, "*": lambda: one * two, "/": lambda: one / two,
         "^": lambda: library.power(one, two), "<": lambda: one < two, "<=": lambda: one <= two, ">": lambda: one > two,
@@ -315,7 +330,7 @@ def _applied(name: str, values: list[Any], now: datetime) -> Any:
         case "upper" | "lower":
             return getattr(library.shown(values[0]), name)()
         case "and" | "or":
-            return (all if name == "and" else any)(map(library.boolean, values))
+            return (all if name == "and" else any)(map(library.truth, values))
         case "array":
             return values
         case "object":
@@ -334,18 +349,18 @@ class ExpressionWriter:
     """Writes expressions of RapidPro as those of a bot. ``resolve`` gives what a path is here, and its kind.
 
     A kind is `text`, `number`, `bool` or `any`: a text needs no conversion, any other value is `shown(...)` in a text.
-    ``used`` are the functions of `excellent_functions` that the bot needs.
+    ``can_fail``: a value may not be what a function needs.
     """
 
     def __init__(self, resolve: Callable[[Path], tuple[str, str]]) -> None:
         self.resolve = resolve
-        self.used: set[str] = set()
         self.can_fail = False
 
     def text(self, template: str) -> str:
         """Return a text with its expressions in `{{ }}`. Raises `Untranslatable`."""
         return "".join(
-            _literal(part) if isinstance(part, str) else f"{{{{ {self.shown(part.tree)} }}}}" for part in parts_of(template)
+            _literal(part) if isinstance(part, str) else f"{{{{ {self.shown(part.tree)} }}}}"
+            for part in parts_of(template)
         )
 
     def operand(self, template: str) -> str:
@@ -385,8 +400,15 @@ class ExpressionWriter:
                 return self._called(OLD_NAMES.get(tree.value, (tree.value, None))[0], tree.parts)
         raise Untranslatable("a function without a name")
 
+    def called_with(self, name: str, arguments: list[str]) -> str:
+        """Return a call of a test, with arguments that are written already. Raises `Untranslatable`."""
+        function = FUNCTIONS.get(name, "")
+        if not hasattr(library, function) or not function:
+            raise Untranslatable(f"the test {name}")
+        taken = inspect.signature(getattr(library, function)).parameters
+        return self._call(function, *arguments[: len(taken) - ("now" in taken)])
+
     def _call(self, name: str, *arguments: str) -> str:
-        self.used.add(name)
         return f"{name}({', '.join(arguments)})"
 
     def _number(self, tree: Excellent) -> str:
@@ -394,11 +416,11 @@ class ExpressionWriter:
         if kind == "number":
             return written
         self.can_fail = True
-        return self._call("number", written)
+        return self._call("to_number", written)
 
     def _truth(self, tree: Excellent) -> str:
         written, kind = self.written(tree)
-        return written if kind == "bool" else self._call("boolean", written)
+        return written if kind == "bool" else self._call("truth", written)
 
     def _binary(self, sign: str, left: Excellent, right: Excellent) -> tuple[str, str]:
         if sign == "&":
@@ -419,9 +441,9 @@ class ExpressionWriter:
             case "if", (test, yes, no):
                 one, two = self.written(yes), self.written(no)
                 return f"({one[0]} if {self._truth(test)} else {two[0]})", one[1] if one[1] == two[1] else "any"
-            case ("and" | "or"), _:
+            case (("and" | "or"), _):
                 return f"({f' {name} '.join(self._truth(part) for part in parts)})", "bool"
-            case ("upper" | "lower"), (text,):
+            case (("upper" | "lower"), (text,)):
                 return f"({self.shown(text)} | {name})", "text"
             case "default", (first, second):
                 one, two = self.written(first), self.written(second)
@@ -430,8 +452,11 @@ class ExpressionWriter:
                 return f"[{', '.join(self.written(part)[0] for part in parts)}]", "any"
             case "object", _:
                 pairs = zip(parts[::2], parts[1::2], strict=True)
-                return f"{{{', '.join(f'{self.written(key)[0]}: {self.written(part)[0]}' for key, part in pairs)}}}", "any"
-            case ("max" | "min"), _:
+                return (
+                    f"{{{', '.join(f'{self.written(key)[0]}: {self.written(part)[0]}' for key, part in pairs)}}}",
+                    "any",
+                )
+            case (("max" | "min"), _):
                 function = "largest" if name == "max" else "smallest"
                 return self._call(function, f"[{', '.join(self.written(part)[0] for part in parts)}]"), "number"
             case "concat", _:
@@ -442,16 +467,17 @@ class ExpressionWriter:
                 return "random()", "number"
             case "rand_between", (least, most):
                 low, high = self._number(least), self._number(most)
-                return f"((random() * ({high} - {low} + 1) | floor) + {low})".replace("(random() *", "((random() *").replace(
-                    "+ 1) | floor)", "+ 1)) | floor)"
-                ), "number"
+                return f"(((random() * ({high} - {low} + 1)) | floor) + {low})", "number"
         function = FUNCTIONS.get(name, "")
         if not hasattr(library, function):
             raise Untranslatable(f"the function {name}()")
-        if function in ("number", "moment", "date_of", "datetime_of", "format_date", "format_datetime", "word"):
+        if function in _FALLIBLE:
             self.can_fail = True
         written = self._call(function, *(self.written(part)[0] for part in parts))
-        return written, "number" if function in _NUMBERS else "any" if function in _ANY or function == "boolean" else "text"
+        return (
+            written,
+            "number" if function in _NUMBERS else "any" if function in _ANY or function == "truth" else "text",
+        )
 
     def _each(self, values: Excellent, function: Excellent, rest: list[Excellent]) -> tuple[str, str]:
         """A list with a function applied to each element."""
@@ -459,12 +485,10 @@ class ExpressionWriter:
         if function.kind == "lambda":
             inner = ExpressionWriter(lambda path: _element(path, function.value[0]) or self.resolve(path))
             body = inner.written(function.parts[0])[0]
-            self.used |= inner.used
         else:
             name = function.value[0]
             inner = ExpressionWriter(lambda path: ("it", "any") if path == ("it",) else self.resolve(path))
             body = inner.written(Excellent("call", name, (Excellent("path", ("it",)), *rest)))[0]
-            self.used |= inner.used
         return f"({listed} | map({body}))", "any"
 
 
@@ -492,17 +516,33 @@ def _literal(text: str) -> str:
     return re.sub(r"\{\{|\{%|\{#|\}\}|%\}|#\}", lambda found: f"{{{{ {quoted(found[0])} }}}}", text)
 
 
-def sources_of(names: set[str]) -> list[str]:
-    """Return the sources of functions of the library, with those that they call, in order."""
+def used_in(texts: list[str]) -> tuple[list[str], list[str]]:
+    """Return the imports and the sources of the functions of the library that texts call, with those that these call."""
+    functions = {
+        name: value
+        for name, value in vars(library).items()
+        if isinstance(value, FunctionType) and value.__module__ == library.__name__
+    }
+    direct = {name for name in functions if any(re.search(rf"\b{name}\(", text) for text in texts)}
     needed: set[str] = set()
-    waiting = list(names)
+    waiting = list(direct)
     while waiting:
-        name = waiting.pop()
-        if name not in needed:
+        if (name := waiting.pop()) not in needed:
             needed.add(name)
-            code = getattr(library, name).__code__
-            inner = [const for const in code.co_consts if inspect.iscode(const)]
-            called = {each for part in (code, *inner) for each in part.co_names}
-            waiting += [each for each in called if isinstance(getattr(library, each, None), FunctionType)]
-    own = [name for name, value in vars(library).items() if isinstance(value, FunctionType) and name in needed]
-    return [inspect.getsource(getattr(library, name)) for name in own]
+            waiting += [each for each in functions if re.search(rf"\b{each}\b", _body(functions[name]))]
+    sources = [
+        (f'@function("{name}")\n' if name in direct else "") + inspect.getsource(function)
+        for name, function in functions.items() if name in needed
+    ]  # fmt: skip
+    written = "\n".join(sources)
+    imports = []
+    for line in inspect.getsource(library).split("\n\n\n")[0].splitlines():
+        if line.startswith(("import ", "from ")):
+            names = [name for name in line.partition("import ")[2].split(", ") if re.search(rf"\b{name}\b", written)]
+            if names:
+                imports.append(f"{line.partition('import ')[0]}import {', '.join(names)}")
+    return imports, sources
+
+
+def _body(function: FunctionType) -> str:
+    return inspect.getsource(function).partition("\n")[2]
