@@ -483,7 +483,9 @@ def _webhook(steps: NodeSteps, action: Data) -> None:
         for name, each in (action.get("headers") or {}).items()
         if name.lower() != "content-type"
     }
-    step: Step = {"http": f"{method} {address}", **({"headers": headers} if headers else {})}
+    if (own := texts.names.service_address(address)) != address:
+        texts.notes[node.uuid].nearly.append("the address is in a private network: bot.yml allows this")
+    step: Step = {"http": f"{method} {own}", **({"headers": headers} if headers else {})}
     if method != "GET" and action.get("body"):
         step["json"] = _body(texts, node, action)
         if action.get("body") == OLD_BODY:
@@ -568,7 +570,13 @@ def _resthook(steps: NodeSteps, action: Data) -> None:
             "contact": {"name": "{{ contact.name }}", "urn": "tel:+{{ contact.id }}"},
             "flow": {"name": texts.flow.name},
         }
-        _http(steps, action, {"http": f"POST {url}", "json": body}, f"POST {url}", after_others=place > 0)
+        _http(
+            steps,
+            action,
+            {"http": f"POST {texts.names.service_address(url)}", "json": body},
+            f"POST {url}",
+            after_others=place > 0,
+        )
     return texts.notes[steps.node.uuid].nearly.append(
         "the body has the contact and the flow, and not all that RapidPro sends"
     )

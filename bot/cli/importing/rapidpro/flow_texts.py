@@ -1,5 +1,6 @@
 """The texts of an imported flow, in the words of the new bot, and the names that all flows share."""
 
+import re
 from collections.abc import Iterator
 from dataclasses import field
 from typing import Any
@@ -19,6 +20,12 @@ LANGUAGES = {
     "ell": "el", "ces": "cs", "swe": "sv", "dan": "da", "fin": "fi", "hun": "hu", "bul": "bg", "srp": "sr", "hrv": "hr", "base": "en",
 }  # fmt: skip
 """Languages of RapidPro, in three letters, as they are called here."""
+
+
+_PRIVATE = re.compile(
+    r"https?://((?:localhost|127\.[\d.]+|10\.[\d.]+|192\.168\.[\d.]+|172\.(?:1[6-9]|2\d|3[01])\.[\d.]+|[\w-]+\.(?:local|internal))"
+    r"(?::\d+)?)(?=[/?]|$)"
+)
 
 
 def language_of(code: str) -> str:
@@ -59,6 +66,18 @@ class BotNames:
             self.flows[uuid] = name_of(title, self.flows.values(), "flow")
             self.missing[uuid] = title
         return self.flows[uuid]
+
+    def service_address(self, url: str) -> str:
+        """Return an address as an http step has it: that of a private network belongs to a service of `bot.yml`."""
+        found = _PRIVATE.match(url)
+        if found is None:
+            return url
+        services = self.bot.settings.setdefault("http", {})
+        known = (name for name, service in services.items() if service["base"] == found[0])
+        name = next(known, None) or name_of(found[1].split(":")[0], services, "host")
+        services[name] = {"base": found[0], "allow_private": True}
+        rest = url[found.end() :]
+        return f"{name}:{rest if rest.startswith('/') else f'/{rest}'}"
 
     def unwritable(self, original: str, decorator: str = "function") -> str:
         """Add a function for an expression that cannot be translated; return its name."""

@@ -171,7 +171,7 @@ class FlowScope:
                 return self.name(("input", "text"), "input"), "text"
             case ["attachments"]:
                 return f"[{self.written(('input', 'attachments', '0'))[0]}]", "any"
-            case ["attachments", "0", *_] | ["media", *_]:
+            case ["attachments", "0", *_] | ["media", *_] | ["file"]:
                 self.read.add(("input", "file"))
                 return self.name(("input", "file"), "input file"), "text"
             case ["kind"]:

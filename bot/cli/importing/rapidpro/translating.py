@@ -9,6 +9,7 @@ from bot.cli.importing.rapidpro.actions import NEXT, NodeSteps, Step, add_action
 from bot.cli.importing.rapidpro.expressions import Untranslatable, quoted, used_in
 from bot.cli.importing.rapidpro.flow_texts import BotNames, FlowTexts, NodeNotes
 from bot.cli.importing.rapidpro.reading import Data, RapidProExport, RapidProFlow, RapidProNode, result_key
+from bot.cli.importing.rapidpro.recorded_runs import conversation_of
 from bot.cli.importing.rapidpro.scopes import label_of, place_of
 
 _MEDIA_TESTS = {
@@ -40,6 +41,11 @@ class BotTranslation:
         self._starts()
         self._missing_flows()
         self._settings()
+        for run in self.export.runs:
+            if (conversation := conversation_of(run, self.names)) is not None:
+                self.bot.conversations.append(conversation)
+            else:
+                self.bot.lost(run.name, "the run is of a flow that the export does not have: it is not compared")
         for other in self.export.others:
             self.bot.lost(other, "this file is neither a flow nor a recorded run: nothing is imported from it")
         for key in ("campaigns", "triggers"):
@@ -51,6 +57,9 @@ class BotTranslation:
         if len(self.names.languages) > 1 or any("language" in str(flow) for flow in self.bot.flows.values()):
             settings["languages"] = self.names.languages
         settings |= {"small_talk": [], "defaults": {"timeout": {"after": "7d", "then": "end"}}}
+        zones = [str((run.data.get("contact") or {}).get("timezone") or "") for run in self.export.runs]
+        if zones and zones[0]:
+            settings["timezone"] = zones[0]
         imports, sources = used_in([str(self.bot.flows), str(self.bot.locales)])
         self.bot.imports, self.bot.sources = imports, sources
 
@@ -129,7 +138,7 @@ class FlowTranslation:
         self.texts = FlowTexts(names, flow)
         self.scope = self.texts.scope
         self.steps: dict[str, Step] = {}
-        self.rounds = _in_circles(flow)
+        self.rounds = _in_circles(flow, names.export.flows)
 
     def document(self) -> dict[str, Any]:
         """Return the flow as it is written."""
@@ -180,7 +189,8 @@ class FlowTranslation:
         if is_first and node.waits is not None and not node.actions:
             self._first_message(node, steps)
         last = node.actions[-1] if node.actions and node.actions[-1]["type"] in _SENDING else None
-        for action in node.actions:
+        entering = [action for action in node.actions if action["type"] == "enter_flow"][-1:]
+        for action in [*(each for each in node.actions if each["type"] != "enter_flow"), *entering]:
             add_action(steps, action, asks if action is last else None)
         if node.waits is not None and last is None and self._is_entered(node, is_first):
             ask_without_text(steps, node)
@@ -219,8 +229,11 @@ class FlowTranslation:
             note = "the message that starts the flow is the first answer there; here it is only if no other flow runs this one"
             self.texts.notes[node.uuid].nearly.append(note)
         key = self.scope.name(("input", "text"), "input")
-        taken = {"if": "message.text", "set": {key: "{{ message.text }}"}, "then": self.texts.routers[node.uuid]}
-        steps.add({"branch": [taken, {"else": NEXT}]})
+        steps.add({"set": {key: "{{ message.text | default('') }}"}})
+        steps.add(
+            {"branch": [{"if": "message.kind", "then": self.texts.routers[node.uuid]}, {"else": NEXT}]},
+            "was started by",
+        )
 
     # routers
 
@@ -379,21 +392,31 @@ class FlowTranslation:
         return f"[{', '.join(map(quoted, paths))}]"
 
 
-def _in_circles(flow: RapidProFlow) -> set[str]:
-    """The nodes from which a way leads back to them without a wait."""
+def _in_circles(flow: RapidProFlow, flows: Mapping[str, RapidProFlow]) -> set[str]:
+    """The nodes from which a way leads back to them without a wait, also through other flows."""
 
-    def reached(start: str) -> bool:
+    def following(at: tuple[str, str]) -> list[tuple[str, str]]:
+        here = flows[at[0]]
+        node = here.nodes[at[1]]
+        entered = [
+            str((action.get("flow") or {}).get("uuid")) for action in node.actions if action["type"] == "enter_flow"
+        ]
+        begun = [(uuid, next(iter(flows[uuid].nodes))) for uuid in entered if uuid in flows and flows[uuid].nodes]
+        return (
+            begun
+            if node.waits is not None
+            else [*begun, *((at[0], target) for target in node.exits.values() if target)]
+        )
+
+    def returns(start: tuple[str, str]) -> bool:
         waiting, seen = [start], set()
         while waiting:
-            node = flow.nodes[waiting.pop()]
-            if node.waits is not None:
-                continue
-            for target in node.exits.values():
+            for target in following(waiting.pop()):
                 if target == start:
                     return True
-                if target and target not in seen:
+                if target not in seen:
                     seen.add(target)
                     waiting.append(target)
         return False
 
-    return {uuid for uuid in flow.nodes if reached(uuid)}
+    return {uuid for uuid in flow.nodes if returns((flow.uuid, uuid))}
