@@ -7,7 +7,7 @@ from dataclasses import field
 from typing import Any
 
 from bot.cli.importing.imported import name_of
-from bot.cli.importing.rapidpro.expressions import Excellent, Inserted, Untranslatable, parts_of
+from bot.cli.importing.rapidpro.expressions import Excellent, Inserted, Untranslatable, parts_of, quoted
 from bot.cli.importing.rapidpro.flow_texts import FlowTexts, language_of
 from bot.cli.importing.rapidpro.messages import RapidProMessage, message_of
 from bot.cli.importing.rapidpro.reading import OLD_BODY, Data, RapidProNode, result_key
@@ -96,7 +96,6 @@ _LOST = {
     "start_session": "starting a flow for other contacts: write a start step, or bot broadcast --flow",
     "transfer_airtime": "there are no transfers of airtime: write the function in handlers.py",
     "call_classifier": "the classifier is not imported: write a classify step",
-    "add_contact_urn": "a contact has one number here",
     "set_contact_channel": "a contact has one channel here",
     "set_contact_timezone": "the contact's time zone is set by set: {timezone: ...}, with contact_timezones in bot.yml",
     "request_optin": "there are no opt-ins here: a contact that writes can be answered",
@@ -329,6 +328,19 @@ def _set_name(steps: NodeSteps, action: Data) -> None:
     )
 
 
+def _add_urn(steps: NodeSteps, action: Data) -> None:
+    scope, texts = steps.texts.scope, steps.texts
+    name = scope.other_addresses()
+    path = texts.value(steps.node, action.get("path"))
+    steps.add(
+        {"set": {name: f"{{{{ {name} ~ ' ' ~ {quoted(str(action.get('scheme')) + ':')} ~ {path} }}}}"}}, "add address"
+    )
+    texts.notes[steps.node.uuid].nearly.append(
+        "a contact has one number here: another address is only noted in a variable"
+    )
+    _update_groups(steps)
+
+
 def _set_language(steps: NodeSteps, action: Data) -> None:
     names, written = steps.texts.names, str(action.get("language") or "")
     if "@" in written:
@@ -392,6 +404,14 @@ def _enter_flow(steps: NodeSteps, action: Data) -> None:
         texts.notes[node.uuid].lost.append(
             f"the export lacks the flow {reference.get('name')}: export it together with this one"
         )
+    if node.uuid in texts.endless:
+        texts.notes[node.uuid].lost.append(
+            "the flows enter each other without a wait, where RapidPro stops after 100 steps: let one wait"
+        )
+        handler = names.bot.untranslatable(
+            name_of(f"endless {flow}", names.bot.functions), f"enter the flow {reference.get('name')}"
+        )
+        return steps.add({"call": handler, "errors": {"else": "end"}}, f"run {flow}")
     if action.get("terminal"):
         shared = (
             [] if child is None else [name for key, name in texts.scope.names.items() if name in child.names.values()]
@@ -508,6 +528,9 @@ def _http(steps: NodeSteps, action: Data, step: Step, request: str, after_others
         if scope.reads("results", key, "extra"):
             saved[scope.result(key, "extra")] = '{"json": answer}'
             failed[scope.result(key, "extra")] = '{{ {"json": answer} }}'
+        if scope.reads("legacy_extra"):
+            more = f"with_extra({scope.extra()}, {quoted(key)}, answer)"
+            saved[scope.extra()], failed[scope.extra()] = more, f"{{{{ {more} }}}}"
         if scope.reads("results", key, "input"):
             done[scope.result(key, "input")] = failed[scope.result(key, "input")] = texts.text(steps.node, request)
     if scope.reads("webhook"):
@@ -658,6 +681,7 @@ _ACTIONS: dict[str, Callable[[NodeSteps, Data], None]] = {
     "set_contact_name": _set_name,
     "set_contact_language": _set_language,
     "set_contact_status": _status,
+    "add_contact_urn": _add_urn,
     "add_contact_groups": _groups,
     "remove_contact_groups": _groups,
     "add_input_labels": _labels,

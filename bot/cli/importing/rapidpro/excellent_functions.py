@@ -704,3 +704,28 @@ def replace_time(value: Any, hour: Any, *, now: datetime) -> str:
     if at is None:
         raise ValueError("no time")
     return iso_datetime(datetime.combine(moment(value, now).date(), at, now.tzinfo))
+
+
+def fits_query(value: Any, sign: Any, other: Any) -> bool:
+    """True if a value fits a comparison of a group's query."""
+    has, wanted = shown(value).strip().lower(), shown(other).strip().lower()
+    match sign:
+        case "=":
+            return has == wanted or (has != "" and wanted != "" and numbers_in(has)[:1] == numbers_in(wanted)[:1] != [])
+        case "!=":
+            return has != wanted
+        case "~":
+            return wanted in has
+    try:
+        first, second = to_number(has), to_number(wanted)
+    except ValueError:
+        return False
+    return {">": first > second, ">=": first >= second, "<": first < second, "<=": first <= second}[sign]
+
+
+def with_extra(extra: Any, name: Any, value: Any) -> dict[str, Any]:
+    """Return the values of `@legacy_extra` with those of a result."""
+    parts = dict(value.items()) if hasattr(value, "items") else {}
+    if isinstance(value, list | tuple):
+        parts = {str(place): each for place, each in enumerate(value)}
+    return {**dict((extra or {}).items()), **parts, **({shown(name): to_json(value)} if name else {})}

@@ -1,7 +1,7 @@
 """The texts of an imported flow, in the words of the new bot, and the names that all flows share."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import field
 from typing import Any
 
@@ -56,7 +56,8 @@ class BotNames:
         codes = [flows[0].language, *(code for flow in flows for code in (flow.language, *flow.localization))]
         self.languages = list(dict.fromkeys(map(language_of, codes)))
         self.missing: dict[str, str] = {}
-        self.group_flow = ""
+        by_query = any(each.get("query") for each in export.assets.get("groups", ()) if isinstance(each, Mapping))
+        self.group_flow = name_of("update groups", self.flows.values()) if by_query else ""
 
     def flow_name(self, reference: Data) -> str:
         """Return the name of a flow that another one enters; one that the export lacks gets a stub."""
@@ -99,6 +100,7 @@ class FlowTexts:
         self.notes = {uuid: NodeNotes() for uuid in flow.nodes}
         self.locale: dict[str, dict[str, Any]] = {}
         self.can_fail = False  # the texts since the last step
+        self.endless: set[str] = set()  # the nodes that enter a flow which enters them again, without a wait
         self.entries: dict[str, str] = {}
         self.routers: dict[str, str] = {}
         self.taken: set[str] = set()

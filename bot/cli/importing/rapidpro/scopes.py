@@ -72,6 +72,14 @@ class FlowScope:
             return self.name(("results", key, part), title, type="object")
         return self.name(("results", key, part), title)
 
+    def extra(self) -> str:
+        """Return the variable with all that results have beside their values."""
+        return self.name(("legacy_extra",), "legacy_extra", type="object", value={})
+
+    def other_addresses(self) -> str:
+        """Return the variable with the addresses that flows add to a contact."""
+        return self.name(("contact", "urns"), "other addresses", type="text", value="", keep=True)
+
     def reads(self, *key: str) -> bool:
         """True if a text reads a variable."""
         return key in self.read
@@ -92,6 +100,8 @@ class FlowScope:
                 return self.field(key), "text"
             case "contact", parts:
                 return self._contact(parts)
+            case (("urns" | "contact"), ["urns"]):
+                return f'[("tel:+" ~ contact.id), {self.other_addresses()}]', "any"
             case "urns", [scheme]:
                 tel = scheme in ("tel", "whatsapp", "tel_e164")
                 return (f"({quoted(f'{scheme}:+')} ~ contact.id)", "text") if tel else ('""', "text")
@@ -111,6 +121,10 @@ class FlowScope:
                 return self.name(("locals", key), f"local {key}"), "text"
             case "trigger", ["params", *parts]:
                 return _part(self.name(("trigger", "params"), "params", type="object"), parts)
+            case "legacy_extra", parts:
+                self.read.add(("legacy_extra",))
+                given = self.name(("trigger", "params"), "params", type="object")
+                return _part(f'with_extra({given}, "", {self.extra()})', parts)
             case "child", [_, *_]:
                 return self._shared(path)
             case "parent", [_, *_]:

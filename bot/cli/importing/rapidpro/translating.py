@@ -8,9 +8,10 @@ from bot.cli.importing.imported import ImportedBot, name_of
 from bot.cli.importing.rapidpro.actions import NEXT, NodeSteps, Step, add_action, ask_without_text
 from bot.cli.importing.rapidpro.expressions import Untranslatable, quoted, used_in
 from bot.cli.importing.rapidpro.flow_texts import BotNames, FlowTexts, NodeNotes
+from bot.cli.importing.rapidpro.query_groups import GroupQuery, group_steps
 from bot.cli.importing.rapidpro.reading import Data, RapidProExport, RapidProFlow, RapidProNode, result_key
 from bot.cli.importing.rapidpro.recorded_runs import conversation_of
-from bot.cli.importing.rapidpro.scopes import label_of, place_of
+from bot.cli.importing.rapidpro.scopes import FlowScope, label_of, place_of
 
 _MEDIA_TESTS = {
     "has_image": "image",
@@ -38,6 +39,7 @@ class BotTranslation:
             self.bot.locales.clear()
             for uuid, flow in self.export.flows.items():
                 self.bot.flows[self.names.flows[uuid]] = FlowTranslation(self.names, flow).document()
+        self._group_flow()
         self._starts()
         self._missing_flows()
         self._settings()
@@ -51,6 +53,38 @@ class BotTranslation:
         for key in ("campaigns", "triggers"):
             for each in self.export.assets.get(key, ()):
                 self._row_of_asset(key, each)
+
+    def _group_flow(self) -> None:
+        """The flow that keeps the tags of groups by query: it runs after each change of a contact."""
+        if not self.names.group_flow:
+            return
+        scope = FlowScope(next(iter(self.export.flows.values())), self.names.fields)
+
+        def subject(name: str) -> str:
+            known = {
+                "name": "contact.name",
+                "language": "language",
+                "tel": f'contact.id ~ " " ~ {scope.other_addresses()}',
+            }
+            known["urn"] = known["tel"]
+            if name in ("created_on", "last_seen_on", "group", "flow", "tickets", "uuid", "id"):
+                raise Untranslatable(f"{name} in a query")
+            return known.get(name) or scope.field(name.removeprefix("fields."))
+
+        conditions: dict[str, str] = {}
+        for group in self.export.assets.get("groups", ()):
+            if group.get("query"):
+                try:
+                    conditions[str(group["name"])] = GroupQuery(str(group["query"]), subject).read()
+                    self.bot.nearly(
+                        f"group {group['name']}",
+                        "a tag, which is set after each change that a flow makes",
+                        self.names.group_flow,
+                    )
+                except Untranslatable as reason:
+                    self.bot.lost(f"group {group['name']}", f"{reason} cannot be translated: tag the contacts yourself")
+        steps = group_steps(conditions) or {"nothing": {"branch": [{"else": "end"}]}}
+        self.bot.flows[self.names.group_flow] = {"vars": scope.variables, "steps": steps}
 
     def _settings(self) -> None:
         settings = self.bot.settings
@@ -138,7 +172,7 @@ class FlowTranslation:
         self.texts = FlowTexts(names, flow)
         self.scope = self.texts.scope
         self.steps: dict[str, Step] = {}
-        self.rounds = _in_circles(flow, names.export.flows)
+        self.rounds, self.texts.endless = FlowCircles(names.export.flows).of(flow)
 
     def document(self) -> dict[str, Any]:
         """Return the flow as it is written."""
@@ -298,6 +332,12 @@ class FlowTranslation:
             values[self.scope.result(key, "input")] = f"{{{{ {subject} }}}}"
         if self.scope.reads("results", key, "extra") and any(extra for *_, extra in cases):
             values[self.scope.result(key, "extra")] = chosen([extra or "null" for *_, extra in cases], "null")
+        if self.scope.reads("legacy_extra") and any(extra for *_, extra in cases):
+            more = [
+                f"with_extra({self.scope.extra()}, {quoted(key)}, {extra}.json)" if extra else self.scope.extra()
+                for *_, extra in cases
+            ]
+            values[self.scope.extra()] = chosen(more, self.scope.extra())
         return values
 
     def _local_title(self, node: RapidProNode, uuid: str) -> str:
@@ -392,31 +432,42 @@ class FlowTranslation:
         return f"[{', '.join(map(quoted, paths))}]"
 
 
-def _in_circles(flow: RapidProFlow, flows: Mapping[str, RapidProFlow]) -> set[str]:
-    """The nodes from which a way leads back to them without a wait, also through other flows."""
+class FlowCircles:
+    """The ways from node to node without a wait, also through other flows."""
 
-    def following(at: tuple[str, str]) -> list[tuple[str, str]]:
-        here = flows[at[0]]
-        node = here.nodes[at[1]]
-        entered = [
-            str((action.get("flow") or {}).get("uuid")) for action in node.actions if action["type"] == "enter_flow"
+    def __init__(self, flows: Mapping[str, RapidProFlow]) -> None:
+        self._flows = flows
+
+    def of(self, flow: RapidProFlow) -> tuple[set[str], set[str]]:
+        """Return the nodes from which a way leads back to them, and those of them where it enters another flow."""
+        nodes = [(flow.uuid, uuid) for uuid in flow.nodes]
+        around = {node[1] for node in nodes if self._leads(self._following(node), node)}
+        return around, {node[1] for node in nodes if self._leads(self._begun(node), node)}
+
+    def _begun(self, at: tuple[str, str]) -> list[tuple[str, str]]:
+        actions = self._flows[at[0]].nodes[at[1]].actions
+        entered = [str((each.get("flow") or {}).get("uuid")) for each in actions if each["type"] == "enter_flow"]
+        return [
+            (uuid, next(iter(self._flows[uuid].nodes)))
+            for uuid in entered
+            if uuid in self._flows and self._flows[uuid].nodes
         ]
-        begun = [(uuid, next(iter(flows[uuid].nodes))) for uuid in entered if uuid in flows and flows[uuid].nodes]
+
+    def _following(self, at: tuple[str, str]) -> list[tuple[str, str]]:
+        node = self._flows[at[0]].nodes[at[1]]
+        begun = self._begun(at)
         return (
             begun
             if node.waits is not None
             else [*begun, *((at[0], target) for target in node.exits.values() if target)]
         )
 
-    def returns(start: tuple[str, str]) -> bool:
-        waiting, seen = [start], set()
+    def _leads(self, starts: list[tuple[str, str]], end: tuple[str, str]) -> bool:
+        waiting, seen = list(starts), set(starts)
         while waiting:
-            for target in following(waiting.pop()):
-                if target == start:
-                    return True
-                if target not in seen:
-                    seen.add(target)
-                    waiting.append(target)
+            if (at := waiting.pop()) == end:
+                return True
+            following = [each for each in self._following(at) if each not in seen]
+            seen.update(following)
+            waiting += following
         return False
-
-    return {uuid for uuid in flow.nodes if returns((flow.uuid, uuid))}
