@@ -17,6 +17,7 @@ Step = dict[str, Any]
 NEXT = "<next>"
 """The target that stands for the next step, until its name is known."""
 MOST_BUTTONS, BUTTON_TITLE, ROW_TITLE, MOST_ROWS = 3, 20, 24, 10  # of the messaging platform
+_INPUT = ("input", "text")
 _MOST_ROUNDS = 100  # steps that RapidPro takes without a wait
 
 
@@ -428,6 +429,10 @@ def _enter_flow(steps: NodeSteps, action: Data) -> None:
     )
     taken: dict[str, str] = {}
     done: dict[str, str] = {}
+    mine = texts.scope.names.get(_INPUT)
+    its = None if child is None else child.names.get(_INPUT)
+    if mine is not None and its is not None:
+        given[its], taken[mine] = f"{{{{ {mine} }}}}", its
     for key in sorted(each for each in texts.scope.read if each[0] == "child"):
         name = texts.scope.written(key)[0]
         match key[1:]:
@@ -447,6 +452,9 @@ def _enter_flow(steps: NodeSteps, action: Data) -> None:
     status = {name: "expired" for name in done if name == texts.scope.names.get(("child", "status"))}
     if status:
         step["expired"] = {"set": status, "then": NEXT}
+    if child is None:
+        step["errors"] = {"else": "end"}
+        return steps.add(step, f"run {flow}")
     failed: Step = {"set": dict.fromkeys(status, "failed"), "then": NEXT} if status else {"then": NEXT}
     step["errors"] = {"else": failed if status else NEXT}
     return steps.add(step, f"run {flow}")
@@ -647,6 +655,9 @@ def _call(steps: NodeSteps, title: str, action: Data, note: str, given: Any) -> 
         title, [each for each, made in texts.names.bot.functions.items() if not made.doc.endswith(original)], "call"
     )
     texts.names.bot.untranslatable(handler, original, dict.fromkeys(names, "Any"))
+    texts.names.handlers[json.dumps({key: value for key, value in action.items() if key != "uuid"}, sort_keys=True)] = (
+        handler
+    )
     step: Step = {"call": handler, **({"with": names} if names else {})}
     done = _result_sets(texts, action, "200", "Success")
     key = result_key(str(action.get("result_name") or ""))

@@ -627,6 +627,8 @@ def part_of(value: Any, key: Any) -> Any:
     if isinstance(value, list | tuple):
         place = int(to_number(key))
         return value[place] if -len(value) <= place < len(value) else ""
+    if isinstance(value, str):
+        return value if key == "name" else ""  # a group is its name
     if hasattr(value, "items"):
         return next((each for name, each in value.items() if str(name).lower() == shown(key).lower()), "")
     return ""

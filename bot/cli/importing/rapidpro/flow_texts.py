@@ -56,6 +56,7 @@ class BotNames:
         codes = [flows[0].language, *(code for flow in flows for code in (flow.language, *flow.localization))]
         self.languages = list(dict.fromkeys(map(language_of, codes)))
         self.missing: dict[str, str] = {}
+        self.handlers: dict[str, str] = {}  # the functions that are still to be written, by the JSON of their actions
         by_query = any(each.get("query") for each in export.assets.get("groups", ()) if isinstance(each, Mapping))
         self.group_flow = name_of("update groups", self.flows.values()) if by_query else ""
 
@@ -79,6 +80,16 @@ class BotNames:
         services[name] = {"base": found[0], "allow_private": True}
         rest = url[found.end() :]
         return f"{name}:{rest if rest.startswith('/') else f'/{rest}'}"
+
+    def service_request(self, request: str) -> str:
+        """Return a request as conversations answer it: with any query."""
+        method, _, url = request.partition(" ")
+        return f"{method} {self.service_address(url).partition('?')[0]}"
+
+    @property
+    def reads_name(self) -> bool:
+        """True if a text reads the contact's name."""
+        return "contact.name" in str(self.bot.flows)
 
     def unwritable(self, original: str, decorator: str = "function") -> str:
         """Add a function for an expression that cannot be translated; return its name."""
@@ -141,6 +152,8 @@ class FlowTexts:
             self.notes[node.uuid].lost.append(f"{reason} cannot be translated: write the function in handlers.py")
             call = f"{self.names.unwritable(template)}()"
             return f"{{{{ {call} }}}}" if how == "text" else call
+        if "legacy_extra" in template:
+            self.notes[node.uuid].nearly.append("what @legacy_extra has of a service's answer is written anew as JSON")
         if writer.can_fail:
             self.can_fail = True
             self.notes[node.uuid].nearly.append(

@@ -40,6 +40,12 @@ def conversation_of(run: RecordedRun, names: BotNames) -> SourceConversation | N
     )  # fmt: skip
 
 
+def flows_of(run: RecordedRun) -> set[str]:
+    """Return the ids of all flows that a run has entered."""
+    runs = [each for output in run.data["outputs"] for each in (output.get("session") or {}).get("runs") or ()]
+    return {str((each.get("flow") or {}).get("uuid")) for each in runs}
+
+
 def _message(trigger: Data) -> Data:
     event = trigger.get("event") or {}
     return trigger.get("msg") or event.get("msg") or {}
@@ -136,7 +142,7 @@ def _answers(events: list[Any], names: BotNames) -> Iterator[HttpResult]:
         if event.get("type") != "webhook_called":
             continue
         method = str(event.get("request") or "GET").split(" ")[0]
-        request = f"{method} {names.service_address(str(event['url'])).partition('?')[0]}"
+        request = names.service_request(f"{method} {event['url']}")
         status, response = event.get("status_code"), str(event.get("response") or "")
         if not status:
             yield HttpResult(request, fails="down")

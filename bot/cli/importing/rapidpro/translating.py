@@ -8,9 +8,10 @@ from bot.cli.importing.imported import ImportedBot, name_of
 from bot.cli.importing.rapidpro.actions import NEXT, NodeSteps, Step, add_action, ask_without_text
 from bot.cli.importing.rapidpro.expressions import Untranslatable, quoted, used_in
 from bot.cli.importing.rapidpro.flow_texts import BotNames, FlowTexts, NodeNotes
+from bot.cli.importing.rapidpro.flow_ways import FlowWays
 from bot.cli.importing.rapidpro.query_groups import GroupQuery, group_steps
 from bot.cli.importing.rapidpro.reading import Data, RapidProExport, RapidProFlow, RapidProNode, result_key
-from bot.cli.importing.rapidpro.recorded_runs import conversation_of
+from bot.cli.importing.rapidpro.recorded_runs import conversation_of, flows_of
 from bot.cli.importing.rapidpro.scopes import FlowScope, label_of, place_of
 
 _MEDIA_TESTS = {
@@ -43,11 +44,16 @@ class BotTranslation:
         self._starts()
         self._missing_flows()
         self._settings()
+        recorded = set()
         for run in self.export.runs:
+            recorded |= flows_of(run)
             if (conversation := conversation_of(run, self.names)) is not None:
                 self.bot.conversations.append(conversation)
             else:
                 self.bot.lost(run.name, "the run is of a flow that the export does not have: it is not compared")
+        for uuid in self.export.flows:
+            if uuid not in recorded:
+                self.bot.conversations += FlowWays(self.names, uuid).conversations()
         for other in self.export.others:
             self.bot.lost(other, "this file is neither a flow nor a recorded run: nothing is imported from it")
         for key in ("campaigns", "triggers"):
@@ -222,6 +228,9 @@ class FlowTranslation:
             steps.add({"set": {visits: f"{{{{ {visits} + 1 }}}}"}})
         if is_first and node.waits is not None and not node.actions:
             self._first_message(node, steps)
+        elif is_first and self._reads_message():
+            key = self.scope.name(("input", "text"), "input")
+            steps.add({"set": {key: f"{{{{ message.text | default({key}) }}}}"}})
         last = node.actions[-1] if node.actions and node.actions[-1]["type"] in _SENDING else None
         entering = [action for action in node.actions if action["type"] == "enter_flow"][-1:]
         for action in [*(each for each in node.actions if each["type"] != "enter_flow"), *entering]:
@@ -251,6 +260,22 @@ class FlowTranslation:
                     last = other.actions[-1]["type"] if other.actions else ""
                     if other.router is not None or last not in _SENDING:
                         return True
+        return False
+
+    def _reads_message(self) -> bool:
+        """True if a text before the first wait reads the message that has started the flow."""
+        waiting = [next(iter(self.flow.nodes))]
+        seen = set(waiting)
+        while waiting:
+            node = self.flow.nodes[waiting.pop()]
+            texts = f"{node.actions}" + ("" if node.waits is not None else f"{node.router}")
+            if re.search(r"\binput\b(?!_)", re.sub(r"add_input_labels", "", texts)):
+                return True
+            following = (
+                [] if node.waits is not None else [each for each in node.exits.values() if each and each not in seen]
+            )
+            seen.update(following)
+            waiting += following
         return False
 
     def _first_message(self, node: RapidProNode, steps: NodeSteps) -> None:
