@@ -8,15 +8,19 @@ from typing import Any
 
 from bot.cli.importing.imported import name_of
 from bot.cli.importing.rapidpro.expressions import Excellent, Inserted, Untranslatable, parts_of, quoted
-from bot.cli.importing.rapidpro.flow_texts import FlowTexts, language_of
+from bot.cli.importing.rapidpro.flow_texts import FlowTexts
 from bot.cli.importing.rapidpro.messages import RapidProMessage, message_of
-from bot.cli.importing.rapidpro.reading import OLD_BODY, Data, RapidProNode, result_key
+from bot.cli.importing.rapidpro.reading import OLD_BODY, Data, RapidProNode, language_of, result_key
 from bot.core.immutable import mutable
 
 Step = dict[str, Any]
 NEXT = "<next>"
 """The target that stands for the next step, until its name is known."""
 MOST_BUTTONS, BUTTON_TITLE, ROW_TITLE, MOST_ROWS = 3, 20, 24, 10  # of the messaging platform
+_WINDOW = 86_100  # seconds of silence after which the gateway takes templates only
+_LATE = (
+    "so late the platform takes templates only: what is said then waits until the contact writes (write window_closed)"
+)
 _INPUT = ("input", "text")
 _MOST_ROUNDS = 100  # steps that RapidPro takes without a wait
 
@@ -111,6 +115,8 @@ _LOST = {
 def _message(steps: NodeSteps, action: Data, asks: RapidProNode | None) -> None:
     texts, node = steps.texts, steps.node
     message = message_of(action)
+    if action["type"] in ("say_msg", "play_audio"):
+        texts.notes[node.uuid].nearly.append("what was said in a call is a message here")
     templating = action.get("templating")
     if templating and not message.text:
         _template(steps, templating)
@@ -127,9 +133,14 @@ def _message(steps: NodeSteps, action: Data, asks: RapidProNode | None) -> None:
     text = texts.base(uuid, "text", message.text)
     media = [_media(texts, node, each) for each in message.media]
     asked = RapidProMessage(text, message.choices, (), message.header, message.abouts, message.button)
+    texts.can_fail = False
     if asks is not None and (text or not message.choices):
         for kind, url in media:
             steps.add({"say": "", kind: url}, kind)
+        texts.text(node, text)
+        if not message.choices and (texts.can_fail or _may_be_empty(text)):
+            _say(steps, text, uuid, {})
+            asked = RapidProMessage("")
         _ask(steps, asks, asked, uuid)
         return
     if message.choices and text:
@@ -154,8 +165,16 @@ def _say(steps: NodeSteps, text: str, uuid: str, media: Step) -> None:
     said = texts.text(node, text)
     failing = texts.can_fail
     local = {language: {"say": texts.text(node, each)} for language, each in texts.translated(uuid, "text")}
-    texts.can_fail = failing or texts.can_fail
+    texts.can_fail = failing or texts.can_fail or (_may_be_empty(text) and not media)
     steps.add({"say": said, **media}, _words(text) or "say", texts=local)
+
+
+def _may_be_empty(text: str) -> bool:
+    """True for a text that has nothing but values."""
+    try:
+        return not any(isinstance(part, str) and part.strip() for part in parts_of(text)) and bool(text)
+    except Untranslatable:
+        return False
 
 
 def _words(text: str) -> str:
@@ -218,10 +237,13 @@ def _ask(steps: NodeSteps, asks: RapidProNode, message: RapidProMessage, uuid: s
     if values:
         step["set"] = values
     step["other"] = {"set": other, "then": after}
+    texts.can_fail = False
     hint = (asks.waits or {}).get("type")
     if hint not in ("msg", None):
         texts.notes[asks.uuid].lost.append(f"a wait for {hint} is a wait for a message here")
     if asks.timeout and (timeout := asks.categories.get(str(asks.timeout.get("category_uuid")))) is not None:
+        if int(asks.timeout.get("seconds") or 60) >= _WINDOW:
+            texts.notes[asks.uuid].nearly.append(_LATE)
         leaves: Step = {
             "after": f"{int(asks.timeout.get('seconds') or 60)}s",
             "then": texts.target(asks.target(timeout["uuid"])),
@@ -682,6 +704,8 @@ _GIVEN = ("text", "body", "subject", "path", "scheme", "input", "timezone", "ins
 
 
 def _wait_for_time(steps: NodeSteps, action: Data) -> None:
+    if int(action.get("delay") or 60) >= _WINDOW:
+        steps.texts.notes[steps.node.uuid].nearly.append(_LATE)
     steps.add({"wait": f"{max(1, int(action.get('delay') or 60))}s"}, "wait")
 
 

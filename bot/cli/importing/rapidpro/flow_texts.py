@@ -7,30 +7,14 @@ from typing import Any
 
 from bot.cli.importing.imported import ImportedBot, name_of
 from bot.cli.importing.rapidpro.expressions import Excellent, ExpressionWriter, Untranslatable
-from bot.cli.importing.rapidpro.reading import Data, RapidProExport, RapidProFlow, RapidProNode
+from bot.cli.importing.rapidpro.reading import Data, RapidProExport, RapidProFlow, RapidProNode, language_of
 from bot.cli.importing.rapidpro.scopes import ContactFields, FlowScope, label_of
 from bot.core.immutable import mutable
-
-LANGUAGES = {
-    "eng": "en", "spa": "es", "fra": "fr", "fre": "fr", "por": "pt", "deu": "de", "ger": "de", "ita": "it", "nld": "nl", "rus": "ru",
-    "ara": "ar", "hin": "hi", "ind": "id", "tur": "tr", "swa": "sw", "kin": "rw", "jpn": "ja", "zho": "zh", "ben": "bn", "mar": "mr",
-    "tam": "ta", "tel": "te", "guj": "gu", "kan": "kn", "mal": "ml", "pan": "pa", "urd": "ur", "vie": "vi", "tha": "th", "ukr": "uk",
-    "pol": "pl", "ron": "ro", "hau": "ha", "ibo": "ig", "yor": "yo", "zul": "zu", "xho": "xh", "som": "so", "amh": "am", "nep": "ne",
-    "sin": "si", "msa": "ms", "tgl": "tl", "fil": "tl", "mya": "my", "khm": "km", "lao": "lo", "fas": "fa", "per": "fa", "kor": "ko",
-    "ell": "el", "ces": "cs", "swe": "sv", "dan": "da", "fin": "fi", "hun": "hu", "bul": "bg", "srp": "sr", "hrv": "hr", "base": "en",
-}  # fmt: skip
-"""Languages of RapidPro, in three letters, as they are called here."""
-
 
 _PRIVATE = re.compile(
     r"https?://((?:localhost|127\.[\d.]+|10\.[\d.]+|192\.168\.[\d.]+|172\.(?:1[6-9]|2\d|3[01])\.[\d.]+|[\w-]+\.(?:local|internal))"
     r"(?::\d+)?)(?=[/?]|$)"
 )
-
-
-def language_of(code: str) -> str:
-    """Return the code of a language in two letters."""
-    return LANGUAGES.get(code.lower(), code.lower().partition("-")[0][:2])
 
 
 @mutable
@@ -152,6 +136,8 @@ class FlowTexts:
             self.notes[node.uuid].lost.append(f"{reason} cannot be translated: write the function in handlers.py")
             call = f"{self.names.unwritable(template)}()"
             return f"{{{{ {call} }}}}" if how == "text" else call
+        self.notes[node.uuid].nearly += self.scope.remarks
+        self.scope.remarks.clear()
         if "legacy_extra" in template:
             self.notes[node.uuid].nearly.append("what @legacy_extra has of a service's answer is written anew as JSON")
         if writer.can_fail:

@@ -6,9 +6,9 @@ from typing import Any
 
 from bot.checker.exploring.moves import HttpResult
 from bot.cli.importing.conversations import SourceConversation, SourceMessage, SourceTurn
-from bot.cli.importing.rapidpro.flow_texts import BotNames, language_of
+from bot.cli.importing.rapidpro.flow_texts import BotNames
 from bot.cli.importing.rapidpro.interpreting import FlowInterpreter, RapidProContact, UnwrittenAction
-from bot.cli.importing.rapidpro.reading import RapidProFlow, RapidProNode
+from bot.cli.importing.rapidpro.reading import RapidProFlow, RapidProNode, language_of
 
 _NOW = datetime.fromisoformat("2030-05-06T10:00:00+00:00")
 _MOST_CONVERSATIONS, _MOST_TURNS = 40, 25  # of a flow; of a conversation

@@ -11,7 +11,7 @@ from bot.cli.importing.conversations import SourceMessage
 from bot.cli.importing.rapidpro import excellent_functions as library
 from bot.cli.importing.rapidpro.expressions import FUNCTIONS, Path, Untranslatable, evaluated, parts_of, takes_now
 from bot.cli.importing.rapidpro.messages import message_of
-from bot.cli.importing.rapidpro.reading import Data, RapidProExport, RapidProFlow, RapidProNode, result_key
+from bot.cli.importing.rapidpro.reading import Data, RapidProExport, RapidProFlow, RapidProNode, language_of, result_key
 from bot.cli.importing.rapidpro.scopes import place_of, result_names
 from bot.core.immutable import mutable
 
@@ -374,9 +374,12 @@ class FlowInterpreter:
     def _localized(self, uuid: str, key: str, default: list[Any]) -> list[Any]:
         """Texts in the contact's language, where the flow has them."""
         flow = self.runs[-1].flow
-        found = (flow.localization.get(self.contact.language or flow.language) or {}).get(uuid) or {}
-        texts = [text for text in found.get(key) or () if text is not None]
-        return texts if len(texts) >= len(default) and any(texts) else default
+        wanted = language_of(self.contact.language or flow.language)
+        for code, translated in flow.localization.items():
+            texts = [text for text in (translated.get(uuid) or {}).get(key) or () if text is not None]
+            if language_of(code) == wanted and len(texts) >= len(default) and any(texts):
+                return texts
+        return default
 
     def value(self, path: Path) -> Any:
         """The value of a path such as `results.age.category`."""

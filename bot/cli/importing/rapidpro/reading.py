@@ -381,3 +381,19 @@ def _new_path(root: str, rest: str) -> str:
 def result_key(name: str) -> str:
     """Return the key of a result: `Result 1` is `result_1`."""
     return re.sub(r"[^a-z0-9]+", "_", name.lower()).strip("_")
+
+
+LANGUAGES = {
+    "eng": "en", "spa": "es", "fra": "fr", "fre": "fr", "por": "pt", "deu": "de", "ger": "de", "ita": "it", "nld": "nl", "rus": "ru",
+    "ara": "ar", "hin": "hi", "ind": "id", "tur": "tr", "swa": "sw", "kin": "rw", "jpn": "ja", "zho": "zh", "ben": "bn", "mar": "mr",
+    "tam": "ta", "tel": "te", "guj": "gu", "kan": "kn", "mal": "ml", "pan": "pa", "urd": "ur", "vie": "vi", "tha": "th", "ukr": "uk",
+    "pol": "pl", "ron": "ro", "hau": "ha", "ibo": "ig", "yor": "yo", "zul": "zu", "xho": "xh", "som": "so", "amh": "am", "nep": "ne",
+    "sin": "si", "msa": "ms", "tgl": "tl", "fil": "tl", "mya": "my", "khm": "km", "lao": "lo", "fas": "fa", "per": "fa", "kor": "ko",
+    "ell": "el", "ces": "cs", "swe": "sv", "dan": "da", "fin": "fi", "hun": "hu", "bul": "bg", "srp": "sr", "hrv": "hr", "base": "en",
+}  # fmt: skip
+"""Languages of RapidPro, in three letters, as they are called here."""
+
+
+def language_of(code: str) -> str:
+    """Return the code of a language in two letters."""
+    return LANGUAGES.get(code.lower(), code.lower().partition("-")[0][:2])

@@ -7,8 +7,8 @@ from typing import Any
 
 from bot.checker.exploring.moves import HttpResult
 from bot.cli.importing.conversations import SourceConversation, SourceMessage, SourceTurn
-from bot.cli.importing.rapidpro.flow_texts import BotNames, language_of
-from bot.cli.importing.rapidpro.reading import Data, RecordedRun
+from bot.cli.importing.rapidpro.flow_texts import BotNames
+from bot.cli.importing.rapidpro.reading import Data, RecordedRun, language_of
 from bot.cli.importing.rapidpro.scopes import place_of
 
 _CONTINUED = ("msg", "timeout", "wait_timeout", "wait_expiration", "run_expiration", "expiration")

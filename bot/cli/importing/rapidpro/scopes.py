@@ -1,7 +1,7 @@
 """The variables of an imported flow: what `@results.age.category` or `@contact.name` is called in the new bot."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from bot.cli.importing.imported import name_of
@@ -28,6 +28,10 @@ class ContactFields:
     def __init__(self, export: RapidProExport) -> None:
         self._results = {result_key(name) for flow in export.flows.values() for name in result_names(flow)}
         self.names: dict[str, str] = {}
+        listed = [each for each in export.assets.get("fields", ()) if isinstance(each, Mapping)]
+        self.types = {str(each.get("key")): str(each.get("type") or "text") for each in listed}
+        known = [each for each in export.assets.get("globals", ()) if isinstance(each, Mapping)]
+        self.globals = {str(each.get("key")).lower(): str(each.get("value") or "") for each in known}
 
     def name(self, key: str) -> str:
         """Return the variable of a field."""
@@ -48,6 +52,7 @@ class FlowScope:
         self.names: dict[Path, str] = {}
         self.variables: dict[str, dict[str, Any]] = {}
         self.read: set[Path] = set()
+        self.remarks: list[str] = []  # what differs in the expressions since they were last looked at
         self.visits = ""  # the variable that counts the visits of the node that is written
 
     def name(self, key: Path, title: str, **declaration: Any) -> str:
@@ -97,6 +102,8 @@ class FlowScope:
             case ("results", [key, *parts]) | ("run", ["results", key, *parts]):
                 return self._result(key, parts)
             case ("fields", [key, *_]) | ("contact", ["fields", key, *_]):
+                if (kind := self.fields.types.get(key, "text")) != "text":
+                    self.remarks.append(f"the field {key} is a text here; RapidPro shows it as a {kind}")
                 return self.field(key), "text"
             case "contact", parts:
                 return self._contact(parts)
@@ -135,7 +142,10 @@ class FlowScope:
                 ]
                 return self.day(shift), "text"
             case (("globals" | "global"), [key, *_]):
-                return self.name(("globals", key), f"global {key}"), "text"
+                if key not in self.fields.globals:
+                    self.remarks.append(f"the export has no value of the global {key}: give its variable one")
+                value = self.fields.globals.get(key, "")
+                return self.name(("globals", key), f"global {key}", type="text", value=value), "text"
         raise Untranslatable(f"@{'.'.join(path)}")
 
     def day(self, written: str) -> str:
@@ -165,17 +175,17 @@ class FlowScope:
                     name = f"({own} | default(contact.name | default('')))"
                 return (f"first_word({name})" if parts == ["first_name"] else name), "text"
             case ["id"] | ["uuid"]:
+                self.remarks.append(f"@contact.{parts[0]} is the phone number")
                 return "contact.id", "text"
             case ["phone"]:
                 return "contact.id", "text"
             case ["language", *_]:
+                self.remarks.append("@contact.language is a code of two letters, and never empty")
                 return "language", "text"
             case ["groups", *_]:
                 return _part("contact.tags", ["groups", *parts[1:]][1:]) if parts[1:] else ("contact.tags", "any")
             case ["urn"] | ["tel"] | ["tel_e164"]:
                 return '("tel:+" ~ contact.id)', "text"
-            case ["timezone"]:
-                return '""', "text"
         raise Untranslatable(f"@contact.{'.'.join(parts)}")
 
     def _input(self, parts: list[str]) -> tuple[str, str]:
