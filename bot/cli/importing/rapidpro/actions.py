@@ -220,7 +220,7 @@ def _ask(steps: NodeSteps, asks: RapidProNode, message: RapidProMessage, uuid: s
     values: dict[str, str] = {}
     if message.choices:
         _choices(steps, message, step, uuid, local)
-        values[key] = "{{ message.text }}"
+        values[key] = "{{ message.text | default('') }}"
     else:
         step["save"] = key
     other: dict[str, str] = {key: "{{ message.file.caption | default('') }}"}
@@ -436,13 +436,14 @@ def _enter_flow(steps: NodeSteps, action: Data) -> None:
         )
         return steps.add({"call": handler, "errors": {"else": "end"}}, f"run {flow}")
     if action.get("terminal"):
-        shared = (
-            [] if child is None else [name for key, name in texts.scope.names.items() if name in child.names.values()]
-        )
-        leaves: Step = {"then": f"/{flow}", **({"clear": shared} if shared else {})}
-        return steps.add(
-            {"branch": [{"else": leaves}]} if shared else {"branch": [{"else": f"/{flow}"}]}, f"go to {flow}"
-        )
+        theirs = {} if child is None else child.names
+        shared = [
+            name
+            for key, name in texts.scope.names.items()
+            if name in theirs.values() and key[0] not in ("input", "contact")
+        ]
+        leaves: Step = {"clear": shared, "then": f"/{flow}"} if shared else {"branch": [{"else": f"/{flow}"}]}
+        return steps.add(leaves, f"go to {flow}")
     step: Step = {"run": f"/{flow}"}
     given = (
         {}

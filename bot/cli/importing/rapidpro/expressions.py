@@ -1,11 +1,13 @@
 """The grammar of RapidPro's expressions: texts with `@contact.name` and `@(...)`, read, evaluated, and translated."""
 
+import ast
 import inspect
 import json
 import re
 from collections.abc import Callable, Mapping
 from datetime import datetime
 from decimal import Decimal
+from functools import cache
 from types import FunctionType
 from typing import Any
 
@@ -364,12 +366,15 @@ class ExpressionWriter:
         )
 
     def operand(self, template: str) -> str:
-        """Return a text of a test as one expression: `@input.text` is a variable."""
+        """Return a text as one expression, whose value is a text: `@input.text` is a variable."""
         parts = parts_of(template)
         if not parts:
             return '""'
-        written = [quoted(part) if isinstance(part, str) else self.shown(part.tree) for part in parts]
-        return written[0] if len(written) == 1 else f"({' ~ '.join(written)})"
+        if len(parts) == 1 and not isinstance(parts[0], str):
+            written, kind = self.written(parts[0].tree)
+            return written if kind == "text" else self._call("shown", written)
+        written_parts = [quoted(part) if isinstance(part, str) else self.shown(part.tree) for part in parts]
+        return written_parts[0] if len(parts) == 1 else f"({' ~ '.join(written_parts)})"
 
     def value(self, template: str) -> str:
         """Return a single expression with its own type, anything else as a text."""
@@ -516,33 +521,39 @@ def _literal(text: str) -> str:
     return re.sub(r"\{\{|\{%|\{#|\}\}|%\}|#\}", lambda found: f"{{{{ {quoted(found[0])} }}}}", text)
 
 
+@cache
+def _library() -> tuple[tuple[str, ...], Mapping[str, str]]:
+    """The lines with the imports of the library, and the source of each of its functions."""
+    source = inspect.getsource(library)
+    lines, tree = source.splitlines(), ast.parse(source)
+    functions = {
+        node.name: "\n".join(lines[node.lineno - 1 : node.end_lineno])
+        for node in tree.body
+        if isinstance(node, ast.FunctionDef)
+    }
+    return tuple(line for line in lines if line.startswith(("import ", "from "))), functions
+
+
 def used_in(texts: list[str]) -> tuple[list[str], list[str]]:
     """Return the imports and the sources of the functions of the library that texts call, with those that these call."""
-    functions = {
-        name: value
-        for name, value in vars(library).items()
-        if isinstance(value, FunctionType) and value.__module__ == library.__name__
-    }
-    direct = {name for name in functions if any(re.search(rf"\b{name}\(", text) for text in texts)}
+    lines, functions = _library()
+    called = {name for text in texts for name in re.findall(r"\b(\w+)\(", text)}
+    direct = [name for name in functions if name in called]
     needed: set[str] = set()
     waiting = list(direct)
     while waiting:
         if (name := waiting.pop()) not in needed:
             needed.add(name)
-            waiting += [each for each in functions if re.search(rf"\b{each}\b", _body(functions[name]))]
+            waiting += [each for each in {*re.findall(r"\w+", functions[name].partition("\n")[2])} if each in functions]
     sources = [
-        (f'@function("{name}")\n' if name in direct else "") + inspect.getsource(function)
-        for name, function in functions.items() if name in needed
-    ]  # fmt: skip
-    written = "\n".join(sources)
+        (f'@function("{name}")\n' if name in called else "") + source
+        for name, source in functions.items()
+        if name in needed
+    ]
+    words = {*re.findall(r"\w+", "\n".join(sources))}
     imports = []
-    for line in inspect.getsource(library).split("\n\n\n")[0].splitlines():
-        if line.startswith(("import ", "from ")):
-            names = [name for name in line.partition("import ")[2].split(", ") if re.search(rf"\b{name}\b", written)]
-            if names:
-                imports.append(f"{line.partition('import ')[0]}import {', '.join(names)}")
+    for line in lines:
+        start, _, names = line.rpartition("import ")
+        kept = [name for name in names.split(", ") if name in words]
+        imports += [f"{start}import {', '.join(kept)}"] if kept else []
     return imports, sources
-
-
-def _body(function: FunctionType) -> str:
-    return inspect.getsource(function).partition("\n")[2]

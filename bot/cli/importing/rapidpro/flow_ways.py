@@ -56,6 +56,9 @@ class FlowWays:
         flow = self._names.flows[self._flow.uuid]
         start = self._names.bot.flows[flow].get("start") or {}
         words = [*start.get("words", ()), *(["hello"] if start.get("otherwise") else [])]
+        first = next(iter(self._flow.nodes.values()))
+        if first.waits is not None and first.actions:
+            words = []  # the message would be the answer to the first question
         turns: list[SourceTurn] = []
         try:
             session.start(self._flow.uuid, words[0] if words else None)
@@ -118,7 +121,7 @@ class FlowWays:
         for kind, value in tried:
             session.input = value if kind in ("text", "choice") else ""
             session.input_kind = "text" if kind in ("text", "choice") else kind
-            session.input_file = f"{kind}:https://files.example/1" if kind not in ("text", "choice") else ""
+            session.input_file = f"{kind}:https://files.example/{kind}" if kind not in ("text", "choice") else ""
             ways.setdefault(session.category(node)[0], (kind, value))
         session.input, session.input_kind, session.input_file = before
         if node.timeout is not None and node.timeout.get("category_uuid") in node.categories:

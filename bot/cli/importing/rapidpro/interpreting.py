@@ -96,7 +96,7 @@ class FlowInterpreter:
     def reply(self, text: str, kind: str = "text") -> None:
         """The contact writes, or sends a file of a kind."""
         self.input, self.input_kind = text, kind
-        self.input_file = "" if kind == "text" else f"{kind}:https://files.example/1"
+        self.input_file = "" if kind == "text" else f"{kind}:https://files.example/{kind}"
         self._route(self.node)
         self._walk()
 

@@ -228,6 +228,11 @@ class FlowTranslation:
             steps.add({"set": {visits: f"{{{{ {visits} + 1 }}}}"}})
         if is_first and node.waits is not None and not node.actions:
             self._first_message(node, steps)
+        elif is_first and node.waits is not None:
+            note = (
+                "a message that starts the flow is there the answer to its first question; here the question is asked"
+            )
+            self.texts.notes[node.uuid].nearly.append(note)
         elif is_first and self._reads_message():
             key = self.scope.name(("input", "text"), "input")
             steps.add({"set": {key: f"{{{{ message.text | default({key}) }}}}"}})
