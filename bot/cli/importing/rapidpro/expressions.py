@@ -410,8 +410,12 @@ class ExpressionWriter:
         function = FUNCTIONS.get(name, "")
         if not hasattr(library, function) or not function:
             raise Untranslatable(f"the test {name}")
-        taken = inspect.signature(getattr(library, function)).parameters
-        return self._call(function, *arguments[: len(taken) - ("now" in taken)])
+        taken = [
+            each for each in inspect.signature(getattr(library, function)).parameters.values() if each.name != "now"
+        ]
+        if len(arguments) < sum(each.default is each.empty for each in taken):
+            raise Untranslatable(f"the test {name} without an argument")
+        return self._call(function, *arguments[: len(taken)])
 
     def _call(self, name: str, *arguments: str) -> str:
         return f"{name}({', '.join(arguments)})"

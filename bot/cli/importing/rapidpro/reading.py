@@ -99,6 +99,30 @@ def is_run(data: Any) -> bool:
     )
 
 
+_MAPS = {"router", "wait", "timeout", "flow", "headers", "topic", "localization", "session", "definition", "metadata", "templating",
+         "trigger", "contact", "event", "environment"}  # fmt: skip
+_LISTS_OF_MAPS = {"nodes", "actions", "exits", "categories", "cases", "outputs", "resumes", "events", "runs", "rules", "action_sets",
+                  "rule_sets"}  # fmt: skip
+_LISTS = {"arguments", "quick_replies", "attachments", "groups", "labels", "addresses", "variables", "subscribers"}
+_FREE = {"extra", "params", "payload", "http_mocks", "_ui", "text", "body"}  # whose values are not looked at
+
+
+def _check_shapes(value: Any, where: str) -> None:
+    """Check that each part that is read is a map or a list. Raises `UnreadableExport` with the path."""
+    for key, part in (
+        value.items() if isinstance(value, Mapping) else enumerate(value if isinstance(value, list) else ())
+    ):
+        path = f"{where}[{key}]" if isinstance(key, int) else f"{where}.{key}"
+        if key in _FREE:
+            continue
+        kind: Any = Mapping if key in _MAPS else list if key in _LISTS_OF_MAPS | _LISTS else object
+        if part is not None and not isinstance(part, kind):
+            raise UnreadableExport(f"{path} is no {'map' if kind is Mapping else 'list'} (export the flow again)")
+        if key in _LISTS_OF_MAPS and not all(isinstance(each, Mapping) for each in list(part or ())):
+            raise UnreadableExport(f"{path} is no list of maps (export the flow again)")
+        _check_shapes(part, path)
+
+
 def read_files(files: Sequence[ExportFile]) -> RapidProExport:
     """Read all files. Raises `UnreadableExport`, which names the file and the place in it."""
     flows: dict[str, RapidProFlow] = {}
@@ -106,6 +130,8 @@ def read_files(files: Sequence[ExportFile]) -> RapidProExport:
     runs: list[RecordedRun] = []
     others: list[str] = []
     for file in files:
+        if is_run(file.data) or has_flows(file.data):
+            _check_shapes(file.data, f"{file.path}: $")
         if is_run(file.data):
             runs.append(RecordedRun(file.path.stem, file.data))
         elif has_flows(file.data):
@@ -396,4 +422,5 @@ LANGUAGES = {
 
 def language_of(code: str) -> str:
     """Return the code of a language in two letters."""
-    return LANGUAGES.get(code.lower(), code.lower().partition("-")[0][:2])
+    short = LANGUAGES.get(code.lower(), code.lower().partition("-")[0][:2])
+    return short if re.fullmatch("[a-z]{2}", short) else "en"
