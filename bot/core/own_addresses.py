@@ -31,11 +31,13 @@ class FileAddress:
     """The content of a file's address: a file of the bot's own by its path, or one that was made for a contact.
 
     ``at`` is when its message was decided on, in whole seconds. ``made_for`` is empty for a file of the bot's own.
+    ``kept_as`` is the name among the contact's kept files of a file that a person sends from the console.
     """
 
     path: str
     at: datetime
     made_for: str = ""
+    kept_as: str = ""
 
     @property
     def name(self) -> str:
@@ -86,7 +88,7 @@ class OwnAddresses:
         if self._base is None:
             return None
         head = _FILE.pack(int(file.at.timestamp()), sha256(content).digest()[:8])
-        sealed = self._seal.sealed(_FILES, head + f"{file.made_for}\0{file.path}".encode())
+        sealed = self._seal.sealed(_FILES, head + f"{file.made_for}\0{file.kept_as}\0{file.path}".encode())
         return f"{self._base}/files/{_token(sealed)}/{quote(file.name)}"
 
     def read_file(self, token: str, name: str) -> FileAddress | None:
@@ -94,9 +96,9 @@ class OwnAddresses:
         found = self._opened(_FILES, token, _FILE)
         if found is None:
             return None
-        made_for, _, path = found[_FILE.size :].decode().partition("\0")
+        made_for, kept_as, path = found[_FILE.size :].decode().split("\0", 2)
         at = datetime.fromtimestamp(_FILE.unpack_from(found)[0], UTC)
-        address = FileAddress(path, at, made_for)
+        address = FileAddress(path, at, made_for, kept_as)
         return address if address.name == name else None
 
     def file_at(self, address: str) -> FileAddress | None:

@@ -60,10 +60,12 @@ def form_page(library: Library, session: Session, request: OpenForm, now: dateti
         error = ""
         if request.data is not None:
             try:
-                values[name] = _value(variable, text, local, names)
+                left_out = not text and name in form.optional
+                values[name] = None if left_out else _value(variable, text, local, names)
             except InvalidAnswer as invalid:
                 error = _objection(invalid, variable, context, text)
-        fields.append(_field(name, label, variable, text, error, spoken.title_of, frame.flow, names))
+        field = _field(name, label, variable, text, error, spoken.title_of, frame.flow, names)
+        fields.append({**field, "required": name not in form.optional})
     is_right = request.data is not None and len(values) == len(fields)
     return FormPage(True, language, form.title, words, fields, json_text(values) if is_right else None)
 
@@ -76,7 +78,7 @@ def _frames_up_to(session: Session, request: OpenForm) -> tuple[Frame, ...]:
 
 
 def _value(variable: Variable, text: str, now: datetime, names: Mapping[str, Any]) -> Any:
-    """The value of what was written. Raises `InvalidAnswer`: nothing is guessed, and nothing may be left out."""
+    """The value of what was written. Raises `InvalidAnswer`: nothing is guessed."""
     if not text or len(text) > MOST_WRITTEN:
         raise InvalidAnswer("nothing is written, or too much")
     if (known := _options(variable)) is not None:

@@ -3,6 +3,8 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
+from pathlib import PurePosixPath
+from urllib.parse import unquote, urlsplit
 from uuid import uuid4
 
 from bot.core.effects import Send
@@ -315,7 +317,8 @@ def _file_at(link: str, caption: str | None) -> MediaMessage:
     if kind is None:
         known = ", ".join(each.suffix for each in FILE_TYPES if each.sent)
         raise RequestRefused(f"the address of a file has to end with its type: {known}")
-    return MediaMessage(kind, link, caption)
+    name = unquote(PurePosixPath(urlsplit(link).path).name) if kind == "document" else None
+    return MediaMessage(kind, link, caption, name)
 
 
 def _note(batch: Batch, request: NoteContact) -> Done:

@@ -90,6 +90,18 @@ def kept_files(store: StoreAddress, alarms: Alarms | None = None) -> KeptFiles:
     return FolderFiles(folder) if isinstance(folder, Path) else ObjectFiles(folder, beside(store), alarms)
 
 
+def read_kept(files: KeptFiles, contact: str, name: str) -> bytes | None:
+    """The content of a contact's kept file by the last part of its name; None if it is gone."""
+    found = next((file for file in files.of(contact) if PurePosixPath(file).name == name), None)
+    if found is None:
+        return None
+    try:
+        with files.local(found) as path:
+            return Path(path).read_bytes()
+    except OSError:
+        return None
+
+
 def contact_path(contact: str) -> str:
     """The place of a contact's files. It is no other contact's, and does not contain the number."""
     name = hashlib.sha256(contact.encode()).hexdigest()

@@ -30,10 +30,8 @@ import pytest
 
 from bot.core.effects import Publish
 from bot.core.events import MOVED
-from bot.store.crash_quarantine import MOST_CRASHES
 from bot.store.database import StoreAddress, shards_of
 from bot.store.inbox import InboxReader
-from bot.store.opening import engine_reader
 from bot.store.store_reader import StoreReader
 from bot.testing.emulator.completion import CompletionService
 from bot.testing.emulator.emulated_templates import MessageTemplate, TemplateButton
@@ -42,6 +40,7 @@ from tests.patience import PATIENCE, gone, wait_for
 from tests.ports import reserved_port
 from tests.postgres import new_database, postgres_server
 from tests.searches import SEARCHING, search, tries
+from tests.server.process.serving import wait_for_quarantine
 from tests.server.process.warm import Forked
 
 KILLS = tries(6, 20)
@@ -599,14 +598,6 @@ def kill_again_and_again(
         print(
             f"{len(silences):4} x {victim}: then no message for {median(silences):.1f} s, at most {max(silences):.1f}"
         )
-
-
-def wait_for_quarantine(store: StoreAddress) -> None:
-    """Wait until each engine has left its crash quarantine, if it is there: each kill accuses the event that is being taken then."""
-    for shard in shards_of(store):
-        with closing(engine_reader(shard)) as database:
-            earlier = "SELECT count(*) FROM crashes WHERE work = '' AND run < (SELECT run FROM meta)"
-            wait_for(lambda: int(database.one(earlier)[0]) < MOST_CRASHES)  # noqa: B023
 
 
 def silences_after(begun: Sequence[tuple[str, datetime]], sent: Sequence[datetime]) -> dict[str, list[float]]:

@@ -528,10 +528,16 @@ def form_signal(flow: str, step: str) -> str:
 
 
 def form_signals(flows: Mapping[str, Flow]) -> dict[str, dict[str, Variable]]:
-    """The signals by which forms are filled in, by name, with their data: the variables of the flow, all needed."""
+    """The signals by which forms are filled in, by name, with their data: the variables of the flow."""
     return {
         form_signal(flow.name, step.name): {
-            name: replace(flow.variables[name], required=True, sent_as=None, keep=False, value=None)
+            name: replace(
+                flow.variables[name],
+                required=name not in step.facts.form.optional,
+                sent_as=None,
+                keep=False,
+                value=None,
+            )
             if name in flow.variables
             else TextVariable(name, mark)  # which is a problem
             for name, mark in step.facts.form.marks.items()

@@ -24,6 +24,7 @@ from bot.language.expressions.templates import Template, compile_template
 from bot.language.keys import key_schemas
 from bot.language.keys.declared_keys import (
     LITERAL,
+    NAMES,
     TEMPLATE,
     WORDING,
     KeySet,
@@ -38,7 +39,7 @@ from bot.language.keys.fields import Fields, entries_of, is_name
 from bot.language.keys.key_schemas import EMPTY
 from bot.language.keys.text_shapes import TEXT, WORDS
 from bot.language.source.languages import CONTACT_LANGUAGE, wording
-from bot.language.source.problems import Problems
+from bot.language.source.problems import Problems, did_you_mean
 from bot.language.source.word_matching import LONGEST, normalise
 from bot.language.source.yaml_tree import List, Node, Scalar
 from bot.language.steps.answer_hints import answer_hint
@@ -153,15 +154,21 @@ _FORM_FIELDS = KeySpec(
     "The variables that the page asks for, each with what it is called there.",
     required=True,
 )
-_FORM_KEYS = KeySet(_FORM_TITLE, _FORM_FIELDS, *TRANSITION_KEYS)
+_FORM_OPTIONAL = KeySpec(
+    "optional", NAMES, "Those of its fields that may be left empty; their variables are null then."
+)
+_FORM_KEYS = KeySet(_FORM_TITLE, _FORM_FIELDS, _FORM_OPTIONAL, *TRANSITION_KEYS)
 
 
 def _read_form(fields: Fields) -> FormFacts | None:
     title, labels, filled = _FORM_TITLE.read(fields), _FORM_FIELDS.read(fields), transition_from(fields)
     if filled.then is None:
         fields.report("E105", fields.mark, "nothing says where a form that was filled in leads", "write then: step")
+    optional = _optional_of(fields, {name.text for name in labels})
     given = tuple(
-        Assignment(name.text, compile_template(f"{{{{ event.{name.text} }}}}", name.mark, fields.problems), name.mark)
+        Assignment(
+            name.text, compile_template(_value_in_form(name.text, optional), name.mark, fields.problems), name.mark
+        )
         for name in labels
         if is_name(name.text)
     )
@@ -172,7 +179,23 @@ def _read_form(fields: Fields) -> FormFacts | None:
         _FORM_TITLE.report(fields, "E402", what, "shorten it")
     marks = {name.text: name.mark for name in labels}
     called = {name.text: label for name, label in labels.items()}
-    return FormFacts(title, called, marks, replace(filled, set=(*given, *filled.set)))
+    return FormFacts(title, called, marks, optional, replace(filled, set=(*given, *filled.set)))
+
+
+def _optional_of(fields: Fields, called: Collection[str]) -> frozenset[str]:
+    """The fields that may be left empty. A name that is no field is a problem."""
+    named = _FORM_OPTIONAL.read(fields)
+    for name in named:
+        if name not in called:
+            fix = did_you_mean(name, called, "write a name that stands in `fields`")
+            _FORM_OPTIONAL.report(fields, "E301", f'no field "{name}"', fix)
+    return frozenset(named)
+
+
+def _value_in_form(name: str, optional: Collection[str]) -> str:
+    """The value of a field in what the page has sent. For an optional one the check sees that it may be null."""
+    given = f"event.{name}"
+    return f"{{{{ none if {given} is none else {given} }}}}" if name in optional else f"{{{{ {given} }}}}"
 
 
 _FORM = KeySpec(

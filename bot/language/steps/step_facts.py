@@ -267,6 +267,7 @@ class FormFacts:
     title: str
     labels: Mapping[str, str]
     marks: Mapping[str, Mark]  # of the variables
+    optional: frozenset[str]  # the variables that may be left empty, and are null then
     filled: Transition
 
 

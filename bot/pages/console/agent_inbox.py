@@ -10,12 +10,14 @@ from werkzeug.wrappers import Response
 
 from bot.core.effects import Send
 from bot.core.engine_requests import AnswerContact, GiveBack, NoteContact, TakeOver
+from bot.core.errors import BotError
 from bot.core.events import ConversationAssigned, MessageReceived, Tapped
 from bot.core.immutable import immutable
 from bot.core.messages import in_words
 from bot.pages.console.page_formats import address_of, number_at
-from bot.pages.console.routes import Console, Route, current_login
+from bot.pages.console.routes import ActionRefused, Console, Route, current_login, say
 from bot.pages.console.template_choice import message_of
+from bot.pages.console.uploads import keep_sent_file
 from bot.pages.console.users import AGENT, VIEWER, User
 from bot.store.files import StoreUnavailable
 from bot.store.session_rows import HandedOver
@@ -106,8 +108,18 @@ def give_back(console: Console, user: User, who: str) -> Response:
 def answer(console: Console, user: User, who: str) -> Response:
     """Send the form's message, once if the form comes twice. A text that is refused stays in the form."""
     contact, login, message = number_at(who), current_login(), _message()
-    form = contact, request.form.get("after", ""), repr(message)
+    upload = request.files.get("upload") if console.addresses is not None else None
+    form = contact, request.form.get("after", ""), f"{message} {upload and upload.filename}"
     if login.is_new(form):
+        if upload is not None and upload.filename:
+            try:
+                message["file"] = keep_sent_file(console, contact, upload)
+            except (ActionRefused, OSError, StoreUnavailable) as error:
+                say(
+                    str(error) if isinstance(error, BotError) else "the file cannot be kept: see the disk of the server"
+                )
+                login.forms.discard(form)
+                return redirect(address_of(contact))
         if console.tried(AnswerContact(contact, **message, by=user.name)):
             login.drafts.pop(contact, None)
         else:

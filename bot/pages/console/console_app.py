@@ -34,6 +34,7 @@ from bot.pages.console.masking import masked_words
 from bot.pages.console.page_formats import add_formats
 from bot.pages.console.passwords import Passwords, TooManyLogins
 from bot.pages.console.routes import REFRESH, Console, Route, current_login
+from bot.pages.console.uploads import MOST_SENT
 from bot.pages.console.users import AGENT, VIEWER, User
 from bot.pages.shared.page_server import ALIVE, ALIVE_SECONDS, page_app
 from bot.store.files import StoreUnavailable
@@ -154,6 +155,8 @@ class _Gate:
         if endpoint is None:
             return None  # flask says why
         route = routes[endpoint]
+        if endpoint == agent_inbox.answer.__name__:
+            request.max_content_length = MOST_SENT + MOST_FORM
         if not login.user.may(route.role):
             abort(403, f"this is for the role {route.role}, and yours is {login.user.role}")
         if route.posts and not compare_digest(request.form.get("token", "").encode(), login.token.encode()):

@@ -11,9 +11,11 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from bot.core.clock import SystemClock
+from bot.core.own_addresses import OwnAddresses
 from bot.loading.folder import read_folder
 from bot.server.process.child import end_with, tell_up
 from bot.settings import Settings
+from bot.store.opening import signal_key
 
 NICENESS = 5  # the webhook and the engine come first
 
@@ -30,7 +32,9 @@ def run(settings: Settings, folder: Path, files: Mapping[str, int]) -> None:
     os.nice(NICENESS)
     listener, stopping = socket.socket(fileno=files["listener"]), threading.Event()
     address = settings.console_url or f"http://127.0.0.1:{listener.getsockname()[1]}"
-    console = Console(read_folder(folder), settings.store, SystemClock())
+    public = settings.public_url
+    addresses = None if public is None else OwnAddresses(public, signal_key(settings.store))
+    console = Console(read_folder(folder), settings.store, SystemClock(), addresses)
     with PageServer(console_app(console, users_in(settings.console_users), address, stopping), listener, stopping):
         tell_up(files["news"], "console")
         signal.sigwait([signal.SIGTERM])

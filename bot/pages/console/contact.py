@@ -24,6 +24,7 @@ from bot.pages.console.masking import masked_number, masked_phone, masked_sessio
 from bot.pages.console.page_formats import address_of, number_at, reads, unsealed
 from bot.pages.console.routes import Console, Route, current_login, note_action, say
 from bot.pages.console.template_choice import chosen, ready_replies, template_list
+from bot.pages.console.uploads import ACCEPTED
 from bot.pages.console.users import AGENT, OPERATOR, VIEWER, User
 from bot.pages.shared.contact_view import (
     NEWEST_BUBBLES,
@@ -81,6 +82,7 @@ def contact(console: Console, user: User, who: str) -> str:
         draft=draft,
         templates=templates,
         replies=replies,
+        uploads=None if console.addresses is None else ACCEPTED,
         chosen=None if templates is None else chosen(templates, draft.get("template", {})),
     )
 

@@ -18,6 +18,7 @@ from bot.core.engine_answers import EngineAnswer, EngineRefused
 from bot.core.engine_requests import A, Act, EngineRequest, as_json
 from bot.core.errors import BotError
 from bot.core.immutable import immutable
+from bot.core.own_addresses import OwnAddresses
 from bot.language.flow.documents import BOT_FILE
 from bot.loading.folder import Folder, NoBot, read_folder
 from bot.pages.console.live_check import LiveCheck
@@ -43,9 +44,15 @@ class ActionRefused(BotError):
 
 
 class Console:
-    """The live bot: what there is to see of it (``reader``), and what can be asked of its engine."""
+    """The live bot: what there is to see of it (``reader``), and what can be asked of its engine.
 
-    def __init__(self, folder: Folder, store: StoreAddress, clock: Clock) -> None:
+    ``addresses`` are those of files that persons send; None: the bot has no public address.
+    """
+
+    def __init__(
+        self, folder: Folder, store: StoreAddress, clock: Clock, addresses: OwnAddresses | None = None
+    ) -> None:
+        self.addresses = addresses
         self.folder = folder
         self.clock = clock
         self.store = store

@@ -5,11 +5,14 @@ from typing import Any
 
 from flask import Flask, Response, jsonify, make_response, render_template, request
 
+from bot.loading.program import Program
+from bot.pages.playground.completions import completions
 from bot.pages.playground.editable_texts import EditableTexts, Place
 from bot.pages.playground.editing import EditConflict, EditDraft, TextEdit, TextEditor
 from bot.pages.playground.playground import Playground
 from bot.pages.playground.refused import Refused
 from bot.store.trace_rows import TurnTraced
+from bot.testing.conversations.documents_schema import documents_schema
 from bot.testing.simulation.phone import ShownMessage
 from bot.testing.simulation.store_view import EVERY_TURN
 
@@ -33,9 +36,11 @@ class _EditViews:
     def __init__(self, playground: Playground, editor: TextEditor) -> None:
         self._playground = playground
         self._editor = editor
+        self._known_schema: tuple[Program | None, Mapping[str, Any]] = None, {}
         self._acts: dict[str, Callable[[Mapping[str, Any]], Any]] = {
             "try": lambda asked: _shown(self._editor.draft(_place(asked), _edits(asked))),
             "save": self._save,
+            "complete": self._complete,
             "take_back": lambda asked: self._editor.take_back(int(asked["number"])),
         }
 
@@ -70,6 +75,21 @@ class _EditViews:
     def _save(self, asked: Mapping[str, Any]) -> dict[str, Any]:
         draft, number = self._editor.save(_place(asked), _edits(asked))
         return {**_shown(draft), "saved": draft.loads, "number": number}
+
+    def _complete(self, asked: Mapping[str, Any]) -> dict[str, Any]:
+        """The words that may stand at a place of a step's YAML."""
+        program = self._playground.simulation.running.program
+        flows = program.library.flows
+        steps = flows[str(asked["flow"])].steps if asked["flow"] in flows else ()
+        schema = self._schema(program)
+        found = completions(schema, str(asked["text"]), int(asked["at"]), list(steps), list(flows))
+        return {"words": [{"word": each.word, "insert": each.insert, "about": each.about} for each in found]}
+
+    def _schema(self, program: Program) -> Mapping[str, Any]:
+        """The schema of the documents of a bot, which has verbs of its own."""
+        if self._known_schema[0] is not program:
+            self._known_schema = program, documents_schema(program.extensions.verbs)
+        return self._known_schema[1]
 
     def _said_by(self, texts: EditableTexts, contact: str, number: str) -> tuple[Place, list[str]]:
         """The place whose texts a message says, and the ids of these texts; else the step that sent it."""

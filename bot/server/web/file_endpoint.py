@@ -1,4 +1,5 @@
-"""The endpoint from which the gateway fetches the files of messages: those of the bot's own, and texts made into files.
+"""The endpoint from which the gateway fetches the files of messages: those of the bot's own, texts made into files, and
+those that a person sends.
 
 Nobody else can know an address: it is sealed, and it expires.
 """
@@ -28,15 +29,21 @@ _HEADERS = {
 class FileEndpoint:
     """Answers with the file that an address is about.
 
-    ``own`` returns the content of a file of the bot's own by its path, None if it is missing. A file that is made of a
-    text stands in its message, which the ``store`` has.
+    ``own`` returns the content of a file of the bot's own by its path, ``kept`` that of a contact's kept file by its
+    name, both None if it is missing. A file that is made of a text stands in its message, which the ``store`` has.
     """
 
     def __init__(
-        self, addresses: OwnAddresses | None, own: Callable[[str], bytes | None], store: StoreReader, clock: Clock
+        self,
+        addresses: OwnAddresses | None,
+        own: Callable[[str], bytes | None],
+        kept: Callable[[str, str], bytes | None],
+        store: StoreReader,
+        clock: Clock,
     ) -> None:
         self._addresses = addresses
         self._own = own
+        self._kept = kept
         self._store = store
         self._clock = clock
 
@@ -52,7 +59,9 @@ class FileEndpoint:
         if not address.is_valid(self._clock.now()):
             return json_answer(410, "this address has expired")
         try:
-            if address.made_for:
+            if address.kept_as:
+                content = self._kept(address.made_for, address.kept_as)
+            elif address.made_for:
                 content = self._made(address.made_for, f"/files/{token}/{quote(name)}", address.at)
             else:
                 content = self._own(address.path)

@@ -26,6 +26,7 @@ from bot.store.database import Database, StoreAddress, shards_of
 from bot.store.files import StoreTooNew, StoreUnavailable
 from bot.store.inbox import InboxBusy, InboxReader, InboxWriter
 from bot.store.integrity import check_pair
+from bot.store.kept_files import kept_files, read_kept
 from bot.store.store_reader import StoreReader
 
 PRUNE_SECONDS = 60.0
@@ -76,7 +77,7 @@ class WebService:
         programs = ProgramEndpoints(self._inbox, api_key, clock, partial(_check, ask), metrics, addresses)
         health = MonitoringEndpoints(self._inbox, ask, self.alarms, metrics, clock)
         forms = FormEndpoint(self._inbox, addresses, ask, clock)
-        files = FileEndpoint(addresses, own_file, self._engine, clock)
+        files = FileEndpoint(addresses, own_file, partial(_kept, store), self._engine, clock)
         self._app = create_app(webhook, (programs, files, forms, health), begun, path)
         self._server = WebServer(self._app, listener, threads, in_loop={"/webhook", path})
         self._ending = threading.Event()
@@ -148,3 +149,7 @@ def _check(ask: Ask, request: CheckStart | CheckSignal) -> Mistakes:
         return answer_to(request, ask(request))
     except BotError:
         return Mistakes()
+
+
+def _kept(store: StoreAddress, contact: str, name: str) -> bytes | None:
+    return read_kept(kept_files(store), contact, name)

@@ -58,7 +58,7 @@ class ShownFile:
     def at(cls, kind: str, link: str, filename: str = "", made: MadeText = _no_text) -> Self:
         """The file at an address. ``made`` returns the text of a file that is made of a text."""
         own = EXAMPLE.file_at(link)
-        if own is None:
+        if own is None or own.kept_as:
             return cls(kind, link, filename)
         return cls(kind, "", filename, made(own, link)) if own.made_for else cls(kind, own.path, filename)
 

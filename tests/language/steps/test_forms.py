@@ -72,6 +72,15 @@ def test_all_that_a_form_asks_for_has_a_value_where_it_leads() -> None:
     assert '"cups"' in missing
 
 
+def test_what_may_be_left_empty_has_no_value_and_that_is_seen_by_the_check() -> None:
+    flow = FLOW.replace("then: done}", "optional: cups, then: done}")
+    talk = Talk(flow.replace("{{ cups }}", "{{ cups or 1 }}"))
+    talk.user("hi")
+    assert talk.signal("order.name", name="Ann") == ["Ann: 1"]
+    (missing,) = only("W301").found(flow)
+    assert '"cups"' in missing
+
+
 @pytest.mark.parametrize(
     ("form", "at", "expected"),
     [
@@ -82,6 +91,7 @@ def test_all_that_a_form_asks_for_has_a_value_where_it_leads() -> None:
         ("title: Fill in all of this at once, fields: {name: x}, then: done", "Fill in all", "E402 step"),
         ("title: Fill in, fields: {name: x}, then: gone", "gone", 'E102 no step "gone"'),
         ('title: Fill in, fields: {name: "{{ cups }}"}, then: done', '"{{ cups', "E106 step"),
+        ("title: Fill in, fields: {name: x}, optional: nam, then: done", "nam,", 'E301 step "name": form: no field "nam" (did you mean "name"?)'),
     ],
 )  # fmt: skip
 def test_the_check_says_what_is_wrong_and_where(form: str, at: str, expected: str) -> None:

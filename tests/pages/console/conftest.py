@@ -14,6 +14,7 @@ from flask import Flask
 from playwright.sync_api import Page
 
 from bot.core.clock import MovableClock
+from bot.core.own_addresses import EXAMPLE
 from bot.loading.folder import read_folder
 from bot.loading.program import load_program
 from bot.pages.console.console_app import console_app
@@ -91,7 +92,7 @@ def served(tmp_path: Path, flows: str, settings: str, monkeypatch: pytest.Monkey
         parts.callback(engine.stop)
         for name, value in bot_store(store).items():
             monkeypatch.setenv(name, value)
-        console = Console(folder, store, simulation.clock)
+        console = Console(folder, store, simulation.clock, EXAMPLE)
         parts.callback(console.reader.close)
         listener = create_server(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{listener.getsockname()[1]}{PREFIX}"

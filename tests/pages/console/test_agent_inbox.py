@@ -1,6 +1,10 @@
 """The inbox in a real Chromium: what waits, taking over, answering, giving back; by two people at once."""
 
+from contextlib import closing
 from datetime import timedelta
+from http.client import HTTPConnection
+from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 from playwright.sync_api import Page, Route, expect
@@ -8,7 +12,9 @@ from playwright.sync_api import Page, Route, expect
 from bot.core.engine_answers import EngineAnswer
 from bot.core.engine_requests import AnswerContact, AnyRequest, GatewayCommand, TakeOver
 from bot.core.errors import BotError
+from bot.store.kept_files import kept_files
 from bot.testing.emulator.emulated_templates import MessageTemplate
+from bot.testing.simulation.sample_files import SAMPLE_FILES
 from tests.browsing import violations
 from tests.pages.console.client import rows
 from tests.pages.console.conftest import Live
@@ -377,6 +383,41 @@ def test_a_file_is_sent_by_its_address_and_one_that_the_gateway_does_not_take_st
     expect(bubble.get_by_role("link", name="menu.pdf")).to_be_visible()
     expect(bubble).to_contain_text("Our menu")
     assert heard(live, ANN) == ["One moment.", "document"]
+
+
+def test_a_file_of_ones_own_is_sent_under_an_address_of_the_bots(live: Live) -> None:
+    say(live, ANN, "help")
+    live.console.ask(TakeOver(ANN, by="abel"))
+    page = live.log_in("abel", f"/contact/{ANN}")
+    page.get_by_text("Send a file").click()
+    for name, content, told in (
+        ("prices.exe", b"MZ\0\0", "the gateway takes no file of this type: it takes .jpg, .png"),
+        ("big.png", SAMPLE_FILES["png"] + bytes(5 << 20), "this image is too large: 5 MB are allowed"),
+    ):
+        page.get_by_label("A file of yours").set_input_files({"name": name, "mimeType": "image/png", "buffer": content})
+        page.get_by_role("button", name="Send the file").click()
+        expect(page.locator(".said")).to_contain_text(told)
+        page.locator("#file:not([open]) summary").click()
+    page.get_by_label("A file of yours").set_input_files(
+        {"name": "Preise für Ann.pdf", "mimeType": "application/pdf", "buffer": SAMPLE_FILES["pdf"]}
+    )
+    assert violations(page) == []
+    page.get_by_role("button", name="Send the file").click()
+    expect(page.locator(".bubble.person").get_by_role("link", name="Preise für Ann.pdf")).to_be_visible()
+    document = live.simulation.emulator.sent[-1].body["document"]
+    assert document["filename"] == "Preise für Ann.pdf"
+    assert fetched(live, document["link"]) == (200, SAMPLE_FILES["pdf"])
+    (kept,) = Path(kept_files(live.console.store).of(ANN)[0]).parent.iterdir()  # it goes with the contact's other files
+    kept.unlink()
+    assert fetched(live, document["link"])[0] == 404
+
+
+def fetched(live: Live, address: str) -> tuple[int, bytes]:
+    """The answer of the bot to the gateway that fetches a file."""
+    with closing(HTTPConnection("127.0.0.1", urlsplit(live.simulation.running.url).port)) as connection:
+        connection.request("GET", urlsplit(address).path)
+        answer = connection.getresponse()
+        return answer.status, answer.read()
 
 
 def test_the_own_side_is_the_right_one(live: Live) -> None:

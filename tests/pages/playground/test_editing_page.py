@@ -99,6 +99,32 @@ def test_a_whole_step_is_edited_as_yaml_with_its_problems_while_typing(shown: Sh
     assert "  hello:\n    # a greeting\n    say: Good day\n  drink:\n" in saved(shown)
 
 
+def test_keys_and_targets_are_offered_while_a_step_is_written(shown: Shown) -> None:
+    page = shown.page
+    shown.write("hi")
+    click(shown.page, "Hello")
+    page.locator("#editing summary", has_text="The whole step as YAML").click()
+    yaml = field(shown, "flows/main.yml:6 YAML")
+    yaml.fill("hello:\n  say: Hello\n  ")
+    yaml.press_sequentially("the")
+    offered = page.locator("#completions").get_by_role("option")
+    expect(offered).to_have_text([re.compile("^then")])
+    assert violations(page) == []
+    yaml.press("Enter")
+    expect(yaml).to_have_value("hello:\n  say: Hello\n  then: ")
+    yaml.press("Control+Space")
+    expect(offered.first).to_have_attribute("aria-selected", "true")
+    yaml.press_sequentially("dri")
+    expect(offered).to_have_text([re.compile("^drinka step of this flow")])
+    yaml.press("Escape")
+    expect(page.locator("#completions")).to_be_hidden()
+    expect(page.locator("#editing")).to_be_visible()
+    yaml.press("Control+Space")
+    offered.first.click()
+    expect(yaml).to_have_value("hello:\n  say: Hello\n  then: drink")
+    save(shown)
+
+
 def test_a_text_that_was_changed_on_the_disk_meanwhile_is_shown_beside_ones_own(shown: Shown) -> None:
     page = shown.page
     shown.write("hi")

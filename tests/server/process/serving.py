@@ -21,10 +21,12 @@ from typing import Any
 from bot.core.engine_answers import EngineRefused
 from bot.core.engine_requests import A, AskStatus, EngineRequest
 from bot.server import local_socket
-from bot.store.database import StoreAddress
+from bot.store.crash_quarantine import MOST_CRASHES
+from bot.store.database import StoreAddress, shards_of
 from bot.store.inbox import InboxReader
+from bot.store.opening import engine_reader
 from bot.store.store_reader import StoreReader
-from tests.patience import PATIENCE
+from tests.patience import PATIENCE, wait_for
 from tests.postgres import bot_store, store_at
 from tests.server.process.warm import Forked, role_of
 
@@ -209,3 +211,11 @@ def answer_of(store: StoreAddress, request: EngineRequest[A]) -> A:
         except (local_socket.NotRunning, EngineRefused) as error:
             assert monotonic() < until, error
         sleep(0.05)
+
+
+def wait_for_quarantine(store: StoreAddress) -> None:
+    """Wait until each engine has left its crash quarantine, if it is there: each kill accuses the event that is being taken then."""
+    for shard in shards_of(store):
+        with closing(engine_reader(shard)) as database:
+            earlier = "SELECT count(*) FROM crashes WHERE work = '' AND run < (SELECT run FROM meta)"
+            wait_for(lambda: int(database.one(earlier)[0]) < MOST_CRASHES)  # noqa: B023

@@ -23,7 +23,7 @@ from bot.testing.emulator.completion import CompletionService, ModelAnswer
 from bot.testing.emulator.completion.completion_requests import asked as question_in
 from bot.testing.emulator.emulator import Emulator
 from tests.patience import PATIENCE
-from tests.server.process.serving import CONTACT, SECRET, Serve, Serving, until
+from tests.server.process.serving import CONTACT, SECRET, Serve, Serving, until, wait_for_quarantine
 
 BOT = "name: Test Bot\nwords: {stop: {say: Bye!, then: end}}\ndefaults: {timeout: {after: 1h, then: end}}\n"
 FLOW = """\
@@ -310,6 +310,7 @@ def test_killed_at_any_moment_nobody_is_told_the_same_twice_and_everybody_gets_a
             gateway.receive(contact, str(turn))
         for _ in range(KILLS):
             pause.wait(dice.uniform(0.02, 0.2))
+            wait_for_quarantine(serving.store)
             kill_engine(serving)
     until(lambda: rests(serving, TURNS * len(contacts)))
     assert gateway.wait_until(gateway.idle, PATIENCE)

@@ -106,6 +106,20 @@ def test_each_field_is_read_like_an_answer_and_nothing_is_kept_of_a_form_with_a_
     assert send(chat, RIGHT)[0] == 200 and heard(chat) == ["Ann, 4, 2030-05-08, outside"]
 
 
+def test_a_field_that_is_optional_may_be_left_empty(tmp_path: Path) -> None:
+    flows = FLOWS.replace("then: done}", "optional: [day, garden], then: done}").replace(
+        "{{ day }}", "{{ day or 'any day' }}"
+    )
+    program = load_program(read_folder(make_bot(tmp_path, flows, bot=BOT)))
+    with Simulation(program, MovableClock(START)) as simulation:
+        simulation.user("book")
+        assert re.findall(r'name="(\w+)" required', ask(simulation, link(simulation))[1]) == ["name", "guests"]
+        heard(simulation)
+        assert send(simulation, {**RIGHT, "day": "soon", "garden": ""})[0] == 422
+        assert send(simulation, {**RIGHT, "day": " ", "garden": ""})[0] == 200
+        assert heard(simulation) == ["Ann, 4, any day, inside"]
+
+
 def test_it_is_sent_once_however_often_and_whatever_is_sent_again(chat: Simulation) -> None:
     address = link(chat)
     assert send(chat, RIGHT)[0] == 200
