@@ -475,11 +475,7 @@ def _enter_flow(steps: NodeSteps, action: Data) -> None:
     status = {name: "expired" for name in done if name == texts.scope.names.get(("child", "status"))}
     if status:
         step["expired"] = {"set": status, "then": NEXT}
-    if child is None:
-        step["errors"] = {"else": "end"}
-        return steps.add(step, f"run {flow}")
-    failed: Step = {"set": dict.fromkeys(status, "failed"), "then": NEXT} if status else {"then": NEXT}
-    step["errors"] = {"else": failed if status else NEXT}
+    step["errors"] = {"else": "end"}
     return steps.add(step, f"run {flow}")
 
 

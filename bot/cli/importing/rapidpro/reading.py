@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from bot.cli.importing.imported import ExportFile, UnreadableExport
@@ -55,6 +56,7 @@ class RapidProFlow:
     version: int
     is_glific: bool
     keywords: tuple[str, ...] = ()
+    astray: tuple[str, ...] = ()  # exits that lead to nodes that are not there
 
 
 @immutable
@@ -161,18 +163,19 @@ def _flow(data: Data, where: str) -> RapidProFlow:
     for place, node in enumerate(data["nodes"]):
         read = _node(node, f"{where}.nodes[{place}]")
         nodes[read.uuid] = read
-    for node in nodes.values():
-        for target in node.exits.values():
-            if target and target not in nodes:
-                raise UnreadableExport(
-                    f"{where}: node {node.uuid} leads to {target}, which is not there (export the flow again)"
-                )
+    astray = tuple(
+        f"{uuid} > {to}" for uuid, node in nodes.items() for to in node.exits.values() if to and to not in nodes
+    )
+    nodes = {
+        uuid: replace(node, exits={key: to if to in nodes else "" for key, to in node.exits.items()})
+        for uuid, node in nodes.items()
+    }
     version = re.match(r"\d+", str(data.get("spec_version", "13")))
     language = str(data.get("language") or "eng")
     return RapidProFlow(
         str(data.get("uuid") or data.get("name") or where), str(data.get("name") or "Flow"), language, nodes,
         data.get("localization") or {}, int(data.get("expire_after_minutes") or 0), int(version[0]) if version else 13,
-        language == "base" or "vars" in data or "keywords" in data or bool(keywords), keywords or _texts(data.get("keywords")),
+        language == "base" or "vars" in data or "keywords" in data or bool(keywords), keywords or _texts(data.get("keywords")), astray,
     )  # fmt: skip
 
 

@@ -155,7 +155,7 @@ def _answers(events: list[Any], names: BotNames) -> Iterator[HttpResult]:
 
 
 _DONE = {"airtime_created": "transfer_airtime", "ticket_opened": "open_ticket", "email_sent": "send_email",
-         "broadcast_created": "send_broadcast", "session_triggered": "start_session"}  # fmt: skip
+         "broadcast_created": "send_broadcast", "session_triggered": "start_session", "classifier_called": "call_classifier"}  # fmt: skip
 
 
 def _results(events: list[Any], names: BotNames) -> dict[str, tuple[Any, ...]]:

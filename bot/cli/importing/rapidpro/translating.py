@@ -54,6 +54,13 @@ class BotTranslation:
         for uuid in self.export.flows:
             if uuid not in recorded:
                 self.bot.conversations += FlowWays(self.names, uuid).conversations()
+        for uuid, flow in self.export.flows.items():
+            for exit_ in flow.astray:
+                self.bot.lost(
+                    f"{flow.name} > {exit_}",
+                    "this node is not in the export: the flow ends there",
+                    self.names.flows[uuid],
+                )
         for other in self.export.others:
             self.bot.lost(other, "this file is neither a flow nor a recorded run: nothing is imported from it")
         for key in ("campaigns", "triggers"):
