@@ -44,7 +44,7 @@ class SourceConversation:
     ``flow`` is the flow of the new bot that it is about. ``now`` is when it begins; without a zone, in the bot's zone.
     ``data`` are values of the flow's variables, if a program starts it. ``http`` and ``models`` are answers, each given
     once and in this order; ``handlers`` are the results of Python functions that are not called. ``draws`` are random
-    numbers. ``contact_name``, ``tags``, ``language`` and ``kept`` (values of kept variables) are what the contact has before.
+    numbers. The contact has ``contact_name``, ``tags``, ``language`` and ``kept`` (values of kept variables) before.
     """
 
     name: str

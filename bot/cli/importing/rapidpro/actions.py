@@ -68,7 +68,7 @@ class NodeSteps:
                 step["then"] = target
             if rounds and place == 0:
                 step["visits"] = {"max": _MOST_ROUNDS, "else": "end"}
-                note = f"the steps lead in a circle: here a contact passes at most {_MOST_ROUNDS} times, there {_MOST_ROUNDS} steps"
+                note = f"a circle without a wait: at most {_MOST_ROUNDS} rounds here, {_MOST_ROUNDS} steps there"
                 self.texts.notes[self.node.uuid].nearly.append(note)
             made[each.name] = step
             for language, texts in each.texts.items():
@@ -193,7 +193,7 @@ def _said_with_buttons(steps: NodeSteps, message: RapidProMessage) -> tuple[Step
     texts, node = steps.texts, steps.node
     note = "nothing waits for an answer to this message: a tap on its buttons is a message like any other"
     if len(message.choices) > MOST_BUTTONS or any("@" in each or len(each) > BUTTON_TITLE for each in message.choices):
-        note = f"nothing waits for an answer to this message: only {MOST_BUTTONS} buttons of {BUTTON_TITLE} characters can be shown"
+        note = f"nothing waits for an answer: only {MOST_BUTTONS} buttons of {BUTTON_TITLE} characters are shown"
     texts.notes[node.uuid].nearly.append(note)
     shown = [each for each in message.choices if "@" not in each and len(each) <= BUTTON_TITLE][:MOST_BUTTONS]
     said: Step = {"say": texts.text(node, message.text)}
@@ -380,7 +380,8 @@ def _groups(steps: NodeSteps, action: Data) -> None:
     if action.get("all_groups"):
         known = [str(each["name"]) for each in texts.names.export.assets.get("groups", ()) if not each.get("query")]
         named = {str(group.get("name")) for flow in texts.names.export.flows.values() for other in flow.nodes.values()
-                 for each in other.actions if "groups" in each["type"] for group in each.get("groups") or () if group.get("name")}  # fmt: skip
+                 for each in other.actions if "groups" in each["type"]
+                 for group in each.get("groups") or () if group.get("name")}  # fmt: skip
         tags = list(dict.fromkeys([*known, *sorted(named)]))
         texts.notes[node.uuid].nearly.append("the groups that the export names are removed; tags of other origin stay")
     else:
@@ -499,7 +500,7 @@ def _address(texts: FlowTexts, node: RapidProNode, url: str) -> str | None:
 
 
 def _result_sets(texts: FlowTexts, action: Data, value: str, category: str) -> dict[str, str]:
-    """What a call sets: the value and the category of its result."""
+    """Return the values that a call sets: the value and the category of its result."""
     if not action.get("result_name"):
         return {}
     key = result_key(str(action["result_name"]))

@@ -297,9 +297,12 @@ def has_email(text: Any) -> str | None:
 def has_phone(text: Any, country: Any = "") -> str | None:
     """A phone number stands in the text: with its country code, or of this country."""
     codes = {
-        "US": "1", "CA": "1", "GB": "44", "RW": "250", "UG": "256", "KE": "254", "TZ": "255", "NG": "234", "ZA": "27", "GH": "233",
-        "IN": "91", "ID": "62", "PK": "92", "BD": "880", "PH": "63", "BR": "55", "MX": "52", "EC": "593", "CO": "57", "PE": "51",
-        "AR": "54", "ES": "34", "FR": "33", "DE": "49", "IT": "39", "PT": "351", "NL": "31", "SN": "221", "ML": "223", "MW": "265",
+        "US": "1", "CA": "1", "GB": "44", "RW": "250", "UG": "256", "KE": "254", "TZ": "255", "NG": "234",
+        "ZA": "27", "GH": "233",
+        "IN": "91", "ID": "62", "PK": "92", "BD": "880", "PH": "63", "BR": "55", "MX": "52", "EC": "593",
+        "CO": "57", "PE": "51",
+        "AR": "54", "ES": "34", "FR": "33", "DE": "49", "IT": "39", "PT": "351", "NL": "31", "SN": "221",
+        "ML": "223", "MW": "265",
     }  # fmt: skip
     for found in re.findall(r"\+?\d[\d\s().-]{5,18}\d", shown(text)):
         digits = re.sub(r"\D", "", found)
@@ -348,8 +351,10 @@ def format_datetime(value: Any, form: Any = "YYYY-MM-DD tt:mm", zone: Any = "", 
     hour = at.hour % 12 or 12
     texts = {
         "YYYY": f"{at.year:04}", "YY": f"{at.year % 100:02}", "MMMM": calendar.month_name[at.month],
-        "MMM": calendar.month_abbr[at.month], "MM": f"{at.month:02}", "M": str(at.month), "DD": f"{at.day:02}", "D": str(at.day),
-        "EEEE": calendar.day_name[at.weekday()], "EEE": calendar.day_abbr[at.weekday()], "tt": f"{at.hour:02}", "t": str(at.hour),
+        "MMM": calendar.month_abbr[at.month], "MM": f"{at.month:02}", "M": str(at.month), "DD": f"{at.day:02}",
+        "D": str(at.day),
+        "EEEE": calendar.day_name[at.weekday()], "EEE": calendar.day_abbr[at.weekday()], "tt": f"{at.hour:02}",
+        "t": str(at.hour),
         "hh": f"{hour:02}", "h": str(hour), "mm": f"{at.minute:02}", "m": str(at.minute), "ss": f"{at.second:02}",
         "s": str(at.second), "fff": f"{at.microsecond // 1000:03}", "ffffff": f"{at.microsecond:06}",
         "aa": "am" if at.hour < 12 else "pm", "AA": "AM" if at.hour < 12 else "PM", "ZZZ": iso_datetime(at)[26:],
@@ -374,7 +379,8 @@ def format_time(value: Any, form: Any = "tt:mm", *, now: datetime) -> str:
 
 def parse_datetime(text: Any, form: Any, *, now: datetime) -> str:
     """Return the day and time that a text says in a form such as `DD-MM-YYYY`."""
-    kinds = {"YYYY": "%Y", "YY": "%y", "MM": "%m", "M": "%m", "DD": "%d", "D": "%d", "tt": "%H", "t": "%H", "hh": "%I", "h": "%I",
+    kinds = {"YYYY": "%Y", "YY": "%y", "MM": "%m", "M": "%m", "DD": "%d", "D": "%d", "tt": "%H", "t": "%H",
+    "hh": "%I", "h": "%I",
              "mm": "%M", "m": "%M", "ss": "%S", "s": "%S", "ffffff": "%f", "aa": "%p", "AA": "%p"}  # fmt: skip
     tokens = re.findall(r"Y+|M+|D+|t+|h+|m+|s+|f+|a+|A+|[^YMDthmsfaA]+", shown(form))
     found = datetime.strptime(shown(text), "".join(kinds.get(token, token) for token in tokens))
@@ -382,7 +388,7 @@ def parse_datetime(text: Any, form: Any, *, now: datetime) -> str:
 
 
 def datetime_add(value: Any, count: Any, unit: Any, *, now: datetime) -> str:
-    """Return a time that is so many years (Y), months (M), weeks (W), days (D), hours (h), minutes (m), seconds (s) later."""
+    """Return a later time. Units are Y (years), M (months), W, D, h, m and s (seconds)."""
     at, amount = moment(value, now), int(to_number(count))
     name = shown(unit)
     if name in ("Y", "M"):

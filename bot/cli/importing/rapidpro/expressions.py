@@ -17,7 +17,8 @@ from bot.core.immutable import immutable
 
 Path = tuple[str, ...]
 ROOTS = frozenset({
-    "contact", "fields", "urns", "results", "run", "parent", "child", "input", "trigger", "webhook", "legacy_extra", "node",
+    "contact", "fields", "urns", "results", "run", "parent", "child", "input", "trigger", "webhook",
+    "legacy_extra", "node",
     "globals", "global", "ticket", "resume", "locals", "calendar", "extra", "step", "flow", "date",
 })  # fmt: skip
 """The names with which `@name` in a text is an expression."""
@@ -222,35 +223,48 @@ def _closing(text: str, start: int) -> int | None:
 
 
 FUNCTIONS: dict[str, str] = {
-    **{name: name for name, value in vars(library).items() if isinstance(value, FunctionType) and name.startswith("has_")},
-    "abs": "absolute", "title": "title_case", "trim": "trimmed", "replace": "replaced", "round": "round_half", "mod": "modulo",
-    "split": "split_parts", "join": "joined", "count": "count_of", "length": "count_of", "code": "char_code", "extract": "part_of",
+    **{name: name for name, value in vars(library).items() if isinstance(value,
+    FunctionType) and name.startswith("has_")},
+    "abs": "absolute", "title": "title_case", "trim": "trimmed", "replace": "replaced", "round": "round_half",
+    "mod": "modulo",
+    "split": "split_parts", "join": "joined", "count": "count_of", "length": "count_of", "code": "char_code",
+    "extract": "part_of",
     "json": "to_json", "date": "date_of", "datetime": "datetime_of", "now": "current_time", "today": "current_day",
-    "first_word": "first_word", "unique": "unique_values", "reverse": "reversed_values", "has_category": "has_only_text", "text": "shown",
+    "first_word": "first_word", "unique": "unique_values", "reverse": "reversed_values",
+    "has_category": "has_only_text", "text": "shown",
     "upper_case": "upper", "parse_date": "parse_datetime", "is_text_eq": "has_only_text", "is_error": "has_error",
-    "boolean": "truth", "char": "char_of", "clean": "cleaned", "field": "field_at", "number": "to_number", "percent": "percentage",
+    "boolean": "truth", "char": "char_of", "clean": "cleaned", "field": "field_at", "number": "to_number",
+    "percent": "percentage",
     "word": "word_at", "time": "time_of",
     **{name: name for name in (
-        "attachment_parts", "date_from_parts", "datetime_add", "datetime_diff", "epoch", "format_date", "format_datetime",
-        "format_location", "format_number", "format_time", "mean", "parse_datetime", "parse_json", "read_chars", "regex_match",
-        "remove_first_word", "repeat", "replace_time", "round_down", "round_up", "text_compare", "text_length", "text_slice",
+        "attachment_parts", "date_from_parts", "datetime_add", "datetime_diff", "epoch", "format_date",
+        "format_datetime",
+        "format_location", "format_number", "format_time", "mean", "parse_datetime", "parse_json", "read_chars",
+        "regex_match",
+        "remove_first_word", "repeat", "replace_time", "round_down", "round_up", "text_compare", "text_length",
+        "text_slice",
         "url_encode", "urn_parts", "weekday", "word_count", "word_slice",
     )},
 }  # fmt: skip
 """The functions of RapidPro by their names, each with the function of `excellent_functions` that does it."""
 OLD_NAMES = {
     "proper": ("title", None), "len": ("text_length", None), "concatenate": ("concat", None),
-    "substitute": ("replace", None), "fixed": ("format_number", None), "int": ("round_down", None), "power": ("^", None),
-    "average": ("mean", None), "regex_group": ("regex_match", None), "datevalue": ("datetime", None), "unichar": ("char", None),
+    "substitute": ("replace", None), "fixed": ("format_number", None), "int": ("round_down", None),
+    "power": ("^", None),
+    "average": ("mean", None), "regex_group": ("regex_match", None), "datevalue": ("datetime", None),
+    "unichar": ("char", None),
 }  # fmt: skip
 """Functions of flows before version 12, with their present names."""
 _NUMBERS = frozenset({
-    "absolute", "char_code", "count_of", "datetime_diff", "epoch", "mean", "to_number", "round_half", "round_down", "round_up", "modulo",
+    "absolute", "char_code", "count_of", "datetime_diff", "epoch", "mean", "to_number", "round_half",
+    "round_down", "round_up", "modulo",
     "text_compare", "text_length", "weekday", "word_count", "power", "largest", "smallest",
 })  # fmt: skip
 _FALLIBLE = frozenset({
-    "to_number", "date_of", "datetime_of", "format_date", "format_datetime", "format_time", "datetime_add", "datetime_diff", "epoch",
-    "weekday", "word_at", "parse_datetime", "parse_json", "time_of", "replace_time", "format_number", "percentage", "char_code",
+    "to_number", "date_of", "datetime_of", "format_date", "format_datetime", "format_time", "datetime_add",
+    "datetime_diff", "epoch",
+    "weekday", "word_at", "parse_datetime", "parse_json", "time_of", "replace_time", "format_number",
+    "percentage", "char_code",
 })  # fmt: skip
 """The functions that fail where a value is no number, no time or has no such word."""
 _ANY = frozenset(
@@ -539,7 +553,7 @@ def _library() -> tuple[tuple[str, ...], Mapping[str, str]]:
 
 
 def used_in(texts: list[str]) -> tuple[list[str], list[str]]:
-    """Return the imports and the sources of the functions of the library that texts call, with those that these call."""
+    """Return the imports and the sources of the functions that texts call, with those that these call."""
     lines, functions = _library()
     called = {name for text in texts for name in re.findall(r"\b(\w+)\(", text)}
     direct = [name for name in functions if name in called]

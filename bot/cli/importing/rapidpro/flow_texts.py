@@ -12,14 +12,15 @@ from bot.cli.importing.rapidpro.scopes import ContactFields, FlowScope, label_of
 from bot.core.immutable import mutable
 
 _PRIVATE = re.compile(
-    r"https?://((?:localhost|127\.[\d.]+|10\.[\d.]+|192\.168\.[\d.]+|172\.(?:1[6-9]|2\d|3[01])\.[\d.]+|[\w-]+\.(?:local|internal))"
+    r"https?://((?:localhost|127\.[\d.]+|10\.[\d.]+|192\.168\.[\d.]+|172\.(?:1[6-9]|2\d|3[01])\.[\d.]+"
+    r"|[\w-]+\.(?:local|internal))"
     r"(?::\d+)?)(?=[/?]|$)"
 )
 
 
 @mutable
 class NodeNotes:
-    """What differs at a node: notes of what is nearly the same, and of what is lost."""
+    """The differences at a node: notes of what is nearly the same, and of what is lost."""
 
     nearly: list[str] = field(default_factory=list)
     lost: list[str] = field(default_factory=list)
@@ -143,8 +144,8 @@ class FlowTexts:
         if writer.can_fail:
             self.can_fail = True
             self.notes[node.uuid].nearly.append(
-                "where a value is no number, no time or has no such word, RapidPro inserts an empty text; here the step fails, "
-                "the operator is told, and the flow goes on"
+                "where a value is no number, no time or has no such word, RapidPro inserts an empty text; "
+                "here the step fails, the operator is told, and the flow goes on"
             )  # fmt: skip
         return written
 

@@ -52,7 +52,7 @@ class FlowWays:
 
     def _conversation(self, name: str, language: str) -> SourceConversation:
         contact = RapidProContact(name="Ann Lee" if self._names.reads_name else None, language=language)
-        session = FlowInterpreter(self._names.export, contact, _NOW, self._choose)
+        played = FlowInterpreter(self._names.export, contact, _NOW, self._choose)
         flow = self._names.flows[self._flow.uuid]
         start = self._names.bot.flows[flow].get("start") or {}
         words = [*start.get("words", ()), *(["hello"] if start.get("otherwise") else [])]
@@ -61,55 +61,55 @@ class FlowWays:
             words = []  # the message would be the answer to the first question
         turns: list[SourceTurn] = []
         try:
-            session.start(self._flow.uuid, words[0] if words else None)
-            turns.append(SourceTurn("text" if words else "start", words[0] if words else "", *session.take()))
-            while len(turns) < _MOST_TURNS and (session.node is not None or session.sleep):
-                turns.append(self._turn(session, turns[-1].said))
+            played.start(self._flow.uuid, words[0] if words else None)
+            turns.append(SourceTurn("text" if words else "start", words[0] if words else "", *played.take()))
+            while len(turns) < _MOST_TURNS and (played.node is not None or played.sleep):
+                turns.append(self._turn(played, turns[-1].said))
         except UnwrittenAction:
             pass
         handlers: dict[str, list[Any]] = {}
-        for action, answer in session.calls:
+        for action, answer in played.calls:
             if action in self._names.handlers:
                 handlers.setdefault(self._names.handlers[action], []).append(answer)
         http = tuple(
             HttpResult(self._names.service_request(request), status, json=answer)
-            for request, status, answer in session.http
+            for request, status, answer in played.http
         )
         return SourceConversation(
             name, flow, tuple(turns), _NOW, http=http, handlers={name: tuple(each) for name, each in handlers.items()},
-            draws=tuple(session.draws), contact_name=contact.name, language=language_of(language) if language else None,
+            draws=tuple(played.draws), contact_name=contact.name, language=language_of(language) if language else None,
         )  # fmt: skip
 
-    def _turn(self, session: FlowInterpreter, said: tuple[SourceMessage, ...]) -> SourceTurn:
+    def _turn(self, played: FlowInterpreter, said: tuple[SourceMessage, ...]) -> SourceTurn:
         """The next turn: the way that was taken least often."""
-        if session.sleep:
-            seconds = session.sleep
-            session.wake()
-            return SourceTurn("wait", str(seconds), *session.take())
-        node = session.node
+        if played.sleep:
+            seconds = played.sleep
+            played.wake()
+            return SourceTurn("wait", str(seconds), *played.take())
+        node = played.node
         assert node is not None
-        ways = self._inputs(session, node, said)
+        ways = self._inputs(played, node, said)
         category = min(ways, key=lambda each: self._taken[node.uuid, each])
         self._taken[node.uuid, category] += 1
         kind, value = ways[category]
         place = [] if node.timeout is None else [str(node.timeout.get("seconds") or 60)]
         if kind == "wait":
-            session.time_out()
-            return SourceTurn("wait", place[0], *session.take())
-        session.reply(value if kind in ("text", "choice") else "", "text" if kind in ("text", "choice") else kind)
-        return SourceTurn(kind, value if kind in ("text", "choice") else "", *session.take())
+            played.time_out()
+            return SourceTurn("wait", place[0], *played.take())
+        played.reply(value if kind in ("text", "choice") else "", "text" if kind in ("text", "choice") else kind)
+        return SourceTurn(kind, value if kind in ("text", "choice") else "", *played.take())
 
     def _inputs(
-        self, session: FlowInterpreter, node: RapidProNode, said: tuple[SourceMessage, ...]
+        self, played: FlowInterpreter, node: RapidProNode, said: tuple[SourceMessage, ...]
     ) -> dict[str, tuple[str, str]]:
-        """What leads to each category: a kind of turn and its value, by the category's id."""
+        """Return a kind of turn and its value that leads to each category, by the category's id."""
         choices = said[-1].choices if said else ()
         longest = _BUTTON if len(choices) <= _BUTTONS else _ROW
         can_tap = len(choices) <= _ROWS and all(len(each) <= longest for each in choices)
         tried = [("choice" if can_tap else "text", each) for each in choices]
         cases = (node.router or {}).get("cases") or ()
         for case in cases:
-            words = [session.text(str(each)) for each in case.get("arguments") or ()]
+            words = [played.texts.text(str(each)) for each in case.get("arguments") or ()]
             tried += [(_FILES[case["type"]], "")] if case["type"] in _FILES else []
             tried += [("text", each) for word in words for each in (word, word.split(" ")[0]) if each.strip()]
             tried += [
@@ -117,13 +117,13 @@ class FlowWays:
             ]
         tried += [("text", each) for each in _ANYTHING]
         ways: dict[str, tuple[str, str]] = {}
-        before = session.input, session.input_kind, session.input_file
+        before = played.session.input, played.session.input_kind, played.session.input_file
         for kind, value in tried:
-            session.input = value if kind in ("text", "choice") else ""
-            session.input_kind = "text" if kind in ("text", "choice") else kind
-            session.input_file = f"{kind}:https://files.example/{kind}" if kind not in ("text", "choice") else ""
-            ways.setdefault(session.category(node)[0], (kind, value))
-        session.input, session.input_kind, session.input_file = before
+            played.session.input = value if kind in ("text", "choice") else ""
+            played.session.input_kind = "text" if kind in ("text", "choice") else kind
+            played.session.input_file = f"{kind}:https://files.example/{kind}" if kind not in ("text", "choice") else ""
+            ways.setdefault(played.category(node)[0], (kind, value))
+        played.session.input, played.session.input_kind, played.session.input_file = before
         if node.timeout is not None and node.timeout.get("category_uuid") in node.categories:
             ways[str(node.timeout["category_uuid"])] = ("wait", "")
         return ways

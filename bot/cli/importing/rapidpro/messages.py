@@ -46,7 +46,8 @@ def _interactive(action: Data) -> RapidProMessage:
         buttons = data.get("globalButtons") or ()
         abouts = tuple(str(each.get("description") or "") for each in rows)
         return RapidProMessage(
-            str(data.get("body") or ""), tuple(str(each.get("title")) for each in rows), (), str(data.get("title") or ""),
+            str(data.get("body") or ""), tuple(str(each.get("title")) for each in rows), (),
+            str(data.get("title") or ""),
             abouts if any(abouts) else (), str(buttons[0].get("title")) if buttons else "",
         )  # fmt: skip
     if isinstance(data.get("body"), Mapping):  # a request for a location

@@ -101,9 +101,11 @@ def is_run(data: Any) -> bool:
     )
 
 
-_MAPS = {"router", "wait", "timeout", "flow", "headers", "topic", "localization", "session", "definition", "metadata", "templating",
+_MAPS = {"router", "wait", "timeout", "flow", "headers", "topic", "localization", "session", "definition",
+"metadata", "templating",
          "trigger", "contact", "event", "environment"}  # fmt: skip
-_LISTS_OF_MAPS = {"nodes", "actions", "exits", "categories", "cases", "outputs", "resumes", "events", "runs", "rules", "action_sets",
+_LISTS_OF_MAPS = {"nodes", "actions", "exits", "categories", "cases", "outputs", "resumes", "events", "runs",
+"rules", "action_sets",
                   "rule_sets"}  # fmt: skip
 _LISTS = {"arguments", "quick_replies", "attachments", "groups", "labels", "addresses", "variables", "subscribers"}
 _FREE = {"extra", "params", "payload", "http_mocks", "_ui", "text", "body"}  # whose values are not looked at
@@ -175,7 +177,8 @@ def _flow(data: Data, where: str) -> RapidProFlow:
     return RapidProFlow(
         str(data.get("uuid") or data.get("name") or where), str(data.get("name") or "Flow"), language, nodes,
         data.get("localization") or {}, int(data.get("expire_after_minutes") or 0), int(version[0]) if version else 13,
-        language == "base" or "vars" in data or "keywords" in data or bool(keywords), keywords or _texts(data.get("keywords")), astray,
+        language == "base" or "vars" in data or "keywords" in data or bool(keywords),
+        keywords or _texts(data.get("keywords")), astray,
     )  # fmt: skip
 
 
@@ -213,7 +216,8 @@ def _check_router(router: Any, where: str) -> None:
 
 
 _OLD_TESTS = {
-    "contains": "has_all_words", "contains_any": "has_any_word", "contains_phrase": "has_phrase", "contains_only_phrase":
+    "contains": "has_all_words", "contains_any": "has_any_word", "contains_phrase": "has_phrase",
+    "contains_only_phrase":
     "has_only_phrase", "starts": "has_beginning", "regex": "has_pattern", "number": "has_number", "lt": "has_number_lt",
     "lte": "has_number_lte", "eq": "has_number_eq", "gte": "has_number_gte", "gt": "has_number_gt", "between":
     "has_number_between", "date": "has_date", "date_before": "has_date_lt", "date_equal": "has_date_eq", "date_after":
@@ -241,8 +245,10 @@ def _migrated(data: Data, where: str) -> Data:
         about = data.get("metadata") or {}
         nodes.sort(key=lambda node: node["uuid"] != data.get("entry"))
         return {
-            "uuid": about.get("uuid") or data.get("uuid"), "name": about.get("name") or data.get("name"), "language": language,
-            "nodes": nodes, "localization": localization, "spec_version": "13", "expire_after_minutes": about.get("expires"),
+            "uuid": about.get("uuid") or data.get("uuid"), "name": about.get("name") or data.get("name"),
+            "language": language,
+            "nodes": nodes, "localization": localization, "spec_version": "13",
+            "expire_after_minutes": about.get("expires"),
         }  # fmt: skip
     except (KeyError, TypeError, AttributeError) as error:
         raise UnreadableExport(
@@ -284,7 +290,8 @@ def _old_action(action: Data, said: Any) -> Iterator[Data]:
             yield {"type": "enter_flow", "uuid": uuid, "flow": action["flow"], "terminal": True}
         case "email":
             text = {key: old_template(str(action.get(key, ""))) for key in ("subject", "msg")}
-            yield {"type": "send_email", "uuid": uuid, "addresses": action.get("emails") or [], "subject": text["subject"],
+            yield {"type": "send_email", "uuid": uuid, "addresses": action.get("emails") or [],
+            "subject": text["subject"],
                    "body": text["msg"]}  # fmt: skip
         case "send":
             yield {"type": "send_broadcast", "uuid": uuid, "text": said(action.get("msg"), uuid, "text")}
@@ -304,8 +311,10 @@ def _old_rules(node: Data, said: Any) -> Data:
     match kind:
         case "webhook":
             headers = {each["name"]: old_template(each["value"]) for each in config.get("webhook_headers") or ()}
-            actions.append({"type": "call_webhook", "method": config.get("webhook_action") or "GET", "headers": headers, "url":
-                            old_template(config["webhook"]), "result_name": name, "body": "" if config.get("webhook_action")
+            actions.append({"type": "call_webhook", "method": config.get("webhook_action") or "GET",
+            "headers": headers, "url":
+                            old_template(config["webhook"]), "result_name": name,
+                            "body": "" if config.get("webhook_action")
                             != "POST" else OLD_BODY})  # fmt: skip
             operand, result = f"@results.{result_key(name)}.category", None
         case "resthook":
@@ -349,7 +358,8 @@ def _old_rules(node: Data, said: Any) -> Data:
                               "category_uuid": uuid})  # fmt: skip
     listed = [{"uuid": uuid, "name": category, "exit_uuid": f"{uuid}-exit"} for category, uuid in categories.items()]
     router: dict[str, Any] = {"type": "random" if kind == "random" else "switch", "operand": operand, "cases": cases,
-                              "categories": listed, "default_category_uuid": default or (listed[-1]["uuid"] if listed else None)}  # fmt: skip
+                              "categories": listed,
+                              "default_category_uuid": default or (listed[-1]["uuid"] if listed else None)}  # fmt: skip
     router |= {"wait": wait} if wait else {}
     router |= {"result_name": result} if result else {}
     return {"uuid": node["uuid"], "actions": actions, "router": router, "exits": exits}
@@ -413,12 +423,18 @@ def result_key(name: str) -> str:
 
 
 LANGUAGES = {
-    "eng": "en", "spa": "es", "fra": "fr", "fre": "fr", "por": "pt", "deu": "de", "ger": "de", "ita": "it", "nld": "nl", "rus": "ru",
-    "ara": "ar", "hin": "hi", "ind": "id", "tur": "tr", "swa": "sw", "kin": "rw", "jpn": "ja", "zho": "zh", "ben": "bn", "mar": "mr",
-    "tam": "ta", "tel": "te", "guj": "gu", "kan": "kn", "mal": "ml", "pan": "pa", "urd": "ur", "vie": "vi", "tha": "th", "ukr": "uk",
-    "pol": "pl", "ron": "ro", "hau": "ha", "ibo": "ig", "yor": "yo", "zul": "zu", "xho": "xh", "som": "so", "amh": "am", "nep": "ne",
-    "sin": "si", "msa": "ms", "tgl": "tl", "fil": "tl", "mya": "my", "khm": "km", "lao": "lo", "fas": "fa", "per": "fa", "kor": "ko",
-    "ell": "el", "ces": "cs", "swe": "sv", "dan": "da", "fin": "fi", "hun": "hu", "bul": "bg", "srp": "sr", "hrv": "hr", "base": "en",
+    "eng": "en", "spa": "es", "fra": "fr", "fre": "fr", "por": "pt", "deu": "de", "ger": "de", "ita": "it",
+    "nld": "nl", "rus": "ru",
+    "ara": "ar", "hin": "hi", "ind": "id", "tur": "tr", "swa": "sw", "kin": "rw", "jpn": "ja", "zho": "zh",
+    "ben": "bn", "mar": "mr",
+    "tam": "ta", "tel": "te", "guj": "gu", "kan": "kn", "mal": "ml", "pan": "pa", "urd": "ur", "vie": "vi",
+    "tha": "th", "ukr": "uk",
+    "pol": "pl", "ron": "ro", "hau": "ha", "ibo": "ig", "yor": "yo", "zul": "zu", "xho": "xh", "som": "so",
+    "amh": "am", "nep": "ne",
+    "sin": "si", "msa": "ms", "tgl": "tl", "fil": "tl", "mya": "my", "khm": "km", "lao": "lo", "fas": "fa",
+    "per": "fa", "kor": "ko",
+    "ell": "el", "ces": "cs", "swe": "sv", "dan": "da", "fin": "fi", "hun": "hu", "bul": "bg", "srp": "sr",
+    "hrv": "hr", "base": "en",
 }  # fmt: skip
 """Languages of RapidPro, in three letters, as they are called here."""
 

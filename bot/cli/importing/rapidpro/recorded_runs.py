@@ -34,9 +34,11 @@ def conversation_of(run: RecordedRun, names: BotNames) -> SourceConversation | N
     events = [event for output in outputs for event in output.get("events") or ()]
     began = next((event["created_on"] for event in events if "created_on" in event), None)
     return SourceConversation(
-        run.name, names.flows[uuid], tuple(turns), None if began is None else datetime.fromisoformat(began[:26] + "+00:00"),
+        run.name, names.flows[uuid], tuple(turns),
+        None if began is None else datetime.fromisoformat(began[:26] + "+00:00"),
         data=_data(trigger, names, uuid), http=tuple(_answers(events, names)), handlers=_results(events, names),
-        contact_name=contact.get("name"), tags=tuple(_tags(contact, names)), language=_language(contact, names), kept=_kept(contact, names),
+        contact_name=contact.get("name"), tags=tuple(_tags(contact, names)), language=_language(contact, names),
+        kept=_kept(contact, names),
     )  # fmt: skip
 
 
@@ -155,11 +157,12 @@ def _answers(events: list[Any], names: BotNames) -> Iterator[HttpResult]:
 
 
 _DONE = {"airtime_created": "transfer_airtime", "ticket_opened": "open_ticket", "email_sent": "send_email",
-         "broadcast_created": "send_broadcast", "session_triggered": "start_session", "classifier_called": "call_classifier"}  # fmt: skip
+         "broadcast_created": "send_broadcast", "session_triggered": "start_session",
+         "classifier_called": "call_classifier"}  # fmt: skip
 
 
 def _results(events: list[Any], names: BotNames) -> dict[str, tuple[Any, ...]]:
-    """What functions that are still to be written have returned in the run."""
+    """Return the results of functions that are still to be written, as the run has them."""
     done = [_DONE[event["type"]] for event in events if event.get("type") in _DONE]
     return {
         name: ({},) * done.count(title)

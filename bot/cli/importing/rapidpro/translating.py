@@ -111,7 +111,7 @@ class BotTranslation:
         self.bot.imports, self.bot.sources = imports, sources
 
     def _starts(self) -> None:
-        """What starts each flow: its keywords and triggers; without any, every message starts the first flow."""
+        """Write the starts of the flows: keywords and triggers; without any, every message starts the first flow."""
         words: dict[str, dict[str, Any]] = {}
         for uuid, flow in self.export.flows.items():
             if flow.keywords:
@@ -297,7 +297,7 @@ class FlowTranslation:
             for flow in self.names.export.flows.values() for each in flow.nodes.values() for action in each.actions
         )  # fmt: skip
         if entered:
-            note = "the message that starts the flow is the first answer there; here it is only if no other flow runs this one"
+            note = "the message that starts the flow is its first answer; here also where another flow runs it"
             self.texts.notes[node.uuid].nearly.append(note)
         key = self.scope.name(("input", "text"), "input")
         steps.add({"set": {key: "{{ message.text | default('') }}"}})
