@@ -1,11 +1,11 @@
-"""What pyproject.toml cannot say: the pages in docs/checks, which `bot check --explain` shows, are a part of the package."""
+"""What pyproject.toml cannot say: the pages of docs, which `bot explain` and `bot mcp` show, are a part of the package."""
 
 from pathlib import Path
 
 from setuptools import setup
 from setuptools.command.build_py import build_py
 
-ROOT = Path(__file__).parent
+DOCS = Path(__file__).parent / "docs"
 
 
 class BuildWithPages(build_py):
@@ -15,10 +15,10 @@ class BuildWithPages(build_py):
         """Called by setuptools."""
         super().run()
         if not self.editable_mode:
-            folder = Path(self.build_lib, "bot", "cli", "checks")
-            self.mkpath(str(folder))
-            for page in (ROOT / "docs" / "checks").glob("*.md"):
-                self.copy_file(str(page), str(folder / page.name))
+            for page in DOCS.rglob("*.md"):
+                copy = Path(self.build_lib, "bot", "cli", "docs", page.relative_to(DOCS))
+                self.mkpath(str(copy.parent))
+                self.copy_file(str(page), str(copy))
 
 
 setup(cmdclass={"build_py": BuildWithPages})

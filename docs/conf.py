@@ -3,6 +3,8 @@
 import json
 import os
 import re
+import sys
+import tomllib
 from pathlib import Path
 
 from docutils import nodes
@@ -11,6 +13,9 @@ from sphinx.application import Sphinx
 from sphinx.errors import ExtensionError
 
 DOCS = Path(__file__).parent
+sys.path.insert(0, str(DOCS))
+from llms import llms_full_txt, llms_txt  # noqa: E402
+
 ROOT = DOCS.parent
 LINK = re.compile(r"\[([^\]]+)\]\(([^)#:\s]+)(#[^)\s]*)?\)")
 
@@ -72,8 +77,17 @@ def write_sections(app: Sphinx, error: Exception | None) -> None:
         raise ExtensionError(f"the first page shows what is not there: {', '.join(missing)}")
 
 
+def write_for_models(app: Sphinx, error: Exception | None) -> None:
+    """Write the pages for language models."""
+    if error is None and app.builder.name == "html":
+        about = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["description"]
+        (Path(app.outdir) / "llms.txt").write_text(llms_txt(DOCS, about), encoding="utf-8")
+        (Path(app.outdir) / "llms-full.txt").write_text(llms_full_txt(DOCS), encoding="utf-8")
+
+
 def setup(app: Sphinx) -> None:
     """Called by Sphinx."""
     app.add_lexer("txt", TextLexer)  # a text file among the examples
     app.connect("source-read", read)
     app.connect("build-finished", write_sections)
+    app.connect("build-finished", write_for_models)

@@ -53,6 +53,8 @@ ONLY_IN = {
     "sqlite3": ("store",),
     "sqlite_utils": ("store",),
     "click": ("cli", "testing/emulator/__main__.py"),
+    "mcp": ("cli/assistant/tool_server.py",),
+    "uvicorn": ("cli/assistant/tool_server.py",),
     "pytest": ("testing/conversations/pytest_plugin.py",),
 }
 IMPURE = {"os", "io", "time", "threading", "socket", "logging", "random", "secrets", "uuid", "subprocess", "pathlib",

@@ -64,7 +64,7 @@ def bot(request: pytest.FixtureRequest, wheel: Path, tmp_path_factory: pytest.Te
 def test_it_holds_each_file_of_the_package_and_no_other(wheel: Path) -> None:
     files = [path for path in (ROOT / "bot").rglob("*") if path.is_file() and path.parent.name != "__pycache__"]
     package = {path.relative_to(ROOT).as_posix() for path in files}
-    package |= {f"bot/cli/checks/{path.name}" for path in (ROOT / "docs" / "checks").iterdir()}
+    package |= {f"bot/cli/{path.relative_to(ROOT)}" for path in (ROOT / "docs").rglob("*.md")}
     with ZipFile(wheel) as archive:
         held = {name for name in archive.namelist() if ".dist-info/" not in name}
     assert held == package

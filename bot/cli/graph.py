@@ -10,6 +10,7 @@ from bot.loading.folder import Folder, find_bot, read_folder
 
 if TYPE_CHECKING:
     from bot.checker.drawing.drawing_model import Drawing
+    from bot.language.flow.library import Library
 
 FORMS = {".svg": "svg", ".mmd": "mermaid", ".mermaid": "mermaid"}
 
@@ -48,7 +49,7 @@ def command(
         folder, flow = None, folder
     form = _form_of(output, svg, mermaid)
     bot = read_folder(find_bot(folder))
-    text = _written(_drawing(bot, flow, everything), form)
+    text = _written(drawing(loaded(bot).library, bot, flow, everything), form)
     if output is None and (svg or mermaid):
         click.echo(text, nl=False)
         return
@@ -71,13 +72,13 @@ def _form_of(output: Path | None, svg: bool, mermaid: bool) -> str:
     return form
 
 
-def _drawing(bot: Folder, flow: str | None, everything: bool) -> "Drawing":
+def drawing(library: "Library", bot: Folder, flow: str | None, everything: bool = False) -> "Drawing":
+    """Draw a bot, or one of its flows. Raises `click.BadParameter` for an unknown flow."""
     from bot.checker.drawing import FindingIndex, draw_bot, draw_flow
     from bot.checker.graph import Graph
     from bot.checker.run_rules import run_rules
     from bot.language.source.problems import did_you_mean
 
-    library = loaded(bot).library
     if flow is not None and flow not in library.flows:
         fix = did_you_mean(flow, library.flows, f"there are {', '.join(library.flows)}")
         raise click.BadParameter(f'there is no flow "{flow}" ({fix})', param_hint="FLOW")

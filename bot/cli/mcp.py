@@ -1,83 +1,72 @@
 """``bot mcp``."""
 
-import json
 import os
-from collections.abc import Mapping
+import secrets
+import signal
+from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import click
 
-from bot.cli.shared.operate import CommandRefused, bot_argument, load_env
-from bot.cli.shared.output import counted, path_from_here
-from bot.core.errors import BotError
-from bot.language.source.problems import Problems
-from bot.language.steps.mcp_servers import MCP, SERVERS, McpServer, difference, list_path, offered, read_servers
-from bot.loading.folder import Folder, find_bot, read_folder, replace_files
+from bot.cli.shared.operate import CommandRefused, bot_argument
+from bot.cli.shared.output import quiet_log
+from bot.loading.folder import find_bot
 
-_KEPT = ("name", "description", "annotations", "inputSchema")
+if TYPE_CHECKING:
+    from bot.cli.assistant.workbench import Workbench
+
+TOKEN = "MCP_TOKEN"
 
 
 @click.command("mcp")
 @bot_argument
-@click.pass_context
-def command(ctx: click.Context, folder: Path | None) -> None:
-    """Ask the MCP servers in bot.yml for their tools, and write these to mcp/NAME.json.
+@click.option("--http", "port", metavar="PORT", type=click.IntRange(0, 65535), help="Serve over HTTP on this machine.")
+def command(folder: Path | None, port: int | None) -> None:
+    """Serve tools for a coding assistant that works on the bot in DIR: read the docs, check, talk, test, write flows.
 
-    Flows know a server's tools from this file, so read what has changed before you commit it. A tool that models
-    cannot be offered is left out, with the reason. Secrets come from the environment or from .env.
+    The assistant's editor starts this command and speaks MCP on its standard streams. With --http it serves at a port
+    of this machine (0: any), and each request needs a token: that of MCP_TOKEN, else a new one, which is printed.
+
+    The tools write only flows/*.yml and tests/*.yml, and reach no contact, gateway, service or model. Handlers run as
+    in `bot test`.
 
     \b
-      $ bot mcp
-      mcp/crm.json: 2 tools; new: cancel, find_order
+      $ bot mcp my-shop --http 8750
 
-    Exit code 1: bot.yml cannot be read, or a server could not be asked.
+    Exit code 0: it was ended. 1: there is no bot, the port is taken, or the library mcp is missing.
     """
-    from bot.services.mcp_client import McpClient  # 40 ms, which --help need not spend
+    if find_spec("mcp") is None:
+        raise CommandRefused("bot mcp needs a library that is not installed: pip install 'bot-flows[mcp]'")
+    from bot.cli.assistant.tool_server import serve_streams
+    from bot.cli.assistant.workbench import Workbench
 
-    bot = read_folder(find_bot(folder))
-    load_env(bot.path)
-    servers = _servers(bot)
-    client = McpClient(servers, os.environ)
-    failed = False
-    for name, server in servers.items():
-        try:
-            protocol, listed = client.list_tools(name)
-        except BotError as error:
-            click.echo(f"{name}: {error}", err=True)
-            failed = True
+    quiet_log()
+    bench = Workbench(find_bot(folder).resolve())
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # so that a kill leaves no store behind
+    try:
+        if port is None:
+            serve_streams(bench)
         else:
-            _write(bot, name, server, protocol, listed)
-    ctx.exit(1 if failed else 0)
+            _over_http(bench, port)
+    except KeyboardInterrupt:
+        pass
+    finally:
+        bench.close()
 
 
-def _servers(bot: Folder) -> Mapping[str, McpServer]:
-    problems = Problems()
-    texts = {source.path: source.text.decode("utf-8", "replace") for source in bot.documents}
-    written = bot.written(MCP)
-    entries = () if written is None else SERVERS.read(written, problems, MCP)
-    servers = read_servers(entries, bot.secrets(), texts, problems)
-    if problems:
-        raise CommandRefused(f"{problems.sorted()[0]}: `bot check` lists all problems")
-    if not servers:
-        raise CommandRefused("bot.yml names no server: write mcp: {crm: {url: https://host/mcp}}")
-    return servers
+def _over_http(bench: "Workbench", port: int) -> None:
+    from bot.cli.assistant.tool_server import serve_http
 
+    given = os.environ.get(TOKEN)
+    token = given or secrets.token_urlsafe()
 
-def _write(bot: Folder, name: str, server: McpServer, protocol: str, listed: list[Any]) -> None:
-    tools, others = offered(name, listed)
-    kept = [{key: each[key] for key in _KEPT if key in each} for each in listed if each.get("name") in tools]
-    path = list_path(name)
-    text = json.dumps({"protocol": protocol, "tools": kept}, indent=2, ensure_ascii=False)
-    text = "".join(
-        each if each.isprintable() or each == "\n" else json.dumps(each)[1:-1] for each in text
-    )  # all is seen
-    file = bot.path / path
-    replace_files(bot.path, {path: (file.read_bytes() if file.exists() else None, f"{text}\n".encode())})
-    changes = difference(server.tools, tools)
-    click.echo(f"{path_from_here(bot.path, path)}: {counted(len(tools), 'tool')}{f'; {changes}' if changes else ''}")
-    for other, reason in others.items():
-        click.echo(f"  {other} is left out: {reason}")
-    for tool in tools.values():
-        if tool.unchecked:
-            click.echo(f"  {tool.name}: only the server checks {', '.join(tool.unchecked)}")
+    def announce(url: str) -> None:
+        click.echo(f"The tools are at {url}. Ctrl-C ends it.")
+        if not given:
+            click.echo(f"Authorization: Bearer {token}")
+
+    try:
+        serve_http(bench, port, token, announce)
+    except OSError as error:
+        raise CommandRefused(f"port {port} cannot be used: {error.strerror}: name another one, or 0 for any") from error

@@ -33,7 +33,7 @@ def command(folder: Path, starter: str) -> None:
 
     An existing DIR must be empty: nothing is ever overwritten. The settings in .vscode let VS Code complete, explain
     and check the files (docs/editors.md describes other editors). With .env.example the bot goes live; .gitignore keeps
-    secrets and conversations out of git.
+    secrets and conversations out of git. AGENTS.md tells coding assistants how a bot is laid out.
 
     \b
       $ bot new my-shop

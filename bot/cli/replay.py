@@ -59,7 +59,7 @@ def command(
     library, began = loaded(bot).library, perf_counter()
     tally = Tally(library, show)
     with closing(StoreReader(path)) as store:
-        _replay(store, tally, contact, EVER if since is None else datetime.now(UTC) - since)
+        replay_stored(store, tally, contact, EVER if since is None else datetime.now(UTC) - since)
     if contact is not None and not tally.conversations:
         raise CommandRefused(f"no conversation of {number(contact)} is recorded (turns are kept for 7 days)")
     if as_json:
@@ -70,7 +70,8 @@ def command(
     ctx.exit(1 if tally.differ else 0)
 
 
-def _replay(store: "StoreReader", tally: "Tally", contact: str | None, since: datetime) -> None:
+def replay_stored(store: "StoreReader", tally: "Tally", contact: str | None, since: datetime) -> None:
+    """Replay the conversations that a store has: those of a contact, or all, with a turn since then."""
     from bot.checker.replaying.conversation_replay import replay
     from bot.store.trace_rows import UnreadableRecord
 

@@ -271,9 +271,9 @@ def mcp_servers(servers: Mapping[str, McpServer], secrets: Mapping[str, str]) ->
             continue
         tools, _ = offered(name, listed)
         if changes := difference(server.tools, tools):
-            yield warn(MCP, f"{name} has other tools than {list_path(name)}: {changes}", "run `bot mcp`, and read it")
+            yield warn(MCP, f"{name} has other tools than {list_path(name)}: {changes}", "run `bot tools`, and read it")
         elif protocol != server.protocol:
-            yield warn(MCP, f"{name} speaks another version of MCP: {protocol}", "run `bot mcp`")
+            yield warn(MCP, f"{name} speaks another version of MCP: {protocol}", "run `bot tools`")
         else:
             yield ok(MCP, f"{name} answers; its tools are those of {list_path(name)}")
 

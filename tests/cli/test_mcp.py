@@ -1,98 +1,218 @@
-"""`bot mcp`: the lists of the tools of a bot's MCP servers, and what `bot doctor` says of them."""
+"""`bot mcp`: a real client uses each tool, over the standard streams and over HTTP."""
 
-import json
-from collections.abc import Iterator
+import asyncio
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
+import httpx2
 import pytest
+from mcp import Client, StdioServerParameters
+from mcp.client.streamable_http import streamable_http_client
 
-from bot.loading.folder import read_folder
-from bot.loading.program import load_program
-from bot.server import doctor
-from tests.cli.terminal import BOT, call, make_bot
-from tests.services.gateway.peer import Answer, Peer, answer, peer
+from bot.cli.assistant.tool_server import MOST, tool_server
+from bot.cli.assistant.workbench import Workbench
+from tests.cli.terminal import call, make_bot
+from tests.patience import PATIENCE
 
+Way = Callable[[Path], AbstractAsyncContextManager[Client]]
 FLOW = """\
 flow: main
 start: {otherwise: true}
+vars: {cups: {type: integer}}
 steps:
-  talk: {ai: You help., tools: {mcp: crm}, exits: {done: {when: they are done, then: end}}, errors: {else: end}}
+  cups: {ask: How many cups?, save: cups}
+  price: {call: price, with: {cups: "{{ cups }}"}, then: end}
 """
-FIND = {
-    "name": "find",
-    "description": "Find it.",
-    "inputSchema": {"type": "object", "properties": {"by": {"oneOf": []}}},
-}
-CANCEL = {"name": "cancel", "inputSchema": {"type": "object"}, "icons": ["..."]}
+HANDLERS = """\
+from bot import handler
+
+print("loaded")
+
+@handler("price")
+def price(cups: int) -> int:
+    print("priced")
+    return cups * 2
+"""
+USES: tuple[tuple[str, dict[str, Any], str], ...] = (
+    ("read_page", {"page": "language/README"}, "# The flow language"),
+    ("search_docs", {"words": "remind after an hour"}, " § "),
+    ("explain", {"code": "W501"}, "# W501"),
+    ("list_flows", {}, "main (flows/main.yml:1)"),
+    ("read_file", {"path": "flows/main.yml"}, "1 flow: main"),
+    ("check", {}, "no problems in 1 flow"),
+    ("graph", {"flow": "main"}, "flowchart"),
+    ("talk", {"lines": "[{user: hi}, {user: 3}]"}, "- bot: How many cups?"),
+    ("trace", {"turns": 2}, "main/price"),
+    ("keep_test", {"path": "tests/kept.yml", "name": "counts cups"}, "1 test: all passed"),
+    ("write_file", {"path": "tests/more.yml", "content": "test: asks\ntalk: [{user: hi}]\n"}, "2 tests"),
+    ("run_tests", {}, "1 failed"),
+    ("replay", {}, "there is no store"),
+)
 
 
 @pytest.fixture
-def server() -> Iterator[Peer]:
-    with peer() as running:
-        yield running
+def folder(tmp_path: Path) -> Path:
+    return make_bot(tmp_path / "shop", FLOW, HANDLERS)
 
 
-def listing(*tools: Any) -> Answer:
-    return answer(200, {"jsonrpc": "2.0", "id": 1, "result": {"tools": tools}}, {"Content-Type": "application/json"})
+@pytest.fixture
+def bench(folder: Path) -> Iterator[Workbench]:
+    bench = Workbench(folder)
+    yield bench
+    bench.close()
 
 
-def bot_of(folder: Path, server: Peer) -> Path:
-    return make_bot(folder, FLOW, bot=f'{BOT}mcp: {{crm: {{url: "{server.url}/mcp", allow_private: true}}}}\n')
+@asynccontextmanager
+async def over_streams(folder: Path) -> AsyncIterator[Client]:
+    server = StdioServerParameters(command=sys.executable, args=["-m", "bot", "mcp", str(folder)])
+    async with Client(server, read_timeout_seconds=PATIENCE) as client:
+        yield client
 
 
-def test_the_list_is_written_beside_the_flows_and_what_models_do_not_get_is_said(tmp_path: Path, server: Peer) -> None:
-    folder = bot_of(tmp_path, server)
-    server.answers(listing(FIND, CANCEL, {"name": "bare"}))
-    told = call("mcp", folder)
-    assert (told.code, told.lines[0].partition("mcp/")[2]) == (0, "crm.json: 2 tools; new: cancel, find")
-    assert told.lines[1:] == [
-        "  bare is left out: it has no name, or its arguments are no object",
-        "  find: only the server checks by",
-    ]
-    kept = json.loads((folder / "mcp" / "crm.json").read_text())
-    assert kept == {"protocol": "2026-07-28", "tools": [FIND, {name: CANCEL[name] for name in ("name", "inputSchema")}]}
-    assert load_program(read_folder(folder)).extensions.calls.keys() == {"crm.find", "crm.cancel"}
+@contextmanager
+def served(folder: Path) -> Iterator[tuple[str, str]]:
+    """The command with --http: its address, and the line with its token."""
+    command = [sys.executable, "-u", "-m", "bot", "mcp", str(folder), "--http", "0"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
+        try:
+            assert server.stdout is not None
+            address = server.stdout.readline().removeprefix("The tools are at ").partition(". ")[0]
+            yield address, server.stdout.readline().strip().partition(": ")[2]
+        finally:
+            server.terminate()
+            assert server.wait(PATIENCE) == 0
 
 
-def test_a_character_that_nobody_sees_is_written_out(tmp_path: Path, server: Peer) -> None:
-    folder = bot_of(tmp_path, server)
-    server.answers(listing({**FIND, "description": "Grüße \u202e\U000e0041."}))
-    call("mcp", folder)
-    assert '"Grüße \\u202e\\udb40\\udc41."' in (folder / "mcp" / "crm.json").read_text()
+@asynccontextmanager
+async def over_http(folder: Path) -> AsyncIterator[Client]:
+    """A client of an older version of the protocol, as most editors have."""
+    with served(folder) as (address, token):
+        async with httpx2.AsyncClient(headers={"Authorization": token}, timeout=PATIENCE) as http:
+            async with Client(streamable_http_client(address, http_client=http), mode="legacy") as client:
+                yield client
 
 
-def test_a_list_that_is_there_is_compared(tmp_path: Path, server: Peer) -> None:
-    folder = bot_of(tmp_path, server)
-    server.answers(listing(FIND, CANCEL), listing({**FIND, "description": "Find all."}))
-    call("mcp", folder)
-    assert "1 tool; changed: find; gone: cancel" in call("mcp", folder).out
+async def told(client: Client, tool: str, **arguments: object) -> str:
+    (answer,) = (await client.call_tool(tool, arguments)).content
+    assert answer.type == "text"
+    return answer.text
 
 
-def test_a_server_that_does_not_answer_leaves_the_list_as_it_is(tmp_path: Path, server: Peer) -> None:
-    folder = bot_of(tmp_path, server)
-    server.answers(listing(FIND))
-    call("mcp", folder)
-    before = (folder / "mcp" / "crm.json").read_bytes()
-    server.answers(answer(500, b""), answer(500, b""))
-    told = call("mcp", folder)
-    assert (told.code, told.err) == (1, "crm: it answers 500\n")
-    assert (folder / "mcp" / "crm.json").read_bytes() == before
+@pytest.mark.parametrize("way", [over_streams, over_http])
+def test_a_client_uses_each_tool(folder: Path, way: Way) -> None:
+    async def use() -> None:
+        async with way(folder) as client:
+            assert {tool.name for tool in (await client.list_tools()).tools} == {name for name, _, _ in USES}
+            for name, arguments, expected in USES:
+                assert expected in await told(client, name, **arguments)
+
+    asyncio.run(use())
 
 
-def test_a_bot_without_servers_is_told_how_to_name_one(tmp_path: Path) -> None:
-    assert "write mcp: {crm: {url:" in call("mcp", make_bot(tmp_path, FLOW)).err
+def test_over_http_each_request_needs_the_token(folder: Path) -> None:
+    with served(folder) as (address, token):
+        for given, status in (({}, 401), ({"Authorization": "Bearer x"}, 401), ({"Authorization": token}, 400)):
+            assert httpx2.post(address, json={}, headers=given).status_code == status
+        elsewhere = {"Authorization": token, "Host": "bot.example"}
+        assert httpx2.post(address, json={}, headers=elsewhere).status_code == 421
 
 
-def test_the_doctor_says_whether_the_list_is_what_the_server_has(tmp_path: Path, server: Peer) -> None:
-    folder = bot_of(tmp_path, server)
-    server.answers(listing(FIND))
-    call("mcp", folder)
-    servers = load_program(read_folder(folder)).library.bot.mcp
-    server.answers(listing(FIND), listing(FIND, CANCEL), answer(401, b""), answer(401, b""))
-    found = [next(doctor.mcp_servers(servers, {})) for _ in range(3)]
-    assert [(each.state, each.what) for each in found] == [
-        ("ok", "crm answers; its tools are those of mcp/crm.json"),
-        ("warn", "crm has other tools than mcp/crm.json: new: cancel"),
-        ("fail", "crm: it answers 401"),
-    ]
+PLANTED = """\
+flow: order
+start: {words: [order]}
+vars: {drink: {type: choice, of: [Coffee, Tea]}}
+steps:
+  drink: {ask: What would you like?, buttons: [Coffee, Tea], save: drink, then: conirm}
+  confirm: {say: "One {{ drink }}, please wait.", then: end}
+"""
+
+
+def test_an_assistant_learns_writes_mends_and_tests_within_its_budget(bench: Workbench) -> None:
+    """At most 20 calls, and 30,000 tokens of four characters, with what the tools say of themselves."""
+    answers: list[str] = []
+
+    async def session() -> None:
+        async with Client(tool_server(bench)) as client:
+            tools = (await client.list_tools()).tools
+            answers.append("".join(tool.model_dump_json(exclude_none=True) for tool in tools))
+
+            async def ask(tool: str, **arguments: object) -> str:
+                answers.append(await told(client, tool, **arguments))
+                return answers[-1]
+
+            await ask("read_page")
+            for section in ("", "A flow", "Targets and transitions", "Verbs", "Step options"):
+                await ask("read_page", page="language/README", section=section)
+            await ask("read_page", page="language/questions", section="Choices")
+            await ask("search_docs", words="write a test with buttons")
+            await ask("read_page", page="testing", section="A test")
+            await ask("list_flows")
+            assert 'E102 no step "conirm"' in await ask("write_file", path="flows/order.yml", content=PLANTED)
+            await ask("explain", code="E102")
+            mended = PLANTED.replace("conirm", "confirm")
+            assert "no problems" in await ask("write_file", path="flows/order.yml", content=mended)
+            await ask("talk", lines="[{user: order}]")
+            assert '- bot: "One Coffee, please wait."' in await ask("talk", lines="[{tap: Coffee}]")
+            await ask("trace", turns=1)
+            assert "all passed" in await ask("keep_test", path="tests/order.yml", name="orders a coffee")
+            assert "all passed" in await ask("run_tests")
+
+    asyncio.run(session())
+    assert len(answers) - 1 <= 20 and sum(map(len, answers)) / 4 <= 30_000, (len(answers), sum(map(len, answers)))
+
+
+def test_twenty_answers_of_any_length_fit_into_the_budget(folder: Path, bench: Workbench) -> None:
+    (folder / "flows" / "long.yml").write_text("# long\n" * 3000)
+
+    async def read() -> str:
+        async with Client(tool_server(bench)) as client:
+            return await told(client, "read_file", path="flows/long.yml")
+
+    text = asyncio.run(read())
+    assert len(text) <= MOST and 20 * MOST / 4 <= 30_000 and "more characters)" in text
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "why"),
+    [
+        ("graph", {"flow": "mian"}, 'there is no flow "mian" (did you mean "main"?)'),
+        ("talk", {}, "Field required"),
+        ("write_file", {"path": "handlers.py", "content": "x"}, "handlers.py cannot be written here"),
+        ("publish", {}, "Unknown tool: publish"),
+    ],
+)
+def test_what_goes_wrong_is_a_text_for_the_assistant(
+    bench: Workbench, tool: str, arguments: dict[str, str], why: str
+) -> None:
+    async def ask() -> None:
+        async with Client(tool_server(bench)) as client:
+            result = await client.call_tool(tool, arguments)
+            assert result.is_error and why in str(result.content[0])
+
+    asyncio.run(ask())
+
+
+def test_a_defect_ends_one_call_alone(bench: Workbench) -> None:
+    async def ask() -> None:
+        with patch.object(Workbench, "check", side_effect=ZeroDivisionError("inside")):
+            server = tool_server(bench)
+        async with Client(server) as client:
+            assert (await client.call_tool("check", {})).is_error
+            assert "main" in await told(client, "list_flows")
+
+    asyncio.run(ask())
+
+
+def test_without_its_library_the_command_says_what_to_install(folder: Path) -> None:
+    with patch("bot.cli.mcp.find_spec", return_value=None):
+        told = call("mcp", folder)
+    assert (told.code, told.err) == (1, "bot mcp needs a library that is not installed: pip install 'bot-flows[mcp]'\n")
+
+
+def test_a_bot_is_needed(tmp_path: Path) -> None:
+    assert "there is no bot.yml in" in call("mcp", tmp_path).err

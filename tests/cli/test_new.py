@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from bot.cli import COMMANDS
 from bot.cli.new import STARTERS
 from bot.cli.shared.new_folder import FILES
-from tests.cli.terminal import call
+from tests.cli.terminal import call, make_bot
 from tests.docs.test_docs import ROOT, blocks
 
 
@@ -57,6 +58,30 @@ def test_the_example_of_settings_is_one_of_going_live(tmp_path: Path) -> None:
     names = re.findall(r"^(?:# )?(BOT_\w+)=", (tmp_path / ".env.example").read_text(), re.MULTILINE)
     (written, *_) = blocks(ROOT / "docs" / "going-live.md", "sh")
     assert [name for name in names if name != "BOT_WEBHOOK_SECRET"] == re.findall(r"^(\w+)=", written, re.MULTILINE)
+
+
+def mistakes() -> list[tuple[str, str]]:
+    """The wrong steps of AGENTS.md, each with its code."""
+    rows = re.findall(r"^\| `(.+?)` \| .* \| ([EW]\d{3}) \|$", (FILES / "AGENTS.md").read_text(), re.MULTILINE)
+    return [(step, code) for step, code in rows]
+
+
+def test_assistants_are_told_ten_mistakes_and_commands_that_there_are(tmp_path: Path) -> None:
+    call("new", tmp_path)
+    told = (tmp_path / "AGENTS.md").read_text()
+    assert len(mistakes()) == 10 and {*re.findall(r"`bot (\w+)", told)} < {*COMMANDS}
+
+
+@pytest.mark.parametrize(("step", "code"), mistakes())
+def test_a_mistake_that_assistants_are_told_has_its_code(tmp_path: Path, step: str, code: str) -> None:
+    variables = "{name: {type: name}, cups: {type: integer}}"
+    flow = (
+        f"flow: main\nstart: {{otherwise: true}}\nvars: {variables}\nsteps:\n  cups: {{ask: How many?, save: cups}}\n"
+    )
+    handlers = 'from bot import handler\n@handler("price")\ndef price() -> int: return 1\n'
+    bot = "name: Shop\ndefaults: {retry: {max: 3, else: end}, timeout: {after: 12h, then: end}}\n"
+    folder = make_bot(tmp_path, f"{flow}  wrong:\n    {step}\n", handlers, bot=bot)
+    assert {found["code"] for found in json.loads(call("check", folder, "--json").out)} == {code}
 
 
 def test_the_request_of_the_form_is_filed_once_however_often_it_is_called(tmp_path: Path) -> None:

@@ -38,8 +38,10 @@ if TYPE_CHECKING:
 
 TITLES = CODES | rules.TITLES
 """The title of each code, in a few words."""
-_PACKAGED = Path(__file__).parent.with_name("checks")  # setup.py puts the pages of docs/checks there in a wheel
-_PAGES = _PACKAGED if _PACKAGED.exists() else Path(__file__).parents[3] / "docs" / "checks"
+_PACKAGED = Path(__file__).parent.with_name("docs")  # setup.py puts the pages there in a wheel
+DOCS = _PACKAGED if _PACKAGED.exists() else Path(__file__).parents[3] / "docs"
+"""The folder with the pages of the docs."""
+_PAGES = DOCS / "checks"
 
 
 def page(code: str) -> str:

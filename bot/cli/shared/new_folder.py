@@ -7,7 +7,8 @@ from pathlib import Path
 from bot.core.errors import BotError
 
 FILES = Path(__file__).parent.with_name("starters")
-HIDDEN = {"gitignore": ".gitignore", "env.example": ".env.example"}  # a wheel leaves out files that begin with a dot
+BESIDE = {"AGENTS.md": "AGENTS.md", "gitignore": ".gitignore", "env.example": ".env.example"}
+"""The files of each new bot, with their names there: a wheel leaves out files that begin with a dot."""
 SCHEMA = "bot.schema.json"
 
 
@@ -24,11 +25,11 @@ def refuse_used(folder: Path) -> None:
 
 
 def write_common_files(folder: Path) -> None:
-    """Write the hidden files, and the settings of VS Code for this folder. It looks for the schema from there."""
+    """Write the files beside each bot, and the settings of VS Code, which looks for the schema from this folder."""
     from bot.testing.conversations.documents_schema import documents_schema  # no other command needs it
 
-    for name, hidden in HIDDEN.items():
-        shutil.copyfile(FILES / name, folder / hidden)
+    for name, there in BESIDE.items():
+        shutil.copyfile(FILES / name, folder / there)
     editor = folder / ".vscode"
     editor.mkdir()
     (editor / SCHEMA).write_text(json.dumps(documents_schema({}), ensure_ascii=False) + "\n", "utf-8")

@@ -85,6 +85,17 @@ def plain(node: Node) -> Any:
             return {key.text: plain(item) for key, item in entries}
 
 
+def as_written(node: Node) -> Any:
+    """The content of a node as plain values. A number that YAML alters is the text in the file: ``"007"``."""
+    match node:
+        case Scalar():
+            return node.text if node.altered else node.value
+        case List(items=items):
+            return [as_written(item) for item in items]
+        case Map(entries=entries):
+            return {key.text: as_written(item) for key, item in entries}
+
+
 def fingerprint(node: Node, without: Collection[str] = ()) -> str:
     """A short hash of what a node says, however it is written; ``without`` names keys of a map to leave out."""
     if isinstance(node, Map):

@@ -415,7 +415,7 @@ def _read_server_tools(fields: Fields, reading: ReadContext) -> Iterator[Tool]:
     for each in only or server.tools:
         found = server.tools.get(each)
         if found is None:
-            fix = did_you_mean(each, server.tools, "`bot mcp` reads the server's list again")
+            fix = did_you_mean(each, server.tools, "`bot tools` reads the server's list again")
             _ONLY.report(fields, "E511", f'server "{name}" has no tool "{each}"', fix)
             continue
         spec = found.spec(shown)
@@ -443,7 +443,7 @@ def _server(fields: Fields, name: str, reading: ReadContext) -> McpServer | None
         _SERVER.report(fields, "E511", f'no server "{name}"', fix)
     elif not server.listed:
         what = f'the tools of server "{name}" are not known: {list_path(name)} is missing, or no list'
-        _SERVER.report(fields, "E511", what, "run `bot mcp`, which asks the server")
+        _SERVER.report(fields, "E511", what, "run `bot tools`, which asks the server")
         return None
     return server
 

@@ -141,6 +141,16 @@ class Player:
             case _:
                 self._act(line, following)
 
+    def take_unexpected(self) -> dict[str, list[ShownMessage]]:
+        """Take the messages that no line has expected yet, by contact, as if lines had expected them. Raises
+        `ConversationFailed` if the bot refused the last act, or did not need an answer that was set for it.
+        """
+        self._not_refused()
+        self._all_asked()
+        found = {contact: list(messages) for contact, messages in self._unheard.items() if messages}
+        self._unheard.clear()
+        return found
+
     def finish(self) -> None:
         """End the test: every message must have been expected, every stub used, and every fault applied."""
         self._not_refused()

@@ -105,14 +105,18 @@ def load_with_tests(folder: Folder) -> LoadedTests:
         reader = TranscriptReader(KnownNames(folder=folder.path, complete=False))
         transcripts = [reader.read(node, found) for node in tests]
         return LoadedTests(None, transcripts, sorted({*error.problems, *found.sorted()}), error.sound)
-    library = program.library
-    bot, receiver = library.bot, library.bot.events_to
-    events = () if receiver is None else receiver.on
-    known = KnownNames(library.flows, program.extensions.calls, bot.languages, bot.signals, folder.path, sorted(events))
-    reader = TranscriptReader(known)
+    reader = reader_for(program, folder.path)
     transcripts = [reader.read(node, found) for node in program.tests]
     _check_names(transcripts, found)
     return LoadedTests(program, transcripts, found.sorted())
+
+
+def reader_for(program: Program, folder: Path) -> "TranscriptReader":
+    """The reader of the tests of a loaded bot."""
+    bot, receiver = program.library.bot, program.library.bot.events_to
+    events = () if receiver is None else receiver.on
+    flows, calls = program.library.flows, program.extensions.calls
+    return TranscriptReader(KnownNames(flows, calls, bot.languages, bot.signals, folder, sorted(events)))
 
 
 def _check_names(transcripts: Iterable[Transcript], problems: Problems) -> None:
@@ -267,8 +271,13 @@ def _send(known: KnownNames) -> Line:
 def _read_file(node: Node, problems: Problems, what: str, folder: Path) -> bytes | None:
     """The bytes of a file of the bot's folder."""
     name = text_of(node, problems, what)
+    if name is None:
+        return None
+    file = (folder / name).resolve()
     try:
-        return None if name is None else (folder / name).read_bytes()
+        if file.is_relative_to(folder.resolve()):
+            return file.read_bytes()
+        raise FileNotFoundError(name)
     except OSError:
         problems.add("E113", node.mark, f'no file "{name}"', "write its path in the bot's folder")
         return None

@@ -162,7 +162,7 @@ def test_a_handler_of_the_same_name_would_be_called_in_its_place() -> None:
 @pytest.mark.parametrize("listed", [None, "[]", "{", '{"tools": []}'])
 def test_a_server_whose_tools_are_not_known(listed: str | None) -> None:
     (found,) = faults(FIND, listed=listed)
-    assert "mcp/crm.json is missing, or no list (run `bot mcp`, which asks the server)" in found
+    assert "mcp/crm.json is missing, or no list (run `bot tools`, which asks the server)" in found
 
 
 @pytest.mark.parametrize(

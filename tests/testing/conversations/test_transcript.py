@@ -222,6 +222,7 @@ def test_a_test_without_a_time_has_a_fixed_one() -> None:
         ("wait: soon", '3:11: E106 wait: "soon" is not a duration'),
         ("send: imago", '3:11: E109 send: "imago" is not known (did you mean "image"?)'),
         ("send: {caption: Look}", "3:11: E601 send: exactly one thing to send is needed (write one of image, "),
+        ("send: {document: /etc/hosts}", '3:22: E113 no file "/etc/hosts" (write its path in the bot\'s folder)'),
         ("send: {image: none.png}", '3:19: E113 no file "none.png" (write its path in the bot\'s folder)'),
         ("send: {location: {latitude: 99, longitude: 1}}", '3:33: E106 send: location: latitude: "99" is not a number'),
         (

@@ -1,0 +1,1 @@
+"""The tools of `bot mcp`, which coding assistants use."""
