@@ -443,8 +443,14 @@ def _enter_flow(steps: NodeSteps, action: Data) -> None:
             for key, name in texts.scope.names.items()
             if name in theirs.values() and key[0] not in ("input", "contact")
         ]
-        leaves: Step = {"clear": shared, "then": f"/{flow}"} if shared else {"branch": [{"else": f"/{flow}"}]}
-        return steps.add(leaves, f"go to {flow}")
+        given = {name: texts.shown_path(node, key[1:]) for key, name in theirs.items() if key[0] == "parent"}
+        texts.scope.variables |= {name: {"type": "text", "value": ""} for name in given}
+        leaves: Step = {
+            **({"clear": shared} if shared else {}),
+            **({"set": given} if given else {}),
+            "then": f"/{flow}",
+        }
+        return steps.add(leaves if len(leaves) > 1 else {"branch": [{"else": f"/{flow}"}]}, f"go to {flow}")
     step: Step = {"run": f"/{flow}"}
     given = (
         {}

@@ -51,7 +51,8 @@ class FlowWays:
         return found
 
     def _conversation(self, name: str, language: str) -> SourceConversation:
-        contact = RapidProContact(name="Ann Lee" if self._names.reads_name else None, language=language)
+        known = "Ann Lee" if self._names.reads_name else None
+        contact = RapidProContact(name=known, language=language)
         played = FlowInterpreter(self._names.export, contact, _NOW, self._choose)
         flow = self._names.flows[self._flow.uuid]
         start = self._names.bot.flows[flow].get("start") or {}
@@ -77,7 +78,7 @@ class FlowWays:
         )
         return SourceConversation(
             name, flow, tuple(turns), _NOW, http=http, handlers={name: tuple(each) for name, each in handlers.items()},
-            draws=tuple(played.draws), contact_name=contact.name, language=language_of(language) if language else None,
+            draws=tuple(played.draws), contact_name=known, language=language_of(language) if language else None,
         )  # fmt: skip
 
     def _turn(self, played: FlowInterpreter, said: tuple[SourceMessage, ...]) -> SourceTurn:

@@ -1,6 +1,7 @@
 """Recorded runs of goflow as conversations: the trigger, each input, and the messages that came out."""
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import Any
@@ -37,6 +38,7 @@ def conversation_of(run: RecordedRun, names: BotNames) -> SourceConversation | N
         run.name, names.flows[uuid], tuple(turns),
         None if began is None else datetime.fromisoformat(began[:26] + "+00:00"),
         data=_data(trigger, names, uuid), http=tuple(_answers(events, names)), handlers=_results(events, names),
+        contact=_number(contact),
         contact_name=contact.get("name"), tags=tuple(_tags(contact, names)), language=_language(contact, names),
         kept=_kept(contact, names),
     )  # fmt: skip
@@ -170,6 +172,16 @@ def _results(events: list[Any], names: BotNames) -> dict[str, tuple[Any, ...]]:
         for name in names.bot.functions
         if name.startswith(title)
     }
+
+
+def _number(contact: Data) -> str:
+    """The phone number of the contact; without one, any."""
+    numbers = [
+        re.sub(r"\D", "", str(urn).partition("?")[0])
+        for urn in contact.get("urns") or ()
+        if str(urn).startswith("tel:")
+    ]
+    return numbers[0] if numbers and numbers[0] else "6281234567890"
 
 
 def _tags(contact: Data, names: BotNames) -> Iterator[str]:

@@ -89,7 +89,7 @@ def test_a_flow_enters_others_and_takes_their_results(tmp_path: Path) -> None:
     enters = {"type": "enter_flow", "flow": last.reference, "terminal": True}
     main.node(says("Child said @child.results.colour (@child.results.colour.category)"), enters, uuid=told)
     child.node(says("From @parent.flow.name, @parent.results.score. Colour?"), router=router(result_name="Colour"))
-    last.node(says("Bye @results.score|@results.colour"))
+    last.node(says("Bye @results.score|@results.colour|@parent.results.score|@parent.flow.name"))
     same, _ = alike(imported(main, child, last), tmp_path)
     assert same >= 4
 
