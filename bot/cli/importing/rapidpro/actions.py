@@ -64,7 +64,7 @@ class NodeSteps:
         for place, each in enumerate(self.listed):
             last = place + 1 == len(self.listed)
             step = _with_next(each.step, target if last else self.listed[place + 1].name)
-            if last and "branch" not in step and "then" not in step:
+            if last and not {"branch", "handoff", "then"} & step.keys():
                 step["then"] = target
             if rounds and place == 0:
                 step["visits"] = {"max": _MOST_ROUNDS, "else": "end"}

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Mapping
 from typing import Any
+from zoneinfo import available_timezones
 
 from bot.cli.importing.imported import ImportedBot, name_of
 from bot.cli.importing.rapidpro.actions import NEXT, NodeSteps, Step, add_action, ask_without_text
@@ -105,7 +106,7 @@ class BotTranslation:
             settings["languages"] = self.names.languages
         settings |= {"small_talk": [], "defaults": {"timeout": {"after": "7d", "then": "end"}}}
         zones = [str((run.data.get("contact") or {}).get("timezone") or "") for run in self.export.runs]
-        if zones and zones[0]:
+        if zones and zones[0] in available_timezones():
             settings["timezone"] = zones[0]
         imports, sources = used_in([str(self.bot.flows), str(self.bot.locales)])
         self.bot.imports, self.bot.sources = imports, sources

@@ -197,6 +197,17 @@ def test_groups_by_query_follow_the_fields(tmp_path: Path) -> None:
     assert [each.what for each in write.differences] == ['there "[]", here "[Adults]"']  # the rules know no queries
 
 
+@pytest.mark.parametrize(("after", "verb"), [((), "handoff"), ((says("Noted"),), "call")])
+def test_a_ticket_is_a_handoff_if_nothing_follows(after: tuple[Any, ...], verb: str, tmp_path: Path) -> None:
+    flow, wait = ExportedFlow("Main"), new_id()
+    flow.node(says("What?"), to=wait)
+    flow.node(uuid=wait, router=router(to={"Other": (end := new_id())}))
+    flow.node({"type": "open_ticket", "topic": {"name": "Help"}, "body": "@input.text"}, *after, uuid=end)
+    bot = imported(flow)
+    assert verb in list(steps_of(bot).values())[2]
+    alike(bot, tmp_path)
+
+
 def test_triggers_start_flows() -> None:
     flows = [ExportedFlow(name) for name in ("One", "Two", "Three")]
     for flow in flows:
