@@ -44,7 +44,7 @@ class SourceConversation:
     ``flow`` is the flow of the new bot that it is about. ``now`` is when it begins; without a zone, in the bot's zone.
     ``data`` are values of the flow's variables, if a program starts it. ``http`` and ``models`` are answers, each given
     once and in this order; ``handlers`` are the results of Python functions that are not called. ``draws`` are random
-    numbers.
+    numbers. The contact has ``contact_name``, ``tags``, ``language`` and ``kept`` (values of kept variables) before.
     """
 
     name: str
@@ -57,3 +57,7 @@ class SourceConversation:
     models: tuple[ModelResult, ...] = ()
     handlers: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
     draws: tuple[float, ...] = ()
+    contact_name: str | None = None
+    tags: tuple[str, ...] = ()
+    language: str | None = None
+    kept: Mapping[str, Any] = field(default_factory=dict)

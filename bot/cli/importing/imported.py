@@ -69,13 +69,18 @@ class ImportedFunction:
 
 @mutable
 class ImportedBot:
-    """A bot that an importer fills. ``flows`` are the documents by name, without their key ``flow``."""
+    """A bot that an importer fills. ``flows`` are the documents by name, without their key ``flow``.
+
+    ``sources`` are further functions of `handlers.py`, as they are written there, and ``imports`` what they import.
+    """
 
     system: str
     name: str
     settings: dict[str, Any] = field(default_factory=dict)
     flows: dict[str, dict[str, Any]] = field(default_factory=dict)
     functions: dict[str, ImportedFunction] = field(default_factory=dict)
+    imports: list[str] = field(default_factory=list)
+    sources: list[str] = field(default_factory=list)
     locales: dict[str, dict[str, Any]] = field(default_factory=dict)
     nodes: list[ImportedNode] = field(default_factory=list)
     conversations: list[SourceConversation] = field(default_factory=list)

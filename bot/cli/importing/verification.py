@@ -131,6 +131,15 @@ class _PlayedConversation:
         now = conversation.now or NOW
         self._began = now if now.tzinfo is not None else now.replace(tzinfo=zone)
         self._state = self._explorer.begin(conversation.contact, self._began)
+        known = conversation
+        session = replace(
+            self._state.session,
+            name=known.contact_name,
+            tags=known.tags,
+            language=known.language,
+            kept_variables=dict(known.kept),
+        )
+        self._state = replace(self._state, session=session)
 
     def differences(self, by_place: Mapping[str, Sequence[ImportedNode]]) -> Iterator[Difference]:
         """Play all turns; yield each difference. Nodes of earlier turns explain it, too."""
@@ -151,7 +160,12 @@ class _PlayedConversation:
     @property
     def is_writable(self) -> bool:
         """True if a test can say all that has happened."""
-        return all(turn.kind != "start" for turn in self._conversation.turns) and self._state.move is not None
+        known = self._conversation
+        started = any(turn.kind == "start" for turn in known.turns)
+        return (
+            not (started or known.contact_name or known.tags or known.language or known.kept)
+            and self._state.move is not None
+        )
 
     def written(self) -> str:
         """The conversation as a test."""

@@ -34,7 +34,7 @@ def write_bot(bot: ImportedBot, folder: Path) -> Places:
                 places[name, step] = f"flows/{name}.yml:{len(lines) + 1}"
                 lines += (f"{INDENT}{line}" if line else "" for line in _lines(step, written))
         _write(folder / "flows" / f"{name}.yml", lines)
-    if bot.functions:
+    if bot.functions or bot.sources:
         _write(folder / "handlers.py", _python(bot))
     for language, texts in bot.locales.items():
         (folder / "locales").mkdir(exist_ok=True)
@@ -71,11 +71,15 @@ def _lines(key: str, value: Any) -> Iterator[str]:
 
 
 def _python(bot: ImportedBot) -> Iterator[str]:
-    decorators = sorted({function.decorator for function in bot.functions.values()})
+    own = {"function"} if any(source.startswith("@function") for source in bot.sources) else set()
+    decorators = sorted({function.decorator for function in bot.functions.values()} | own)
     yield f'"""The Python of {_in_python(bot.name)}, imported from {bot.system}."""'
-    yield from ("", "from typing import Any", "", f"from bot import {', '.join(decorators)}")
+    imports = sorted({*bot.imports, "from typing import Any"}, key=lambda line: (line.startswith("from"), line))
+    yield from ("", *imports, "", f"from bot import {', '.join(decorators)}")
     for function in bot.functions.values():
         yield from ("", "", *_function(function))
+    for source in bot.sources:
+        yield from ("", "", *source.rstrip().split("\n"))
 
 
 def _function(function: ImportedFunction) -> Iterator[str]:

@@ -1,0 +1,87 @@
+"""Reading of exports: old flows become present ones, and what is no export is refused in one line."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bot.cli.importing.imported import ExportFile, UnreadableExport
+from bot.cli.importing.rapidpro import import_bot, recognises
+from bot.cli.importing.rapidpro.reading import old_template, read_files
+from tests.cli.importing.rapidpro.rapidpro_exports import ExportedFlow, router, says
+
+
+def files(data: Any) -> list[ExportFile]:
+    return [ExportFile(Path("export.json"), data)]
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("@flow.age and @flow.age.category", "@results.age and @results.age.category"),
+        ("@contact.name @contact @contact.district", "@contact.name @contact @fields.district"),
+        ("@step.value @extra.price", "@input.text @legacy_extra.price"),
+        ("@child.number @parent.contact.name", "@child.results.number @parent.contact.name"),
+        ("@(UPPER(contact.city))", "@(UPPER(fields.city))"),
+        ("@contact.tel_e164", "@urns.tel_e164"),
+    ],
+)
+def test_an_old_expression_becomes_one_of_today(old: str, new: str) -> None:
+    assert old_template(old) == new
+
+
+def test_an_old_flow_is_read_as_nodes() -> None:
+    rules = [
+        {"uuid": "r1", "category": {"eng": "Tea"}, "destination": "a2", "test": {"type": "contains_any", "test": {"eng": "tea"}}},
+        {"uuid": "r2", "category": {"eng": "Other"}, "destination": "a1", "test": {"type": "true"}},
+    ]  # fmt: skip
+    old = {
+        "version": "11.12", "base_language": "eng", "entry": "a1", "metadata": {"name": "Drinks", "uuid": "f1"},
+        "action_sets": [
+            {"uuid": "a2", "destination": None, "actions": [{"type": "reply", "msg": {"eng": "@flow.drink it is"}}]},
+            {"uuid": "a1", "destination": "w1", "actions": [{"type": "reply", "uuid": "m1", "msg": {"eng": "Tea?", "fra": "Thé?"}}]},
+        ],
+        "rule_sets": [{"uuid": "w1", "label": "Drink", "ruleset_type": "wait_message", "operand": "@step.value", "rules": rules}],
+    }  # fmt: skip
+    flow = read_files(files({"flows": [old]})).flows["f1"]
+    assert list(flow.nodes) == ["a1", "a2", "w1"]
+    assert flow.nodes["a2"].actions[0]["text"] == "@results.drink it is"
+    assert flow.localization["fra"]["m1"] == {"text": ["Thé?"]}
+    assert flow.nodes["w1"].waits == {"type": "msg"} and flow.nodes["w1"].target("r1") == "a2"
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "where"),
+    [
+        (("nodes",), [7], "$.flows[0].nodes is no list of maps"),
+        (("nodes", 0, "exits"), None, "$.flows[0].nodes[0] is no node"),
+        (("nodes", 0, "actions", 0, "type"), 3, "$.flows[0].nodes[0].actions[0] is no action"),
+        (("nodes", 0, "router"), {}, "$.flows[0].nodes[0].router is no switch"),
+        (("localization",), [], "$.flows[0].localization is no map"),
+    ],
+)
+def test_a_part_of_another_form_is_refused_with_its_place(path: tuple[Any, ...], value: Any, where: str) -> None:
+    flow = ExportedFlow("Main")
+    flow.node(says("Hi"), router=router(("has_any_word", ["tea"], "Tea")))
+    part: Any = flow.data
+    for key in path[:-1]:
+        part = part[key]
+    part[path[-1]] = value
+    with pytest.raises(UnreadableExport) as refused:
+        import_bot(files({"flows": [flow.data]}))
+    assert where in str(refused.value)
+
+
+@pytest.mark.parametrize("data", [{}, [], {"flows": []}, {"types": [], "root": []}, {"nodes": {}}])
+def test_other_json_is_not_recognised(data: Any) -> None:
+    assert not recognises(files(data))
+
+
+def test_an_exit_to_a_node_that_is_not_there_ends_the_flow() -> None:
+    flow = ExportedFlow("Main")
+    flow.node(says("Hi"), to="gone")
+    bot = import_bot(files(flow.data))
+    assert bot.flows["main"]["steps"]["hi"]["then"] == "end"
+    assert [node.note for node in bot.nodes if node.fate == "lost"] == [
+        "this node is not in the export: the flow ends there"
+    ]

@@ -1,0 +1,235 @@
+"""Bots of RapidPro's exports say what its own rules say: for each test, action and router, and by their conversations."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bot.cli.importing.imported import Fate, ImportedBot
+from tests.cli.importing.rapidpro.rapidpro_exports import ExportedFlow, imported, new_id, proved, router, says
+from tests.cli.terminal import call
+
+TESTS: list[tuple[str, list[str]]] = [
+    ("has_any_word", ["tea coffee"]), ("has_all_words", ["the fox"]), ("has_phrase", ["quick fox"]),
+    ("has_only_phrase", ["quick fox"]), ("has_only_text", ["Quick"]), ("has_beginning", ["The quick"]), ("has_text", []),
+    ("has_pattern", [r"(\w+) (\d+)"]), ("has_number", []), ("has_number_between", ["5", "10"]), ("has_number_eq", ["5"]),
+    ("has_number_lt", ["5"]), ("has_number_lte", ["5"]), ("has_number_gt", ["5"]), ("has_number_gte", ["5"]), ("has_date", []),
+    ("has_date_lt", ["2020-01-01"]), ("has_date_eq", ["2020-01-01"]), ("has_date_gt", ["2020-01-01"]), ("has_time", []),
+    ("has_phone", ["US"]), ("has_email", []), ("has_image", []), ("has_group", ["id", "Members"]),
+]  # fmt: skip
+
+
+def steps_of(bot: ImportedBot, flow: str = "main") -> dict[str, Any]:
+    steps: dict[str, Any] = bot.flows[flow]["steps"]
+    return steps
+
+
+def notes_of(bot: ImportedBot, fate: Fate) -> str:
+    return " ".join(node.note for node in bot.nodes if node.fate is fate)
+
+
+def alike(bot: ImportedBot, folder: Path) -> tuple[int, int]:
+    """How many messages are the same, and how many conversations differ."""
+    proof = proved(bot, folder)
+    assert proof.messages > 0 and proof.differences == ()
+    return proof.same, proof.conversations
+
+
+@pytest.mark.parametrize(("test", "arguments"), TESTS, ids=[test for test, _ in TESTS])
+def test_each_test_decides_as_rapidpro_does(test: str, arguments: list[str], tmp_path: Path) -> None:
+    flow, wait, yes, again = ExportedFlow("Main"), new_id(), new_id(), new_id()
+    flow.node(says("Try it"), to=wait)
+    decides = router((test, arguments, "Yes"), to={"Yes": yes, "Other": again}, timeout=300, result_name="Answer")
+    flow.node(uuid=wait, router=decides)
+    flow.node(says("Matched @results.answer, @results.answer.category; you wrote @results.answer.input"), uuid=yes)
+    flow.node(says("No @results.answer (@results.answer.category)"), uuid=again, to=wait)
+    alike(imported(flow), tmp_path)
+
+
+def test_a_question_with_quick_replies_takes_any_text(tmp_path: Path) -> None:
+    flow, end = ExportedFlow("Main"), new_id()
+    wait = router(("has_phrase", ["yes"], "Yes"), to={"Yes": end, "Other": end}, result_name="Sure")
+    flow.node(says("Sure?", "Yes", "No", '@(upper("maybe"))'), router=wait)
+    flow.node(says("@results.sure|@results.sure.category"), uuid=end)
+    bot = imported(flow)
+    assert steps_of(bot)["sure"]["accepts"] == "text"
+    assert alike(bot, tmp_path) == (6, 2)
+
+
+def test_an_image_with_quick_replies_is_shown_before_its_question(tmp_path: Path) -> None:
+    flow = ExportedFlow("Main")
+    flow.node(says("Nice?", "Yes", attachments=["image/jpeg:https://files.example/a.jpg"]), router=router())
+    assert alike(imported(flow), tmp_path) == (3, 1)
+
+
+def test_values_results_and_groups(tmp_path: Path) -> None:
+    flow = ExportedFlow("Main")
+    flow.node(
+        {"type": "set_run_result", "name": "Score", "value": "@(1 + 2 * 3)", "category": "Good"},
+        {"type": "set_contact_field", "field": {"key": "age", "name": "Age"}, "value": "@(results.score + 1)"},
+        {"type": "set_contact_name", "name": "Ann"},
+        {"type": "set_run_local", "local": "n", "value": "2", "operation": "increment"},
+        {"type": "add_contact_groups", "groups": [{"uuid": "g1", "name": "Members"}, {"uuid": "g2", "name": "New"}]},
+        {"type": "remove_contact_groups", "groups": [{"uuid": "g2", "name": "New"}]},
+        says("@contact.name @fields.age @results.score.category @locals.n @contact.groups"),
+    )
+    assert alike(imported(flow), tmp_path) == (1, 1)
+    assert "own_name" in (tmp_path / "flows" / "main.yml").read_text()
+
+
+def test_a_flow_enters_others_and_takes_their_results(tmp_path: Path) -> None:
+    main, child, last, told = ExportedFlow("Main"), ExportedFlow("Child"), ExportedFlow("Last"), new_id()
+    main.node(
+        {"type": "set_run_result", "name": "Score", "value": "7"},
+        {"type": "enter_flow", "flow": child.reference},
+        says("Said before the child"),
+        router=router(("has_only_text", ["completed"], "Done"), to={"Done": told}, wait=False, operand="@child.status"),
+    )
+    enters = {"type": "enter_flow", "flow": last.reference, "terminal": True}
+    main.node(says("Child said @child.results.colour (@child.results.colour.category)"), enters, uuid=told)
+    child.node(says("From @parent.flow.name, @parent.results.score. Colour?"), router=router(result_name="Colour"))
+    last.node(says("Bye @results.score|@results.colour|@parent.results.score|@parent.flow.name"))
+    same, _ = alike(imported(main, child, last), tmp_path)
+    assert same >= 4
+
+
+@pytest.mark.parametrize("method", ["GET", "POST"])
+def test_a_webhook_and_what_is_taken_of_its_answer(method: str, tmp_path: Path) -> None:
+    flow = ExportedFlow("Main")
+    wait, calls = (
+        new_id(),
+        {"type": "call_webhook", "method": method, "result_name": "Hook", "headers": {"Accept": "a"}},
+    )
+    flow.node(says("What?"), to=wait)
+    flow.node(uuid=wait, router=router(to={"Other": (ask := new_id())}))
+    flow.node(
+        {**calls, "url": "https://shop.example/x?q=@(url_encode(input.text))", "body": '{"asked": ["@input.text"]}'},
+        says("@results.hook @results.hook.category @webhook.price @results.hook.extra.price"),
+        uuid=ask,
+    )
+    bot = imported(flow)
+    asked = [step["http"] for step in steps_of(bot).values() if "http" in step]
+    assert asked == [f"{method} https://shop.example/x?q={{{{ input }}}}"]
+    assert alike(bot, tmp_path) == (4, 2)
+
+
+def test_a_random_split_takes_each_way(tmp_path: Path) -> None:
+    flow, one, two = ExportedFlow("Main"), new_id(), new_id()
+    split = router(("", [], "One"), default="Two", to={"One": one, "Two": two}, wait=False)
+    flow.node(router={**split, "type": "random", "cases": []})
+    flow.node(says("One!"), uuid=one)
+    flow.node(says("Two!"), uuid=two)
+    assert alike(imported(flow), tmp_path) == (2, 2)
+
+
+def test_translations_are_those_of_the_contacts_language(tmp_path: Path) -> None:
+    flow, end = ExportedFlow("Main"), new_id()
+    colours = router(("has_any_word", ["red"], "Red"), to={"Red": end, "Other": end}, result_name="Colour")
+    node = flow.node(says("Which colour?", "Red", "Blue"), router=colours)
+    flow.node(says("@results.colour.category_localized"), uuid=end)
+    action, case = flow.data["nodes"][0]["actions"][0]["uuid"], colours["cases"][0]["uuid"]
+    flow.data["localization"]["fra"] = {
+        action: {"text": ["Quelle couleur?"], "quick_replies": ["Rouge", "Bleu"]},
+        case: {"arguments": ["rouge"]},
+        colours["categories"][0]["uuid"]: {"name": ["Rouge !"]},
+    }
+    assert node
+    bot = imported(flow)
+    assert bot.settings["languages"] == ["en", "fr"]
+    assert alike(bot, tmp_path)[1] == 3
+
+
+def test_a_wait_that_passes_and_a_time_out(tmp_path: Path) -> None:
+    flow, late = ExportedFlow("Main"), new_id()
+    flow.node(
+        {"type": "wait_for_time", "delay": "600"},
+        says("Still there?"),
+        router=router(timeout=60, to={"No Response": late}),
+    )
+    flow.node(says("Bye then"), uuid=late)
+    assert alike(imported(flow), tmp_path) == (3, 2)
+
+
+def test_flows_that_enter_each_other_without_a_wait_are_lost() -> None:
+    one, two = ExportedFlow("One"), ExportedFlow("Two")
+    one.node({"type": "enter_flow", "flow": two.reference})
+    two.node({"type": "enter_flow", "flow": one.reference})
+    assert "enter each other without a wait" in notes_of(imported(one, two), Fate.LOST)
+
+
+@pytest.mark.parametrize(
+    "action",
+    [
+        {"type": "send_email", "addresses": ["a@b.example"], "subject": "Hi", "body": "@contact.name"},
+        {"type": "transfer_airtime", "amounts": {"USD": 3}, "result_name": "Airtime"},
+        {"type": "something_new", "text": "Hi"},
+        {"type": "call_webhook", "method": "FUNCTION", "url": "make_it", "body": "{}", "result_name": "made"},
+    ],
+    ids=lambda action: str(action["type"]),
+)
+def test_a_lost_action_is_a_call_that_fails_and_the_flow_goes_on(action: dict[str, Any], tmp_path: Path) -> None:
+    flow = ExportedFlow("Main")
+    flow.node(action, says("Done"))
+    bot = imported(flow)
+    step = next(iter(steps_of(bot).values()))
+    assert step["call"] in bot.functions and action["type"] in bot.functions[step["call"]].doc
+    assert notes_of(bot, Fate.LOST)
+    alike(bot, tmp_path)
+
+
+def test_an_expression_that_cannot_be_translated_is_a_function_that_raises(tmp_path: Path) -> None:
+    flow = ExportedFlow("Main")
+    flow.node(says("Hi @(unheard_of(1))"), says("Bye"))
+    bot = imported(flow)
+    assert [function.decorator for function in bot.functions.values()] == ["function"]
+    proof = proved(bot, tmp_path)
+    assert (proof.same, proof.messages, proof.unexplained) == (1, 2, 0)
+
+
+def test_groups_by_query_follow_the_fields(tmp_path: Path) -> None:
+    flow = ExportedFlow("Main")
+    flow.node({"type": "set_contact_field", "field": {"key": "age"}, "value": "20"}, says("@contact.groups"))
+    groups = [{"uuid": "g1", "name": "Adults", "query": 'age >= 18 AND (age != "" OR name = "x")'}]
+    bot = imported(flow, groups=groups)
+    assert steps_of(bot, "update_groups")["adults"]["branch"][0]["then"] == "join_adults"
+    write = proved(bot, tmp_path)
+    assert [each.what for each in write.differences] == ['there "[]", here "[Adults]"']  # the rules know no queries
+
+
+@pytest.mark.parametrize(("after", "verb"), [((), "handoff"), ((says("Noted"),), "call")])
+def test_a_ticket_is_a_handoff_if_nothing_follows(after: tuple[Any, ...], verb: str, tmp_path: Path) -> None:
+    flow, wait = ExportedFlow("Main"), new_id()
+    flow.node(says("What?"), to=wait)
+    flow.node(uuid=wait, router=router(to={"Other": (end := new_id())}))
+    flow.node({"type": "open_ticket", "topic": {"name": "Help"}, "body": "@input.text"}, *after, uuid=end)
+    bot = imported(flow)
+    assert verb in list(steps_of(bot).values())[2]
+    alike(bot, tmp_path)
+
+
+def test_triggers_start_flows() -> None:
+    flows = [ExportedFlow(name) for name in ("One", "Two", "Three")]
+    for flow in flows:
+        flow.node(says("Hi"))
+    triggers = [
+        {"trigger_type": "K", "keywords": ["join"], "match_type": "O", "flow": flows[0].reference},
+        {"trigger_type": "K", "keyword": "start", "match_type": "F", "flow": flows[1].reference},
+        {"trigger_type": "C", "flow": flows[2].reference},
+        {"trigger_type": "S", "flow": flows[2].reference},
+    ]
+    bot = imported(*flows, triggers=triggers)
+    starts = [bot.flows[name]["start"] for name in ("one", "two", "three")]
+    assert starts == [{"words": ["join"]}, {"pattern": r"(?is)\W*(?:start)(?:\W.*)?"}, {"otherwise": True}]
+    assert "bot broadcast" in notes_of(bot, Fate.LOST)
+
+
+def test_the_command_imports_and_writes_tests(tmp_path: Path) -> None:
+    flow, wait, end = ExportedFlow("Main"), new_id(), new_id()
+    flow.node(says("What is your name?"), to=wait)
+    flow.node(uuid=wait, router=router(to={"Other": end}, result_name="Name"))
+    flow.node(says("Hi @results.name"), uuid=end)
+    (tmp_path / "flows.json").write_text(json.dumps({"flows": [flow.data]}))
+    out = call("import", "rapidpro", tmp_path / "flows.json", tmp_path / "bot", "--verify").out
+    assert "3 nodes of RapidPro: 3 the same, 0 nearly, 0 lost." in out and "no problems" in out
+    assert "user: hello" in (tmp_path / "bot" / "tests" / "test_imported.yml").read_text()
