@@ -47,7 +47,7 @@ def command(ctx: click.Context, export: tuple[str, ...], folder: Path, shows: bo
     if shows:
         for difference in proof.differences:
             why = "explained" if difference.reasons else "NOT EXPLAINED"
-            click.echo(f"  {difference.conversation}, {difference.when}: {difference.what} ({why})")
+            click.echo(f"  {difference.conversation}, {difference.when}: {' '.join(difference.what.split())} ({why})")
     ctx.exit(1 if report.loaded.problems or (shows and proof.unexplained) else 0)
 
 

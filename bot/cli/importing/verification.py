@@ -49,13 +49,15 @@ _MOST_CALLS = 100  # of services and handlers in one turn
 class Difference:
     """A place where the new bot says something else. ``when`` is the turn, ``what`` both texts.
 
-    ``reasons`` are the nodes of the report that explain it; empty: nothing does.
+    ``reasons`` are the nodes of the report that explain it: those that this turn has passed, or else (``earlier``)
+    those of the last turn before it that has passed some. Empty: nothing explains it.
     """
 
     conversation: str
     when: str
     what: str
     reasons: tuple[ImportedNode, ...]
+    earlier: bool = False
 
 
 @immutable
@@ -143,11 +145,12 @@ class _PlayedConversation:
 
     def differences(self, by_place: Mapping[str, Sequence[ImportedNode]]) -> Iterator[Difference]:
         """Play all turns; yield each difference. Nodes of earlier turns explain it, too."""
-        reasons: list[ImportedNode] = []
+        reasons: tuple[ImportedNode, ...] = ()
         for number, turn in enumerate(self._conversation.turns, start=1):
             wanted = list(_parts_of(turn.said))
             visited = (*turn.visited, *(said.place for said in turn.said))
-            reasons += [node for place in dict.fromkeys(visited) for node in by_place.get(place, ())]
+            passed = tuple(node for place in dict.fromkeys(visited) for node in by_place.get(place, ()))
+            reasons = passed or reasons
             problem, found = self._take(turn)
             blocks = SequenceMatcher(None, wanted, found, autojunk=False).get_matching_blocks()
             self.messages += len(wanted)
@@ -155,7 +158,7 @@ class _PlayedConversation:
             if problem or wanted != found:
                 when = f"turn {number} ({turn.kind}{f': {turn.value}' if turn.value else ''})"
                 what = problem or f"there {_shown(wanted)}, here {_shown(found)}"
-                yield Difference(self._conversation.name, when, what, tuple(dict.fromkeys(reasons)))
+                yield Difference(self._conversation.name, when, what, reasons, not passed)
 
     @property
     def is_writable(self) -> bool:

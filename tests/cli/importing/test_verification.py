@@ -68,7 +68,14 @@ def test_a_difference_is_explained_by_a_node_that_the_turn_has_passed(bot: Impor
     assert (proof.alike, proof.same, proof.messages, proof.unexplained) == (0, 3, 4, 0)
     report = (tmp_path / REPORT).read_text()
     assert "| End > text | flows/main.yml:8 `bye` | the number is another one |" in report
-    assert "Because of End > text (nearly: the number is another one)" in report
+    assert "Because of: End > text (nearly: the number is another one)" in report
+
+
+def test_a_difference_after_a_node_that_differs_names_it_as_an_earlier_one(bot: ImportedBot, tmp_path: Path) -> None:
+    bot.nearly("Intro > text", "another word", "main", "drink")
+    other = SourceMessage("TEA: 4 left.", media=SERVED.media, place="End > text")
+    proved(bot, tmp_path, [SourceTurn("text", "hi", ASKED), SourceTurn("choice", "Tea", (other,))])
+    assert "Because of an earlier node: Intro > text (nearly: another word)" in (tmp_path / REPORT).read_text()
 
 
 def test_a_difference_that_no_node_explains_is_named_too(bot: ImportedBot, tmp_path: Path) -> None:
