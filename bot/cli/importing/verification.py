@@ -246,7 +246,8 @@ class _PlayedConversation:
         try:
             return HandlerResult(call.handler, spec.function(**call.arguments))
         except Exception as error:
-            return HandlerResult(call.handler, fails=type(error).__name__)
+            declared = (name for name, kind in spec.errors.items() if isinstance(error, kind))
+            return HandlerResult(call.handler, fails=next(declared, "error"))
 
 
 def _parts_of(said: Iterable[SourceMessage]) -> Iterator[SaidPart]:

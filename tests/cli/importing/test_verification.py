@@ -91,6 +91,12 @@ def test_a_title_that_is_not_there_is_a_difference(bot: ImportedBot, tmp_path: P
     assert (proof.same, proof.messages) == (2, 4)
 
 
+def test_a_function_that_is_to_be_written_fails_in_the_test_too(bot: ImportedBot, tmp_path: Path) -> None:
+    bot.functions["shop.loud"] = ImportedFunction("shop.loud", "handler", {"text": "str"})
+    proof = proved(bot, tmp_path, [SourceTurn("text", "hi", ASKED), SourceTurn("choice", "Tea")])
+    assert proof.alike == 1 and "1 test: all passed" in call("test", tmp_path).out
+
+
 def test_a_program_can_start_the_flow(bot: ImportedBot, tmp_path: Path) -> None:
     proof = proved(bot, tmp_path, [SourceTurn("start", said=ASKED), SourceTurn("wait", "3600")])
     assert (proof.alike, proof.tests) == (1, ())
