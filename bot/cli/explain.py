@@ -33,10 +33,13 @@ def command(ctx: click.Context, code: str, folder: Path | None) -> None:
 
     Exit code 0: success. 1: the bot in DIR has it.
     """
+    from bot.checker import rules
     from bot.cli.shared.check_report import explained, page, report_on
 
     if folder is None:
         click.echo(page(code).rstrip())
+        if code in rules.TITLES and "## Allowing it" not in page(code):
+            click.echo(f"\n## Allowing it\n\nEnd its line by a comment with your reason: `# allow {code}: ...`")
         return
     report = report_on(read_folder(find_bot(folder)))
     for line in explained(report, code):

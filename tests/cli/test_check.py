@@ -300,6 +300,12 @@ def test_a_code_is_explained(code: str, title: str) -> None:
     assert "Wrong" in explained.out
 
 
+@pytest.mark.parametrize(("code", "times"), [("W302", 1), ("W501", 1), ("E102", 0)])
+def test_a_findings_explanation_says_once_how_it_is_allowed(code: str, times: int) -> None:
+    explained = call("explain", code).out
+    assert (explained.count("## Allowing it"), explained.count(f"# allow {code}: ")) == (times, times)
+
+
 def test_a_code_is_explained_on_each_place_of_a_bot_that_has_it(here: Path) -> None:
     make_bot(here / "one", BAD)
     explained = call("explain", "E102", "one")

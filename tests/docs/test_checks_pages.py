@@ -1,7 +1,7 @@
 """docs/checks: each code has its page or section, whose first bot has this one fault and whose second has none."""
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
 
@@ -21,6 +21,11 @@ PARTS = re.compile(r"^(?:## )?(Wrong|Right|What is reported|Allowing it)(?:, .*)
 BLOCKS = re.compile(r"^```(yaml bot|yaml|python|(?:yaml|md|txt|json) \S+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 FLOWS = "flows/.yml"  # a block without a name is called as its first flow is
 NAMES = {"yaml bot": "bot.yml", "yaml": FLOWS, "python": "handlers.py"}
+BOT = {
+    "E": "name: x\n",
+    "W": "name: x\ndefaults: {timeout: {after: 20h, then: end}, errors: {else: end}}\n",
+}
+"""The `bot.yml` of a page that shows none, for problems and for findings."""
 SAVED: Mapping[str, Callable[[str], bytes]] = {  # faults of a file that no text on a page can have
     "E001": lambda text: text.encode("latin-1"),
     "E003": lambda text: text.encode() + b"#" * MAX_BYTES,
@@ -76,7 +81,7 @@ def key(line: str) -> str:
 def faults_of(code: str) -> tuple[list[str], list[str]]:
     """What `bot check` says of the two bots of a page."""
     of = parts(code)
-    breaking = {**files(of[""]), **files(of["Wrong"])}
+    breaking = {"bot.yml": BOT[code[0]], **files(of[""]), **files(of["Wrong"])}
     right = {path: corrected(breaking.get(path, ""), text) for path, text in files(of["Right"]).items()}
     return faults(breaking, SAVED.get(code, str.encode)), faults({**breaking, **right})
 
@@ -105,23 +110,12 @@ def test_a_findings_page_shows_how_it_is_allowed(code: str) -> None:
     assert allowing is None or code in (NEEDLESS, UNREASONED) or f"# allow {code}: " in allowing
 
 
-def listed() -> Iterator[tuple[str, str, str]]:
-    """Each code of the list of all codes, with its link and its title."""
-    yield from re.findall(
-        r"^\| \[([EW]\d{3})\]\((.*?)\) \| (.*?) \|$", (CHECKS / "README.md").read_text(), re.MULTILINE
-    )
-
-
-def link(code: str) -> str:
-    """Where a code's page or section is, as a link from the entry."""
-    if code in rules.TITLES:
-        return f"{code}.md"
-    anchor = re.sub(r"[^\w -]", "", f"{code}: {CODES[code]}").replace(" ", "-").lower()
-    return f"{code[:2]}.md#{anchor}"
-
-
-def test_the_entry_lists_every_code_with_its_title_in_order() -> None:
-    assert list(listed()) == [(code, link(code), TITLES[code]) for code in sorted(TITLES)]
+def test_the_entry_lists_each_page_with_its_title_in_order() -> None:
+    pages = sorted({code[:2] if code in CODES else code for code in TITLES})
+    titles = {path.stem: path.read_text().partition("\n")[0] for path in CHECKS.glob("[EW]*.md")}
+    listed = re.findall(r"^\| \[(\w+)\]\((.*?)\.md\) \| (.*?) \|$", (CHECKS / "README.md").read_text(), re.MULTILINE)
+    assert [(name, f"# {name}: {title}") for name, _, title in listed] == [(name, titles[name]) for name in pages]
+    assert [name for name, link, _ in listed if link != name] == []
 
 
 def test_there_is_no_page_of_a_code_that_there_is_not() -> None:

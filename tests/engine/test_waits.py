@@ -1,4 +1,4 @@
-"""The tables of docs/architecture.md, "Waiting": each cell is what the engine does.
+"""The table of docs/architecture.md, "Waiting", and that of waits_with_an_agent.md: each cell is what the engine does.
 
 ``python -m tests.engine.test_waits`` prints the tables as the engine has them.
 """
@@ -16,6 +16,7 @@ from bot.core.waits import ForContact, ForEffect, ForEnd, ForFlow, ForPerson, Fo
 from tests.talk import CONTACT, Talk
 
 PAGE = (Path(__file__).parents[2] / "docs" / "architecture.md").read_text()
+WITH_AN_AGENT = Path(__file__).with_name("waits_with_an_agent.md")
 BOT = """\
 name: Test
 signals: {paid: {}}
@@ -214,11 +215,11 @@ def table(*, agent: bool) -> Iterator[str]:
 
 
 def written(*, agent: bool) -> list[str]:
-    """The lines of the page's table."""
+    """The lines of the table of the page, or of the file beside this one."""
     section = PAGE.partition("\n## Waiting\n")[2].partition("\n## ")[0]
-    tables = [part.splitlines() for part in section.split("\n\n") if part.startswith("| what waits |")]
-    assert len(tables) == 2
-    return tables[agent]
+    text = WITH_AN_AGENT.read_text() if agent else section
+    (table,) = (part for part in text.split("\n\n") if part.startswith("| what waits |"))
+    return table.splitlines()
 
 
 def cells(*, agent: bool) -> dict[tuple[str, str], str]:
