@@ -65,7 +65,7 @@ def command(ctx: click.Context, folder: Path | None, ai: bool, by_hand: bool, fi
       /restart    be a new contact     /trace     why the bot said that
       /file a.png send a file          /start FLOW name=value  as a program does
       /voice two large ones            /place 38.7 -9.1 Home
-      /signal NAME name=value          /agree note, /refuse note  as a colleague who is asked
+      /signal NAME name=value          /agree note, /refuse note  as a colleague
       /quit       end (Ctrl-D too)     /help      this list
 
     With --by-hand a line is what the model says. It can end with LEAVE exit, NOTE variable: value, CALL tool and its
