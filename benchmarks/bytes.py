@@ -10,7 +10,6 @@ import asyncio
 import json
 import os
 import tempfile
-from collections import deque
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -18,7 +17,7 @@ from uuid import uuid4
 
 import psycopg
 
-from benchmarks.conversation import Customer, Extra, GatewayConnection, Town, cpu_of, first_answer, server
+from benchmarks.conversation import Extra, GatewayConnection, Town, cpu_of, server
 
 _WAL = "SELECT (pg_current_wal_lsn() - '0/0')::bigint"
 _SIZES = """
@@ -59,18 +58,11 @@ def asked(address: str, sql: str) -> list[tuple[Any, ...]]:
 async def measure(seconds: float, address: str | None) -> None:
     """Measure and print."""
     town = Town(1000)
-    town._by_phone[str(Customer(999_999).phone)] = stranger = Customer(999_999)  # who sends the first event
-    stranger.expected = "Welcome! Pick a colour"
     loop = asyncio.get_running_loop()
     gateway = await loop.create_server(lambda: Gateway(town), "127.0.0.1", 0, backlog=1024)
     with tempfile.TemporaryDirectory(dir=".") as folder:
         with server("ours", gateway.sockets[0].getsockname()[1], folder, Extra()) as (child, port):
-            town.open = 1
-            await first_answer(port, 0.0)
-            while town.open:
-                await asyncio.sleep(0.01)
-            town.ready = deque(town.customers)
-            await town.open_connections(port)
+            await town.begin(port, 0.0)
             total = 1
 
             async def phase(name: str, rate: float | None = None) -> None:

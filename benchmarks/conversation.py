@@ -45,6 +45,7 @@ class Extra:
     """More settings for `bot serve`."""
 
     arguments: tuple[str, ...] = ()
+    module: str = "bot"  # or one that runs it
     settings: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -150,12 +151,20 @@ class Town:
         self._ids = count()
         self._run = os.urandom(4).hex()
 
-    async def open_connections(self, port: int) -> None:
-        """Connect to a server."""
-        self._senders.clear()
+    async def begin(self, port: int, began: float) -> float:
+        """Connect to a server once it has answered; the seconds from ``began`` to the first acknowledged event."""
+        stranger = Customer(999_999)  # who sends the first event
+        stranger.expected = "Welcome! Pick a colour"
+        self._by_phone[str(stranger.phone)] = stranger
+        self.open = 1
+        start = await first_answer(port, began)
+        while self.open:
+            await asyncio.sleep(0.01)
+        self.ready = deque(self.customers)
         loop = asyncio.get_running_loop()
         for _ in range(CONNECTIONS):
             await loop.create_connection(lambda: Sender(self), "127.0.0.1", port)
+        return start
 
     def free(self, sender: "Sender") -> None:
         """A connection can be used."""
@@ -196,15 +205,16 @@ class Town:
         """Talk for so long, and wait for the last replies. Returns the seconds that it took."""
         self.acknowledged.clear()
         self.replied.clear()
-        self.rate, self.paused = rate, False
+        self.rate, self.paused, sent = rate, False, 0
         begun = time.perf_counter()
         self.go_on() if rate is None else None
         while (now := time.perf_counter()) < begun + seconds:
             if rate is None:
                 await asyncio.sleep(0.05)
             else:
-                await asyncio.sleep(max(0.0, begun + len(self.acknowledged) / rate - now))
+                await asyncio.sleep(max(0.0, begun + sent / rate - now))
                 self.send_one()
+                sent += 1
         self.paused = True
         took = time.perf_counter() - begun
         until = time.perf_counter() + 20
@@ -279,7 +289,7 @@ def own_core() -> None:
 def server(name: str, gateway: int, folder: str, extra: Extra) -> Iterator[tuple[subprocess.Popen[bytes], int]]:
     """`bot serve`, or the floor, as a process on the first core; and its port."""
     port = unused_port()
-    ours = [sys.executable, "-m", "bot", "serve", *extra.arguments, str(HERE / "order")]
+    ours = [sys.executable, "-m", extra.module, "serve", *extra.arguments, str(HERE / "order")]
     floor = [sys.executable, "-m", "benchmarks.floor", folder, str(port), str(gateway)]
     settings = {
         "BOT_GATEWAY_URL": f"http://127.0.0.1:{gateway}",
@@ -347,22 +357,15 @@ async def measured(
 ) -> dict[str, float]:
     """All figures of one server; ``watched`` is entered when the server answers."""
     town = Town(1000)
-    town._by_phone[str(Customer(999_999).phone)] = stranger = Customer(999_999)  # who sends the first event
-    stranger.expected = "Welcome! Pick a colour"
     loop = asyncio.get_running_loop()
     gateway = await loop.create_server(lambda: GatewayConnection(town), "127.0.0.1", 0, backlog=1024)
     found: dict[str, float] = {}
     with tempfile.TemporaryDirectory() as folder:
         began = time.perf_counter()
         with server(name, gateway.sockets[0].getsockname()[1], folder, extra) as (child, port), ExitStack() as more:
-            town.open = 1
-            found["start"] = await first_answer(port, began)
-            while town.open:
-                await asyncio.sleep(0.01)
+            found["start"] = await town.begin(port, began)
             if watched is not None:
                 more.enter_context(watched(extra))
-            town.ready = deque(town.customers)
-            await town.open_connections(port)
             await town.talk(1.0)
             found["memory"] = memory_of(child.pid)
 
@@ -400,8 +403,14 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=3.0, help="of each phase")
     parser.add_argument("--rounds", type=int, default=1)
     parser.add_argument("--most", type=float, help="end with 1 if an event takes more CPU than so many floors")
+    parser.add_argument("--timeline", action="store_true", help="show what a reply waits for at 50 events a second")
     given = parser.parse_args()
     own_core()
+    if given.timeline:
+        from benchmarks.timeline import show  # which imports this
+
+        show(given.seconds, given.rounds)
+        return
     rounds: dict[str, list[dict[str, float]]] = {"floor": [], "ours": []}
     for _ in range(given.rounds):
         for name, results in rounds.items():

@@ -7,7 +7,7 @@ from contextlib import contextmanager, suppress
 import psycopg
 
 from bot.store.database import BudgetTurn, PostgresAddress
-from bot.store.postgres_database import Connection, connect, trouble_in_words
+from bot.store.postgres_database import Connection, connect, pipelined, trouble_in_words
 
 TABLES = """
     CREATE TABLE bot.budget (state TEXT NOT NULL);
@@ -53,7 +53,7 @@ class PostgresBudget:
         with trouble_in_words(self._address):
             try:
                 connection = self._connection()
-                with connection.pipeline(), connection.transaction():
+                with pipelined(connection):
                     connection.execute(_IN_TURN)
                     state, now = connection.execute(_STATE).fetchone() or ("{}", 0.0)
                     turn = BudgetTurn(now, json.loads(state), lambda: _recent(connection, now), [])

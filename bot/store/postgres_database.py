@@ -237,7 +237,7 @@ class PostgresDatabase:
         """Execute statements, each with all of its rows, in one durable commit and one exchange with the server."""
         with self._lock, self._trouble_in_words():
             connection = self._connection()
-            with connection.pipeline(), connection.transaction(), connection.cursor() as cursor:
+            with pipelined(connection), connection.cursor() as cursor:
                 for sql, rows in statements:
                     cursor.executemany(translated(sql), rows)
 
@@ -246,7 +246,7 @@ class PostgresDatabase:
         with self._lock, self._trouble_in_words():
             connection = self._connection()
             try:
-                with connection.pipeline(), connection.transaction():
+                with pipelined(connection):
                     _put_in_order(connection, writes)
                     done = [(write, connection.execute(translated(write.sql), write.parameters)) for write in writes]
             except _ERRORS_OF_A_WRITE:  # of one of them, and nobody knows which
@@ -549,6 +549,22 @@ def database_server(address: PostgresAddress) -> DatabaseServer:
     named = zip(("fsync", "full_page_writes", "synchronous_commit"), settings, strict=True)
     unsafe = tuple(name for name, value in named if value == "off")
     return DatabaseServer(number, version, unsafe, late, read_only, len({*pids}) != 2, now)
+
+
+@contextmanager
+def pipelined(connection: Connection) -> Iterator[None]:
+    """Execute the statements of the block in one commit, and wait for the server only at its end.
+    `psycopg.Connection.transaction` waits four times.
+    """
+    try:
+        with connection.pipeline():
+            connection.execute("BEGIN")
+            yield
+            connection.execute("COMMIT")
+    except BaseException:
+        with suppress(psycopg.Error):  # a session that has ended has rolled back
+            connection.rollback()
+        raise
 
 
 def _put_in_order(connection: Connection, writes: Sequence[PendingStatement]) -> None:

@@ -236,6 +236,22 @@ def test_a_sender_is_answered_before_the_engines_of_other_machines_are_woken(
     assert done == ["answered", "woken"]
 
 
+def test_a_commit_is_one_exchange_with_the_server(address: PostgresAddress, tmp_path: Path) -> None:
+    """Of each exchange the server says when it is ready for the next."""
+    trace = tmp_path / "trace"
+    with closing(log_writer(address)) as log, closing(engine_writer(address)) as engine:
+        for database in (log, engine):
+            assert isinstance(database, PostgresDatabase) and database._open is not None
+            with trace.open("a") as file:
+                database._open.pgconn.trace(file.fileno())
+                if database is log:
+                    database.write_each([PendingStatement(APPEND, (None, "1", "x", None, "2026-01-01", b"", 1, None))])
+                else:
+                    database.write(("UPDATE meta SET cursor = ?", [(1,)]), ("UPDATE meta SET taking = NULL", [()]))
+                database._open.pgconn.untrace()
+    assert trace.read_text().count("ReadyForQuery") == 2
+
+
 def test_a_text_that_no_index_takes_is_refused_alone_and_blocks_no_commit(address: PostgresAddress) -> None:
     long = "".join(chr(0x4E00 + number * 7919 % 20000) for number in range(9000))
     writes = [

@@ -281,34 +281,40 @@ def _abandon(connection: sqlite3.Connection) -> None:
 class PostgresConnection(psycopg.Connection[Any]):
     """A session of a database. On a ``full`` disk it commits nothing; a ``failing`` server ends it before a commit or after it."""
 
-    _committed: str | None = None  # the trouble of what the pipeline commits when it ends; "" for none
+    _committed: str | None = None  # the trouble of what is committed when the pipeline ends; "" for none
 
     def execute(self, query: Any, *given: Any, **options: Any) -> psycopg.Cursor[Any]:
         engine = "bot-flows engine " in self.info.dsn
         if engine and str(query).lstrip().startswith("SELECT") and self._pipeline is None and machine().query_fails():
             raise psycopg.errors.IoError("could not read block 0: Input/output error")
-        return super().execute(query, *given, **options)
+        trouble = self._before_commit() if query == "COMMIT" else None
+        cursor = super().execute(query, *given, **options)
+        self._committed = trouble
+        return cursor
 
     @contextmanager
     def transaction(self, *arguments: Any, **options: Any) -> Iterator[psycopg.Transaction]:
-        here = machine()
         with super().transaction(*arguments, **options) as transaction:
             yield transaction
-            here.point("commit")
-            trouble = here.trouble("inbox" if "bot-flows web " in self.info.dsn else "engine") or ""
-            if trouble == "full":
-                raise psycopg.errors.DiskFull("could not extend file: No space left on device")
-            if trouble == "failing" and here.scheduler.random.random() < 0.5:
-                here.end_session(self.info.backend_pid)
+            trouble = self._before_commit()
         self._committed = trouble
-        if self._pipeline is None:
-            self._after_commit()
+        self._after_commit()
 
     @contextmanager
     def pipeline(self) -> Iterator[psycopg.Pipeline]:
         with super().pipeline() as pipeline:
             yield pipeline
         self._after_commit()
+
+    def _before_commit(self) -> str:
+        here = machine()
+        here.point("commit")
+        trouble = here.trouble("inbox" if "bot-flows web " in self.info.dsn else "engine") or ""
+        if trouble == "full":
+            raise psycopg.errors.DiskFull("could not extend file: No space left on device")
+        if trouble == "failing" and here.scheduler.random.random() < 0.5:
+            here.end_session(self.info.backend_pid)
+        return trouble
 
     def _after_commit(self) -> None:
         trouble, self._committed = self._committed, None
