@@ -38,7 +38,8 @@ def console() -> Extra:
     port = unused_port()
     user = f"anna:operator:{PasswordHasher().hash(PASSWORD)}"
     address = f"http://127.0.0.1:{port}"
-    return Extra(("--console",), {"BOT_CONSOLE_USERS": user, "BOT_CONSOLE_PORT": str(port), "BOT_CONSOLE_URL": address})
+    settings = {"BOT_CONSOLE_USERS": user, "BOT_CONSOLE_PORT": str(port), "BOT_CONSOLE_URL": address}
+    return Extra(("--console",), settings=settings)
 
 
 @contextmanager

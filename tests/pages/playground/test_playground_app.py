@@ -74,7 +74,7 @@ def test_no_json_whatever_is_a_failure_of_the_server(served: Served, body: str) 
 
 
 def test_what_cannot_be_done_is_answered_with_a_sentence(served: Served) -> None:
-    assert do(served, do="dance") == (409, "unknown act: the acts are write, speak, answer, choose, place, start, signal, happen, set, "
+    assert do(served, do="dance") == (409, "unknown act: the acts are write, speak, answer, choose, place, start, signal, happen, set, decide, "
                                            "restart, wait, next, past_window, switch, replay, keep, contact")  # fmt: skip
     assert do(served, do="write", text="  ") == (409, "the message is empty")
     assert do(served, do="write", text="a" * 5000) == (409, "a message has at most 4096 characters")
