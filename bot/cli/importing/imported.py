@@ -106,6 +106,14 @@ class ImportedBot:
         return name
 
 
+_BRACES = re.compile(r"\{(?:[{%#]|\Z)|[}%#]\}|\A\}")
+
+
+def written_out(text: str) -> str:
+    """A text as it stands in a flow: braces that would be an expression there are texts of one."""
+    return _BRACES.sub(lambda found: f'{{{{ "{found[0]}" }}}}', text)
+
+
 _MOST = 40  # characters of a name
 _NOT_FREE = {*RESERVED, *RESERVED_NAMES, *kwlist, "true", "false", "none"}
 

@@ -2,10 +2,10 @@
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from bot.cli.importing.imported import ImportedBot, name_of
+from bot.cli.importing.imported import ImportedBot, name_of, written_out
 from bot.cli.importing.rasa.expressions import PredicateError, parse_predicate, slots_in, written_predicate
 from bot.cli.importing.rasa.reading import END, RasaAssistant, RasaFlow, RasaSlot, RasaStep, RasaVariation
 
@@ -197,7 +197,7 @@ class _CalmTexts:
         def shown(match: re.Match[str]) -> str:
             name = value if match[1] == "value" and value else match[1]
             if name not in self.whole.assistant.slots:
-                return f'{{{{ "{match[0]}" }}}}' if match[0].startswith("{{") else match[0]
+                return written_out(match[0])
             kind = self.whole.assistant.slot(name).kind
             if kind == "float":
                 self.notes.append(f"{name} is written 400, in Rasa 400.0")
@@ -213,8 +213,8 @@ class _CalmTexts:
                 self.lost.append("a text is made by a function in handlers.py that must be written")
                 name = name_of(f"{self.name} text", self.whole.bot.functions)
                 return f"{{{{ {self.whole.bot.untranslatable(name, variation.text, decorator='function')}() }}}}"
-            return _JINJA.sub(shown, variation.text)
-        return _PLACEHOLDER.sub(shown, variation.text)
+            return _filled(variation.text, _JINJA, shown)
+        return _filled(variation.text, _PLACEHOLDER, shown)
 
     def image(self, response: str) -> str:
         """The picture of a response."""
@@ -280,9 +280,14 @@ class _FlowTranslation:
         self.texts = _CalmTexts(whole, self.name, self.collected)
         self.outputs = sorted(self.read - self.assistant.set_by(flow))
 
+    @property
+    def _about(self) -> str:
+        """The flow's description, in which no values can stand."""
+        return self.flow.description.replace("{{", "{ {")
+
     def write(self) -> None:
         """Write the flow into the bot."""
-        document: dict[str, Any] = {"about": self.flow.description}
+        document: dict[str, Any] = {"about": self._about}
         notes = [
             "it starts by its name; a model finds it by its description as well, without one the words of a message do"
         ]
@@ -291,7 +296,7 @@ class _FlowTranslation:
             words = [self.whole.starting_word(self.flow)]
             document["start"] = {
                 "words": words,
-                "about": self.flow.description,
+                "about": self._about,
                 **({"examples": examples} if examples else {}),
             }
             if self.flow.guard:
@@ -356,7 +361,7 @@ class _FlowTranslation:
         if f"action_ask_{step.value}" in self.assistant.actions and response not in self.assistant.responses:
             self.texts.lost.append(f"action_ask_{step.value} asks in Python: write its question here")
             self.whole.used.add(f"action_ask_{step.value}")
-        question: dict[str, Any] = {"ask": self.texts.say(response, f"{step.value}?"), "save": slot}
+        question: dict[str, Any] = {"ask": self.texts.say(response, written_out(f"{step.value}?")), "save": slot}
         if image := self.texts.image(response):
             self.steps[asks] = {"say": question["ask"], "image": image, "then": self._new(f"{asks} answer")}
             asks, question["ask"] = self.steps[asks]["then"], ""
@@ -528,3 +533,12 @@ class _FlowTranslation:
                 yield from (name for name in found if name in self.assistant.slots)
                 yield from (name for name, _ in variation.conditions)
                 yield from (name for button in variation.buttons for name in button.sets)
+
+
+def _filled(text: str, places: re.Pattern[str], shown: Callable[[re.Match[str]], str]) -> str:
+    """A text with values in its places. What stands between them is written out."""
+    found, at = "", 0
+    for match in places.finditer(text):
+        found += written_out(text[at : match.start()]) + shown(match)
+        at = match.end()
+    return found + written_out(text[at:])

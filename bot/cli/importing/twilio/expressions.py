@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
 from typing import TypeAlias
 
+from bot.cli.importing.imported import written_out
 from bot.core.errors import BotError
 from bot.language.expressions.grammar import MAX_LOOPS
 
@@ -445,7 +446,7 @@ class LiquidWriter:
 
     def _node(self, node: LiquidNode) -> str:
         if isinstance(node, str):
-            return _BRACES.sub(lambda found: f'{{{{ "{found[0]}" }}}}', node)
+            return written_out(node)
         if isinstance(node, LiquidOutput):
             return f"{{{{ {self.expression(node.expression).safe} }}}}"
         if isinstance(node, LiquidAssign | LiquidCapture):
@@ -619,7 +620,6 @@ def _in_brackets(value: WrittenLiquid) -> WrittenLiquid:
 
 
 _ONLY_BLOCKS = re.compile(r"\s*(\{%[^%]*%\}\s*)+")
-_BRACES = re.compile(r"\{[{%#]|[}%#]\}")
 _ARITHMETIC = {"plus": "+", "minus": "-", "times": "*", "divided_by": "/", "modulo": "%"}
 _SAME: Mapping[str, tuple[str, str]] = {
     "upcase": ("upper", "text"),

@@ -116,12 +116,17 @@ def _widget(path: Path, index: int, state: Any) -> StudioWidget:
         state["name"],
         state["type"],
         properties if isinstance(properties, Mapping) else {},
-        tuple(_transition(each) for each in transitions or () if isinstance(each, Mapping)),
+        tuple(_transition(each) for each in _maps(transitions)),
     )
 
 
+def _maps(value: Any) -> list[Mapping[str, Any]]:
+    """The maps of a list; none where the export has no list."""
+    return [each for each in value if isinstance(each, Mapping)] if isinstance(value, list) else []
+
+
 def _transition(data: Mapping[str, Any]) -> StudioTransition:
-    conditions = [each for each in data.get("conditions") or () if isinstance(each, Mapping)]
+    conditions = _maps(data.get("conditions"))
     return StudioTransition(
         str(data.get("event", "")), str(data["next"]) if data.get("next") else None, tuple(map(_condition, conditions))
     )

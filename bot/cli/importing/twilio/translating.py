@@ -97,7 +97,7 @@ class StudioTranslation:
         for widget in self.reached:
             _WidgetTranslation(self, widget, subflows).write()
         if not self.entries:
-            self.steps["end"] = {"branch": [{"else": "end"}]}
+            self.steps["nothing"] = {"branch": [{"else": "end"}]}
         by_message = next(
             (event for event in ("incomingMessage", "incomingConversationMessage") if event in self.entries), ""
         )
