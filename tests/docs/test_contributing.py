@@ -11,6 +11,7 @@ import pytest
 from bot.checker.exploring.sample_values import sample_texts
 from bot.checker.rules import TITLES
 from bot.cli import COMMANDS
+from bot.cli.importing.export_files import SYSTEMS
 from bot.language.expressions.abstract_values import ValueKind
 from bot.language.source.problems import Mark
 from bot.language.steps import KINDS
@@ -66,6 +67,13 @@ def forgotten_of_command(name: str) -> Iterator[str]:
         yield f"tests/cli/test_{name}.py"
 
 
+def forgotten_of_importer(system: str) -> Iterator[str]:
+    if not [*ROOT.glob(f"docs/moving-over/{system}*.md")]:
+        yield "docs/moving-over/<system>.md"
+    if not [*ROOT.glob(f"tests/cli/importing/{system}/test_*.py")]:
+        yield "tests/cli/importing/<system>/"
+
+
 def forgotten_of_endpoint(endpoint: tuple[str, str]) -> Iterator[str]:
     method, path = endpoint
     if not holds(rf"^\| `{method} /external-api{path}`", "tests/specification.md"):
@@ -94,6 +102,11 @@ def test_nothing_of_a_command_was_forgotten(name: str) -> None:
     assert list(forgotten_of_command(name)) == []
 
 
+@pytest.mark.parametrize("system", SYSTEMS)
+def test_nothing_of_an_importer_was_forgotten(system: str) -> None:
+    assert list(forgotten_of_importer(system)) == []
+
+
 @pytest.mark.parametrize("endpoint", ENDPOINTS, ids=" ".join)
 def test_nothing_of_an_endpoint_was_forgotten(endpoint: tuple[str, str]) -> None:
     assert list(forgotten_of_endpoint(endpoint)) == []
@@ -105,6 +118,7 @@ def test_what_is_forgotten_is_found_and_stands_on_the_page() -> None:
         "<type>": forgotten_of_type("<type>"),
         "<code>": forgotten_of_check("<code>"),
         "<command>": forgotten_of_command("<command>"),
+        "<system>": forgotten_of_importer("<system>"),
         "<path>": forgotten_of_endpoint(("GET", "<path>")),
     }
     missing = {file for files in found.values() for file in files}

@@ -536,7 +536,7 @@ class _FlowTranslation:
 
 
 def _filled(text: str, places: re.Pattern[str], shown: Callable[[re.Match[str]], str]) -> str:
-    """A text with values in its places. What stands between them is written out."""
+    """Put values in the places of a text, and write out the rest."""
     found, at = "", 0
     for match in places.finditer(text):
         found += written_out(text[at : match.start()]) + shown(match)

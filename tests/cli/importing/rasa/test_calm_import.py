@@ -207,7 +207,9 @@ def test_a_condition_without_a_counterpart_is_a_function_that_must_be_written(tm
 
 
 def test_braces_of_an_export_are_no_expressions(tmp_path: Path) -> None:
-    (tmp_path / "all.yml").write_text(SMALL.replace("Hello {name}.", "{{Hello}} {name}{").replace("greets", "'{{greets'"))
+    (tmp_path / "all.yml").write_text(
+        SMALL.replace("Hello {name}.", "{{Hello}} {name}{").replace("greets", "'{{greets'")
+    )
     outcome = call("import", "rasa", tmp_path / "all.yml", tmp_path / "new", "--verify")
     assert outcome.code == 0 and "bot check" in outcome.out, outcome.out + outcome.err
 
