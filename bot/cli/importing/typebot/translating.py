@@ -95,8 +95,9 @@ class TypebotTranslator:
             "defaults": {"errors": {"else": f"/{UNFINISHED}"}, "timeout": {"after": f"{hours:g}h", "then": "end"}},
         }
         note = "The imported bot has failed here, or has no code for it yet. import-report.md has the list of what is lost."
+        said = "This does not work yet. A person will answer you here."
         self.bot.flows[UNFINISHED] = {
-            "steps": {"person": {"handoff": {"team": "operators", "note": note}, "closed": "end"}}
+            "steps": {"person": {"handoff": {"team": "operators", "say": said, "note": note}, "closed": "end"}}
         }
         for export in exports:
             for event in export.events:
