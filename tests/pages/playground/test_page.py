@@ -9,6 +9,7 @@ from playwright.sync_api import Locator, expect
 
 from tests.browsing import LOOKS, Opens, violations
 from tests.pages.playground.conftest import FLOWS, Shown, expect_each, words
+from tests.patience import wait_for
 from tests.searches import search
 
 HOSTILE = Path(__file__).parents[2] / "engine" / "test_hostile_texts.py"
@@ -184,7 +185,7 @@ def test_the_details_are_shown_once_they_are_wanted_and_stay(shown: Shown) -> No
     expect(details).to_be_visible()
     button.click()
     expect(details).to_be_hidden()
-    assert page.locator("#drawing").bounding_box() == drawn
+    wait_for(lambda: page.locator("#drawing").bounding_box() == drawn)
 
 
 def test_a_turn_is_told_in_sentences(shown: Shown) -> None:

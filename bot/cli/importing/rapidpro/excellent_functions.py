@@ -329,6 +329,11 @@ def has_error(value: Any) -> str | None:
     return None
 
 
+def is_error(value: Any) -> bool:
+    """Return false: an expression with an error ends its step."""
+    return False
+
+
 def location_in(text: Any, places: Any) -> str | None:
     """Return the path of the place whose name stands in a text. ``places`` are paths: `Rwanda > Kigali City`."""
     said = f" {' '.join(words_of(shown(text).lower()))} "
@@ -551,7 +556,7 @@ def remove_first_word(text: Any) -> str:
 def field_at(text: Any, place: Any, delimiter: Any) -> str:
     """Return one part of a text; an empty text if it has fewer."""
     by = shown(delimiter)
-    parts = shown(text).split() if by == " " else shown(text).split(by)
+    parts = [part for part in shown(text).split(by) if part or by != " "]
     return parts[int(to_number(place))].strip() if int(to_number(place)) < len(parts) else ""
 
 
@@ -582,7 +587,10 @@ def replaced(text: Any, needle: Any, replacement: Any, count: Any = -1) -> str:
 
 def regex_match(text: Any, pattern: Any, group: Any = 0) -> str:
     """Return what a regular expression finds in a text."""
-    found = re.search(shown(pattern), shown(text))
+    try:
+        found = re.search(shown(pattern), shown(text))
+    except re.error as error:
+        raise ValueError(f"this is no pattern: {error}") from error
     return (found[int(to_number(group))] or "") if found else ""
 
 

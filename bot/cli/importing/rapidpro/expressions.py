@@ -169,9 +169,16 @@ def _indexed(tree: Excellent, key: str) -> Excellent:
     return Excellent("index", None, (tree, Excellent("literal", key)))
 
 
+_ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "\\": "\\", '"': '"'}
+
+
 def _unquoted(text: str) -> str:
+    """Return the text of a literal. One with another escape than Go's is what it is written as: a pattern."""
     inside = text[1:-1].replace('""', '"')
-    return re.sub(r"\\(.)", lambda found: {"n": "\n", "t": "\t"}.get(found[1], found[1]), inside)
+    escapes = re.findall(r"\\(.)", inside, re.DOTALL)
+    if not all(escape in _ESCAPES for escape in escapes):
+        return inside
+    return re.sub(r"\\(.)", lambda found: _ESCAPES[found[1]], inside)
 
 
 def read_expression(source: str) -> Excellent:
@@ -232,7 +239,7 @@ FUNCTIONS: dict[str, str] = {
     "json": "to_json", "date": "date_of", "datetime": "datetime_of", "now": "current_time", "today": "current_day",
     "first_word": "first_word", "unique": "unique_values", "reverse": "reversed_values",
     "has_category": "has_only_text", "text": "shown",
-    "upper_case": "upper", "parse_date": "parse_datetime", "is_text_eq": "has_only_text", "is_error": "has_error",
+    "upper_case": "upper", "parse_date": "parse_datetime", "is_text_eq": "has_only_text", "is_error": "is_error",
     "boolean": "truth", "char": "char_of", "clean": "cleaned", "field": "field_at", "number": "to_number",
     "percent": "percentage",
     "word": "word_at", "time": "time_of",
@@ -351,8 +358,8 @@ def _applied(name: str, values: list[Any], now: datetime) -> Any:
             return values
         case "object":
             return dict(zip(map(library.shown, values[::2]), values[1::2], strict=True))
-        case "max" | "min":
-            return (library.largest if name == "max" else library.smallest)(values)
+        case "max" | "min" | "mean":
+            return {"max": library.largest, "min": library.smallest, "mean": library.mean}[name](values)
         case "concat":
             return "".join(map(library.shown, values))
     if name not in FUNCTIONS or not hasattr(library, FUNCTIONS[name]):
@@ -470,17 +477,20 @@ class ExpressionWriter:
                 return f"({self.shown(text)} | {name})", "text"
             case "default", (first, second):
                 one, two = self.written(first), self.written(second)
-                return f"({one[0]} | default({two[0]}))", one[1] if one[1] == two[1] else "any"
+                kind = one[1] if one[1] == two[1] else "any"
+                if first.kind == "call" and one[1] == "any":  # it may be a list, and an empty one counts as nothing
+                    return f"({one[0]} or {two[0]})", kind
+                return f"({one[0]} | default({two[0]}))", kind
             case "array", _:
                 return f"[{', '.join(self.written(part)[0] for part in parts)}]", "any"
-            case "object", _:
+            case "object", _ if len(parts) % 2 == 0:
                 pairs = zip(parts[::2], parts[1::2], strict=True)
                 return (
                     f"{{{', '.join(f'{self.written(key)[0]}: {self.written(part)[0]}' for key, part in pairs)}}}",
                     "any",
                 )
-            case (("max" | "min"), _):
-                function = "largest" if name == "max" else "smallest"
+            case (("max" | "min" | "mean"), _) if parts:
+                function = {"max": "largest", "min": "smallest", "mean": "mean"}[name]
                 return self._call(function, f"[{', '.join(self.written(part)[0] for part in parts)}]"), "number"
             case "concat", _:
                 return f"({' ~ '.join(self.shown(part) for part in parts)})", "text"
@@ -494,6 +504,10 @@ class ExpressionWriter:
         function = FUNCTIONS.get(name, "")
         if not hasattr(library, function):
             raise Untranslatable(f"the function {name}()")
+        signature = inspect.signature(getattr(library, function)).parameters.values()
+        taken = [each for each in signature if each.name != "now"]
+        if not sum(each.default is each.empty for each in taken) <= len(parts) <= len(taken):
+            raise Untranslatable(f"{name}() with {len(parts)} arguments")
         if function in _FALLIBLE:
             self.can_fail = True
         written = self._call(function, *(self.written(part)[0] for part in parts))
@@ -528,7 +542,7 @@ def quoted(text: str) -> str:
 
 def _constant(value: Any) -> tuple[str, str]:
     if value is None:
-        return "null", "any"
+        return "none", "any"
     if isinstance(value, bool):
         return ("true" if value else "false"), "bool"
     return (library.shown(value), "number") if isinstance(value, Decimal) else (quoted(value), "text")

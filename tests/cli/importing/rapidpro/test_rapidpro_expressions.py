@@ -52,6 +52,8 @@ def written(template: str) -> str:
         ('@(format_number(1234.5670)) @(round(2.5)) @(title("ann lee"))', "1,234.567 3 Ann Lee"),
         ('@(default(results.none, "there"))', "there"),
         ('@(array("a", "b")[1]) @(object("k", 5).k)', "b 5"),
+        ('@(regex_match("no 34, 5", "\\d+")) @(mean(1, 2, 6)) @(is_error("a"))', "34 3 false"),
+        ('@(clean("a\\r\\tb")) @(field("a  b c", 1, " ")) @(default(array(), "none"))', "ab b none"),
     ],
 )
 def test_an_expression_has_the_value_that_rapidpro_gives_it(template: str, text: str) -> None:
@@ -64,6 +66,7 @@ def test_an_expression_has_the_value_that_rapidpro_gives_it(template: str, text:
         ("Hi @contact.name!", "Hi {{ contact_name }}!"),
         ("@(upper(results.age) & 1)", "{{ ((results_age | upper) ~ 1) }}"),
         ("@(results.age + 1)", "{{ (to_number(results_age) + 1) }}"),
+        ("@(json(null))", "{{ to_json(none) }}"),
         ('@(results.age = "23")', '{{ shown((results_age == "23")) }}'),
         ("{{ this }} is @@ text", '{{ "{{" }} this {{ "}}" }} is @ text'),
     ],
@@ -72,7 +75,9 @@ def test_an_expression_is_written_in_the_words_of_a_bot(template: str, text: str
     assert written(template) == text
 
 
-@pytest.mark.parametrize("template", ["@(1 +", "@(nothing_known(1))", "<%= 1 + 1 %>", "@(a b)"])
+@pytest.mark.parametrize(
+    "template", ["@(1 +", "@(nothing_known(1))", "<%= 1 + 1 %>", "@(a b)", '@(object("a"))', "@(word(1, 2, 3, 4, 5))"]
+)
 def test_an_expression_that_cannot_be_translated_says_so(template: str) -> None:
     if template == "@(1 +":
         assert written(template) == template  # a bracket that is never closed is text
