@@ -215,7 +215,7 @@ def table(*, agent: bool) -> Iterator[str]:
 
 
 def written(*, agent: bool) -> list[str]:
-    """The lines of the table of the page, or of the file beside this one."""
+    """The lines of a table: of the page, or of the file in this folder."""
     section = PAGE.partition("\n## Waiting\n")[2].partition("\n## ")[0]
     text = WITH_AN_AGENT.read_text() if agent else section
     (table,) = (part for part in text.split("\n\n") if part.startswith("| what waits |"))

@@ -237,7 +237,7 @@ def test_a_sender_is_answered_before_the_engines_of_other_machines_are_woken(
 
 
 def test_a_commit_is_one_exchange_with_the_server(address: PostgresAddress, tmp_path: Path) -> None:
-    """Of each exchange the server says when it is ready for the next."""
+    """The server says after each exchange that it is ready for the next."""
     trace = tmp_path / "trace"
     with closing(log_writer(address)) as log, closing(engine_writer(address)) as engine:
         for database in (log, engine):

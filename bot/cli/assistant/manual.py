@@ -93,7 +93,7 @@ def _following(title: str) -> str:
 
 
 def _blocks(text: str) -> Iterator[str]:
-    """The paragraphs; an example in a fence is one, whatever it holds. A long table is several."""
+    """Return the paragraphs. An example in a fence is one paragraph; a long table is several."""
     block, in_fence = list[str](), False
     for line in text.splitlines():
         is_full = not in_fence and sum(map(len, block)) + len(line) > _MOST_OF_BLOCK

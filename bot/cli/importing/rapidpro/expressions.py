@@ -11,6 +11,7 @@ from functools import cache
 from types import FunctionType
 from typing import Any
 
+from bot.cli.importing.imported import written_out
 from bot.cli.importing.rapidpro import excellent_functions as library
 from bot.core.errors import BotError
 from bot.core.immutable import immutable
@@ -382,7 +383,7 @@ class ExpressionWriter:
     def text(self, template: str) -> str:
         """Return a text with its expressions in `{{ }}`. Raises `Untranslatable`."""
         return "".join(
-            _literal(part) if isinstance(part, str) else f"{{{{ {self.shown(part.tree)} }}}}"
+            written_out(part) if isinstance(part, str) else f"{{{{ {self.shown(part.tree)} }}}}"
             for part in parts_of(template)
         )
 
@@ -546,11 +547,6 @@ def _constant(value: Any) -> tuple[str, str]:
     if isinstance(value, bool):
         return ("true" if value else "false"), "bool"
     return (library.shown(value), "number") if isinstance(value, Decimal) else (quoted(value), "text")
-
-
-def _literal(text: str) -> str:
-    """A text that is said as it is, also where it has the signs of a template."""
-    return re.sub(r"\{\{|\{%|\{#|\}\}|%\}|#\}", lambda found: f"{{{{ {quoted(found[0])} }}}}", text)
 
 
 @cache

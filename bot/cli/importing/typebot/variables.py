@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from bot.cli.importing.imported import name_of
+from bot.cli.importing.imported import name_of, written_out
 from bot.cli.importing.typebot.evaluation import measure, python_pattern
 from bot.cli.importing.typebot.expressions import (
     ANY,
@@ -172,7 +172,7 @@ class TypebotTexts:
 
     def template(self, text: str) -> str:
         """A text with the values of its variables."""
-        return "".join(self._parts(text, _escaped, lambda found: f"{{{{ {found.text} }}}}"))
+        return "".join(self._parts(text, written_out, lambda found: f"{{{{ {found.text} }}}}"))
 
     def expression(self, text: str) -> str:
         """The same as an expression."""
@@ -323,7 +323,3 @@ class TypebotTexts:
         }
         guard = "" if is_literal else f"{wanted} != '' and "
         return f"{guard}{found[operator]}" if operator in found else "false"
-
-
-def _escaped(text: str) -> str:
-    return re.sub(r"\{[{%#]", lambda found: f"{{{{ '{found[0]}' }}}}", text)
