@@ -90,14 +90,17 @@ class TypebotTranslator:
 
     def _finish(self, exports: Sequence[TypebotExport]) -> None:
         hours = ((exports[0].settings.get("whatsApp") or {}).get("sessionExpiryTimeout")) or _SESSION_HOURS
+        said = "This does not work yet. A person will answer you here."
         self.bot.settings = {
             "small_talk": [],
-            "defaults": {"errors": {"else": f"/{UNFINISHED}"}, "timeout": {"after": f"{hours:g}h", "then": "end"}},
+            "defaults": {
+                "errors": {"else": {"say": said, "then": f"/{UNFINISHED}"}},
+                "timeout": {"after": f"{hours:g}h", "then": "end"},
+            },
         }
         note = "The imported bot has failed here, or has no code for it yet. import-report.md has the list of what is lost."
-        said = "This does not work yet. A person will answer you here."
         self.bot.flows[UNFINISHED] = {
-            "steps": {"person": {"handoff": {"team": "operators", "say": said, "note": note}, "closed": "end"}}
+            "steps": {"person": {"handoff": {"team": "operators", "note": note}, "closed": "end"}}
         }
         for export in exports:
             for event in export.events:

@@ -99,7 +99,7 @@ def test_lost_code_is_a_handler_that_raises_and_a_failure_leads_to_a_person(tmp_
     made = export(("A", [custom("X", "const a = 1; return a"), text("{{X}}")]), variables="X")
     bot, proof = proved(tmp_path, made)
     assert "const a = 1; return a" in bot.functions["a_x"].doc
-    assert bot.settings["defaults"]["errors"] == {"else": "/unfinished"}
+    assert bot.settings["defaults"]["errors"]["else"]["then"] == "/unfinished"
     assert [node.fate for node in bot.nodes] == [Fate.LOST, Fate.SAME] and proof.differences == ()
 
 
