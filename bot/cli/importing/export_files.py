@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -102,10 +102,3 @@ def _read(file: Path) -> Any:
 def _yaml(text: str) -> Any:
     documents = list(yaml.load_all(text, _CoreLoader))
     return documents[0] if len(documents) == 1 else documents
-
-
-def field_of(data: Any, *path: str) -> Any:
-    """The value at a path of keys in an export; None where one of them is missing."""
-    for key in path:
-        data = data.get(key) if isinstance(data, Mapping) else None
-    return data

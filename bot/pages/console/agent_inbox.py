@@ -10,7 +10,6 @@ from werkzeug.wrappers import Response
 
 from bot.core.effects import Send
 from bot.core.engine_requests import AgreeToCall, AnswerContact, GiveBack, NoteContact, RefuseCall, TakeOver
-from bot.core.errors import BotError
 from bot.core.events import ConversationAssigned, MessageReceived, Tapped
 from bot.core.immutable import immutable
 from bot.core.messages import in_words
@@ -123,10 +122,8 @@ def answer(console: Console, user: User, who: str) -> Response:
         if upload is not None and upload.filename:
             try:
                 message["file"] = keep_sent_file(console, contact, upload)
-            except (ActionRefused, OSError, StoreUnavailable) as error:
-                say(
-                    str(error) if isinstance(error, BotError) else "the file cannot be kept: see the disk of the server"
-                )
+            except (ActionRefused, StoreUnavailable) as error:
+                say(str(error))
                 login.forms.discard(form)
                 return redirect(address_of(contact))
         if console.tried(AnswerContact(contact, **message, by=user.name)):

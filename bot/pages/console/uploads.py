@@ -20,8 +20,19 @@ _LONGEST_NAME = 100  # characters
 
 
 def keep_sent_file(console: Console, contact: str, upload: FileStorage) -> str:
-    """Keep a file, and return its address. Raises `ActionRefused`, `OSError` and `bot.store.files.StoreUnavailable`."""
-    assert console.addresses is not None
+    """Keep a file, and return its address. Raises `ActionRefused` and `bot.store.files.StoreUnavailable`."""
+    try:
+        kept, suffix = _kept(console, contact, upload)
+    except OSError as error:
+        raise ActionRefused("the file cannot be kept: see the disk of the server") from error
+    address = FileAddress(_shown_name(upload.filename or "", suffix), console.clock.now(), contact, kept)
+    link = None if console.addresses is None else console.addresses.file(address, kept.encode())
+    assert link is not None, "without a public address the form has no field for a file"
+    return link
+
+
+def _kept(console: Console, contact: str, upload: FileStorage) -> tuple[str, str]:
+    """Keep a file. Returns its name among the contact's files, and the ending of what it is."""
     with kept_files(console.store).begin(contact, f"sent-{uuid4().hex}", MOST_SENT) as new:
         size = _copy(upload, new)
         found = type_of(*new.ends(END))
@@ -30,12 +41,7 @@ def keep_sent_file(console: Console, contact: str, upload: FileStorage) -> str:
         if size > min(MOST_SENT, MEDIA_BYTES[found.kind]):
             most = min(MOST_SENT, MEDIA_BYTES[found.kind]) >> 20
             raise ActionRefused(f"this {found.kind} is too large: {most} MB are allowed")
-        kept = PurePosixPath(new.keep(found.suffix)).name
-    name = _shown_name(upload.filename or "", found.suffix)
-    address = FileAddress(name, console.clock.now(), contact, kept)
-    link = console.addresses.file(address, kept.encode())
-    assert link is not None
-    return link
+        return PurePosixPath(new.keep(found.suffix)).name, found.suffix
 
 
 def _copy(upload: FileStorage, new: NewFile) -> int:

@@ -5,7 +5,7 @@ import threading
 from collections.abc import Callable, Collection, Sequence
 from contextlib import ExitStack, closing
 from datetime import timedelta
-from functools import partial
+from functools import cache, partial
 from time import monotonic
 
 from bot.core.alarms import Alarms
@@ -26,7 +26,7 @@ from bot.store.database import Database, StoreAddress, shards_of
 from bot.store.files import StoreTooNew, StoreUnavailable
 from bot.store.inbox import InboxBusy, InboxReader, InboxWriter
 from bot.store.integrity import check_pair
-from bot.store.kept_files import kept_files, read_kept
+from bot.store.kept_files import KeptFiles, kept_files, read_kept
 from bot.store.store_reader import StoreReader
 
 PRUNE_SECONDS = 60.0
@@ -77,7 +77,9 @@ class WebService:
         programs = ProgramEndpoints(self._inbox, api_key, clock, partial(_check, ask), metrics, addresses)
         health = MonitoringEndpoints(self._inbox, ask, self.alarms, metrics, clock)
         forms = FormEndpoint(self._inbox, addresses, ask, clock)
-        files = FileEndpoint(addresses, own_file, partial(_kept, store), self._engine, clock)
+        files = FileEndpoint(
+            addresses, own_file, partial(_kept, cache(partial(kept_files, store))), self._engine, clock
+        )
         self._app = create_app(webhook, (programs, files, forms, health), begun, path)
         self._server = WebServer(self._app, listener, threads, in_loop={"/webhook", path})
         self._ending = threading.Event()
@@ -151,5 +153,5 @@ def _check(ask: Ask, request: CheckStart | CheckSignal) -> Mistakes:
         return Mistakes()
 
 
-def _kept(store: StoreAddress, contact: str, name: str) -> bytes | None:
-    return read_kept(kept_files(store), contact, name)
+def _kept(files: Callable[[], KeptFiles], contact: str, name: str) -> bytes | None:
+    return read_kept(files(), contact, name)
