@@ -44,7 +44,7 @@ class NodeSteps:
         self.listed: list[NodeStep] = []
 
     def add(self, step: Step, label: str = "step", name: str = "", texts: dict[str, Step] | None = None) -> None:
-        """Add a step. One that can fail goes on with the next, which its operator is told."""
+        """Add a step. If the step can fail, the operator is told, and the flow goes on with the next step."""
         if self.texts.can_fail and "errors" not in step:
             step["errors"] = {"else": NEXT}
         self.texts.can_fail = False

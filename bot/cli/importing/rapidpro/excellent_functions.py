@@ -637,7 +637,7 @@ def parse_json(text: Any) -> Any:
 
 
 def part_of(value: Any, key: Any) -> Any:
-    """Return a property of a record or an element of a list; an empty text where there is none."""
+    """Return a property of a record or an element of a list, or an empty text if it is missing."""
     if isinstance(value, list | tuple):
         place = int(to_number(key))
         return value[place] if -len(value) <= place < len(value) else ""

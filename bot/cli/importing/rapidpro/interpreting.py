@@ -52,7 +52,7 @@ class RapidProContact:
 
 
 class UnwrittenAction(Exception):
-    """The run comes to an action that cannot be played: the conversation ends before it."""
+    """The run reaches an action that cannot be played, so the conversation ends before it."""
 
 
 Choose = Callable[[RapidProFlow, RapidProNode, list[str]], int]

@@ -119,7 +119,7 @@ class TypebotExport:
         return (block for group in self.groups for block in group.blocks)
 
     def at(self, group: str | None, block: str | None = None) -> TypebotBlock | None:
-        """A block of a group, by default its first; None if there is none."""
+        """A block of a group, by default its first; None if the group has no such block."""
         found = next((each for each in self.groups if each.id == group), None)
         blocks = found.blocks if found else ()
         return next((each for each in blocks if block in (None, each.id)), None)
