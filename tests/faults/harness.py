@@ -27,6 +27,7 @@ from bot.loading.folder import read_folder
 from bot.loading.program import load_program
 from bot.server import local_socket
 from bot.settings import ModelService
+from bot.store.database import StoreAddress, shards_of
 from bot.store.files import inbox_path
 from bot.store.inbox import InboxReader
 from bot.store.sqlite_schema import migrate
@@ -36,6 +37,7 @@ from bot.testing.simulation.running_bot import RunningBot
 from tests.cli.terminal import call
 from tests.patience import PATIENCE
 from tests.ports import reserved_port
+from tests.postgres import bot_store, divided_database, postgres_server
 from tests.proxy import relay
 from tests.server.process.serving import SECRET, Serving, serves
 
@@ -149,7 +151,8 @@ class Trial:
 
     def __init__(self, folder: Path, quick: bool) -> None:
         self.folder = folder
-        self.store = folder / "bot.db"
+        self.file = folder / "bot.db"
+        self.store: StoreAddress = self.file
         self.quick = quick
         self.cells: dict[str, Cell] = {}
         self.held = ExitStack()
@@ -189,6 +192,8 @@ class Trial:
             "BOT_GATEWAY_PER_MINUTE": str(PER_MINUTE),
             "BOT_CHANNEL_ID": "channel-1",
             "BOT_PORT": str(self._port),
+            "BOT_SHARDS": str(len(shards_of(self.store))),
+            **bot_store(self.store),
         }
         return self._serve(*prefix, broken=broken, **{**known, **settings})
 
@@ -196,10 +201,10 @@ class Trial:
         """Run the bot in this process, on a clock that can be set."""
         clock = MovableClock(SystemClock().now())
         self._connect(PER_MINUTE, clock)
-        migrate(self.store)
+        migrate(self.file)
         running = RunningBot(
             load_program(read_folder(self.folder)),
-            self.store,
+            self.file,
             clock,
             self.gateway,
             ModelService("http://127.0.0.1:9", "no-key", ("acme/none",), "authorization"),
@@ -223,6 +228,13 @@ class Trial:
         self.gateway.behaviour.restamp = True
         self.link = Link(int(self.gateway.url.rsplit(":")[-1]), self.held.enter_context(reserved_port()))
         self.held.callback(self.link.cut)
+
+    def divide(self) -> str:
+        """Keep the store in a database of its own, in two shards. Returns the database's address."""
+        server = self.held.enter_context(postgres_server())
+        self.store = self.held.enter_context(divided_database(server, self.folder, 2))
+        self.held.callback(lambda: self.serving.end())  # before its database goes
+        return self.store.url
 
     def stop(self) -> None:
         """Stop the server politely, once it is quiet."""
@@ -316,7 +328,7 @@ class Trial:
 
     def alarms(self) -> list[str]:
         """The kinds of the engine's alarms that are on."""
-        return [alarm["name"] for alarm in self.status().get("alarms", ())]
+        return [alarm["name"] for shard in shards_of(self.store) for alarm in self.status(shard).get("alarms", ())]
 
     def rows(self, queue: str) -> int:
         """How much waits in a queue; 0 where the store cannot be read."""
@@ -331,10 +343,10 @@ class Trial:
         with closing(StoreReader(self.store)) as reader:
             return sum(bool((session := reader.sessions.get(who)) and session.frames) for who in CONTACTS)
 
-    def status(self) -> dict[str, Any]:
-        """The engine's answer to a command; nothing where it gives none."""
+    def status(self, shard: StoreAddress | None = None) -> dict[str, Any]:
+        """The answer of the engine, or of a shard's, to a command; nothing where it gives none."""
         try:
-            return asdict(local_socket.ask(self.store, AskStatus(), LOOK))
+            return asdict(local_socket.ask(shard or self.store, AskStatus(), LOOK))
         except BotError:
             return {}
 
@@ -388,9 +400,8 @@ class Trial:
 
     def _look_at_log(self) -> None:
         """Note what the log holds; a restore may put an older one in its place."""
-        with suppress(BotError):
-            reader = InboxReader(self.store)
-            with closing(reader):
+        for shard in shards_of(self.store):
+            with suppress(BotError), closing(InboxReader(shard)) as reader:
                 self._log |= dict.fromkeys(
                     row.event_id for row in reader.after(0, 10_000) if row.event_id in self._written
                 )
@@ -418,10 +429,11 @@ class Trial:
 
     def files(self) -> tuple[Path, Path]:
         """The engine's file and the inbox, emptied of what SQLite has beside them."""
-        for path in (self.store, inbox_path(self.store)):
+        files = self.file, inbox_path(self.file)
+        for path in files:
             with closing(sqlite3.connect(path)) as connection:
                 connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-        return self.store, inbox_path(self.store)
+        return files
 
 
 def _is_in_order(contact: str, accepted: list[tuple[str, str]], expected: list[tuple[str, str]]) -> bool:

@@ -12,6 +12,8 @@ from datetime import timedelta
 from pathlib import Path
 from time import sleep
 
+import psycopg
+
 from bot.core.engine_requests import Reload
 from bot.server import local_socket
 from bot.store.files import inbox_path
@@ -365,10 +367,10 @@ def read_only_file(trial: Trial) -> None:
     trial.up()
     trial.serves()
     trial.stop()
-    trial.store.chmod(0o444)
-    os.chown(trial.store, 65534, 65534)
+    trial.file.chmod(0o444)
+    os.chown(trial.file, 65534, 65534)
     loop(trial, "give the bot's user the right", prefix=without_root())
-    os.chown(trial.store, os.getuid(), os.getgid())
+    os.chown(trial.file, os.getuid(), os.getgid())
     trial.up()
     trial.write()
     trial.heals("says what to do")
@@ -411,13 +413,28 @@ def long_reader(trial: Trial) -> None:
     trial.up()
     trial.write()
     with ExitStack() as held:
-        for path in (trial.store, inbox_path(trial.store)):
+        for path in (trial.file, inbox_path(trial.file)):
             reader = held.enter_context(closing(sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True)))
             reader.execute("BEGIN")
             reader.execute("SELECT count(*) FROM meta").fetchall()
         for _ in range(10):
             trial.write()
         trial.serves(times=3)
+    trial.heals()
+
+
+@fault("a divided store gives no ids")
+def no_ids(trial: Trial) -> None:
+    """The queries that draw ids for messages fail for a time. Each engine has some left, and uses these up."""
+    url = trial.divide()
+    trial.up(BOT_GATEWAY_PER_MINUTE="10000", BOT_GATEWAY_PER_CONTACT="10000")
+    trial.write()
+    trial.heals()
+    with psycopg.connect(url, autocommit=True) as database, trial.load(VICTIM, *REST):
+        database.execute("ALTER SEQUENCE bot.messages_id RENAME TO gone")
+        trial.logs("nothing is taken or sent: ", "nothing is taken or sent")
+        trial.shows_alarm("store-unavailable")
+        database.execute("ALTER SEQUENCE bot.gone RENAME TO messages_id")
     trial.heals()
 
 
