@@ -87,8 +87,9 @@ class Serving:
         self.lines.put("<end>")
 
     def line_with(self, words: str) -> str:
-        """Wait for a line of output."""
-        while words not in (line := self.lines.get(timeout=PATIENCE)):
+        """Wait for a line of output, however many others come meanwhile."""
+        until = monotonic() + PATIENCE
+        while words not in (line := self.lines.get(timeout=max(0.0, until - monotonic()))):
             self.seen.append(line)
             assert line != "<end>", "\n".join(self.seen)
         self.seen.append(line)
