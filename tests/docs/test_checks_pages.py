@@ -109,7 +109,7 @@ def test_a_findings_page_shows_how_it_is_allowed(code: str) -> None:
 def test_the_entry_lists_each_page_with_its_title_in_order() -> None:
     pages = sorted({code[:2] if code in CODES else code for code in TITLES})
     titles = {path.stem: path.read_text().partition("\n")[0] for path in CHECKS.glob("[EW]*.md")}
-    listed = re.findall(r"^\| \[(\w+)\]\((.*?)\.md\) \| (.*?) \|$", (CHECKS / "README.md").read_text(), re.MULTILINE)
+    listed = re.findall(r"^\* \[(\w+)\]\((.*?)\.md\): (.*)$", (CHECKS / "README.md").read_text(), re.MULTILINE)
     assert [(name, f"# {name}: {title}") for name, _, title in listed] == [(name, titles[name]) for name in pages]
     assert [name for name, link, _ in listed if link != name] == []
 
