@@ -59,6 +59,13 @@ def faults(written: Mapping[str, str], save: Callable[[str], bytes] = str.encode
     return [str(entry.found) for entry in report_on(folder).entries]
 
 
+def flow(shown: str) -> str:
+    """The file of flows of which a page may show the steps alone, or these with their variables."""
+    if re.search(r"^flow: ", shown, re.MULTILINE):
+        return shown
+    return "flow: main\nstart: {otherwise: true}\n" + ("steps:\n" if shown.startswith(" ") else "") + shown
+
+
 def corrected(wrong: str, right: str) -> str:
     """A file of the second bot, which a page shows whole, or by the lines that differ: from the first key on to the last."""
     lines, changed = wrong.splitlines(), right.splitlines()
@@ -78,6 +85,7 @@ def faults_of(code: str) -> tuple[list[str], list[str]]:
     """What `bot check` says of the two bots of a page."""
     of = parts(code)
     breaking = {"bot.yml": BOT, **files(of[""]), **files(of["Wrong"])}
+    breaking[FLOWS] = flow(breaking[FLOWS])
     right = {path: corrected(breaking.get(path, ""), text) for path, text in files(of["Right"]).items()}
     return faults(breaking, SAVED.get(code, str.encode)), faults({**breaking, **right})
 
