@@ -84,7 +84,7 @@ def key(line: str) -> str:
 def faults_of(code: str) -> tuple[list[str], list[str]]:
     """What `bot check` says of the two bots of a page."""
     of = parts(code)
-    breaking = {"bot.yml": BOT, **files(of[""]), **files(of["Wrong"])}
+    breaking = {"bot.yml": BOT, FLOWS: "  hello: {say: Hello!}\n", **files(of[""]), **files(of["Wrong"])}
     breaking[FLOWS] = flow(breaking[FLOWS])
     right = {path: corrected(breaking.get(path, ""), text) for path, text in files(of["Right"]).items()}
     return faults(breaking, SAVED.get(code, str.encode)), faults({**breaking, **right})
