@@ -56,6 +56,8 @@ def forgotten_of_check(code: str) -> Iterator[str]:
         yield f"docs/checks/{code}.md"
     if not holds(rf"^\* \[{code}\]\({code}.md\)", "docs/checks/README.md"):
         yield "docs/checks/README.md"
+    if not holds(rf"^\S+ {code} ", "tests/docs/reported.txt"):
+        yield "tests/docs/reported.txt"
     if not holds(rf"\b{code}\b", "tests/checker/rules/test_*.py", "tests/checker/test_allowances.py"):
         yield "tests/checker/rules/test_<subject>.py"
 
