@@ -21,4 +21,4 @@ def test_each_file_that_it_names_is_there() -> None:
 
 
 def test_it_lists_the_layers_in_their_order() -> None:
-    assert tuple(re.findall(r"^\| `([\w/]+)/` \|", PAGE, re.M)) == LAYERS
+    assert tuple(re.findall(r"^\* `([\w/]+)/`: ", PAGE, re.M)) == LAYERS

@@ -1,4 +1,4 @@
-"""The table of docs/architecture.md, "Waiting", and that of waits_with_an_agent.md: each cell is what the engine does.
+"""The tables of waits.md: each cell is what the engine does.
 
 ``python -m tests.engine.test_waits`` prints the tables as the engine has them.
 """
@@ -15,8 +15,7 @@ from bot.core.session import Session
 from bot.core.waits import ForContact, ForEffect, ForEnd, ForFlow, ForPerson, ForSend, ForTime, FrameWait
 from tests.talk import CONTACT, Talk
 
-PAGE = (Path(__file__).parents[2] / "docs" / "architecture.md").read_text()
-WITH_AN_AGENT = Path(__file__).with_name("waits_with_an_agent.md")
+TABLES = Path(__file__).with_name("waits.md")
 BOT = """\
 name: Test
 signals: {paid: {}}
@@ -215,11 +214,9 @@ def table(*, agent: bool) -> Iterator[str]:
 
 
 def written(*, agent: bool) -> list[str]:
-    """The lines of a table: of the page, or of the file in this folder."""
-    section = PAGE.partition("\n## Waiting\n")[2].partition("\n## ")[0]
-    text = WITH_AN_AGENT.read_text() if agent else section
-    (table,) = (part for part in text.split("\n\n") if part.startswith("| what waits |"))
-    return table.splitlines()
+    """The lines of a table of the file."""
+    of_bot, of_agent = (part for part in TABLES.read_text().split("\n\n") if part.startswith("| what waits |"))
+    return (of_agent if agent else of_bot).splitlines()
 
 
 def cells(*, agent: bool) -> dict[tuple[str, str], str]:

@@ -232,7 +232,7 @@ def test_every_metric_is_explained(talk: Callable[[], Talk]) -> None:
     text = requests.get(talk().bot.url.replace("/webhook", "/metrics"), timeout=PATIENCE).text
     kinds = dict(line.split()[2:] for line in text.splitlines() if line.startswith("# TYPE"))
     page = (ROOT / "docs" / "monitoring.md").read_text()
-    rows = re.findall(r"^\| `(bot_\w+)` \|", page, re.MULTILINE)
+    rows = re.findall(r"^\* `(bot_\w+)`: ", page, re.MULTILINE)
     assert sorted(rows) == sorted(name for name in kinds)
 
 

@@ -198,7 +198,7 @@ def schema(path: Path) -> dict[str, list[str]]:
 def documented(heading: str) -> dict[str, list[str]]:
     (part,) = re.findall(rf"^## {re.escape(heading)}.*?\n(.*?)(?=^## |\Z)", DOCS.read_text(), re.S | re.M)
     tables = re.findall(r"^### `(\w+)`.*?\n(.*?)(?=^### |\Z)", part, re.S | re.M)
-    cells = {table: re.findall(r"^\| (`\w+`(?:, `\w+`)*) \|", text, re.M) for table, text in sorted(tables)}
+    cells = {table: re.findall(r"^\* (`\w+`(?:, `\w+`)*): ", text, re.M) for table, text in sorted(tables)}
     return {table: sorted(re.findall(r"\w+", " ".join(names))) for table, names in cells.items()}
 
 
