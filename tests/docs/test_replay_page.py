@@ -39,13 +39,11 @@ def cafe(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.mark.parametrize(("command", "code"), [("bot check --live", 1), ("bot replay", 1), ("bot publish --yes", 0)])
-def test_a_command_prints_what_the_page_shows(
-    cafe: Path, command: str, code: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.parametrize("command", ["bot check --live", "bot replay"])
+def test_a_command_prints_what_the_page_shows(cafe: Path, command: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(cafe)
     printed = call(*command.split()[1:])
-    assert printed.code == code
+    assert printed.code == 1
     assert lines(printed.out) == lines(PRINTED[command])
 
 
