@@ -6,7 +6,7 @@ from dataclasses import field, replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from bot.core.effects import AskModel, TokenBudget
+from bot.core.effects import SPARE_SECONDS, AskModel, TokenBudget
 from bot.core.events import CallEnded
 from bot.core.immutable import immutable
 from bot.core.messages import TEXT_BODY
@@ -265,7 +265,8 @@ class AiSettings:
             said=self.output_moderator,
             fresh=fresh,
             flow=flow,
-            within=within,
+            seconds=within,
+            within=within + SPARE_SECONDS,
             tries=self.tries,
             **more,
         )

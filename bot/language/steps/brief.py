@@ -340,7 +340,7 @@ def judged(brief: Brief, context: StepContext, exchange: Exchange) -> tuple[Judg
         by = settings.asking(messages, (), context.flow, brief.within)
         by = replace(by, models=settings.judge.models or by.models, temperature=0.0, said=None)
         answered_by = "" if settings.judge.models else exchange.model
-        found.append(JudgeAnswer(by, context.flow, context.step, question, answered_by, brief.within, by.tries))
+        found.append(JudgeAnswer(by, context.flow, context.step, question, answered_by, by.within, by.tries))
     return tuple(found)
 
 
