@@ -65,6 +65,9 @@ class Correction:
     back: str
 
 
+QUESTION_TAG = "question:"
+
+
 @stored
 @immutable
 class TeamQuestion:
@@ -83,6 +86,11 @@ class TeamQuestion:
     asked_at: datetime
     lasts: timedelta
     decision: ColleagueDecided | None = None
+
+    @property
+    def tag(self) -> str:
+        """The tag that the contact has until somebody has decided."""
+        return QUESTION_TAG + self.team
 
     @property
     def until(self) -> datetime:
