@@ -339,9 +339,11 @@ def _with_own(
     return replace(inherited, **own, budget={**inherited.budget, **_read_budget(budget.read(fields))})
 
 
-def read_own_settings(fields: Fields, inherited: AiSettings) -> AiSettings:
-    """Read `ONE_QUESTION`: which model, how often, and for how many tokens; the rest is inherited."""
-    check_model_errors(fields)
+def read_own_settings(fields: Fields, inherited: AiSettings, errors: tuple[str, ...] = ()) -> AiSettings:
+    """Read `ONE_QUESTION`: which model, how often, and for how many tokens; the rest is inherited. ``errors`` are those
+    that the step has beside `MODEL_ERRORS`.
+    """
+    check_model_errors(fields, errors)
     return _with_own(fields, inherited, {"models": MODEL, "tries": TRIES_KEY}, _DAY_BUDGET_KEY)
 
 
