@@ -204,6 +204,7 @@ def test_each_file_of_the_command_line_is_a_command() -> None:
 
 
 WIDE = {
+    "AiSettings": "the settings of AI turns, a field for each key",
     "AskStep": "the fields of a question, and the methods of every step",
     "Behaviour": "the switches of the emulated gateway",
     "Emulator": "the public face of the emulated gateway, on one page",

@@ -380,7 +380,7 @@ class ModelByHand:
         from bot.testing.emulator.completion.completion_api import echo
 
         assert isinstance(row.effect, AskModel)
-        within, acts = timedelta(seconds=row.effect.within), ", ".join(acts_of(row.effect))
+        within, acts = timedelta(seconds=row.effect.seconds), ", ".join(acts_of(row.effect))
         asked = "a model is asked" + (f"; beside a text it can: {acts}" if acts else "")
         with self._lock:
             self._screen.print(*(styled(f"     {line}", dim=True) for line in [*results_for(row.effect), asked]))

@@ -19,7 +19,8 @@ def command() -> None:
 @command.command("password", short_help="Make a user of the console.")
 @click.option("--name", prompt="Name", help="The user's name: letters, digits and . _ - @")
 @click.option("--role", prompt="Role", type=click.Choice(CONSOLE_ROLES), help="The user's rights.")
-def password(name: str, role: str) -> None:
+@click.option("--team", "teams", multiple=True, help="A team of the user's, by which the inbox can be filtered.")
+def password(name: str, role: str, teams: tuple[str, ...]) -> None:
     """Ask for a name, a role and a password, and print the entry for BOT_CONSOLE_USERS.
 
     A viewer sees where conversations are, without numbers and texts. An agent also reads them, and answers in the bot's
@@ -28,11 +29,13 @@ def password(name: str, role: str) -> None:
 
     \b
       $ bot console password
+      $ bot console password --team support --team sales
       $ pass show console/anna | bot console password --name anna --role operator
 
     Exit code 0: success. 1: the name or the password cannot be used.
     """
     from bot.pages.console.passwords import SHORTEST, hashed, read_password
+    from bot.pages.console.users import entry_of
 
     on_terminal = sys.stdin.isatty()
     given = (
@@ -40,7 +43,7 @@ def password(name: str, role: str) -> None:
         if on_terminal
         else sys.stdin.readline().rstrip("\r\n")
     )
-    entry = f"{name.strip()}:{role}:{hashed(read_password(given))}"
+    entry = entry_of(name.strip(), role, teams, hashed(read_password(given)))
     try:
         console_users(entry)
     except ValueError:

@@ -146,6 +146,10 @@ class TokenBudget:
     since: datetime | None = None
 
 
+SPARE_SECONDS = 5.0
+"""By which a request, or a question to a model, ends before it would be given up."""
+
+
 @stored
 @immutable
 class AskModel:
@@ -155,7 +159,8 @@ class AskModel:
     turns, and are left out where the whole is too long for the model. ``paragraphs`` is how many are reported as each
     is complete, before the end.
     ``heard`` names the handler that judges the messages ``fresh`` before the model gets any of them, ``said`` the
-    one that judges each text of the model's and what it gives to tools.
+    one that judges each text of the model's and what it gives to tools. ``seconds`` is the time for one try; ``within``
+    is how long it is waited for.
     """
 
     messages: tuple[dict[str, Any], ...]
@@ -171,7 +176,8 @@ class AskModel:
     said: str | None = None
     fresh: tuple[int, ...] = ()  # which messages have come from outside, and no model has answered yet
     flow: str = ""  # whose usage it is
-    within: float = 200.0
+    seconds: float = 200.0
+    within: float = 205.0
     tries: int = 3
 
 
@@ -189,7 +195,7 @@ class JudgeAnswer:
     step: str
     question: str
     answered_by: str = ""
-    within: float = 200.0
+    within: float = 205.0
     tries: int = 3
 
 

@@ -65,6 +65,9 @@ class Correction:
     back: str
 
 
+QUESTION_TAG = "question:"
+
+
 @stored
 @immutable
 class TeamQuestion:
@@ -83,6 +86,11 @@ class TeamQuestion:
     asked_at: datetime
     lasts: timedelta
     decision: ColleagueDecided | None = None
+
+    @property
+    def tag(self) -> str:
+        """The tag that the contact has until somebody has decided."""
+        return QUESTION_TAG + self.team
 
     @property
     def until(self) -> datetime:
@@ -425,10 +433,16 @@ _fields_of_session = attrgetter(*(field.name for field in fields(Session)))
 _REMEMBERED = timedelta(days=7)
 
 
-def left_exchange(session: Session, where: str, now: datetime) -> LeftExchange | None:
-    """The exchange with a model at this step, before it was left less than a week ago."""
+def forget_left_exchange(session: Session, now: datetime) -> None:
+    """Forget an exchange with a model that was left a week ago or earlier."""
+    if session.left_exchange is not None and now - session.left_exchange.at >= _REMEMBERED:
+        session.left_exchange = None
+
+
+def left_exchange(session: Session, where: str) -> LeftExchange | None:
+    """The exchange with a model at this step, before it was left last."""
     left = session.left_exchange
-    return left if left is not None and left.where == where and now - left.at < _REMEMBERED else None
+    return left if left is not None and left.where == where else None
 
 
 def first_of_conversation(frames: Sequence[Frame]) -> int:

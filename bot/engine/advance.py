@@ -36,7 +36,16 @@ from bot.core.events import (
     ValuesSet,
 )
 from bot.core.messages import TextMessage
-from bot.core.session import CONTACT, HAS_OPTED_OUT, OPTED_OUT, Frame, LeftExchange, Session, ValidReplies
+from bot.core.session import (
+    CONTACT,
+    HAS_OPTED_OUT,
+    OPTED_OUT,
+    Frame,
+    LeftExchange,
+    Session,
+    ValidReplies,
+    forget_left_exchange,
+)
 from bot.core.turn import Counted, Turn, shown_outcome
 from bot.core.waits import ForContact
 from bot.engine.contact_values import add_tag, delete_cleared, note_dropped, remove_tag
@@ -123,6 +132,7 @@ def advance(library: Library, session: Session, event: Event) -> Turn:
     """
     with PatternTime() as patterns:
         turn = begin_turn(library, session, event)
+        forget_left_exchange(turn.session, turn.now)
         try:
             executor = Executor(turn)
             _on_event(executor, turn.event)

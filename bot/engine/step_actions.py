@@ -19,7 +19,7 @@ from bot.engine.turn_context import TurnContext
 from bot.engine.turn_effects import add_effect, call_hooks, let_happen, send
 from bot.engine.valid_replies import keep_replies
 from bot.language.flow.definition import LANGUAGE, Step
-from bot.language.python.decorators import HANDOFF
+from bot.language.python.decorators import HANDOFF, TEAM_QUESTION
 from bot.language.steps.step_kind import (
     NOTHING,
     HandOver,
@@ -75,8 +75,10 @@ def wait(turn: TurnContext, result: Waits, sent: list[str]) -> None:
         for each in turn.session.frames:
             each.notice = False  # the contact is asked something: the question below is far above then
     frame.step_state = dict(result.step_state)
-    if result.to_team is not None:
-        turn.session.team_questions = (*turn.session.team_questions, result.to_team)
+    if (asked := result.to_team) is not None:
+        turn.session.team_questions = (*turn.session.team_questions, asked)
+        told = {"team": asked.team, "question": asked.text, "until": asked.until}
+        call_hooks(turn, TEAM_QUESTION, frame.flow, step=frame.step, **told)
     undelivered = isinstance(result, WaitHere) and result.undelivered
     early = isinstance(result, WaitForEffect) and turn.put_since is not None and turn.step.facts.asks
     question = frame.question

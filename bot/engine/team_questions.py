@@ -5,6 +5,7 @@ from dataclasses import replace
 from bot.core.events import ColleagueDecided
 from bot.core.session import Session, TeamQuestion
 from bot.core.waits import ForContact
+from bot.engine.contact_values import add_tag, remove_tag
 from bot.engine.executor import Executor
 from bot.engine.failures import ask
 from bot.engine.turn_context import TurnContext
@@ -55,13 +56,20 @@ def take_decision(executor: Executor) -> bool:
 
 
 def withdraw_left(turn: TurnContext, before: Session) -> None:
-    """Withdraw the questions of steps that were left. The trace says which open ones are withdrawn."""
+    """Withdraw the questions of steps that were left, and tag the contact while one is open. The trace says which open
+    ones are withdrawn.
+    """
     session = turn.session
     if not (session.team_questions or before.team_questions):  # nearly always
         return
     visits = {frame.visit for frame in session.frames}
     left = [each for each in before.team_questions if each.visit not in visits or session.agent != before.agent]
     session.team_questions = tuple(each for each in session.team_questions if each.visit in visits)
+    is_open = {each.tag for each in session.team_questions if each.decision is None}
+    for tag in {each.tag for each in before.team_questions} - is_open:
+        remove_tag(turn, tag)
+    for tag in sorted(is_open):
+        add_tag(turn, tag)
     decided = turn.event.question if isinstance(turn.event, ColleagueDecided) else ""
     turn.trace.notes += [
         f"the question to {each.team} is withdrawn"

@@ -165,7 +165,7 @@ class TurnContext:
             self.above_question,
             min(event.sent_at, event.at) if isinstance(event := self.event, MessageReceived | Tapped) else None,
             self.event.id,
-            left_exchange(session, self.where, self.now),
+            left_exchange(session, self.where),
             session.language,
             session.question_of_step,
         )

@@ -99,7 +99,6 @@ class ModelBreaker:
 LONGEST_WAIT = timedelta(seconds=30)
 """How long a contact is let wait for a service that says when it will answer again."""
 
-_OWN_TIME = 0.9  # of the effect's: what the performers give up, they do not count
 USED_UP = "model-budget-used-up"
 _MORE = "it is renewed at midnight (UTC); see `bot usage --by contact`, and raise `budget: {all: ...}` if this is as it should be"
 REFUSED = "model-refused"
@@ -227,7 +226,7 @@ class ModelCalls:
 
     def _ask_in_turn(self, row: CallRow, effect: AskModel, say: Say) -> CallAttempt:
         """Ask the first model that may be asked, and the next ones while nothing has been said."""
-        until = self._clock.elapsed() + effect.within * _OWN_TIME
+        until = self._clock.elapsed() + effect.seconds
         models = effect.models or self._models
         try:
             for place in effect.fresh:

@@ -17,7 +17,7 @@ _SHORTEST_KEY, LONG_KEY = 16, 32  # characters
 """A secret that is shorter than the first is refused. One of the second length withstands somebody who tries secrets
 without end, on machines of their own.
 """
-_USER = re.compile(rf"([\w.@-]{{1,40}}):({'|'.join(CONSOLE_ROLES)}):(\$argon2id\$[\w$=,+/]+)")
+_USER = re.compile(rf"([\w.@-]{{1,40}}):({'|'.join(CONSOLE_ROLES)}):([\w.~%,-]+:)?(\$argon2id\$[\w$=,+/]+)")
 DATABASES = ("postgresql://", "postgres://")
 """The beginnings of a database's address."""
 OBJECTS = "s3://"
@@ -202,7 +202,9 @@ def files(text: str) -> str:
 
 
 def console_users(text: str) -> tuple[str, ...]:
-    """The console's users, with spaces between them: ``name:role:hash``, as `bot console password` prints it."""
+    """The console's users, with spaces between them: ``name:role:hash`` or ``name:role:teams:hash``, as `bot console
+    password` prints it.
+    """
     entries, names = tuple(text.split()), set()
     for number, entry in enumerate(entries, start=1):
         name = entry.partition(":")[0][:40]

@@ -14,8 +14,16 @@ def test_a_user_is_printed_as_a_setting_in_quotes_and_can_log_in() -> None:
     name, equals, entry = outcome.lines[0].partition("=")
     assert (name, equals) == ("BOT_CONSOLE_USERS", "=") and entry[0] == entry[-1] == "'"
     anna = users_in(console_users(entry.strip("'")))["anna"]
-    assert anna.role == "operator"
+    assert (anna.role, anna.teams) == ("operator", ())
     assert Passwords().fits(PASSWORD, anna.hash) and not Passwords().fits("correct horse", anna.hash)
+
+
+def test_a_user_may_have_teams_whatever_they_are_called() -> None:
+    teams = [part for team in ("support", "Café, upstairs") for part in ("--team", team)]
+    outcome = call("console", "password", "--name", "tom", "--role", "agent", *teams, stdin=f"{PASSWORD}\n")
+    entry = outcome.lines[0].partition("=")[2].strip("'")
+    assert entry.startswith("tom:agent:support,Caf%C3%A9%2C%20upstairs:$argon2id$")
+    assert users_in(console_users(entry))["tom"].teams == ("support", "Café, upstairs")
 
 
 @pytest.mark.parametrize(

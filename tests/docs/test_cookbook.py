@@ -5,7 +5,7 @@ from bot.loading.folder import Folder
 from bot.testing.conversations.coverage import Coverage
 from bot.testing.conversations.transcript_reader import load_with_tests
 from bot.testing.conversations.transcript_run import run
-from tests.docs.test_docs import ROOT, blocks
+from tests.docs.test_docs import ROOT, blocks, named_blocks
 
 PAGE = ROOT / "docs" / "language" / "cookbook.md"
 
@@ -14,7 +14,8 @@ def test_its_bot_is_clean_and_its_tests_take_all_of_it() -> None:
     files = {"bot.yml": blocks(PAGE, "yaml bot")[0]} | {
         f"{n:02}.yml": text for n, text in enumerate(blocks(PAGE, "yaml"))
     }
-    folder = Folder(PAGE.parent, tuple(Source(name, text.encode()) for name, text in files.items()), ())
+    documents = tuple(Source(name, text.encode()) for name, text in named_blocks(PAGE, "md"))
+    folder = Folder(PAGE.parent, tuple(Source(name, text.encode()) for name, text in files.items()), (), documents)
     loaded = load_with_tests(folder)
     assert [str(problem) for problem in loaded.problems] == []
     assert loaded.program is not None

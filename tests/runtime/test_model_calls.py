@@ -427,9 +427,9 @@ class SilentFor(HttpClient):
 @pytest.mark.parametrize(
     ("effect", "waits"),
     [
-        ({}, [(60, 60, 180), (60, 60, 120)]),
-        ({"within": 20.0}, [(9, 60, 18), (9, 60, 9)]),  # as a `classify` has it: the next model gets as much
-        ({"within": 400.0}, [(60, 60, 360), (60, 60, 300)]),
+        ({}, [(60, 60, 200), (60, 60, 140)]),
+        ({"seconds": 20.0}, [(10, 60, 20), (10, 60, 10)]),  # as a `classify` has it: the next model gets as much
+        ({"seconds": 400.0}, [(60, 60, 400), (60, 60, 340)]),
     ],
 )
 def test_each_model_may_be_silent_for_a_minute_or_for_its_share_of_a_shorter_time(
@@ -442,14 +442,14 @@ def test_each_model_may_be_silent_for_a_minute_or_for_its_share_of_a_shorter_tim
     assert [tuple(map(round, each)) for each in http.waits] == waits
 
 
-@pytest.mark.parametrize("seconds", [54, 55])
+@pytest.mark.parametrize("seconds", [60, 61])
 def test_when_the_time_is_up_no_other_model_is_asked(bench: Bench, seconds: int) -> None:
     def answers_late(request: dict[str, Any]) -> str:
         bench.clock.move(timedelta(seconds=seconds))
         return THREE
 
     bench.service.answer_with(answers_late)
-    ended = bench.ask(paragraphs=3, within=60.0)
+    ended = bench.ask(paragraphs=3, seconds=60.0)
     assert (ended.outcome, bench.said, bench.asked()) == ("timeout", [], [ONE])
 
 
@@ -460,7 +460,7 @@ def test_an_answer_that_drips_is_ended_in_time(bench: Bench) -> None:
         bench.clock.move(timedelta(seconds=20))
         return bench.say(text)
 
-    ended = bench.completing(bench.row(paragraphs=10, within=60.0), say)
+    ended = bench.completing(bench.row(paragraphs=10, seconds=60.0), say)
     assert (ended.value["finish"], bench.said) == ("cut", ["One.", "One.", "One."])
     assert bench.service.wait_until(lambda: bench.service.counts.get("abandoned") == 1)
 
@@ -674,7 +674,7 @@ def test_a_model_that_hangs_has_read_what_was_asked(bench: Bench) -> None:
 def test_a_model_that_hangs_is_counted_before_the_question_is_given_up(bench: Bench) -> None:
     bench.completing = bench.make(ONE)
     bench.service.hang()
-    ended = bench.ask(within=0.3)
+    ended = bench.ask(seconds=0.3)
     assert (ended.outcome, len(ended.usage)) == ("timeout", 1)
 
 

@@ -29,7 +29,7 @@ late|later|latest|after
 arrive|arrival|check in|come
 leave|departure|depart|check out|check-out
 lost|forgot|forgotten|left behind|lost property|lost and found|misplaced
-broken|damage|damaged|defective|faulty|not working|does not work|cracked
+broken|break|damage|damaged|defective|faulty|not working|does not work|cracked|smashed|shattered|crushed|torn|ripped|scratched|dented
 repair|fix|mend|service
 warranty|guarantee
 complaint|complain|unhappy|manager|feedback|problem
@@ -46,7 +46,7 @@ train|railway|station|bus|public transport|metro|subway|tram
 taxi|cab|uber|transfer|shuttle|pick up|pick us up|pickup
 airport|flight|plane|terminal
 elevator|lift|stairs
-wheelchair|accessible|accessibility|disabled|disability|barrier-free|step-free
+wheelchair|accessible|accessibility|disabled|disability|barrier-free|step-free|climb stairs|crutches|mobility
 dog|cat|pet|animal|puppy
 kid|child|children|son|daughter|toddler|family
 baby|infant|newborn|cot|crib|stroller|pram|buggy
@@ -105,7 +105,7 @@ review|rating|opinion|feedback
 website|web|online|page|app
 minimum|at least|smallest|shortest
 clean|cleaning|housekeeping|dirty
-warm|hot|cold|temperature
+warm|hot|cold|temperature|freezing|chilly|heating|radiator
 bed|mattress|pillow|sleep
 view|sea|ocean|seaside|balcony
 spa|sauna|steam room|massage|wellness
@@ -118,6 +118,29 @@ urgent|express|fast|quick
 confirm|confirmation|proof
 instead|replace|replacement|swap|exchange
 material|wool|cotton|fabric
+motorhome|motor home|camper|camper van|campervan|caravan|recreational vehicle
+green|environment|environmental|eco|eco-friendly|ecological|sustainable|sustainability|climate|carbon|renewable|recycle|recycling|electricity
+pain|hurt|ache|sore
+technician|plumber|electrician|mechanic|repair
+leak|leaking|drip|dripping
+takeaway|take away|takeout|to go
+wait|waiting|queue|delay|delayed
+contract|agreement|terms
+stolen|theft|thief|robbed|burglary
+colour|color|shade
+update|upgrade|version
+taste|flavour|flavor
+fresh|expiry|expire|expired|best before|shelf life
+frozen|freeze|freezer
+pregnant|pregnancy|expecting a baby
+elderly|senior|seniors|pensioner|pensioners|retired|grandmother|grandfather
+teenager|teenagers|teen|teens|youth
+deaf|hearing|sign language
+blind|visually impaired|guide dog
+tourist|sightseeing|attraction|attractions
+kitchen|cook|cooking|stove
+rubbish|garbage|trash|waste
+dry|dryer|tumble dry
 subscription|membership|member|plan
 """,
     "id": """

@@ -11,7 +11,7 @@ from itertools import takewhile
 from bot.core.immutable import immutable
 from bot.core.text import estimate, head
 from bot.language.answers.near_words import near_words
-from bot.language.answers.stems import filling, language_of, stems, stems_in, words
+from bot.language.answers.stems import common, filling, language_of, stems, stems_in, words
 from bot.language.source.word_matching import folded, load_slips, slips_of
 
 PASSAGE = 800  # characters, about
@@ -24,6 +24,7 @@ _MOST_OF_PHRASE = 4  # words
 _IN_HEADING = 3  # a word of the heading counts so often
 _SATURATION, _BY_LENGTH = 1.2, 0.75  # of BM25
 _SYNONYM, _NEAR, _SLIP, _PART = 0.8, 0.5, 0.8, 0.4  # the weights of words that are not the one of the question
+_COMMON = 0.5  # the weight of a word as "come", although few passages have it
 _FEWEST = 3  # letters with which another word may begin
 _FEWEST_OF_KNOWN = 4  # ... if both stand in the documents
 _MOST_ALIKE = 20  # words that another one may stand for
@@ -105,6 +106,7 @@ class PassageIndex:
         self.passages = tuple(passage for _, found in spoken for passage in found)
         self.languages = tuple(dict.fromkeys(language for language, _ in spoken))
         self._filling = frozenset().union(*map(filling, self.languages))
+        self._common = frozenset().union(*map(common, self.languages))
         known: dict[str, dict[str, tuple[str, ...]]] = {language: {} for language in self.languages}
         self._weights = _weights(
             [_counts(passage, language, known[language]) for language, found in spoken for passage in found]
@@ -164,7 +166,7 @@ class PassageIndex:
         return best
 
     def _alike(self, word: str) -> dict[str, float]:
-        own = dict.fromkeys(stems_in(word, self.languages), 1.0)
+        own = dict.fromkeys(stems_in(word, self.languages), _COMMON if folded(word) in self._common else 1.0)
         known = any(stem in self._weights for stem in own)
         like = self._vocabulary.like(folded(word), known=known, compounds=not {*_COMPOUNDS}.isdisjoint(self.languages))
         return {**{stem: each for other, each in like.items() for stem in stems_in(other, self.languages)}, **own}

@@ -49,6 +49,25 @@ _FILLING: Mapping[str, str] = {
     "मेरा मेरी मेरे सकता सकते सकती हूँ कितना कितने",
 }
 """The words that say nothing of what a text is about."""
+_COMMON: Mapping[str, str] = {
+    "en": "come comes came coming go going goes take takes use using used make makes give gives given put see look find work "
+    "works time times day days today tomorrow yesterday week month year long good bad new old nice big little bit lot "
+    "people person place sure happen happens happened start stop keep bring try talk call next last first before after "
+    "while during until every same other another back out off over again own whole each both only without really think "
+    "believe hope working possible maybe anyway else away around down",
+    "id": "datang pergi ambil pakai buat kasih lihat cari waktu hari besok minggu bulan tahun lama baru baik orang tempat",
+    "es": "venir ir tomar usar hacer dar ver buscar tiempo dia hoy manana semana mes ano largo bueno nuevo persona lugar",
+    "pt": "vir ir pegar usar fazer dar ver procurar tempo dia hoje amanha semana mes ano bom novo pessoa lugar",
+    "fr": "venir aller prendre utiliser faire donner voir temps jour demain semaine mois an bon nouveau personne",
+    "de": "kommen kommt gehen geht nehmen machen geben sehen finden zeit tag heute morgen woche monat jahr lange gut neu leute",
+    "it": "venire andare prendere usare fare dare vedere tempo giorno oggi domani settimana mese anno buono nuovo persona",
+    "nl": "komen gaan nemen gebruiken maken geven zien vinden tijd dag vandaag morgen week maand jaar lang goed nieuw mensen",
+    "tr": "gelmek gitmek almak kullanmak yapmak vermek zaman gun bugun yarin hafta ay yil uzun iyi yeni kisi yer",
+    "ru": "прийти идти взять делать дать время день сегодня завтра неделя месяц год долго хорошо новый человек",
+    "ar": "يأتي يذهب يأخذ يستخدم وقت يوم اليوم غدا اسبوع شهر سنة جديد جيد شخص مكان",
+    "hi": "आना जाना लेना करना देना समय दिन आज कल हफ्ता महीना साल अच्छा नया लोग जगह",
+}
+"""The words that say little of what a text is about, although they may be rare in a document."""
 _STEMMERS = {
     "en": "english", "id": "indonesian", "es": "spanish", "pt": "portuguese", "fr": "french", "de": "german",
     "it": "italian", "nl": "dutch", "tr": "turkish", "ru": "russian", "ar": "arabic", "hi": "hindi",
@@ -88,6 +107,12 @@ def language_of(text: str) -> str:
 def filling(language: str) -> frozenset[str]:
     """The words of a language that say nothing of what a text is about, as `folded` has them."""
     return frozenset(map(folded, _FILLING.get(language, "").split()))
+
+
+@cache
+def common(language: str) -> frozenset[str]:
+    """The words of a language that say little of what a text is about, as `folded` has them."""
+    return frozenset(map(folded, _COMMON.get(language, "").split()))
 
 
 @lru_cache(maxsize=1 << 15)

@@ -73,7 +73,7 @@ def read_bot(
     timezone = _TIMEZONE.read(fields) or ZoneInfo("UTC")
     own_zones = _CONTACT_TIMEZONES.read(fields)
     languages, mark = _LANGUAGES.read(fields), fields.mark_of(_LANGUAGES.name)
-    ai, sure, sorry = _read_ai(_AI.read(fields), extensions)
+    ai, sure, sorry = _read_ai(_AI.read(fields), extensions, documents)
     secrets, signals = _SECRETS.read(fields), _SIGNALS.read(fields)
     services = read_services(_HTTP.read(fields), secrets, problems)  # which know no definitions: nothing but secrets
     return BotDefinition(
@@ -230,7 +230,9 @@ _SURE = KeySpec(
 )
 
 
-def _read_ai(fields: Fields | None, extensions: Extensions) -> tuple[AiSettings, int, dict[str, Template]]:
+def _read_ai(
+    fields: Fields | None, extensions: Extensions, documents: Mapping[str, str]
+) -> tuple[AiSettings, int, dict[str, Template]]:
     """The settings of all AI turns; how sure a model must be of a flow; and what is said where one fails, as one of the
     bot's wordings.
     """
@@ -238,7 +240,7 @@ def _read_ai(fields: Fields | None, extensions: Extensions) -> tuple[AiSettings,
         return AiSettings(), SURE, {}
     sorry = _SORRY.read(fields)
     wordings = {} if sorry is None else {"sorry": sorry}
-    return read_ai_settings(fields, extensions.handlers), _SURE.read(fields) or SURE, wordings
+    return read_ai_settings(fields, extensions.handlers, documents), _SURE.read(fields) or SURE, wordings
 
 
 def _read_channels(node: Node, problems: Problems, what: str) -> dict[str, str]:

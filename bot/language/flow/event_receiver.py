@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from bot.core.immutable import immutable
 from bot.language.keys.declared_keys import STRING, TEMPLATE, KeySet, KeySpec, as_fields, one_of, one_or_several
 from bot.language.keys.fields import Fields
-from bot.language.python.decorators import END, ERROR, HANDOFF, HOOK_EVENTS
+from bot.language.python.decorators import END, ERROR, HANDOFF, HOOK_EVENTS, TEAM_QUESTION
 from bot.language.source.problems import Mark, did_you_mean
 from bot.language.source.yaml_tree import Scalar, one_or_more
 from bot.language.steps.http_services import (
@@ -21,7 +21,7 @@ EVENTS: dict[str, tuple[str, ...]] = {
     RESULT: ("flow", "report", "way", "outcome"),
     TAGS: ("added", "removed", "tags"),
     OPT_OUT: ("opted_out",),
-    **{event: HOOK_EVENTS[event][2:] for event in (HANDOFF, END, ERROR)},
+    **{event: HOOK_EVENTS[event][2:] for event in (HANDOFF, TEAM_QUESTION, END, ERROR)},
 }
 """The events that a bot can deliver, each with its data; those of hooks without ``contact`` and ``at``, which each
 event has.

@@ -249,11 +249,13 @@ def provider(name: str) -> Callable[[F], F]:
 
 
 START, STOP, ERROR, HANDOFF, END, DEAD_LETTER = "start", "stop", "error", "handoff", "end", "dead_letter"
+TEAM_QUESTION = "team_question"
 HOOK_EVENTS: dict[str, tuple[str, ...]] = {
     START: (),
     STOP: (),
     ERROR: ("contact", "at", "flow", "step", "reason"),
     HANDOFF: ("contact", "at", "flow", "step", "team", "note"),
+    TEAM_QUESTION: ("contact", "at", "flow", "step", "team", "question", "until"),
     END: ("contact", "at", "flow", "expired", "vars"),
     DEAD_LETTER: ("contact", "at", "what", "reason"),
 }

@@ -12,6 +12,7 @@ from bot.core.immutable import mutable
 from bot.core.messages import TextMessage, clip, file_in_words
 from bot.core.session import LeftExchange
 from bot.core.text import PICTURE, estimate_messages, head
+from bot.language.steps.knowledge import CITATION
 from bot.language.steps.output_guard import messages_of
 from bot.language.steps.step_kind import Reply
 from bot.language.steps.tools import LEAVE, REMEMBER
@@ -23,8 +24,6 @@ MOST_EXCHANGE = 40_000  # characters of one turn that the model is given and the
 MOST_REFUSAL = 300  # characters of a result that always have room: how a call was refused
 MOST_SEARCHED = 1000  # characters of what a model writes to search for
 MOST_WORD = 256  # characters of a call's name
-CITATION = re.compile(r"[ \t]*[\[【]\s*(\d{1,3}(?:\s*[,;]\s*\d{1,3})*)\s*[\]】]")
-"""Numbers of passages, ``[1]`` or ``[1, 2]``. In a later turn they mean others."""
 LEFT_OUT = "(The result is left out: this turn has become too long.)"
 DECIDED = "(The colleague who was asked has decided.)"
 ARRIVED = "(The contact has just arrived here and waits for you to begin.)"

@@ -6,7 +6,7 @@ from dataclasses import field, replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from bot.core.effects import AskModel, TokenBudget
+from bot.core.effects import SPARE_SECONDS, AskModel, TokenBudget
 from bot.core.events import CallEnded
 from bot.core.immutable import immutable
 from bot.core.messages import TEXT_BODY
@@ -25,15 +25,17 @@ from bot.language.keys.declared_keys import (
     as_fields,
     either,
     integer,
+    map_of,
     number,
     one_of,
 )
-from bot.language.keys.fields import Fields
+from bot.language.keys.fields import Fields, entries_of, text_of
 from bot.language.keys.text_shapes import TEXT
 from bot.language.python.decorators import HandlerSpec
 from bot.language.source.problems import Problems, did_you_mean
 from bot.language.source.yaml_tree import Node, Scalar
 from bot.language.steps.judging import JUDGE_KEY, AnswerSample
+from bot.language.steps.knowledge import KNOWLEDGE, Knowledge, read_knowledge
 from bot.language.steps.message_parts import check_error_names, check_length
 from bot.language.steps.output_guard import has_letters
 from bot.language.steps.step_facts import Spends, StepFailed, Wait, WaitsFor
@@ -142,6 +144,20 @@ _MODERATE = KeySpec(
 )
 
 
+def _read_notes(node: Node, problems: Problems, what: str) -> dict[str, str]:
+    found = {
+        name.text: text_of(item, problems, f"{what}: {name.text}") for name, item in entries_of(node, problems, what)
+    }
+    return {name: about for name, about in found.items() if about is not None}
+
+
+REMEMBER_KEY: KeySpec[Mapping[str, str] | str | None] = KeySpec(
+    "remember",
+    either(one_of("none"), map_of(STRING, _read_notes)),
+    "Kept lists to which the model adds notes about the contact, each with what to note; none: not those of bot.yml either.",
+)
+
+
 def settings_keys(budget: KeySpec[Fields | None], unsupported: KeySpec[Fields | str | None]) -> KeySet:
     """The keys of these settings. Under the ``budget`` of a step there is an `else` as well, and transitions under its
     ``unsupported``.
@@ -166,6 +182,8 @@ def settings_keys(budget: KeySpec[Fields | None], unsupported: KeySpec[Fields | 
         _TEMPERATURE,
         _REASONING_SPLIT,
         JUDGE_KEY,
+        KNOWLEDGE,
+        REMEMBER_KEY,
     )
 
 
@@ -191,7 +209,7 @@ class AiSettings:
     model works is taken along. ``max_tokens``, ``temperature`` and ``reasoning_split`` go to the model as they are
     (spec: Chat request). ``tries`` is how often a model is asked that may answer a little later; with ``pictures`` it
     is given those that contacts send. The answers in ``judge`` are judged afterwards. The values in ``unsupported``
-    need a source, among them the names of ``products``.
+    need a source, among them the names of ``products``. ``remember`` are lists of notes, each with what is noted.
     """
 
     models: tuple[str, ...] = ()
@@ -214,6 +232,8 @@ class AiSettings:
     products: tuple[str, ...] = ()
     unsupported: SourceRules = SourceRules()
     thinking: Thinking | None = None
+    knowledge: Knowledge | None = None
+    remember: Mapping[str, str] = field(default_factory=dict)
 
     def bounds(self, since: datetime | None = None) -> TokenBudget:
         """The budget of a question: of the turn that began at ``since``, and of the day."""
@@ -245,7 +265,8 @@ class AiSettings:
             said=self.output_moderator,
             fresh=fresh,
             flow=flow,
-            within=within,
+            seconds=within,
+            within=within + SPARE_SECONDS,
             tries=self.tries,
             **more,
         )
@@ -264,6 +285,7 @@ class AiSettings:
 def read_ai_settings(
     fields: Fields,
     handlers: Mapping[str, HandlerSpec],
+    documents: Mapping[str, str],
     inherited: AiSettings | None = None,
     budget: KeySpec[Fields | None] = _BOT_BUDGET,
     unsupported: KeySpec[Fields | str | None] = BOT_UNSUPPORTED,
@@ -287,6 +309,8 @@ def read_ai_settings(
         products=products,
         unsupported=read_unsupported(fields, unsupported, products, inherited.unsupported),
         thinking=_read_thinking(fields) or inherited.thinking,
+        knowledge=read_knowledge(fields, documents, inherited.knowledge),
+        remember=_read_remember(fields, inherited),
     )
 
 
@@ -315,9 +339,11 @@ def _with_own(
     return replace(inherited, **own, budget={**inherited.budget, **_read_budget(budget.read(fields))})
 
 
-def read_own_settings(fields: Fields, inherited: AiSettings) -> AiSettings:
-    """Read `ONE_QUESTION`: which model, how often, and for how many tokens; the rest is inherited."""
-    check_model_errors(fields)
+def read_own_settings(fields: Fields, inherited: AiSettings, errors: tuple[str, ...] = ()) -> AiSettings:
+    """Read `ONE_QUESTION`: which model, how often, and for how many tokens; the rest is inherited. ``errors`` are those
+    that the step has beside `MODEL_ERRORS`.
+    """
+    check_model_errors(fields, errors)
     return _with_own(fields, inherited, {"models": MODEL, "tries": TRIES_KEY}, _DAY_BUDGET_KEY)
 
 
@@ -337,6 +363,14 @@ def _read_thinking(fields: Fields) -> Thinking | None:
     after, say = _THINKING_AFTER.read(written), THINKING_SAY.read(written)
     check_length(written, THINKING_SAY.name, say, TEXT_BODY)
     return None if after is None or say is None else Thinking(after, say)
+
+
+def _read_remember(fields: Fields, inherited: AiSettings) -> Mapping[str, str]:
+    """Read `remember`: for each list of notes, what the model notes in it."""
+    if not REMEMBER_KEY.written(fields):
+        return inherited.remember
+    written = REMEMBER_KEY.read(fields)
+    return written if isinstance(written, Mapping) else {}
 
 
 def _read_never(fields: Fields) -> tuple[str, ...]:

@@ -26,9 +26,7 @@ from bot.language.steps.ai_settings import (
 from bot.language.steps.approved_answers import ANSWERS
 from bot.language.steps.brief import FACTS, INSTRUCTIONS, Brief, judged, quoted_scope
 from bot.language.steps.brief import WITHIN_KEY as AI_WITHIN
-from bot.language.steps.contact_notes import REMEMBER_KEY
 from bot.language.steps.exits import EXITS, exit_outcomes
-from bot.language.steps.knowledge import KNOWLEDGE
 from bot.language.steps.message_parts import check_length
 from bot.language.steps.output_guard import CUT, in_chat_form, messages_of
 from bot.language.steps.step_facts import (
@@ -96,11 +94,9 @@ class AiStep(StepKind):
         INSTRUCTIONS,
         _GREET,
         FACTS,
-        KNOWLEDGE,
         TOOLS,
         ANSWERS,
         FILL,
-        REMEMBER_KEY,
         EXITS,
         _OTHER,
         _TURNS,

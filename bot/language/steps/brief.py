@@ -26,10 +26,10 @@ from bot.language.source.wall_clock import duration_words
 from bot.language.steps.ai_exchange import Exchange, most_of_turn
 from bot.language.steps.ai_settings import STEP_BUDGET, AiSettings, read_ai_settings
 from bot.language.steps.approved_answers import ApprovedAnswer, answers_in_words, read_answers
-from bot.language.steps.contact_notes import MOST_NOTE, most_notes, note_about, notes_of, read_remember
+from bot.language.steps.contact_notes import MOST_NOTE, check_remember, most_notes, note_about, notes_of
 from bot.language.steps.exits import Exit, exit_uses, open_exits, read_exits
 from bot.language.steps.judging import judge_messages
-from bot.language.steps.knowledge import MOST_TITLES, MOST_TOKENS, Knowledge, read_knowledge, unfit_text
+from bot.language.steps.knowledge import MOST_TITLES, MOST_TOKENS, Knowledge, unfit_text
 from bot.language.steps.output_guard import (
     DATA_MARKS,
     MOST_VALUE,
@@ -111,7 +111,6 @@ class Brief:
 
     instructions: Template
     facts: str  # what the model is always told
-    knowledge: Knowledge | None
     _own_links: frozenset[str]  # addresses and accounts in both: they may be sent
     tools: tuple[Tool, ...]
     fill: Mapping[str, str]
@@ -125,18 +124,18 @@ class Brief:
     def read(cls, fields: Fields, reading: ReadContext) -> Self:
         """Read ``ai`` and the keys that say what the model knows, uses and leaves by."""
         instructions = INSTRUCTIONS.read(fields)
-        settings = read_ai_settings(fields, reading.handlers, reading.ai, STEP_BUDGET, STEP_UNSUPPORTED)
-        facts, knowledge = read_facts(fields, reading.documents), read_knowledge(fields, reading.documents)
-        searched = frozenset[str]() if knowledge is None else knowledge.links
+        documents = reading.documents
+        settings = read_ai_settings(fields, reading.handlers, documents, reading.ai, STEP_BUDGET, STEP_UNSUPPORTED)
+        facts = read_facts(fields, documents)
+        searched = frozenset[str]() if settings.knowledge is None else settings.knowledge.links
         within, tools = WITHIN_KEY.read(fields), read_tools(fields, reading)
         return cls(
             Template.plain("", fields.mark) if instructions is None else instructions,
             facts,
-            knowledge,
             searched.union(links_in(facts), accounts_in(facts)),
             tools,
             read_fill(fields, reading.variables),
-            read_remember(fields, reading.variables),
+            check_remember(fields, settings.remember, reading.variables),
             read_exits(fields, reading.variables, [tool.handler for tool in tools], reading.handlers),
             settings,
             within,
@@ -151,6 +150,11 @@ class Brief:
             yield from tool.uses()
         for answer in self.answers:
             yield answer.uses()
+
+    @property
+    def knowledge(self) -> Knowledge | None:
+        """The documents that are searched."""
+        return self.settings.knowledge
 
     @property
     def notable(self) -> dict[str, str]:
@@ -336,7 +340,7 @@ def judged(brief: Brief, context: StepContext, exchange: Exchange) -> tuple[Judg
         by = settings.asking(messages, (), context.flow, brief.within)
         by = replace(by, models=settings.judge.models or by.models, temperature=0.0, said=None)
         answered_by = "" if settings.judge.models else exchange.model
-        found.append(JudgeAnswer(by, context.flow, context.step, question, answered_by, brief.within, by.tries))
+        found.append(JudgeAnswer(by, context.flow, context.step, question, answered_by, by.within, by.tries))
     return tuple(found)
 
 

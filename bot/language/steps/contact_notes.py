@@ -9,12 +9,12 @@ from bot.core.text import without_controls
 from bot.language.answers.credentials import credentials_in
 from bot.language.answers.titles import has_word
 from bot.language.answers.words import Kind
-from bot.language.keys.declared_keys import STRING, KeySpec, map_of
-from bot.language.keys.fields import Fields, entries_of, text_of
+from bot.language.keys.fields import Fields
 from bot.language.source.languages import CONTACT_LANGUAGE
 from bot.language.source.problems import did_you_mean
 from bot.language.source.word_matching import normalise
-from bot.language.source.yaml_tree import Node, Scalar
+from bot.language.source.yaml_tree import Map
+from bot.language.steps.ai_settings import REMEMBER_KEY
 from bot.language.steps.output_guard import accounts_in, links_in
 from bot.language.steps.said_values import SaidValues
 from bot.language.steps.step_kind import StepContext
@@ -27,31 +27,30 @@ MOST_NOTE = 120  # characters
 MOST_NOTES = 100  # in one list
 TEXT, DAY = "text", "day"
 UNSAID_NOTE = "the contact has not said it"
-REMEMBER_KEY: KeySpec[tuple[tuple[Scalar, Node], ...]] = KeySpec(
-    "remember",
-    map_of(STRING, entries_of, absent=()),
-    "Kept lists to which the model adds notes about the contact, each with what to note.",
-)
 _DECLARED = f"{{type: list, max: 10, keep: true, fields: {{{TEXT}: text, {DAY}: date}}}}"
+_NOT_HERE = "; or write remember: none on the step"
 _TYPES = {TEXT: TextVariable, DAY: DateVariable}
 _ENDS = re.compile(r"[.!?,;:\n。！？，、؟]+")
 
 
-def read_remember(fields: Fields, variables: Mapping[str, Variable]) -> dict[str, str]:
-    """Read `remember`: for each list of notes, what the model notes in it."""
+def check_remember(fields: Fields, remember: Mapping[str, str], variables: Mapping[str, Variable]) -> dict[str, str]:
+    """The lists of notes that a step's flow declares, each with what the model notes in it; others are reported."""
+    marks, of_bot = {}, not REMEMBER_KEY.written(fields)
+    node = fields.raw(REMEMBER_KEY.name)
+    if isinstance(node, Map):
+        marks = {key.text: key.mark for key, _ in node.entries}
     found: dict[str, str] = {}
-    for name, item in REMEMBER_KEY.read(fields):
-        about = text_of(item, fields.problems, f"{fields.what}: {REMEMBER_KEY.name}: {name.text}")
-        variable = variables.get(name.text)
-        fix = f"declare it under vars: {name.text}: {_DECLARED}"
+    for name, about in remember.items():
+        variable, mark = variables.get(name), marks.get(name, fields.mark)
+        what = f"{REMEMBER_KEY.name} of bot.yml" if of_bot else REMEMBER_KEY.name
+        fix = f"declare it under vars: {name}: {_DECLARED}" + (_NOT_HERE if of_bot else "")
         if variable is None:
-            near = did_you_mean(name.text, variables, fix)
-            fields.report("E301", name.mark, f'remember: no variable "{name.text}"', near)
+            near = fix if of_bot else did_you_mean(name, variables, fix)
+            fields.report("E301", mark, f'{what}: no variable "{name}"', near)
         elif not _holds_notes(variable):
-            what = f'remember: "{name.text}" is no kept list of at most {MOST_NOTES} notes'
-            fields.report("E303", name.mark, what, fix)
-        elif about is not None:
-            found[name.text] = about
+            fields.report("E303", mark, f'{what}: "{name}" is no kept list of at most {MOST_NOTES} notes', fix)
+        else:
+            found[name] = about
     return found
 
 

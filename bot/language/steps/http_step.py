@@ -8,7 +8,7 @@ from datetime import date, datetime, time, timedelta
 from typing import Any, Self
 from urllib.parse import quote, urlencode
 
-from bot.core.effects import HttpRequest
+from bot.core.effects import SPARE_SECONDS, HttpRequest
 from bot.core.events import CallEnded
 from bot.core.immutable import immutable
 from bot.core.networks import private_host
@@ -138,7 +138,6 @@ def _path_of(address: str) -> list[str]:
     return address.partition("?")[0].split("/")
 
 
-SPARE_SECONDS = 5.0  # by which a request ends before it would be given up
 OWN_ERRORS = ("timeout", "unreachable", "too_large", "mismatch", "failed", "4xx", "5xx")
 ANSWER, STATUS = "answer", "status"
 _STATUS = re.compile("[3-5][0-9]{2}")

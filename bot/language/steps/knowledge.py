@@ -1,24 +1,33 @@
-"""``knowledge`` of an AI step: documents in a folder, the passages of them that a question is about, and citations."""
+"""``knowledge`` of AI steps: documents in a folder, the passages of them that a question is about, and citations."""
 
 import posixpath
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import chain
-from typing import Any
+from typing import Any, Protocol
 
 from bot.core.errors import BotError
 from bot.core.immutable import immutable
 from bot.core.messages import TEXT_BODY, Message, TextMessage, clip
 from bot.core.text import head
 from bot.language.answers.passages import Passage, PassageIndex
-from bot.language.keys.declared_keys import BOOLEAN, STRING, STRINGS, Form, KeySet, KeySpec, as_fields
+from bot.language.keys.declared_keys import (
+    BOOLEAN,
+    STRING,
+    STRINGS,
+    Form,
+    KeySet,
+    KeySpec,
+    as_fields,
+    either,
+    one_of,
+)
 from bot.language.keys.fields import Fields
 from bot.language.keys.key_schemas import ANY_TEXT, list_of
 from bot.language.source.languages import wording
 from bot.language.source.problems import Problems, did_you_mean
 from bot.language.source.yaml_tree import Node, one_or_more
-from bot.language.steps.ai_exchange import CITATION, Exchange
 from bot.language.steps.output_guard import accounts_in, as_data, links_in, one_line
 
 MOST_TOKENS = 1500  # of the passages in a prompt
@@ -29,9 +38,11 @@ MOST_TITLES = 4000  # characters of all headings, which tell a model what can be
 _TITLE = 60  # characters
 _PASSAGES = "From our documents, for the contact's question:"
 _CITED = f"{_PASSAGES[:-1]}. Behind what you take from one of them write its number, like [1]."
+CITATION = re.compile(r"[ \t]*[\[【]\s*(\d{1,3}(?:\s*[,;]\s*\d{1,3})*)\s*[\]】]")
+"""Numbers of passages, ``[1]`` or ``[1, 2]``. In a later turn they mean others."""
 _ASKED = re.compile(r"\s*\[(\d{1,3})\]\s*")
 _FOLDER = KeySpec(
-    "folder", STRING, "The folder beside the flow's file that has the documents: .md, .txt, .pdf, .docx.", required=True
+    "folder", STRING, "The folder beside the file that has the documents: .md, .txt, .pdf, .docx.", required=True
 )
 _CITE = KeySpec("cite", BOOLEAN, "Whether the model names the passages that it answers from, as [1]; false by default.")
 _REWRITE = KeySpec(
@@ -55,8 +66,8 @@ _SYNONYMS = KeySpec(
 )
 KNOWLEDGE = KeySpec(
     "knowledge",
-    as_fields(KeySet(_FOLDER, _CITE, _REWRITE, _SYNONYMS), "{folder: policies/}"),
-    "Documents that are searched for what the contact writes.",
+    either(one_of("none"), as_fields(KeySet(_FOLDER, _CITE, _REWRITE, _SYNONYMS), "{folder: policies/}")),
+    "Documents that are searched for what the contact writes; none: not those of bot.yml either.",
 )
 
 
@@ -68,10 +79,24 @@ class UnreadableDocument(BotError):
         self.fix = fix
 
 
+class CitingTurn(Protocol):
+    """The turn of an exchange with a model: what is searched for, the passages that it was given, and the numbers of
+    those that it cites.
+    """
+
+    given: list[str]
+    cited: list[int]
+
+    @property
+    def searched_for(self) -> list[str]:
+        """The question, and what came before, the newest first."""
+        ...
+
+
 @immutable
 class Knowledge:
-    """The searched documents of a step, and their headings (``titles``). ``links`` are the addresses and accounts in
-    them: they may be sent.
+    """The searched documents of a step or of all, and their headings (``titles``). ``links`` are the addresses and
+    accounts in them: they may be sent.
     """
 
     folder: str
@@ -81,44 +106,44 @@ class Knowledge:
     cite: bool
     rewrite: bool
 
-    def find(self, exchange: Exchange) -> list[tuple[int, Passage]]:
+    def find(self, exchange: CitingTurn) -> list[tuple[int, Passage]]:
         """The passages for the question of this turn, each with the number by which the model cites it."""
         found = self.index.search(exchange.searched_for, MOST_TOKENS)
         exchange.given += [each.id for each in found if each.id not in exchange.given]
         return [(exchange.given.index(each.id) + 1, each) for each in found]
 
-    def told(self, exchange: Exchange) -> list[str]:
+    def told(self, exchange: CitingTurn) -> list[str]:
         """The passages for the question of this turn, as they stand in the prompt."""
         found = [f"[{number}] {_line(each)}" if self.cite else _line(each) for number, each in self.find(exchange)]
         return ["\n".join([_CITED if self.cite else _PASSAGES, *found])] if found else []
 
-    def given(self, exchange: Exchange) -> list[str]:
+    def given(self, exchange: CitingTurn) -> list[str]:
         """The passages that the model was given at this step, with their headings."""
         found = (self.index.get(name) for name in exchange.given)
         return ["\n".join((*each.headings, each.text)) for each in found if each is not None]
 
-    def note(self, exchange: Exchange) -> str:
+    def note(self, exchange: CitingTurn) -> str:
         """Return what was found in this turn, for the trace."""
         numbered = ((number, self._cited(number, exchange)) for number in range(1, len(exchange.given) + 1))
         found = [f"[{number}] {each.id} ({_source(each, {})})" for number, each in numbered if each is not None]
         return f"found in {self.folder}: {', '.join(found) or 'nothing'}"
 
-    def with_citations(self, text: str, exchange: Exchange) -> str:
+    def with_citations(self, text: str, exchange: CitingTurn) -> str:
         """A text of the model's without citations of what it was not given. The others are noted."""
         return CITATION.sub(lambda found: self._given(found[0], exchange), text) if self.cite else text
 
-    def _given(self, citation: str, exchange: Exchange) -> str:
+    def _given(self, citation: str, exchange: CitingTurn) -> str:
         given = [number for number in map(int, re.findall(r"\d+", citation)) if self._cited(number, exchange)]
         exchange.cited += [number for number in dict.fromkeys(given) if number not in exchange.cited]
         return "".join([*(" " if given and citation[0] in " \t" else ""), *(f"[{number}]" for number in given)])
 
-    def _sources(self, scope: Mapping[str, Any], exchange: Exchange) -> str:
+    def _sources(self, scope: Mapping[str, Any], exchange: CitingTurn) -> str:
         """A line for each passage that was cited in this turn: ``[1] Returns, page 3``."""
         cited = ((number, self._cited(number, exchange)) for number in sorted(exchange.cited))
         return "\n".join(f"[{number}] {_source(passage, scope)}" for number, passage in cited if passage is not None)
 
     def with_sources(
-        self, said: tuple[Message, ...], scope: Mapping[str, Any], exchange: Exchange
+        self, said: tuple[Message, ...], scope: Mapping[str, Any], exchange: CitingTurn
     ) -> tuple[Message, ...]:
         """The last messages of an answer, with the sources that it cites below them."""
         sources = self._sources(scope, exchange)
@@ -128,14 +153,14 @@ class Knowledge:
             return (*said[:-1], TextMessage(f"{said[-1].body}\n\n{sources}"))
         return (*said, TextMessage(clip(sources, TEXT_BODY)))
 
-    def asked_for(self, text: str | None, scope: Mapping[str, Any], exchange: Exchange) -> str | None:
+    def asked_for(self, text: str | None, scope: Mapping[str, Any], exchange: CitingTurn) -> str | None:
         """The passage that the contact asks for by ``[1]``, after an answer that cites it; None if they do not."""
         asked = _ASKED.fullmatch(text or "")
         number = int(asked[1]) if asked is not None else 0
         passage = self._cited(number, exchange) if number in exchange.cited else None
         return None if passage is None else clip(f"{_source(passage, scope)}\n\n{passage.text}", TEXT_BODY)
 
-    def _cited(self, number: int, exchange: Exchange) -> Passage | None:
+    def _cited(self, number: int, exchange: CitingTurn) -> Passage | None:
         name = exchange.given[number - 1] if 1 <= number <= len(exchange.given) else ""
         return self.index.get(name)
 
@@ -151,10 +176,12 @@ def _source(passage: Passage, scope: Mapping[str, Any]) -> str:
     return f"{title}, {wording(scope, 'page', value=str(passage.page))}" if passage.page else title
 
 
-def read_knowledge(fields: Fields, documents: Mapping[str, str]) -> Knowledge | None:
-    """Read `knowledge`, and all documents in its folder. None if it is not written, or has nothing to search."""
+def read_knowledge(fields: Fields, documents: Mapping[str, str], inherited: Knowledge | None) -> Knowledge | None:
+    """Read `knowledge`, and all documents in its folder. None if there is nothing to search."""
+    if not KNOWLEDGE.written(fields):
+        return inherited
     own = KNOWLEDGE.read(fields)
-    if own is None:
+    if not isinstance(own, Fields):
         return None
     folder, cite, rewrite, synonyms = _FOLDER.read(own), _CITE.read(own), _REWRITE.read(own), _SYNONYMS.read(own)
     if folder is None:

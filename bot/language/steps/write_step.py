@@ -14,9 +14,18 @@ from bot.core.text import estimate
 from bot.language.expressions.templates import Template
 from bot.language.keys.declared_keys import TEMPLATE, KeySet, KeySpec, seconds
 from bot.language.keys.fields import Fields
+from bot.language.source.languages import CONTACT_LANGUAGE, ENGLISH
 from bot.language.steps.ai_settings import ONE_QUESTION, AiSettings, answer_of, read_own_settings
-from bot.language.steps.brief import bearing_mark, most_instructions, objection, prompt_of, with_data_rule
+from bot.language.steps.brief import (
+    bearing_mark,
+    instructions_of,
+    most_instructions,
+    objection,
+    prompt_of,
+    with_data_rule,
+)
 from bot.language.steps.output_guard import CUT, canary, without_data_marks
+from bot.language.steps.sources import Sources, Unsupported
 from bot.language.steps.step_facts import DefaultTarget, Outcome, Spends, StepFacts, StepFailed, Used
 from bot.language.steps.step_kind import (
     Awaited,
@@ -29,6 +38,7 @@ from bot.language.steps.step_kind import (
 )
 from bot.language.steps.step_options import SAVE
 from bot.language.steps.tools import STRUCTURES, json_in
+from bot.language.steps.unsupported import PRODUCTS_KEY, STEP_UNSUPPORTED, HeldText, read_unsupported
 from bot.language.types.structured_types import ListVariable, ObjectVariable
 from bot.language.types.text_types import TextVariable
 from bot.language.types.type_registry import TypeMismatch, Variable
@@ -63,14 +73,14 @@ class WriteStep(StepKind):
     settings: AiSettings
     variable: Variable | None = None  # None: that of a name of the bot's, such as `language`
     verb = "write"
-    keys = KeySet(_WRITE, _TEXT, _SAVE, _WITHIN, *ONE_QUESTION)
+    keys = KeySet(_WRITE, _TEXT, _SAVE, _WITHIN, STEP_UNSUPPORTED, PRODUCTS_KEY, *ONE_QUESTION)
     options = frozenset({"then", "save"})
     saves = True
 
     @classmethod
     def read(cls, fields: Fields, reading: ReadContext) -> Self:
         """Read ``write`` with `text` and `save`."""
-        settings, variable = read_own_settings(fields, reading.ai), reading.variables.get(reading.save or "")
+        settings, variable = _settings_of(fields, reading.ai), reading.variables.get(reading.save or "")
         instructions = _WRITE.read(fields)
         if instructions is None:  # a problem by now
             instructions = Template.plain("", fields.mark)
@@ -78,6 +88,9 @@ class WriteStep(StepKind):
             what = f'save: a model cannot write "{variable.name}", which is of type {variable.type}'
             fix = f"declare what it writes: {variable.name}: {{type: object, fields: {{title: text, due: date}}}}"
             _SAVE.report(fields, "E303", what, fix)
+        if _is_record(variable) and STEP_UNSUPPORTED.written(fields):
+            what = "unsupported: a record has no sources: its fields have types"
+            STEP_UNSUPPORTED.report(fields, "E105", what, "leave it out, or save a text")
         return cls(instructions, _TEXT.read(fields), _WITHIN.read(fields), settings, variable)
 
     def facts(self) -> StepFacts:
@@ -87,6 +100,7 @@ class WriteStep(StepKind):
             waits_for=self.settings.waits_for(self.within if self._form == _ANY_TEXT else 2 * self.within),
             outcomes={
                 "then": Outcome(None, DefaultTarget.THEN, annotation=annotation),
+                **({} if _is_record(self.variable) else self.settings.unsupported.outcomes()),
                 "errors.else": Outcome(None, DefaultTarget.ERRORS, success=False),
             },
             uses=tuple(Used(text) for text in (self.instructions, self.text) if text is not None),
@@ -135,6 +149,8 @@ class WriteStep(StepKind):
         reason = objection(context, self.settings, self.instructions, written, heard=heard, rules=self._rules)
         if reason is not None:  # what is saved may be said later, where no guard stands
             raise StepFailed("unsafe", f"the model's text: {reason}")
+        if isinstance(value, str) and (lacking := self._lacking(context, value, heard)):
+            return self._without_source(context, HeldText.without_source(value, lacking))
         if isinstance(value, str) and event.value["finish"] == "length":
             value += CUT
         try:
@@ -142,15 +158,36 @@ class WriteStep(StepKind):
         except TypeMismatch as error:
             if _REFUSED in context.step_state:
                 raise
-            return self._ask_again(context, text, str(error))
+            return self._ask_again(context, text, _AGAIN.format(error), f"the model is asked again: {error}")
         return LeaveStep("then", saved=value)
 
-    def _ask_again(self, context: StepContext, answer: str, wrong: str) -> WaitForEffect:
+    def _lacking(self, context: StepContext, text: str, heard: str) -> list[Unsupported]:
+        """The values of a text that neither the instructions nor what the model has ``heard`` have."""
+        rules, own = self.settings.unsupported, instructions_of(self.instructions, context.scope)
+        language = context.scope.get(CONTACT_LANGUAGE) or ENGLISH
+        sources = Sources([own], [self.instructions.source], [heard], [], [], language, context.now)
+        return sources.lacking(text, rules.ways, self.settings.products, sums=rules.sums) if rules.ways else []
+
+    def _without_source(self, context: StepContext, held: HeldText) -> StepResult:
+        """Follow the author's way for a text that is not saved, or ask once more."""
+        if (outcome := self.settings.unsupported.way_of(held.kinds)) is not None:
+            return LeaveStep(outcome, notes=(str(held),))
+        if _REFUSED in context.step_state:
+            raise StepFailed("unsupported", str(held))
+        return self._ask_again(context, held.text, held.why, str(held))
+
+    def _ask_again(self, context: StepContext, answer: str, why: str, note: str) -> WaitForEffect:
         """Ask the model once more, with its answer and what is wrong with it."""
         asked = self.settings.question(*self._question(context), context.flow, self.within)
-        said = {"role": "assistant", "content": answer}, {"role": "user", "content": _AGAIN.format(wrong)}
+        said = {"role": "assistant", "content": answer}, {"role": "user", "content": why}
         again = replace(asked, messages=(*asked.messages, *said), fresh=())  # the text was judged the first time
-        return WaitForEffect(effect=again, step_state={_REFUSED: True}, notes=(f"the model is asked again: {wrong}",))
+        return WaitForEffect(effect=again, step_state={_REFUSED: True}, notes=(note,))
+
+
+def _settings_of(fields: Fields, inherited: AiSettings) -> AiSettings:
+    products = (*PRODUCTS_KEY.read(fields), *inherited.products)
+    rules = read_unsupported(fields, STEP_UNSUPPORTED, products, inherited.unsupported)
+    return replace(read_own_settings(fields, inherited, ("unsupported",)), products=products, unsupported=rules)
 
 
 def _is_record(variable: Variable | None) -> bool:

@@ -78,16 +78,18 @@ def waiting(console: Console) -> int:
 def inbox(console: Console, user: User) -> str:
     """The conversations that wait for a person, and those that a person has, the longest wait first."""
     found = console.reader.sessions.handed_over(MOST)
-    team = request.args.get("team", "").strip()[:100]
-    shown = [each for each in found if team in ("", each.team)]
+    teams = {*request.args.getlist("team")}
+    shown = [each for each in found if not teams or each.team in teams]
+    named = sorted({each.team for each in found if each.team is not None})
+    mine = [("My teams", user.teams)] if user.teams else []
+    filters = [("All teams", ()), *mine, *((each, (each,)) for each in named)]
     return render_template(
         "inbox.html",
         waiting=[each for each in shown if each.agent is None],
         taken=[each for each in shown if each.agent is not None],
         newest={each.contact: newest_message(console, each) for each in shown},
         left_out=console.reader.sessions.count_handed_over() - len(found),
-        teams=sorted({each.team for each in found if each.team is not None}),
-        team=team,
+        filters=[(title, of, teams == {*of}) for title, of in filters],
     )
 
 

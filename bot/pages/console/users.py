@@ -1,6 +1,7 @@
 """The console's users, and what each role may do."""
 
 from collections.abc import Iterable, Mapping
+from urllib.parse import quote, unquote
 
 from bot.core.immutable import immutable
 from bot.settings.setting_values import CONSOLE_ROLES
@@ -15,11 +16,12 @@ drops, stops, resets, exports, erases.
 
 @immutable
 class User:
-    """Somebody who may log in."""
+    """Somebody who may log in. ``teams`` are those whose conversations they look after."""
 
     name: str
     role: str
     hash: str
+    teams: tuple[str, ...] = ()
 
     def may(self, role: str) -> bool:
         """True if the user's role is this one, or one that may do more."""
@@ -28,5 +30,16 @@ class User:
 
 def users_in(entries: Iterable[str]) -> Mapping[str, User]:
     """The users, by name. ``entries`` are those of `bot.settings.setting_values.console_users`."""
-    users = (User(*entry.split(":", 2)) for entry in entries)
+    users = (_user_in(*entry.split(":")) for entry in entries)
     return {user.name: user for user in users}
+
+
+def _user_in(name: str, role: str, *teams_and_hash: str) -> User:
+    *teams, hash = teams_and_hash
+    return User(name, role, hash, tuple(unquote(team) for each in teams for team in each.split(",")))
+
+
+def entry_of(name: str, role: str, teams: Iterable[str], hash: str) -> str:
+    """The entry of a user, as `users_in` reads it. Names of teams are percent-encoded."""
+    encoded = ",".join(quote(team, safe="") for team in teams)
+    return ":".join(filter(None, (name, role, encoded, hash)))

@@ -36,7 +36,7 @@ class Questions:
     def __call__(self, row: CallRow) -> Speaker | CallAttempt:
         """Ask the person, until they answer, time has passed, or nobody waits for it any more."""
         assert isinstance(row.effect, AskModel)
-        within = timedelta(seconds=row.effect.within)
+        within = timedelta(seconds=row.effect.seconds)
         deadline = self._clock.elapsed() + within.total_seconds()
         with self._condition:
             self._asked[row.contact] = row
@@ -50,7 +50,7 @@ class Questions:
         if answer is not None:
             return lambda _: spoken(answer, lambda _: self._clock.move(within))
         if late:
-            return CallAttempt("timeout", detail=f"nobody has answered within {row.effect.within:g} s")
+            return CallAttempt("timeout", detail=f"nobody has answered within {row.effect.seconds:g} s")
         return CallAttempt("down", detail="nobody has answered", again=self._awaited(row))
 
     def waits(self, row: CallRow) -> bool:

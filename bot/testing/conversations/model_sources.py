@@ -21,6 +21,7 @@ from bot.services.ai.ai_errors import (
     ERRORS,
     CompletionError,
     CutStream,
+    EmptyAnswer,
     ExcessiveCalls,
     InvalidRequest,
     ProviderError,
@@ -169,6 +170,8 @@ class LiveModel:
             completion = self._service.complete(request)
         except CompletionError as error:
             tokens, seconds = self._budget.take(error.usage), perf_counter() - began
+            if isinstance(error, EmptyAnswer):  # the bot gets the same, which fails this try at most
+                return AnsweredQuestion(question, tokens=tokens, seconds=seconds)
             return AnsweredQuestion(question, error.message, fails=_failing(error), tokens=tokens, seconds=seconds)
         calls = tuple((call.name, call.arguments) for call in completion.calls)
         tokens, seconds = self._budget.take(completion.usage), round(perf_counter() - began, 3)

@@ -70,7 +70,7 @@ class StoreView:
     def model_seconds(self) -> float:
         """The seconds that the model that is asked now has to answer."""
         effects = [effect for turn in self.trace() for effect in turn.effects]
-        return max(effect.within for effect in effects if isinstance(effect, AskModel))
+        return max(effect.seconds for effect in effects if isinstance(effect, AskModel))
 
     def forget_turns(self) -> None:
         """Forget the turns of all contacts."""

@@ -1243,7 +1243,7 @@ def test_a_model_is_asked_so_often_by_the_step_else_by_the_bot_else_three_times(
             waits_for = chat.library.flows["a"].steps["a"].facts.waits_for
             assert waits_for is not None
             asked = chat.asked[-1][1]
-            assert waits_for.longest in (None, timedelta(seconds=asked.within * asked.tries)), verb
+            assert waits_for.longest in (None, timedelta(seconds=asked.seconds * asked.tries)), verb
             found.append(asked.tries)
         assert found == [3, 2, 1], verb
 

@@ -1,13 +1,14 @@
 """A tool that waits for a colleague's consent: ``confirm: {by: team}``."""
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
 
+from bot.core.effects import Publish, RunHook
 from bot.core.events import ConversationAssigned, HandoffClosed, TimeReached
-from bot.language.python.decorators import handler
-from tests.talk import CONTACT, Talk, problems_of
+from bot.language.python.decorators import handler, on
+from tests.talk import BOT, CONTACT, Talk, problems_of
 
 TOLD = "I am asking a colleague. You can go on writing meanwhile."
 CANCEL = ("orders_cancel", {"number": "AB123456"})
@@ -58,6 +59,38 @@ def test_the_contact_is_told_and_nothing_is_called() -> None:
     question = chat.session.team_question
     assert question is not None and question.team == "support" and not chat.calls
     assert question.text == 'Cancel an order.\nnumber: "AB123456"\ncontact: "6281234567890"\nreason: "none"'
+
+
+def test_the_team_is_told_by_a_hook_an_event_and_a_tag() -> None:
+    @on("team_question")
+    def ring(team: str, question: str, until: datetime) -> None: ...
+
+    receiver = f"{BOT}secrets: [CRM]\nevents_to: {{url: 'https://crm.example', secret: CRM, on: team_question}}\n"
+    chat = Talk(FLOW, receiver, handlers={"cancel": cancel, "ring": ring})
+    chat.user("cancel AB123456")
+    chat.model("", CANCEL)
+    question = chat.session.team_question
+    assert question is not None and chat.session.tags == ("question:support",)
+    told = {"flow": "shop", "step": "talk", "team": "support", "question": question.text, "until": question.until}
+    events = [(each.name, each.data) for each in chat.effects if isinstance(each, Publish)]
+    hooks = [each.told for each in chat.effects if isinstance(each, RunHook)]
+    assert events == [("team_question", told)]
+    assert hooks == [{"contact": CONTACT, "at": chat.now, **told}]
+
+
+@pytest.mark.parametrize("end", ["agrees", "late", "agent", "reset"])
+def test_the_contact_has_no_tag_when_nobody_is_asked_any_more(end: str) -> None:
+    chat = asked()
+    match end:
+        case "agrees":
+            chat.decides(agreed=True)
+        case "late":
+            chat.wait("2h")
+        case "agent":
+            chat.take(ConversationAssigned("a1", CONTACT, chat.now, "ann"))
+        case "reset":
+            chat.reset()
+    assert chat.session.tags == ()
 
 
 def test_a_yes_calls_with_exactly_these_values_and_the_model_gets_the_result() -> None:

@@ -176,3 +176,24 @@ def test_a_list_that_is_not_declared_is_reported() -> None:
     (problem,) = problems_of(FLOW.replace("remember: {notes", "remember: {wishes"))
     what = 'E301 step "talk": remember: no variable "wishes"'
     assert problem.partition(" ")[2] == f"{what} ({LIST.replace('{}', 'wishes', 1)})"
+
+
+ALL = BOT + "ai: {remember: {notes: what they like}}\n"
+BARE = FLOW.replace("    remember: {notes: what they like}\n", "")
+
+
+def test_every_step_notes_what_the_bot_says_unless_it_says_otherwise() -> None:
+    chat = Talk(BARE, ALL)
+    chat.user("I like tea")
+    chat.model("Fine.", ("remember", {"notes": "like tea"}))
+    assert [note["text"] for note in chat.vars["notes"]] == ["like tea"]
+    chat = Talk(BARE.replace("never:", "remember: none\n    never:"), ALL)
+    chat.user("I like tea")
+    assert "remember" not in [tool["function"]["name"] for tool in chat.asked[-1][1].tools]
+
+
+def test_a_flow_declares_the_list_of_the_bot_too() -> None:
+    (problem,) = problems_of(BARE.replace("vars: {notes", "vars: {other"), ALL)
+    what = 'E301 step "talk": remember of bot.yml: no variable "notes"'
+    fix = f"{LIST.replace('{}', 'notes', 1)}; or write remember: none on the step"
+    assert problem.partition(" ")[2] == f"{what} ({fix})"

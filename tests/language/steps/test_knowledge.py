@@ -292,3 +292,32 @@ def test_the_most_tokens_of_a_prompt_count_the_passages() -> None:
         return library.flows["help"].steps["talk"].kind.spends({}).prompt  # type: ignore[union-attr]
 
     assert most(FLOW) - most(FLOW.replace("    knowledge: {folder: policies/}\n", "")) == 3000
+
+
+# For the whole bot
+
+ALL = BOT + "ai: {knowledge: {folder: policies/, cite: true}}\n"
+BARE = FLOW.replace("    knowledge: {folder: policies/}\n", "")
+OF_ALL = {"policies/house.md": HOUSE}
+
+
+def test_every_step_searches_the_documents_of_the_bot() -> None:
+    chat = Talk(BARE, ALL, {}, documents=OF_ALL)
+    chat.user("dogs?")
+    assert "[1] ⟦house.md, Pets" in told(chat)
+    assert chat.model("Yes [1].") == ["Yes [1].\n\n[1] Pets"]
+
+
+def test_a_step_may_search_others_or_none() -> None:
+    chat = Talk(FLOW, ALL, {}, documents={**OF_ALL, "flows/policies/own.md": "# Dogs\nOnly small ones."})
+    chat.user("dogs?")
+    assert "own.md" in told(chat) and "house.md" not in told(chat)
+    chat = Talk(FLOW.replace("{folder: policies/}", "none"), ALL, {}, documents=OF_ALL)
+    chat.user("dogs?")
+    assert "house.md" not in told(chat)
+
+
+def test_what_is_wrong_with_the_documents_of_the_bot_is_reported_once() -> None:
+    more = BARE.replace("flow: help", "---\nflow: more").replace("{otherwise: true}", "{words: [more]}")
+    (problem,) = problems_of(BARE + more, ALL, {}, {"other/a.md": b"x"})
+    assert problem.startswith('bot.yml:3:26: E113 bot: ai: knowledge: no documents in "policies/"'), problem

@@ -107,9 +107,10 @@ def test_it_is_forgotten_after_a_week_and_by_a_reset() -> None:
     chat = talk()
     chat.user("red shoes?")
     chat.model("In 42.", ("leave_done", {}))
+    assert chat.session.left_exchange is not None
     chat.wait("8d")
     chat.user("and blue?")
-    assert texts(chat) == ["and blue?"]
+    assert (texts(chat), chat.session.left_exchange) == (["and blue?"], None)
     chat.model("No.", ("leave_done", {}))
     chat.reset()
     chat.user("and green?")

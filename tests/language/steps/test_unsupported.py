@@ -187,3 +187,55 @@ def test_products_need_their_names() -> None:
 
 def problems(flow: str) -> Any:
     return problems_of(flow, BOT, {"orders.find": find}, documents={"flows/facts.md": FACTS.encode()})
+
+
+# A text that a model writes for another step
+
+NOTED = """
+flow: note
+start: {otherwise: true}
+vars: {said: {type: text}, note: {type: text}}
+steps:
+  said: {ask: What happened?, save: said}
+  note: {write: "Summarise it. We answer within 3 days.", text: "{{ said }}", save: note, RULES, errors: {unsupported: unsure, else: end}}
+  done: {say: "{{ note }}", then: end}
+  unsure: {say: A colleague will read it., then: end}
+"""
+
+
+def noting(rules: str = "unsupported: retry", bot: str = BOT) -> Talk:
+    chat = Talk(NOTED.replace("RULES, ", f"{rules}, " if rules else ""), bot)
+    chat.user("hi")
+    chat.user("I paid 50 euros for it on 3 May, and want a refund")
+    return chat
+
+
+def test_the_instructions_and_the_text_are_the_sources_of_a_text_that_is_written() -> None:
+    right = "They paid €50 on May 3rd and ask for a refund; we answer within three days."
+    assert noting().model(right) == [right]
+
+
+def test_a_written_text_with_a_value_of_no_source_is_asked_for_once_more() -> None:
+    chat = noting()
+    assert chat.model("They paid 60 euros.") == []
+    assert '"60 euros" (prices) stands in no source' in chat.prompt[-1]["content"]
+    assert chat.model("They paid 50 euros.") == ["They paid 50 euros."]
+    chat = noting()
+    chat.model("They paid 60 euros.")
+    assert chat.model("They paid 70 euros.") == ["A colleague will read it."]
+
+
+def test_a_written_text_may_lead_elsewhere_by_the_kind_of_its_value() -> None:
+    chat = noting("unsupported: {prices: {say: No., then: unsure}}")
+    assert chat.model("They paid 60 euros.") == ["No.", "A colleague will read it."]
+
+
+def test_a_written_text_needs_sources_by_the_rules_of_the_bot() -> None:
+    assert noting("", BOT + "ai: {unsupported: retry}\n").model("They paid 60 euros.") == []
+    assert noting("").model("They paid 60 euros.") == ["They paid 60 euros."]
+
+
+def test_a_record_is_not_checked_and_cannot_have_rules() -> None:
+    flow = NOTED.replace("note: {type: text}", "note: {type: object, fields: {price: number}}")
+    (problem,) = problems_of(flow.replace("RULES", "unsupported: retry"))
+    assert "unsupported: a record has no sources" in problem

@@ -32,7 +32,12 @@ NOON = datetime(2030, 5, 6, 12, tzinfo=UTC)
 PASSWORD = "correct horse battery"
 PREFIX = "/console"
 _hash = PasswordHasher(time_cost=1, memory_cost=64).hash(PASSWORD)
-USERS = [f"vera:viewer:{_hash}", f"abel:agent:{_hash}", f"olga:operator:{_hash}"]
+USERS = [
+    f"vera:viewer:{_hash}",
+    f"abel:agent:{_hash}",
+    f"tom:agent:bar,lost%20property:{_hash}",
+    f"olga:operator:{_hash}",
+]
 
 
 @dataclass

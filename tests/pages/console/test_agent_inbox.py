@@ -101,6 +101,26 @@ def test_what_waits_is_listed_with_its_note_team_and_time_the_longest_first(live
     assert waiting(page) == [ANN]
 
 
+def test_who_has_teams_can_see_what_waits_for_these_alone(live: Live) -> None:
+    say(live, BOB, "help")
+    say(live, ANN, "cook")
+    page = live.log_in("tom", "/inbox")
+    rows = page.locator("#inbox tbody tr")
+    expect(rows).to_have_count(2)
+    page.get_by_role("link", name="My teams").click()
+    expect(rows).to_have_count(1)
+    assert waiting(page) == [BOB]
+    expect(page.get_by_role("link", name="My teams")).to_have_attribute("aria-current", "true")
+    expect(live.log_in("abel", "/inbox").get_by_role("link", name="My teams")).to_have_count(0)
+
+
+def test_the_title_of_each_page_says_how_many_wait(live: Live) -> None:
+    page = live.log_in("abel", "/state")
+    expect(page).to_have_title("State · Test Bot")
+    say(live, BOB, "help")
+    expect(page).to_have_title("(1) State · Test Bot")
+
+
 def test_a_person_takes_over_answers_and_gives_back(live: Live) -> None:
     say(live, ANN, "help")
     page = live.log_in("abel", "/inbox")

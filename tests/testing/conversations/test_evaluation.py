@@ -260,6 +260,22 @@ def test_what_the_bot_asks_wrongly_is_for_the_bot_to_meet(tmp_path: Path, servic
     assert held.ok and shop.again(held).ok
 
 
+def test_an_empty_answer_is_that_of_its_try_alone(tmp_path: Path, service: CompletionService) -> None:
+    service.say("")
+    service.answer_with(lambda body: "Hello")
+    shop = Shop(tmp_path, service, "pass: 20%", "\n  - user: hi\n  - bot: Hello\n")
+    held = shop.held()
+    assert held.ok and [numbers for _, numbers in held.failures()] == [[1]]
+    assert shop.again(held).ok
+
+
+def test_a_judge_that_says_nothing_has_not_said_yes(tmp_path: Path, service: CompletionService) -> None:
+    service.say("Hello")
+    service.say("")
+    held = Shop(tmp_path, service, "times: 1", JUDGED).held(judge=WISE)
+    assert differences(held) == [[("Is the contact greeted?", "yes", "neither yes nor no: ")]]
+
+
 @pytest.mark.parametrize(
     ("edited", "conversation", "why"),
     [

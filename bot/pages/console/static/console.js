@@ -32,6 +32,7 @@ async function refresh() {
 }
 
 function show(fresh) {
+  document.title = fresh.title;
   ahead = clockOf(fresh) - performance.now();
   for (const part of parts()) {
     const html = fresh.getElementById(part.id)?.innerHTML;
