@@ -43,7 +43,9 @@ def command(ctx: click.Context, export: tuple[str, ...], folder: Path, shows: bo
     click.echo(proof.summary)
     report = report_on(read_folder(folder))
     click.echo(f"bot check {folder}: {report.summary or 'no problems'}.")
-    click.echo(f"{folder / REPORT} says what became of each node.")
+    click.echo(
+        f"{folder / REPORT} says what became of each node, and `bot dev {folder}` shows the bot in your browser."
+    )
     if shows:
         for difference in proof.differences:
             why = "explained" if difference.reasons else "NOT EXPLAINED"

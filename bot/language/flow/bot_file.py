@@ -45,6 +45,7 @@ from bot.language.source.languages import SENTENCES, SORRY, WORDINGS
 from bot.language.source.problems import Mark, Problems, did_you_mean
 from bot.language.source.wall_clock import A_DAY, WEEKDAYS, days_in, minutes_in, parse_duration
 from bot.language.source.word_matching import normalise
+from bot.language.source.writing import flow_style
 from bot.language.source.yaml_tree import Map, Node, Scalar, one_or_more
 from bot.language.steps.ai_settings import SETTINGS, AiSettings, read_ai_settings
 from bot.language.steps.http_services import SECRETS, SERVICES, read_services
@@ -328,6 +329,8 @@ def _span_of(node: Node, problems: Problems, what: str) -> Span | None:
     start, end = minutes_in(opens), minutes_in(closes)
     if start is None or end is None or start in (end, A_DAY):
         fix = 'write "9:00-18:00", "22:00-2:00", or a list of these'
+        if "," in text:
+            fix = f"write {flow_style([span.strip() for span in text.split(',')])}"
         if text in ("closed", "shut", "off", "no"):
             fix = "leave the day out: it is closed then"
         if start is not None and start == end:

@@ -43,6 +43,7 @@ ELSEWHERE = {
     "answer": "save it in a variable: only `save` and `errors` of the step itself know it",
     "status": "save it in a variable: only `save` and `errors` of the step itself know it",
     "event": "`set` it in a variable: only the transition of the signal itself knows it",
+    "error": "write the text here: a flow knows only the kind of an error, under `errors` of its step",
     "it": "only filters such as where(it.price > 3), checks, and what is done with each element know it",
     "loop": "only a text within {% for %}, filters such as map(loop.index), and what is done with each element know it",
 }
@@ -233,7 +234,8 @@ def _to_declare(name: str, used: Used, vars_of: str) -> str:
         return f'write true or false; a text stands in quotes: "{name}"'
     quoted = f'; a text stands in quotes: "{name}"' if isinstance(used.text, Expression) else ""
     of_record = any(path[0] == name and path[1:] for path in used.text.paths)
-    return f"declare it under {vars_of}: {name}: {{type: {'object' if of_record else 'text'}}}{quoted}"
+    of_contact = f"write contact.{name}, or " if name in CONTACT_FIELDS else ""
+    return f"{of_contact}declare it under {vars_of}: {name}: {{type: {'object' if of_record else 'text'}}}{quoted}"
 
 
 def _check_own(

@@ -119,6 +119,8 @@ def _as_written(form: str, node: Node) -> str:
     words = [item.text for item in items if isinstance(item, Scalar) and item.text]
     if not words:
         return form
+    if form.endswith("/}"):  # a folder, which authors write without its key
+        return f"{form.partition(':')[0]}: {words[0]}}}"
     form = re.sub(r"\[.*\]", lambda _: f"[{', '.join(words)}]", form)
     return form.replace("{name: {", f"{{{words[0]}: {{") if is_name(words[0]) else form
 

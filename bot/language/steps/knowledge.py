@@ -190,8 +190,10 @@ def read_knowledge(fields: Fields, documents: Mapping[str, str], inherited: Know
     below = "" if path == "." else f"{path}/"
     names = sorted(name for name in documents if name.startswith(below))
     if not names:
-        others = sorted({f"{posixpath.dirname(name)}/" for name in documents if posixpath.dirname(name)})
-        fix = did_you_mean(below, others, "put .md, .txt, .pdf or .docx files there")
+        beside = posixpath.dirname(fields.mark.path) or "."
+        folders = {posixpath.dirname(name) for name in documents} - {""}
+        others = sorted(f"{posixpath.relpath(each, beside)}/" for each in folders)
+        fix = did_you_mean(folder, others, "put .md, .txt, .pdf or .docx files there")
         _FOLDER.report(own, "E113", f'no documents in "{below}"', fix)
         return None
     if len(names) > MOST_FILES:

@@ -13,7 +13,7 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from flask import Flask, Response, abort, g, redirect, render_template, request, url_for
-from werkzeug.exceptions import HTTPException
+from werkzeug.exceptions import HTTPException, NotFound
 from werkzeug.wrappers import Response as AnyResponse
 
 from bot.core.errors import BotError
@@ -268,7 +268,10 @@ def _below_here(path: str) -> str:
 def _say_http_error(error: HTTPException) -> AnyResponse:
     if (redirection := error.get_response()).status_code < 400:
         return Response(headers=redirection.headers, status=redirection.status_code)
-    return _say_trouble(error.description or error.name, error.code or 500)
+    sentence = error.description or error.name
+    if sentence == NotFound.description:
+        sentence = "There is no page at this address: choose one above."
+    return _say_trouble(sentence, error.code or 500)
 
 
 def _say_failure(error: Exception) -> AnyResponse:

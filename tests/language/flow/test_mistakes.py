@@ -440,6 +440,18 @@ USUAL: dict[str, tuple[str, str, tuple[str, ...]]] = {
         ('9:5: E104 step "drink": unknown key "sav" (did you mean "save"?)',),
     ),
     "a step, misspelt": ("else: bye", "else: bey", ('10:27: E102 no step "bey" (did you mean "bye"?)',)),
+    "a field of the contact as a variable": (
+        "{{ drink |",
+        "{{ name |",
+        ('12:14: E301 no variable "name" (write contact.name, or declare it under vars: name: {type: text})',),
+    ),
+    "the text of an error": (
+        "{{ drink |",
+        "{{ error.message |",
+        (
+            '12:14: E301 no variable "error" (write the text here: a flow knows only the kind of an error, under `errors` of its step)',
+        ),
+    ),
     "a variable, misspelt": ("{{ drink |", "{{ drnk |", ('12:14: E301 no variable "drnk" (did you mean "drink"?)',)),
     "an option of a step that is not indented": (
         "    save: drink\n    retry",

@@ -1,5 +1,6 @@
 """`knowledge`: the passages for a question stand in the prompt as data, and what an answer cites was given."""
 
+from posixpath import normpath
 from typing import Any
 
 import pytest
@@ -234,7 +235,8 @@ def test_messages_that_come_meanwhile_may_be_taken_along() -> None:
 
 
 def problems(knowledge: str, **files: str) -> list[str]:
-    documents = {f"flows/{name.replace('__', '/').replace('_', '.')}": text.encode() for name, text in files.items()}
+    paths = {name: normpath(f"flows/{name.replace('__', '/').replace('_', '.')}") for name in files}
+    documents = {paths[name]: text.encode() for name, text in files.items()}
     flow = FLOW.replace("{folder: policies/}", knowledge)
     return [text.partition("knowledge: ")[2] for text in problems_of(flow, BOT, {}, documents)]
 
@@ -245,8 +247,14 @@ def problems(knowledge: str, **files: str) -> list[str]:
         (
             "{folder: policys/}",
             {"policies__a_md": "x"},
-            'no documents in "flows/policys/" (did you mean "flows/policies/"?)',
+            'no documents in "flows/policys/" (did you mean "policies/"?)',
         ),
+        (
+            "{folder: wissen/}",
+            {"..__wissen__a_md": "x"},
+            'no documents in "flows/wissen/" (did you mean "../wissen/"?)',
+        ),
+        ("wissen/", {}, "a map of keys is expected (write knowledge: {folder: wissen/})"),
         ("{folder: policies/}", {}, 'no documents in "flows/policies/" (put .md, .txt, .pdf or .docx files there)'),
         (
             "{folder: policies/}",

@@ -119,6 +119,10 @@ def test_opening_hours_are_clean(hours: str) -> None:
         ("{o: {sat: [], holidays: [2030-12-25]}}", 'E105 hours "o": it never opens (add mon-fri: "9:00-18:00")'),
         ('{o: {mo: "9:00-18:00"}}', 'E104 hours "o": "mo" is no day (write days like mon, mon-fri or sat, sun'),
         ('{o: {mon: "9-18"}}', 'E106 hours "o": "9-18" is not from when to when'),
+        (
+            '{o: {mon: "10:00-14:00, 16:00-20:00"}}',
+            'E106 hours "o": "10:00-14:00, 16:00-20:00" is not from when to when (write ["10:00-14:00", "16:00-20:00"])',
+        ),
         ('{o: {mon: "9:00-9:00"}}', 'E106 hours "o": "9:00-9:00" is not from when to when'),
         ('{o: {mon-fri: "9:00-18:00", fri: "9:00-12:00"}}', 'E121 hours "o": friday stands twice'),
         ('{o: {mon: "9:00-18:00", zone: Asia/Jkarta}}', 'E109 no time zone "Asia/Jkarta"'),

@@ -241,6 +241,11 @@ def test_all_lies_below_the_prefix(served: Served) -> None:
     assert above.ask(PREFIX).headers["Location"] == f"{PREFIX}/"
 
 
+def test_a_page_that_does_not_exist_says_what_to_do(served: Served) -> None:
+    text = logged_in(served, "olga").ask("/nowhere").text
+    assert "There is no page at this address: choose one above." in text
+
+
 def test_pages_allow_nothing_inline_no_other_host_and_no_copy(served: Served) -> None:
     for path in ("/", "/log-in", "/nowhere", "/static/console.js"):
         answer = logged_in(served, "olga").ask(path)

@@ -30,7 +30,9 @@ def saved(shown: Shown) -> str:
     return (shown.folder / "flows" / "main.yml").read_text()
 
 
-def save(shown: Shown, says: str = "Saved. The conversation goes on with it.") -> None:
+def save(
+    shown: Shown, says: str = "Saved. The bot says it from its next message on; ↶ on the phone goes back."
+) -> None:
     shown.page.get_by_role("button", name="Save", exact=True).click()
     expect(shown.page.locator("#editing .done")).to_have_text(says)
 

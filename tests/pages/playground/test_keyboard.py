@@ -123,7 +123,7 @@ def test_a_model_is_answered_by_keyboard(shows: Callable[[str], Shown]) -> None:
     shown = shows(TALK)
     page = shown.page
     shown.write("question")
-    asked = page.get_by_role("form", name="What does the model say?")
+    asked = page.get_by_role("form", name="You are the model: what does it say?")
     expect(asked).to_be_visible()
     page.locator("#conversation").focus()
     tab_to(page, asked.get_by_label("Its answer"))

@@ -33,10 +33,10 @@ Shows = Callable[[str], Shown]
 
 
 def answer(shown: Shown, text: str, fails: str = "") -> None:
-    asked = shown.page.get_by_role("form", name="What does the model say?")
+    asked = shown.page.get_by_role("form", name="You are the model: what does it say?")
     asked.get_by_label("Its answer").fill(text)
     if fails:
-        asked.get_by_label("or it fails:").select_option(fails)
+        asked.get_by_label("or it fails").select_option(fails)
     asked.get_by_role("button", name="Answer").click()
 
 

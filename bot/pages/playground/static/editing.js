@@ -177,7 +177,7 @@ dialog.addEventListener("submit", async (event) => {
   show(answer);
   saved = answer.number;
   one("[data-take-back]").hidden = false;
-  tell("", answer.problems.length ? "Saved. The checks find something: correct it, or take it back." : "Saved. The conversation goes on with it.");
+  tell("", answer.problems.length ? "Saved. The checks find something: correct it, or take it back." : "Saved. The bot says it from its next message on; ↶ on the phone goes back.");
 });
 
 dialog.addEventListener("click", async (event) => {

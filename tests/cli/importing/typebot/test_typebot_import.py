@@ -55,7 +55,7 @@ def test_the_command_writes_a_bot_with_a_test_of_each_conversation(tmp_path: Pat
     assert (written.code, written.out.splitlines()[0]) == (0, "4 nodes of Typebot: 4 the same, 0 nearly, 0 lost.")
     assert "3 conversations of the export: 3 the same" in written.out
     assert (tmp_path / "shop/tests/test_imported.yml").read_text().count("test:") == 3
-    assert "no problems" in written.out
+    assert "no problems" in written.out and f"`bot dev {tmp_path / 'shop'}`" in written.out
 
 
 def test_a_question_takes_the_text_above_it_as_its_words() -> None:
