@@ -246,6 +246,17 @@ def either(short: Form[Other], in_full: Form[T]) -> Form[Other | T]:
     return Form(schema, lambda node, *rest: form_of(node).read(node, *rest), texts, short.absent)
 
 
+def word_or(word: str, form: Form[T]) -> Form[str | T]:
+    """This word, or what the form reads. Anything else is a problem of the form's."""
+    short = one_of(word)
+
+    def read(node: Node, problems: Problems, what: str) -> str | T:
+        is_word = isinstance(node, Scalar) and node.text == word
+        return word if is_word else form.read(node, problems, what)
+
+    return Form(key_schemas.either(short.schema, form.schema), read, form.texts, form.absent)
+
+
 def with_mark(form: Form[T | None]) -> Form[tuple[T, Mark] | None]:
     """The same form, with the place of its value."""
 

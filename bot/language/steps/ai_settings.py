@@ -23,11 +23,11 @@ from bot.language.keys.declared_keys import (
     KeySet,
     KeySpec,
     as_fields,
-    either,
     integer,
     map_of,
     number,
     one_of,
+    word_or,
 )
 from bot.language.keys.fields import Fields, entries_of, text_of
 from bot.language.keys.text_shapes import TEXT
@@ -153,7 +153,7 @@ def _read_notes(node: Node, problems: Problems, what: str) -> dict[str, str]:
 
 REMEMBER_KEY: KeySpec[Mapping[str, str] | str | None] = KeySpec(
     "remember",
-    either(one_of("none"), map_of(STRING, _read_notes)),
+    word_or("none", map_of(STRING, _read_notes)),
     "Kept lists to which the model adds notes about the contact, each with what to note; none: not those of bot.yml either.",
 )
 

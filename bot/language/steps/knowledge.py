@@ -20,8 +20,7 @@ from bot.language.keys.declared_keys import (
     KeySet,
     KeySpec,
     as_fields,
-    either,
-    one_of,
+    word_or,
 )
 from bot.language.keys.fields import Fields
 from bot.language.keys.key_schemas import ANY_TEXT, list_of
@@ -66,7 +65,7 @@ _SYNONYMS = KeySpec(
 )
 KNOWLEDGE = KeySpec(
     "knowledge",
-    either(one_of("none"), as_fields(KeySet(_FOLDER, _CITE, _REWRITE, _SYNONYMS), "{folder: policies/}")),
+    word_or("none", as_fields(KeySet(_FOLDER, _CITE, _REWRITE, _SYNONYMS), "{folder: policies/}")),
     "Documents that are searched for what the contact writes; none: not those of bot.yml either.",
 )
 
