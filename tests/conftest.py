@@ -26,7 +26,12 @@ LONGEST = (
     "test_soundness.py",
     "test_random.py",
     "test_engine_loop_killed.py",
+    "test_mermaid.py",
+    "test_effort.py",
+    "test_keys.py",
     "test_examples.py",
+    "test_mcp.py",
+    "test_house.py",
     "test_ai_turns.py",
     "test_faults.py",
     "test_hours.py",
@@ -151,7 +156,8 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 
 def pytest_collection_finish() -> None:
     """Imported modules and collected tests stay until the end: the garbage collector need not look through them
-    again.
+    again, nor as often as by default.
     """
     gc.freeze()
+    gc.set_threshold(20_000, 20, 20)
     gc.enable()

@@ -49,7 +49,7 @@ from bot.services.gateway.webhook_events import INBOUND, TAP, UnknownSender, Unr
 from bot.store.crash_quarantine import ORDINARY, Bounds
 from bot.store.engine_store import EngineStore
 from bot.store.inbox import InboxReader, LogRow
-from bot.store.integrity import check_pair
+from bot.store.integrity import check_open_pair
 from bot.store.opening import is_shared
 from bot.store.rows import CallRow, DueRow, EventRow, OutboxRow
 from bot.store.trace_rows import OPERATOR
@@ -142,7 +142,7 @@ class EngineCycle:
             store.messages.pending, delivery, delivery.room, delivery.accepts, delivery.accepts_again
         )
         self._calls = CallWindow(store.calls.pending, performers)
-        age = check_pair(store.address)
+        age = check_open_pair(store.database, self._inbox.database)
         if age.taken_again:
             log.warning(
                 "%s is an older copy: events %d to %d of the log are taken again, and each message has the key that it "

@@ -9,10 +9,10 @@ from time import monotonic
 
 from bot.core.errors import BotError
 from bot.core.immutable import immutable
-from bot.store.database import StoreAddress
+from bot.store.database import Database, StoreAddress
 from bot.store.files import StoreDamaged, damage_in_words, inbox_path
 from bot.store.inbox import InboxReader
-from bot.store.sqlite_database import open_reader, open_to_copy, trouble_in_words
+from bot.store.sqlite_database import SqliteDatabase, open_to_copy, trouble_in_words
 from bot.store.store_reader import StoreReader
 
 LOOK_SECONDS = 2.0
@@ -102,11 +102,19 @@ def check_pair(store: StoreAddress) -> Age:
     """
     if not isinstance(store, Path):
         return Age(0, 0, 0)
-    log = inbox_path(store)
-    with closing(open_reader(store)) as engine, trouble_in_words(store), damage_in_words(store):
-        ours, cursor, event = engine.execute(_ENGINE).fetchone()  # the engine first, because the log grows
-    with closing(open_reader(log)) as connection, trouble_in_words(log), damage_in_words(log):
-        theirs, taken, last, first, found = connection.execute(_INBOX, (cursor,)).fetchone()
+    with closing(SqliteDatabase.reader(store)) as engine, closing(SqliteDatabase.reader(inbox_path(store))) as inbox:
+        return check_open_pair(engine, inbox)
+
+
+def check_open_pair(engine: Database, inbox: Database) -> Age:
+    """Do as `check_pair` by two connections that are open: opening one takes SQLite a millisecond."""
+    store, log = engine.place, inbox.place
+    if not (isinstance(store, Path) and isinstance(log, Path)):
+        return Age(0, 0, 0)
+    with damage_in_words(store):
+        ours, cursor, event = engine.one(_ENGINE)  # the engine first, because the log grows
+    with damage_in_words(log):
+        theirs, taken, last, first, found = inbox.one(_INBOX, cursor)
     if theirs != ours:
         raise StoresDiffer(
             f"{store} and {log} are not of one store: restore both from one backup, `bot restore BACKUP`, "

@@ -82,6 +82,7 @@ def migrate(store: Path) -> None:
         for file in (store, log):
             held.callback(FileLock(file).release)
         check_both(store)
+        are_new = is_empty(store) and is_empty(log)
         with _migrated(store, ENGINE_FILE) as engine_db, _migrated(log, INBOX_FILE) as inbox_db:
             # the inbox last: after a crash in between, the inbox is still empty
             row = engine_db.execute("SELECT store_id FROM meta").fetchone()
@@ -91,7 +92,8 @@ def migrate(store: Path) -> None:
             engine_db.execute(
                 "UPDATE meta SET signal_key = ? WHERE signal_key IS NULL", [store_schema.new_signal_key()]
             )
-        check_pair(store)
+        if not are_new:
+            check_pair(store)
 
 
 def make_inbox(store: Path, now: datetime) -> None:

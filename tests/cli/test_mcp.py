@@ -6,20 +6,20 @@ import sys
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from unittest.mock import patch
 
 import httpx2
 import pytest
-from mcp import Client, StdioServerParameters
-from mcp.client.streamable_http import streamable_http_client
 
-from bot.cli.assistant.tool_server import MOST, tool_server
 from bot.cli.assistant.workbench import Workbench
 from tests.cli.terminal import call, make_bot
 from tests.patience import PATIENCE
 
-Way = Callable[[Path], AbstractAsyncContextManager[Client]]
+if TYPE_CHECKING:  # large: each worker collects all tests
+    from mcp import Client
+
+Way = Callable[[Path], AbstractAsyncContextManager["Client"]]
 FLOW = """\
 flow: main
 start: {otherwise: true}
@@ -68,7 +68,9 @@ def bench(folder: Path) -> Iterator[Workbench]:
 
 
 @asynccontextmanager
-async def over_streams(folder: Path) -> AsyncIterator[Client]:
+async def over_streams(folder: Path) -> AsyncIterator["Client"]:
+    from mcp import Client, StdioServerParameters
+
     server = StdioServerParameters(command=sys.executable, args=["-m", "bot", "mcp", str(folder)])
     async with Client(server, read_timeout_seconds=PATIENCE) as client:
         yield client
@@ -89,15 +91,27 @@ def served(folder: Path) -> Iterator[tuple[str, str]]:
 
 
 @asynccontextmanager
-async def over_http(folder: Path) -> AsyncIterator[Client]:
+async def over_http(folder: Path) -> AsyncIterator["Client"]:
     """A client of an older version of the protocol, as most editors have."""
+    from mcp import Client
+    from mcp.client.streamable_http import streamable_http_client
+
     with served(folder) as (address, token):
         async with httpx2.AsyncClient(headers={"Authorization": token}, timeout=PATIENCE) as http:
             async with Client(streamable_http_client(address, http_client=http), mode="legacy") as client:
                 yield client
 
 
-async def told(client: Client, tool: str, **arguments: object) -> str:
+def client_of(bench: Workbench) -> "Client":
+    """A client of the tools in this process."""
+    from mcp import Client
+
+    from bot.cli.assistant.tool_server import tool_server
+
+    return Client(tool_server(bench))
+
+
+async def told(client: "Client", tool: str, **arguments: object) -> str:
     (answer,) = (await client.call_tool(tool, arguments)).content
     assert answer.type == "text"
     return answer.text
@@ -137,7 +151,7 @@ def test_an_assistant_learns_writes_mends_and_tests_within_its_budget(bench: Wor
     answers: list[str] = []
 
     async def session() -> None:
-        async with Client(tool_server(bench)) as client:
+        async with client_of(bench) as client:
             tools = (await client.list_tools()).tools
             answers.append("".join(tool.model_dump_json(exclude_none=True) for tool in tools))
 
@@ -170,8 +184,10 @@ def test_twenty_answers_of_any_length_fit_into_the_budget(folder: Path, bench: W
     (folder / "flows" / "long.yml").write_text("# long\n" * 3000)
 
     async def read() -> str:
-        async with Client(tool_server(bench)) as client:
+        async with client_of(bench) as client:
             return await told(client, "read_file", path="flows/long.yml")
+
+    from bot.cli.assistant.tool_server import MOST
 
     text = asyncio.run(read())
     assert len(text) <= MOST and 20 * MOST / 4 <= 30_000 and "more characters)" in text
@@ -190,7 +206,7 @@ def test_what_goes_wrong_is_a_text_for_the_assistant(
     bench: Workbench, tool: str, arguments: dict[str, str], why: str
 ) -> None:
     async def ask() -> None:
-        async with Client(tool_server(bench)) as client:
+        async with client_of(bench) as client:
             result = await client.call_tool(tool, arguments)
             assert result.is_error and why in str(result.content[0])
 
@@ -200,8 +216,8 @@ def test_what_goes_wrong_is_a_text_for_the_assistant(
 def test_a_defect_ends_one_call_alone(bench: Workbench) -> None:
     async def ask() -> None:
         with patch.object(Workbench, "check", side_effect=ZeroDivisionError("inside")):
-            server = tool_server(bench)
-        async with Client(server) as client:
+            broken = client_of(bench)
+        async with broken as client:
             assert (await client.call_tool("check", {})).is_error
             assert "main" in await told(client, "list_flows")
 

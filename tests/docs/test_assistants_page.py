@@ -5,10 +5,7 @@ import json
 import re
 from pathlib import Path
 
-from mcp import Client
-
 from bot.cli import COMMANDS
-from bot.cli.assistant.tool_server import MOST, tool_server
 from bot.cli.assistant.workbench import Workbench
 from tests.cli.terminal import call
 from tests.docs.test_docs import ROOT, blocks
@@ -17,6 +14,10 @@ PAGE = ROOT / "docs" / "assistants.md"
 
 
 def test_its_table_has_the_tools_with_their_arguments(tmp_path: Path) -> None:
+    from mcp import Client  # large: each worker collects all tests
+
+    from bot.cli.assistant.tool_server import MOST, tool_server
+
     async def listed() -> dict[str, list[str]]:
         async with Client(tool_server(Workbench(tmp_path))) as client:
             tools = (await client.list_tools()).tools

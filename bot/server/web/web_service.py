@@ -25,7 +25,7 @@ from bot.server.web.web_server import THREADS, WebServer
 from bot.store.database import Database, StoreAddress, shards_of
 from bot.store.files import StoreTooNew, StoreUnavailable
 from bot.store.inbox import InboxBusy, InboxReader, InboxWriter
-from bot.store.integrity import check_pair
+from bot.store.integrity import check_open_pair
 from bot.store.kept_files import KeptFiles, kept_files, read_kept
 from bot.store.store_reader import StoreReader
 
@@ -63,12 +63,11 @@ class WebService:
         answer_ids: bool = False,
     ) -> None:
         self._shards = shards_of(store)
-        for shard in self._shards:
-            check_pair(shard)
         self.alarms = Alarms(clock)
         with ExitStack() as opened:
             self._inbox = opened.enter_context(closing(InboxWriter(store, clock, self.alarms, wake=wake)))
             self._engine = opened.enter_context(closing(StoreReader(store)))
+            check_open_pair(self._engine.database, self._inbox.database)
             self._files = opened.pop_all()
         metrics = WebMetrics()
         webhook = WebhookEndpoint(
