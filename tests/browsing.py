@@ -2,13 +2,15 @@
 
 import asyncio
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from typing import Any
 
 import pytest
 from playwright.sync_api import (
     Browser,
     BrowserContext,
     ConsoleMessage,
+    Error,
     Page,
     Request,
     WebError,
@@ -100,7 +102,7 @@ def opens_page(browser: Browser) -> Iterator[Opens]:
     """
     wrong: list[str] = []
     idle = browser.contexts  # earlier tests have left them, each with its empty page
-    listeners: list[tuple[BrowserContext, str, Callable[..., None]]] = []
+    listening = ExitStack()
     usual: list[Page] = []
     others: list[BrowserContext] = []
 
@@ -140,9 +142,10 @@ def opens_page(browser: Browser) -> Iterator[Opens]:
         def failed(error: WebError) -> None:
             wrong.append(str(error.error))
 
-        for event, listener in (("request", asked), ("console", printed), ("weberror", failed)):
+        listeners: dict[Any, Callable[..., None]] = {"request": asked, "console": printed, "weberror": failed}
+        for event, listener in listeners.items():
             context.on(event, listener)
-            listeners.append((context, event, listener))
+            listening.callback(context.remove_listener, event, listener)
         first(context)
         page.goto(url)
         return page
@@ -150,24 +153,22 @@ def opens_page(browser: Browser) -> Iterator[Opens]:
     yield opened
     for page in usual:
         leave(page)
-    for context, event, listener in listeners:
-        context.remove_listener(event, listener)
+    listening.close()
     for context in others:
         context.close()
     assert wrong == [], wrong
 
 
 def leave(page: Page) -> None:
-    """Leave the browser of this page to the next test, like a new one; close it if the page is closed."""
-    context = page.context
-    if page.is_closed():
-        context.close()
-        return
-    for other in context.pages:
-        if other is not page:
-            other.close()
-    page.evaluate("try { sessionStorage.clear() } catch {}")
-    page.mouse.move(-1, -1)
-    page.goto("about:blank")
-    page.unroute_all()
-    context.clear_cookies()
+    """Leave the browser of this page to the next test, like a new one; close it if the test has closed the page."""
+    try:
+        for other in page.context.pages:
+            if other is not page:
+                other.close()
+        page.evaluate("try { sessionStorage.clear() } catch {}")
+        page.mouse.move(-1, -1)
+        page.goto("about:blank")
+        page.unroute_all()
+        page.context.clear_cookies()
+    except Error:  # the page is closed, or on its way to another one
+        page.context.close()

@@ -12,7 +12,7 @@ from bot.pages.console import console_app
 from bot.store.store_reader import StoreReader
 from bot.testing.emulator import MessageTemplate
 from tests.browsing import LOOKS, violations
-from tests.pages.console.conftest import Live
+from tests.pages.console.conftest import PASSWORD, Live
 from tests.pages.console.test_usage import use
 from tests.patience import wait_for
 from tests.searches import search
@@ -163,6 +163,16 @@ def test_a_message_that_was_given_up_stands_in_its_place_with_the_reason(live: L
     live.simulation.user("tea")
     expect(page.locator(".bubble.bot").last).to_contain_text("What would you like?")
     expect(page.locator(".bubble.bot").last).not_to_have_class(re.compile("failed"))
+
+
+@pytest.mark.parametrize("scripts", [True, False])
+def test_the_form_of_the_login_leads_to_the_page_that_was_wanted(live: Live, scripts: bool) -> None:
+    page = live.opens(f"{live.url}/state", scripts=scripts)
+    page.get_by_label("Name").fill("olga")
+    page.get_by_label("Password").fill(PASSWORD)
+    page.get_by_role("button", name="Log in").click()
+    expect(page).to_have_url(f"{live.url}/state")
+    expect(page.locator("#state")).to_contain_text("No alarms")
 
 
 def test_without_scripts_all_can_be_read_and_done(live: Live) -> None:
