@@ -2,10 +2,21 @@
 
 import asyncio
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Request, expect, sync_playwright
+from playwright.sync_api import (
+    Browser,
+    BrowserContext,
+    ConsoleMessage,
+    Error,
+    Page,
+    Request,
+    WebError,
+    expect,
+    sync_playwright,
+)
 
 from tests.patience import PATIENCE
 from tests.searches import SEARCHING
@@ -60,10 +71,6 @@ class Tabs:
 
     def __init__(self, browser_context: BrowserContext) -> None:
         self._context = browser_context
-        self._context.add_init_script(
-            "let hidden = false; Object.defineProperty(document, 'hidden', { get: () => hidden });"
-            "globalThis.hide = (now) => { hidden = now; document.dispatchEvent(new Event('visibilitychange')); };"
-        )
         self.all: list[Page] = []
 
     def open(self, url: str) -> Page:
@@ -77,29 +84,51 @@ class Tabs:
     def show(self, shown: Page) -> None:
         """Show this tab, and hide the others."""
         for tab in self.all:
-            tab.evaluate("hidden => globalThis.hide?.(hidden)", tab is not shown)
+            tab.evaluate(
+                "hidden => { Object.defineProperty(document, 'hidden', { get: () => hidden, configurable: true });"
+                " document.dispatchEvent(new Event('visibilitychange')); }",
+                tab is not shown,
+            )
 
 
 @pytest.fixture
 def opens_page(browser: Browser) -> Iterator[Opens]:
     """Opens a page in a browser of its own. At the end no page may have asked another host, or have written to the
     console.
+
+    ``first`` is done with the browser before it opens the page. Tests with the usual browser have the same ones, one
+    after the other, because a new one is as much work as a page: a test that cannot undo what it does to its browser
+    (init scripts, a clock) closes its page.
     """
     wrong: list[str] = []
-    contexts = []
+    idle = browser.contexts  # earlier tests have left them, each with its empty page
+    listening = ExitStack()
+    usual: list[Page] = []
+    others: list[BrowserContext] = []
 
     def opened(
-        url: str, width: int = 1400, height: int = 900, dark: bool = False, scripts: bool = True, locale: str = "en-GB"
+        url: str,
+        width: int = 1400,
+        height: int = 900,
+        dark: bool = False,
+        scripts: bool = True,
+        locale: str = "en-GB",
+        first: Callable[[BrowserContext], object] = lambda context: None,
     ) -> Page:
-        context = browser.new_context(
-            viewport={"width": width, "height": height},
-            color_scheme="dark" if dark else "light",
-            locale=locale,
-            java_script_enabled=scripts,
-        )
-        contexts.append(context)
-        context.set_default_timeout(PATIENCE * 1000)
-        page = context.new_page()
+        is_usual = scripts and locale == "en-GB"
+        if is_usual and idle:
+            context = idle.pop()
+            (page,) = context.pages
+        else:
+            context = browser.new_context(locale=locale, java_script_enabled=scripts)
+            context.set_default_timeout(PATIENCE * 1000)
+            page = context.new_page()
+        if is_usual:
+            usual.append(page)
+        else:
+            others.append(context)
+        page.set_viewport_size({"width": width, "height": height})
+        page.emulate_media(color_scheme="dark" if dark else "light")
         host = "/".join(url.split("/")[:3])
 
         def asked(request: Request) -> None:
@@ -110,13 +139,36 @@ def opens_page(browser: Browser) -> Iterator[Opens]:
             if not any(words in message.text for words in HARMLESS):
                 wrong.append(message.text)
 
-        context.on("request", asked)
-        context.on("console", printed)
-        context.on("weberror", lambda error: wrong.append(str(error.error)))
+        def failed(error: WebError) -> None:
+            wrong.append(str(error.error))
+
+        listeners: dict[Any, Callable[..., None]] = {"request": asked, "console": printed, "weberror": failed}
+        for event, listener in listeners.items():
+            context.on(event, listener)
+            listening.callback(context.remove_listener, event, listener)
+        first(context)
         page.goto(url)
         return page
 
     yield opened
-    for context in contexts:
+    for page in usual:
+        leave(page)
+    listening.close()
+    for context in others:
         context.close()
     assert wrong == [], wrong
+
+
+def leave(page: Page) -> None:
+    """Leave the browser of this page to the next test, like a new one; close it if the test has closed the page."""
+    try:
+        for other in page.context.pages:
+            if other is not page:
+                other.close()
+        page.evaluate("try { sessionStorage.clear() } catch {}")
+        page.mouse.move(-1, -1)
+        page.goto("about:blank")
+        page.unroute_all()
+        page.context.clear_cookies()
+    except Error:  # the page is closed, or on its way to another one
+        page.context.close()

@@ -78,7 +78,7 @@ def take(page: Page) -> None:
 
 def show_nothing_new(page: Page) -> None:
     """From now on the page does not hear of changes."""
-    page.add_init_script("window.EventSource = class { close() {} }")
+    page.route("**/changes*", lambda route: None)  # which nobody answers
     page.reload()
 
 
@@ -405,7 +405,7 @@ def test_a_file_is_sent_by_its_address_and_one_that_the_gateway_does_not_take_st
     assert heard(live, ANN) == ["One moment.", "document"]
 
 
-def test_a_file_of_ones_own_is_sent_under_an_address_of_the_bots(live: Live) -> None:
+def test_a_file_of_ones_own_is_sent_under_an_address_of_the_bots(live: Live, tmp_path: Path) -> None:
     say(live, ANN, "help")
     live.console.ask(TakeOver(ANN, by="abel"))
     page = live.log_in("abel", f"/contact/{ANN}")
@@ -414,7 +414,8 @@ def test_a_file_of_ones_own_is_sent_under_an_address_of_the_bots(live: Live) -> 
         ("prices.exe", b"MZ\0\0", "the gateway takes no file of this type: it takes .jpg, .png"),
         ("big.png", SAMPLE_FILES["png"] + bytes(5 << 20), "this image is too large: 5 MB are allowed"),
     ):
-        page.get_by_label("A file of yours").set_input_files({"name": name, "mimeType": "image/png", "buffer": content})
+        (tmp_path / name).write_bytes(content)
+        page.get_by_label("A file of yours").set_input_files(tmp_path / name)
         page.get_by_role("button", name="Send the file").click()
         expect(page.locator(".said")).to_contain_text(told)
         page.locator("#file:not([open]) summary").click()
@@ -487,7 +488,7 @@ def test_a_conversation_in_which_somebody_has_answered_can_be_taken(live: Live) 
 
 @search
 def test_two_people_and_many_contacts_see_no_old_page(live: Live) -> None:
-    each = tries(3, 10)
+    each = tries(2, 10)
     contacts = [str(6281234567900 + n) for n in range(2 * each)]
     for contact in contacts:
         live.simulation.emulator.receive(contact, "help", at=live.simulation.clock.now())

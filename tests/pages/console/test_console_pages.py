@@ -12,7 +12,7 @@ from bot.pages.console import console_app
 from bot.store.store_reader import StoreReader
 from bot.testing.emulator import MessageTemplate
 from tests.browsing import LOOKS, violations
-from tests.pages.console.conftest import Live
+from tests.pages.console.conftest import PASSWORD, Live
 from tests.pages.console.test_usage import use
 from tests.patience import wait_for
 from tests.searches import search
@@ -165,6 +165,16 @@ def test_a_message_that_was_given_up_stands_in_its_place_with_the_reason(live: L
     expect(page.locator(".bubble.bot").last).not_to_have_class(re.compile("failed"))
 
 
+@pytest.mark.parametrize("scripts", [True, False])
+def test_the_form_of_the_login_leads_to_the_page_that_was_wanted(live: Live, scripts: bool) -> None:
+    page = live.opens(f"{live.url}/state", scripts=scripts)
+    page.get_by_label("Name").fill("olga")
+    page.get_by_label("Password").fill(PASSWORD)
+    page.get_by_role("button", name="Log in").click()
+    expect(page).to_have_url(f"{live.url}/state")
+    expect(page.locator("#state")).to_contain_text("No alarms")
+
+
 def test_without_scripts_all_can_be_read_and_done(live: Live) -> None:
     refused(live, NUMBERS[0], "hi")
     page = live.log_in("olga", "/dead-letters", scripts=False)
@@ -260,6 +270,7 @@ def test_a_time_grows_older_while_it_is_shown_and_does_not_count_seconds(live: L
     expect(at).to_have_text("1 minute ago")
     live.simulation.user("hello")
     expect(at).to_have_text("seconds ago")
+    page.close()  # its clock cannot be taken out
 
 
 def test_other_languages_say_now(live: Live) -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from datetime import timedelta
+from functools import partial
 
 import pytest
 from playwright.sync_api import expect
@@ -136,20 +137,18 @@ def work(served: Served, read: Callable[[], object]) -> int:
 
 
 @about_files
-@pytest.mark.parametrize(
-    ("path", "thousands"), [("/", 60), ("/contact/{}", 60), ("/inbox", 60), ("/state", 60), ("/dead-letters", 150)]
-)
-def test_what_is_looked_at_often_takes_no_longer_with_many_contacts_and_dead_letters(
-    served: Served, path: str, thousands: int
-) -> None:
+def test_what_is_looked_at_often_takes_no_longer_with_many_contacts_and_dead_letters(served: Served) -> None:
     client = logged_in(served, "olga")
     fill(served, 20_000)
     give_up(served, 200_000)
-    path = path.format(served.simulation.contact)
-    client.ask(path)  # how many there are is counted seldom
-    served.console.cached("sessions", lambda: 20_001, lambda found: 60)
-    served.console.cached("waiting_at", lambda: {("main", "drink"): 20_001}, lambda found: 60)
-    assert work(served, lambda: client.ask(path)) < thousands
+    thousands = {"/": 60, f"/contact/{served.simulation.contact}": 60, "/inbox": 60, "/state": 60, "/dead-letters": 150}
+    done = {}
+    for path in thousands:
+        client.ask(path)  # how many there are is counted seldom
+        served.console.cached("sessions", lambda: 20_001, lambda found: 60)
+        served.console.cached("waiting_at", lambda: {("main", "drink"): 20_001}, lambda found: 60)
+        done[path] = work(served, partial(client.ask, path))
+    assert {path: found for path, found in done.items() if found >= thousands[path]} == {}
 
 
 def test_a_whole_number_leads_to_what_is_kept_of_a_contact_who_has_never_written(live: Live) -> None:

@@ -66,16 +66,7 @@ def test_its_process_can_be_ended_although_the_console_has_blocked_the_signal(tm
     assert (tmp_path / "blocked").read_text() == "set()"
 
 
-def test_problems_in_the_files_are_said_instead(folder: Path) -> None:
-    (folder / "flows" / "main.yml").write_text("flow: main\nsteps: {a: {say: Hi., then: nowhere}}\n")
-    check = LiveCheck(folder, store_at(folder / "bot.db"), MovableClock(START))
-    check.begin()
-    check.wait(PATIENCE)
-    assert check.reports[None].found is None
-    assert 'E102 no step "nowhere"' in check.reports[None].trouble and "Traceback" not in check.reports[None].trouble
-
-
-def test_an_operator_sees_whom_an_edit_would_drop(live: Live) -> None:
+def test_an_operator_sees_whom_an_edit_would_drop_and_problems_in_the_files(live: Live) -> None:
     live.simulation.user("hi")
     page = live.log_in("olga", "/edits")
     expect(page.locator("main")).to_contain_text("No check has run yet.")
@@ -90,3 +81,5 @@ def test_an_operator_sees_whom_an_edit_would_drop(live: Live) -> None:
     path.write_text("flow: main\nsteps: {a: {say: Hi., then: nowhere}}\n")
     page.get_by_role("button", name="Look now").click()
     expect(page.locator("pre")).to_contain_text('E102 no step "nowhere"')
+    report = live.console.live_check.reports[None]
+    assert report.found is None and "Traceback" not in report.trouble

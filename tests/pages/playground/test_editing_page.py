@@ -200,9 +200,8 @@ def test_read_only_shows_no_way_to_edit(read_only: PlaygroundServer, opens: Open
 
 
 @LOOKS
-def test_the_form_can_be_read_and_fits(shows: Callable[[str], Shown], opens: Opens, width: int, dark: bool) -> None:
-    shown = shows(FLOWS)
-    page = opens(shown.server.url, width, 700, dark)
+def test_the_form_can_be_read_and_fits(shows: Callable[..., Shown], width: int, dark: bool) -> None:
+    page = shows(FLOWS, width=width, height=700, dark=dark).page
     page.fill("#text", "hi")
     page.press("#text", "Enter")
     click(page, "What would you like?")

@@ -6,6 +6,8 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
+from bot.pages.playground.playground import Playground
+from bot.pages.playground.playground_server import PlaygroundServer
 from tests.browsing import Opens, violations
 from tests.pages.playground.conftest import FLOWS, Shown
 from tests.pages.playground.test_models_by_hand import TALK
@@ -186,9 +188,9 @@ def test_the_page_says_that_time_moves_for_all_contacts_also_in_a_replay(shown: 
     ],
 )
 def test_times_are_written_as_the_reader_does_and_stay_so(
-    shown: Shown, opens: Opens, locale: str, clock: str, day: str
+    served: tuple[Playground, PlaygroundServer], opens: Opens, locale: str, clock: str, day: str
 ) -> None:
-    page = opens(shown.server.url, locale=locale)
+    page = opens(served[1].url, locale=locale)
     page.fill("#text", "hi")
     page.press("#text", "Enter")
     expect(page.locator(".besides.day")).to_have_text(day)
@@ -197,17 +199,18 @@ def test_times_are_written_as_the_reader_does_and_stay_so(
     expect(hour).to_have_text(re.compile(r"^12:0\d\sPM$" if locale == "en-US" else r"^12:0\d$"))
 
 
-def test_without_a_script_times_are_the_servers(shown: Shown, opens_page: Opens) -> None:
-    page = opens_page(shown.page.url, scripts=False, locale="en-US")
+def test_without_a_script_times_are_the_servers(served: tuple[Playground, PlaygroundServer], opens_page: Opens) -> None:
+    page = opens_page(served[1].url, scripts=False, locale="en-US")
     expect(page.locator("#clock")).to_have_text(re.compile(r"^Mon 6 May, 12:0\d$"))
 
 
 @pytest.mark.parametrize("width", [360, 1920])
-def test_nothing_is_wider_than_the_screen(shown: Shown, opens: Opens, width: int) -> None:
-    asked_for_cups(shown)
+def test_nothing_is_wider_than_the_screen(shows: Callable[..., Shown], width: int) -> None:
+    shown = shows(FLOWS, width=width)
+    page = asked_for_cups(shown)
     for _ in range(5):
         shown.playground.chats.add_contact()
-    page = opens(shown.page.url, width)
+    expect(page.locator("#contacts a")).to_have_count(6)
     if width > 900:
         page.get_by_role("button", name="Details").click()
     for pane in ("phone", "map", "details"):

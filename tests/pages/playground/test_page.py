@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Locator, expect
 
+from bot.pages.playground.playground import Playground
+from bot.pages.playground.playground_server import PlaygroundServer
 from tests.browsing import LOOKS, Opens, violations
 from tests.pages.playground.conftest import FLOWS, Shown, expect_each, words
 from tests.patience import wait_for
@@ -236,12 +238,12 @@ def test_a_long_flow_is_shown_so_that_its_boxes_can_be_seen(shows: Callable[[str
 
 
 def test_many_contacts_and_a_long_name_leave_the_header_on_one_line(
-    shows: Callable[[str], Shown], opens: Opens, tmp_path: Path
+    served: tuple[Playground, PlaygroundServer], opens: Opens
 ) -> None:
-    shown = shows(FLOWS)
+    playground, server = served
     for _ in range(15):
-        shown.playground.chats.add_contact()
-    page = opens(f"{shown.server.url}contact/{shown.playground.chats.contacts[12]}", 1280)
+        playground.chats.add_contact()
+    page = opens(f"{server.url}contact/{playground.chats.contacts[12]}", 1280)
     page.locator("h1").evaluate("each => { each.textContent = 'A bot with a very long name '.repeat(4) }")
     expect(page.locator("#contacts [aria-current]")).to_be_in_viewport(ratio=1)
     header = page.locator("header").bounding_box()
@@ -541,8 +543,10 @@ def held(shown: Shown) -> None:
     shown.hears("2 cups, thank you.")
 
 
-def test_nothing_can_be_written_before_the_page_can_send_it(shown: Shown, opens_page: Opens) -> None:
-    expect(opens_page(shown.page.url, scripts=False).get_by_label("Message", exact=True)).to_be_disabled()
+def test_nothing_can_be_written_before_the_page_can_send_it(
+    served: tuple[Playground, PlaygroundServer], opens_page: Opens
+) -> None:
+    expect(opens_page(served[1].url, scripts=False).get_by_label("Message", exact=True)).to_be_disabled()
 
 
 def test_a_conversation_goes_on_from_an_earlier_message_differently_as_a_new_contact(shown: Shown) -> None:
@@ -691,11 +695,12 @@ def test_all_messages_have_an_address_and_stay_when_something_new_comes(shown: S
 
 @search
 @LOOKS
-def test_axe_finds_nothing(shown: Shown, opens: Opens, width: int, dark: bool) -> None:
+def test_axe_finds_nothing(shows: Callable[..., Shown], width: int, dark: bool) -> None:
+    shown = shows(FLOWS, width=width, dark=dark)
+    page = shown.page
     for text in ("hi", "tea", "small", "2", "picture"):
         shown.write(text)
     shown.hears("A picture please")
-    page = opens(shown.page.url, width, 900, dark) if (width, dark) != (1400, False) else shown.page
     for pane in ("phone", "map", "details"):
         page.evaluate("pane => { location.hash = pane }", pane)
         if width < 900:

@@ -34,13 +34,22 @@ TO_END = "log => Math.round(log.scrollHeight - log.scrollTop - log.clientHeight)
 
 
 @pytest.fixture
-def phone(shows: Callable[[str], Shown]) -> Shown:
-    """A phone with more messages than it has room for; its bot asks with a list."""
-    shown = shows(FLOWS)
-    fill(shown)
-    shown.write("hi")
-    shown.hears("What would you like?")
-    return shown
+def phones(shows: Callable[..., Shown]) -> Callable[..., Shown]:
+    """Phones of a size, with more messages than there is room for; their bot asks with a list."""
+
+    def phone(**look: int) -> Shown:
+        shown = shows(FLOWS, **look)
+        fill(shown)
+        shown.write("hi")
+        shown.hears("What would you like?")
+        return shown
+
+    return phone
+
+
+@pytest.fixture
+def phone(phones: Callable[..., Shown]) -> Shown:
+    return phones()
 
 
 def fill(shown: Shown) -> None:
@@ -175,9 +184,9 @@ def test_an_opened_list_shows_its_rows(phone: Shown, opens: Opens) -> None:
 
 
 def test_an_opened_list_that_has_no_room_begins_with_its_first_row_and_can_be_scrolled(
-    phone: Shown, opens: Opens
+    phones: Callable[..., Shown],
 ) -> None:
-    page = opens(phone.page.url, 360, 560)
+    page = phones(width=360, height=560).page
     expect_end(page)
     page.locator("#conversation summary").last.click()
     rows = page.locator("#conversation details").last.locator(".row")
@@ -189,8 +198,8 @@ def test_an_opened_list_that_has_no_room_begins_with_its_first_row_and_can_be_sc
     expect_end(page)
 
 
-def test_an_opened_panel_leaves_room_for_messages_on_a_small_phone(phone: Shown, opens: Opens) -> None:
-    page = opens(phone.page.url, 360, 560)
+def test_an_opened_panel_leaves_room_for_messages_on_a_small_phone(phones: Callable[..., Shown]) -> None:
+    page = phones(width=360, height=560).page
     page.locator("summary", has_text="Send a file").click()
     assert log_of(page).evaluate("log => log.clientHeight") >= 100
     expect_end(page)
@@ -200,8 +209,9 @@ def test_an_opened_panel_leaves_room_for_messages_on_a_small_phone(phone: Shown,
     assert write is not None and write["y"] + write["height"] <= 560
 
 
-def test_messages_that_come_while_another_pane_is_shown_are_in_sight_afterwards(phone: Shown, opens: Opens) -> None:
-    page = opens(phone.page.url, 360, 640)
+def test_messages_that_come_while_another_pane_is_shown_are_in_sight_afterwards(phones: Callable[..., Shown]) -> None:
+    phone = phones(width=360, height=640)
+    page = phone.page
     expect_end(page)
     page.get_by_role("link", name="Map").click()
     expect(page.locator("#phone")).to_be_hidden()
