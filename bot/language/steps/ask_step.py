@@ -226,7 +226,6 @@ class AskStep(StepKind):
     verb = "ask"
     keys = KeySet(_ASK, _HEADER, _FOOTER, *CHOICES, _ACCEPTS, _CONFIRM, _UNDERSTAND, _SKIP, _FORM, _OTHER, VALID)
     options = SOME_HAVE
-    saves = True
 
     @classmethod
     def read(cls, fields: Fields, reading: ReadContext) -> Self:
