@@ -2,8 +2,8 @@
 
 `FIRST`, `OFFERS` and `OFFERS_OUTSIDE` are the order in which a message is offered.
 
-It uses no I/O, no clock, no threads and no random numbers: time and ids come with the event. The rules are those of
-the language (docs/language).
+It uses no I/O, no clock, no threads and no random numbers: time and ids come with the event, and `random()` is computed
+from its id (`bot.engine.name_scope`). The rules are those of the language (docs/language).
 """
 
 from collections.abc import Callable, Mapping

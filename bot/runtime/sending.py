@@ -16,7 +16,7 @@ from typing import Any, Self
 
 from bot.core.clock import Clock, ExpiryTime, backoff
 from bot.core.defects import found
-from bot.core.effects import ListContacts, PutContact
+from bot.core.effects import REPLY_TRIED_FOR, ListContacts, PutContact
 from bot.core.errors import BotError
 from bot.core.immutable import immutable, mutable
 from bot.core.messages import Message, TemplateMessage
@@ -46,7 +46,7 @@ OLDEST = timedelta(days=3)
 older ones.
 """
 
-LONGEST_RETRY_AFTER = 900.0
+LONGEST_RETRY_AFTER = REPLY_TRIED_FOR.total_seconds()
 """The longest ``Retry-After`` that is obeyed, in seconds: as long as a reply is tried. A longer one may be a mistake.
 """
 
