@@ -2,8 +2,8 @@
 
 `FIRST`, `OFFERS` and `OFFERS_OUTSIDE` are the order in which a message is offered.
 
-It uses no I/O, no clock, no threads and no random numbers: time and ids come with the event. The rules are those of
-the language (docs/language).
+It uses no I/O, no clock, no threads and no random numbers: time and ids come with the event, and `random()` is computed
+from its id (`bot.engine.name_scope`). The rules are those of the language (docs/language).
 """
 
 from collections.abc import Callable, Mapping
@@ -125,10 +125,10 @@ _SLOW_PATTERNS = "the patterns took too long for this text: it matches none of t
 def advance(library: Library, session: Session, event: Event) -> Turn:
     """Take one event: return a new session, the effects, and the time at which something is due next.
 
-    A message or tap that is heard must not come while ``session.busy``: the caller parks it. The caller also parks each
-    ``Turn.parks_message``: when the session no longer ``keeps_parked``, these come as one event (`merged`) if it
-    ``has_parked_messages``, else one by one, and before those that came later. A defect in this program may raise
-    anything; a defect in a flow raises nothing.
+    The caller parks messages and taps that come while ``session.busy``, and each ``Turn.parks_message``. Once the
+    session no longer ``keeps_parked``, the latter come before later messages: as one event (`merged`) if the session
+    ``has_parked_messages``, else one by one. A defect in this program may raise anything; a defect in a flow raises
+    nothing.
     """
     with PatternTime() as patterns:
         turn = begin_turn(library, session, event)
@@ -241,7 +241,8 @@ def _put_since(session: Session, event: MessageReceived | Tapped) -> datetime | 
 
     A message that was parked has come before the question. Otherwise the gateway's time decides. Its clock may be
     behind, so the message must also belong to a burst: it was written right after the newest one, or before it. And it
-    counts whole seconds, so a text may have been written in the rest of its second; nobody answers with a picture then.
+    counts whole seconds: a text may have been written up to a second later than it says. Nobody sends a picture that
+    fast.
     """
     frame, newest = session.frame, session.last_inbound
     if frame is None or (isinstance(event, MessageReceived) and event.transcribed):
@@ -414,8 +415,8 @@ def _go_back_to_template(executor: Executor, kept: ValidReplies, reply: Reply) -
 
 
 def _payload(executor: Executor, reply: Reply) -> bool:
-    """A tap whose payload is a signal that the conversation waits for. One on an old button of the bot's own may also
-    start a flow by its payload; the others do so in their turn.
+    """A tap whose payload is a signal that the conversation waits for. A tap on an old button of the bot's own may also
+    start a flow by its payload. For other buttons a later handler does that.
     """
     turn, bot = executor.turn, executor.turn.library.bot
     signal = tapped_signal(turn, reply) if bot.payloads and turn.session.frame is not None else None
@@ -543,7 +544,7 @@ def _several_answers(executor: Executor, reply: Reply) -> bool:
 
 
 def _slots_by_model(executor: Executor, reply: Reply) -> bool:
-    """A model looks for such answers in a text in which their readers have found none: see `_offer_again`."""
+    """A text in which the questions themselves have found no answers: a model looks for them (see `_offer_again`)."""
     written = bool(reply.text) and not reply.is_tap
     return written and look_by_model(executor, reply.text or "", {})
 
@@ -698,7 +699,7 @@ OFFERS: tuple[MessageHandler, ...] = (
     _question,
     _other_or_retry,  # takes every other message
 )
-"""The handlers to which the message of a contact is offered who is in a flow."""
+"""The handlers for a message of a contact who is in a flow."""
 
 OFFERS_OUTSIDE: tuple[MessageHandler, ...] = (
     _earlier_template,
@@ -710,11 +711,13 @@ OFFERS_OUTSIDE: tuple[MessageHandler, ...] = (
     answer_outside,
     _start,
 )
-"""The handlers to which the message of a contact is offered who is in no flow."""
+"""The handlers for a message of a contact who is in no flow."""
 
 
 def _is_current(turn: TurnContext, frame: Frame, reply: Reply) -> bool:
-    """True if a reply may belong to the question that waits. A tap must be its own, under any name of its step."""
+    """True if a reply may belong to the waiting question. A tap must be on its buttons, also under a former name of its
+    step.
+    """
     tap = reply.tap
     if tap is None:
         return True
@@ -723,9 +726,7 @@ def _is_current(turn: TurnContext, frame: Frame, reply: Reply) -> bool:
 
 
 def _tapped_at(flow: Flow, tap: ReplyId) -> str | None:
-    """The step with something to tap that a tap belongs to. Anybody can type an id, so an id of a step without
-    buttons counts for nothing.
-    """
+    """The step whose buttons were tapped; None for a step without buttons, whose id somebody has typed."""
     step = name_now(flow, tap.step)
     return step if step is not None and flow.can_be_tapped(flow.steps[step]) else None
 
@@ -756,11 +757,11 @@ def _retry(executor: Executor, reply: Reply) -> None:
 
 
 def _hint(turn: TurnContext, reply: Reply) -> str | None:
-    """Return what the question takes, in words, at every other wrong reply: no two repetitions in a row are the same.
-    A question with choices, which are shown again, begins with a reason. A question without words has nothing else to
-    repeat.
+    """Return the words for a wrong reply; None if the question is only asked again, or `retry` has a text or a target.
 
-    None if `retry` has a text or a target of its own.
+    No two repetitions in a row are the same: first a hint at what the question takes, then no words. If its choices are
+    shown again, it is first a reason ("not understood"), then the hint. A question that sends nothing always gets the
+    hint.
     """
     retry = turn.step.transitions["retry"]
     says = retry.written is not None and (retry.written.say is not None or retry.written.ask is not None)
@@ -872,7 +873,7 @@ def _update_gateway_contact(turn: TurnContext, before: Session) -> None:
 
 
 def _publish_changes(turn: TurnContext, before: Session, results: tuple[Counted, ...]) -> None:
-    """Deliver what shows only at the end of a turn: results of steps with a `report`, tags, an opt-out."""
+    """Publish what is known only at the end of a turn: results of steps with a `report`, changed tags, an opt-out."""
     if turn.library.bot.events_to is None:
         return
     flows = turn.library.flows

@@ -28,11 +28,10 @@ Checkpoint = tuple[OfFrame, dict[str, Any], tuple[str, ...], tuple[Plan, ...], L
 
 
 def declare_variables(turn: TurnContext, kept: Mapping[str, Any] = _NO_VALUES) -> None:
-    """Give each declared variable of the active flow its first value.
+    """Give each declared variable of the active flow its first value, or the one that the conversation has for its
+    name, if it fits.
 
-    A value that the conversation has for that name is kept if it fits.
-
-    ``kept`` are the kept variables of the flow that was left, which the frame does not have.
+    ``kept`` are the kept variables of the flow that was left, which are not in the frame.
     """
     frame, flow = turn.frame, turn.flow
     values = {name: variable.value for name, variable in flow.variables.items() if not variable.keep}

@@ -116,7 +116,7 @@ class Executor:
         answered = step.facts.asks and not isinstance(turn.event, SendEnded)  # a message that went is no answer
         if own and resolved.success and resolved.target != BACK and answered:
             frame.unanswered = None  # the contact has answered
-        is_asked = objection is not None and resolved.target == AGAIN  # the objection has done so
+        is_asked = objection is not None and resolved.target == AGAIN  # the objection counts as the question
         target = None if is_asked else self._after_correction(resolved)
         taken.outcome, taken.target, taken.success = outcome, STAY if resolved.stays else target, resolved.success
         if resolved.stays:

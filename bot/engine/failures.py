@@ -17,7 +17,9 @@ Given = TypeVarTuple("Given")
 def ask(
     turn: TurnContext, decide: Callable[[StepContext, *Given], StepResult | None], *given: *Given
 ) -> StepResult | None:
-    """The result of a function of the active step. A failure in its texts or values becomes an error outcome."""
+    """Call a method of the active step's kind, and return its result. A failure in its texts or values becomes an error
+    outcome.
+    """
     try:
         return decide(turn.step_context(), *given)
     except FAILURES as failed:

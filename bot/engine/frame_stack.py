@@ -81,9 +81,9 @@ def note_unanswered(turn: TurnContext, target: str | None, *, digression: bool =
 
 
 def note_left_for_draft(turn: TurnContext) -> bool:
-    """Note where the conversation goes on that is about to be set aside: at the question that was left without an
-    answer, else at the last one of this turn, else at the step that is left. Returns False if it has only begun, or the
-    contact was asked which draft is to be continued.
+    """Note where a conversation that is set aside will continue: at the question that was left without an answer, else
+    at the last question of this turn, else at the step that is left. Returns False if the conversation has only begun,
+    or if the contact was asked which draft to continue.
     """
     frame, flows = turn.frame, turn.library.flows
     if frame.unanswered is not None and frame.unanswered.where.partition("/")[0] == DRAFTS:
@@ -106,7 +106,7 @@ def note_left_for_draft(turn: TurnContext) -> bool:
 
 
 def reopen_unanswered(turn: TurnContext) -> UnansweredQuestion | None:
-    """The question that was left without an answer, to return to it. The flows that were open below are open again."""
+    """Return the question that was left without an answer; None if there is none. The flows below it are open again."""
     frame, session = turn.frame, turn.session
     unanswered, frame.unanswered = frame.unanswered, None
     if unanswered is not None and unanswered.below:
@@ -115,7 +115,7 @@ def reopen_unanswered(turn: TurnContext) -> UnansweredQuestion | None:
 
 
 def change_flow(turn: TurnContext, name: str) -> None:
-    """Let the active frame be one of another flow, with the conversation's variables."""
+    """Move the active frame to another flow. It keeps the conversation's variables."""
     frame, left = turn.frame, turn.library.flows.get(turn.frame.flow)
     kept = {} if left is None else left.kept_values(frame.vars, turn.session.kept_variables, turn.now)
     frame.flow = name
@@ -177,7 +177,7 @@ def drop_flow(turn: TurnContext) -> None:
 
 
 def drop_copy(turn: TurnContext, flow: str) -> None:
-    """Remove an open copy of a flow that interrupts again, with the flows that it runs."""
+    """Remove the open copy of a flow that is about to interrupt again, with the flows that it runs."""
     kept: list[Frame] = []
     dropping = False
     for n, frame in enumerate(turn.session.frames):
@@ -205,7 +205,7 @@ def make_room(turn: TurnContext) -> None:
 
 
 def remove_step_tags(turn: TurnContext, frames: Iterable[Frame]) -> None:
-    """Remove the tags that these frames' steps have set while they wait."""
+    """Remove the tags that the steps of these frames have set for as long as they wait."""
     if not turn.session.tags:
         return
     gone = {frame.waits.tag for frame in frames if isinstance(frame.waits, ForPerson)}

@@ -25,14 +25,14 @@ _NO_VALUES: Mapping[str, Any] = {}
 
 
 class NameScope:
-    """The names for a turn's templates and expressions. They are made again when one of them has changed.
+    """The names for a turn's templates and expressions, made again only when something that they depend on has changed.
 
     ``now`` is the event's time in the bot's time zone, or the contact's. Values are replaced and never changed in
     place, so comparing identities is enough.
     """
 
     def __init__(self, library: Library, event: Event, now: datetime) -> None:
-        self._library = library  # with its own Python and random numbers, whatever the language
+        self._library = library  # for Python and random numbers, which are the same in each language
         self._event = event
         self._now = now
         self._draws = 0
@@ -44,7 +44,7 @@ class NameScope:
         self._names: dict[str, Any] = {}
 
     def move_to(self, now: datetime) -> None:
-        """The contact's time zone has changed: the same moment is ``now`` in another one."""
+        """Use another time zone, since the contact's has changed. ``now`` is the same moment in it."""
         self._now = now
         self._about = (None,) * 6
         self._kept = None, None, _NO_VALUES

@@ -89,7 +89,7 @@ def on_send_ended(executor: Executor, event: SendEnded) -> None:
         keep_late(turn, event.message)
     undelivered = event.outcome in UNDELIVERED and step is not None and step.facts.asks and step.facts.needs_window
     if frame is not None and undelivered and event.effect == frame.awaited_effect:
-        # it awaits no more: the contact's next message brings what a template, or nothing, has taken the place of
+        # it waits no longer: the contact got a template or nothing, so their next message brings the question
         _stop_awaiting(frame)
         _note_undelivered(frame)
     elif frame is not None and (event.effect == frame.awaited_effect or _is_lost(event, frame)):
@@ -175,7 +175,7 @@ def _made_good(executor: Executor, event: SendEnded) -> bool:
 
 
 def _put_in_plain_text(executor: Executor, event: SendEnded) -> bool:
-    """Once: a plain text has nothing more to leave out."""
+    """Send a refused message again as a plain text. Returns False if it is a plain text already."""
     turn, frame, message = executor.turn, executor.turn.frame, event.message
     text = in_plain_text(message)
     if not text or message is None:
@@ -290,7 +290,7 @@ _A_MINUTE = timedelta(minutes=1)
 def _take_back(executor: Executor) -> bool:
     """The bot has the conversation again. Returns True if an edit of the flow moves the contact.
 
-    It takes what the contact has written and nobody has answered; a question is asked again instead.
+    Messages of the contact that nobody has answered are taken now.
     """
     session = executor.turn.session
     session.agent, session.taken_at, session.silent_until = None, None, None
@@ -304,7 +304,9 @@ def _take_back(executor: Executor) -> bool:
 
 
 def _go_on_after_agent(executor: Executor) -> None:
-    """The question is far above the agent's messages by now: the contact's next message brings it again."""
+    """Continue where the agent has taken over. The question is far above by now, so the contact's next message brings
+    it again.
+    """
     turn, frame = executor.turn, executor.turn.frame
     frame.entered_at = frame.silent_since = turn.event.at
     frame.question = replace(frame.question, entered_at=None)

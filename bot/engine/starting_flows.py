@@ -45,8 +45,8 @@ class FoundStart:
 
 
 def find_start(turn: TurnContext, reply: Reply) -> FoundStart | None:
-    """The flow that a message starts by its payload, its words or its pattern. The words of a file are the text below
-    it.
+    """The flow that a message starts by its payload, its words or its pattern. The text below a file counts as its
+    words.
     """
     starts = triggers(turn)
     if starts.payloads and (found := start_by_payload(turn, reply)) is not None:

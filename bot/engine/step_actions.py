@@ -1,4 +1,4 @@
-"""The carrying out of a step's decision, apart from where it leads.
+"""Carries out what a step has decided, except where that leads (`bot.engine.executor`).
 
 When a step waits or is left: its notes, its messages, and what it waits for. When it is left, also its options (`save`,
 `set`, `tag`), then the transition's `say`, `set` and `ask`.
@@ -39,7 +39,7 @@ from bot.language.types.contact_zones import TIMEZONE
 
 
 def note_result(turn: TurnContext, result: LeaveStep | Waits) -> StepTaken:
-    """Note what the active step decided, in the trace; and what it passes on to the next step."""
+    """Note in the trace what the active step decided, and keep the message that it passes on to the next step."""
     taken = turn.note_step()
     if result.notes:
         turn.trace.notes += [f"{turn.where}: {note}" for note in result.notes]

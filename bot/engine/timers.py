@@ -39,7 +39,9 @@ def wake_at(turn: TurnContext) -> datetime | None:
 
 
 def on_time_reached(executor: Executor) -> None:
-    """Carry out what has been due for longest. The active step comes before a flow that is due at the same time."""
+    """Carry out what has been due for longest: one thing in a turn. The active step comes before a flow that is due at
+    the same time.
+    """
     turn = executor.turn
     if turn.session.rests_until is not None:
         _end_rest(turn)

@@ -77,7 +77,7 @@ class TurnContext:
         self.expired = False  # ... because nobody answered
         self.withheld = False  # a message was not sent, because the contact has opted out
         self.pending_input: Reply | None = None  # what the contact wrote, until a step takes it
-        self.only_starts = False  # it is a word that starts the flow, or a greeting, alone
+        self.only_starts = False  # what the contact wrote is only a word that starts the flow, or a greeting
         self.opening: OpeningText | None = None  # the text that has started a flow, until a question is asked
         self.left_states: dict[int, Mapping[str, Any]] = {}  # of steps that were left by an outcome, by their visit
         self.put_since: datetime | None = None  # when the waiting question was put, if the message was written before

@@ -139,7 +139,7 @@ def publish(turn: TurnContext, event: str, **data: Any) -> None:
 
 
 def call_error_hooks(turn: TurnContext, reason: str) -> None:
-    """Call the error hooks: the active step failed, and it has no transition for this error by its name."""
+    """Call the error hooks, because the active step failed and has no transition of its own for this error."""
     frame = turn.session.frame
     flow, step = (None, None) if frame is None else (frame.flow, frame.step)
     call_hooks(turn, ERROR, flow, step=step, reason=reason)

@@ -87,7 +87,7 @@ def effect_key(store_id: str, ref: str) -> str:
 
 
 class EngineShare:
-    """How long the messages of each contact have kept the engine's one thread lately.
+    """A limit for the time that each contact's messages take of the engine's one thread.
 
     A contact may use a tenth of it. A contact that has used half a second more than that rests, so that others need not
     wait.
@@ -100,9 +100,9 @@ class EngineShare:
         ] = {}  # seconds more than the share, as of a moment; of slow contacts only
 
     def rest_after(self, contact: str, seconds: float) -> timedelta | None:
-        """How long the contact rests after a turn that took these seconds of the processor; None if it need not rest.
+        """The time that the contact must rest after a turn of so many CPU seconds; None if it need not rest.
 
-        They are not seconds of the clock, so that other programs of the machine do not count.
+        CPU time counts, not time of the clock, so that other programs on the machine make no difference.
         """
         if seconds < _SLOW_TURN:
             return None
@@ -114,7 +114,7 @@ class EngineShare:
         return None if over <= 0 else min(timedelta(seconds=over / _SHARE), LONGEST_REST)
 
     def with_rest(self, turn: Turn, seconds: float, now: datetime) -> Turn:
-        """The turn; if its contact has used too much of the engine, one whose session rests from now on (see
+        """Return the turn. If its contact has used too much of the engine, its session rests from now on (see
         `rest_after`).
         """
         rest = self.rest_after(turn.session.contact, seconds)
@@ -174,8 +174,8 @@ class BatchSessions:
         return session.visit > 0 or session != Session(contact)
 
     def person(self, number: str) -> str:
-        """The number by which the bot knows a person: the other form of this number if it has two, and only that one is
-        known. The number becomes its alias.
+        """The number by which the bot knows a person. If only another form of this number is known, that form is
+        returned, and this number becomes its alias.
         """
         other = other_form(number)
         if other is None or self.knows(number) or not self.knows(other):
@@ -194,7 +194,7 @@ class BatchSessions:
         return next(here, None) or self._store.sessions.contact_in(conversation)
 
     def contact_of_alias(self, alias: str) -> str | None:
-        """The contact who writes from this number, if it is not the number that the bot writes to."""
+        """The contact who writes from this number and gets messages at another one; None if nobody does."""
         if alias not in self._aliases:
             self._aliases |= self._store.sessions.contacts_of_aliases((alias,))
         return self._commit.aliases.get(alias) or self._aliases[alias]
@@ -241,7 +241,7 @@ class CausedEvents:
         return event
 
     def follow(self, event: Event) -> None:
-        """Queue an event that follows from the last one. The limits do not count for it."""
+        """Queue an event that follows from the last one. It does not count towards the limits."""
         self._queue.append((event, self._hops))
 
     def add(self, turn: Turn) -> tuple[list[Event], list[tuple[Forwarded, int]]]:
@@ -278,10 +278,10 @@ class CausedEvents:
 class Batch:
     """Takes events one after another, each on the session that the one before has left. ``now`` is aware, in UTC.
 
-    ``sessions`` has them as its turns have left them; `session` is its `BatchSessions.get`. ``forwarded`` is what
-    another shard has forwarded, while its event is taken. ``marks``: what is taken may have crashed the engine, so that
-    each event is marked before its turn (`bot.store.crash_quarantine`). ``to_read`` are the events after whose turns
-    the gateway's list is to describe their contacts. Without a ``share`` no contact rests.
+    ``sessions`` are the sessions after the turns so far; `session` is its `BatchSessions.get`. ``forwarded`` is set
+    while an event from another shard is taken. ``marks``: each event is marked before its turn, because it may have
+    crashed the engine (`bot.store.crash_quarantine`). ``to_read`` are events whose contacts must be looked up in the
+    gateway's list. Without a ``share`` no contact rests.
     """
 
     def __init__(
@@ -309,9 +309,9 @@ class Batch:
         """Take an event, and what was parked behind it; park it while its contact is inside a call. The event of a
         contact in another shard is forwarded.
 
-        Returns the event's turn; None if there was none in this batch, or it has failed.
-        Events of a contact are parked only while its session is busy, keeps them, or rests, and all of that ends only
-        here: so nothing is ever parked that could be taken. ``fired``: the wake-up time that has come.
+        Returns the event's turn; None if there was none in this batch, or it has failed. Events of a contact are parked
+        only while its session is busy, keeps them, or rests. Each of these states ends only in this method, so no event
+        stays parked that could be taken. ``fired`` is the wake-up time that has come.
         """
         shard = self.store.shards.elsewhere(event.contact)
         if shard is not None:
@@ -365,7 +365,7 @@ class Batch:
             heappush(self._due, (session.wake_at, session.contact))
 
     def next_due(self, upto: datetime) -> DueRow | None:
-        """Pop the session that has been due for longest, as this batch has left them; None if none is due by then."""
+        """Pop the session that has been due for longest, after the turns so far; None if no session is due by then."""
         while self._due and self._due[0][0] <= upto:
             wake_at, contact = heappop(self._due)
             if self.commit.sessions.wakes_at(contact, wake_at):
@@ -373,7 +373,7 @@ class Batch:
         return None
 
     def take_due(self, due: DueRow, at: datetime) -> None:
-        """Take a wake-up, which happens at a time: ``at`` may be later than that of its session."""
+        """Take a wake-up. Its event has the time ``at``, which may be later than the session asked for."""
         milliseconds = round(due.wake_at.timestamp() * 1000)
         id = f"time:{due.contact}:{self.session(due.contact).woken}:{milliseconds}"
         if self._set_back:  # the same time of day may come again
@@ -381,7 +381,7 @@ class Batch:
         self.take(TimeReached(id, due.contact, at), fired=due.wake_at)
 
     def status(self, message: str) -> MessageStatus | None:
-        """How far the message has got that the gateway calls so, as this batch has left it."""
+        """The status of the message with this id of the gateway, after the turns so far; None if it is unknown."""
         return self.commit.messages.statuses.get(message) or self.store.messages.status(message)
 
     def send_row(self, ref: str, effect: ToSend, session: Session, priority: int = REPLY) -> OutboxRow:
@@ -508,7 +508,7 @@ class Batch:
             self.commit.broadcasts.opted_out.add(event.contact)
         if turn.failure is not None:
             self.commit.dead_letters.add("turn", event.contact, turn.failure, json_text(event))
-        self._wakes(event.contact, turn.wake_at)
+        self._queue_if_due(event.contact, turn.wake_at)
         if causes:
             self._cause(turn, event)
         return turn
@@ -534,8 +534,8 @@ class Batch:
         self.commit.add_turn(session, event, turn, rows, micros)
         return None in rows
 
-    def _wakes(self, contact: str, at: datetime | None) -> None:
-        """This batch lets a session be woken at a time, which may have come."""
+    def _queue_if_due(self, contact: str, at: datetime | None) -> None:
+        """Queue a wake-up of a session if its time has come already."""
         if at is not None and at <= self.now:
             heappush(self._due, (at, contact))
 
@@ -569,7 +569,7 @@ class Batch:
             times = (*(plan.at for plan in rest.plans), *(draft.until for draft in rest.drafts))
             wake_at = max(min(times), event.at) if times else None
             self.commit.sessions.set(rest, wake_at)
-            self._wakes(event.contact, wake_at)
+            self._queue_if_due(event.contact, wake_at)
 
 
 def _is_kept(parked: ParkedRow | MessageReceived | Tapped) -> bool:
@@ -581,9 +581,10 @@ def _is_idle(session: Session, turn: Turn) -> bool:
 
 
 def _was_waiting(session: Session, turn: Turn) -> bool:
-    """True if a turn may want to be woken again for a time that has come: something else was due by then as well,
-    at the step that the turn has led to (the flow below, a question that `back` leads to), behind a schedule, behind
-    messages that were gathered, or while the contact rested or an agent had answered.
+    """True if a turn may ask for a wake-up whose time has come already, because something else was due by then as well.
+
+    That is so if it has led to another step (the flow below, a question that `back` leads to), has changed a schedule
+    or a draft, or has ended the gathering of messages, a rest, or the silence after an agent's answer.
     """
     moved = _visit(turn.session) != _visit(session)
     gathered = session.gathers and not turn.session.gathers

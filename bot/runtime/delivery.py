@@ -44,7 +44,7 @@ class WaitReason:
 
 
 class WaitReasons:
-    """Says why messages wait, in the order in which their obstacles are looked at."""
+    """Tells why a message waits: the first reason that applies, in the order of `of`."""
 
     def __init__(
         self, clock: Clock, limiter: Limiter, contact_limiter: ContactLimiter, breakers: CircuitBreakers
@@ -139,13 +139,12 @@ class Delivery:
 
     ``report`` is called from any thread, for each contact in order. It must not call back: a lock is held meanwhile, so
     that delivery is never idle before it has reported. No thread waits for an answer: up to ``most`` messages are in
-    flight at a time.
-    ``last_inbound`` returns the time of a contact's newest message, which opened the window, and ``replaced`` that of
-    the last template that went in place of a message to it, as the store has them; ``opted_out`` says whether the
-    contact wants no campaigns. ``claim`` calls back once it is durable that a row is about to be sent: it is called
-    where the endpoint takes no key, so that after a crash the row is unknown and is not sent twice.
-    ``repeat_unclear`` repeats a reply of that kind once when nobody can tell whether it was sent. ``alarms`` registers
-    what keeps messages from being sent, ``contact_limiter`` limits what each contact gets.
+    flight at a time. Three functions read the store: ``last_inbound`` returns the time of a contact's newest message,
+    which opened the window; ``replaced`` that of the last template that went in place of a message; ``opted_out``
+    whether the contact wants no campaigns. If the endpoint takes no key, ``claim`` first makes durable that a row is
+    about to be sent: after a crash its outcome is unknown, and it is not sent twice. ``repeat_unclear``: a reply
+    without a key is repeated once if nobody can tell whether it was sent. ``alarms`` has what keeps messages from being
+    sent, ``contact_limiter`` limits what each contact gets.
     """
 
     def __init__(
@@ -232,7 +231,7 @@ class Delivery:
         self._send_all()
 
     def ends_stored(self, ids: Set[int]) -> None:
-        """It is durable what became of these rows: the messages that waited for that may go."""
+        """The ends of these rows are durable: let the messages go that waited behind them."""
         with self._lock:
             waited = [self._unstored.pop(id) for id in ids & self._unstored.keys()]
             for queue in waited:
@@ -241,7 +240,7 @@ class Delivery:
             self._send_all()
 
     def use_channels(self, channels: Mapping[str, str]) -> None:
-        """Go by these channels from now on, also with what waits: see `Gateway.use_channels`."""
+        """Use these channels from now on, also for the messages that wait: see `Gateway.use_channels`."""
         with self._lock:
             self._gateway.use_channels(channels)
             self._breakers.keep(channel or "" for channel in self._gateway.channel_ids())
@@ -273,7 +272,7 @@ class Delivery:
             return self._scheduler.accepts(rows)
 
     def accepts_again(self) -> bool:
-        """True if it would take some of the rows now that it did not take."""
+        """True if it would accept some of the rows now that it left out before."""
         with self._lock:
             return self._scheduler.accepts_again()
 
@@ -289,7 +288,9 @@ class Delivery:
             return not (self._in_flight or self._unstored or self._limiter.drawing) and (due is None or due > now)
 
     def next_due(self) -> float | None:
-        """When, by `Clock.elapsed`, something happens by itself; None: not at all, or not before an answer comes."""
+        """The time, by `Clock.elapsed`, at which something happens by itself; None if nothing does before an answer or
+        new rows come.
+        """
         with self._lock:
             return self._scheduler.next_sendable(self._clock.elapsed())
 

@@ -58,7 +58,7 @@ AT_ONCE = 256
 """How many events one commit takes."""
 
 _EVENTS_AT_ONCE = 16
-_LATEST = timedelta(days=1)  # behind the log's end: a stop of days, or a clock set forward, lets nothing pile up
+_LATEST = timedelta(days=1)  # so that after a stop of days, or a clock set forward, no wake-ups pile up
 _PRUNED_EVERY = 60.0  # seconds
 _ERASED_EVERY = 1.0
 
@@ -75,7 +75,7 @@ _CAREFUL = (
 
 UNREADABLE, UNKNOWN_SENDERS = "events-unreadable", "unknown-senders"
 OVER_AFTER = timedelta(days=1)
-"""How long after the last event of its kind an alarm is over."""
+"""An alarm is over so long after the last event of its kind."""
 
 _ANSWER_IDS = (
     "ask the gateway's operator for phone numbers in `from`; if the gateway takes such ids as `to`, set BOT_ANSWER_IDS=yes, with a "
@@ -165,7 +165,7 @@ class EngineCycle:
         self._store.runs.end()
 
     def takes_at_once(self, incoming: EngineInput) -> int:
-        """How much one cycle takes of what has come in: up to the first that may have crashed the engine."""
+        """The number of results and requests that one cycle takes: up to the first that may have crashed the engine."""
         if not self.crashes.run.in_quarantine:
             return AT_ONCE
         results: Iterable[SendResult | CallResult] = chain(incoming.sent, incoming.called)
@@ -289,11 +289,10 @@ class EngineCycle:
     def _in_order(
         self, batch: Batch, rows: Sequence[LogRow], most: int, all_due_until: datetime
     ) -> Iterator[tuple[LogRow | DueRow, Callable[[], None]]]:
-        """The rows, in the order of the log, and each wake-up behind the rows that came before its time; and how each
-        is taken.
+        """Rows of the log and wake-ups, in the order of their times, each with the function that takes it.
 
-        At the same moment a message comes before a wake-up, a report behind it. Wake-ups that a turn makes due are
-        among them. A wake-up behind the log's end happens `_LATEST` ago at the earliest.
+        At the same time, a message comes before a wake-up, and a status report after it. Wake-ups that a turn makes due
+        are included. A wake-up after the last row gets a time that is `_LATEST` ago at the earliest.
         """
         events = [self._event_of(row) for row in rows]  # all before any is taken: that is easy on the processor's cache
         for row, event in zip(rows, events, strict=True):

@@ -56,7 +56,7 @@ _CODE = re.compile(r"^[0-9A-Z_]{3,64}(?=:|$)")  # of the gateway's, before its w
 _READ_AT_ONCE = 256
 CALLS_OF_PEER = 1000
 _OWN_CODES = (REFUSED, WINDOW_CLOSED_CODE, UNCLEAR)
-"""The codes beside the table's and numbers that are no text of a stranger's."""
+"""Codes that the bot itself gives. Like numbers and those of the gateway's table, they are no text of a stranger's."""
 _FIRST_WAIT = 1.0
 """The seconds until the message of an early status is looked for."""
 
@@ -97,7 +97,7 @@ class SendConsumer(Consumer[OutboxRow], Protocol):
         ...
 
     def accepts_again(self) -> bool:
-        """True if it would take some now that it did not take."""
+        """True if it would accept some of the rows now that it left out before."""
         ...
 
     def take_back(self, ids: Set[int]) -> Set[int]:
@@ -105,12 +105,12 @@ class SendConsumer(Consumer[OutboxRow], Protocol):
         ...
 
     def ends_stored(self, ids: Set[int]) -> None:
-        """It is durable what became of these rows."""
+        """The ends of these rows are durable."""
         ...
 
 
 class InFlightWindow(Generic[R]):
-    """The rows of a queue that its consumer has: given in the order of ids, and never more than the consumer has room
+    """The rows of the file that a consumer has been given: in the order of their ids, and never more than it has room
     for.
 
     New rows are given directly as long as the consumer keeps up; else the rest stays in the file and is read when
@@ -144,7 +144,7 @@ class InFlightWindow(Generic[R]):
         return id in self._given
 
     def add(self, rows: Sequence[R]) -> None:
-        """Rows have been committed."""
+        """Give rows that have been committed to the consumer, as far as it has room."""
         if rows and not self.behind:
             room = self._room()
             self._give(rows[:room])
@@ -160,7 +160,7 @@ class InFlightWindow(Generic[R]):
             self.behind = len(rows) == room
 
     def adopt(self, rows: Iterable[R]) -> None:
-        """These were given before, by an earlier run: they are not given again, but their results are awaited."""
+        """Await the results of rows that an earlier run gave to the consumer, without giving them again."""
         self._given.update(row.id for row in rows)
 
     def done(self, ids: Iterable[int]) -> None:
@@ -304,9 +304,9 @@ def handle_send_result(batch: Batch, result: SendResult) -> None:
 
 
 def _report_to_session(batch: Batch, result: SendResult) -> SendResult:
-    """Report to the session on its own message, if it wants that. Returns the result as it is to be stored.
+    """Report a result to the session, if it asked for that or the message was not sent. Returns the result to store.
 
-    A plain text may go in place of the message, or the message came too late and cannot wait.
+    That is another one if a plain text goes in place of the message, or if the message came too late and cannot wait.
     """
     row, effect, state = result.row, result.row.effect, result.state
     if row.priority == SYNC or not isinstance(effect, Send) or (state == "sent" and not effect.report):
@@ -363,7 +363,7 @@ OWN_REPORTED_WITHIN = timedelta(minutes=2)
 """How soon the gateway reports that a message of the bot's was sent."""
 
 RETRY_AFTER = tuple(timedelta(seconds=seconds) for seconds in (10, 60, 300, 1800, 7200))
-"""How long after a failed delivery of an event the next one is, as the gateway does it; the last one repeats."""
+"""The waits after failed deliveries of an event, in order, like the gateway's; the last one repeats."""
 
 DELIVERED_FOR = timedelta(days=3)
 """How long an event is tried. After that it is given up at the first failure."""
@@ -503,8 +503,8 @@ def _furthest(batch: Batch, names: Iterable[str]) -> MessageStatus | None:
 
 
 def _give_up(batch: Batch, sent: SentRow, status: MessageStatus) -> None:
-    """The message did not arrive: who waits for it hears of it, and unless a plain text goes in its place an operator
-    can send it again.
+    """Report to the session that a message did not arrive. Unless a plain text goes in its place, it becomes a dead
+    letter, which an operator can send again.
     """
     turn, effect = None, sent.effect
     of_flow = sent.priority == REPLY or (sent.priority == CAMPAIGN and is_of_flow(batch, sent.id))
@@ -523,8 +523,8 @@ class EarlyStatuses:
     """Forwards statuses that came before their messages were known. It looks for these messages in all shards, less and
     less often.
 
-    A status may name nothing but its message, and may come before the answer to its send. No order of two commits in
-    two shards is needed: what was kept is found in the table after a crash, too.
+    A status may name only its message, and may come before the answer to the request that sent it. The commits of two
+    shards may come in any order, and early statuses are kept in a table, so that a crash loses nothing.
     """
 
     def __init__(self, store: EngineStore, clock: Clock) -> None:
@@ -572,7 +572,7 @@ class EarlyStatuses:
 
 
 def on_event(batch: Batch, event: Event) -> None:
-    """Take an event of the log. It may be of another contact than it says, and in another shard."""
+    """Take an event of the log. The bot may know its contact by another number, or have it in another shard."""
     known = with_contact(batch, event)
     if isinstance(known, StatusReported):
         handle_status(batch, known)
@@ -615,8 +615,9 @@ def with_contact(batch: Batch, event: Event) -> Event | None:
 
 
 def learn_alias(batch: Batch, alias: str, contact: str) -> None:
-    """The gateway calls the contact by another number: its events are this contact's, unless that one is somebody. If
-    another shard gets that number's events, it learns the alias from an event, unless it has the alias already.
+    """Note that the gateway calls a contact by another number. Events of that number are this contact's from now on,
+    unless the bot knows the number as a contact. If another shard gets these events, the alias is forwarded to it,
+    unless it has it.
     """
     shard = batch.store.shards.elsewhere(alias)
     if shard is None:

@@ -56,9 +56,9 @@ class EngineSilent(EngineStopped, OutcomeLost):
 
 
 class WakePipe(threading.Condition):
-    """A condition for which one thread waits: until it is notified, or another process writes to the pipe ``file``.
+    """A condition on which one thread waits until it is notified, or until another process writes to the pipe ``file``.
 
-    So that thread is woken by the system itself, and no second one has to pass the news on.
+    The system itself wakes that thread, so no second thread has to watch the pipe.
     """
 
     def __init__(self, file: int) -> None:
@@ -95,7 +95,7 @@ class WakePipe(threading.Condition):
         self.notify()
 
     def was_written(self) -> bool:
-        """True if another process has written since it was asked last or was waited for."""
+        """True if another process has written since the last call of this method or of `wait`."""
         ready = self._written.poll(0)
         for file, _ in ready:
             os.read(file, 65536)
@@ -151,7 +151,7 @@ class EngineLoop:
         self._cycle.advance, self._cycle.dead_letter_hooks = advance, dead_letter_hooks
 
     def stop(self, timeout: float) -> bool:
-        """Take what was reported, and end. Stop delivery and performers before: what they report later is lost to us.
+        """Take what was reported, and end. Stop delivery and performers first: what they report later is lost.
 
         Returns False when the loop has not ended within ``timeout`` seconds.
         """
@@ -163,7 +163,7 @@ class EngineLoop:
         return not self._thread.is_alive()
 
     def wake(self) -> None:
-        """The log has grown: read on. From any thread."""
+        """Read on: the log has grown. From any thread."""
         with self._changed:
             self._take_now()
 
@@ -175,7 +175,7 @@ class EngineLoop:
         """Report the result of a message. From any thread.
 
         A result that nobody waits for is committed with whatever comes next, or after `_POLL`: so at low load an event
-        costs one commit and not two. A crash before it repeats the request with the same key.
+        costs one commit and not two. If the bot crashes before that, it repeats the request with the same key.
         """
         with self._changed:
             self._incoming.sent.append(result)

@@ -192,7 +192,7 @@ def _start(batch: Batch, request: StartFlow) -> FlowStarted:
 
 
 def _signal(batch: Batch, request: ReportSignal) -> SignalReported:
-    """Let the step that waits for a signal have it, with ``data``."""
+    """Report a signal, with ``data``, to the step that waits for it."""
     contact, name = request.contact, request.name
     event = SignalReceived(_event_id(), contact, batch.now, name, request.data, request.by)
     turn = batch.take(event)

@@ -128,11 +128,11 @@ class _Job:
 class Performers:
     """Performs rows of one kind, and reports the result of each.
 
-    A call that is not back ``within`` its seconds has timed out. A thread cannot be ended, so its thread is
-    written off until the call returns, and another is started in its place, up to ``spare`` of them. When all of them
-    hang, calls that wait time out too. ``report`` is called with a lock held: it must not call back. A contact's
-    calls come one at a time, because its session waits for each; only a model that is asked anew (`while_busy: merge`),
-    and what a word of the contact's has led away from, may still be at work.
+    A call that is not back ``within`` its seconds has timed out. A thread cannot be ended, so its thread is written off
+    until the call returns, and another is started in its place, up to ``spare`` of them. When all of them hang, calls
+    that wait time out too. ``report`` is called with a lock held: it must not call back. A contact's calls come one at
+    a time, because its session waits for each; an earlier call still runs only if a model was asked anew (`while_busy:
+    merge`), or a word of the contact's has led away from it.
     """
 
     def __init__(

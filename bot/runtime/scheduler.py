@@ -3,8 +3,8 @@
 Replies go first, then changes of contacts, then a command's own requests, then campaigns. Within a priority the routes
 take turns. The scheduler starts no thread and sends nothing: delivery asks it for the next message, with a lock held.
 
-Each route has a circuit breaker. A request has to reach the gateway's address; the gateway looks at its key first, then
-at its limits, then at its channel: what it refuses for one of these shows that those before are right.
+Each route has a circuit breaker. A request must reach the gateway's address. The gateway then checks its key, its
+limits and its channel, in this order: a refusal for one of these shows that everything before it is right.
 """
 
 from collections import Counter, deque
@@ -39,7 +39,7 @@ CAPACITY = 10_000
 """The most messages in memory, without those of held channels beyond `HELD_ROWS`: the rest waits in the file."""
 
 QUEUE_ROWS = 1000
-"""How many of them one contact may have, by one route: a flood must keep nobody out."""
+"""The most of them to one contact by one route, so that a flood to one contact keeps nobody else out."""
 
 HELD_ROWS = 1000
 """How many a channel may have while it is held."""
@@ -123,7 +123,7 @@ class Scheduler:
         return chain.from_iterable(by_route.values() for by_route in self._waiting.values())
 
     def _free_times(self, now: float) -> Iterator[float | None]:
-        """When something of what is ready can go, by priority and route; None if that depends on an answer."""
+        """The times at which ready messages can go, for each priority and route; None if that depends on an answer."""
         for priority in self._priorities():
             routes = [route for route, waiting in self._waiting[priority].items() if waiting.ready]
             free = self._limiter.free_at(now, priority) if routes else None
@@ -186,8 +186,8 @@ class Scheduler:
         return self._queues.get(queue.name) is queue
 
     def _begin(self, queue: ContactQueue) -> None:
-        """The queue's first row is a new one. A reply that has no share while it is worth sending is given up
-        at once.
+        """Prepare the queue for its new first row. A reply is given up at once if its contact has no request free
+        before it expires.
         """
         queue.begin()
         row, now = queue.rows[0], self._clock.elapsed()
@@ -285,13 +285,14 @@ FIRST_PROBE = 60.0  # seconds
 LONGEST_PROBE = 300.0
 
 OTHERS_PROBE_AFTER = 5.0
-"""Seconds after which another shard's engine sends the probe, if the one that was refused has none to send."""
+"""Seconds after which another shard's engine sends the probe, if the engine that was refused has nothing to send."""
 
 _OF_ALL_SHARDS = (ACCOUNT, LIMITS)
 
 
 class CircuitBreaker:
-    """Closed, everything goes; open, nothing does until ``probe_at``, and then one request, the probe, finds out.
+    """Holds a route's requests back after a refusal that concerns them all. Closed, all requests go. Open, no request
+    goes until ``probe_at``; then a single one, the probe, finds out whether it can be closed.
 
     Times are of `bot.core.clock.Clock.elapsed`.
     """
@@ -310,11 +311,13 @@ class CircuitBreaker:
         self._pause = 0.0
         self._probing = False
 
-    def free_at(self, opens: float) -> float | None:
-        """When a request may go that otherwise may at ``opens``; None if that depends on the probe's answer."""
+    def free_at(self, allowed_at: float) -> float | None:
+        """The time at which a request can go that all else allows at ``allowed_at``; None if that depends on the
+        probe's answer.
+        """
         if not self.reason:
-            return opens
-        return None if self._probing else max(opens, self.probe_at)
+            return allowed_at
+        return None if self._probing else max(allowed_at, self.probe_at)
 
     def begin(self) -> bool:
         """A request goes. True when it is the probe."""
@@ -339,7 +342,7 @@ class CircuitBreaker:
         self.open(self.reason, self._pause, self.detail, now)
 
     def probe_next(self) -> None:
-        """The probe was refused or dropped for its own content, which says nothing: the next request is the probe."""
+        """Make the next request the probe: this one was refused or dropped for its own content, which says nothing."""
         self._probing = False
 
     def close(self, *, succeeded: bool = True) -> None:
@@ -349,10 +352,11 @@ class CircuitBreaker:
         self.times_closed += succeeded
 
     def next_pause(self, fault: str, outcome: SendAttempt, contact: str) -> float:
-        """How long to wait after such a refusal of a contact's request: longer each time that it is repeated.
+        """The seconds to wait after a refusal of a contact's request for a ``fault``: more each time that it is
+        repeated.
 
-        A refusal for the address may be about its message all the same: as long as one contact alone has met it, the
-        next one finds out at once.
+        A refusal for the address may still be caused by one message. As long as only one contact has met it, there is
+        no wait: the next request finds out at once.
         """
         before = self._pause if fault == self.reason else 0.0
         if fault == ADDRESS:
@@ -382,15 +386,15 @@ def limits_pause(said: float | None, before: float) -> float:
     """How many seconds to wait after a refusal for the limits. ``said`` is its ``Retry-After``, ``before`` the last
     pause.
 
-    It is kept as it is said, up to `LONGEST_RETRY_AFTER`. Without it, or where it was too short, the pauses double from
-    a second to a minute, the gateway's window.
+    ``Retry-After`` is obeyed up to `LONGEST_RETRY_AFTER`. If it is missing or was too short, the pauses double from a
+    second to a minute, the gateway's window.
     """
     least = min(said or 1.0, LONGEST_RETRY_AFTER)
     return min(max(least, 2 * before), max(least, MINUTE))
 
 
 class CircuitBreakers:
-    """Delivery's, under its lock: a breaker for each route, and the alarms of those that are open."""
+    """A circuit breaker for each route, and the alarms of the open ones. Delivery uses them with its lock held."""
 
     def __init__(self, alarms: Alarms, channels: Iterable[str] = ()) -> None:
         self._alarms = alarms

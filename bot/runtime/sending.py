@@ -16,7 +16,7 @@ from typing import Any, Self
 
 from bot.core.clock import Clock, ExpiryTime, backoff
 from bot.core.defects import found
-from bot.core.effects import ListContacts, PutContact
+from bot.core.effects import REPLY_TRIED_FOR, ListContacts, PutContact
 from bot.core.errors import BotError
 from bot.core.immutable import immutable, mutable
 from bot.core.messages import Message, TemplateMessage
@@ -42,10 +42,13 @@ from bot.services.gateway.gateway_client import Gateway
 from bot.store.rows import REPLY, OutboxRow
 
 OLDEST = timedelta(days=3)
-"""How old a message may be when it is tried, however long nothing could be sent: what a restored store has, say."""
+"""The greatest age at which a message is tried, even if nothing could be sent until then. A restored store may have
+older ones.
+"""
 
-LONGEST_RETRY_AFTER = 900.0
-"""The most seconds that a ``Retry-After`` is kept, as long as a reply is tried: a longer one may be a mistake."""
+LONGEST_RETRY_AFTER = REPLY_TRIED_FOR.total_seconds()
+"""The longest ``Retry-After`` that is obeyed, in seconds: as long as a reply is tried. A longer one may be a mistake.
+"""
 
 ADDRESS, ACCOUNT, LIMITS, CHANNEL = "address", "account", "limits", "channel"
 """The causes of a refusal that concern more than one message: address (or what the account may do there), key, limits,
@@ -88,7 +91,7 @@ def route_name(route: Route) -> str:
 
 @mutable
 class ClosedWindow:
-    """A window that is closed: the contact's newest message, and whether a template went in place of one since."""
+    """A closed window: when the contact wrote last, and whether a template went in place of a message since then."""
 
     last_inbound: datetime | None
     replaced: bool
@@ -96,9 +99,10 @@ class ClosedWindow:
 
 @immutable
 class ContactLimitReached:
-    """The contact's share of ``a_day`` requests is used up, and not free again while the message is worth sending.
+    """The contact's share of ``a_day`` requests is used up, and no request is free before the message expires.
 
-    The ``first`` such message of a contact becomes a dead letter. The others do not: a flood's would bury all else.
+    The ``first`` such message of a contact becomes a dead letter. Later ones do not: a flood would hide all other
+    letters.
     """
 
     a_day: int
@@ -119,9 +123,9 @@ class ContactQueue:
     """A contact's rows of one priority and one route, in order. Only the first row is tried; the other fields are about
     it.
 
-    ``limited_by_itself`` is the fault for which the gateway keeps back this contact's row, while it takes those of
-    others. ``lost`` are the idempotency keys of requests that may have been carried out, because their answers were
-    lost. Times are those of `bot.core.clock.Clock.elapsed`.
+    ``limited_by_itself`` is the fault for which the gateway refuses this contact's row, while it takes those of others.
+    ``lost`` are the idempotency keys of requests that may have been carried out, because their answers were lost. Times
+    are those of `bot.core.clock.Clock.elapsed`.
     """
 
     contact: str
@@ -167,9 +171,9 @@ class SendAttempt:
     """The result of an attempt, by its ``state``: as in `SendResult`; or ``again``: the next attempt may be made at
     once, and this one is not reported.
 
-    A next attempt comes after ``wait`` seconds. ``requested``: a request reached the gateway, and
-    so counts against its limits. ``refused``: the gateway does not take the message itself; what goes in its place is
-    not meant. ``fault`` is the cause if it concerns others, too: `ADDRESS`, `ACCOUNT`, `LIMITS` or `CHANNEL`.
+    A next attempt comes after ``wait`` seconds. ``requested``: a request reached the gateway, and so counts against its
+    limits. ``refused``: the gateway does not take the message itself. It stays False if the template in its place was
+    refused. ``fault`` is the cause if it concerns others, too: `ADDRESS`, `ACCOUNT`, `LIMITS` or `CHANNEL`.
     ``retry_after`` are the seconds that the gateway asks to wait. ``advice`` is the text for the log: the gateway's
     words may quote a contact. ``code`` is the gateway's code for its refusal, or `REFUSED` if it named no code;
     `UNCLEAR` if nobody can tell whether the message was sent; `WINDOW_CLOSED_CODE` if the window was closed.
@@ -194,9 +198,10 @@ class SendAttempt:
 
     @property
     def must_be_stored(self) -> bool:
-        """True if the contact's next message waits until this end is durable: after a crash the message would be tried
-        again, and might then be taken, behind the next one. A message that was sent is recognised by its key, and
-        those of a flood have no share anyway.
+        """True if the contact's next message waits until this end is durable.
+
+        Otherwise, after a crash, this message would be tried again and could arrive after the next one. A message that
+        was sent is recognised by its key, and a contact without a share gets nothing anyway: for these nobody waits.
         """
         return self.state not in ("sent", "contact_limit")
 
@@ -253,10 +258,10 @@ Content = Message | PutContact | ListContacts
 
 
 Ended = Callable[[ContactQueue, SendAttempt], None]
-"""Takes the result of an attempt to send a queue's first message, on whichever thread it is known."""
+"""Takes the result of an attempt to send a queue's first message, on any thread."""
 
 Claim = Callable[[OutboxRow, Callable[[BotError | None], None]], None]
-"""Calls back once it is durable that a row is about to be sent, or with the reason why that is not so."""
+"""Makes durable that a row is about to be sent, then calls back: with None, or with the error that prevented it."""
 
 
 class Sender:
@@ -461,7 +466,7 @@ class Sender:
         return replace(attempt, detail=f"given up after {queue.attempts} tries: {error}", key_helps=queue.keyed)
 
     def _backoff(self, queue: ContactQueue, error: GatewayError | None = None) -> float:
-        """The seconds until the next attempt: not before the answer says, but `LONGEST_RETRY_AFTER` at most."""
+        """The seconds until the next attempt: no fewer than the answer asks for, up to `LONGEST_RETRY_AFTER`."""
         said = (error and error.rate.wait(self._clock.now())) or 0.0
         return max(backoff(queue.attempts, self._random), min(said, LONGEST_RETRY_AFTER))
 

@@ -246,7 +246,7 @@ class Engine:
         )
 
     def _near(self, perform: Perform) -> Perform:
-        """The performer of rows whose kept files have to be on this machine."""
+        """The performer; if kept files lie elsewhere, one that first gets local copies of them (`LocalFiles`)."""
         return LocalFiles(self._kept_files, perform) if isinstance(self._kept_files, ObjectFiles) else perform
 
     def _receiver(self) -> EventReceiver | None:

@@ -33,7 +33,7 @@ from bot.store.opening import ask_elsewhere, works_elsewhere
 CLIENTS = 16
 FULL_SECONDS = 0.1  # until it is tried again whether a file can be opened
 PATIENCE = 5.0  # seconds for a client to say what it wants
-TELL_SECONDS = 10.0  # in which a server says how it is, also to who would wait longer for something to be done
+TELL_SECONDS = 10.0  # for a server to tell its status, also if the client would wait longer for other requests
 _ADDRESS_BYTES = 100  # the system's limit for a socket's path is 104 to 108
 
 

@@ -94,7 +94,7 @@ class CallChanges:
         self.added.append(row)
 
     def claim(self, row: CallRow) -> None:
-        """Note, in the crash quarantine, that a call is about to be made. A crash after that is its fault."""
+        """Note, in the crash quarantine, that a call is about to be made. A crash after that is blamed on the call."""
         self._rows.add(_CLAIM, (self._rows.at, row.id))
 
     def try_again(self, row: CallRow, attempts: int, due_at: datetime, detail: str) -> None:

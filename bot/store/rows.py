@@ -18,17 +18,16 @@ SEARCHED_AT_ONCE = 10_000
 
 @immutable
 class OutboxRow:
-    """A message that is to be sent, a change of the contact that the gateway is to get, or a page of contacts that it
-    is to give.
+    """A message to send, a change of the contact to report to the gateway, or a page of its contacts to ask for.
 
     ``id`` orders a contact's rows of one ``priority`` (`REPLY`, `SYNC` or `CAMPAIGN`). ``channel`` is the number by
     which the bot and the contact talk; None where that is not known. ``ref`` is the effect's name, which the session
     knows; ``key`` the idempotency key, the same at every try. ``attempts`` counts the tries that were made; before
-    ``due_at`` there is no next one. It is tried for as long as there is between ``created_at`` and ``expires_at``, from
-    the first try on, or since nothing at all could be sent. ``window_until`` is when the window closes, as far as was
-    known when the row was claimed: a later message of the contact moves it. ``unclear``: a try may have been sent.
-    ``repeated``: an earlier request with its key may have been carried out, of a run that crashed, of a store that this
-    one is a copy of, or before it was given up.
+    ``due_at`` there is no next one. It is tried for the time from ``created_at`` to ``expires_at``, which counts from
+    its first try; after a time in which nothing could be sent, it counts anew. ``window_until`` is when the window
+    closes, as far as was known when the row was claimed: a later message of the contact moves it. ``unclear``: a try
+    may have been sent. ``repeated``: an earlier request with its key may have been carried out: by a run that crashed,
+    by the store of which this one is a copy, or before the message was given up.
     """
 
     id: int

@@ -212,12 +212,12 @@ class SessionRows(Queries):
 
 
 class StoredSessions(SessionRows):
-    """The sessions as the engine reads them. It remembers those that were written last, and the next time of all."""
+    """The sessions as the engine reads them. It remembers the newest, and the earliest wake-up time."""
 
     def __init__(self, database: Database) -> None:
         super().__init__(database)
         self.latest: dict[str, Session] = {}  # nobody changes a session that was written: it need not be read
-        self._first_wake: tuple[str, str] | None = None  # the next time of all sessions, and whose it is; None: ask
+        self._first_wake: tuple[str, str] | None = None  # the earliest wake-up time, and its contact; None: not known
 
     def states(self, contacts: Iterable[str]) -> dict[str, str | None]:
         """The stored texts of contacts' sessions, for `bot.core.session.read_session`; None for a contact without a
@@ -253,7 +253,9 @@ class StoredSessions(SessionRows):
         return None if self._first_wake is _NO_WAKE else datetime.fromisoformat(self._first_wake[0])
 
     def committed(self, changes: "SessionChanges") -> None:
-        """Remember the sessions of a commit, so that neither they nor, mostly, the next time of all needs a query."""
+        """Remember the sessions of a commit, so that reading them needs no query; the next wake-up time mostly needs
+        none either.
+        """
         for session, row in changes.written.values():
             contact, wake_at, state = row[0], row[4], row[8]
             self.latest.pop(session.contact, None)

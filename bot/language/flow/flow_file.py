@@ -410,7 +410,7 @@ def _read_step(key: Scalar, node: Node, inherited: Defaults, reading: ReadContex
     kind_class = reading.kinds[verbs[0]]
     keys = _step_keys(kind_class, tuple(reading.kinds.values()))  # type: ignore[arg-type]  # a class has a hash
     fields = keys.open(node, problems, what)
-    options = read_step_options(fields, saves=kind_class.saves)
+    options = read_step_options(fields, saves=SAVE.name in kind_class.options)
     defaults = options.defaults.inheriting_from(inherited)
     instead = options.defaults.window_closed if options.brings_later else None
     read = replace(reading, step=name, save=options.save, errors=defaults.errors or {}, instead=instead)
@@ -505,14 +505,16 @@ def _step_keys(kind: type[StepKind], kinds: tuple[type[StepKind], ...]) -> KeySe
     """
 
     def elsewhere(key: str) -> str:
-        has_it = [each for each in kinds if key in each.keys.names or (key == SAVE.name and each.saves)]
+        has_it = [each for each in kinds if key in each.keys.names or key in each.options]
         verbs = [each.verb for each in has_it]
         if not verbs and (verb := called_here(key, [each.verb for each in kinds])) is not None:
             return f"there is {verb}, a step of its own"
         return f"it belongs to {', '.join(verbs)}, not to {kind.verb}" if verbs else ""
 
     own = (replace(key, required=False) if key.form is TRANSITION else key for key in kind.keys)
-    general = (key for key in STEP_OPTIONS if key.name not in kind.keys.names and (key is not SAVE or kind.saves))
+    general = (
+        key for key in STEP_OPTIONS if key.name not in kind.keys.names and (key is not SAVE or key.name in kind.options)
+    )
     return KeySet(*own, *general, elsewhere=elsewhere)
 
 

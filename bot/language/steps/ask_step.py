@@ -221,12 +221,11 @@ class AskStep(StepKind):
     closed: bool  # only its choices are answers
     confirm: str | None  # where it asks back about an answer that may mean several values
     understand: bool  # a model may point at the words that answer
-    valid: timedelta | None  # for so long a tap on a choice counts wherever the contact is
+    valid: timedelta | None  # how long a tap on a choice counts, wherever the contact is then
     form: FormFacts | None = None
     verb = "ask"
     keys = KeySet(_ASK, _HEADER, _FOOTER, *CHOICES, _ACCEPTS, _CONFIRM, _UNDERSTAND, _SKIP, _FORM, _OTHER, VALID)
     options = SOME_HAVE
-    saves = True
 
     @classmethod
     def read(cls, fields: Fields, reading: ReadContext) -> Self:
@@ -280,10 +279,9 @@ class AskStep(StepKind):
             check_error_names(fields, SENDING, "a question has no error", f"write {', '.join(SENDING)}, else")
 
     def hearing(self, starts: Mapping[str, StartingWords], models: Collection[str], *, all_lead: bool) -> Self:
-        """The question; its choices that lead to a flow hear their own texts and the flow's ``starts`` in a sentence.
-
-        Where other answers count beside its choices, or `other` leads to one of ``models``, it is the same.
-        ``all_lead``: each of its choices hears its own texts.
+        """The question, whose choices that lead to a flow are also chosen by a sentence with their own texts or the
+        flow's ``starts``. It is unchanged if other answers count beside its choices, or if `other` leads to one of
+        ``models``. ``all_lead``: any choice is also chosen by a sentence with its own texts.
         """
         others = None if self.other is None or self.other.then is None else self.other.then.text
         if self.choices is None or not self.closed or self.choices.many is not None or others in models:

@@ -57,7 +57,6 @@ class CallStep(StepKind):
     verb = "call"
     keys = KeySet(_CALL, _WITH, WITHIN_KEY, TRIES_KEY)
     options = frozenset({"then", "save"})
-    saves = True
 
     @classmethod
     def read(cls, fields: Fields, reading: ReadContext) -> Self:

@@ -181,7 +181,7 @@ class SetStep(_OptionStep):
     """
 
     keeping: Mapping[str, FileVariable] = field(default_factory=dict)
-    values: tuple[Assignment, ...] = ()  # where a variable is among them
+    values: tuple[Assignment, ...] = ()  # of the `set`, if one of its variables keeps files
     verb = "set"
     keys = KeySet(SET)
 
@@ -226,7 +226,7 @@ class SetStep(_OptionStep):
         )
 
     def _keep_next(self, values: Mapping[str, Any], left: Sequence[Media]) -> StepResult:
-        """Keep the first of the files that are left; leave if none is left."""
+        """Keep the next file; leave the step if no file is left to keep."""
         for name, variable in self.keeping.items():
             if left and left[0] in files_in(values.get(name)):
                 return WaitForEffect(effect=variable.fetch(left[0]), step_state={_VALUES: values, _LEFT: [*left]})
@@ -326,7 +326,7 @@ class WaitStep(StepKind):
 
     until: timedelta | Template | Hours
     other: Transition | None = None
-    past: bool = False  # a day that comes once, or what has passed whenever it is worked out, such as {{ today }}
+    past: bool = False  # it may be over on arrival: a fixed day, or a text such as {{ today }}
     verb = "wait"
     keys = KeySet(_WAIT, _OTHER)
     options = frozenset({"then", "words"})

@@ -65,7 +65,6 @@ class CustomStep(StepKind):
     within: float
     tries: int
     spec: ClassVar[VerbSpec]
-    saves = True
 
     @classmethod
     def read(cls, fields: Fields, reading: ReadContext) -> Self:

@@ -32,7 +32,7 @@ from bot.language.steps.step_facts import StepFailed
 from bot.language.steps.transition import ASSIGNMENTS, TARGET, Assignment, Target, target_of
 
 NOW, SKIP = "now", "skip"
-SOON = timedelta(seconds=1)  # that is `now`: a flow that schedules itself must not go round at once
+SOON = timedelta(seconds=1)  # the delay of `now`: a flow that schedules itself must not start again at once
 _LONGEST_NAME = 100  # characters
 
 

@@ -104,7 +104,9 @@ class SlotStep(StepKind):
         return Redirect(outcome, message, found={**values, **known}, notes=tuple(notes))
 
     def _objection(self, context: StepContext, value: str, said: str) -> str | None:
-        """The reason why a value may not be kept, since a step may say it; links of the contact's message may."""
+        """The reason why a value must not be kept; None if it may be. A step may say it later, so what the guard
+        refuses is not kept, except links of the contact's own message.
+        """
         rules = Template.plain("", self.mark)
         return objection(context, self.settings, rules, value, known=links_in(said), heard=said, rules=_RULES)
 

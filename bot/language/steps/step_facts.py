@@ -29,7 +29,7 @@ class Null(Enum):
     SHOWN = "shown"  # there is a hole in what is shown
     TAKEN = "taken"  # it is a value like any other
     REFUSED = "refused"  # the step fails
-    NEEDED = "needed"  # there is a hole in what is shown, and where nothing else stands the step fails
+    NEEDED = "needed"  # as `SHOWN`, but the step fails if nothing else is shown
 
 
 class SavedResult(Enum):
@@ -38,12 +38,12 @@ class SavedResult(Enum):
     VALUE = "value"  # a value, and never null
     PERHAPS = "perhaps"  # a value, or null
     NULL = "null"
-    NOTHING = "nothing"  # it does not happen
+    NOTHING = "nothing"  # `save` does not happen
 
 
 @immutable
 class Given:
-    """A condition that must have been true for something to happen; false, where ``holds`` is False."""
+    """A condition that must be true for something to happen; if ``holds`` is False, it must be false."""
 
     condition: Expression
     holds: bool = True
@@ -69,8 +69,9 @@ class Saved:
 class Outcome:
     """One way in which a step can end. ``success`` says whether `save`, `set` and `tag` happen.
 
-    It is taken only where all of ``given`` has come about. ``saves`` is what `save` gets, and ``annotation`` what
-    Python says of it; ``known`` are variables that have a value then.
+    ``falls`` is the target if no transition is written. The outcome is taken only if all conditions of ``given`` are
+    met. ``saves`` is what `save` gets, ``annotation`` its type in Python; ``known`` are the variables that have a value
+    then.
     """
 
     transition: Transition | None
@@ -120,8 +121,8 @@ class Wait:
 class Used:
     """A template or an expression of a step, and the names beyond the flow's own that it may use.
 
-    ``null`` is what becomes of null. It is worked out only where all of ``given`` has come about, and perhaps not even
-    then where it is not ``sure``. ``annotation`` is what Python says of the argument that it is.
+    ``null`` is the effect if it evaluates to null. It is evaluated only if all conditions of ``given`` are met, and
+    perhaps not even then if it is not ``sure``. ``annotation`` is the Python type of the argument that it gives.
     """
 
     text: Template | Expression
@@ -195,7 +196,7 @@ class SentText(SentPart):
 
     A longer text is cut, or refused where ``cut`` is False; ``needed``: so is an empty one. ``question``: transitions
     may ask it in other words. ``title``: of those in a message no two are the same. ``parameter``: it is sent on one
-    line. It is sent where all of ``given`` has come about.
+    line. It is sent only if all conditions of ``given`` are met.
     """
 
     what: str
@@ -214,7 +215,7 @@ class ChoiceFacts(SentPart):
     """The choices of a question. ``least`` is the number of answers that it takes at least.
 
     ``fixed`` are the conditions of the choices that stand in the flow file, None where there is none. ``source`` is the
-    list of which others are made, if there is one: all with this ``title``, and with ``room`` for so many.
+    list from which others are made, if there is one: each with this ``title``, and at most ``room`` of them.
     ``numbered``: they are shown with numbers.
     """
 

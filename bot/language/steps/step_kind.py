@@ -43,7 +43,8 @@ _REPLY_ID = re.compile("([^/]*)/([^/]*)/([0-9]{1,3})/([0-9]{1,18})/([^/]{8})(?:/
 
 @immutable
 class ReplyId:
-    """Which choice of which question was tapped: an old tap never chooses something else.
+    """The id of a choice's button: it names the question and the choice, so that an old tap never chooses something
+    else.
 
     Written ``flow/step/choice/visit/hash``, well under the gateway's 256 characters: names have 64 at most. The flow's
     own ``payload`` follows, if the button has one: ``flow/step/choice/visit/hash/PAY:17``.
@@ -90,15 +91,15 @@ def _hash(title: str, value: Any) -> str:
     return hashlib.sha256(dumps([title, value]).encode(errors="surrogatepass")).hexdigest()[:8]
 
 
-_remembered_hash = lru_cache(maxsize=4096)(_hash)  # of most choices there are: each is shown again and again
+_remembered_hash = lru_cache(maxsize=4096)(_hash)  # most choices are shown again and again
 
 
 @immutable
 class Reply:
     """A contact's message, as steps see it. ``tap`` is set when it was a tap on one of our own ids.
 
-    ``payload`` is what a tap on somebody else's button carries, of which ``text`` is the title; it is empty or the same
-    as the title where the gateway reports nothing else.
+    ``payload`` is that of a tap on a button that is not ours, and ``text`` its title. If the gateway reports only the
+    title, the payload is empty or the title again.
     """
 
     text: str | None = None
@@ -106,19 +107,19 @@ class Reply:
     media: Media | None = None
     location: Location | None = None
     payload: str | None = None
-    files: tuple[Media, ...] = ()  # where it is made of several messages
+    files: tuple[Media, ...] = ()  # of the messages that it is made of, if there are several
     kind: str = ""  # of a message that is no text, as the gateway calls it
 
     @property
     def texts(self) -> tuple[str, ...]:
-        """The texts that it may be understood by: what was written, or a button's title and payload."""
+        """The texts that may be compared with words: what was written, or a button's title and payload."""
         if not self.payload:
             return (self.text,) if self.text else ()
         return (self.text, self.payload) if self.text else (self.payload,)
 
     @property
     def named(self) -> str | None:
-        """The payload of the tapped button. Some gateways report a tap as a text (docs/decisions.md)."""
+        """The payload of the tapped button, else the text: some gateways report a tap as a text (docs/decisions.md)."""
         return (self.payload or self.text) if self.tap is None else self.tap.payload
 
     @property
@@ -128,9 +129,7 @@ class Reply:
 
     @property
     def is_tap(self) -> bool:
-        """True for a tap. Where only its title is known, it may be on a button of the waiting question, and is no text
-        that the contact has written.
-        """
+        """True for a tap, also if only its title is known. Then it may be on a button of the waiting question."""
         return self.tap is not None or self.payload is not None
 
 
@@ -149,7 +148,7 @@ Awaited = CallEnded | CallProgressed | SendEnded | ConversationAssigned | Handof
 
 @immutable
 class StepContext:
-    """A step's view of the session while it is entered or takes a reply. It decides; it changes nothing."""
+    """A step's view of the session while it is entered or takes a reply. The step changes nothing of it."""
 
     flow: str
     step: str
@@ -161,12 +160,12 @@ class StepContext:
     step_state: Mapping[str, Any]  # what the step remembered when it began to wait
     waits: FrameWait | None = None  # what it has waited for; None: it is entered
     pending_input: Reply | None = None  # what the contact wrote, where no step has taken it yet
-    only_starts: bool = False  # it is a word that starts the flow, or a greeting, alone
-    more: bool = False  # the contact has written more, which the step takes when it has what it awaits
+    only_starts: bool = False  # what the contact wrote is only a word that starts the flow, or a greeting
+    more: bool = False  # more messages are parked until the step has what it waits for
     above: str = ""  # a text to put above the question
     written_at: datetime | None = None  # when the contact wrote the message of this turn, by the gateway's clock
     event: str = ""  # the id of the turn's event
-    left_exchange: LeftExchange | None = None  # with a model, at this step, before it was left last
+    left_exchange: LeftExchange | None = None  # what the contact and a model said here before the step was last left
     chosen_language: str | None = None  # the contact's, if one was chosen
     team_question: TeamQuestion | None = None  # the step's, which is open or was decided just now
 
@@ -198,12 +197,12 @@ NOTHING = object()
 class LeaveStep:
     """Leave by an outcome: `save`, `set` and the transition follow.
 
-    ``sets`` are values for the flow's variables, by name. ``pending_input`` is what the contact wrote, where the next
-    step is to take it. ``as_set``: ``sets`` are the values of the step's own `set`, which is not evaluated again.
-    ``happens`` is what happens to other contacts, without ids and times. ``known`` is what templates of the
-    transition see beside the rest. ``conditions`` and ``notes`` are for the trace. ``judged`` asks for verdicts on
-    the model's answer. ``valid``: for so long a tap on its buttons leads on from here. ``step_state`` is what the step
-    knows at the end, if that is more than before.
+    ``sets`` are values for the flow's variables, by name. ``pending_input`` is what the contact wrote, for the next
+    step to take. ``as_set``: ``sets`` are the values of the step's own `set`, which is not evaluated again. ``happens``
+    are events for other contacts, still without ids and times. ``known`` is what templates of the transition see beside
+    the rest. ``conditions`` and ``notes`` are for the trace. ``judged`` asks for verdicts on the model's answer.
+    ``valid`` is how long a tap on its buttons still leads on from here. ``step_state`` is the state at the end, if it
+    has changed.
     """
 
     outcome: str
@@ -223,14 +222,16 @@ class LeaveStep:
 
 @immutable
 class _Waiting:
-    """The base of all results by which a step is not left. ``step_state`` is what the step will need to go on."""
+    """The base of all results with which the contact stays at the step. ``step_state`` is what the step needs to
+    continue.
+    """
 
     messages: tuple[Message, ...] = ()
     step_state: Mapping[str, Any] = field(default_factory=dict)
     sets: Mapping[str, Any] = field(default_factory=dict)  # values for the flow's variables, by name
     notes: tuple[str, ...] = ()  # for the trace
     judged: tuple[JudgeAnswer, ...] = ()  # the verdicts that are asked for on the model's answer
-    # for so long a tap leads on from here, also when the conversation waits here no longer
+    # how long a tap leads on from here, also when the conversation no longer waits here
     valid: timedelta | None = None
     to_team: TeamQuestion | None = None  # a question to the team, while the step goes on
 
@@ -306,16 +307,16 @@ class HandOver(_Waiting):
 
 @immutable
 class PostponeMessage:
-    """Change nothing: the contact's message waits until the step has what it waits for. ``rule`` is for the trace."""
+    """Change nothing: the message is parked until the step has what it waits for. ``rule`` is for the trace."""
 
     rule: str = "kept until the model has answered"
 
 
 @immutable
 class Redirect:
-    """End the flow, and offer a message to the conversation without it: to the start of ``flow``, or to what comes
-    after all starts; ``anew``: like one that has just come. ``found``: with these answers to slots, by step.
-    ``draft``: instead of a message, continue this draft of the contact; 0: begin the flow below anew.
+    """End the flow, and offer a ``message`` to the conversation without it: as a start of ``flow``; else, ``anew``, as
+    one that has just come; else with the answers to slots that were ``found`` in it, by step; else to the handlers
+    after all starts. ``draft``: instead of that, continue this draft of the contact; 0: begin the flow below anew.
     ``outcome``, ``notes`` and ``problem`` are for the trace.
     """
 
@@ -362,10 +363,10 @@ class StepKind:
     """
 
     verb: ClassVar[str]
-    saves: ClassVar[bool] = False  # takes `save` with the name of a variable
     keys: ClassVar[KeySet] = KeySet()  # its verb and what else belongs to it
-    takes_below: ClassVar[frozenset[str]] = frozenset()  # verbs of others that are keys of the map under its own
-    options: ClassVar[frozenset[str]] = frozenset({"then"})  # of `bot.language.steps.step_options.SOME_HAVE`
+    takes_below: ClassVar[frozenset[str]] = frozenset()  # verbs of other kinds that are keys in the map under its own
+    # the step options that only some kinds have (`bot.language.steps.step_options.SOME_HAVE`) and this one has
+    options: ClassVar[frozenset[str]] = frozenset({"then"})
 
     @classmethod
     def read(cls, fields: Fields, reading: ReadContext) -> Self:

@@ -107,9 +107,9 @@ class Timed:
 
 
 SIGNAL = "signals."
-"""How the outcomes of steps begin by which signals lead on: see `signal_outcomes`."""
+"""The prefix of the outcomes by which signals lead on from a step: see `signal_outcomes`."""
 EVENT = frozenset({"event"})
-"""The names that such a transition and its condition may use beside the rest: the signal's data."""
+"""The further names in the transition of a signal and its condition: the signal's data."""
 
 
 def signal_outcomes(signals: Signals) -> Iterator[tuple[str, Word]]:
@@ -281,9 +281,8 @@ _LIKE_A_TARGET = re.compile(r"/?[a-z][a-z0-9_]*(/[a-z][a-z0-9_]*)?")
 
 
 def _option(name: str, form: Form[T], about: str, word: str | None = None) -> KeySpec[T]:
-    """An option that authors write in a short form by mistake: a problem says the full one, and that is read.
-
-    ``word`` is the only one that may stand in place of the map.
+    """The key of an option that authors write in a short form by mistake. The problem then shows the full form, which
+    is read instead. ``word`` is the only text that may stand in place of the map.
     """
 
     def read(node: Node, problems: Problems, what: str) -> T:

@@ -124,7 +124,7 @@ _OTHER = KeySpec("other", TRANSITION, "Where every other reply leads.")
 class TemplateStep(StepKind):
     """Sends a template; with `replies` it waits for one of them.
 
-    ``valid``: for so long a tap on one counts wherever the contact is.
+    ``valid`` is how long a tap on a reply counts, wherever the contact is then.
     """
 
     notice: TemplateToSend

@@ -50,7 +50,7 @@ class Target:
 
     @property
     def flow(self) -> str:
-        """The name of the flow that the target is, or whose step it is; else None."""
+        """The flow in a target that begins with a slash: ``/order`` and ``/order/pay`` -> ``order``."""
         return self.text.removeprefix("/").partition("/")[0]
 
 
@@ -105,7 +105,7 @@ def assigned(
 class Transition:
     """A target, with what is said, asked, cleared, set, tagged, untagged and cancelled on the way there.
 
-    ``corrects``: its target is a question whose answer is to be corrected; when it has one, this step comes again.
+    ``corrects``: its target is a question whose answer is to be corrected; after the new answer, this step comes again.
     """
 
     mark: Mark

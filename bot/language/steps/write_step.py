@@ -75,7 +75,6 @@ class WriteStep(StepKind):
     verb = "write"
     keys = KeySet(_WRITE, _TEXT, _SAVE, _WITHIN, STEP_UNSUPPORTED, PRODUCTS_KEY, *ONE_QUESTION)
     options = frozenset({"then", "save"})
-    saves = True
 
     @classmethod
     def read(cls, fields: Fields, reading: ReadContext) -> Self:

@@ -10,8 +10,8 @@ from bot.store.database import ServingMachine
 def shard_to_move(machines: Sequence[ServingMachine], shards: int) -> int | None:
     """The shard whose engine is to end now, so that another machine's takes over; None if nothing is to move.
 
-    The other machine waits for this shard, and works on at least two fewer. One shard moves at a time: none while no
-    engine works on another one, and none that has just moved.
+    The other machine waits for this shard, and works on at least two shards fewer. One shard moves at a time: nothing
+    moves while a shard has no engine, and a shard that has just moved stays.
     """
     if len({shard for machine in machines for shard in machine.shards}) < shards:
         return None

@@ -44,15 +44,15 @@ from bot.store.opening import (
 
 WATCH_SECONDS = 0.5  # between two looks at the bot's files
 TAKE_OVER_SECONDS = 0.2  # between two tries to be the engine that writes a store of several machines
-LEFT_SECONDS = 1.0  # for which a shard that is free is left to another machine: then any takes it
-MOVE_SECONDS = 5.0  # in which the engine of a shard that is to move looks for a moment at which no call is under way
+LEFT_SECONDS = 1.0  # a free shard is left to another machine for so long; then any machine takes it
+MOVE_SECONDS = 5.0  # the engine of a shard that is to move waits so long for a moment without calls
 STUCK = 70  # the exit code of an engine in which Python of the bot's own cannot be stopped
 log = logging.getLogger("bot")
 
 
 def _check_files(settings: Settings) -> None:
-    """See whether files can be kept where they are to be. Raises `bot.store.kept_files.FilesUnavailable` for what
-    somebody has to put right.
+    """Check that files of contacts can be kept at the place that is set. Raises `bot.store.kept_files.FilesUnavailable`
+    for what somebody has to put right.
     """
     if settings.files is not None:
         try:
@@ -120,8 +120,8 @@ def _report_lost_run(file: int, store: StoreAddress) -> None:
 def _composed_in_turn(
     settings: Settings, loader: ProgramLoader, database: Database, files: Mapping[str, int], signals: int
 ) -> Engine | None:
-    """The engine, once no other machine's writes the store and the version that is published can be served; None if
-    SIGTERM comes first. Raises `bot.store.files.StoreLocked` if the store has only this machine.
+    """Wait until no other machine's engine writes the store and the published version can be served, and return the
+    engine; None if SIGTERM comes first. Raises `bot.store.files.StoreLocked` if the store has only this machine.
     """
     try:
         if not _is_left(settings.store, database):
@@ -254,9 +254,10 @@ class ShardWatch:
         self._moves_by = math.inf
 
     def ends(self) -> bool:
-        """True if the version that was published last cannot be served here, or the shard is to move
-        (`bot.server.process.balance.shard_to_move`): then at a moment at which no call is under way, for which
-        `Engine.stop` would wait, or after some seconds all the same.
+        """True if the newest version cannot be served here, or the shard is to move
+        (`bot.server.process.balance.shard_to_move`).
+
+        A move waits until no call is under way, because `Engine.stop` would wait for it, but at most `MOVE_SECONDS`.
         """
         if self._shard is None:
             return False

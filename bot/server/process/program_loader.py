@@ -65,10 +65,10 @@ class VersionRefused(BotError):
 class ProgramLoader:
     """Loads a bot, and loads it again: the newest version in the store (``versions``), or else the files at ``path``.
 
-    Files with problems are listed and change nothing. ``last_good`` is an open file in which the last files without
-    problems are remembered: an engine that has to start again while somebody is in the middle of an edit, or that an
-    edit ends, goes on with those. In place of a version that cannot be loaded, nothing is served. ``refusal`` says so.
-    ``shares_files`` says whether all machines reach the files that flows keep, or there is one machine.
+    Files with problems are listed and change nothing. ``last_good`` is an open file with the last files that had no
+    problems: an engine that starts again in the middle of somebody's edit, or that an edit has crashed, continues with
+    those. If a published version cannot be loaded, nothing is served, and ``refusal`` says why. ``shares_files`` says
+    whether all machines reach the files that flows keep, or there is one machine.
     """
 
     def __init__(self, path: Path, last_good: BinaryIO, versions: Database, *, shares_files: bool = True) -> None:
@@ -86,7 +86,7 @@ class ProgramLoader:
         self._alarms: Alarms | None = None
 
     def tell(self, alarms: Alarms) -> None:
-        """Report from now on, and at once, while other files are served than there are."""
+        """Report to these alarms from now on, and at once, while older files are served than those in the folder."""
         self._alarms = alarms
         self._report()
         if (served := served_version(self._versions)) is not None:
@@ -125,7 +125,7 @@ class ProgramLoader:
             return self._program
 
     def changed(self) -> bool:
-        """True if files that are followed were saved since they were looked at last."""
+        """True if files that are followed were saved since the last look at them."""
         return self._follows_files and self._watch.changed()
 
     def publish(self, request: PublishVersion, database: Database, swap: Callable[[Program], None]) -> VersionPublished:
@@ -175,7 +175,7 @@ class ProgramLoader:
                 print(error, file=sys.stderr, flush=True)
                 refusal = VersionRefused(newest, error)
                 log.error("%s", refusal)
-        self._note(newest, refusal)  # only now: what was not read, because the store was away, is read again
+        self._note(newest, refusal)  # last, so that a version is read again if the store was away
 
     def _load_files(self) -> None:
         try:
@@ -234,8 +234,8 @@ class ProgramLoader:
 
 
 def _program_of(files: Folder) -> Program:
-    """The program of a bot's files. From before its Python is imported, the log of this process does not show the
-    secrets that they name.
+    """The program of a bot's files. The secrets that they name are hidden in the log of this process before any Python
+    of theirs is imported.
     """
     telemetry.hide(os.environ.get(name, "") for name in files.secrets())
     return load_program(files)

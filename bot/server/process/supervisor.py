@@ -239,7 +239,9 @@ def _engine_half() -> Half:
 
 
 class _Child:
-    """A child process: how it is started, and when it was. ``half`` imports what it does."""
+    """A child process, which is started again when it ends. ``half`` imports its code, and returns the function that it
+    runs.
+    """
 
     def __init__(
         self, role: str, half: Callable[[], Half], settings: Settings, folder: Path, files: Mapping[str, int]
@@ -289,8 +291,8 @@ class _Child:
 def _locks(store: StoreAddress) -> tuple[FileLock, FileLock]:
     """Take the store for this server and bring it up to date; wait for what a killed server left running.
 
-    The second lock goes to each child as well, which holds it from its first moment to its last: one of a killed server
-    that has not got as far as to take its file may still hold the port.
+    Each child gets the second lock, too, and holds it for as long as it lives: a child of a killed server may hold the
+    port although it has not locked its own file yet.
     """
     try:
         lock = server_lock(store)

@@ -56,7 +56,7 @@ from bot.services.gateway.gateway_answers import (
 from bot.services.http_client import HttpClient, HttpError, NotSent, ReachabilityAlarm, Response, wait_for
 
 T = TypeVar("T")
-_NO_ANSWER = (GatewayNotReached, NotTheGateway, OutcomeUnknown)  # of the gateway's: of nobody, or of somebody else
+_NO_ANSWER = (GatewayNotReached, NotTheGateway, OutcomeUnknown)  # nobody has answered, or not the gateway
 Json = dict[str, Any]
 
 
@@ -191,7 +191,7 @@ class Gateway:
     ``channel_id`` is the account's channel; ``channels`` are the channels by their numbers where it has several. Which
     endpoint takes a type is learned from definite refusals and remembered for as long as this object lives. Every
     method raises the tree of `bot.services.gateway.gateway_answers`; every answer has the limits in ``rate``. ``reach``
-    hears whether it is the gateway that answers: a redirect, or another's page, is no answer of its own.
+    is told whether the gateway answers: a redirect, or the page of another server, does not count.
     """
 
     def __init__(
@@ -218,11 +218,11 @@ class Gateway:
         return self._endpoint(type_of(message)).keyed
 
     def use_channels(self, channels: Mapping[str, str]) -> None:
-        """Go by these channels from now on."""
+        """Use these channels from now on."""
         self._channels = dict(channels)
 
     def channel_id(self, channel: str | None) -> str | None:
-        """The channel id that messages to those go by who write to a number; the account's where that is not known."""
+        """The channel id for contacts who write to this number; the account's if the number is not known."""
         return self._channels.get(channel or "", self._channel_id)
 
     def channel_ids(self) -> set[str | None]:
@@ -243,8 +243,8 @@ class Gateway:
         the one used. ``repeated``: an earlier request with this key may have been carried out.
 
         ``done`` gets what was sent or why it was not, on a thread that it must not hold up. `EndpointRefused` says that
-        another endpoint is next: send again at once. It is not done in here because each request counts against the
-        account's limits, and those are the caller's to keep.
+        another endpoint is next: send again at once. The client does not do that itself, because each request counts
+        against the account's limits, which the caller keeps.
         """
         if broken := violations(message):
             done(InvalidMessage("; ".join(broken)))
@@ -404,10 +404,11 @@ class Gateway:
         return ENDPOINTS[kind][self._refusals.get(kind, 0)]
 
     def _refused(self, kind: str, endpoint: Endpoint, error: GatewayError) -> GatewayError:
-        """The error of an endpoint that does not take a type, or is missing: the next endpoint is tried.
+        """Return the error for an endpoint that does not take a type, or is missing, and use the next endpoint from now
+        on.
 
-        If the gateway says that the last endpoint is missing, it takes the type nowhere: its address is right, since it
-        answered at the first endpoint.
+        If the last endpoint is missing, no endpoint takes the type. The gateway's address is right, since the first
+        endpoint answered.
         """
         following = ENDPOINTS[kind].index(endpoint) + 1
         if following == len(ENDPOINTS[kind]):
