@@ -23,6 +23,7 @@ from bot.language.keys.declared_keys import (
     KeySet,
     KeySpec,
     as_fields,
+    either,
     integer,
     map_of,
     number,
