@@ -12,7 +12,7 @@ from bot.checker.analysis.transfer_functions import NullState, bits_of
 from bot.checker.graph import Edge, Graph, Opening, Root, StepId
 from bot.checker.graph.edges import strongly_connected_components
 from bot.core.session import CUTS_IN
-from bot.language.flow.definition import Flow
+from bot.language.flow.definition import Flow, certain_data
 from bot.language.keys.patterns import certain_groups
 from bot.language.types.text_types import LONGEST, TextVariable
 from bot.language.types.variable import Variable
@@ -193,11 +193,14 @@ class Declarations:
 
     def fresh(self, root: Root) -> NullState:
         """The variables that may be null when a frame begins, inputs aside. A program that starts a flow is expected
-        to give it every variable that nothing in the flow sets, or that its first step cannot do without.
+        to give it every variable that nothing in the flow sets, or that its first step cannot do without. A signal
+        surely gives what it needs itself.
         """
         flow = self._graph.library.flows[root.place[0]]
         known = self._initial[flow.name]
         match root.opening:
+            case Opening.PROGRAM if root.signal is not None:
+                known |= self._nulls.of(*certain_data(self._graph.library.bot, root.signal))
             case Opening.PROGRAM:
                 known |= ~self._given[flow.name] | self._needed[flow.name]
             case Opening.RUN | Opening.PLAN:

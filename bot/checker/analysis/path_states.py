@@ -138,7 +138,8 @@ class PathStates:
             name: ANYTHING if null & self._nulls.of(name) else kinds
             for name, kinds in self._nulls.kinds_of(text.names, flow).items()
         }
-        return {**usual, **{name: each for name, each in self.known(state, flow).items() if name in usual}}
+        known = {name: each for name, each in self.known(state, flow).items() if name in usual}
+        return {**usual, **known, **self._nulls.signals.known_in(text)}
 
     def filtered(self, state: State | None, given: Iterable[Given], place: StepId) -> State | None:
         """The state where these conditions hold; None where they cannot."""

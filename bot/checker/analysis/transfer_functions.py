@@ -213,6 +213,11 @@ class EdgeTransfer:
         return self._texts
 
     @property
+    def texts(self) -> Iterator[AnalysedText]:
+        """All texts that are evaluated on the edge, except the conditions of words."""
+        yield from (*self._saved.texts, *self._set.texts, *self._texts)
+
+    @property
     def names(self) -> VariableSet:
         """The variables that are assigned on the edge."""
         return self._known | self._saved.names | self._set.names | self._at_transition.names

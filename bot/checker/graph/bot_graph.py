@@ -304,6 +304,7 @@ class Root:
 
     ``by`` is the step that runs or schedules it. ``after`` is the time after that step was left, None if it is not
     known. ``busy`` is what happens while the contact is in a flow, ``inputs`` are the values that it is given.
+    ``signal`` is the signal that starts it.
     """
 
     place: StepId
@@ -314,6 +315,7 @@ class Root:
     busy: str | None = None
     inputs: tuple[Assignment, ...] = ()
     event: str | None = None
+    signal: str | None = None
 
 
 def roots_of(library: Library, steps: Mapping[StepId, Step], edges: Iterable[Edge]) -> tuple[Root, ...]:
@@ -342,8 +344,9 @@ def _started(library: Library) -> Iterator[Root]:
             other.interrupted is not None and other.name != flow.name for other in library.flows.values()
         ):
             yield Root(place, Opening.INTERRUPTION, start.mark)
-        if start.signals:
-            yield Root(place, Opening.PROGRAM, start.mark, busy=library.busy_policy(flow.name, None))
+        for signal in start.signals:
+            busy = library.busy_policy(flow.name, None)
+            yield Root(place, Opening.PROGRAM, start.mark, busy=busy, signal=signal)
         for event in start.events:
             yield Root(place, Opening.EVENT, start.mark, event=event)
 
