@@ -79,7 +79,8 @@ class FrameStack:
     def _above(self, place: StepId) -> Iterator[StepId]:
         """The first steps of the frames that may be opened on top of a step."""
         yield from (root.place for root in self._graph.roots_by.get(place, ()) if root.opening is Opening.RUN)
-        open_above = self._planned or self._graph.flow(place).interrupted is not None
+        interrupted = self._graph.flow(place).interrupted is not None and self._graph.may_be_interrupted(place)
+        open_above = self._planned or interrupted
         if self._graph.takes_words(place) and (open_above or self._graph.steps[place].stays_valid):
             yield _ANYBODY
 

@@ -15,7 +15,7 @@ from bot.language.steps.transition import Word
 
 @immutable
 class _Known:
-    """What a text knows of a signal: the values of its data, and those of them that may be null."""
+    """A signal as a text knows it: the values of its data, and those of them that may be null."""
 
     signal: str
     fields: Mapping[str, AbstractValues]
@@ -70,5 +70,7 @@ class SignalData:
     def lost_in(self, text: Template | Expression) -> Iterator[tuple[str, str, Mapping[str, AbstractValues]]]:
         """Each of the data that may be null in a text: signal and field, and the values of ``event`` if it is."""
         known = self._known.get(id(text))
-        for field in () if known is None else known.perhaps:
+        if known is None:
+            return
+        for field in known.perhaps:
             yield known.signal, field, known.event(**{field: frozenset({LOST})})

@@ -432,6 +432,19 @@ class Graph:
         return (*started, *(place for place, step in self.steps.items() if step.stays_valid))
 
     @cached_property
+    def _taps_interrupt(self) -> bool:
+        """True if a tap on an earlier message may interrupt any step."""
+        flows = self.library.flows.values()
+        by_payload = any(flow.trigger is not None and flow.trigger.payload is not None for flow in flows)
+        return by_payload or any(step.stays_valid for step in self.steps.values())
+
+    def may_be_interrupted(self, place: StepId) -> bool:
+        """True if a message may start another flow while a conversation waits at a step. A model takes every text."""
+        facts = self.steps[place].facts
+        takes_all = facts.waits and facts.takes_pending_input and OTHER not in self.steps[place].transitions
+        return facts.takes_words and (self._taps_interrupt or not takes_all)
+
+    @cached_property
     def roots_by(self) -> Mapping[StepId, tuple[Root, ...]]:
         """The roots that a step opens, by the step."""
         found: dict[StepId, list[Root]] = {}

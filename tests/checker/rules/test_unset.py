@@ -354,7 +354,8 @@ def test_a_handlers_annotations_say_what_null_is() -> None:
         return None
 
     flow = (
-        HEAD + "  q: {ask: Q, save: name, skip: [no]}\n"
+        HEAD
+        + "  q: {ask: Q, save: name, skip: [no]}\n"
         + "  f: {call: find, with: {name: '{{ name }}', note: '{{ size }}'}, save: name}\n  b: {say: '{{ name }}'}"
     )
     lines = [finding.what for finding in find_uninitialised(Graph(library_of(flow, BOT, {"find": find})))]
@@ -639,7 +640,9 @@ def test_a_draft_whose_title_is_null_has_the_name_of_the_flow() -> None:
     assert read(steps.replace('"{{ name }}', '"For {{ name }}')) == ["c name"]
 
 
-PAID = f"{BOT}\nsignals: {{paid: {{sum: {{type: number, needed: true}}, note: text, way: {{type: text, value: card}}}}}}"
+PAID = (
+    f"{BOT}\nsignals: {{paid: {{sum: {{type: number, needed: true}}, note: text, way: {{type: text, value: card}}}}}}"
+)
 
 
 @pytest.mark.parametrize(
@@ -667,7 +670,20 @@ def test_a_flow_that_a_signal_starts_has_the_data_that_the_signal_needs() -> Non
 
 
 def test_it_says_what_to_do_about_data_that_a_signal_may_come_without() -> None:
-    (finding,) = find_uninitialised(Graph(library(HEAD + '  b: {ask: B?, signals: {paid: {say: "{{ event.note }}"}}, then: end}', bot=PAID)))
+    (finding,) = find_uninitialised(
+        Graph(library(HEAD + '  b: {ask: B?, signals: {paid: {say: "{{ event.note }}"}}, then: end}', bot=PAID))
+    )
     why = 'signal "paid" may come without it'
     assert finding.what == f'step "b": "event.note" may be null, and {HOLE}: {why}'
     assert finding.fix == "declare it in bot.yml with `needed: true`, or write {{ event.note | default('...') }}"
+
+
+def test_nothing_is_null_behind_a_condition_that_a_variable_without_any_value_never_fulfils() -> None:
+    steps = "  b: {branch: [{if: not name, then: q}, {else: c}]}\n  q: {ask: Q, save: size, then: c}\n"
+    assert read(steps + '  c: {say: "{{ size }}", then: end}') == []
+    assert read(steps.replace("not name", "not n") + '  c: {say: "{{ size }}", then: end}') == ["c size"]
+
+
+def test_a_variable_without_any_value_spares_what_stands_behind_it_in_a_condition() -> None:
+    assert read("  b: {branch: [{if: name and size > 'a', then: end}, {else: end}]}") == []
+    assert read("  b: {branch: [{if: n and size > 'a', then: end}, {else: end}]}") == ["b size"]
