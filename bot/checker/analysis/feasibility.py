@@ -35,6 +35,7 @@ class Feasibility:
         self._known: dict[tuple[int, str, VariableSet], tuple[bool, frozenset[bool], bool]] = {}
         self._have: dict[StepId, VariableSet] = {}  # the variables that may have a value at a step
         self._waiting: dict[StepId, None] = {}  # a queue that holds each step once
+        self._may_fail: dict[StepId, bool] = {}  # when it is entered, or left at once
         self.failing: set[StepId] = set()
         self.begun: set[Edge] = set()
         self.finished: set[Edge] = set()
@@ -74,7 +75,7 @@ class Feasibility:
         for transfer in self._assigned.transfers(place):
             if (transfer.done and fails) or (transfer.fails and not self._may_fail_by(transfer.edge, fails=fails)):
                 continue
-            if self._hold(transfer.conditions, have, flow):
+            if not transfer.conditions or self._hold(transfer.conditions, have, flow):
                 self._take(transfer, have, flow)
             elif transfer.early_texts:  # which are evaluated although the edge is not taken
                 self.begun.add(transfer.edge)
@@ -88,7 +89,9 @@ class Feasibility:
             return not fails or edge.cause is Cause.TURN
         if edge.outcome.removeprefix("errors.") not in _BY_TEXT:
             return False
-        return edge.cause is not Cause.TURN or self._can_fail(edge.source)
+        if edge.cause is Cause.TURN and edge.source not in self._may_fail:
+            self._may_fail[edge.source] = self._can_fail(edge.source)
+        return edge.cause is not Cause.TURN or self._may_fail[edge.source]
 
     def _can_fail(self, place: StepId) -> bool:
         """True if a text or a value may fail when a step is entered, or left at once."""
@@ -115,14 +118,17 @@ class Feasibility:
         return alike or variable.surely_takes(self._nulls.text(Used(value, null=Null.TAKEN), flow).values)
 
     def _take(self, transfer: EdgeTransfer, have: VariableSet, flow: Flow) -> None:
-        edge, step = transfer.edge, self._graph.steps[transfer.edge.source]
+        edge = transfer.edge
         self.begun.add(edge)
-        have |= self._nulls.of(*step.facts.gives) | transfer.may_give(lambda text: self._is_null(text, have, flow))
-        have |= self._nulls.of(*(name for run in step.facts.flows_run for name in run.outputs if edge.success))
-        if step.facts.gives_any:
-            have |= self._nulls.of(*flow.variables)
-        if any(self._fails(text, have, flow) for text in transfer.texts):
-            return
+        facts = self._graph.steps[edge.source].facts
+        if facts.gives or facts.gives_any:
+            have |= self._nulls.of(*(flow.variables if facts.gives_any else facts.gives))
+        if not transfer.is_idle:
+            have |= transfer.may_give(lambda text: self._is_null(text, have, flow))
+            if facts.flows_run and edge.success:
+                have |= self._nulls.of(*(name for run in facts.flows_run for name in run.outputs))
+            if any(self._fails(text, have, flow) for text in transfer.texts):
+                return
         self.finished.add(edge)
         if edge.target is not None:
             theirs = self._graph.flow(edge.target)
