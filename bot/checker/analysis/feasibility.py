@@ -95,6 +95,8 @@ class Feasibility:
 
     def _can_fail(self, place: StepId) -> bool:
         """True if a text or a value may fail when a step is entered, or left at once."""
+        if place not in self._assigned.at:  # only a step for another contact leads there
+            return True
         null, flow = self._assigned.at[place].null, self._graph.flow(place)
         at_once = [each for each in self._assigned.transfers(place) if each.edge.cause is Cause.TURN]
         texts = (

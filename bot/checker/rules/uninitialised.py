@@ -130,7 +130,7 @@ def _harm(*, fails: bool) -> str:
 
 def _faults(graph: Graph, assigned: DefiniteAssignment) -> Iterator[_Fault]:
     feasible = graph.analysis(Feasibility)
-    for place in filter(feasible.reaches, graph.steps):
+    for place in (place for place in graph.steps if place in assigned.at and feasible.reaches(place)):
         found: list[_Fault] = []
         step = graph.steps[place]
         named = (step.options.defaults.errors or {}).keys() & _BY_NULL

@@ -543,3 +543,9 @@ def test_nothing_is_late_behind_what_no_conversation_gets_past(steps: str) -> No
     assert late(NULL + steps + later, *children) == []
     filled = NULL.replace("integer", "{type: integer, value: 5}").replace("boolean", "{type: boolean, value: true}")
     assert late(filled + steps + later, *children) != []
+
+
+def test_a_flow_that_only_a_step_starts_for_others_may_be_late() -> None:
+    starts = "flow: a\nstart: {words: [a]}\nsteps: {s: {start: /b, contact: '6281234567890', then: end}}"
+    bot = "name: T\ndefaults: {timeout: {after: 1h, then: end}, errors: {else: end}}"
+    assert late(starts, "flow: b\nsteps: {w: {wait: 2d}, t: {say: Late., then: end}}", bot=bot) == [("t", "48 hours")]
