@@ -12,7 +12,7 @@ from bot.checker.analysis.transfer_functions import NullState, bits_of
 from bot.checker.graph import Edge, Graph, Opening, Root, StepId
 from bot.checker.graph.edges import strongly_connected_components
 from bot.core.session import CUTS_IN
-from bot.language.flow.definition import Flow
+from bot.language.flow.definition import Flow, certain_data
 from bot.language.keys.patterns import certain_groups
 from bot.language.types.text_types import LONGEST, TextVariable
 from bot.language.types.variable import Variable
@@ -79,7 +79,8 @@ class FrameStack:
     def _above(self, place: StepId) -> Iterator[StepId]:
         """The first steps of the frames that may be opened on top of a step."""
         yield from (root.place for root in self._graph.roots_by.get(place, ()) if root.opening is Opening.RUN)
-        open_above = self._planned or self._graph.flow(place).interrupted is not None
+        interrupted = self._graph.flow(place).interrupted is not None and self._graph.may_be_interrupted(place)
+        open_above = self._planned or interrupted
         if self._graph.takes_words(place) and (open_above or self._graph.steps[place].stays_valid):
             yield _ANYBODY
 
@@ -193,11 +194,14 @@ class Declarations:
 
     def fresh(self, root: Root) -> NullState:
         """The variables that may be null when a frame begins, inputs aside. A program that starts a flow is expected
-        to give it every variable that nothing in the flow sets, or that its first step cannot do without.
+        to give it every variable that nothing in the flow sets, or that its first step cannot do without. A signal
+        surely gives what it needs itself.
         """
         flow = self._graph.library.flows[root.place[0]]
         known = self._initial[flow.name]
         match root.opening:
+            case Opening.PROGRAM if root.signal is not None:
+                known |= self._nulls.of(*certain_data(self._graph.library.bot, root.signal))
             case Opening.PROGRAM:
                 known |= ~self._given[flow.name] | self._needed[flow.name]
             case Opening.RUN | Opening.PLAN:

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 
+from bot.checker.analysis.signal_data import SignalData
 from bot.checker.graph import Graph
 from bot.core.immutable import immutable
 from bot.language.expressions.abstract_texts import AbstractText, Evaluation
@@ -36,10 +37,11 @@ class NullEffect:
 
 
 class NullAnalysis:
-    """The texts of a bot, and sets of its variables."""
+    """The texts of a bot, and sets of its variables. ``signals`` are the data of signals in them."""
 
     def __init__(self, graph: Graph, together: Together | None = None) -> None:
         library = graph.library
+        self.signals = graph.analysis(SignalData)
         self._together = together or {}
         self._names = list(dict.fromkeys(name for flow in library.flows.values() for name in flow.variables))
         self._bits = {name: 1 << number for number, name in enumerate(self._names)}
@@ -120,7 +122,7 @@ class AnalysedText:
         self.used = used
         self.constant = _is_constant(used.text)
         self._nulls = nulls
-        self._known_kinds = nulls.kinds_of(used.text.names, flow)
+        self._known_kinds = {**nulls.kinds_of(used.text.names, flow), **nulls.signals.known_in(used.text)}
         self.names = nulls.of(*(used.text.names - used.extra))
         self._given = [ProvingCondition(given, flow, nulls, used.extra) for given in used.given]
         self._known: dict[VariableSet, NullEffect] = {}
@@ -175,6 +177,15 @@ class AnalysedText:
         refused = null is Null.REFUSED and found.nothing
         return found.hole or (fails and (found.fails or missing or refused))
 
+    def nulls_of_signals(self, *, fails: bool) -> Iterator[tuple[str, str, bool]]:
+        """The data of a signal, each with the signal, that leave a hole if they are null, or let it fail (``fails``:
+        also this counts): then the last value is true.
+        """
+        for signal, field, event in self._nulls.signals.lost_in(self.used.text):
+            known = {**self._known_kinds, **event}
+            if self.shows_null(known, fails=fails):
+                yield signal, field, not self.shows_null(known, fails=False)
+
     def evaluated(self, known: Mapping[str, AbstractValues]) -> Evaluation:
         """Its evaluation with these values of its names."""
         used = self.used
@@ -188,7 +199,8 @@ class ProvingCondition:
 
     def __init__(self, given: Given, flow: Flow, nulls: NullAnalysis, extra: frozenset[str] = frozenset()) -> None:
         self._given = given
-        self._kinds = nulls.kinds_of(given.condition.names, flow)
+        condition = given.condition
+        self._kinds = {**nulls.kinds_of(condition.names, flow), **nulls.signals.known_in(condition)}
         self._nulls = nulls
         self._names = nulls.proved_by(nulls.of(*(given.condition.names - extra)))
         self._known: dict[VariableSet, VariableSet] = {}

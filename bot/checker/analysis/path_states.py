@@ -10,8 +10,9 @@ from dataclasses import replace
 from typing import Any
 
 from bot.checker.analysis.definite_assignment import DefiniteAssignment
+from bot.checker.analysis.feasibility import Feasibility
 from bot.checker.analysis.kept_flags import KeptFlag, kept_flags
-from bot.checker.analysis.null_effects import AnalysedText
+from bot.checker.analysis.null_effects import AnalysedText, VariableSet
 from bot.checker.analysis.reachability import Reachability, edges_of
 from bot.checker.analysis.transfer_functions import EdgeTransfer, WrittenValue
 from bot.checker.graph import AFTER_RUN, Edge, Graph, Opening, Root, StepId
@@ -63,6 +64,7 @@ class PathStates:
 
     def __init__(self, graph: Graph, assigned: DefiniteAssignment, flow: str, names: Iterable[str]) -> None:
         self._graph, self._assigned, self._nulls = graph, assigned, assigned.nulls
+        self._feasible = graph.analysis(Feasibility)
         self.names = tuple(names)
         self._flags = [flag for flag in graph.analysis(kept_flags) if {flag.flag, flag.has} <= {*self.names}]
         self._places = _leading_to(graph, assigned, flow)
@@ -133,12 +135,11 @@ class PathStates:
 
     def evaluated(self, text: Template | Expression, state: State, place: StepId) -> dict[str, AbstractValues]:
         """The possible values of all names of a text."""
-        flow, null = self._graph.flow(place), self._assigned.at[place].null
-        usual = {
-            name: ANYTHING if null & self._nulls.of(name) else kinds
-            for name, kinds in self._nulls.kinds_of(text.names, flow).items()
-        }
-        return {**usual, **{name: each for name, each in self.known(state, flow).items() if name in usual}}
+        flow, null, has = self._graph.flow(place), self._assigned.at[place].null, self._feasible.has(place)
+        kinds = self._nulls.kinds_of(text.names, flow).items()
+        usual = {name: _where_null(each, self._nulls.of(name), null, has) for name, each in kinds}
+        known = {name: each for name, each in self.known(state, flow).items() if name in usual}
+        return {**usual, **known, **self._nulls.signals.known_in(text)}
 
     def filtered(self, state: State | None, given: Iterable[Given], place: StepId) -> State | None:
         """The state where these conditions hold; None where they cannot."""
@@ -210,7 +211,8 @@ class PathStates:
                     yield PathState(target, rested, here)
             for transfer in self._assigned.transfers(place):
                 edge = transfer.edge
-                if edge.target in self._places and edge.target is not None and self._assigned.stack.may_stay(edge):
+                stays = edge in self._feasible.finished and self._assigned.stack.may_stay(edge)
+                if stays and edge.target is not None and edge.target in self._places:
                     left = self.left(transfer, rested if transfer.done else here.state)
                     if left is not None:
                         yield PathState(edge.target, self._crossed(edge, self.past(transfer, left[1])), here, edge)
@@ -426,6 +428,13 @@ def _both(variable: Variable, *, null: bool = False) -> AbstractValues:
     else:
         found = some(variable.kind, full=variable.kind not in _MAY_BE_FALSE, whole=variable.whole)
     return found | _NULL if null else found
+
+
+def _where_null(kinds: AbstractValues, name: VariableSet, null: VariableSet, has: VariableSet) -> AbstractValues:
+    """The values of a variable, by whether it may be null, and may have a value."""
+    if not name & null:
+        return kinds
+    return ANYTHING if name & has else _NULL
 
 
 def _initial(variable: Variable) -> AbstractValues:

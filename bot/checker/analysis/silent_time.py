@@ -193,7 +193,8 @@ class SilentTimes:
             if self._waits_on(place):
                 continue
             here = self._nodes.sending(place)
-            yield here, Constraint(onward=here, inner=_over(place[0]), anew=True)
+            if self._graph.may_be_interrupted(place):
+                yield here, Constraint(onward=here, inner=_over(place[0]), anew=True)
             yield here, Constraint(onward=_PLANNED, inner=here, times=0)
 
     def _asks(self, first: StepId) -> bool:

@@ -6,6 +6,7 @@ from datetime import timedelta
 
 from bot.checker.analysis.counters import counted_visits
 from bot.checker.analysis.definite_assignment import definite_assignment
+from bot.checker.analysis.feasibility import Feasibility
 from bot.checker.analysis.longest_paths import UNBOUNDED
 from bot.checker.graph import AFTER_RUN, Cause, Edge, Graph, StepId
 from bot.checker.graph.edges import reachable
@@ -155,10 +156,10 @@ def keeps_waiting(edge: Edge) -> bool:
 def _different(graph: Graph, place: StepId, step: Step) -> tuple[TimedEdge, ...]:
     runs = tuple((graph.opened_by(run.flow), run.most) for run in step.facts.flows_run)
     reminders, assigned = _reminders_at(graph, place), graph.analysis(definite_assignment)
-    plans = bool(step.options.schedule)
+    plans, feasible = bool(step.options.schedule), graph.analysis(Feasibility)
     found: dict[tuple[object, ...], TimedEdge] = {}
     for edge in graph.edges[place]:
-        if edge.fails and (edge.idle or not assigned.may_fail(place)):
+        if edge not in feasible.finished or (edge.fails and (edge.idle or not assigned.may_fail(place))):
             continue
         if edge.cause is Cause.REMINDER and not reminders:
             continue

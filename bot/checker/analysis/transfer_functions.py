@@ -118,6 +118,10 @@ class TransferFunction:
         """The variables that always get null."""
         return sum(assigned.bit for assigned in self._assigned_values if assigned.gives_null)
 
+    def may_give(self, is_null: Callable[[AnalysedText], bool]) -> VariableSet:
+        """The variables that may get a value: ``is_null`` tells of a text whether it is null, if it is anything."""
+        return sum(each.bit for each in self._assigned_values if not each.surely_null(is_null))
+
     def copied(self, name: VariableSet, null: VariableSet) -> VariableSet:
         """The null variables from which a variable got its null value."""
         assigned = next((assigned for assigned in self._assigned_values if assigned.bit == name), None)
@@ -143,6 +147,10 @@ class AssignedValue:
     def may_be_null(self, null: VariableSet) -> bool:
         """True if the value may be null. A list or a record never is, whatever it contains."""
         return self._value is None or (isinstance(self._value, Template) and self.texts[0].read(null).nothing)
+
+    def surely_null(self, is_null: Callable[[AnalysedText], bool]) -> bool:
+        """True if the value is null, or a single text that is."""
+        return self.gives_null or (isinstance(self._value, Template) and self._value.single and is_null(self.texts[0]))
 
     @property
     def gives_null(self) -> bool:
@@ -213,9 +221,19 @@ class EdgeTransfer:
         return self._texts
 
     @property
+    def texts(self) -> Iterator[AnalysedText]:
+        """All texts that are evaluated on the edge, except the conditions of words."""
+        yield from (*self._saved.texts, *self._set.texts, *self._texts)
+
+    @property
     def names(self) -> VariableSet:
         """The variables that are assigned on the edge."""
         return self._known | self._saved.names | self._set.names | self._at_transition.names
+
+    def may_give(self, is_null: Callable[[AnalysedText], bool]) -> VariableSet:
+        """The variables that may get a value on the edge: see `TransferFunction.may_give`."""
+        saved = self._known | self._saved.names
+        return saved | self._set.may_give(is_null) | self._at_transition.may_give(is_null)
 
     @property
     def empties(self) -> VariableSet:

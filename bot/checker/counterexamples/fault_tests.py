@@ -25,6 +25,8 @@ from bot.checker.rules.gateway_limits import PER_MINUTE
 from bot.core.effects import Send
 from bot.core.errors import BotError
 from bot.core.turn import StepTaken
+from bot.language.expressions.abstract_texts import AbstractText
+from bot.language.expressions.abstract_values import LOST, just
 from bot.language.expressions.templates import Expression, Template
 from bot.language.flow.definition import Step
 from bot.language.source.problems import Mark
@@ -132,7 +134,7 @@ def _whole(text: Template | Expression, said: str, name: str) -> str | None:
 
 def _null_after(state: ExploredState, case: FindingCase, text: Template | Expression, name: str) -> VisibleFault | None:
     """The variable is null after the turn, where nobody reads the text."""
-    if not case.is_passed(state) or not _is_null(state, case, name):
+    if not case.is_passed(state) or not _is_null(state, case, name) or not _matters(state, case, text, name):
         return None
     return VisibleFault(_null_in(text, name), (*messages(state), _has_value(name)))
 
@@ -143,7 +145,9 @@ def _null_before(
     """The variable is null just before the turn, where it is out of scope after it."""
     if state.before is None or not case.is_passed(state) or not _is_null(state.before, case, name):
         return None
-    if case.is_given(state, name):  # so the text had a value, or nobody knows which
+    if case.is_given(state, name) or not _matters(
+        state.before, case, text, name
+    ):  # so the text had a value, or nobody knows which
         return None
     return VisibleFault(_null_in(text, name), (_has_value(name),), early=True)
 
@@ -157,6 +161,16 @@ def _is_null(state: ExploredState, case: FindingCase, name: str) -> bool:
     frame = state.frame
     here = frame is not None and (case.place is None or frame.flow == case.place[0])
     return frame is not None and here and case.library.values_of(frame, state.session).get(name, SOMETHING) is None
+
+
+def _matters(state: ExploredState, case: FindingCase, text: Template | Expression, name: str) -> bool:
+    """True unless a condition in a text shuts out the variable that is null, with the values of the conversation."""
+    if state.frame is None or (isinstance(text, Template) and "{%" not in text.source):
+        return True
+    values = case.library.values_of(state.frame, state.session)
+    known = {each: frozenset({just(value)}) for each, value in values.items() if each in text.names}
+    found = AbstractText(text).evaluate({**known, name: frozenset({LOST})}, shown=isinstance(text, Template))
+    return found.hole or found.fails
 
 
 def _has_value(name: str) -> YamlLine:

@@ -318,6 +318,8 @@ class ResultProposals:
         body = self._body(flow, step)
         yield from [HttpResult(name, json=lengthened(body))] if self._large and body else []
         yield HttpResult(name, json=body or None)
+        nulls = dict.fromkeys(body) if isinstance(body, dict) else {}
+        yield from [HttpResult(name, json=nulls)] if nulls else []
         statuses = [int(error.replace("xx", "00")) for error in _errors_of(step) if error[0].isdigit()]
         yield from (HttpResult(name, status, json=body or None) for status in statuses)
         yield from (HttpResult(name, status) for status in _STATUSES)

@@ -209,7 +209,7 @@ def suits(edge: Edge, move: Move) -> bool:
 def digest(state: ExploredState) -> str:
     """Everything in a state that can change how the conversation continues.
 
-    Time counts in hours since the last message.
+    Time counts in steps of ten minutes since the last message.
     """
     session = state.session
     frames = [_of(frame) for frame in session.frames]
@@ -226,8 +226,8 @@ def digest(state: ExploredState) -> str:
         [(draft.title, *map(_of, draft.frames)) for draft in session.drafts],
     )
     newest = session.last_inbound
-    hours = None if newest is None else min((state.now - newest).total_seconds() // 3600, 24)
-    return repr((frames, contact, state.next_send_refused, hours))
+    silent = None if newest is None else min((state.now - newest).total_seconds() // 600, 144)
+    return repr((frames, contact, state.next_send_refused, silent))
 
 
 def _of(frame: Frame) -> tuple[object, ...]:

@@ -304,6 +304,7 @@ class Root:
 
     ``by`` is the step that runs or schedules it. ``after`` is the time after that step was left, None if it is not
     known. ``busy`` is what happens while the contact is in a flow, ``inputs`` are the values that it is given.
+    ``signal`` is the signal that starts it.
     """
 
     place: StepId
@@ -314,6 +315,7 @@ class Root:
     busy: str | None = None
     inputs: tuple[Assignment, ...] = ()
     event: str | None = None
+    signal: str | None = None
 
 
 def roots_of(library: Library, steps: Mapping[StepId, Step], edges: Iterable[Edge]) -> tuple[Root, ...]:
@@ -342,8 +344,9 @@ def _started(library: Library) -> Iterator[Root]:
             other.interrupted is not None and other.name != flow.name for other in library.flows.values()
         ):
             yield Root(place, Opening.INTERRUPTION, start.mark)
-        if start.signals:
-            yield Root(place, Opening.PROGRAM, start.mark, busy=library.busy_policy(flow.name, None))
+        for signal in start.signals:
+            busy = library.busy_policy(flow.name, None)
+            yield Root(place, Opening.PROGRAM, start.mark, busy=busy, signal=signal)
         for event in start.events:
             yield Root(place, Opening.EVENT, start.mark, event=event)
 
@@ -427,6 +430,19 @@ class Graph:
         """The steps at which a conversation begins or continues when a message interrupts another one."""
         started = [root.place for root in self.roots if root.opening is Opening.INTERRUPTION]
         return (*started, *(place for place, step in self.steps.items() if step.stays_valid))
+
+    @cached_property
+    def _taps_interrupt(self) -> bool:
+        """True if a tap on an earlier message may interrupt any step."""
+        flows = self.library.flows.values()
+        by_payload = any(flow.trigger is not None and flow.trigger.payload is not None for flow in flows)
+        return by_payload or any(step.stays_valid for step in self.steps.values())
+
+    def may_be_interrupted(self, place: StepId) -> bool:
+        """True if a message may start another flow while a conversation waits at a step. A model takes every text."""
+        facts = self.steps[place].facts
+        takes_all = facts.waits and facts.takes_pending_input and OTHER not in self.steps[place].transitions
+        return facts.takes_words and (self._taps_interrupt or not takes_all)
 
     @cached_property
     def roots_by(self) -> Mapping[StepId, tuple[Root, ...]]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from bot.checker.analysis.feasibility import Feasibility
 from bot.checker.analysis.loads import TurnLoads
 from bot.checker.analysis.longest_paths import UNBOUNDED
 from bot.checker.analysis.silent_time import Sender, SilentTimes
@@ -51,11 +52,13 @@ def find_late_messages(graph: Graph) -> Iterator[Finding]:
 
 def late_messages(graph: Graph, silent_times: SilentTimes) -> Iterator[LateMessage]:
     """All messages that may come too late and that no template replaces."""
+    failing = graph.analysis(Feasibility).failing
     for place, step in graph.steps.items():
         if step.defaults.window_closed is not None:
             continue
         silent = silent_times.before(place)
-        if silent is not None and silent >= _WINDOW and step.facts.needs_window and step.facts.most_messages:
+        sends = step.facts.needs_window and step.facts.most_messages and place not in failing
+        if silent is not None and silent >= _WINDOW and sends:
             yield LateMessage(place, step.mark, step.name, "its message", silent)
         for edge in (timed.edge for timed in silent_times.timed_edges[place] if speaks(timed.edge)):
             silent, what = silent_times.before(edge), _said_on(edge, step)

@@ -3,17 +3,19 @@
 from collections.abc import Iterator
 
 from bot.checker.analysis.definite_assignment import DefiniteAssignment, definite_assignment
+from bot.checker.analysis.feasibility import Feasibility
 from bot.checker.analysis.null_effects import AnalysedText, NullEffect, VariableSet
 from bot.checker.analysis.path_states import MOST_NAMES, PathStates, route_to
 from bot.checker.analysis.provenance import NullOrigin, Provenance
+from bot.checker.analysis.reachability import Reachability
 from bot.checker.analysis.transfer_functions import EdgeTransfer, OnRead, bits_of, notice_uses
 from bot.checker.findings import Finding, rule
-from bot.checker.graph import Edge, Graph, StepId
+from bot.checker.graph import Cause, Edge, Graph, StepId
 from bot.core.immutable import immutable
 from bot.language.expressions.templates import Definition, Expression, is_plain
 from bot.language.flow.definition import Flow, uses_of_flow
 from bot.language.source.problems import Mark
-from bot.language.steps.step_facts import Need
+from bot.language.steps.step_facts import Need, Used
 from bot.language.steps.tools import STRUCTURES
 
 _BY_NULL = {"failed", "mismatch"}  # the failures that null may cause
@@ -48,6 +50,7 @@ def find_uninitialised(graph: Graph) -> Iterator[Finding]:
             reported.add(key)
             origin.route = route
             yield _FaultReport(graph, fault, name, origin).finding()
+    yield from _unsent(graph, assigned)
 
 
 class _Paths:
@@ -96,8 +99,38 @@ class _Paths:
         return tuple(varied)[:MOST_NAMES]
 
 
+def _unsent(graph: Graph, assigned: DefiniteAssignment) -> Iterator[Finding]:
+    """The data that a signal may come without, where its transition or a condition reads them."""
+    reported, reachability = set[tuple[Mark, str]](), graph.analysis(Reachability)
+    for place in assigned.at:
+        named = (graph.steps[place].options.defaults.errors or {}).keys() & _BY_NULL
+        for transfer in (each for each in assigned.transfers(place) if each.edge.cause is Cause.SIGNAL):
+            asked = [Used(given.condition, sure=False) for given in transfer.conditions if given.holds]
+            conditions = assigned.nulls.texts(asked, graph.flow(place))
+            read = [(text, signal) for text in conditions for signal in text.nulls_of_signals(fails=True)]
+            read += [(t, signal) for t in transfer.late_texts for signal in t.nulls_of_signals(fails=not named)]
+            for text, (signal, field, fails) in read:
+                written, name = text.used.text, f"event.{field}"
+                if (written.mark, field) not in reported:
+                    reported.add((written.mark, field))
+                    why = f'signal "{signal}" may come without it'
+                    what = f'step "{place[1]}": "{name}" may be null, and {_harm(fails=fails)}: {why}'
+                    otherwise = (
+                        f'test it first, as in "{name} and ..."'
+                        if isinstance(written, Expression)
+                        else f"write {{{{ {name} | default('...') }}}}"
+                    )
+                    fix = f"declare it in bot.yml with `needed: true`, or {otherwise}"
+                    yield Finding.at("W301", written.mark, what, fix, (*reachability.path_to(place), transfer.edge))
+
+
+def _harm(*, fails: bool) -> str:
+    return "this fails then" if fails else "the text has a gap then"
+
+
 def _faults(graph: Graph, assigned: DefiniteAssignment) -> Iterator[_Fault]:
-    for place in (place for place in graph.steps if place in assigned.at):
+    feasible = graph.analysis(Feasibility)
+    for place in (place for place in graph.steps if place in assigned.at and feasible.reaches(place)):
         found: list[_Fault] = []
         step = graph.steps[place]
         named = (step.options.defaults.errors or {}).keys() & _BY_NULL
@@ -106,7 +139,8 @@ def _faults(graph: Graph, assigned: DefiniteAssignment) -> Iterator[_Fault]:
         for used in notice_uses(step):
             text = assigned.nulls.text(used, graph.flow(place))
             seen(text, text.read(rested.null))
-        for transfer in (transfer for transfer in assigned.transfers(place) if not transfer.is_idle):
+        begun = (each for each in assigned.transfers(place) if each.edge in feasible.begun)
+        for transfer in (each for each in begun if not each.is_idle):
             seen = _into(found, place, transfer, expected=bool(named))
             transfer.past(assigned.left(transfer, rested, seen), seen)
         yield from found
@@ -139,7 +173,7 @@ class _FaultReport:
         opened, place = self.origin.opened, self.fault.place
         by = None if opened is None else opened.by
         shared = by is not None and self.name in self.graph.flow(by).variables
-        harm = "this fails then" if self.fault.fails else "the text has a gap then"
+        harm = _harm(fails=self.fault.fails)
         by_name = self._read_by
         read = "" if by_name is None else f', which the definition "{by_name.name}" reads at {by_name.expression.mark}'
         why = self._not_given(by) if shared else self.origin.why(place)

@@ -74,6 +74,11 @@ _SPARED: dict[str, range] = {  # which arguments may be null, counted from the f
     "put": range(1, 2), "update": range(1, 2),
     **dict.fromkeys(opening_hours.HOURS_FUNCTIONS, range(1, 2)),
 }  # fmt: skip
+_ARGUMENTS: dict[str, tuple[frozenset[ValueKind], ...]] = {  # of functions that fail with other kinds of values
+    "open": (frozenset({ValueKind.TEXT}), _DAYS | {ValueKind.NULL}),
+    "opens": (frozenset({ValueKind.TEXT}),),
+    **dict.fromkeys(date_filters.DATE_FUNCTIONS, (_NUMBERS,)),
+}
 _ALL = frozenset(ValueKind)
 _ANNOTATIONS = {
     name: inspect.signature(function).return_annotation for name, function in {**FILTERS, **FUNCTIONS}.items()
@@ -227,11 +232,12 @@ class Evaluator:
 
     def _taken(self, name: str, arguments: Iterable[AbstractValues]) -> bool:
         """True if a filter or a function accepts some of these arguments."""
+        kinds = dict(enumerate(_ARGUMENTS.get(name, ())))
         found = (
-            self.there(argument) if takes_null(name, number) else self._not_null(argument)
+            (self.there(argument) if takes_null(name, number) else self._not_null(argument), kinds.get(number, _ALL))
             for number, argument in enumerate(arguments)
         )
-        return all(bool(each) for each in found)
+        return all(any(each.kind in taken or each.kind is ValueKind.ANY for each in there) for there, taken in found)
 
     def _own(self, arguments: Iterable[AbstractValues]) -> AbstractValues:
         """The bot's own Python may take null, and give anything."""

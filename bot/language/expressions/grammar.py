@@ -188,6 +188,9 @@ class TemplateUses:
             match node.args:
                 case [nodes.Const(value=str(name)), *_] if called.name in opening_hours.HOURS_FUNCTIONS:
                     self.hours.add(name)
+                case [nodes.Const(), *_] if called.name in opening_hours.HOURS_FUNCTIONS:
+                    fix = f"write {_CALLED[called.name]}"
+                    self._fault("E203", node, f"{called.name}() takes the name of opening hours", fix)
 
     def _title(self, node: nodes.Call) -> None:
         """The variable of `title_of`."""

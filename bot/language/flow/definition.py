@@ -522,6 +522,12 @@ def transitions_of_flow(flow: Flow) -> Iterator[Transition]:
     yield from (transition for _, transition in flow.defaults.transitions())
 
 
+def certain_data(bot: BotDefinition, signal: str) -> set[str]:
+    """The data without which a signal never comes."""
+    declared = bot.signals.get(signal, {})
+    return {name for name, variable in declared.items() if variable.required or variable.value is not None}
+
+
 def form_signal(flow: str, step: str) -> str:
     """The name of the signal that fills in the form of a question: ``booking.name``."""
     return f"{flow}.{step}"

@@ -15,6 +15,7 @@ from bot.language.flow.definition import (
     ResolvedTransition,
     Step,
     Trigger,
+    certain_data,
     steps_of,
     transitions_of_bot,
     transitions_of_flow,
@@ -562,8 +563,7 @@ def _check_started_by_signals(bot: BotDefinition, flow: Flow, problems: Problems
         declared = None if start is None else _declared_signal(bot, name, start.mark, problems)
         if declared is None:
             continue
-        given = {field for field, variable in declared.items() if variable.required or variable.value is not None}
-        for needed in sorted({*flow.required} - given):
+        for needed in sorted({*flow.required} - certain_data(bot, name)):
             fix = f"declare it in bot.yml: signals: {{{name}: {{{needed}: {{type: ..., needed: true}}}}}}"
             problems.add("E105", flow.variables[needed].mark, f'signal "{name}" may come without "{needed}"', fix)
         for field, variable in declared.items():

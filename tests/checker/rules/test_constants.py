@@ -156,3 +156,16 @@ def test_the_languages_of_a_bot_are_the_values_of_language() -> None:
     flow = 'flow: a\nstart: {words: [a]}\nsteps: {b: {branch: [{if: language == "fr", then: end}, {if: language == "id", then: end}]}}'
     (finding,) = find_constants(Graph(library(flow, bot=bot)))
     assert finding.what == 'step "b": `language == "fr"` is never true: "language" is en or id'
+
+
+@pytest.mark.parametrize(
+    ("condition", "found"),
+    [
+        ("open(n)", True), ("open('desk', name ~ 'x')", True), ("open(order)", True), ("now + hours(name) > now", True),
+        ("open(name)", False), ("open('desk', day)", False), ("open('desk', order.at)", False),
+    ],
+)  # fmt: skip
+def test_a_function_fails_for_certain_with_values_of_another_kind(condition: str, found: bool) -> None:
+    bot = "name: Test\nhours: {desk: {mon-fri: '9:00-17:00'}}\ndefaults: {timeout: {after: 1h, then: end}}"
+    lines = reported(f'b: {{branch: [{{if: "{condition}", then: end}}, {{else: end}}]}}', bot=bot)
+    assert any("always fails" in line for line in lines) is found

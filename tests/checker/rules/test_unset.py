@@ -239,7 +239,7 @@ def test_a_flow_that_was_not_given_what_has_a_value_below_may_have_the_same_valu
     ],
 )
 def test_a_condition_of_a_signal_and_those_before_it_prove_what_is_null(heard: str, found: list[str]) -> None:
-    bot = BOT + "\nsignals: {paid: {amount: number}}\n"
+    bot = BOT + "\nsignals: {paid: {amount: {type: number, needed: true}}}\n"
     assert read(f"  b: {{ask: B?, signals: {{paid: {heard}}}}}", bot=bot) == found
 
 
@@ -354,11 +354,13 @@ def test_a_handlers_annotations_say_what_null_is() -> None:
         return None
 
     flow = (
-        HEAD + "  f: {call: find, with: {name: '{{ name }}', note: '{{ size }}'}, save: name}\n  b: {say: '{{ name }}'}"
+        HEAD
+        + "  q: {ask: Q, save: name, skip: [no]}\n"
+        + "  f: {call: find, with: {name: '{{ name }}', note: '{{ size }}'}, save: name}\n  b: {say: '{{ name }}'}"
     )
     lines = [finding.what for finding in find_uninitialised(Graph(library_of(flow, BOT, {"find": find})))]
     assert lines == [
-        f'step "f": "name" may be null, and {FAILS}: nothing has given it a value on the way from /a/f',
+        f'step "f": "name" may be null, and {FAILS}: step "q" may leave it so, by `skip`',
         f'step "b": "name" may be null, and {HOLE}: step "f" may leave it so, by `then`',
     ]
     assert extensions_in([{"find": find}]).handlers["find"].gives_null
@@ -384,7 +386,7 @@ def test_where_nothing_but_null_would_be_asked_the_step_fails_and_nobody_comes_p
     assert read('  b: {ask: "Hi {{ name }}."}\n  c: {say: "{{ name }}"}') == ["b name", "c name"]
     assert read('  b: {ask: Q, then: {say: "{{ name }}", then: next}}\n  c: {say: "{{ name }}"}') == ["b name"]
     assert read('  b: {say: Q, cancel: "{{ name }}"}\n  c: {say: "{{ name }}"}') == ["b name"]
-    assert read('  b: {ask: "{{ name }} {{ size }}"}\n  c: {say: "{{ name }}"}') == ["b name", "b size", "c name"]
+    assert read('  b: {ask: "{{ name }} {{ size }}"}\n  c: {say: "{{ name }}"}') == ["b name", "b size"]
 
 
 def test_values_that_are_handed_round_in_a_circle_are_followed_to_where_null_came_first() -> None:
@@ -636,3 +638,52 @@ def test_a_draft_whose_title_is_null_has_the_name_of_the_flow() -> None:
     steps = '  b: {ask: B?, save: name, timeout: {after: 2h, then: c}}\n  c: {draft: "{{ name }}", keep: 3d, then: end}'
     assert read(steps) == []
     assert read(steps.replace('"{{ name }}', '"For {{ name }}')) == ["c name"]
+
+
+PAID = (
+    f"{BOT}\nsignals: {{paid: {{sum: {{type: number, needed: true}}, note: text, way: {{type: text, value: card}}}}}}"
+)
+
+
+@pytest.mark.parametrize(
+    ("heard", "found"),
+    [
+        ('{say: "{{ event.note }}, {{ event.sum }}, {{ event.way }}"}', ["b event.note"]),
+        ('{if: event.note, say: "{{ event.note }}"}', []),
+        ('[{if: not event.note, then: end}, {say: "{{ event.note }}"}]', []),
+        ('{say: "{{ event.note | default(1) }}"}', []),
+        ("{if: event.sum > 5 and event.note < 5, then: end}", ["b event.note"]),
+        ('{set: {name: "{{ event.note }}"}, then: c}', ["c name"]),
+        ('{set: {name: "Note: {{ event.note }}"}, then: c}', ["b event.note"]),
+        ('{if: event.note, set: {name: "{{ event.note }}"}, then: c}', []),
+        ('{set: {name: "{{ event.way }}"}, then: c}', []),
+    ],
+)
+def test_data_that_a_signal_may_come_without_are_null(heard: str, found: list[str]) -> None:
+    steps = f'  b: {{ask: B?, signals: {{paid: {heard}}}, then: end}}\n  c: {{say: "{{{{ name }}}}", then: end}}'
+    assert read(steps, bot=PAID) == found
+
+
+def test_a_flow_that_a_signal_starts_has_the_data_that_the_signal_needs() -> None:
+    flow = 'flow: a\nstart: {signal: paid}\nvars: {sum: number, note: text, way: text}\nsteps: {b: {say: "{{ sum }} {{ note }} {{ way }}"}}'
+    assert [what.split('"')[3] for what in reported(flow, bot=PAID)] == ["note"]
+
+
+def test_it_says_what_to_do_about_data_that_a_signal_may_come_without() -> None:
+    (finding,) = find_uninitialised(
+        Graph(library(HEAD + '  b: {ask: B?, signals: {paid: {say: "{{ event.note }}"}}, then: end}', bot=PAID))
+    )
+    why = 'signal "paid" may come without it'
+    assert finding.what == f'step "b": "event.note" may be null, and {HOLE}: {why}'
+    assert finding.fix == "declare it in bot.yml with `needed: true`, or write {{ event.note | default('...') }}"
+
+
+def test_nothing_is_null_behind_a_condition_that_a_variable_without_any_value_never_fulfils() -> None:
+    steps = "  b: {branch: [{if: not name, then: q}, {else: c}]}\n  q: {ask: Q, save: size, then: c}\n"
+    assert read(steps + '  c: {say: "{{ size }}", then: end}') == []
+    assert read(steps.replace("not name", "not n") + '  c: {say: "{{ size }}", then: end}') == ["c size"]
+
+
+def test_a_variable_without_any_value_spares_what_stands_behind_it_in_a_condition() -> None:
+    assert read("  b: {branch: [{if: name and size > 'a', then: end}, {else: end}]}") == []
+    assert read("  b: {branch: [{if: n and size > 'a', then: end}, {else: end}]}") == ["b size"]

@@ -448,11 +448,13 @@ vars: {what: text}
 steps:
   what: {ask: What is it about?, save: what, timeout: {after: 2h, then: end}}
   later: {wait: 2d}
-  talk: {handoff: {team: desk, note: "{{ what }}"}, closed: end}
+  talk: {handoff: {team: desk, note: "{{ what + '.' }}"}, closed: end}
   sorry: {say: Sorry., then: end}"""
     bot = "name: T\ndefaults: {errors: {else: /a/sorry}}"
     assert late(flow, bot=bot) == []
-    assert late(flow.replace("save: what, ", ""), bot=bot) == [("sorry", "48 hours")]
+    unsaved = flow.replace("save: what, ", "")
+    assert late(unsaved, bot=bot) == [("sorry", "48 hours")]
+    assert late(unsaved.replace(" + '.'", ""), bot=bot) == []  # a note may be empty
 
 
 NOTICED = """
@@ -504,3 +506,46 @@ def test_a_model_and_short_calls_that_go_round_take_no_day() -> None:
     assert late(waiting) == [("done", "any time")]
     slow = ASSISTED.replace("save: o}", "save: o, within: 2m, tries: 4}")
     assert late(slow) == [("done", "any time")]
+
+
+@pytest.mark.parametrize(
+    ("step", "found"),
+    [
+        ("{ai: Sell shoes., exits: {sold: {when: it is sold, then: end}}}", []),
+        ("{ask: Which?, options: {A: {then: end}}}", [("q", "any time")]),
+    ],
+)
+def test_no_flow_starts_where_a_model_takes_every_text(step: str, found: list[tuple[str, str]]) -> None:
+    flow = f"flow: a\nstart: {{words: [a]}}\ninterrupted: resume\nsteps:\n  q: {step}\n"
+    other = "flow: b\nstart: {words: [b]}\nsteps: {h: {handoff: desk, closed: end}}\n"
+    bot = "name: T\ndefaults: {timeout: {after: 1h, then: end}, errors: {else: end}}"
+    assert late(flow, other, bot=bot) == found
+
+
+NULL = "flow: a\nstart: {words: [a]}\nvars: {n: integer, name: text, paid: boolean}\nsteps:\n"
+
+
+@pytest.mark.parametrize(
+    "steps",
+    [
+        "  b: {branch: [{if: n > 3, then: w}, {else: w}]}\n",
+        '  b: {say: "{{ n + 1 }}"}\n',
+        '  b: {http: "GET https://x.example/{{ n + 1 }}", errors: {404: w, else: end}}\n',
+        "  b: {branch: [{if: paid, then: w}, {else: end}]}\n",
+        '  b: {set: {name: "{{ name }}", paid: "{{ paid }}"}}\n  c: {branch: [{if: name or paid, then: w}, {else: end}]}\n',
+        '  b: {run: /c, with: {n: "{{ n }}"}, then: end}\n',
+    ],
+)
+def test_nothing_is_late_behind_what_no_conversation_gets_past(steps: str) -> None:
+    later = "  w: {wait: 2d}\n  t: {say: Late., then: end}\n"
+    child = "flow: c\nvars: {n: integer}\nsteps:\n  b: {branch: [{if: n, then: w}, {else: end}]}\n" + later
+    children = [child] if "/c" in steps else []
+    assert late(NULL + steps + later, *children) == []
+    filled = NULL.replace("integer", "{type: integer, value: 5}").replace("boolean", "{type: boolean, value: true}")
+    assert late(filled + steps + later, *children) != []
+
+
+def test_a_flow_that_only_a_step_starts_for_others_may_be_late() -> None:
+    starts = "flow: a\nstart: {words: [a]}\nsteps: {s: {start: /b, contact: '6281234567890', then: end}}"
+    bot = "name: T\ndefaults: {timeout: {after: 1h, then: end}, errors: {else: end}}"
+    assert late(starts, "flow: b\nsteps: {w: {wait: 2d}, t: {say: Late., then: end}}", bot=bot) == [("t", "48 hours")]

@@ -224,6 +224,8 @@ def test_nothing_but_values_can_be_reached(source: str) -> None:
     ("source", "code"),
     [
         ("{{ ''.format(n) }}", "E203"),
+        ("{{ open(3) }}", "E203"),
+        ("{{ opens(3.5) }}", "E203"),
         ("{{ names.append(1) }}", "E203"),
         ("{{ order.state.upper() }}", "E203"),
         ("{{ (hours)(1) ~ contact.get('x') }}", "E203"),
