@@ -9,10 +9,10 @@ from bot.cli.shared.new_folder import FILES
 from bot.language.flow.documents import Source
 from bot.loading.folder import Folder, read_folder
 from tests.docs.test_bots import BOTS
-from tests.docs.test_docs import BOT, HANDLER, MOVING_OVER, OF_THE_LANGUAGE, ROOT
+from tests.docs.test_docs import BOT, HANDLER, OF_THE_LANGUAGE, ROOT
 
 STARTERS = sorted(file.parent for file in FILES.glob("*/bot.yml"))
-PAGES = (*OF_THE_LANGUAGE, *MOVING_OVER, ROOT / "docs" / "python.md", ROOT / "docs" / "testing.md")
+PAGES = (*OF_THE_LANGUAGE, ROOT / "docs" / "python.md", ROOT / "docs" / "testing.md")
 _BLOCK = re.compile(r"^```([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 

@@ -13,9 +13,8 @@ from tests.cli.terminal import call
 ROOT = Path(__file__).parent.parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 OF_THE_LANGUAGE = sorted((ROOT / "docs" / "language").glob("*.md"))
-MOVING_OVER = [page for page in sorted((ROOT / "docs" / "moving-over").glob("*.md")) if page.stem != "README"]
 BOT = """
-name: Moved
+name: Pages
 defaults: {retry: {max: 3, else: end}, timeout: {after: 20h, then: end}, errors: {else: end}}
 """
 HANDLER = """
@@ -53,8 +52,8 @@ def load_page(page: Path) -> LoadResult:
     return load(sources, extensions_in([namespace]), documents)
 
 
-@pytest.mark.parametrize("page", [*OF_THE_LANGUAGE, *MOVING_OVER], ids=lambda page: page.stem)
-def test_every_flow_in_a_page_of_the_language_and_on_moving_over_loads(page: Path) -> None:
+@pytest.mark.parametrize("page", OF_THE_LANGUAGE, ids=lambda page: page.stem)
+def test_every_flow_in_a_page_of_the_language_loads(page: Path) -> None:
     assert [str(problem) for problem in load_page(page).problems] == []
 
 

@@ -15,7 +15,8 @@ class CompletionBehaviour:
     Requests:
 
     * ``tool_choice``: taken as a ``string`` (or an object), as an ``array``, or as ``any`` of these.
-    * ``unknown_model``: the error for a model that is not in the list.
+    * ``unknown_model``: the error for a model that is not in the list: ``invalid_request_error``,
+      ``model_not_in_package`` or ``server_error``.
 
     Answers:
 
