@@ -1,6 +1,9 @@
 """The client of MCP servers: their lists of tools, and calls of these, over streamable HTTP.
 
 A server of the version `STATELESS` is asked by one request. An earlier one gets the handshake of a session first.
+
+This is code of our own, because the SDK brings an HTTP stack of its own past our guards of private networks, sizes and
+time.
 """
 
 import itertools

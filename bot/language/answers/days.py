@@ -1,4 +1,8 @@
-"""Days as people write them: ``12.5.``, ``next Friday``, ``the 4th of July``, ``in two weeks``, ``après-demain``."""
+"""Days as people write them: ``12.5.``, ``next Friday``, ``the 4th of July``, ``in two weeks``, ``après-demain``.
+
+This is code of our own, because dateparser does not know which words beside a date change what it means, and accepts
+"next week".
+"""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence

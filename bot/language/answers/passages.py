@@ -1,4 +1,7 @@
-"""Passages of documents, and the search for those that a question is about."""
+"""Passages of documents, and the search for those that a question is about.
+
+No embeddings are used: the API has none, and a turn with its prompt can be replayed.
+"""
 
 import math
 import re
