@@ -52,7 +52,8 @@ def test_problems_of_all_stages_are_found_at_once() -> None:
     assert found(STAGES, bot=bot) == ["5: E107", "6: E104", "7: E301", "9: E140", "11: E130", "12: E102"]
     sound = STAGES.replace("  hello: {sya: Welcome!}\n", "")
     sound = sound.replace(
-        "steps:\n", "steps:\n  hello: {branch: [{if: today, then: late}, {if: now, then: void}, {else: drink}]}\n"
+        "steps:\n",
+        "steps:\n  hello: {branch: [{if: window_open, then: late}, {if: contact.name, then: void}, {else: drink}]}\n",
     )
     assert found(sound, bot=bot) == ["6: E104", "7: E301", late, "9: E140", "11: E130", "12: E102", hole]
 

@@ -150,7 +150,7 @@ def test_a_conversation_of_several_contacts_is_kept_as_it_was(tmp_path: Path) ->
 
 
 def test_a_code_is_explained_with_its_places(bench: Workbench) -> None:
-    assert "## Right" in bench.explain("W501")
+    assert "Right:" in bench.explain("W501")
     bench.write_file("flows/main.yml", FLOW.replace("then: end", "then: ned"))
     assert 'flows/main.yml:7:41: E102 no step "ned"' in bench.explain("E102")
 

@@ -4,7 +4,7 @@ import signal
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Page, expect
 
 from bot.core.clock import MovableClock
 from bot.pages.console.live_check import LiveCheck
@@ -66,20 +66,28 @@ def test_its_process_can_be_ended_although_the_console_has_blocked_the_signal(tm
     assert (tmp_path / "blocked").read_text() == "set()"
 
 
+def look_now(live: Live, page: Page) -> None:
+    """Begin a check, and load its report when it has ended."""
+    with page.expect_navigation():
+        page.get_by_role("button", name="Look now").click()
+    live.console.live_check.wait(PATIENCE)
+    page.reload()
+
+
 def test_an_operator_sees_whom_an_edit_would_drop_and_problems_in_the_files(live: Live) -> None:
     live.simulation.user("hi")
     page = live.log_in("olga", "/edits")
     expect(page.locator("main")).to_contain_text("No check has run yet.")
-    page.get_by_role("button", name="Look now").click()
+    look_now(live, page)
     expect(page.locator("main")).to_contain_text("1 conversation under way: 1 goes on unchanged, 0 would be dropped")
     path = live.console.folder.path / "flows" / "main.yml"
     path.write_text("flow: main\nsteps: {a: {say: Hi., then: end}}\n")
-    page.get_by_role("button", name="Look now").click()
+    look_now(live, page)
     expect(page.locator("main tbody tr")).to_contain_text("the step is gone, and no gone is declared: dropped")
     expect(page.locator("main tbody td").last).to_have_text("flows/main.yml:1")
     assert violations(page) == []
     path.write_text("flow: main\nsteps: {a: {say: Hi., then: nowhere}}\n")
-    page.get_by_role("button", name="Look now").click()
+    look_now(live, page)
     expect(page.locator("pre")).to_contain_text('E102 no step "nowhere"')
     report = live.console.live_check.reports[None]
     assert report.found is None and "Traceback" not in report.trouble
