@@ -37,6 +37,7 @@ from bot.language.keys.fields import (
 from bot.language.keys.key_schemas import ANY_TEXT, Schema, Schemas, pattern
 from bot.language.keys.text_shapes import Keys, Part, Shape
 from bot.language.source import wall_clock
+from bot.language.source.languages import SORRY, without_country
 from bot.language.source.problems import Mark, Problems, did_you_mean, meant_by, nearest
 from bot.language.source.yaml_tree import List, Map, Node, Scalar, one_or_more
 
@@ -430,8 +431,17 @@ def _any_of(fields: Fields) -> Template | None:
     return AnyOf(wordings, fields.mark) if wordings else None
 
 
+def _in_locale(key: str) -> str:
+    """What to do with a text by its language in place of one text."""
+    if without_country(key) not in SORRY:
+        return ""
+    return f"write one text, in the first of the `languages` of bot.yml; those in {key} stand in locales/{key}.yml"
+
+
 _ANY = KeySpec("any", one_or_several(TEMPLATE), "Several texts, of which chance takes one each time.", required=True)
-_WORDING: Form[Template | None] = shared("wording", either(Form(ANY_TEXT, _wording_of), nested(KeySet(_ANY), _any_of)))
+_WORDING: Form[Template | None] = shared(
+    "wording", either(Form(ANY_TEXT, _wording_of), nested(KeySet(_ANY, elsewhere=_in_locale), _any_of))
+)
 WORDING_OR_NOTHING = replace(_WORDING, schema=key_schemas.either(_WORDING.schema, key_schemas.EMPTY))
 """A text that is said: one, or one of several by chance. It may be empty."""
 

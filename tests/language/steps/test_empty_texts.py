@@ -58,3 +58,11 @@ def test_an_empty_text_is_a_problem_where_one_is_needed(step: str, problem: str)
 )
 def test_a_text_may_be_empty_where_something_else_is_sent_or_nothing_is_meant(step: str) -> None:
     assert found(step) == []
+
+
+def test_a_text_for_each_language_is_told_where_the_languages_stand() -> None:
+    (problem,) = problems_of("flow: main\nsteps: {a: {say: {de: Hallo}}}\n")
+    fix = "write one text, in the first of the `languages` of bot.yml; those in de stand in locales/de.yml"
+    assert f'E104 step "a": say: unknown key "de" ({fix})' in problem
+    (problem,) = problems_of("flow: main\nsteps: {a: {say: {or: Hallo}}}\n")
+    assert "known here: any" in problem
