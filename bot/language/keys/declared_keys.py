@@ -432,7 +432,7 @@ def _any_of(fields: Fields) -> Template | None:
 
 
 def _in_locale(key: str) -> str:
-    """What to do with a text by its language in place of one text."""
+    """The fix for texts by their languages in place of one text; empty for any other key."""
     if without_country(key) not in SORRY:
         return ""
     return f"write one text, in the first of the `languages` of bot.yml; those in {key} stand in locales/{key}.yml"

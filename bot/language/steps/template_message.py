@@ -1,8 +1,8 @@
 """A template's name, its language, and what fills it (spec: Template send object)."""
 
 from collections.abc import Iterator, Mapping
-from decimal import Decimal, InvalidOperation
 from dataclasses import field
+from decimal import Decimal, InvalidOperation
 from typing import Any
 
 from bot.core import messages
