@@ -439,20 +439,21 @@ def _in_locale(key: str) -> str:
 
 
 _ANY = KeySpec("any", one_or_several(TEMPLATE), "Several texts, of which chance takes one each time.", required=True)
-_WORDING: Form[Template | None] = shared(
+ANY_WORDING: Form[Template | None] = shared(
     "wording", either(Form(ANY_TEXT, _wording_of), nested(KeySet(_ANY, elsewhere=_in_locale), _any_of))
 )
-WORDING_OR_NOTHING = replace(_WORDING, schema=key_schemas.either(_WORDING.schema, key_schemas.EMPTY))
 """A text that is said: one, or one of several by chance. It may be empty."""
+WORDING_OR_NOTHING = replace(ANY_WORDING, schema=key_schemas.either(ANY_WORDING.schema, key_schemas.EMPTY))
+"""The same, for a key that may also stand there without a value."""
 
 
 def _needed_wording(node: Node, problems: Problems, what: str) -> Template | None:
-    found = _WORDING.read(node, problems, what)
+    found = ANY_WORDING.read(node, problems, what)
     for each in () if found is None else found.wordings:
         if each.blank:
             problems.add("E105", each.mark, f"{what}: the text is empty", "write one, or leave it out")
     return found
 
 
-WORDING = replace(_WORDING, read=_needed_wording)
+WORDING = replace(ANY_WORDING, read=_needed_wording)
 """A text that is said and needed."""
