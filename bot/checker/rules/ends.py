@@ -11,7 +11,7 @@ from bot.checker.analysis.definite_assignment import definite_assignment
 from bot.checker.analysis.reachability import Reachability
 from bot.checker.findings import Finding, rule
 from bot.checker.graph import Cause, Edge, Graph, StepId
-from bot.checker.graph.edges import cycle_through, reachable
+from bot.checker.graph.edges import cycle_through, reachable, strongly_connected_components
 from bot.checker.rules.constant_conditions import PossibleValues
 from bot.language.expressions.abstract_texts import AbstractText
 from bot.language.expressions.template_failures import TemplateFailed
@@ -123,8 +123,12 @@ def _settled(graph: Graph, silent: Mapping[StepId, Sequence[Edge]]) -> Iterator[
     No other condition reads these variables: it could say on the way there what they are.
     """
     values, found = graph.analysis(PossibleValues), dict[Expression, StepId]()
-    for place, step in graph.steps.items():
-        found.update((given.condition, place) for edge in silent[place] for given in _given(step, edge))
+    onward = {place: [edge.target for edge in edges if edge.target] for place, edges in silent.items()}
+    for loop in strongly_connected_components(onward):
+        for place in loop if len(loop) > 1 and any(graph.steps[each].facts.waits for each in loop) else ():
+            found.update((given.condition, place) for e in silent[place] for given in _given(graph.steps[place], e))
+    if not found:
+        return
     reading = Counter(name for condition in _all_conditions(graph) for name in condition.names)
     for condition, place in found.items():
         flow = graph.flow(place)
