@@ -8,6 +8,7 @@ from itertools import islice, pairwise, product
 from typing import Any
 
 from bot.checker.analysis.definite_assignment import definite_assignment
+from bot.checker.analysis.null_effects import VariableSet
 from bot.checker.analysis.reachability import Reachability
 from bot.checker.findings import Finding, rule
 from bot.checker.graph import Cause, Edge, Graph, StepId
@@ -129,6 +130,9 @@ def _settled(graph: Graph, silent: Mapping[StepId, Sequence[Edge]]) -> Iterator[
             found.update((given.condition, place) for e in silent[place] for given in _given(graph.steps[place], e))
     if not found:
         return
+    assigned = graph.analysis(definite_assignment)
+    transfers = (each for here in assigned.at for each in assigned.transfers(here))
+    gives = [(each.edge.target, assigned.given(each)) for each in transfers if each.edge.target]
     reading = Counter(name for condition in _all_conditions(graph) for name in condition.names)
     for condition, place in found.items():
         flow = graph.flow(place)
@@ -136,18 +140,18 @@ def _settled(graph: Graph, silent: Mapping[StepId, Sequence[Edge]]) -> Iterator[
         plain = condition.names and condition.names <= own and not (condition.calls or condition.definitions)
         if plain and all(reading[name] == 1 for name in condition.names):
             truths = AbstractText(condition).evaluate(values.of(flow)).truths
-            given = all(_is_given_before(graph, place, name) for name in condition.names)
+            given = all(_is_given_before(graph, place, assigned.nulls.of(each), gives) for each in condition.names)
             for holds in truths:
                 if len(truths) == 1 or (given and _is_ever(flow, condition, holds=holds)):
                     yield condition, holds
 
 
-def _is_given_before(graph: Graph, place: StepId, name: str) -> bool:
-    """True if a path leads from where a variable gets a value to a step."""
-    assigned = graph.analysis(definite_assignment)
-    transfers = (each for here in assigned.at for each in assigned.transfers(here))
-    given = [e.edge.target for e in transfers if e.edge.target and assigned.given(e) & assigned.nulls.of(name)]
-    return place in reachable(given, lambda here: (edge.target for edge in graph.edges[here] if edge.target))
+def _is_given_before(
+    graph: Graph, place: StepId, names: VariableSet, given: Iterable[tuple[StepId, VariableSet]]
+) -> bool:
+    """True if a path leads from where a variable gets a value to a step. ``given``: what each edge gives, and where."""
+    begun = (target for target, theirs in given if theirs & names)
+    return place in reachable(begun, lambda here: (edge.target for edge in graph.edges[here] if edge.target))
 
 
 def _is_ever(flow: Flow, condition: Expression, *, holds: bool) -> bool:
