@@ -375,6 +375,7 @@ def _check_template(bot: Folder, template: Mapping[str, Any], first: Recipient, 
     notice = TemplateToSend(
         template["name"],
         template["language"],
+        Mark(file, 1, 1),
         TemplateParameter(template["header"]["type"], {}) if "header" in template else None,
         tuple(TemplateParameter("text", {}) for _ in first["body"]),
     )

@@ -330,7 +330,7 @@ def test_a_finding_is_explained_with_its_conversation_or_its_path(here: Path) ->
     assert (explained.code, explained.lines[0]) == (1, "# W501: a message after the window has closed")
     assert (
         '  How to get there:\n    you write "hi"\n' in explained.out
-        and "    fix: declare `window_closed`" in explained.out
+        and "    fix: declare `window_closed: {template: {name: ..., language: ...}}`" in explained.out
     )
     none = (
         "flow: main\nstart: {words: [hi]}\nvars: {n: integer, m: integer}\nsteps:\n  a: {ask: N?, save: n, timeout: {after: 1h, then: end}}\n"

@@ -49,7 +49,7 @@ def test_a_template_has_the_languages_that_the_list_says() -> None:
 
 def test_only_what_is_approved_can_be_sent() -> None:
     assert found(FLOW, HELLO, OFFER, info("reengage", status="PENDING")) == [
-        (6, 'template "reengage" (en) is PENDING (only an APPROVED one can be sent)', True)
+        (10, 'template "reengage" (en) is PENDING (only an APPROVED one can be sent)', True)
     ]
 
 
@@ -86,8 +86,8 @@ def test_an_inherited_template_is_a_problem_only_where_it_is_written() -> None:
     bot = "name: T\ndefaults: {window_closed: {template: {name: reengage, language: en}}}\n"
     flow = "\n".join(FLOW.splitlines()[:-1])  # without its own
     uses = template_uses(library_of(flow, bot=bot))
-    assert [(use.mark.path, use.notice.name) for use in uses] == [
-        ("bot.yml", "reengage"),
-        ("flows/test.yml", "hello"),
-        ("flows/test.yml", "offer"),
+    assert [(str(use.mark), use.notice.name) for use in uses] == [
+        ("bot.yml:2:38", "reengage"),
+        ("flows/test.yml:6:3", "hello"),
+        ("flows/test.yml:11:3", "offer"),
     ]

@@ -133,7 +133,7 @@ class DefiniteAssignment:
 
     def shares(self, root: Root, name: VariableSet) -> bool:
         """True if a flow that is opened keeps a variable, and so does the flow that opens it."""
-        return root.by is not None and bool(self._declarations.kept(root.by, root.place) & name)
+        return root.by is not None and bool(self._shared(root, root.by) & name)
 
     def texts_at(self, place: StepId) -> Sequence[AnalysedText]:
         """The texts that are evaluated while a conversation is at a step."""
@@ -209,6 +209,9 @@ class DefiniteAssignment:
             opened = self._opened(root, rested)
             self._note_emptied(place, root, opened.emptied)
             self._meet(root.place, opened, (place, root))
+        for root in self._graph.roots_by.get(place, ()):
+            if root.opening is Opening.PROGRAM:
+                self._meet(root.place, self._opened(root, rested), (place, root))
         for target in self.stack.returns.get(place, ()):
             self._meet(target, rested, (place, None))
         failing = []
@@ -329,8 +332,12 @@ class DefiniteAssignment:
         """The state at the first step of a flow that is opened, by the state at the step that opens it."""
         fresh = self._declarations.fresh(root)
         if root.by is not None:
-            fresh = fresh.known(self._declarations.kept(root.by, root.place) & ~state.null)
+            fresh = fresh.known(self._shared(root, root.by) & ~state.null)
         return self._inputs[id(root)].into(fresh, state)
+
+    def _shared(self, root: Root, by: StepId) -> VariableSet:
+        """The kept variables that a flow has in common with the one that opens it; another contact has its own."""
+        return 0 if root.opening is Opening.PROGRAM else self._declarations.kept(by, root.place)
 
     def _runs(self, place: StepId) -> list[Root]:
         return [root for root in self._graph.roots_by.get(place, ()) if root.opening is Opening.RUN]

@@ -202,9 +202,9 @@ class Declarations:
         match root.opening:
             case Opening.PROGRAM if root.signal is not None:
                 known |= self._nulls.of(*certain_data(self._graph.library.bot, root.signal))
-            case Opening.PROGRAM:
+            case Opening.PROGRAM if root.by is None:
                 known |= ~self._given[flow.name] | self._needed[flow.name]
-            case Opening.RUN | Opening.PLAN:
+            case Opening.RUN | Opening.PLAN | Opening.PROGRAM:
                 known |= self._needed[flow.name]
             case Opening.WORDS | Opening.INTERRUPTION:
                 known |= self._nulls.of(*_by_pattern(flow))

@@ -1,14 +1,26 @@
 """W101, W102, W103: steps that nobody reaches, conversations without an end, apologies after a success."""
 
 import re
-from collections.abc import Iterable, Iterator
-from itertools import pairwise
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from itertools import islice, pairwise, product
+from typing import Any
 
+from bot.checker.analysis.definite_assignment import definite_assignment
+from bot.checker.analysis.null_effects import VariableSet
 from bot.checker.analysis.reachability import Reachability
 from bot.checker.findings import Finding, rule
 from bot.checker.graph import Cause, Edge, Graph, StepId
-from bot.checker.graph.edges import cycle_through, reachable
-from bot.language.steps.step_facts import SentText, WaitsFor
+from bot.checker.graph.edges import cycle_through, reachable, strongly_connected_components
+from bot.checker.rules.constant_conditions import PossibleValues
+from bot.language.expressions.abstract_texts import AbstractText
+from bot.language.expressions.template_failures import TemplateFailed
+from bot.language.expressions.templates import Expression
+from bot.language.flow.definition import Flow, Step, uses_of_flow
+from bot.language.steps.step_facts import Given, SentText, WaitsFor
+from bot.language.types.sample_scopes import MOST_SCOPES, SampleScopes
+from bot.language.types.variable import TypeMismatch, Variable
 
 
 @rule(whole=True, W101="a step that nobody reaches", W102="a conversation that never ends")
@@ -70,21 +82,126 @@ def _endless(graph: Graph, reachability: Reachability) -> Iterator[Finding]:
 def _asked_for_ever(graph: Graph, reachability: Reachability) -> Iterator[Finding]:
     """The questions that are asked again and again while the contact is silent: no time-out leads to an end."""
     silent = {place: [edge for edge in edges if _is_silent(edge)] for place, edges in graph.edges.items()}
+    reported: set[StepId] = set()
+    yield from _repeated(graph, reachability, silent, reported)
+    for condition, holds in _settled(graph, silent):
+        taken = {
+            place: [e for e in edges if _may_be_taken(graph, e, condition, holds=holds)]
+            for place, edges in silent.items()
+        }
+        where = f", where `{condition.source}` is {'true' if holds else 'false'}"
+        yield from _repeated(graph, reachability, taken, reported, condition, where)
+
+
+def _repeated(
+    graph: Graph,
+    reachability: Reachability,
+    silent: Mapping[StepId, Sequence[Edge]],
+    reported: set[StepId],
+    condition: Expression | None = None,
+    where: str = "",
+) -> Iterator[Finding]:
+    """The questions from which no silent edge leads to an end, while nothing changes what a condition reads."""
     before: dict[StepId, list[StepId]] = {}
     for edge in (edge for edges in silent.values() for edge in edges if edge.target is not None):
         before.setdefault(edge.target or edge.source, []).append(edge.source)
     over = [place for place, edges in silent.items() if not edges or any(_ends_silently(e, edges) for e in edges)]
     ending = reachable(over, lambda place: before.get(place, ()))
     stuck = {place for place in reachability.reached if place not in ending and reachability.can_end(place)}
-    reported: set[StepId] = set()
     for place in (place for place in graph.steps if place in stuck and graph.steps[place].facts.waits):
         cycle = () if place in reported else cycle_through(place, silent, stuck)
-        if cycle:
+        if cycle and (condition is None or _keeps(graph, cycle, condition)):
             reported |= _around(place, graph, stuck)
             names = " -> ".join([*(edge.source[1] for edge in cycle), place[1]])
-            what = f'step "{place[1]}" asks for ever while the contact is silent: {names}'
+            what = f'step "{place[1]}" asks for ever while the contact is silent: {names}{where}'
             fix = "let a time-out lead to `end`, or bound it with `visits: {max: 3, else: end}`"
             yield Finding.at("W102", graph.steps[place].mark, what, fix, (*reachability.path_to(place), *cycle))
+
+
+def _settled(graph: Graph, silent: Mapping[StepId, Sequence[Edge]]) -> Iterator[tuple[Expression, bool]]:
+    """The conditions that only the values of their flow's own variables decide, each with a truth that it may have.
+
+    No other condition reads these variables: it could say on the way there what they are.
+    """
+    values, found = graph.analysis(PossibleValues), dict[Expression, StepId]()
+    onward = {place: [edge.target for edge in edges if edge.target] for place, edges in silent.items()}
+    for loop in strongly_connected_components(onward):
+        for place in loop if len(loop) > 1 and any(graph.steps[each].facts.waits for each in loop) else ():
+            found.update((given.condition, place) for e in silent[place] for given in _given(graph.steps[place], e))
+    if not found:
+        return
+    assigned = graph.analysis(definite_assignment)
+    transfers = (each for here in assigned.at for each in assigned.transfers(here))
+    gives = [(each.edge.target, assigned.given(each)) for each in transfers if each.edge.target]
+    reading = Counter(name for condition in _all_conditions(graph) for name in condition.names)
+    for condition, place in found.items():
+        flow = graph.flow(place)
+        own = flow.variables.keys() - flow.kept.keys() if flow.shared is None else set[str]()
+        plain = condition.names and condition.names <= own and not (condition.calls or condition.definitions)
+        if plain and all(reading[name] == 1 for name in condition.names):
+            truths = AbstractText(condition).evaluate(values.of(flow)).truths
+            given = all(_is_given_before(graph, place, assigned.nulls.of(each), gives) for each in condition.names)
+            for holds in truths:
+                if len(truths) == 1 or (given and _is_ever(flow, condition, holds=holds)):
+                    yield condition, holds
+
+
+def _is_given_before(
+    graph: Graph, place: StepId, names: VariableSet, given: Iterable[tuple[StepId, VariableSet]]
+) -> bool:
+    """True if a path leads from where a variable gets a value to a step. ``given``: what each edge gives, and where."""
+    begun = (target for target, theirs in given if theirs & names)
+    return place in reachable(begun, lambda here: (edge.target for edge in graph.edges[here] if edge.target))
+
+
+def _is_ever(flow: Flow, condition: Expression, *, holds: bool) -> bool:
+    """True if some values that its variables take make a condition true, or false."""
+    scopes, names = SampleScopes(flow.variables), sorted(condition.names)
+    for values in islice(product(*(_tried(flow.variables[name], condition) for name in names)), MOST_SCOPES):
+        with suppress(TemplateFailed):
+            if bool(condition.evaluate(scopes.scope(dict(zip(names, values, strict=True))))) == holds:
+                return True
+    return False
+
+
+def _tried(variable: Variable, condition: Expression) -> list[Any]:
+    """Some values that a variable takes: samples, and those near the numbers in a condition."""
+    found = [] if variable.checks else [*variable.samples]
+    for number in () if variable.checks else map(int, re.findall(r"[0-9]{1,9}", condition.source)):
+        for value in (number - 1, number, number + 1):
+            with suppress(TypeMismatch):
+                found.append(variable.coerce(value, None))
+    return found
+
+
+def _all_conditions(graph: Graph) -> set[Expression]:
+    """Every expression of the bot's flows."""
+    uses = (used for flow in graph.library.flows.values() for used in uses_of_flow(flow))
+    return {used.text for used in uses if isinstance(used.text, Expression)}
+
+
+def _given(step: Step, edge: Edge) -> tuple[Given, ...]:
+    """The conditions under which an edge is taken."""
+    outcome = step.outcomes.get(edge.outcome)
+    return () if outcome is None else outcome.given
+
+
+def _may_be_taken(graph: Graph, edge: Edge, condition: Expression, *, holds: bool) -> bool:
+    """True if an edge can be taken where a condition is true, or false."""
+    given = _given(graph.steps[edge.source], edge)
+    return all(each.holds == holds for each in given if each.condition is condition)
+
+
+def _keeps(graph: Graph, cycle: Sequence[Edge], condition: Expression) -> bool:
+    """True if a condition is on a cycle, and nothing on the cycle changes what it reads."""
+    assigned = graph.analysis(definite_assignment)
+    names = assigned.nulls.of(*condition.names)
+    transfers = {each.edge: each for edge in cycle for each in assigned.transfers(edge.source)}
+    facts = [graph.steps[edge.source].facts for edge in cycle]
+    changes = any(each.gives_any or condition.names.intersection(each.gives) for each in facts)
+    changes = changes or any(edge not in transfers or assigned.given(transfers[edge]) & names for edge in cycle)
+    read = any(g.condition is condition for edge in cycle for g in _given(graph.steps[edge.source], edge))
+    return read and not changes
 
 
 def _ends_silently(edge: Edge, beside: Iterable[Edge]) -> bool:

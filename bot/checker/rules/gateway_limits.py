@@ -15,7 +15,7 @@ from bot.core.session import SENDING_WINDOW
 from bot.language.flow.definition import Flow, Step
 from bot.language.source.problems import Mark
 
-_FIX = "declare `window_closed` with a template here or under `defaults`"
+_FIX = "declare `window_closed: {template: {name: ..., language: ...}}` here or under `defaults`"
 _SOONER = ", or send it sooner"  # where the time is written
 _WINDOW = SENDING_WINDOW.total_seconds()
 

@@ -10,7 +10,7 @@ from bot.checker.analysis.provenance import NullOrigin, Provenance
 from bot.checker.analysis.reachability import Reachability
 from bot.checker.analysis.transfer_functions import EdgeTransfer, OnRead, bits_of, notice_uses
 from bot.checker.findings import Finding, rule
-from bot.checker.graph import Cause, Edge, Graph, StepId
+from bot.checker.graph import Cause, Edge, Graph, Opening, StepId
 from bot.core.immutable import immutable
 from bot.language.expressions.templates import Definition, Expression, is_plain
 from bot.language.flow.definition import Flow, uses_of_flow
@@ -172,7 +172,7 @@ class _FaultReport:
         """The fault as a finding: W308 if the opening flow has such a variable and does not pass it on."""
         opened, place = self.origin.opened, self.fault.place
         by = None if opened is None else opened.by
-        shared = by is not None and self.name in self.graph.flow(by).variables
+        shared = by is not None and self.name in self.graph.flow(by).variables and not self._is_the_contacts
         harm = _harm(fails=self.fault.fails)
         by_name = self._read_by
         read = "" if by_name is None else f', which the definition "{by_name.name}" reads at {by_name.expression.mark}'
@@ -181,6 +181,14 @@ class _FaultReport:
         fix = self._fix if by is None or not shared else self._giving(by)
         mark = self.fault.text.used.text.mark
         return Finding.at("W308" if shared else "W301", mark, what, fix, self.origin.route)
+
+    @property
+    def _is_the_contacts(self) -> bool:
+        """True if another contact has a value of their own in the opened flow."""
+        opened = self.origin.opened
+        if opened is None or opened.opening is not Opening.PROGRAM:
+            return False
+        return self.name in self.graph.flow(opened.place).kept
 
     def _giving(self, by: StepId) -> str:
         """The fix by which the flow gets the value of the flow that opened it."""

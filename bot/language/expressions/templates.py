@@ -186,6 +186,11 @@ class Template(_Program):
         """The texts that it may be: several if it is a choice, else only itself."""
         return (self,)
 
+    @property
+    def blank(self) -> bool:
+        """True if it is always empty."""
+        return self.constant and not self.source.strip()
+
     @classmethod
     def plain(cls, text: str, mark: Mark) -> Self:
         """A text without templates."""

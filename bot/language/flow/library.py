@@ -581,7 +581,7 @@ def sent_files(bot: BotDefinition, flows: Mapping[str, Flow]) -> Iterator[SentFi
 
 @immutable
 class TemplateUse:
-    """One place that names a template: the mark is its step's, or that of the flow or bot whose defaults name it.
+    """One place that names a template: the mark is its step's, or that of a `window_closed`.
 
     ``replies`` are the titles of the quick reply buttons that the step waits for.
     """
@@ -605,15 +605,15 @@ def template_uses(library: Library) -> Iterator[TemplateUse]:
 def _written_uses(library: Library) -> Iterator[TemplateUse]:
     inherited = library.bot.defaults.window_closed
     if inherited is not None:
-        yield TemplateUse(library.bot.mark, inherited)
+        yield TemplateUse(inherited.mark, inherited)
     for flow in library.flows.values():
         of_flow = flow.defaults.window_closed
         if of_flow is not None and of_flow is not inherited:
-            yield TemplateUse(flow.mark, of_flow)
+            yield TemplateUse(of_flow.mark, of_flow)
         for step in flow.steps.values():
             own = step.defaults.window_closed
             if own is not None and own is not inherited and own is not of_flow:
-                yield TemplateUse(step.mark, own)
+                yield TemplateUse(own.mark, own)
             for sent in step.facts.sends:
                 if isinstance(sent, SentTemplate):
                     yield TemplateUse(step.mark, sent.notice, sent.replies)

@@ -37,6 +37,7 @@ from bot.language.keys.fields import (
 from bot.language.keys.key_schemas import ANY_TEXT, Schema, Schemas, pattern
 from bot.language.keys.text_shapes import Keys, Part, Shape
 from bot.language.source import wall_clock
+from bot.language.source.languages import SORRY, without_country
 from bot.language.source.problems import Mark, Problems, did_you_mean, meant_by, nearest
 from bot.language.source.yaml_tree import List, Map, Node, Scalar, one_or_more
 
@@ -430,6 +431,29 @@ def _any_of(fields: Fields) -> Template | None:
     return AnyOf(wordings, fields.mark) if wordings else None
 
 
+def _in_locale(key: str) -> str:
+    """The fix for texts by their languages in place of one text; empty for any other key."""
+    if without_country(key) not in SORRY:
+        return ""
+    return f"write one text, in the first of the `languages` of bot.yml; those in {key} stand in locales/{key}.yml"
+
+
 _ANY = KeySpec("any", one_or_several(TEMPLATE), "Several texts, of which chance takes one each time.", required=True)
-WORDING: Form[Template | None] = shared("wording", either(Form(ANY_TEXT, _wording_of), nested(KeySet(_ANY), _any_of)))
-"""A text that is said: one, or one of several by chance."""
+ANY_WORDING: Form[Template | None] = shared(
+    "wording", either(Form(ANY_TEXT, _wording_of), nested(KeySet(_ANY, elsewhere=_in_locale), _any_of))
+)
+"""A text that is said: one, or one of several by chance. It may be empty."""
+WORDING_OR_NOTHING = replace(ANY_WORDING, schema=key_schemas.either(ANY_WORDING.schema, key_schemas.EMPTY))
+"""The same, for a key that may also stand there without a value."""
+
+
+def _needed_wording(node: Node, problems: Problems, what: str) -> Template | None:
+    found = ANY_WORDING.read(node, problems, what)
+    for each in () if found is None else found.wordings:
+        if each.blank:
+            problems.add("E105", each.mark, f"{what}: the text is empty", "write one, or leave it out")
+    return found
+
+
+WORDING = replace(ANY_WORDING, read=_needed_wording)
+"""A text that is said and needed."""

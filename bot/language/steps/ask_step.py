@@ -21,12 +21,11 @@ from bot.language.expressions.abstract_values import ValueKind
 from bot.language.expressions.filters import FORM_ADDRESS
 from bot.language.expressions.formats import as_asked
 from bot.language.expressions.templates import Template, compile_template
-from bot.language.keys import key_schemas
 from bot.language.keys.declared_keys import (
     LITERAL,
     NAMES,
     TEMPLATE,
-    WORDING,
+    WORDING_OR_NOTHING,
     KeySet,
     KeySpec,
     as_fields,
@@ -36,7 +35,6 @@ from bot.language.keys.declared_keys import (
     one_of,
 )
 from bot.language.keys.fields import Fields, entries_of, is_name
-from bot.language.keys.key_schemas import EMPTY
 from bot.language.keys.text_shapes import TEXT, WORDS
 from bot.language.source.languages import CONTACT_LANGUAGE, wording
 from bot.language.source.problems import Problems, did_you_mean
@@ -98,7 +96,7 @@ _KEEPING = (*KEEPING_ERRORS, *SENDING)
 
 _ASK = KeySpec(
     "ask",
-    replace(WORDING, schema=key_schemas.either(WORDING.schema, EMPTY)),
+    WORDING_OR_NOTHING,
     "The question. If it is empty, the step waits for an answer and sends nothing.",
     required=True,
     texts=TEXT,
@@ -251,7 +249,7 @@ class AskStep(StepKind):
             VALID.report(fields, "E123", '"valid" where there is no button to tap', "add `options`, or leave it out")
         understand = _UNDERSTAND.read(fields) is not None
         form = _FORM.read(fields)
-        if form is not None and body.constant and not body.source.strip():
+        if form is not None and body.blank:
             _ASK.report(fields, "E105", "ask: a form needs a question", "write the question")
         if form is not None:
             check_length(fields, "ask", body, limits.INTERACTIVE_BODY)
@@ -298,7 +296,7 @@ class AskStep(StepKind):
 
     def facts(self) -> StepFacts:
         """Return the facts of a question: it may fail where there can be nothing to choose from, or a file to keep."""
-        choices, wordless = self.choices, _is_wordless(self.body)
+        choices, wordless = self.choices, self.body.blank
         return StepFacts(
             waits_for=Wait(WaitsFor.CONTACT),
             choices_alone=choices is not None and self.closed,
@@ -365,7 +363,7 @@ class AskStep(StepKind):
         """The question, and what there is to choose from."""
         plain = (self.choices is None or self.choices.numbered) and self.form is None
         most = limits.TEXT_BODY if plain else limits.INTERACTIVE_BODY
-        if not _is_wordless(self.body):
+        if not self.body.blank:
             yield SentText("ask", self.body, most, needed=True, question=True)
         if self.header is not None:
             yield SentText("header", self.header, limits.HEADER_TEXT)
@@ -411,7 +409,7 @@ class AskStep(StepKind):
         address = None if self.form is None else context.scope[FORM_ADDRESS](context.step, context.visit)
         if self.form is not None and address is not None:
             yield LinkButton(clip(body, limits.INTERACTIVE_BODY), self.form.title, address)
-        elif body.strip() or not _is_wordless(self.body):
+        elif body.strip() or not self.body.blank:
             yield TextMessage(body)
 
     def _takes_more(self, choices: Choices, context: StepContext, step_state: Mapping[str, Any]) -> bool:
@@ -652,11 +650,6 @@ def _has_files(context: StepContext) -> bool:
     return isinstance(context.waits, ForContact) and context.waits.is_occupied
 
 
-def _is_wordless(body: Template) -> bool:
-    """True if a question sends nothing."""
-    return body.constant and not body.source.strip()
-
-
 def _takes_every_text(variable: Variable | None) -> bool:
     return variable is None or (variable.takes_any_words and not variable.bounded)
 
@@ -708,8 +701,8 @@ def _check_message(
 ) -> None:
     """The text, the header and the footer. A question ``alone``, without choices, can do without a text."""
     check_length(fields, "ask", body, limits.TEXT_BODY if form == _TEXT else limits.INTERACTIVE_BODY)
-    for written in () if alone and _is_wordless(body) else body.wordings:
-        if written.constant and not written.source.strip() and not isinstance(fields.raw(_ASK.name), List):
+    for written in () if alone and body.blank else body.wordings:
+        if written.blank and not isinstance(fields.raw(_ASK.name), List):
             fields.report("E105", written.mark, "ask: there is nothing to ask", "write the question")
     check_length(fields, "header", header, limits.HEADER_TEXT)
     check_length(fields, "footer", footer, limits.FOOTER_TEXT)

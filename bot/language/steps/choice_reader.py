@@ -180,6 +180,8 @@ def _plain_choice(node: Node, problems: Problems, what: str) -> FixedChoice | No
 def titled(node: Scalar, problems: Problems) -> FixedChoice:
     """A choice of this title. In a translated flow it knows the written one, and is called by all of them."""
     title = compile_template(node.text, node.mark, problems)
+    if title.blank and node.quoted:
+        problems.add("E105", node.mark, "a title is empty", "write what the contact chooses")
     written = title if node.origin is None else compile_template(node.origin, node.mark, problems)
     return FixedChoice(title, node.mark, written, words=node.also)
 

@@ -20,7 +20,7 @@ from bot.core.messages import (
 )
 from bot.language.answers.readers import read_yes_no
 from bot.language.expressions.templates import Template
-from bot.language.keys.declared_keys import DURATION, WORDING, KeySet, KeySpec
+from bot.language.keys.declared_keys import ANY_WORDING, DURATION, KeySet, KeySpec
 from bot.language.keys.fields import Fields
 from bot.language.keys.text_shapes import TEXT
 from bot.language.source.languages import CONTACT_LANGUAGE, wording
@@ -49,7 +49,9 @@ CONTINUED, ANEW = "continued", "anew"
 """The outcome of a `draft` that the contact continues, and that of the question if the flow begins anew."""
 MOST_DRAFTS = 9  # of a contact: with "Start anew" they fill a list
 MOST_TITLE = 60  # characters that are kept of a title; a list shows fewer
-_DRAFT = KeySpec("draft", WORDING, "The title under which the conversation is set aside.", required=True, texts=TEXT)
+_DRAFT = KeySpec(
+    "draft", ANY_WORDING, "The title under which the conversation is set aside.", required=True, texts=TEXT
+)
 _KEEP = KeySpec("keep", DURATION, "How long it is kept for the contact to continue it.", required=True)
 
 

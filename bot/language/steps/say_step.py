@@ -11,11 +11,10 @@ from bot.core.events import UNSENT, SendEnded
 from bot.core.immutable import immutable
 from bot.core.messages import LinkButton, MediaMessage, Message, TextMessage, clip, in_plain_text
 from bot.language.expressions.templates import Template
-from bot.language.keys import key_schemas
 from bot.language.keys.declared_keys import (
     BOOLEAN,
     TEMPLATE,
-    WORDING,
+    WORDING_OR_NOTHING,
     KeySet,
     KeySpec,
     as_fields,
@@ -26,7 +25,6 @@ from bot.language.keys.declared_keys import (
     one_written,
 )
 from bot.language.keys.fields import Fields, entries_of
-from bot.language.keys.key_schemas import EMPTY
 from bot.language.keys.text_shapes import MAY, TEXT, Part
 from bot.language.source.problems import Problems
 from bot.language.source.word_matching import match
@@ -123,6 +121,8 @@ class FilePart:
 
 def _read_link(fields: Fields) -> LinkPart | None:
     title, url = _TITLE.read(fields), _URL.read(fields)
+    if title is not None and title.blank:
+        _TITLE.report(fields, "E105", "the title is empty", "write what the button says")
     check_length(fields, "title", title, limits.BUTTON_TITLE)
     check_length(fields, "url", url, limits.URL)
     return LinkPart(title, url) if title is not None and url is not None else None
@@ -187,13 +187,7 @@ _FILENAME = KeySpec("filename", TEMPLATE, "The name that it is shown and saved b
 Attachment = LinkPart | ButtonsPart | FilePart | LocationPart
 _TITLE = KeySpec("title", TEMPLATE, "The button's title.", required=True, texts=TEXT)
 _URL = KeySpec("url", ADDRESS, "The address that it opens.", required=True)
-_SAY = KeySpec(
-    "say",
-    replace(WORDING, schema=key_schemas.either(WORDING.schema, EMPTY)),
-    "The text that is said.",
-    required=True,
-    texts=TEXT,
-)
+_SAY = KeySpec("say", WORDING_OR_NOTHING, "The text that is said.", required=True, texts=TEXT)
 _HEADER = KeySpec("header", TEMPLATE, "A line above the text; goes with a link or buttons.", texts=TEXT)
 _FOOTER = KeySpec("footer", TEMPLATE, "A line below the text; goes with a link.", texts=TEXT)
 _PREVIEW = KeySpec("preview_url", BOOLEAN, "Whether an address in the text is shown with a preview; false by default.")
@@ -444,8 +438,8 @@ def _check_buttons(fields: Fields, buttons: ButtonsPart) -> None:
 
 
 def _read_text(fields: Fields, attachment: Attachment | None) -> Template | None:
-    if not fields.null(_SAY.name):
-        return _SAY.read(fields)
-    if attachment is None or isinstance(attachment, LinkPart | ButtonsPart):
+    text = None if fields.null(_SAY.name) else _SAY.read(fields)
+    empty = fields.null(_SAY.name) or (text is not None and text.blank)
+    if empty and (attachment is None or isinstance(attachment, LinkPart | ButtonsPart)):
         _SAY.report(fields, "E105", "there is nothing to say", "write the text")
-    return None
+    return text

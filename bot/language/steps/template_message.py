@@ -1,6 +1,7 @@
 """A template's name, its language, and what fills it (spec: Template send object)."""
 
 from collections.abc import Iterator, Mapping
+from dataclasses import field
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
@@ -23,7 +24,7 @@ from bot.language.keys.declared_keys import (
 )
 from bot.language.keys.fields import Fields
 from bot.language.keys.text_shapes import MAY, TEXT
-from bot.language.source.problems import Problems
+from bot.language.source.problems import Mark, Problems
 from bot.language.source.yaml_tree import List, Node
 from bot.language.steps.message_parts import (
     NAMED_LOCATION,
@@ -87,10 +88,11 @@ class UrlButton:
 
 @immutable
 class TemplateToSend:
-    """A template with what fills it: also what `window_closed` sends instead of a message."""
+    """A template with what fills it: also what `window_closed` sends instead of a message. ``mark`` is its place."""
 
     name: str
     language: str
+    mark: Mark = field(compare=False)
     header: TemplateParameter | None = None
     body: tuple[TemplateParameter, ...] = ()
     buttons: tuple[UrlButton, ...] = ()
@@ -138,7 +140,7 @@ class TemplateToSend:
 
 def _read_template(fields: Fields) -> TemplateToSend:
     name, language = _NAME.read(fields) or "", _LANGUAGE.read(fields) or ""
-    return TemplateToSend(name, language, _HEADER.read(fields), _BODY.read(fields), _BUTTONS.read(fields))
+    return TemplateToSend(name, language, fields.mark, _HEADER.read(fields), _BODY.read(fields), _BUTTONS.read(fields))
 
 
 def _read_header(node: Node, problems: Problems, what: str) -> TemplateParameter | None:

@@ -139,7 +139,7 @@ class TemplateStep(StepKind):
     @classmethod
     def read(cls, fields: Fields, reading: ReadContext) -> Self:
         """Read ``template`` and its `replies`."""
-        notice, replies = _TEMPLATE.read(fields) or TemplateToSend("", ""), _REPLIES.read(fields)
+        notice, replies = _TEMPLATE.read(fields) or TemplateToSend("", "", fields.mark), _REPLIES.read(fields)
         other = _OTHER.read(fields)
         if other is not None and not replies:
             fields.report("E123", other.mark, '"other" where no reply is waited for', "add the `replies`")

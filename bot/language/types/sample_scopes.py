@@ -1,5 +1,6 @@
 """Trials of texts: scopes with values that the variables may have, the longest first."""
 
+import json
 from collections.abc import Collection, Iterator, Mapping
 from datetime import date, datetime
 from itertools import islice, product
@@ -103,5 +104,7 @@ def in_words(values: Values, *, nulls: bool = False) -> str:
 def _told(value: Any) -> str:
     if value is None:
         return "null"
+    if isinstance(value, dict) or value == []:
+        return clip(json.dumps(value, ensure_ascii=False, default=str), _SHOWN)
     text = written(value)
     return f"a text of {len(text)}" if text == FILLER * len(text) else f'"{clip(text, _SHOWN)}"'

@@ -140,6 +140,37 @@ def test_a_time_out_that_comes_back_asks_for_ever(leads: str, found: list[str]) 
     assert findings == [f'step "q" asks for ever while the contact is silent: {each}' for each in found]
 
 
+@pytest.mark.parametrize(
+    ("n", "guard", "found"),
+    [
+        ("integer", "{branch: [{if: n > 3, then: back}, {else: end}]}", "true"),
+        ("integer", "{branch: [{if: n > 3, then: end}, {else: q}]}", "false"),
+        ("{type: integer, value: 0}", "{branch: [{if: n < 3, then: back}, {else: end}]}", "true"),
+        ("{type: integer, value: 0}", "{branch: [{if: n < 3, then: q}, {else: end}], visits: {max: 3, else: end}}", ""),
+        ("{type: integer, max: 3}", "{branch: [{if: n > 3, then: back}, {else: end}]}", ""),
+        ("{type: integer, keep: true}", "{branch: [{if: n > 3, then: back}, {else: end}]}", ""),
+        ("integer", "{branch: [{if: n > 3, then: d}, {else: end}]}\n  d: {set: {n: 0}, then: q}", ""),
+        ("integer", "{branch: [{if: n > 3 and now, then: back}, {else: end}]}", ""),
+        (
+            "integer",
+            "{branch: [{if: n > 3, then: d}, {else: end}]}\n  d: {branch: [{if: n > 4, then: q}, {else: end}]}",
+            "",
+        ),
+    ],
+)
+def test_a_guard_that_nothing_changes_keeps_a_loop(n: str, guard: str, found: str) -> None:
+    flow = f"flow: a\nstart: {{words: [a]}}\nvars: {{n: {n}}}\nsteps:\n  n: {{ask: N, save: n, timeout: {{after: 1h, then: end}}}}\n"
+    flow += f"  q: {{ask: Q, then: end, timeout: {{after: 1h, then: c}}}}\n  c: {guard}"
+    findings = [each.what.rpartition(" is ")[2] for each in ENDS.findings(flow) if each.code == "W102"]
+    assert findings == [found] * bool(found)
+
+
+def test_a_guard_whose_value_comes_behind_the_loop_keeps_no_loop() -> None:
+    flow = "flow: a\nstart: {words: [a]}\nvars: {n: {type: integer, value: 0}}\nsteps:\n"
+    flow += "  q: {ask: N, save: n, then: end, timeout: {after: 1h, then: c}}\n  c: {branch: [{if: n > 3, then: back}, {else: end}]}"
+    assert codes(flow) == []
+
+
 def test_a_flow_that_is_run_may_end_by_silence_alone() -> None:
     child = "flow: child\nsteps:\n  q: {ask: Q, then: q, timeout: {after: 1h, then: end}}"
     parent = "flow: a\nstart: {words: [a]}\nsteps:\n  r: {run: /child}\n  b: {say: B}"

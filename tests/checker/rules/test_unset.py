@@ -687,3 +687,25 @@ def test_nothing_is_null_behind_a_condition_that_a_variable_without_any_value_ne
 def test_a_variable_without_any_value_spares_what_stands_behind_it_in_a_condition() -> None:
     assert read("  b: {branch: [{if: name and size > 'a', then: end}, {else: end}]}") == []
     assert read("  b: {branch: [{if: n and size > 'a', then: end}, {else: end}]}") == ["b size"]
+
+
+STARTS = "flow: a\nstart: {words: [a]}\nvars: {x: text, z: {type: text, keep: true}}\nsteps:\n  q: {ask: Z?, save: z}\n"
+STARTS += "  s: {start: /b, contact: '6281234567890'%s, then: end}"
+
+
+@pytest.mark.parametrize(
+    ("given", "variable", "code"),
+    [
+        ("", "text", ["W308"]),
+        ("", "{type: text, keep: true}", ["W301"]),  # the other contact's, which nobody can pass on
+        (", with: {z: '{{ x }}'}", "text", ["W301"]),
+        (", with: {z: '{{ z }}'}", "text", []),
+        (", with: {z: Hello}", "text", []),
+        ("", "{type: text, value: Ana}", []),
+    ],
+)
+def test_a_flow_that_only_a_step_starts_for_others_has_what_the_step_gives(
+    given: str, variable: str, code: list[str]
+) -> None:
+    started = f"flow: b\nvars: {{z: {variable}}}\nsteps: {{w: {{say: 'Hi {{{{ z }}}}', then: end}}}}"
+    assert [each.code for each in find_uninitialised(Graph(library(STARTS % given, started)))] == code

@@ -19,7 +19,7 @@ def test_a_time_out_of_a_day_comes_too_late_to_say_anything() -> None:
     flow = "flow: a\nstart: {words: [a]}\nsteps:\n  q: {ask: How?, timeout: {after: 24h, say: Bye, then: end}}"
     assert LATE.found(flow) == [
         'flow1.yml:4:27: W501 step "q": the text of `timeout` can be sent 24 hours after the contact\'s last message: '
-        "only templates can be sent then (declare `window_closed` with a template here or under `defaults`, or send it sooner)"
+        "only templates can be sent then (declare `window_closed: {template: {name: ..., language: ...}}` here or under `defaults`, or send it sooner)"
     ]
 
 
