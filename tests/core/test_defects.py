@@ -29,6 +29,7 @@ from bot.loading.watchdog import Watchdog
 from bot.pages.console.live_check import LiveCheck
 from bot.pages.playground.flow_map import FlowMap, UnreadableTests
 from bot.pages.playground.playground_server import PlaygroundServer
+from bot.pages.playground.shared_findings import SharedFindings
 from bot.pages.shared.page_server import PageServer, page_app
 from bot.runtime import python_calls
 from bot.runtime.performers import WorkerPool
@@ -131,12 +132,12 @@ def page_server(folder: Path, parts: ExitStack) -> None:
 def flow_map(folder: Path, parts: ExitStack) -> None:
     files = BotFiles(folder)
     with suppress(UnreadableTests):  # so soon
-        FlowMap(files.load(), files.folder).tests_at("main", "a")
+        FlowMap(files.load(), files.folder, SharedFindings()).tests_at("main", "a")
 
 
 def playground(folder: Path, parts: ExitStack) -> None:
     files = BotFiles(folder)
-    PlaygroundServer._drawn(None, files.load(), files.folder)  # type: ignore[arg-type]
+    PlaygroundServer._drawn(Mock(), files.load(), files.folder)
 
 
 def reloader(folder: Path, parts: ExitStack) -> None:

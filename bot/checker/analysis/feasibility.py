@@ -32,7 +32,7 @@ class Feasibility:
         self._assigned = graph.analysis(definite_assignment)
         self._nulls = self._assigned.nulls
         self._values: dict[str, dict[str, AbstractValues]] = {}
-        self._known: dict[tuple[int, str, VariableSet], tuple[bool, frozenset[bool], bool]] = {}
+        self._known: dict[tuple[object, ...], tuple[bool, frozenset[bool], bool]] = {}
         self._have: dict[StepId, VariableSet] = {}  # the variables that may have a value at a step
         self._waiting: dict[StepId, None] = {}  # a queue that holds each step once
         self._may_fail: dict[StepId, bool] = {}  # when it is entered, or left at once
@@ -172,7 +172,7 @@ class Feasibility:
 
     def _evaluated(self, text: AnalysedText, have: VariableSet, flow: Flow) -> tuple[bool, frozenset[bool], bool]:
         """The evaluation of a text: if it always fails, the truth values that it may have, and if it is always null."""
-        key = id(text), flow.name, text.names & ~have
+        key = text.abstract, text.used.null, text.used.extra, flow.name, text.names & ~have
         if key not in self._known:
             null = frozenset({NULL})
             usual = self._values_of(flow)

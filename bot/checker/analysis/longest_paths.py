@@ -8,7 +8,6 @@ from collections import defaultdict, deque
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from math import ceil
-from operator import itemgetter
 from typing import NamedTuple
 
 from bot.checker.graph import Edge
@@ -91,8 +90,9 @@ class LongestPaths:
 
     def _single(self, node: Node, possible: Mapping[Node, Sequence[Constraint]]) -> "Component":
         """The component of a node that does not depend on itself, as most do not."""
-        longest = max(((self._known(each), each) for each in possible[node]), key=itemgetter(0))
-        return Component((node,), (), {node: ComponentExit(node, longest[1], longest[0])}, {})
+        several = possible[node]
+        longest = several[0] if len(several) == 1 else max(several, key=self._known)
+        return Component((node,), (), {node: ComponentExit(node, longest, self._known(longest))}, {})
 
     def _component(
         self, nodes: Sequence[Node], possible: Mapping[Node, Sequence[Constraint]], bounds: Mapping[Node, int]

@@ -137,14 +137,19 @@ class AnalysedText:
         return self._known[null]
 
     @cached_property
+    def abstract(self) -> AbstractText:
+        """Its abstract evaluation, which texts of the same source share."""
+        return self._nulls.reads(self.used.text)
+
+    @cached_property
     def never_fails(self) -> bool:
         """True if it can be evaluated with all values of its variables, null aside."""
-        return self.constant or self._nulls.reads(self.used.text).never_fails(self._known_kinds)
+        return self.constant or self.abstract.never_fails(self._known_kinds)
 
     @cached_property
     def values(self) -> AbstractValues:
         """The values that it may have if no variable is null; empty if it always fails."""
-        return self._nulls.reads(self.used.text).evaluate(self._known_kinds).values
+        return self.abstract.evaluate(self._known_kinds).values
 
     @property
     def kinds(self) -> frozenset[ValueKind]:
@@ -152,12 +157,11 @@ class AnalysedText:
         return frozenset(found.kind for found in self.values)
 
     def _read(self, null: VariableSet) -> NullEffect:
-        used, text = self.used, self.used.text
+        used = self.used
         if self.constant:
             return NullEffect()
-        reads = self._nulls.reads(text)
         if not null:
-            return NullEffect(nothing=used.null is Null.TAKEN and reads.evaluate(self._known_kinds).nothing)
+            return NullEffect(nothing=used.null is Null.TAKEN and self.abstract.evaluate(self._known_kinds).nothing)
         holes = fails = stops = 0
         nothing = False
         for bit, known in self._nulls.each_null(null, self._known_kinds):
@@ -189,9 +193,7 @@ class AnalysedText:
     def evaluated(self, known: Mapping[str, AbstractValues]) -> Evaluation:
         """Its evaluation with these values of its names."""
         used = self.used
-        return self._nulls.reads(used.text).evaluate(
-            known, shown=used.null in _SHOWN and isinstance(used.text, Template)
-        )
+        return self.abstract.evaluate(known, shown=used.null in _SHOWN and isinstance(used.text, Template))
 
 
 class ProvingCondition:

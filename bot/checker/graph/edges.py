@@ -145,17 +145,18 @@ def strongly_connected_components(onward: Mapping[Node, Iterable[Node]]) -> list
             if node not in index:
                 index[node] = low[node] = len(index)
                 open_[node] = None
-            further = next((other for other in following if other not in index or other in open_), None)
-            if further is None:
+            for other in following:
+                if other not in index:
+                    path.append((other, iter(onward[other])))
+                    break
+                if other in open_ and index[other] < low[node]:
+                    low[node] = index[other]
+            else:
                 path.pop()
                 if path:
                     low[path[-1][0]] = min(low[path[-1][0]], low[node])
                 if low[node] == index[node]:
                     found.append(_taken(node, open_))
-            elif further in index:
-                low[node] = min(low[node], index[further])
-            else:
-                path.append((further, iter(onward[further])))
     return found
 
 

@@ -8,7 +8,6 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from bot.checker.run_rules import run_rules
 from bot.core.errors import BotError
 from bot.core.immutable import immutable
 from bot.language.flow.documents import Source
@@ -24,6 +23,7 @@ from bot.loading.document_text import document_text
 from bot.loading.folder import FileEdit, Folder, read_folder, replace_files
 from bot.pages.playground.editable_texts import EditableTexts, Place, TextField, file_of, path_of, renamed
 from bot.pages.playground.refused import Refused
+from bot.pages.playground.shared_findings import SharedFindings
 
 BLOCK = "block"
 """The id of the field that holds a whole step."""
@@ -31,6 +31,7 @@ EMPTY = "E105", "no text can be empty: write something, or delete its key in the
 """The problem of a text that has been deleted."""
 DIFF = {" ": "same", "-": "old", "+": "new", "@": "gap"}
 """The kinds of lines of a difference, besides the names of files: by how `difflib` begins them."""
+LoadedPython = tuple[Extensions, tuple[Source, ...]]
 FieldMark = tuple[Mark, str, int]
 """The place of a field in the files, its id, and how many lines it has at most."""
 
@@ -92,16 +93,20 @@ class EditDraft:
 class TextEditor:
     """Edits the files of the bot in a folder. Safe to use from many threads.
 
-    ``extensions`` returns what the bot's Python adds to the language.
+    ``python`` returns what the bot's Python adds to the language, and the files from which it was loaded.
     """
 
-    def __init__(self, path: Path, extensions: Callable[[], Extensions]) -> None:
+    def __init__(self, path: Path, python: Callable[[], LoadedPython], findings: SharedFindings) -> None:
         self._path = path
-        self._extensions = extensions
+        self._python = python
+        self._findings = findings
         self._lock = threading.Lock()
         self._kept = KeptReading()
         self._saved: list[Mapping[str, FileEdit]] = []
         self._checked: tuple[Sequence[Source], list[Problem]] = (), []
+
+    def _extensions(self) -> Extensions:
+        return self._python()[0]
 
     def texts(self) -> EditableTexts:
         """The texts as they are on the disk."""
@@ -168,8 +173,9 @@ class TextEditor:
 
     def _problems(self, folder: Folder) -> list[Problem]:
         """The problems of the bot's files, or if they load, the findings of the checks."""
-        loaded = load(folder.sources, self._extensions(), folder.documents, document_text, self._kept)
-        findings = [] if loaded.library is None else run_rules(loaded.library, folder.sources)
+        extensions, code = self._python()
+        loaded = load(folder.sources, extensions, folder.documents, document_text, self._kept)
+        findings = [] if loaded.library is None else self._findings.of(loaded.library, replace(folder, code=code))
         return [*loaded.problems, *findings]
 
     def _problems_before(self, folder: Folder) -> list[Problem]:

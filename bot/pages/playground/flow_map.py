@@ -10,13 +10,13 @@ from itertools import count
 from bot.checker.drawing import FindingIndex, draw_bot, draw_flow, svg
 from bot.checker.drawing.drawing_model import BoxFinding
 from bot.checker.graph import Graph
-from bot.checker.run_rules import run_rules
 from bot.core.defects import guard
 from bot.core.errors import BotError
 from bot.core.immutable import immutable
 from bot.language.source.rewriting import block_of
 from bot.loading.folder import Folder
 from bot.loading.program import Program
+from bot.pages.playground.shared_findings import SharedFindings
 
 OVERVIEW = ""
 _numbers = count(1)
@@ -52,11 +52,12 @@ class FlowMap:
     nothing is marked.
     """
 
-    def __init__(self, program: Program, folder: Folder) -> None:
+    def __init__(self, program: Program, folder: Folder, findings: SharedFindings) -> None:
         self.number = next(_numbers)
         """Another one for each map."""
         self.program = program
-        self._folder = folder
+        self.folder = folder
+        self._findings = findings
         self._graph = Graph(program.library)
         self._flags = FindingIndex()
         self._drawn: dict[str, str] = {}
@@ -71,7 +72,7 @@ class FlowMap:
 
     def check(self) -> None:
         """Run the checks, and mark what they find."""
-        flags = FindingIndex.of(self.program.library, run_rules(self.program.library, self._folder.sources))
+        flags = FindingIndex.of(self.program.library, self._findings.of(self.program.library, self.folder))
         with self._lock:
             self._flags = flags
             self._drawn.clear()
@@ -112,14 +113,14 @@ class FlowMap:
         )
         from bot.testing.conversations.transcript_run import isolated_simulation, play
 
-        loaded = load_with_tests(self._folder)
+        loaded = load_with_tests(self.folder)
         if loaded.program is None or loaded.problems:
             return None
         reaching: Reaching = defaultdict(list)
         for test in (test for test in loaded.transcripts if test.tries is None):
             if self._retired.is_set():
                 return None
-            stubs, by = test.stub_definitions, (loaded.program, self._folder, test.now)
+            stubs, by = test.stub_definitions, (loaded.program, self.folder, test.now)
             with isolated_simulation(*by, stubs, test.contact) as (simulation, player):
                 play(test, simulation, player)
                 turns = simulation.stored.turns_of_all()
@@ -154,4 +155,4 @@ class FlowMap:
 
     @cached_property
     def _texts(self) -> Mapping[str, str]:
-        return {source.path: source.text.decode("utf-8", "replace") for source in self._folder.sources}
+        return {source.path: source.text.decode("utf-8", "replace") for source in self.folder.sources}

@@ -10,10 +10,11 @@ from bot.core.defects import guard
 from bot.core.errors import BotError
 from bot.loading.folder import Folder
 from bot.loading.program import Program
-from bot.pages.playground.editing import TextEditor
+from bot.pages.playground.editing import LoadedPython, TextEditor
 from bot.pages.playground.flow_map import FlowMap
 from bot.pages.playground.playground import Playground
 from bot.pages.playground.playground_app import playground_app
+from bot.pages.playground.shared_findings import SharedFindings
 from bot.pages.shared.page_server import PageServer
 
 HOST = "127.0.0.1"
@@ -59,10 +60,11 @@ class PlaygroundServer:
     ) -> None:
         self._playground = playground
         self._lock = threading.Lock()
+        self._findings = SharedFindings()
         self._map = self._drawn(program, folder)
         listener, stopping = _listening(ports), threading.Event()
         self._port = int(listener.getsockname()[1])
-        editor = TextEditor(folder.path, lambda: playground.simulation.running.program.extensions) if edits else None
+        editor = TextEditor(folder.path, self._newest_python, self._findings) if edits else None
         app = playground_app(playground, self._newest_map, stopping, self._port, editor)
         self._server = PageServer(app, listener, stopping)
 
@@ -93,7 +95,11 @@ class PlaygroundServer:
         with self._lock:
             return self._map
 
+    def _newest_python(self) -> LoadedPython:
+        newest = self._newest_map()
+        return newest.program.extensions, newest.folder.code
+
     def _drawn(self, program: Program, folder: Folder) -> FlowMap:
-        drawn = FlowMap(program, folder)
+        drawn = FlowMap(program, folder, self._findings)
         threading.Thread(target=guard(drawn.check, ends_process=False), name="checks", daemon=True).start()
         return drawn

@@ -14,6 +14,7 @@ from bot.loading.program import load_handlers
 from bot.pages.playground.editable_texts import EditableTexts, Place, TextField, path_of, renamed
 from bot.pages.playground.editing import BLOCK, EditConflict, EditDraft, TextEdit, TextEditor, _edited
 from bot.pages.playground.refused import Refused
+from bot.pages.playground.shared_findings import SharedFindings
 from tests.cli.terminal import make_bot
 from tests.docs.test_bots import BOTS
 from tests.own_bots import STARTERS
@@ -70,7 +71,7 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def editor(folder: Path) -> TextEditor:
-    return TextEditor(folder, Extensions)
+    return TextEditor(folder, lambda: (Extensions(), ()), SharedFindings())
 
 
 def shown(texts: EditableTexts, place: Place) -> dict[str, list[tuple[str, str]]]:

@@ -6,6 +6,7 @@ import pytest
 
 from bot.cli.shared.flow_reloader import BotFiles
 from bot.pages.playground.flow_map import FlowMap, UnreadableTests
+from bot.pages.playground.shared_findings import SharedFindings
 from tests.cli.terminal import make_bot
 from tests.patience import PATIENCE
 
@@ -25,7 +26,7 @@ steps:
 @pytest.fixture
 def flow_map(tmp_path: Path) -> FlowMap:
     files = BotFiles(make_bot(tmp_path, FLOWS))
-    return FlowMap(files.load(), files.folder)
+    return FlowMap(files.load(), files.folder, SharedFindings())
 
 
 def test_a_steps_lines_are_those_below_its_name(flow_map: FlowMap) -> None:

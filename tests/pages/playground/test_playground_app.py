@@ -140,7 +140,7 @@ def test_a_port_that_is_taken_is_named(served: Served) -> None:
     port = urlsplit(server.url).port or 0
     program = playground.simulation.running.program
     with pytest.raises(PortTaken, match=f"port {port} is taken: name another one with --port"):
-        PlaygroundServer(playground, program, server._newest_map()._folder, [port])
+        PlaygroundServer(playground, program, server._newest_map().folder, [port])
 
 
 def test_a_message_that_the_gateway_has_taken_is_shown_once_also_while_the_bot_does_not_know(served: Served) -> None:
