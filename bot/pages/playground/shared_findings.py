@@ -13,7 +13,7 @@ KEPT = 2
 
 
 class SharedFindings:
-    """Checks a bot once for all who ask. Safe to use from many threads: whoever asks meanwhile waits."""
+    """Checks each bot once for all callers. Safe to use from many threads: a second caller waits for the first."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
