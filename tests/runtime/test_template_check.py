@@ -88,6 +88,6 @@ def test_an_inherited_template_is_a_problem_only_where_it_is_written() -> None:
     uses = template_uses(library_of(flow, bot=bot))
     assert [(str(use.mark), use.notice.name) for use in uses] == [
         ("bot.yml:2:38", "reengage"),
-        ("flows/test.yml:6:3", "hello"),
-        ("flows/test.yml:11:3", "offer"),
+        ("flows/test.yml:5:3", "hello"),
+        ("flows/test.yml:6:3", "offer"),
     ]
