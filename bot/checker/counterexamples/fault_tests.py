@@ -145,9 +145,9 @@ def _null_before(
     """The variable is null just before the turn, where it is out of scope after it."""
     if state.before is None or not case.is_passed(state) or not _is_null(state.before, case, name):
         return None
-    if case.is_given(state, name) or not _matters(
-        state.before, case, text, name
-    ):  # so the text had a value, or nobody knows which
+    if case.is_given(state, name):  # so the text had a value, or nobody knows which
+        return None
+    if not _matters(state.before, case, text, name):
         return None
     return VisibleFault(_null_in(text, name), (_has_value(name),), early=True)
 
