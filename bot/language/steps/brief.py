@@ -87,9 +87,10 @@ DATA_OF_TOOLS = (
 )
 SEARCH_TOKENS = 200  # of what it writes to search for
 _SEARCH = (
-    "Do not answer the contact. Write what to search our documents for, to answer their last message, in one line: their "
-    "question in full, without words such as it or that, then other words for the same, in the language of the documents. "
-    "These are the headings of the documents:"
+    "Do not answer the contact. Write what to search our documents for, to answer their last message: one line of at most "
+    "40 words, in the language of the documents. First the headings that may have the answer, at most three, as they stand "
+    "below; then the question in full, without words such as it or that; then other words for the same, the everyday ones "
+    "and the trade's. These are the headings of the documents:"
 )
 APPROVED = "You write nothing to the contact yourself: send one of the texts that are given to you for that."
 SOURCED = """\
@@ -208,7 +209,7 @@ class Brief:
         """
         if self.knowledge is None or not self.knowledge.rewrite or exchange.searched is not None:
             return None
-        system = f"{_SEARCH}\n\n{one_line(self.knowledge.titles, MOST_TITLES)}"
+        system = with_data_rule(f"{_SEARCH}\n\n{as_data(one_line(self.knowledge.titles, MOST_TITLES))}")
         return replace(self._question(context, exchange, system), said=None, max_tokens=SEARCH_TOKENS)
 
     def commands(self, context: StepContext, text: str) -> tuple[str, list[dict[str, Any]]]:
