@@ -34,6 +34,7 @@ from bot.language.steps.output_guard import (
     DATA_MARKS,
     MOST_VALUE,
     accounts_in,
+    addresses_in,
     as_data,
     as_it_looks,
     canary,
@@ -133,7 +134,7 @@ class Brief:
         return cls(
             Template.plain("", fields.mark) if instructions is None else instructions,
             facts,
-            searched.union(links_in(facts), accounts_in(facts)),
+            searched.union(addresses_in(facts)),
             tools,
             read_fill(fields, reading.variables),
             check_remember(fields, settings.remember, reading.variables),
