@@ -482,6 +482,8 @@ def _list(folder: Path | None, as_json: bool) -> None:
         echo_json({"broadcasts": [asdict(each) for each in listed]})
         return
     zone = _zone(folder)
+    if listed:
+        click.echo(f"{'state':9}  {'begin':16}  {'end':16}  name")
     for each in listed:
         began, ended = (f"{at.astimezone(zone):%Y-%m-%d %H:%M}" if at else "" for at in (each.began_at, each.ended_at))
         notes = (

@@ -230,12 +230,13 @@ class Transcribe:
     empty.
 
     The file is deleted afterwards. It ends as ``by`` does, or as ``TooLarge``, ``WrongType`` or ``NotFetched``.
-    ``within`` is in seconds, for all of one try.
+    ``seconds`` is the time for all of one try; ``within`` is how long it is waited for.
     """
 
     media: Media
     by: Call | HttpRequest
-    within: float = 30.0
+    seconds: float = 30.0
+    within: float = 35.0
     tries: int = 1
 
 

@@ -15,7 +15,6 @@ from bot.services.http_client import PASSING
 from bot.store.kept_files import FilesUnavailable
 from bot.store.rows import CallRow
 
-_OWN_TIME = 0.9  # of the effect's: what the performers give up ends as a time-out without a reason
 _PASSING = ("timeout", "unreachable", *map(str, PASSING))
 
 Known = Callable[[str], str | None]
@@ -45,12 +44,12 @@ class Transcriptions:
         if said is not None:
             return CallAttempt("done", said)
         began, most = monotonic(), MEDIA_BYTES[effect.media.kind]
-        fetch = Fetch(effect.media, most, within=effect.within * _OWN_TIME + MARGIN)
+        fetch = Fetch(effect.media, most, within=effect.seconds + MARGIN)
         fetched = self._fetch(replace(row, effect=fetch), say)
         if fetched.outcome != "done":
             return fetched
         try:
-            left = effect.within * _OWN_TIME - (monotonic() - began)
+            left = effect.seconds - (monotonic() - began)
             return self._asked(row, effect.by, fetched.value, left, say)
         finally:
             with suppress(OSError, FilesUnavailable):  # it goes with its contact at the latest

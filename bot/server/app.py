@@ -39,6 +39,7 @@ from bot.engine.forms import form_page
 from bot.engine.scheduled_flows import objections, signal_fields, signal_objections
 from bot.language.flow.event_receiver import EventReceiver
 from bot.language.flow.library import Library
+from bot.language.steps.judging import AT_ONCE
 from bot.loading.program import Program
 from bot.runtime.batch import EngineShare
 from bot.runtime.delivery import Delivery, WaitReason
@@ -239,7 +240,7 @@ class Engine:
                 HttpRequest: make(http, name="http calls"),
                 Transcribe: make(transcriptions, name="voice notes", quarantine=quarantine),
                 AskModel: make(models, name="models", threads=32, quarantine=moderated, prompter=prompter),
-                JudgeAnswer: make(judge, name="judges", threads=2, spare=2),
+                JudgeAnswer: make(judge, name="judges", threads=AT_ONCE // 2, spare=AT_ONCE // 2),
                 Publish: make(events, name="events", threads=8, spare=8),
             },
             self._crashes.may_crash,

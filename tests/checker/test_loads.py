@@ -1,6 +1,6 @@
 """The most messages that each flow of a bot can send."""
 
-from bot.checker.analysis.loads import FlowLoad, flow_loads
+from bot.checker.analysis.loads import FlowLoad, ModelLoad, flow_loads, model_loads
 from tests.checker.proved import BOT, library
 
 BEGIN = "flow: a\nstart: {words: [a]}\n"
@@ -58,3 +58,33 @@ def test_a_flow_that_nothing_starts_is_begun_where_others_go_over_to_it() -> Non
         library(BEGIN + "steps:\n  b: {say: B, then: /other}", "flow: other\nsteps:\n  c: {say: C}")
     )
     assert (load.turn, other.turn) == (2, 1)
+
+
+# What one contact can cost
+
+
+def model_load(ai: str = "", keys: str = "") -> ModelLoad:
+    step = f"  talk:\n    ai: You help.\n    exits: {{done: {{when: all is said, then: end}}}}\n{keys}"
+    (load,) = model_loads(library(f"{BEGIN}steps:\n{step}", bot=f"{BOT}\nai: {{{ai}}}\n"))
+    return load
+
+
+def test_the_judges_that_may_be_asked_at_once_count_beside_a_contacts_budget() -> None:
+    alone = model_load("budget: {contact: 9000}")
+    judged = model_load("budget: {contact: 9000}, judge: {share: 2%, questions: [Is it polite?, Is it true?]}")
+    assert (alone.judges, alone.judging) == (0, 0)
+    assert (judged.judges, judged.tokens, judged.requests) == (4, alone.tokens, alone.requests)
+
+
+def test_a_judge_is_given_what_the_model_was_given_and_what_it_said() -> None:
+    load = model_load("judge: {share: 2%, questions: [Is it polite?]}")
+    assert load.judging > 4 * 4 * 40_000  # four at once, each of a turn of 40,000 characters
+
+
+def test_a_model_is_asked_as_often_in_one_turn_as_its_rounds_allow() -> None:
+    plain = model_load().spends
+    assert (plain.asks, plain.repeats, plain.searches, plain.judges) == (8, False, 0, 0)
+    held = model_load("unsupported: {prices: retry}", "    while_busy: merge\n").spends
+    assert (held.asks, held.repeats) == (13, True)
+    led = model_load(keys="    unsupported: {prices: {then: end}}\n").spends
+    assert not led.repeats

@@ -723,7 +723,8 @@ def test_all_broadcasts_are_listed_with_their_states_and_times(folder: Path, bot
     broadcast(folder, "--yes", "--name", "first")
     let_pass(bot, timedelta(minutes=1))
     broadcast(folder, "--yes", "--name", "later", "--at", "2130-12-24 18:00")
-    later, first = call("broadcast", "--bot", folder).lines
+    head, later, first = call("broadcast", "--bot", folder).lines
+    assert head == "state      begin             end               name"
     note = "(3 to come, next at 2130-12-24 18:00)"
     assert later == f"scheduled  2130-12-24 18:00                    later  {note}"
     assert re.fullmatch(r"finished   \S+ \S+  \S+ \S+  first", first)

@@ -3,6 +3,7 @@
 import json
 import os
 import pty
+import re
 import select
 import shlex
 import signal
@@ -228,6 +229,39 @@ def test_how_much_each_flow_sends_is_listed_when_asked_for(here: Path) -> None:
         "what the voice notes of one contact can cost a day (UTC):\n  transcribe  50 voice notes, asked for 100 times\n"
     )
     assert call("check", "--load").out.endswith(listed)
+
+
+ASKING = """\
+flow: main
+start: {otherwise: true}
+steps:
+  talk:
+    ai: You help.
+    knowledge: {folder: policies/, rewrite: true}
+    unsupported: {prices: retry}
+    judge: {share: 2.5%, questions: [Is it polite?, Is it true?]}
+    exits: {done: {when: all is said, then: end}}
+    budget: {contact: 9000, else: {say: Bye., then: end}}
+"""
+
+
+def test_all_requests_to_models_that_one_turn_may_cause_are_listed(here: Path) -> None:
+    make_bot(here, ASKING)
+    (here / "flows" / "policies").mkdir()
+    (here / "flows" / "policies" / "house.md").write_text("# Pets\nYes.\n")
+    cost, each, in_all = call("check", "--load").lines[-3:]
+    assert re.fullmatch(
+        r"  main/talk  1,[\d,]{7} tokens \(9,000 of its budget, [\d,]{7} under way, 1,[\d,]{7} of judges under way\), "
+        r"49 requests \(each counts 200 or more\)",
+        cost,
+    ), cost
+    assert each.strip() == (
+        "one turn: up to 9 requests (1 for what to search, 8 to answer, 1 of them to write it again), and 2 to judge "
+        "2.5% of the answers"
+    )
+    assert in_all.startswith("  in all ") and "49 requests" in in_all
+    make_bot(here, ASKING.replace("    unsupported: {prices: retry}\n", "").replace(", rewrite: true", ""))
+    assert "one turn: up to 8 requests, and 2 to judge" in call("check", "--load").out
 
 
 def test_json_is_a_list_of_objects(here: Path) -> None:

@@ -18,7 +18,7 @@ steps:
 """
 BOT = "name: T\nlanguages: [en, id]\ndefaults: {timeout: {after: 20h, then: end}}\n"
 EMPTY = """\
-# What the bot says in id. Beside each text stands the original; what is left empty is said as that.
+# What the bot says in id. The original stands above each text; what is left empty is said in the original.
 # `bot locales extract id` adds what is new and keeps what is here, but for comments.
 main:
   start:

@@ -79,7 +79,7 @@ def test_a_handler_gets_the_voice_note_and_what_bot_yml_gives_it() -> None:
     talk.voice("https://files.example/7.ogg")
     media = Media("audio", "https://files.example/7.ogg")
     call = Call("speech.words", {"language": "pt", "voice": Media("audio", media.url, file="")}, 20.0)
-    assert talk.calls[-1][1] == Transcribe(media, call, 20.0, 2)
+    assert talk.calls[-1][1] == Transcribe(media, call, 20.0, 25.0, 2)
 
 
 @pytest.mark.parametrize(

@@ -16,8 +16,9 @@ from bot.language.expressions.abstract_values import AbstractValues, ValueKind
 from bot.language.expressions.templates import Template
 from bot.language.flow.definition import Step
 from bot.language.flow.library import Library
+from bot.language.steps.judging import AT_ONCE
 from bot.language.steps.schedule import CLOCK
-from bot.language.steps.step_facts import WaitsFor
+from bot.language.steps.step_facts import Spends, WaitsFor
 
 
 @immutable
@@ -52,42 +53,50 @@ def flow_loads(library: Library) -> list[FlowLoad]:
 class ModelLoad:
     """The most that one contact can cost a day at a step that asks a model: tokens, requests and calls of tools. None:
     there is no limit.
-
-    ``request`` is the most tokens that one request counts.
     """
 
     place: StepId
-    contact: int | None
-    request: int
-    at_once: int
-    each: int  # calls of tools for each request
+    spends: Spends
+
+    @property
+    def request(self) -> int:
+        """The most tokens that one request counts."""
+        return most_tokens(self.spends.prompt, self.spends.answer)
+
+    @property
+    def judges(self) -> int:
+        """The most requests to judges that are under way when the contact's budget is used up."""
+        return AT_ONCE if self.spends.judges else 0
+
+    @property
+    def judging(self) -> int:
+        """The most tokens of these."""
+        return self.judges * most_tokens(self.spends.judged, self.spends.answer)
 
     @property
     def tokens(self) -> int | None:
-        """The contact's budget, and the tokens of the requests that are open when it is used up."""
-        return None if self.contact is None else self.contact + self.at_once * self.request
+        """The contact's budget, and the tokens of the requests that are under way when it is used up. Those of judges
+        come on top.
+        """
+        return None if self.spends.contact is None else self.spends.contact + self.spends.at_once * self.request
 
     @property
     def requests(self) -> int | None:
-        """The most requests: each takes at least `LEAST_COUNTED` tokens of the budget."""
-        return None if self.contact is None else -(-self.contact // LEAST_COUNTED) + self.at_once - 1
+        """The most requests without the `judges`: each takes at least `LEAST_COUNTED` tokens of the budget."""
+        budget = self.spends.contact
+        return None if budget is None else -(-budget // LEAST_COUNTED) + self.spends.at_once - 1
 
     @property
     def calls(self) -> int | None:
-        """The most calls of tools. Each turn begins with a request."""
-        return None if self.requests is None else self.requests * self.each
+        """The most calls of tools. Each turn begins with a request to the model that may make them."""
+        return None if self.requests is None else self.requests * self.spends.calls
 
 
 def model_loads(library: Library) -> list[ModelLoad]:
     """The load of each step that asks a model."""
-    found = []
-    for flow in library.flows.values():
-        for step in flow.steps.values():
-            spends = step.kind.spends(flow.variables)
-            if spends is not None:
-                request = most_tokens(spends.prompt, spends.answer)
-                found.append(ModelLoad((flow.name, step.name), spends.contact, request, spends.at_once, spends.calls))
-    return found
+    steps = [(flow, step) for flow in library.flows.values() for step in flow.steps.values()]
+    found = (((flow.name, step.name), step.kind.spends(flow.variables)) for flow, step in steps)
+    return [ModelLoad(place, spends) for place, spends in found if spends is not None]
 
 
 class _ConversationLoads:

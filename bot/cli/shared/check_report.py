@@ -29,6 +29,7 @@ from bot.language.flow.documents import UNREAD
 from bot.language.flow.kept_reading import KeptReading
 from bot.language.flow.library import Library
 from bot.language.source.problems import CODES, Problem
+from bot.language.steps.step_facts import Spends
 from bot.loading.folder import Folder
 from bot.testing.conversations.transcript_reader import LoadedTests, load_with_tests
 
@@ -377,20 +378,38 @@ def _models(library: Library) -> Iterator[str]:
     yield "At most, what one contact can cost a day (UTC), whatever it writes and a model answers:"
     width = max(len("/".join(load.place)) for load in found)
     for load in found:
-        budget = "no budget" if load.contact is None else f"{load.contact:,} of its budget"
-        under_way = f"{f'{load.at_once} x ' if load.at_once > 1 else ''}{load.request:,} under way"
-        calls = f", {_most(load.calls)} calls of tools ({load.each} each)" if load.each else ""
-        requests = f"{_most(load.requests)} requests (each counts {LEAST_COUNTED} or more)"
-        yield f"  {'/'.join(load.place):{width}}  {_most(load.tokens)} tokens ({budget}, {under_way}), {requests}{calls}"
+        spends = load.spends
+        budget = "no budget" if spends.contact is None else f"{spends.contact:,} of its budget"
+        under_way = f"{f'{spends.at_once} x ' if spends.at_once > 1 else ''}{load.request:,} under way"
+        judging = f", {load.judging:,} of judges under way" if load.judges else ""
+        calls = f", {_most(load.calls)} calls of tools ({spends.calls} each)" if spends.calls else ""
+        tokens, requests = _most(load.tokens, load.judging), _most(load.requests, load.judges)
+        asked = f"{requests} requests (each counts {LEAST_COUNTED} or more)"
+        yield f"  {'/'.join(load.place):{width}}  {tokens} tokens ({budget}, {under_way}{judging}), {asked}{calls}"
+        if spends.asks > 1:
+            yield f"  {'':{width}}  one turn: {_requests_of_turn(spends)}"
     tokens, requests, calls = (
-        _most(None if None in all else max(each for each in all if each is not None))
-        for all in ([getattr(load, name) for load in found] for name in ("tokens", "requests", "calls"))
+        _most(None if None in all else max(each for each in all if each is not None), max(beside))
+        for all, beside in (
+            ([load.tokens for load in found], [load.judging for load in found]),
+            ([load.requests for load in found], [load.judges for load in found]),
+            ([load.calls for load in found], [0]),
+        )
     )
     yield f"  {'in all':{width}}  {tokens} tokens, {requests} requests, {calls} calls of tools: the steps share a contact's day"
 
 
-def _most(messages: int | None) -> str:
-    return "no end" if messages is None else f"{messages:,}"
+def _requests_of_turn(spends: Spends) -> str:
+    """The most requests of one turn, and what they are for."""
+    parts = [f"{spends.searches} for what to search", f"{spends.asks} to answer"] if spends.searches else []
+    parts += ["1 of them to write it again"] if spends.repeats else []
+    why = f" ({', '.join(parts)})" if parts else ""
+    judges = f", and {spends.judges} to judge {100 * spends.share:g}% of the answers" if spends.judges else ""
+    return f"up to {spends.searches + spends.asks} requests{why}{judges}"
+
+
+def _most(most: int | None, beside: int = 0) -> str:
+    return "no end" if most is None else f"{most + beside:,}"
 
 
 def _started(messages: int | None) -> str:

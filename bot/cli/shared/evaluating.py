@@ -34,8 +34,6 @@ from bot.testing.conversations.model_sources import BUDGET, EvaluationStopped, L
 from bot.testing.conversations.pass_rates import PassDecision, interval
 from bot.testing.conversations.transcript import Transcript
 
-SECONDS = 55.0  # for one answer: the bot waits 60 for it
-
 
 @immutable
 class Wanted:
@@ -248,7 +246,7 @@ def live_models(bot: Folder, wanted: Wanted) -> Iterator[tuple[list[LiveModel], 
         raise click.UsageError("which model? Write --model SLUG, or set BOT_AI_MODEL: `bot models` lists them")
     judges = {model: wanted.judge or _other(model, (*settings.models, *models)) for model in models}
     budget = RunBudget(wanted.budget or BUDGET)
-    with closing(Completions(settings.url, settings.key, key_in=settings.key_in, seconds=SECONDS)) as service:
+    with closing(Completions(settings.url, settings.key, key_in=settings.key_in)) as service:
         check_models(service, (*models, *judges.values()))
         yield [LiveModel(service, model, judges[model], budget, alone=bool(wanted.models)) for model in models], budget
 

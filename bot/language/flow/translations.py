@@ -312,7 +312,7 @@ HEAD = "# What the bot says in"
 WAS = "was:"
 """The mark before an original that is no longer in the flow, while its translation still stands."""
 _HEAD = f"""\
-{HEAD} {{language}}. Beside each text stands the original; what is left empty is said as that.
+{HEAD} {{language}}. The original stands above each text; what is left empty is said in the original.
 # `bot locales extract {{language}}` adds what is new and keeps what is here, but for comments.
 """
 _GONE = "# No longer in the flows:"

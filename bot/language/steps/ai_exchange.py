@@ -232,9 +232,9 @@ class Exchange:
 
     @property
     def searched_for(self) -> list[str]:
-        """The texts to search for: the contact's last message, in a model's words too, and the one before."""
+        """The texts to search for: the contact's last message, after a model's words for it, and the one before."""
         last, *before = self.texts_of_contact[:-3:-1] or [""]
-        return [f"{last}\n{self.searched or ''}", *before]
+        return [f"{self.searched or ''}\n{last}", *before]
 
     @property
     def words_of_contact(self) -> str:

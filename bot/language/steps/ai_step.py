@@ -24,7 +24,7 @@ from bot.language.steps.ai_settings import (
     settings_keys,
 )
 from bot.language.steps.approved_answers import ANSWERS
-from bot.language.steps.brief import FACTS, INSTRUCTIONS, Brief, judged, quoted_scope
+from bot.language.steps.brief import FACTS, INSTRUCTIONS, Brief, judged, most_spent, quoted_scope
 from bot.language.steps.brief import WITHIN_KEY as AI_WITHIN
 from bot.language.steps.exits import EXITS, exit_outcomes
 from bot.language.steps.message_parts import check_length
@@ -146,15 +146,8 @@ class AiStep(StepKind):
 
     def spends(self, variables: Mapping[str, Variable]) -> Spends:
         """Return the tokens that a contact can make it use."""
-        settings = self.brief.settings
-        merged = MOST_MERGED if settings.merges else 0
-        return Spends(
-            settings.bounds().contact,
-            self.brief.most_prompt(variables, MOST_ROUNDS + merged, 1 + merged + self.brief.settings.calls),
-            settings.max_tokens,
-            1 + merged,
-            self.brief.settings.calls if self.brief.tools else 0,
-        )
+        merged = MOST_MERGED if self.brief.settings.merges else 0
+        return most_spent(self.brief, variables, MOST_ROUNDS + merged, merged)
 
     # -- the contact's side -----------------------------------------------------------------------
 

@@ -34,6 +34,7 @@ from bot.language.steps.output_guard import (
     DATA_MARKS,
     MOST_VALUE,
     accounts_in,
+    addresses_in,
     as_data,
     as_it_looks,
     canary,
@@ -48,7 +49,7 @@ from bot.language.steps.output_guard import (
     written_links,
 )
 from bot.language.steps.sources import Sources
-from bot.language.steps.step_facts import StepFailed, Used
+from bot.language.steps.step_facts import Spends, StepFailed, Used
 from bot.language.steps.step_kind import ReadContext, StepContext
 from bot.language.steps.tools import (
     LEAVE,
@@ -87,9 +88,10 @@ DATA_OF_TOOLS = (
 )
 SEARCH_TOKENS = 200  # of what it writes to search for
 _SEARCH = (
-    "Do not answer the contact. Write what to search our documents for, to answer their last message, in one line: their "
-    "question in full, without words such as it or that, then other words for the same, in the language of the documents. "
-    "These are the headings of the documents:"
+    "Do not answer the contact. Write what to search our documents for, to answer their last message: one line of at most "
+    "40 words, in the language of the documents. First the headings that may have the answer, at most three, as they stand "
+    "below; then the question in full, without words such as it or that; then other words for the same, the everyday ones "
+    "and the trade's. These are the headings of the documents:"
 )
 APPROVED = "You write nothing to the contact yourself: send one of the texts that are given to you for that."
 SOURCED = """\
@@ -132,7 +134,7 @@ class Brief:
         return cls(
             Template.plain("", fields.mark) if instructions is None else instructions,
             facts,
-            searched.union(links_in(facts), accounts_in(facts)),
+            searched.union(addresses_in(facts)),
             tools,
             read_fill(fields, reading.variables),
             check_remember(fields, settings.remember, reading.variables),
@@ -208,8 +210,8 @@ class Brief:
         """
         if self.knowledge is None or not self.knowledge.rewrite or exchange.searched is not None:
             return None
-        system = f"{_SEARCH}\n\n{one_line(self.knowledge.titles, MOST_TITLES)}"
-        return replace(self._question(context, exchange, system), said=None, max_tokens=SEARCH_TOKENS)
+        asked = self._question(context, exchange, _search_text(self.knowledge))
+        return replace(asked, said=None, max_tokens=SEARCH_TOKENS)
 
     def commands(self, context: StepContext, text: str) -> tuple[str, list[dict[str, Any]]]:
         """The text of a model without tools, and the commands in it as calls."""
@@ -280,11 +282,12 @@ class Brief:
         values = len(self.notable) * (MOST_VALUE + 100) + notes * (MOST_NOTE + 20)
         passages = 0 if self.knowledge is None else 2 * MOST_TOKENS
         own = most_instructions(self.instructions) + estimate(text) + values + passages
-        tools = estimate(json.dumps(self._all_tools(self.exits, variables)))
+        own += estimate(json.dumps(self._all_tools(self.exits, variables)))
+        search = 0 if self.knowledge is None else estimate(_search_text(self.knowledge))
         settings = self.settings
         shown = messages * PICTURE_TOKENS if settings.pictures else 0
         turn = most_of_turn(settings.hears, settings.calls + rounds, messages, rounds)
-        return shown + own + tools + settings.history + turn
+        return shown + max(own, search) + settings.history + turn
 
     def _system(self, context: StepContext, exchange: Exchange) -> str:
         instructions = prompt_of(self.instructions, context.scope)
@@ -344,6 +347,34 @@ def judged(brief: Brief, context: StepContext, exchange: Exchange) -> tuple[Judg
     return tuple(found)
 
 
+def most_spent(brief: Brief, variables: Mapping[str, Variable], rounds: int, merged: int) -> Spends:
+    """The tokens that a contact can use, by turns of so many rounds, into which so many of its messages are merged."""
+    settings, knowledge, judge = brief.settings, brief.knowledge, brief.settings.judge
+    messages = 1 + merged + settings.calls
+    return Spends(
+        settings.bounds().contact,
+        brief.most_prompt(variables, rounds, messages),
+        settings.max_tokens,
+        at_once=1 + merged,
+        calls=settings.calls if brief.tools else 0,
+        asks=rounds,
+        repeats=bool(brief.answers) or settings.unsupported.asks_again,
+        searches=1 + merged if knowledge is not None and knowledge.rewrite else 0,
+        judges=0 if judge is None else len(judge.questions),
+        share=0.0 if judge is None else judge.share,
+        judged=0 if judge is None else _most_judged(brief, judge.questions, rounds, messages),
+    )
+
+
+def _most_judged(brief: Brief, questions: Sequence[str], rounds: int, messages: int) -> int:
+    """The most tokens of a request to a judge."""
+    settings, passages = brief.settings, 0 if brief.knowledge is None else 2 * MOST_TOKENS
+    turn = most_of_turn(settings.hears, settings.calls + rounds, messages, rounds)
+    lines = [{"who": "chatbot", "says": ""}] * (messages + rounds + settings.calls)
+    asked = (estimate(json.dumps(judge_messages(lines, question, facts=brief.facts))) for question in questions)
+    return passages + turn * 3 // 2 + max(asked)  # in JSON a control character has six letters, and four count for each
+
+
 # -- the first message of a question --------------------------------------------------------------
 
 
@@ -368,6 +399,10 @@ def system_text(
     if facts:
         parts.append(f"Facts:\n\n{facts}")
     return "\n\n".join(parts)
+
+
+def _search_text(knowledge: Knowledge) -> str:
+    return with_data_rule(f"{_SEARCH}\n\n{as_data(one_line(knowledge.titles, MOST_TITLES))}")
 
 
 def asks_what_to_search(messages: Sequence[Mapping[str, Any]]) -> bool:

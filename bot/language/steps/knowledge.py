@@ -4,7 +4,6 @@ import posixpath
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
-from itertools import chain
 from typing import Any, Protocol
 
 from bot.core.errors import BotError
@@ -27,7 +26,7 @@ from bot.language.keys.key_schemas import ANY_TEXT, list_of
 from bot.language.source.languages import wording
 from bot.language.source.problems import Problems, did_you_mean
 from bot.language.source.yaml_tree import Node, one_or_more
-from bot.language.steps.output_guard import accounts_in, as_data, links_in, one_line
+from bot.language.steps.output_guard import addresses_in, as_data, one_line
 
 MOST_TOKENS = 1500  # of the passages in a prompt
 MOST_FILES = 200
@@ -228,8 +227,7 @@ def _index(
     texts: tuple[tuple[str, str], ...], synonyms: tuple[tuple[str, ...], ...]
 ) -> tuple[PassageIndex, frozenset[str]]:
     """The index of some documents, and the addresses and accounts in them: made once for all languages and reloads."""
-    links = chain.from_iterable((*links_in(text), *accounts_in(text)) for _, text in texts)
-    return PassageIndex(texts, synonyms), frozenset(links)
+    return PassageIndex(texts, synonyms), frozenset().union(*(addresses_in(text) for _, text in texts))
 
 
 UNREADABLE = "\ufffd"  # stands in a document for bytes that are no text

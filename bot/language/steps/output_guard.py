@@ -103,6 +103,11 @@ def accounts_in(text: str) -> Iterator[str]:
         yield bare.lower().rstrip(".").removeprefix("+").removeprefix("00")
 
 
+def addresses_in(text: str) -> tuple[str, ...]:
+    """The web addresses and accounts in a text. A model may send them if the text is ours."""
+    return (*links_in(text), *accounts_in(text))
+
+
 def without_addresses(text: str) -> str:
     """The text without its web addresses and accounts: their figures are no values."""
     for link in links_in(text):

@@ -243,6 +243,10 @@ class Spends:
 
     ``prompt`` and ``answer`` are the most tokens of one question and its answer, ``at_once`` how many questions of a
     contact can be under way, ``calls`` how many calls of tools each of them can lead to.
+
+    In one turn a model is asked ``asks`` times for its answer, one of them to write it again if it ``repeats``, and
+    ``searches`` times what to search for. A ``share`` of the answers is judged by ``judges`` requests, with prompts of
+    ``judged`` tokens at most.
     """
 
     contact: int | None
@@ -250,6 +254,12 @@ class Spends:
     answer: int
     at_once: int = 1
     calls: int = 0
+    asks: int = 1
+    repeats: bool = False
+    searches: int = 0
+    judges: int = 0
+    share: float = 0.0
+    judged: int = 0
 
 
 @immutable

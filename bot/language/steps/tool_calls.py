@@ -20,7 +20,7 @@ from bot.language.steps.brief import Brief
 from bot.language.steps.colleague import Colleague
 from bot.language.steps.exits import Exit
 from bot.language.steps.noting import Noting
-from bot.language.steps.output_guard import accounts_in, links_in
+from bot.language.steps.output_guard import accounts_in, addresses_in
 from bot.language.steps.step_facts import StepFailed
 from bot.language.steps.step_kind import (
     KeepWaiting,
@@ -108,9 +108,10 @@ class ToolCalls:
         if done:
             result = result_text(event.value) if tool is None else tool.result(event.value)
             given = result_text(read_arguments(call["arguments"]))  # what the model gave does not come back as ours
-            said = (*links_in(result), *accounts_in(result))
             theirs = frozenset(accounts_in(given))
-            self._exchange.note_links([each for each in said if each not in given and each not in theirs])
+            self._exchange.note_links(
+                [each for each in addresses_in(result) if each not in given and each not in theirs]
+            )
         else:
             result = f"Failed: {event.outcome if tool is None else tool.failure(event.outcome, event.detail)}"
         if tool is not None:
@@ -214,7 +215,7 @@ class ToolCalls:
         except BadArgument as error:
             return _Result(f"Not sent: {error}.")
         try:
-            self._brief.check_said(self._context, self._exchange, text, [*links_in(answer.text.source)])
+            self._brief.check_said(self._context, self._exchange, text, addresses_in(answer.text.source))
         except HeldText as held:
             self.notes.append(str(held))
             if (left := self.held(held)) is not None:
@@ -261,7 +262,7 @@ class ToolCalls:
             return _Result(UNASKED if tool.colleague is None else TOO_LONG)
         if tool.colleague is None:
             self._brief.check(self._context, self._exchange, "\n".join(texts_in(list(arguments.values()))))
-            self._brief.check(self._context, self._exchange, body, [*links_in(body), *accounts_in(body)])  # the flow's
+            self._brief.check(self._context, self._exchange, body, addresses_in(body))  # the flow's
         if self._context.more:  # it may change what they want, and answers no question that they have not seen
             self._exchange.overtaken = True
             return _Result(OVERTAKEN)

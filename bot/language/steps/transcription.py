@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from bot.core.effects import Call, HttpRequest, Transcribe
+from bot.core.effects import SPARE_SECONDS, Call, HttpRequest, Transcribe
 from bot.core.events import CallEnded
 from bot.core.immutable import immutable
 from bot.core.text import KEPT_CHARACTERS, head, without_controls
@@ -75,7 +75,7 @@ class Transcription:
         else:
             given = {item.name: item.evaluate(scope) for item in self.given}
             call = Call(self.by, {**given, VOICE: voice}, self.within)
-        return Transcribe(media, call, self.within, self.tries)
+        return Transcribe(media, call, self.within, self.within + SPARE_SECONDS, self.tries)
 
     def words(self, ended: CallEnded, scope: Mapping[str, Any]) -> str:
         """The words of the voice note. Raises `StepFailed` and `TemplateFailed` if they are not known."""

@@ -87,6 +87,11 @@ class SourceRules:
         """The outcome that values of these kinds lead to; None: the model is asked again."""
         return next((f"unsupported.{kind}" for kind in kinds if self.ways.get(kind) is not None), None)
 
+    @property
+    def asks_again(self) -> bool:
+        """True if the model may be asked again."""
+        return None in self.ways.values()
+
     def outcomes(self) -> dict[str, Outcome]:
         """The outcome of each kind that leads somewhere."""
         return {

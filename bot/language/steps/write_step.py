@@ -96,7 +96,7 @@ class WriteStep(StepKind):
         """Return the facts: it ends by ``then`` with what was written, or fails."""
         annotation = {ObjectVariable: dict, ListVariable: list}.get(type(self.variable), str)
         return StepFacts(
-            waits_for=self.settings.waits_for(self.within if self._form == _ANY_TEXT else 2 * self.within),
+            waits_for=self.settings.waits_for(2 * self.within if self._repeats else self.within),
             outcomes={
                 "then": Outcome(None, DefaultTarget.THEN, annotation=annotation),
                 **({} if _is_record(self.variable) else self.settings.unsupported.outcomes()),
@@ -108,8 +108,13 @@ class WriteStep(StepKind):
 
     @property
     def _form(self) -> Any:
-        """The variable's values in words; any other than a free text may have to be asked for twice."""
+        """The variable's values in words."""
         return _ANY_TEXT if self.variable is None else self.variable.described
+
+    @property
+    def _repeats(self) -> bool:
+        """True if the model may be asked twice: its answer may not fit, or have a value without a source."""
+        return self._form != _ANY_TEXT or self.settings.unsupported.asks_again
 
     @property
     def _rules(self) -> str:
@@ -122,7 +127,8 @@ class WriteStep(StepKind):
     def spends(self, variables: Mapping[str, Variable]) -> Spends:
         """Return the tokens that a contact can make it use: those of the second question, with the first answer."""
         most = self.settings.max_tokens
-        return self.settings.spends(most_instructions(self.instructions) + estimate(self._rules) + 250 + most, most)
+        prompt = most_instructions(self.instructions) + estimate(self._rules) + 250 + most
+        return replace(self.settings.spends(prompt, most), asks=2 if self._repeats else 1, repeats=self._repeats)
 
     def enter(self, context: StepContext) -> StepResult:
         """Ask the model."""

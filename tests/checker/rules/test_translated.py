@@ -69,7 +69,7 @@ def test_what_a_language_only_looks_at_is_its_own() -> None:
     assert found(LOCALE.replace("{{ name }}", "{{ 'Ana' if name == 'Ana' else 'kamu' }}")) == []
 
 
-HEAD = "# What the bot says in id. Beside each text stands the original.\n"
+HEAD = "# What the bot says in id. The original stands above each text.\n"
 
 
 def noted(*comments: str, head: str = HEAD) -> str:

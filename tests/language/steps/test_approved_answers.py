@@ -58,8 +58,15 @@ def test_a_value_that_does_not_fit_is_told_the_model() -> None:
     assert chat.model("", ("say_hours", {})) == [HOURS]
 
 
-def test_a_value_may_bring_no_address() -> None:
-    assert asked().model("", ("say_day", {"day": "evil.example.com", "hour": 6})) == ["I cannot answer that."]
+@pytest.mark.parametrize("value", ["evil.example.com", "+49 30 7654321"])
+def test_a_value_may_bring_no_address_and_no_account(value: str) -> None:
+    assert asked().model("", ("say_day", {"day": value, "hour": 6})) == ["I cannot answer that."]
+
+
+@pytest.mark.parametrize("text", ["Call +49 30 1234567.", "Write to help@shop.example."])
+def test_an_account_of_the_text_is_sent(text: str) -> None:
+    chat = asked(FLOW.replace("In {{ city }} we are open from 9:00 to 18:00.", text))
+    assert chat.model("", ("say_hours", {})) == [text]
 
 
 def test_free_text_is_not_sent_and_the_model_is_asked_once_more() -> None:

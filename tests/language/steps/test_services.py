@@ -140,4 +140,4 @@ def test_what_writes_down_voice_notes_takes_it_from_its_service_too(keys: str, w
     talk = Talk("flow: main\nstart: {otherwise: true}\nsteps: {a: {say: Hi}}\n", bot)
     talk.voice()
     effect = next(each for each in talk.effects if isinstance(each, Transcribe))
-    assert (effect.within, effect.tries) == (within, tries)
+    assert (effect.seconds, effect.tries) == (within, tries)

@@ -1,7 +1,7 @@
 """`unsupported`: a value of a model's answer without a source is not sent."""
 
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, timedelta
 from typing import Any
 
 import pytest
@@ -223,6 +223,16 @@ def test_a_written_text_with_a_value_of_no_source_is_asked_for_once_more() -> No
     chat = noting()
     chat.model("They paid 60 euros.")
     assert chat.model("They paid 70 euros.") == ["A colleague will read it."]
+
+
+@pytest.mark.parametrize(
+    ("rules", "asks"), [("", 1), ("unsupported: retry", 2), ("unsupported: {prices: {then: end}}", 1)]
+)
+def test_a_text_that_may_be_asked_for_twice_is_waited_for_twice_as_long(rules: str, asks: int) -> None:
+    kind = noting(rules).library.flows["note"].steps["note"].kind
+    waits, spends = kind.facts().waits_for, kind.spends({})
+    assert waits is not None and spends is not None
+    assert (waits.longest, spends.asks, spends.repeats) == (timedelta(seconds=asks * 90), asks, asks == 2)
 
 
 def test_a_written_text_may_lead_elsewhere_by_the_kind_of_its_value() -> None:

@@ -49,7 +49,7 @@ steps:
   thanks: {say: "{{ drink }}, thank you.", then: end}
 """
 LOCALE = """\
-# What the bot says in id. Beside each text stands the original; what is left empty is said as that.
+# What the bot says in id. The original stands above each text; what is left empty is said in the original.
 main:
   hello: {say: {any: [Hai!]}}
   drink:
