@@ -66,8 +66,7 @@ from bot.engine.scheduled_flows import objections, signal_objections
 from bot.language.flow.library import Library
 from bot.language.source.wall_clock import duration_words
 from bot.runtime.batch import Batch, RequestRefused
-from bot.runtime.broadcasting import (
-    TakeBack,
+from bot.runtime.broadcast_requests import (
     add_recipients,
     begin_edit,
     correct,
@@ -79,6 +78,7 @@ from bot.runtime.broadcasting import (
     stop,
     wait_again,
 )
+from bot.runtime.broadcasting import TakeBack
 from bot.runtime.gateway_commands import note_command
 from bot.store.broadcast_rows import RUNNING, TRYING
 from bot.store.dead_letter_rows import DeadSend

@@ -235,6 +235,11 @@ class Broadcast:
     ended_at: datetime | None = None
     started_by: str = OPERATOR
 
+    @property
+    def starts_flow(self) -> bool:
+        """True if it starts a flow; else it sends a template."""
+        return isinstance(self.content, FlowToStart)
+
 
 @immutable
 class ListedBroadcast:
