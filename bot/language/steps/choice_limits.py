@@ -1,4 +1,4 @@
-"""What the platform allows of choices: their number, the length of their texts, and the form in which they are shown."""
+"""The platform's limits on choices: their number, the length of their texts, and the form in which they are shown."""
 
 from collections import Counter
 from collections.abc import Iterator
