@@ -1,4 +1,4 @@
-"""RapidPro's calls of services and people as steps: webhooks, resthooks, tickets, and calls that are still to be written."""
+"""RapidPro's calls of services and people as steps: webhooks, resthooks, tickets, and calls still to be written."""
 
 import json
 import re
