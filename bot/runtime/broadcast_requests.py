@@ -38,9 +38,8 @@ from bot.store.dead_letter_rows import DeadSend
 from bot.store.trace_rows import OPERATOR
 
 LATE, LEAST_LATE = timedelta(hours=1), timedelta(minutes=1)
-"""How long after a contact's time its message is sent still if no server ran then: a restart or a short outage costs
-nothing, and what was meant for the morning does not come in the evening. Less than a minute would be missed by a busy
-server.
+"""How long after a contact's time its message is still sent if no server ran then. A restart or a short outage costs
+nothing, and a message for the morning does not come in the evening. A busy server would miss less than a minute.
 """
 
 _ADDED_AGAIN = (None, "left_out", "missed", "failed", "unknown")
@@ -61,7 +60,7 @@ def add_recipients(
     """Add recipients, ``{"contact", "body": [...]}`` each, to the broadcast of this name; make it with the first, as
     started ``by`` somebody.
 
-    ``{"contact", "data": {...}}`` is one of a broadcast that starts a flow. Each may have an ``at``, the moment at
+    If the broadcast starts a flow, they are ``{"contact", "data": {...}}``. Each may have an ``at``, the moment at
     which the clock of its contact shows what the broadcast's ``at`` says.
 
     Raises `RequestRefused`.
@@ -198,9 +197,7 @@ def correct(batch: Batch, name: str, edit: int, recipients: Sequence[Any], moved
 
 
 def end_edit(batch: Batch, name: str, edit: int, event_id: str) -> CorrectionEnded:
-    """End a correction: contacts that it did not name and who have not got the broadcast do not get it. Raises
-    `RequestRefused`.
-    """
+    """End a correction: contacts that it did not name do not get the broadcast any more. Raises `RequestRefused`."""
     broadcast = _in_edit(batch, name, edit)
     left_out = batch.store.broadcasts.count_not_corrected(broadcast)
     batch.commit.broadcasts.exclude(broadcast)
@@ -218,7 +215,7 @@ def _begins_no_later(broadcast: Broadcast, rows: Iterable[_RecipientRow]) -> Bro
 
 
 def _reopen(batch: Batch, broadcast: Broadcast) -> Broadcast:
-    """Let a finished broadcast go on: with all messages if the gateway took the last one, else with one alone."""
+    """Let a finished broadcast go on: with all messages if the gateway took the last message, else with one alone."""
     if broadcast.state != FINISHED:
         return broadcast
     taken = broadcast.recent[-1:] == ("",)

@@ -50,7 +50,7 @@ contact who writes meanwhile answers a question that has not come yet, so these 
 """
 
 CANARY_WAITS = timedelta(minutes=10)
-"""How long a first message may wait for its channel, or its contact's share, before another one is the first."""
+"""How long a first message may wait for its channel, or its contact's share, before another message goes first."""
 
 ALARM = "broadcast-paused"
 
@@ -90,8 +90,8 @@ def continue_broadcasts(batch: Batch, take_back: TakeBack) -> None:
 
 
 def begin_due(batch: Batch) -> None:
-    """Let those recipients wait whose time has come, some at a time, unless this batch has stopped or corrected their
-    broadcast. Those whose time has passed by too much, while no server ran, get nothing.
+    """Queue the recipients whose time has come, some at a time, unless this batch has stopped or corrected their
+    broadcast. Recipients whose time passed too long ago, while no server ran, get nothing.
     """
     for broadcast in [known_broadcast(batch, name) for name in batch.store.broadcasts.due(batch.now)]:
         if broadcast.state in LIVE:
@@ -108,7 +108,9 @@ def begin_due(batch: Batch) -> None:
 
 
 def finish_done(batch: Batch) -> None:
-    """Finish the broadcasts for which nobody waits any more, unless this batch changes them: then the next does it."""
+    """Finish the broadcasts for which nobody waits any more, unless this batch changes them: then the next batch does
+    it.
+    """
     if batch.commit.broadcasts.lets_some_wait:
         return
     for name in batch.store.broadcasts.done():
@@ -149,8 +151,8 @@ def cancel(batch: Batch, take_back: TakeBack) -> None:
 
 
 def take_back_all(batch: Batch, name: str, event_id: str, asked: str, take_back: TakeBack) -> tuple[int, int]:
-    """Returns how many messages were taken back out of the outbox, and how many are in flight: all those of flows,
-    since their contacts are in the flow already.
+    """Take back a broadcast's messages. Returns how many were taken out of the outbox, and how many are in flight:
+    all those of flows, since their contacts are in the flow already.
     """
     in_outbox = {m.id: m for m in batch.store.broadcasts.in_outbox(name) if m.id not in batch.commit.messages.ended}
     unclaimed = {message.id for message in in_outbox.values() if not message.claimed}
@@ -162,7 +164,7 @@ def take_back_all(batch: Batch, name: str, event_id: str, asked: str, take_back:
 
 
 def take_back_paused(batch: Batch, take_back: TakeBack) -> None:
-    """Take the messages of those broadcasts back that this batch has paused."""
+    """Take back the messages of the broadcasts that this batch has paused."""
     for name in sorted(batch.commit.broadcasts.moved):
         if batch.commit.broadcasts.written[name].state == PAUSED:
             asked = json_text({"do": "pause", "name": name})
@@ -195,7 +197,7 @@ def _start_flows(batch: Batch) -> None:
 
 
 def _may_go(batch: Batch, recipient: Recipient) -> bool:
-    """True if the contact has not opted out; else what waits for it is cancelled."""
+    """True if the contact has not opted out; else its waiting messages are cancelled."""
     if batch.session(recipient.contact).opted_out:
         batch.commit.broadcasts.opted_out.add(recipient.contact)
         return False
@@ -213,7 +215,7 @@ def _send_alone(batch: Batch, broadcast: Broadcast) -> None:
 
 
 def _start(batch: Batch, recipient: Recipient, broadcast: Broadcast) -> None:
-    """Start a recipient's flow. Where the broadcast tries itself out, its first message is the one that goes alone."""
+    """Start a recipient's flow. While the broadcast is tried out, the flow's first message goes alone."""
     assert isinstance(recipient.content, FlowToStart)
     flow, data = recipient.content.flow, dict(recipient.content.data)
     name, contact = broadcast.name, recipient.contact
@@ -236,8 +238,8 @@ def _start(batch: Batch, recipient: Recipient, broadcast: Broadcast) -> None:
 
 
 def _is_out(batch: Batch, broadcast: Broadcast, take_back: TakeBack) -> bool:
-    """True if the message that goes alone is on its way. One that waits for long is to hold up nobody: it is taken
-    back, but one of a flow, whose contact is in the flow already.
+    """True if the message that goes alone is on its way. If it waits for long it is taken back, so that it holds up
+    nobody. A flow's message is not, because its contact is in the flow already.
     """
     canary, name = broadcast.canary, broadcast.name
     if canary in batch.commit.messages.ended:
@@ -282,7 +284,7 @@ def _to_outbox(batch: Batch, recipient: Recipient) -> int:
 
 
 def is_of_flow(batch: Batch, send_id: int) -> bool:
-    """True if a flow that a broadcast started sent this message, which has its priority: the session is informed."""
+    """True if a flow that a broadcast started sent this message, so that its session is informed of the result."""
     place = batch.store.broadcasts.place_of(send_id)
     return place is None or known_broadcast(batch, place.broadcast).starts_flow
 
@@ -320,8 +322,8 @@ def _judge(batch: Batch, place: BroadcastPlace, ref: str, state: str, code: str,
 
 def is_about_text(code: str, detail: str) -> bool:
     """True if a refusal is about the text of one parameter, and so about one recipient: 132005 (it is too long), the
-    platform's own 132018 (it has line breaks, say), or a code about parameters whose details name one, and not its
-    type.
+    platform's own 132018 (it has line breaks, say), or a code about parameters whose details name a parameter, and not
+    its type.
     """
     if code in _ABOUT_TEXTS:
         return True
@@ -329,7 +331,7 @@ def is_about_text(code: str, detail: str) -> bool:
 
 
 def _count(batch: Batch, broadcast: Broadcast, state: str, code: str) -> None:
-    """Count the end of a message, or of an attempt to start a flow: the others may go now, or may not any more."""
+    """Count the end of a message, or of an attempt to start a flow. It may let the other messages go, or pause them."""
     if state in GOT_IT:
         now = replace(broadcast, state=RUNNING, recent=(*broadcast.recent, "")[-_RECENT:], ended_at=None)
     elif code:

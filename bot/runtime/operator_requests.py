@@ -316,7 +316,7 @@ def _send(batch: Batch, request: SendMessage | AnswerContact) -> MessageAccepted
 
 
 def _file_at(link: str, caption: str | None) -> MediaMessage:
-    """The message with the file at an address. Its ending says its kind."""
+    """The message with the file at an address, whose ending tells the kind of the file."""
     suffix = suffix_of(link)
     kind = next((each.kind for each in FILE_TYPES if each.sent and each.suffix == suffix.replace("jpeg", "jpg")), None)
     if kind is None:
