@@ -499,7 +499,7 @@ class UnreadableEvents:
         self._until: dict[tuple[str, str], float] = {}
 
     def count(self, row: LogRow, error: UnreadableEvent) -> None:
-        """Count an event of the log that could not be read."""
+        """Another event of the log could not be read."""
         kind = (UNKNOWN_SENDERS, "") if isinstance(error, UnknownSender) else (UNREADABLE, row.name)
         self._counts[kind] += 1
         self._until[kind] = self._clock.elapsed() + OVER_AFTER.total_seconds()
