@@ -472,8 +472,8 @@ class CrashWatch:
         return not isinstance(taken, EventRow) and taken.id <= begun.call
 
     def catch_up(self, cursor: int, done_upto: Callable[[int, int], bool]) -> None:
-        """End the quarantine, and with it all suspicion, as soon as everything that the run before may have been taking
-        is done.
+        """End the quarantine, and with it all suspicion, as soon as everything is done that the run before may have
+        been taking.
 
         ``done_upto`` is true if the messages and the calls up to these ids are done.
         """
