@@ -291,7 +291,7 @@ def _recipients(bot: Folder, file: Path | None, where: str | None, own: BodyText
 
 def _bound(late: timedelta | None) -> timedelta:
     """Read how late a message may be sent. Raises `click.UsageError`."""
-    from bot.runtime.broadcasting import LATE, LEAST_LATE
+    from bot.runtime.broadcast_requests import LATE, LEAST_LATE
 
     if late is not None and late < LEAST_LATE:
         raise click.UsageError(f"--late is {duration_words(LEAST_LATE)} at least")

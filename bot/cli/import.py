@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from bot.cli.importing.export_files import SYSTEMS, import_with, read_export, system_of
+from bot.cli.importing.export_files import SYSTEMS, import_export, read_export
 from bot.cli.importing.imported import ImportedBot
 from bot.cli.importing.verification import Verification, verify
 from bot.cli.importing.writing import REPORT, node_counts, write_bot, write_proof
@@ -37,7 +37,7 @@ def command(ctx: click.Context, export: tuple[str, ...], folder: Path, shows: bo
     system = export[0] if export[0] in SYSTEMS and len(export) > 1 and not Path(export[0]).exists() else None
     files = read_export([Path(name) for name in export[0 if system is None else 1 :]])
     refuse_used(folder)
-    bot = import_with(system or system_of(files), files)
+    bot = import_export(files, system)
     proof = _write(bot, folder)
     click.echo(f"{counted(len(bot.nodes), 'node')} of {bot.system}: {node_counts(bot.nodes)}.")
     click.echo(proof.summary)

@@ -68,7 +68,7 @@ _ASTRAY = "another shard has forwarded it, and its contact is not in this one: n
 
 Advance = Callable[[Session, Event], Turn]
 _Parked = list[ParkedRow | MessageReceived | Tapped]
-"""Parked events: those that have a row, and those that this commit would give one."""
+"""Parked events: those that have a row, and those that get a row in this commit."""
 
 log = logging.getLogger(__name__)
 
@@ -102,7 +102,7 @@ class EngineShare:
     def rest_after(self, contact: str, seconds: float) -> timedelta | None:
         """The time that the contact must rest after a turn of so many CPU seconds; None if it need not rest.
 
-        CPU time counts, not time of the clock, so that other programs on the machine make no difference.
+        CPU time counts, not wall-clock time, so that other programs on the machine make no difference.
         """
         if seconds < _SLOW_TURN:
             return None
@@ -215,7 +215,7 @@ class BatchSessions:
 
 
 class CausedEvents:
-    """A queue of the events that have followed one event so far, and are still to be taken in the same commit.
+    """The events that follow from one event and are still to be taken in the same commit.
 
     ``shard_elsewhere`` returns the shard of a contact, or None for this engine's own shard.
     """
@@ -233,7 +233,7 @@ class CausedEvents:
         return True
 
     def pop(self) -> Event | None:
-        """Return the next event to take; None if all have been taken, and the counts begin anew."""
+        """Return the next event to take. After the last one return None, and begin the counts anew."""
         if not self._queue:
             self._hops = self._count = 0
             return None
@@ -276,7 +276,7 @@ class CausedEvents:
 
 
 class Batch:
-    """Takes events one after another, each on the session that the one before has left. ``now`` is aware, in UTC.
+    """Takes events one after another, each on the session that the event before has left. ``now`` is aware, in UTC.
 
     ``sessions`` are the sessions after the turns so far; `session` is its `BatchSessions.get`. ``forwarded`` is set
     while an event from another shard is taken. ``marks``: each event is marked before its turn, because it may have
@@ -583,8 +583,8 @@ def _is_idle(session: Session, turn: Turn) -> bool:
 def _was_waiting(session: Session, turn: Turn) -> bool:
     """True if a turn may ask for a wake-up whose time has come already, because something else was due by then as well.
 
-    That is so if it has led to another step (the flow below, a question that `back` leads to), has changed a schedule
-    or a draft, or has ended the gathering of messages, a rest, or the silence after an agent's answer.
+    That is so if the turn has led to another step (the flow below, a question that `back` leads to), has changed a
+    schedule or a draft, or has ended the gathering of messages, a rest, or the silence after an agent's answer.
     """
     moved = _visit(turn.session) != _visit(session)
     gathered = session.gathers and not turn.session.gathers
@@ -607,8 +607,8 @@ def _nothing_else_comes(session: Session, event: Event) -> bool:
 
 
 def _without_what_failed(session: Session) -> Session:
-    """The session without its conversation; if it had none, without what came next: a scheduled flow that could not
-    start, or the end of a draft.
+    """The session without its conversation. If there was no conversation, without what came next: a scheduled flow that
+    could not start, or the end of a draft.
     """
     session = replace(session, rests_until=None)
     if session.silent_until is not None:

@@ -21,7 +21,7 @@ READ_EVERY = timedelta(days=1)
 """How often the whole list is read at most."""
 
 FEW_PAGES = 10
-"""How many pages are read for a contact that the list did not have: all of a small list, the ends of another one."""
+"""How many pages are read for a contact that the list did not have: all of a small list, the ends of a longer one."""
 
 _UNREAD = (
     "nothing was sent: name and tags that the contact has at the gateway are not known, and would be overwritten "
@@ -30,7 +30,7 @@ _UNREAD = (
 
 
 def read_contacts(batch: Batch) -> None:
-    """Describe the contacts of a batch that are to be read, at once if that is known; else have the list read."""
+    """Describe the contacts of a batch that must be read: at once if they are known, else the list is read."""
     for event in batch.to_read:
         contact, id = event.contact, f"{LISTED}:{event.id}"
         known = _known(batch, contact)
@@ -109,7 +109,7 @@ def _not_there(batch: Batch) -> str:
 
 
 def _note(batch: Batch, ref: str, page: Page[ContactInfo], wanted: set[str]) -> None:
-    """Describe the contacts of a page that are wanted, which then are no more; keep the others."""
+    """Describe the wanted contacts of a page, which then are not wanted any more; keep the others."""
     owners = batch.store.sessions.contacts_of_aliases(info.phone for info in page if info.phone not in wanted)
     for info in page:
         contact = owners.get(info.phone) or info.phone
@@ -147,7 +147,7 @@ def _read(batch: Batch, effect: ListContacts) -> None:
 
 
 def _give_up(batch: Batch, ref: str, wanted: Iterable[str], reason: str) -> None:
-    """The list does not describe these contacts: what the bot would have sent of them becomes a dead letter."""
+    """Note that the list does not describe these contacts: their changes for the gateway become dead letters."""
     for contact in wanted:
         batch.commit.contact_list.drop(contact)
         session = batch.session(contact)

@@ -231,7 +231,7 @@ class Delivery:
         self._send_all()
 
     def ends_stored(self, ids: Set[int]) -> None:
-        """The ends of these rows are durable: let the messages go that waited behind them."""
+        """The ends of these rows are durable: send the messages that waited behind them."""
         with self._lock:
             waited = [self._unstored.pop(id) for id in ids & self._unstored.keys()]
             for queue in waited:
@@ -253,7 +253,7 @@ class Delivery:
             self._scheduler.remove_contact(contact)
 
     def take_back(self, ids: Set[int]) -> Set[int]:
-        """Forget those of these rows that have certainly not been sent, and are not in flight. Returns them."""
+        """Forget the rows that have certainly not been sent, and are not in flight. Returns them."""
         with self._lock:
             return self._scheduler.remove(ids)
 
@@ -267,7 +267,7 @@ class Delivery:
             return self._scheduler.room()
 
     def accepts(self, rows: Sequence[OutboxRow]) -> list[OutboxRow]:
-        """Those of the rows that it accepts now, to be offered next: see `Scheduler.accepts`."""
+        """The rows that it accepts now, to be offered next: see `Scheduler.accepts`."""
         with self._lock:
             return self._scheduler.accepts(rows)
 

@@ -75,7 +75,7 @@ _CAREFUL = (
 
 UNREADABLE, UNKNOWN_SENDERS = "events-unreadable", "unknown-senders"
 OVER_AFTER = timedelta(days=1)
-"""An alarm is over so long after the last event of its kind."""
+"""How long after the last event of its kind an alarm is over."""
 
 _ANSWER_IDS = (
     "ask the gateway's operator for phone numbers in `from`; if the gateway takes such ids as `to`, set BOT_ANSWER_IDS=yes, with a "
@@ -133,7 +133,8 @@ class EngineCycle:
         self._list_looked_at = False  # whether somebody waits for the gateway's list since the last run
 
     def begin(self, delivery: SendConsumer, performers: Consumer[CallRow]) -> list[OutboxRow]:
-        """Begin a run, which hands on to these two. Returns the messages that the last run may or may not have sent.
+        """Begin a run, which hands messages to ``delivery`` and calls to ``performers``. Returns the messages that the
+        last run may or may not have sent.
 
         Raises `StoresDiffer`.
         """
@@ -235,7 +236,7 @@ class EngineCycle:
         return worked, answers
 
     def question(self, request: AnyRequest) -> EngineAnswer:
-        """Answer a request that only tells, and write nothing."""
+        """Answer a request that changes nothing, and write nothing."""
         return operate(Batch(self._store, self.advance, self.crashes.run, self._clock.now()), request)
 
     def housekeeping(self) -> bool:
@@ -330,7 +331,7 @@ class EngineCycle:
             on_event(batch, event)
 
     def _erase(self, contact: str, by: str = OPERATOR) -> None:
-        """Erase a contact. In a commit of its own: what this cycle writes comes after it."""
+        """Erase a contact in a commit of its own, before everything that this cycle writes."""
         rows = self._store.erase(contact, self.cursor, self._clock.now(), by)
         self._housekeeping.erasing = True
         self._sends.done(rows.sends)
@@ -413,7 +414,7 @@ class ClockWatch:
             self._set_back(last - now, f"while the bot was down{ahead}, at least")
 
     def correct(self) -> None:
-        """Bring the store back to the clock, if that was set back. If this fails, the next call does it."""
+        """Set the times in the store back if the clock was set back. If this fails, the next call does it."""
         self._set_by += self._jumps.pop()
         if self._set_by < timedelta():
             self._set_back(-self._set_by, "by")
@@ -535,8 +536,8 @@ class Housekeeping:
         self._prune_at = self._erased_at = clock.elapsed()
 
     def finish_erasures(self) -> None:
-        """Erase the contacts that were asked for elsewhere, and what has come of erased contacts since; once a
-        second.
+        """Once a second, erase the contacts whose erasure was requested elsewhere, and what has come from erased
+        contacts since.
         """
         now = self._clock.elapsed()
         if not self.erasing or now < self._erased_at:

@@ -49,14 +49,14 @@ Read = Callable[[bytes, datetime], Event | None]
 """Makes an event of an acknowledged body and the time it came, or None where it concerns no conversation."""
 
 PLAIN = "plain"
-"""The outcome of a message that was refused, and in whose place a plain text goes."""
+"""The outcome of a refused message that a plain text replaces."""
 
 FAILED = "failed"
 _CODE = re.compile(r"^[0-9A-Z_]{3,64}(?=:|$)")  # of the gateway's, before its words
 _READ_AT_ONCE = 256
 CALLS_OF_PEER = 1000
 _OWN_CODES = (REFUSED, WINDOW_CLOSED_CODE, UNCLEAR)
-"""Codes that the bot itself gives. Like numbers and those of the gateway's table, they are no text of a stranger's."""
+"""Codes that the bot itself gives. Like numbers and the codes of the gateway's table, they quote no stranger."""
 _FIRST_WAIT = 1.0
 """The seconds until the message of an early status is looked for."""
 
@@ -93,7 +93,7 @@ class SendConsumer(Consumer[OutboxRow], Protocol):
         ...
 
     def accepts(self, rows: Sequence[OutboxRow]) -> list[OutboxRow]:
-        """Those of the rows that it accepts now."""
+        """The rows that it accepts now."""
         ...
 
     def accepts_again(self) -> bool:
@@ -101,7 +101,7 @@ class SendConsumer(Consumer[OutboxRow], Protocol):
         ...
 
     def take_back(self, ids: Set[int]) -> Set[int]:
-        """Forget rows that are not being sent, nor may have been. Returns those."""
+        """Forget the rows that are not being sent and cannot have been sent. Returns them."""
         ...
 
     def ends_stored(self, ids: Set[int]) -> None:
@@ -241,13 +241,13 @@ class EngineInput:
         return len(self.sent) + len(self.called) + len(self.requests)
 
     def first(self, most: int) -> "EngineInput":
-        """The first of it, results before requests."""
+        """The first results and requests, results before requests."""
         sent = self.sent[:most]
         called = self.called[: most - len(sent)]
         return EngineInput(sent, called, self.requests[: most - len(sent) - len(called)])
 
     def drop(self, taken: "EngineInput") -> None:
-        """Take away what `first` gave."""
+        """Remove what `first` returned."""
         del self.sent[: len(taken.sent)]
         del self.called[: len(taken.called)]
         del self.requests[: len(taken.requests)]
@@ -480,7 +480,7 @@ def _shard_of_status(batch: Batch, event: StatusReported) -> int | None:
 
 
 def give_up_if_failed(batch: Batch, message_ids: Sequence[str]) -> None:
-    """The gateway has just taken a message and named it: that it failed may have been heard before."""
+    """The gateway has just taken a message and named it: its failure may have been reported before."""
     known = None if batch.store.messages.failed_early.isdisjoint(message_ids) else _furthest(batch, message_ids)
     if known is not None and known.name == FAILED:
         _give_up(batch, batch.commit.messages.sent[message_ids[0]], known)
@@ -497,7 +497,7 @@ def _is_news(batch: Batch, names: Iterable[str], status: MessageStatus) -> bool:
 
 
 def _furthest(batch: Batch, names: Iterable[str]) -> MessageStatus | None:
-    """How far a message has got, by all of its names."""
+    """The latest status that a message has reached, under any of its names."""
     found = map(batch.status, names)
     return max((status for status in found if status is not None), key=lambda status: status.rank, default=None)
 

@@ -21,7 +21,7 @@ _RECEIVER = ("events-undelivered", "the receiver of events", "see what it answer
 class EventCalls:
     """Performs `Publish`: posts the event. Safe to use from many threads.
 
-    ``receiver`` returns the present one. ``secrets`` are looked into for those that it needs.
+    ``receiver`` returns the present one. ``secrets`` has those that it needs.
     """
 
     def __init__(

@@ -60,7 +60,7 @@ class Downloads:
     def open(self, url: str, *, most: int, seconds: float) -> Iterator[Iterator[bytes]]:
         """A file's bytes as they come, at most ``most`` of them and for at most ``seconds``, redirects included.
 
-        Raises `NotFetched` and `DownloadTooLarge`: itself, and from the bytes.
+        Raises `NotFetched` and `DownloadTooLarge`, also while the bytes are read.
         """
         deadline = monotonic() + seconds
         inside, url = True, self._located(url)
@@ -190,7 +190,7 @@ def _done(media: Media, file: str, found: FileType) -> CallAttempt:
 
 
 class LocalFiles:
-    """Gives calls a local copy of each kept file that lies elsewhere. ``perform`` is what then performs the row."""
+    """Gives calls a local copy of each kept file that lies elsewhere. ``perform`` then performs the row."""
 
     def __init__(self, files: ObjectFiles, perform: Perform) -> None:
         files.forget_copies()

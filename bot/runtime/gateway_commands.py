@@ -65,7 +65,7 @@ T = TypeVar("T", bound=Page[Any] | ContactPut | RegisteredWebhook)
 
 
 class NotRepeated(BotError):
-    """An engine that has ended may have done this, and twice is not the same as once."""
+    """An engine that has ended may have done this, and it must not be done twice."""
 
 
 @mutable
@@ -96,8 +96,8 @@ class GatewayCommands:
     def run(self, command: GatewayCommand[A]) -> A:
         """Run a command. Raises `NotRepeated`, `NoPermit` and the errors of `bot.services.gateway.gateway_answers`.
 
-        A command that comes ``again`` may have been made by an engine that has ended: all but a webhook's registration
-        are harmless then.
+        A command that comes ``again`` may have been made by an engine that has ended: only a webhook's registration
+        does harm then.
         """
         return answer_to(command, self._run(command))
 
@@ -162,7 +162,7 @@ def _items(page: Page[Any]) -> GatewayItems:
 
 
 def note_command(commit: Commit, call: str) -> None:
-    """Add a request that is about to be made to the trace: it counts against the limits, also after a restart."""
+    """Add to the trace a request that is about to be made: it counts against the limits, also after a restart."""
     event_id, body = f"command:{uuid4().hex}", json_text({"do": "gateway", "call": call})
     commit.add_note(None, event_id, body, GATEWAY_COMMAND, call)
 

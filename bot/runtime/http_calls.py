@@ -27,9 +27,7 @@ _CHARSETS = {
     "windows-1252": "cp1252",
     "utf-16": "utf-16",
 }
-"""The accepted character sets and how each is decoded. Python knows others, with some of which a service could block
-it.
-"""
+"""The accepted character sets and how each is decoded. With some others that Python knows, a service could block it."""
 
 log = logging.getLogger(__name__)
 
@@ -109,7 +107,7 @@ def _wait(answer: Response) -> int | None:
 
 
 def _value(answer: Response) -> Any:
-    """JSON if the answer says so, or looks like JSON and is; else its text; null if there is none."""
+    """The answer's JSON, if it says that it is JSON or can be read so; else its text; null if it is empty."""
     if not answer.body:
         return None
     kind, _, parameters = answer.headers.get("content-type", "")[:_LONGEST_TYPE].lower().partition(";")

@@ -26,7 +26,7 @@ _FAST = (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.1, 1.0)
 _WAITS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0, 900.0)
 _SIZES = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0)
 PRIORITIES = ("reply", "sync", "broadcast")
-"""The names of `bot.store.rows.REPLY` and its brothers, in their order."""
+"""The names of the priorities, from `bot.store.rows.REPLY` on, in their order."""
 
 
 class _Number:
@@ -170,8 +170,8 @@ class EngineMetrics(_Metrics):
         self._left = self._gauge("bot_limit_left", "Requests that the gateway's limits leave.", "window")
 
     def committed(self, commit: Commit, rows: Sequence[LogRow], results: int, at: datetime, seconds: float) -> None:
-        """A pass took rows of the log and so many results, and has committed. ``at`` is when it began, ``seconds`` how
-        long it took.
+        """Count a pass that took rows of the log and so many results, and has committed. ``at`` is when it began,
+        ``seconds`` how long it took.
         """
         self._commit_events.add(len(rows) + results)
         self._commit_seconds.add(seconds)
@@ -184,7 +184,7 @@ class EngineMetrics(_Metrics):
             self._letters.add(what)
 
     def sent(self, priority: int, outcome: str, seconds: float | None) -> None:
-        """A message was tried; ``seconds`` after it was decided on it was done, None if it is not."""
+        """Count a try of a message. ``seconds`` is the time from its decision to its end; None if it is not done."""
         self._sends.add(PRIORITIES[priority], outcome)
         if seconds is not None:
             self._send_seconds.add(max(0.0, seconds), PRIORITIES[priority])
@@ -194,7 +194,7 @@ class EngineMetrics(_Metrics):
         self._calls.add(kind, outcome)
 
     def model_failed(self, model: str, outcome: str) -> None:
-        """A model was asked in vain."""
+        """Count a failed request to a model."""
         self._failures.add(model, outcome)
 
     def judged(self, flow: str, verdict: str) -> None:
@@ -209,7 +209,7 @@ class EngineMetrics(_Metrics):
     def text(
         self, rows: Mapping[str, int], oldest: Mapping[str, float], left: Mapping[str, int], alarms: Iterable[Alarm]
     ) -> str:
-        """All of it in Prometheus' text format, with how things stand now: queues, their ages in seconds, limits."""
+        """All metrics in Prometheus' text format, with the present queues, their ages in seconds, and the limits."""
         for gauge, values in ((self._rows, rows), (self._oldest, oldest), (self._left, left)):
             for label, value in values.items():
                 gauge.set(label, to=value)

@@ -27,8 +27,8 @@ class AnswerReader:
     """Reads an answer's stream. The first ``most`` paragraphs are sent when each is complete; the rest is the
     answer's text.
 
-    A model may end thoughts that it has not begun: then all that came before was thoughts. The paragraphs that were not
-    sent are dropped, and no further paragraph is sent. ``thoughts_sent`` counts the paragraphs of thoughts that were.
+    A model may end thoughts that it has not begun: then all text before was thoughts. The paragraphs that were not sent
+    are dropped, and no further paragraph is sent. ``thoughts_sent`` counts the paragraphs of thoughts that were.
 
     ``judge`` gets each text before it is sent or returned, including the texts in calls, and then the whole answer so
     far; it raises `AnswerStopped` if that may not be sent. ``is_late`` says whether the time for the whole answer is

@@ -55,8 +55,8 @@ class _Trouble:
 class ModelBreaker:
     """Says which models may be asked. Safe to use from many threads.
 
-    However often one contact's questions fail, they count once: nobody can close a model to others alone.
-    A probe that never comes back stands in nobody's way: giving it out begins another pause.
+    However often one contact's questions fail, they count once, so one contact alone cannot close a model to the
+    others. A probe that never comes back blocks nobody: giving it out begins another pause.
     """
 
     def __init__(self, clock: Clock) -> None:
@@ -79,7 +79,7 @@ class ModelBreaker:
             return True
 
     def failed(self, model: str, contact: str, pause: timedelta | None = None) -> None:
-        """The model failed at a contact's question. With ``pause`` it is known to be of no use for so long."""
+        """The model failed at a contact's question. With ``pause`` it is not asked for so long."""
         with self._lock:
             now = self._clock.elapsed()
             trouble = self._troubles.setdefault(model, _Trouble())
@@ -97,7 +97,7 @@ class ModelBreaker:
 
 
 LONGEST_WAIT = timedelta(seconds=30)
-"""How long a contact is let wait for a service that says when it will answer again."""
+"""How long a contact may wait for a service that says when it will answer again."""
 
 USED_UP = "model-budget-used-up"
 _MORE = "it is renewed at midnight (UTC); see `bot usage --by contact`, and raise `budget: {all: ...}` if this is as it should be"
@@ -152,7 +152,7 @@ _REFUSALS: Mapping[type[CompletionError], str] = {
     ModelNotInPackage: "it is not in the account's package",
     QuotaExceeded: "its quota is used up",
 }
-"""The refusals that the operator has to put right, or to wait for: an alarm until the model answers."""
+"""The refusals that the operator has to put right, or wait for: each is an alarm until the model answers."""
 
 
 class ModelCalls:
@@ -273,8 +273,8 @@ class ModelCalls:
         return replace(result, detail=detail, usage=used, failures=failures)
 
     def _ask(self, answer: AnswerReader, until: float, others: int) -> CallAttempt:
-        """Ask one model. While it has not begun, it leaves the ``others``, which can be asked in its place, their share
-        of the time.
+        """Ask one model. Until it begins to answer, a share of the time stays reserved for the ``others``, which can be
+        asked in its place.
         """
         seconds = max(until - self._clock.elapsed(), 0.1)
         first = seconds / (others + 1)
@@ -292,7 +292,7 @@ class ModelCalls:
         return ended
 
     def _judge(self, row: CallRow, moderator: str | None, what: str, text: str) -> None:
-        """Raise `AnswerStopped` unless the moderator says True: one that fails lets nothing through."""
+        """Raise `AnswerStopped` unless the moderator says True. A moderator that fails lets nothing through."""
         if moderator is None:
             return
         verdict = self._call(moderator, {"text": text}, f"{row.key}.{sha256(text.encode()).hexdigest()[:16]}")
@@ -315,7 +315,7 @@ class ModelCalls:
         return CallAttempt(FAILURES[type(error)].outcome, None, detail, again, error.reset_in, used)
 
     def _note(self, row: CallRow, answer: AnswerReader, error: CompletionError) -> None:
-        """Log it, and count it where the service fails whatever it is asked."""
+        """Log a failure, and count it if the service fails whatever it is asked."""
         model, failure = answer.request.model, FAILURES[type(error)]
         level = logging.ERROR if failure.mend else logging.WARNING
         log.log(level, 'model "%s": %s: %s', model, type(error).__name__, error.advice)

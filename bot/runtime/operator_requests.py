@@ -66,8 +66,7 @@ from bot.engine.scheduled_flows import objections, signal_objections
 from bot.language.flow.library import Library
 from bot.language.source.wall_clock import duration_words
 from bot.runtime.batch import Batch, RequestRefused
-from bot.runtime.broadcasting import (
-    TakeBack,
+from bot.runtime.broadcast_requests import (
     add_recipients,
     begin_edit,
     correct,
@@ -79,6 +78,7 @@ from bot.runtime.broadcasting import (
     stop,
     wait_again,
 )
+from bot.runtime.broadcasting import TakeBack
 from bot.runtime.gateway_commands import note_command
 from bot.store.broadcast_rows import RUNNING, TRYING
 from bot.store.dead_letter_rows import DeadSend
@@ -316,7 +316,7 @@ def _send(batch: Batch, request: SendMessage | AnswerContact) -> MessageAccepted
 
 
 def _file_at(link: str, caption: str | None) -> MediaMessage:
-    """The message with the file at an address. Its ending says its kind."""
+    """The message with the file at an address, whose ending tells the kind of the file."""
     suffix = suffix_of(link)
     kind = next((each.kind for each in FILE_TYPES if each.sent and each.suffix == suffix.replace("jpeg", "jpg")), None)
     if kind is None:

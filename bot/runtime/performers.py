@@ -32,7 +32,7 @@ LONGEST_WAIT = LONGEST_BACKOFF
 """The seconds that a service may ask for before the next attempt: somebody waits for the answer."""
 
 NO_RECEIVER = "no receiver"
-"""The outcome of an event that nobody is to get any more."""
+"""The outcome of an event that nobody gets any more."""
 
 log = logging.getLogger(__name__)
 
@@ -273,8 +273,8 @@ class Performers:
         return min(times, default=None)
 
     def _startable(self) -> int:
-        """How many calls can begin now. One that may crash the engine waits until no other is being made, and the
-        others wait for it.
+        """How many calls can begin now. A call that may crash the engine waits until no other call is being made, and
+        the others wait for it.
         """
         ready = self._waiting.ready
         if any(self._quarantine.is_for(job.row) for job in self._in_flight):

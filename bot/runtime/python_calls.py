@@ -145,7 +145,7 @@ class PythonVersion:
         self._callers: dict[str, Caller] = {}
 
     def caller(self, name: str) -> Caller | None:
-        """A handler, a hook or the work of a verb, by its name."""
+        """The handler, hook or verb's work with this name."""
         if name not in self._callers and name in self._calls:
             what = f'{"hook" if name in self._hooks else "handler"} "{name}"'
             self._callers[name] = Caller(self._calls[name], self._providers, what)

@@ -109,7 +109,7 @@ class RateLimiter:
         many seconds there are all again. Without that, or if it cannot be true because a clock is wrong, a minute is
         taken.
 
-        An answer that none are left, without a time, is believed once. If the next answer a minute later says so
+        An answer that no requests are left, without a time, is believed once. If the next answer a minute later says so
         again, it is ignored: if it is true, the gateway will refuse the request.
         """
         self._in_flight -= 1
@@ -199,7 +199,7 @@ class RateLimiter:
             self._none_for = 0.0 if self._none_since is None else now - self._none_since
 
     def elsewhere(self, now: float, ended: int, in_flight: int) -> None:
-        """So many requests of others have ended since the last call, and there are so many more, or fewer, in
+        """Count the requests of others: so many have ended since the last call, and so many more, or fewer, are in
         flight.
         """
         self._in_flight += in_flight

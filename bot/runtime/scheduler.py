@@ -39,10 +39,10 @@ CAPACITY = 10_000
 """The most messages in memory, without those of held channels beyond `HELD_ROWS`: the rest waits in the file."""
 
 QUEUE_ROWS = 1000
-"""The most of them to one contact by one route, so that a flood to one contact keeps nobody else out."""
+"""The most messages in memory to one contact by one route, so that a flood to one contact keeps nobody else out."""
 
 HELD_ROWS = 1000
-"""How many a channel may have while it is held."""
+"""The most messages in memory for a held channel."""
 
 
 class Scheduler:
@@ -116,7 +116,7 @@ class Scheduler:
         return min((at for at in times if at is not None), default=None)
 
     def _priorities(self) -> tuple[int, ...]:
-        """The first goes first; campaigns are left out while a command waits."""
+        """The priorities, the first to go first. Campaigns are left out while a command waits."""
         return PRIORITIES[:-1] if self._commands_wait() else PRIORITIES
 
     def _all_waiting(self) -> Iterator[DelayQueue[ContactQueue]]:
@@ -171,7 +171,7 @@ class Scheduler:
         self._remove({row.id for queue in self if queue.contact == contact for row in queue.rows})
 
     def remove(self, ids: Set[int]) -> Set[int]:
-        """Forget those of these rows that were certainly not sent. Returns their ids."""
+        """Forget the rows that were certainly not sent. Returns their ids."""
         unsent = {row.id for queue in self for row in _unsent(queue) if row.id in ids}
         self._remove(unsent)
         return unsent
@@ -312,7 +312,7 @@ class CircuitBreaker:
         self._probing = False
 
     def free_at(self, allowed_at: float) -> float | None:
-        """The time at which a request can go that all else allows at ``allowed_at``; None if that depends on the
+        """The time at which a request can go if all else allows it at ``allowed_at``; None if that depends on the
         probe's answer.
         """
         if not self.reason:
@@ -342,7 +342,7 @@ class CircuitBreaker:
         self.open(self.reason, self._pause, self.detail, now)
 
     def probe_next(self) -> None:
-        """Make the next request the probe: this one was refused or dropped for its own content, which says nothing."""
+        """Make the next request the probe: this request failed for its own content, which says nothing."""
         self._probing = False
 
     def close(self, *, succeeded: bool = True) -> None:
@@ -367,7 +367,7 @@ class CircuitBreaker:
         return limits_pause(outcome.retry_after, before)
 
     def why(self) -> str:
-        """Why nothing goes, in words that end before the time at which one request finds out."""
+        """Why nothing goes, in words that the time of the next probe can follow."""
         if self.reason == ACCOUNT:
             return "the API key is refused, so nothing can be sent; one message is tried"
         if self.reason == CHANNEL:
@@ -407,7 +407,7 @@ class CircuitBreakers:
         return breaker
 
     def keep(self, channels: Iterable[str]) -> None:
-        """These are the channels from now on: close the breakers of all others."""
+        """Use these channels from now on: close the breakers of all others."""
         kept = {*channels, *OtherRoute}
         for breaker in self._routes.values():
             if breaker.route not in kept and breaker.reason in (ADDRESS, CHANNEL, LIMITS):

@@ -150,11 +150,11 @@ class ContactQueue:
 
     @property
     def name(self) -> QueueName:
-        """Its name among all queues."""
+        """The queue's name among all queues."""
         return self.contact, self.priority, self.route
 
     def begin(self) -> None:
-        """The first row is a new one."""
+        """Begin with a new first row."""
         self.attempts = self.rows[0].attempts
         self.tried_since = None
         self.unclear = self.rows[0].unclear

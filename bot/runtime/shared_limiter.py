@@ -34,10 +34,10 @@ sends nothing by it.
 """
 
 NOT_HEARD_SECONDS = 3.0
-"""After which nothing is left for an engine that has not looked at the budget."""
+"""The seconds after which no permits are left for an engine that has not looked at the budget."""
 
 GONE_SECONDS = 15.0
-"""After which an engine that has not looked at the budget is taken to be gone, if none has taken its shard over: its
+"""The seconds after which an engine that has not looked at the budget counts as gone, if no other has its shard: its
 permits count as requests that have just ended, or nobody could ever use them again.
 """
 

@@ -71,17 +71,17 @@ class CheckResult:
 
 
 def ok(about: str, what: str) -> CheckResult:
-    """It is as it should be."""
+    """The result for something that is as it should be."""
     return CheckResult(about, "ok", what)
 
 
 def warn(about: str, what: str, advice: str) -> CheckResult:
-    """It may be meant so, or will be trouble later."""
+    """The result for something that may be intended, or will cause trouble later."""
     return CheckResult(about, "warn", what, advice)
 
 
 def fail(about: str, what: str, advice: str = "") -> CheckResult:
-    """The bot cannot work like this."""
+    """The result for something with which the bot cannot work."""
     return CheckResult(about, "fail", what, advice)
 
 

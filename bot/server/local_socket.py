@@ -1,4 +1,5 @@
-"""The local socket: how a command on the same machine asks a running server. One line of JSON there, one back.
+"""The local socket: how a command on the same machine asks a running server. A line of JSON asks, and a line of JSON
+answers.
 
 It lies beside the store with mode 0600: a user who may read the store may ask.
 """
@@ -127,7 +128,7 @@ class LocalServer:
         threading.Thread(target=guard(self._accept), name="local", daemon=True).start()
 
     def stop(self) -> None:
-        """Listen no more."""
+        """Stop listening."""
         self._ended.set()
         self._path.unlink(missing_ok=True)
         try:

@@ -34,13 +34,13 @@ TEMPLATE_CODES = "132"
 """The first characters of the gateway's codes about a template or its parameters."""
 
 GOT_IT = "sent", "replaced", "superseded", "plain"
-"""The outcomes of messages after which the contact has what it was to get."""
+"""The outcomes after which the contact has the broadcast's message."""
 
 CUT_IN = *CUTS_IN, "replace"
 """The outcomes of a flow that started while the contact was in another one."""
 
 ANSWERED_WITHIN = timedelta(hours=24)
-"""A contact who writes so long after a message of a broadcast has answered it."""
+"""How long after a broadcast's message a contact who writes answers it."""
 
 _COLUMNS = (
     "name, template, flow, state, edit, code, recent, canary, at, late, resumed_at, begins_at, ended_at, started_by"
@@ -217,8 +217,8 @@ class Broadcast:
     the one for which it was paused. ``canary`` is the id of the message that goes alone. ``at`` is the time of day, or
     the day and time, on each contact's own clock, as it was requested; empty: at once. A contact whose time has passed
     by more than ``late`` while no server ran gets nothing, unless it had passed before ``resumed_at``, when it was
-    resumed last. ``begins_at`` is the first contact's time. ``ended_at``, of one that is finished: since when nobody
-    waits for it. ``started_by`` is who requested it first.
+    resumed last. ``begins_at`` is the first contact's time. ``ended_at`` is the time since when nobody waits for a
+    finished broadcast. ``started_by`` is who requested it first.
     """
 
     name: str
@@ -234,6 +234,11 @@ class Broadcast:
     begins_at: datetime | None = None
     ended_at: datetime | None = None
     started_by: str = OPERATOR
+
+    @property
+    def starts_flow(self) -> bool:
+        """True if it starts a flow; else it sends a template."""
+        return isinstance(self.content, FlowToStart)
 
 
 @immutable

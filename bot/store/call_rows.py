@@ -155,7 +155,7 @@ class ParkedChanges:
 
 
 class StoredEvents(Queries):
-    """The events to deliver as the engine reads them. ``may_wait``: there may be some."""
+    """The events to deliver as the engine reads them. ``may_wait``: some may wait."""
 
     def __init__(self, database: Database) -> None:
         super().__init__(database)

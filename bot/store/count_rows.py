@@ -18,7 +18,7 @@ COUNTS = f"""
     UNION ALL SELECT 'dead_letters', count(*) FROM dead_letters
     UNION ALL {QUEUE_COUNTS}
 """
-"""The same, and how many sessions and dead letters there are."""
+"""How many rows each queue has, and how many sessions and dead letters there are."""
 
 OLDEST = """
     SELECT 'outbox', (SELECT created_at FROM {0}outbox ORDER BY id LIMIT 1)

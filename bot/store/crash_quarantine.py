@@ -93,7 +93,7 @@ class EngineRuns(Queries):
         self.database.write((_TAKING, [(storable(event_id),)]))
 
     def caught_up(self) -> None:
-        """Note that all that may have crashed the runs before has been taken: their crashes do not count any more."""
+        """Note that all that may have crashed the earlier runs was taken: their crashes do not count any more."""
         self.database.write(*((sql, [()]) for sql in _CAUGHT_UP))
 
     def end(self) -> None:

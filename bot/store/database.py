@@ -100,7 +100,7 @@ def log_schema(store: StoreAddress) -> str:
 
 
 def engine_schema(store: StoreAddress) -> str:
-    """The same for the tables of the engine."""
+    """The prefix of the engine's tables in the same way."""
     return _before_names(store, "engine")
 
 

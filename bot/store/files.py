@@ -24,7 +24,7 @@ class StoreMissing(BotError):
 
 
 class StoreExists(BotError):
-    """There is something already where a new store is to be made."""
+    """Something is already there where a new store is to be made."""
 
 
 class StoreOutdated(BotError):

@@ -31,7 +31,9 @@ SPARE_BYTES = 256 << 20
 """Free disk space in bytes that files must leave, because the store needs it."""
 
 CONNECT_SECONDS, CHECK_SECONDS, REQUEST_SECONDS = 3.0, 5.0, 60.0
-"""How long a request to an S3-like store may take. None is repeated here: the row of the call is tried again later."""
+"""How long a request to an S3-like store may take. No request is repeated here: the row of the call is tried again
+later.
+"""
 
 PART = ".part"
 """How the name of a file ends that is being written in a folder."""
@@ -41,7 +43,7 @@ _CODE, _STATUS = re.compile("<Code>([A-Za-z]{1,60})</Code>"), re.compile("status
 
 
 class FilesUnavailable(StoreUnavailable):
-    """The store of kept files cannot be used now. ``passes``: that may end without anybody's doing."""
+    """The store of kept files cannot be used now. ``passes``: this may end by itself."""
 
     def __init__(self, what: str, advice: str, *, passes: bool = False) -> None:
         super().__init__(what, advice)
@@ -240,7 +242,7 @@ class ObjectFiles:
         )
 
     def check(self) -> None:
-        """Put, list, get and delete an object: whatever is not allowed, or not there, is known then."""
+        """Put, list, get and delete an object, to find out what is not allowed or not there."""
         import obstore
 
         store, name = self._opened(CHECK_SECONDS), "check/check"

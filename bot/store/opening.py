@@ -74,7 +74,9 @@ def _postgres(address: PostgresAddress, part: Part, *, role: str = "reader", alo
 
 
 def is_shared(store: StoreAddress) -> bool:
-    """True if several machines may serve a store. One engine writes it; those of the others wait for their turn."""
+    """True if several machines may serve a store. One engine writes it; the engines of the other machines wait for
+    their turn.
+    """
     return not isinstance(store, Path)
 
 

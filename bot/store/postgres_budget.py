@@ -14,7 +14,7 @@ TABLES = """
     CREATE TABLE bot.requests_made (second BIGINT PRIMARY KEY, requests BIGINT NOT NULL);
     INSERT INTO bot.budget VALUES ('{}');
 """
-"""Only a store that is divided has these."""
+"""The tables that only a divided store has."""
 
 _IN_TURN = "SELECT pg_advisory_xact_lock(7031, 5)"
 """No lock of the row: by this one it is noticed that a machine is paused which others wait for

@@ -60,8 +60,8 @@ _OF_EACH_SESSION = {
     "default_transaction_isolation": "read committed",
     "standard_conforming_strings": "on",
 }
-"""Settings of each session, whatever the role has. By those of TCP the server, too, notices after `_UNANSWERED_SECONDS`
-that a machine has vanished.
+"""Settings of each session, whatever the role has. By the settings of TCP the server, too, notices after
+`_UNANSWERED_SECONDS` that a machine has vanished.
 """
 _SILENT_SECONDS = 5  # after which the machine of a session with a lock is taken to be paused
 # for which a shard stays where it is after it was taken: one that cannot be worked on there moves no sooner again
@@ -503,7 +503,7 @@ class NoticeListener:
         threading.Thread(target=guard(self._run), name=f"listener {channel}", daemon=True).start()
 
     def close(self) -> None:
-        """Call no more."""
+        """Stop calling."""
         self._ended.set()
 
     def _run(self) -> None:

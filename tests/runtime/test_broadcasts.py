@@ -16,17 +16,12 @@ import pytest
 
 from bot.core.effects import Send
 from bot.core.engine_answers import BroadcastResumed, BroadcastStopped, DeadLettersEnded, EngineAnswer, RecipientsAdded
-from bot.core.engine_requests import (
-    AddRecipients,
-    RetryDeadLetters,
-    SendMessage,
-    StopBroadcast,
-    read_request,
-)
+from bot.core.engine_requests import AddRecipients, RetryDeadLetters, SendMessage, StopBroadcast, read_request
 from bot.core.messages import TemplateMessage
 from bot.core.session import OPTED_OUT, Session
 from bot.runtime.batch import Batch, RequestRefused
-from bot.runtime.broadcasting import fill_outbox, read_template
+from bot.runtime.broadcast_requests import read_template
+from bot.runtime.broadcasting import fill_outbox
 from bot.runtime.operator_requests import operate
 from bot.services.http_client import wait_for
 from bot.store.broadcast_rows import FINISHED, PAUSED, RUNNING, TRYING

@@ -3,13 +3,10 @@
 import json
 import re
 import sqlite3
-from collections.abc import Iterator
 from contextlib import closing
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
-
-import pytest
 
 from bot.core.clock import MovableClock
 from bot.core.values import time_text
@@ -29,13 +26,6 @@ NOT_OF_CONTACTS = {"meta", "broadcasts", "erasures", "results", "versions", "sql
 OTHER = f'{{"data": {{"who": "{ANN}9", "and": 1{ANN}}}}}'
 LETTER = f'{{"data": {{"conversation": 7, "who": "{ANN}"}}}}'
 AT = START.isoformat()
-
-
-@pytest.fixture
-def store(path: Path) -> Iterator[EngineStore]:
-    store = EngineStore(path)
-    yield store
-    store.close()
 
 
 def fill(path: Path, contact: str) -> None:

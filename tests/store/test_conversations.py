@@ -1,6 +1,6 @@
 """What a store keeps of a contact's turns, conversation by conversation, so that it can be replayed."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import closing
 from datetime import timedelta
 from pathlib import Path
@@ -25,20 +25,6 @@ IDLE = Session(ANN, kept_variables={"city": "Oslo"})
 BUSY = Session(ANN, visit=1, frames=(Frame("shop", "menu", 1, START, START),))
 HELLO = Send(TextMessage("Hello"))
 Take = Callable[..., None]
-
-
-@pytest.fixture
-def store(path: Path) -> Iterator[EngineStore]:
-    store = EngineStore(path)
-    yield store
-    store.close()
-
-
-@pytest.fixture
-def reader(path: Path) -> Iterator[StoreReader]:
-    reader = StoreReader(path)
-    yield reader
-    reader.close()
 
 
 @pytest.fixture

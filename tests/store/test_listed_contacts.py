@@ -1,10 +1,6 @@
 """What the store keeps of the gateway's list of contacts."""
 
-from collections.abc import Iterator
 from datetime import timedelta
-from pathlib import Path
-
-import pytest
 
 from bot.core.events import LISTED, ContactChanged
 from bot.store.commit import Commit
@@ -13,13 +9,6 @@ from tests.store.store_kit import START
 
 ANN, BEN = "6281230000001", "6281230000002"
 LISTED_ANN = ContactChanged("", ANN, START, LISTED, "Ann", None, ("gold",), described=True)
-
-
-@pytest.fixture
-def store(path: Path) -> Iterator[EngineStore]:
-    store = EngineStore(path)
-    yield store
-    store.close()
 
 
 def write(store: EngineStore, **contacts: ContactChanged | None) -> None:

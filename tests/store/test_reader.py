@@ -3,7 +3,6 @@
 import json
 import subprocess
 import sys
-from collections.abc import Iterator
 from datetime import date, timedelta
 from decimal import Decimal
 from pathlib import Path
@@ -36,20 +35,6 @@ VARIABLES = {
     "names": ["Ann", "Zoë 🎈"],
     "$odd": None,
 }
-
-
-@pytest.fixture
-def store(path: Path) -> Iterator[EngineStore]:
-    store = EngineStore(path)
-    yield store
-    store.close()
-
-
-@pytest.fixture
-def reader(path: Path) -> Iterator[StoreReader]:
-    reader = StoreReader(path)
-    yield reader
-    reader.close()
 
 
 def in_a_flow(contact: str) -> Session:

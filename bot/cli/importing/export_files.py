@@ -44,26 +44,19 @@ def read_export(paths: Sequence[Path]) -> list[ExportFile]:
     return files
 
 
-def system_of(files: Sequence[ExportFile]) -> str:
-    """The system that the files come from. Raises `UnreadableExport` where none is recognised."""
-    for name in SYSTEMS:
-        if _package(name).recognises(files):
-            return name
-    names = ", ".join(str(file.path) for file in files[:3])
-    raise UnreadableExport(
-        f"{names}: this is no export that is recognised (name the system: bot import {'|'.join(SYSTEMS)} EXPORT... DIR)"
-    )
-
-
-def import_with(system: str, files: Sequence[ExportFile]) -> ImportedBot:
-    """Import an export of a system. Raises `UnreadableExport`."""
-    package = _package(system)
-    if not package.recognises(files):
-        other = next((name for name in SYSTEMS if _package(name).recognises(files)), None)
-        cure = "export the bot again" if other is None else f"it looks like one of {SYSTEMS[other]}: bot import {other}"
-        raise UnreadableExport(f"{files[0].path} is no export of {SYSTEMS[system]} ({cure})")
-    bot: ImportedBot = package.import_bot(files)
-    return bot
+def import_export(files: Sequence[ExportFile], system: str | None = None) -> ImportedBot:
+    """Import an export of this system, or of the first system that recognises it. Raises `UnreadableExport`."""
+    asked = SYSTEMS if system is None else dict.fromkeys([system, *SYSTEMS])
+    found = next((name for name in asked if _package(name).recognises(files)), None)
+    if found is not None and system in (None, found):
+        bot: ImportedBot = _package(found).import_bot(files)
+        return bot
+    if system is None:
+        names = ", ".join(str(file.path) for file in files[:3])
+        fix = f"name the system: bot import {'|'.join(SYSTEMS)} EXPORT... DIR"
+        raise UnreadableExport(f"{names}: this is no export that is recognised ({fix})")
+    fix = "export the bot again" if found is None else f"it looks like one of {SYSTEMS[found]}: bot import {found}"
+    raise UnreadableExport(f"{files[0].path} is no export of {SYSTEMS[system]} ({fix})")
 
 
 def _package(name: str) -> Any:

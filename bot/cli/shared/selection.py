@@ -13,8 +13,8 @@ from bot.engine.name_scope import NameScope
 from bot.language.expressions.grammar import check_calls
 from bot.language.expressions.template_failures import TemplateFailed
 from bot.language.expressions.templates import Expression, Template, compile_expression, compile_template
-from bot.language.flow.flow_checks import check_contact_fields
 from bot.language.flow.library import Library
+from bot.language.flow.name_checks import check_contact_fields
 from bot.language.source.problems import Mark, Problems, did_you_mean
 from bot.loading.folder import Folder
 from bot.loading.program import Program

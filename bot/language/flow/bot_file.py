@@ -77,6 +77,7 @@ def read_bot(
     ai, sure, sorry = _read_ai(_AI.read(fields), extensions, documents)
     secrets, signals = _SECRETS.read(fields), _SIGNALS.read(fields)
     services = read_services(_HTTP.read(fields), secrets, problems)  # which know no definitions: nothing but secrets
+    transcribe, receiver = TRANSCRIBE.read(fields), _EVENTS_TO.read(fields)
     return BotDefinition(
         name=_NAME.read(fields) or "Bot",
         mark=node.mark,
@@ -96,13 +97,13 @@ def read_bot(
         mcp=read_servers(_MCP.read(fields), secrets, documents, problems),
         hours=_read_hours(_HOURS.read(fields), timezone, problems),
         opt_out=_OPT_OUT.read(fields) or OptOut(),
-        transcription=read_transcription(TRANSCRIBE.read(fields), extensions.handlers, services),
+        transcription=None if transcribe is None else read_transcription(transcribe, extensions.handlers, services),
         signals={name: signal.data for name, signal in signals.items()},
         payloads={name: signal.payload for name, signal in signals.items() if signal.payload is not None},
         kept_signals={name: signal.kept for name, signal in signals.items() if signal.kept is not None},
         definitions=definitions,
         small_talk=_SMALL_TALK.read(fields),
-        events_to=read_receiver(_EVENTS_TO.read(fields), secrets),
+        events_to=None if receiver is None else read_receiver(receiver, secrets),
         agents=_AGENTS.read(fields) or Agents(),
     )
 

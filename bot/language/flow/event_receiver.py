@@ -37,10 +37,8 @@ class EventReceiver:
     on: Mapping[str, Mark]  # each with its place in the file
 
 
-def read_receiver(fields: Fields | None, secrets: tuple[str, ...]) -> EventReceiver | None:
+def read_receiver(fields: Fields, secrets: tuple[str, ...]) -> EventReceiver | None:
     """Read ``events_to`` of a bot with these secrets."""
-    if fields is None:
-        return None
     url, secret, on = _URL.read(fields), _SECRET.read(fields), _ON.read(fields)
     if url is not None and url.constant and not is_web_address(url.source):
         fix = "write one like https://crm.example/hooks/bot"

@@ -8,8 +8,9 @@ from bot.core.immutable import immutable
 from bot.language.flow.bot_file import BOT_KEYS
 from bot.language.flow.definition import Flow
 from bot.language.flow.documents import BOT_FILE, Documents
-from bot.language.flow.flow_checks import ELSEWHERE
-from bot.language.flow.flow_file import FLOW_KEYS, placeholder_step
+from bot.language.flow.flow_file import FLOW_KEYS
+from bot.language.flow.name_checks import ELSEWHERE
+from bot.language.flow.step_reader import placeholder_step
 from bot.language.source.problems import Mark, Problem, Problems
 from bot.language.source.yaml_tree import Map, Node, Scalar, one_or_more
 from bot.language.steps.transition import RESERVED

@@ -4,15 +4,12 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import chain
 
-from bot.language.expressions.filters import FUNCTIONS, TITLE_OF
-from bot.language.expressions.grammar import HISTORY, RESERVED_LIST, RESERVED_NAMES, WINDOW_OPEN, check_calls
+from bot.language.expressions.filters import TITLE_OF
 from bot.language.expressions.opening_hours import no_hours
-from bot.language.expressions.templates import Expression, Template
+from bot.language.flow.collision_checks import check_collisions
 from bot.language.flow.definition import (
-    MADE_FLOWS,
     BotDefinition,
     Flow,
-    ResolvedTransition,
     Step,
     Trigger,
     certain_data,
@@ -24,32 +21,18 @@ from bot.language.flow.definition import (
     uses_of_flow,
 )
 from bot.language.flow.documents import BOT_FILE
+from bot.language.flow.name_checks import check_definitions, check_loop_names, check_python_names, check_uses
 from bot.language.flow.shared_flows import check_shared
 from bot.language.flow.target_checks import Targets, check_loops, failing_flows
-from bot.language.keys.definitions import Definitions, refuse_defined
+from bot.language.keys.definitions import refuse_defined
 from bot.language.python.decorators import FunctionSpec
 from bot.language.source.problems import Mark, Problems, did_you_mean, nearest
-from bot.language.source.text_patterns import matches
-from bot.language.source.word_matching import normalise
 from bot.language.steps.step_facts import ChoiceFacts, SavedResult, Used
 from bot.language.steps.tools import STRUCTURES
-from bot.language.steps.transition import ALL, END, NEXT, Assignment, Cleared, Word, Words, evaluate, templates_in
+from bot.language.steps.transition import ALL, Assignment, Cleared, evaluate, templates_in
 from bot.language.types.structured_types import FileVariable
 from bot.language.types.type_registry import check_written, to_fit
 from bot.language.types.variable import TypeMismatch, Variable
-
-CONTACT_FIELDS = ("id", "name", "email", "tags")
-ELSEWHERE = {
-    "secret": "only the services of bot.yml know secrets: put it into `headers` or `query` there",
-    "answer": "save it in a variable: only `save` and `errors` of the step itself know it",
-    "status": "save it in a variable: only `save` and `errors` of the step itself know it",
-    "event": "`set` it in a variable: only the transition of the signal itself knows it",
-    "error": "write the text here: a flow knows only the kind of an error, under `errors` of its step",
-    "it": "only filters such as where(it.price > 3), checks, and what is done with each element know it",
-    "loop": "only a text within {% for %}, filters such as map(loop.index), and what is done with each element know it",
-}
-"""Names that are known in some places only, and what to do elsewhere."""
-BUILT_INS = ("contact", "now", "today", "came_from", "message", HISTORY, WINDOW_OPEN)
 
 
 def check(
@@ -63,19 +46,19 @@ def check(
 
     ``unread`` are the files that could not be read in full.
     """
-    _check_own(bot, flows, own, problems)
-    _check_definitions(bot, flows, own, problems, unread)
+    check_python_names(bot, flows, own, problems)
+    check_definitions(bot, flows, own, problems, unread)
     targets = Targets(flows, problems, unread)
     targets.check(bot)
     flows = {name: _with_common(flow, bot, problems) for name, flow in flows.items()}
-    _check_uses(uses_of_bot(bot), bot.common, problems)
+    check_uses(uses_of_bot(bot), bot.common, problems)
     if not unread:
         _check_bot_assignments(bot, flows, problems)
         _check_timing(bot, flows, problems)
     failing = failing_flows(flows, bot.words)
     for flow in flows.values():
-        _check_uses(uses_of_flow(flow), flow.variables, problems)
-        _check_loop_names(uses_of_flow(flow), flow, problems)
+        check_uses(uses_of_flow(flow), flow.variables, problems)
+        check_loop_names(uses_of_flow(flow), flow, problems)
         for item in _assignments_of(flow):
             _check_given(item, flow, problems)
         _check_cleared(flow, bot, problems)
@@ -95,7 +78,7 @@ def check(
         for flow in flows.values():
             _check_started_by_signals(bot, flow, problems)
     _check_needs(bot, flows, problems)
-    _check_collisions(bot, flows, problems)
+    check_collisions(bot, flows, problems)
 
 
 def check_sound(bot: BotDefinition, flows: Mapping[str, Flow], problems: Problems) -> None:
@@ -117,141 +100,6 @@ def _with_common(flow: Flow, bot: BotDefinition, problems: Problems) -> Flow:
         problems.add("E306", flow.variables[name].mark, what, "choose another name")
     definitions = {**bot.definitions, **flow.definitions}
     return replace(flow, variables={**flow.variables, **bot.common}, definitions=definitions)
-
-
-# -- names and values -------------------------------------------------------------------------------
-
-
-def _check_uses(
-    uses: Iterable[Used], variables: Mapping[str, Variable], problems: Problems, vars_of: str = "vars"
-) -> None:
-    """Check that every name in a template or an expression is declared.
-
-    The names in a definition are checked at the definition.
-    """
-    everywhere = frozenset({*variables, *BUILT_INS, *FUNCTIONS})
-    for used in uses:
-        defined = [each.expression for each in used.text.definitions]
-        for name in sorted(used.text.names.difference(everywhere, used.extra, *(each.names for each in defined))):
-            if problems.is_taken(used.text.mark, name):
-                continue
-            known = {*variables, *BUILT_INS, *used.extra}
-            fix = ELSEWHERE.get(name) or did_you_mean(name, known, _to_declare(name, used, vars_of))
-            problems.add("E301", used.text.mark, f'no variable "{name}"', fix)
-        for name in sorted(used.text.names & used.extra & variables.keys()):
-            what = f'variable "{name}": at {used.text.mark} "{name}" means something else'
-            problems.add("E306", variables[name].mark, what, "choose another name for the variable")
-        check_contact_fields(used.text, problems)
-
-
-def _check_loop_names(uses: Iterable[Used], flow: Flow, problems: Problems) -> None:
-    """No loop in a text calls its element as something is called that could not be read there any more."""
-    for used in uses:
-        for name in sorted(used.text.loops & {*flow.variables, *flow.definitions, *used.extra}):
-            kind = "variable" if name in flow.variables else "definition" if name in flow.definitions else "value"
-            what = f'"{name}": the loop hides the {kind} of this name'
-            problems.add("E306", used.text.mark, what, "give the element of the loop another name")
-
-
-def check_contact_fields(text: Expression | Template, problems: Problems) -> None:
-    """Check that a contact has every field that a template or an expression names; definitions are checked apart."""
-    for path in sorted(text.paths.difference(*(each.expression.paths for each in text.definitions))):
-        if path[0] == "contact" and len(path) > 1 and path[1] not in CONTACT_FIELDS:
-            all_fields = f"a contact has {', '.join(CONTACT_FIELDS)}; contact.id is the phone number"
-            fix = did_you_mean(path[1], CONTACT_FIELDS, all_fields)
-            problems.add("E302", text.mark, f'a contact has no "{path[1]}"', fix)
-        elif path[0] == "contact" and len(path) > 2:
-            kind = "a list" if path[1] == "tags" else "a text"
-            what = f'contact.{path[1]} is {kind} and has no "{path[2]}"'
-            problems.add("E302", text.mark, what, f"write contact.{path[1]}")
-
-
-def _check_definitions(
-    bot: BotDefinition,
-    flows: Mapping[str, Flow],
-    own: Mapping[str, FunctionSpec],
-    problems: Problems,
-    unread: Collection[str],
-) -> None:
-    """Check the definitions of each flow with its variables, and those of bot.yml with the variables of all flows."""
-    of_all = {name: variable for flow in flows.values() for name, variable in flow.variables.items()}
-    if not unread:
-        _check_defined(bot.definitions, {**of_all, **bot.common}, "vars of the flows that use it", own, problems)
-    _check_used(uses_of_bot(bot), of_all.keys() - bot.common.keys(), problems)
-    for flow in flows.values():
-        _check_defined(flow.definitions, {**flow.variables, **bot.common}, "vars", own, problems)
-        _check_used(uses_of_flow(flow), of_all.keys() - flow.variables.keys() - bot.common.keys(), problems)
-
-
-def _check_used(uses: Iterable[Used], elsewhere: Collection[str], problems: Problems) -> None:
-    """A definition keeps its meaning where it is used, and there is what it reads.
-
-    Other flows have variables ``elsewhere``.
-    """
-    reported = set()
-    for used in uses:
-        place = used.text.mark
-        for name, expression in ((each.name, each.expression) for each in used.text.definitions):
-            if name in used.extra:
-                what = f'definition "{name}": at {place} "{name}" means something else'
-                problems.add("E306", expression.mark, what, "choose another name for the definition")
-            for missing in expression.names.intersection(elsewhere) if expression.mark.path == BOT_FILE else ():
-                if (name, missing) not in reported:
-                    reported.add((name, missing))
-                    what = f'definition "{name}": it is used at {place}, where there is no variable "{missing}"'
-                    fix = f"declare {missing} under vars there, or define {name} only in the flows that have it"
-                    if place.path == BOT_FILE:
-                        fix = "the texts of bot.yml know no variables: write this one in the flows"
-                    problems.add("E301", expression.mark, what, fix)
-
-
-def _check_defined(
-    definitions: Definitions,
-    variables: Mapping[str, Variable],
-    vars_of: str,
-    own: Mapping[str, FunctionSpec],
-    problems: Problems,
-) -> None:
-    """Every definition has a name of its own, and reads and calls what there is."""
-    for name, mark in ((each.name, each.expression.mark) for each in definitions.values()):
-        taken = None
-        if name in own:
-            taken = f"the bot's Python has a {own[name].kind} of this name"
-        elif name in variables:
-            taken = f"{variables[name].mark} declares a variable of this name"
-        if taken is not None:
-            problems.add("E306", mark, f'definition "{name}": {taken}', "choose another name for the definition")
-    expressions = [each.expression for each in definitions.values()]
-    _check_uses((Used(expression) for expression in expressions), variables, problems, vars_of)
-    for expression in expressions:
-        check_calls(expression.calls, own, problems)
-
-
-def _to_declare(name: str, used: Used, vars_of: str) -> str:
-    """The fix for an unknown name. A bare expression may have been meant as a text, which needs quotes."""
-    if name in RESERVED_NAMES:
-        return f"choose another name: {RESERVED_LIST}"
-    if name in ("yes", "no", "on", "off"):
-        return f'write true or false; a text stands in quotes: "{name}"'
-    quoted = f'; a text stands in quotes: "{name}"' if isinstance(used.text, Expression) else ""
-    of_record = any(path[0] == name and path[1:] for path in used.text.paths)
-    of_contact = f"write contact.{name}, or " if name in CONTACT_FIELDS else ""
-    return f"{of_contact}declare it under {vars_of}: {name}: {{type: {'object' if of_record else 'text'}}}{quoted}"
-
-
-def _check_own(
-    bot: BotDefinition, flows: Mapping[str, Flow], own: Mapping[str, FunctionSpec], problems: Problems
-) -> None:
-    """Report every call of what is not there, and every variable whose name is a function's."""
-    for used in uses_of_all(bot, flows):
-        check_calls(used.text.calls, own, problems)
-        for name in sorted(used.text.loops & own.keys()):
-            what = f'"{name}": the loop hides the {own[name].kind} of this name in the bot\'s Python'
-            problems.add("E306", used.text.mark, what, "give the element of the loop another name")
-    for variable in (variable for flow in flows.values() for variable in flow.variables.values()):
-        if variable.name in own:
-            what = f'variable "{variable.name}": the bot\'s Python has a {own[variable.name].kind} of this name'
-            problems.add("E306", variable.mark, what, "choose another name")
 
 
 def _assignments_of(flow: Flow) -> Iterator[Assignment]:
@@ -633,153 +481,3 @@ def _check_cancelled(bot: BotDefinition, flows: Mapping[str, Flow], problems: Pr
         if name.constant and name.source not in known:
             fix = did_you_mean(name.source, known, "write the name that a step schedules it by, or remove it")
             problems.add("E116", name.mark, f'nothing is scheduled as "{name.source}"', fix)
-
-
-# -- words and events that two take -----------------------------------------------------------------
-
-
-def _check_collisions(bot: BotDefinition, flows: Mapping[str, Flow], problems: Problems) -> None:
-    """Report every text and every event that two of them take."""
-    for said, word in bot.words.items():
-        _report_taken(_opting_out(bot), said, word.mark, f"{word.named(said)} of the bot", problems)
-    for flow in flows.values():
-        _check_answers(flow, problems)
-        _check_taken_first(bot, flow, problems)
-    _check_starts(bot, flows.values(), problems)
-
-
-def _check_answers(flow: Flow, problems: Problems) -> None:
-    """Two answers of one question that take the same word."""
-    for step in flow.steps.values():
-        taken: dict[str, str] = {}
-        for answer in step.facts.answers:
-            said = answer.text.casefold() if answer.exact else normalise(answer.text)
-            first = taken.setdefault(said, answer.owner)
-            if first != answer.owner:
-                what = f'step "{step.name}": "{answer.text}" is an answer of "{first}" and of "{answer.owner}"'
-                problems.add("E311", answer.mark or step.mark, what, "keep it in one of them")
-
-
-def _check_taken_first(bot: BotDefinition, flow: Flow, problems: Problems) -> None:
-    """Words and answers that are never taken, because a word that comes before them always takes the same text."""
-    before = _before_all(bot)
-    for said, word in flow.words.items():
-        _report_taken(before, said, word.mark, f"{word.named(said)} of flow {flow.name}", problems)
-    before = {**_always(flow.words, "a word of the flow"), **before}
-    for step in flow.steps.values():
-        here, own = {**_answers_always(step), **before}, step.options.words
-        for said, word in own.items():
-            _report_taken(here, said, word.mark, f'step "{step.name}": {word.named(said)}', problems)
-        here = {**_always(own, "a word of the step"), **here}
-        heard = {**own, **flow.words, **bot.words}
-        for answer in step.facts.answers:
-            of = "" if answer.text == answer.owner else f' of "{answer.owner}"'
-            what = f'step "{step.name}": "{answer.text}"{of}'
-            if answer.before_words:
-                _report_taken(_opting_out(bot), normalise(answer.text), answer.mark or step.mark, what, problems)
-                continue
-            said = normalise(answer.text)
-            if not _does_the_same(heard.get(said), step.transitions.get(answer.outcome), step, bot, flow):
-                levels = ((bot.words, "bot"), (flow.words, "flow"), (own, "step"))
-                owner = here.get(said) or next(
-                    filter(None, (_taken_by_pattern(answer.text, *at) for at in levels)), None
-                )
-                _report_taken({said: owner} if owner else {}, said, answer.mark or step.mark, what, problems)
-
-
-def _does_the_same(
-    word: Word | None, answer: ResolvedTransition | None, step: Step, bot: BotDefinition, flow: Flow
-) -> bool:
-    """True if a word only leads to where the answer only leads, too: the contact sees no difference."""
-    if word is None or answer is None or word.transition.then is None or step.options.changes_something:
-        return False
-    target = word.transition.then.text
-    target = flow.following[step.name] if target == NEXT else target
-    ends_more = target == END and word in bot.words.values()
-    saves = step.outcomes[answer.outcome].saves is not SavedResult.NOTHING and step.options.save is not None
-    does_more = any(each.acts or each.corrects for each in (word.transition, answer.written) if each is not None)
-    return target == answer.target and not (does_more or ends_more or saves)
-
-
-def _opting_out(bot: BotDefinition) -> dict[str, str]:
-    """The words that come before everything else."""
-    return dict.fromkeys(bot.opt_out.words, "a word of `opt_out`")
-
-
-def _before_all(bot: BotDefinition) -> dict[str, str]:
-    """The words of every flow, and of contacts who are in none."""
-    return {**_always(bot.words, "a word of the bot"), **_opting_out(bot)}
-
-
-def _always(words: Words, what: str) -> dict[str, str]:
-    """The words without a condition, and what they are."""
-    return {said: what for said, word in words.items() if word.condition is None}
-
-
-def _taken_by_pattern(text: str, words: Words, whose: str) -> str | None:
-    """The word without a condition whose pattern matches a text, in words; None: no pattern does."""
-    always = (word for word in words.values() if word.pattern is not None and word.condition is None)
-    return next((f'a word of the {whose}, "{word.text}"' for word in always if matches(word.pattern, text)), None)
-
-
-def _answers_always(step: Step) -> dict[str, str]:
-    """The same of the step's answers that come before any word."""
-    answers = (answer for answer in step.facts.answers if answer.before_words and answer.always)
-    return {normalise(answer.text): "a reply to the template" for answer in answers}
-
-
-def _report_taken(before: Mapping[str, str], said: str, mark: Mark, what: str, problems: Problems) -> None:
-    if said in before:
-        fix = "choose another word for one of them"
-        problems.add("E312", mark, f"{what} is {before[said]}, which comes first", fix)
-
-
-def _check_starts(bot: BotDefinition, flows: Iterable[Flow], problems: Problems) -> None:
-    """Triggers that never start their flow: each is a word of the bot, or starts another flow."""
-    words = _before_all(bot)
-    triggers = [(flow.name, flow.trigger) for flow in flows if flow.trigger is not None and flow.name not in MADE_FLOWS]
-    taken: dict[tuple[str, str], str] = {}
-    triggers.sort(key=lambda found: found[1].contact is None)
-    parts = [(name, trigger, _parts_of(trigger)) for name, trigger in triggers]
-    for name, trigger, found in (*parts, *((name, trigger, _intent_of(trigger)) for name, trigger in triggers)):
-        for code, key, shown, mark in found:
-            written = key in map(normalise, (word for word, _ in trigger.words))
-            if owner := words.get(key) or (_taken_by_pattern(key, bot.words, "bot") if written else None):
-                problems.add(code, mark, f"{shown} is taken: it is {owner}", "choose another for one of them")
-            free = [contact for contact in trigger.contacts if (key, contact) not in taken]
-            taken.update({(key, contact): name for contact in free})
-            first = taken[key, trigger.contacts[0]]
-            if not free and first != name:
-                fix = "remove it from one of them" if code == "E313" else "choose another for one of them"
-                problems.add(code, mark, f"{shown} is taken: it starts flow {first}", fix)
-
-
-def _intent_of(trigger: Trigger) -> Iterator[tuple[str, str, str, Mark]]:
-    """The texts by which a model knows the flow, and its button in "did you mean".
-
-    Trigger words are compared elsewhere: they match before a model is asked.
-    """
-    intent = trigger.intent
-    if intent is not None:
-        yield "E312", f"about {normalise(intent.about)}", "what it is about", intent.mark
-        yield "E312", f"title {normalise(intent.title)}", f'the title "{intent.title}"', intent.mark
-        for example in intent.examples:
-            yield "E312", normalise(example), f'the example "{example}"', intent.mark
-
-
-def _parts_of(trigger: Trigger) -> Iterator[tuple[str, str, str, Mark]]:
-    """The parts of a trigger: the problem's code, a key that is equal for equal parts, its text, its place."""
-    for word, mark in trigger.words:
-        yield "E312", normalise(word), f'"{word}"', mark
-    for topic in trigger.topics:
-        yield "E312", f"topic {topic}", f"the topic {topic}", trigger.mark
-    if trigger.pattern is not None:
-        yield "E312", f"/{trigger.pattern.pattern}/", f"the pattern {trigger.pattern.pattern}", trigger.mark
-    if trigger.payload is not None:
-        yield "E312", f"payload {trigger.payload.written}", f'the payload "{trigger.payload.written}"', trigger.mark
-    for signal in trigger.signals:
-        yield "E313", f"signal {signal}", f"the signal {signal}", trigger.mark
-    for event in trigger.events:
-        yield "E313", f"event {event}", f"the event {event}", trigger.mark
-    if trigger.otherwise:
-        yield "E313", "`otherwise`", "`otherwise`", trigger.mark

@@ -39,20 +39,13 @@ from bot.language.flow.definition import (
     uses_of_all,
     uses_of_flow,
 )
-from bot.language.flow.documents import (
-    BOT_FILE,
-    FILES,
-    Documents,
-    DocumentTexts,
-    Source,
-    plain_text,
-    read_documents,
-)
+from bot.language.flow.documents import BOT_FILE, FILES, Documents, DocumentTexts, Source, plain_text, read_documents
 from bot.language.flow.faulty_parts import MISSING, PartIndex, faulty_steps, follow_ups, without
 from bot.language.flow.flow_checks import check, check_sound
-from bot.language.flow.flow_file import drafts_flow, intents_flow, read_flow, slot_flow, with_transitions
+from bot.language.flow.flow_file import drafts_flow, intents_flow, read_flow, slot_flow
 from bot.language.flow.kept_reading import KeptReading
 from bot.language.flow.own_files import check_files
+from bot.language.flow.resolved_transitions import with_transitions
 from bot.language.flow.translations import Translations, read_translations
 from bot.language.keys.patterns import PayloadPattern
 from bot.language.python.decorators import HookSpec

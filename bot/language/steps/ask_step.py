@@ -1,6 +1,5 @@
 """``ask``: put a question and wait for its answer."""
 
-from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -20,38 +19,21 @@ from bot.language.answers.titles import is_yes_or_no, number_in, within
 from bot.language.expressions.abstract_values import ValueKind
 from bot.language.expressions.filters import FORM_ADDRESS
 from bot.language.expressions.formats import as_asked
-from bot.language.expressions.templates import Template, compile_template
-from bot.language.keys.declared_keys import (
-    LITERAL,
-    NAMES,
-    TEMPLATE,
-    WORDING_OR_NOTHING,
-    KeySet,
-    KeySpec,
-    as_fields,
-    either,
-    map_of,
-    nested,
-    one_of,
-)
-from bot.language.keys.fields import Fields, entries_of, is_name
+from bot.language.expressions.templates import Template
+from bot.language.keys.declared_keys import TEMPLATE, WORDING_OR_NOTHING, KeySet, KeySpec, as_fields, either, one_of
+from bot.language.keys.fields import Fields
 from bot.language.keys.text_shapes import TEXT, WORDS
 from bot.language.source.languages import CONTACT_LANGUAGE, wording
-from bot.language.source.problems import Problems, did_you_mean
+from bot.language.source.problems import Problems
 from bot.language.source.word_matching import LONGEST, normalise
 from bot.language.source.yaml_tree import List, Node, Scalar
 from bot.language.steps.answer_hints import answer_hint
 from bot.language.steps.answer_matching import ShownChoices, meaning
-from bot.language.steps.choice_reader import CHOICES, MANY, read_choices
-from bot.language.steps.choices import Choices, FixedChoice, StartingWords
-from bot.language.steps.message_parts import (
-    SENDING,
-    VALID,
-    check_error_names,
-    check_length,
-    check_text,
-    payload_text,
-)
+from bot.language.steps.choice_limits import ShownForm, check_choices, choice_texts, shown_form
+from bot.language.steps.choice_reader import CHOICES, read_choices
+from bot.language.steps.choices import Choices, StartingWords
+from bot.language.steps.form_reader import FORM
+from bot.language.steps.message_parts import SENDING, VALID, check_error_names, check_length
 from bot.language.steps.small_talk_texts import BOT, BYE, HELP, MOMENT, topic_of
 from bot.language.steps.step_facts import (
     AnswerText,
@@ -66,7 +48,6 @@ from bot.language.steps.step_facts import (
     Used,
     Wait,
     WaitsFor,
-    only_if,
 )
 from bot.language.steps.step_kind import (
     Awaited,
@@ -82,7 +63,7 @@ from bot.language.steps.step_kind import (
     value_hash,
 )
 from bot.language.steps.step_options import SAVE, SOME_HAVE
-from bot.language.steps.transition import TEXTS, TRANSITION, TRANSITION_KEYS, Assignment, Transition, transition_from
+from bot.language.steps.transition import TEXTS, TRANSITION, TRANSITION_KEYS, Transition, transition_from
 from bot.language.steps.yes_no_question import agreed, question
 from bot.language.types.structured_types import FilesVariable, FileVariable
 from bot.language.types.text_types import ChoiceVariable
@@ -138,69 +119,6 @@ _UNDERSTAND = KeySpec(
     "A model may point at the words of a reply that answer, where the reply as a whole is no answer.",
 )
 
-
-def _labels_of(node: Node, problems: Problems, what: str) -> dict[Scalar, str]:
-    entries = entries_of(node, problems, what, "{variable: What it is called}")
-    found = ((name, LITERAL.read(item, problems, f'{what}: "{name.text}"')) for name, item in entries)
-    return {name: label for name, label in found if label}
-
-
-_FORM_TITLE = KeySpec("title", LITERAL, "The button that opens the page, and its heading.", required=True, texts=TEXT)
-_FORM_FIELDS = KeySpec(
-    "fields",
-    map_of(replace(LITERAL, texts=TEXT), _labels_of, absent={}),
-    "The variables that the page asks for, each with what it is called there.",
-    required=True,
-)
-_FORM_OPTIONAL = KeySpec(
-    "optional", NAMES, "Those of its fields that may be left empty; their variables are null then."
-)
-_FORM_KEYS = KeySet(_FORM_TITLE, _FORM_FIELDS, _FORM_OPTIONAL, *TRANSITION_KEYS)
-
-
-def _read_form(fields: Fields) -> FormFacts | None:
-    title, labels, filled = _FORM_TITLE.read(fields), _FORM_FIELDS.read(fields), transition_from(fields)
-    if filled.then is None:
-        fields.report("E105", fields.mark, "nothing says where a form that was filled in leads", "write then: step")
-    optional = _optional_of(fields, {name.text for name in labels})
-    given = tuple(
-        Assignment(
-            name.text, compile_template(_value_in_form(name.text, optional), name.mark, fields.problems), name.mark
-        )
-        for name in labels
-        if is_name(name.text)
-    )
-    if title is None or not labels or filled.then is None:
-        return None
-    if len(title) > limits.BUTTON_TITLE:
-        what = f"title has {len(title)} characters, {limits.BUTTON_TITLE} are allowed"
-        _FORM_TITLE.report(fields, "E402", what, "shorten it")
-    marks = {name.text: name.mark for name in labels}
-    called = {name.text: label for name, label in labels.items()}
-    return FormFacts(title, called, marks, optional, replace(filled, set=(*given, *filled.set)))
-
-
-def _optional_of(fields: Fields, called: Collection[str]) -> frozenset[str]:
-    """The fields that may be left empty. A name that is no field is a problem."""
-    named = _FORM_OPTIONAL.read(fields)
-    for name in named:
-        if name not in called:
-            fix = did_you_mean(name, called, "write a name that stands in `fields`")
-            _FORM_OPTIONAL.report(fields, "E301", f'no field "{name}"', fix)
-    return frozenset(named)
-
-
-def _value_in_form(name: str, optional: Collection[str]) -> str:
-    """The value of a field in what the page has sent. For an optional one the check sees that it may be null."""
-    given = f"event.{name}"
-    return f"{{{{ none if {given} is none else {given} }}}}" if name in optional else f"{{{{ {given} }}}}"
-
-
-_FORM = KeySpec(
-    "form",
-    nested(_FORM_KEYS, _read_form, "{title: Fill in, fields: {name: Your name}, then: step}"),
-    "A page behind a button that asks for several variables at once; an answer in the chat counts as well.",
-)
 _OTHER = KeySpec("other", TRANSITION, "Where every reply leads that is no answer; instead of retry.")
 
 
@@ -222,7 +140,7 @@ class AskStep(StepKind):
     valid: timedelta | None  # how long a tap on a choice counts, wherever the contact is then
     form: FormFacts | None = None
     verb = "ask"
-    keys = KeySet(_ASK, _HEADER, _FOOTER, *CHOICES, _ACCEPTS, _CONFIRM, _UNDERSTAND, _SKIP, _FORM, _OTHER, VALID)
+    keys = KeySet(_ASK, _HEADER, _FOOTER, *CHOICES, _ACCEPTS, _CONFIRM, _UNDERSTAND, _SKIP, FORM, _OTHER, VALID)
     options = SOME_HAVE
 
     @classmethod
@@ -248,23 +166,23 @@ class AskStep(StepKind):
         if valid is not None and (choices is None or choices.numbered):
             VALID.report(fields, "E123", '"valid" where there is no button to tap', "add `options`, or leave it out")
         understand = _UNDERSTAND.read(fields) is not None
-        form = _FORM.read(fields)
+        form = FORM.read(fields)
         if form is not None and body.blank:
             _ASK.report(fields, "E105", "ask: a form needs a question", "write the question")
         if form is not None:
             check_length(fields, "ask", body, limits.INTERACTIVE_BODY)
         if form is not None and choices is not None:
-            _FORM.report(fields, "E121", '"form" beside choices: a message has a link or choices', "keep one of them")
+            FORM.report(fields, "E121", '"form" beside choices: a message has a link or choices', "keep one of them")
         options = confirm, understand, valid, form
         ask = cls(body, header, footer, choices, skip_words, skipped, other, variable, closed, *options)
         ask._check(fields)
         return ask
 
     def _check(self, fields: Fields) -> None:
-        form = _form_of(self.choices)
+        form = shown_form(self.choices)
         _check_message(fields, self.body, self.header, self.footer, form, alone=self.choices is None)
         if self.choices is not None:
-            check_choices(fields, self.choices, form)
+            check_choices(fields, self.choices)
             if self.choices.many is not None:
                 _check_saved(fields, self.variable)
         _check_accepts(fields, self.choices, self.variable)
@@ -669,123 +587,19 @@ def _accepted(variable: Variable, context: StepContext, reply: Reply) -> Any:
     return variable.accept(Answer(reply.text, reply.media, reply.location, reply.files), context.now, context.scope)
 
 
-def choice_texts(choices: Choices) -> Iterator[SentText]:
-    """The texts of choices. Titles that are too long for buttons become rows of a list, but where buttons are asked
-    for.
-    """
-    as_buttons = choices.form == "buttons"
-    most = choices.title_limit(as_buttons=as_buttons)
-    about = None if choices.numbered else limits.ROW_DESCRIPTION
-    for choice in choices.fixed:
-        given = only_if(choice.condition)
-        yield SentText("title", choice.title, most, title=True, given=given)
-        if choice.about is not None:
-            yield SentText("about", choice.about, about, given=given)
-        if choice.payload is not None:
-            yield payload_text(choice.payload, given)
-    if choices.made is not None:
-        yield SentText("title", choices.made.title, most)
-        if choices.made.about is not None:
-            yield SentText("about", choices.made.about, about)
-    if choices.opener is not None:
-        yield SentText("button", choices.opener, limits.BUTTON_TITLE, needed=True)
-    if choices.many is not None and choices.many.done is not None:
-        yield SentText("done", choices.many.done, limits.BUTTON_TITLE if as_buttons else limits.ROW_TITLE, needed=True)
-
-
-_TEXT, _BUTTONS, _LIST, _OPEN = "text", "buttons", "list", "open"  # how a question is shown; open: the run will tell
-
-
 def _check_message(
-    fields: Fields, body: Template, header: Template | None, footer: Template | None, form: str, *, alone: bool
+    fields: Fields, body: Template, header: Template | None, footer: Template | None, form: ShownForm, *, alone: bool
 ) -> None:
     """The text, the header and the footer. A question ``alone``, without choices, can do without a text."""
-    check_length(fields, "ask", body, limits.TEXT_BODY if form == _TEXT else limits.INTERACTIVE_BODY)
+    check_length(fields, "ask", body, limits.TEXT_BODY if form == "text" else limits.INTERACTIVE_BODY)
     for written in () if alone and body.blank else body.wordings:
         if written.blank and not isinstance(fields.raw(_ASK.name), List):
             fields.report("E105", written.mark, "ask: there is nothing to ask", "write the question")
     check_length(fields, "header", header, limits.HEADER_TEXT)
     check_length(fields, "footer", footer, limits.FOOTER_TEXT)
-    for key, wanted in ((_HEADER, _BUTTONS), (_FOOTER, _LIST)):
-        if key.written(fields) and form not in (wanted, _OPEN):
-            goes_with = "a list" if wanted == _LIST else wanted
+    for key, wanted, goes_with in ((_HEADER, "buttons", "buttons"), (_FOOTER, "list", "a list")):
+        if key.written(fields) and form not in (wanted, "open"):
             key.report(fields, "E403", f"a {key.name} goes with {goes_with} only", "put it in the text")
-
-
-def _form_of(choices: Choices | None) -> str:
-    """The form in which a question with these choices is shown."""
-    if choices is None or choices.numbered:
-        return _TEXT
-    further = 0 if choices.many is None else 1
-    certain = further + sum(choice.condition is None for choice in choices.fixed)
-    if choices.form == "list" or (choices.form == "options" and choices.made is None and certain > limits.BUTTONS):
-        return _LIST
-    if choices.made is not None or len(choices.fixed) + further > limits.BUTTONS:
-        return _OPEN
-    longest = choices.title_limit(as_buttons=True)
-    fits = all(len(choice.title.source) <= longest and choice.about is None for choice in choices.fixed)
-    return _BUTTONS if choices.form == "buttons" or fits else _LIST
-
-
-def check_choices(fields: Fields, choices: Choices, form: str) -> None:
-    """Check the number of choices, and their texts."""
-    _check_number(fields, choices)
-    _check_titles_differ(fields, choices)
-    as_buttons = form == _BUTTONS or choices.form == "buttons"
-    for choice in choices.fixed:
-        _check_texts(fields, choices, choice, as_buttons=as_buttons)
-    check_text(fields, "button", choices.opener, limits.BUTTON_TITLE)
-    if choices.many is not None:
-        check_text(fields, "done", choices.many.done, limits.BUTTON_TITLE if as_buttons else limits.ROW_TITLE)
-
-
-def _check_number(fields: Fields, choices: Choices) -> None:
-    sections = Counter(choice.section for choice in choices.fixed)
-    if sum(-(-rows // limits.ROWS_PER_SECTION) for rows in sections.values()) > limits.SECTIONS:
-        fields.report(
-            "E401",
-            choices.mark,
-            f"more than {limits.SECTIONS} sections of {limits.ROWS_PER_SECTION} rows",
-            "divide the question",
-        )
-    certain = [choice for choice in choices.fixed if choice.condition is None]
-    most = limits.BUTTONS - (0 if choices.many is None else 1)
-    if choices.form == "buttons" and len(certain) > most and choices.made is None:
-        what = f"{fields.what}: buttons: {len(certain)} buttons, {most} are allowed"
-        what += "" if choices.many is None else " beside the one that ends many answers"
-        fix = "write `options` in place of `buttons`: what does not fit on buttons is shown as a list"
-        fields.problems.add("E401", certain[most].mark, what, fix)
-    if choices.many is not None and choices.made is None and choices.many.least > len(choices.fixed):
-        what = f"{fields.what}: many: {choices.many.least} at least, and there are {len(choices.fixed)} to choose from"
-        fields.problems.add("E307", MANY.mark(fields), what, "write a smaller `min`, or add choices")
-
-
-def _check_titles_differ(fields: Fields, choices: Choices) -> None:
-    seen: set[str] = set()
-    for choice in choices.fixed:
-        title = choice.title.source
-        if title in seen:
-            fix = "give it another title: those of one message differ"
-            fields.report("E406", choice.mark, f'a second "{title}"', fix)
-        seen.add(title)
-
-
-def _check_texts(fields: Fields, choices: Choices, choice: FixedChoice, *, as_buttons: bool) -> None:
-    fits_a_row = len(choice.title.source) <= choices.title_limit(as_buttons=False)
-    fix = f"shorten it, or use a list ({limits.ROW_TITLE} characters)" if as_buttons and fits_a_row else "shorten it"
-    check_text(fields, f'"{choice.title.source}"', choice.title, choices.title_limit(as_buttons=as_buttons), fix)
-    check_text(fields, "about", choice.about, limits.ROW_DESCRIPTION)
-    if choice.about is not None and as_buttons:
-        fields.report("E403", choice.mark, "only rows of a list have an `about`", "use a list")
-    transition = choice.transition
-    if (
-        choices.many is not None
-        and not choice.leads
-        and transition is not None
-        and (transition.speaks or transition.clear or transition.set or transition.tag)
-    ):
-        what = f'"{choice.key}" leads nowhere, being one answer of many'
-        fields.report("E131", choice.mark, what, "add `then`, so that it is the whole answer, or only its value")
 
 
 def _check_accepts(fields: Fields, choices: Choices | None, variable: Variable | None) -> None:

@@ -30,7 +30,7 @@ from bot.language.source.problems import Problems
 from bot.language.source.word_matching import match
 from bot.language.source.yaml_tree import List, Map, Node, Scalar
 from bot.language.steps.answer_matching import ShownChoices, meaning
-from bot.language.steps.ask_step import check_choices, choice_texts
+from bot.language.steps.choice_limits import check_choices, choice_texts
 from bot.language.steps.choice_reader import titled
 from bot.language.steps.choices import Choices, FixedChoice
 from bot.language.steps.message_parts import (
@@ -425,7 +425,7 @@ def _check_buttons(fields: Fields, buttons: ButtonsPart) -> None:
         what = f"{len(fixed)} buttons, {most} are allowed"
         fields.report("E401", fixed[most].mark, what, "leave some out, or ask a question with `options`")
         return
-    check_choices(fields, buttons.choices, "buttons")
+    check_choices(fields, buttons.choices)
     for choice in () if buttons.leads else fixed:
         transition = choice.transition
         if choice.payload is None:

@@ -107,11 +107,9 @@ class Transcription:
 
 
 def read_transcription(
-    fields: Fields | None, handlers: Mapping[str, HandlerSpec], services: Mapping[str, HttpService]
-) -> Transcription | None:
-    """Read the `TRANSCRIBE` of a bot with these handlers and services; None where it has none."""
-    if fields is None:
-        return None
+    fields: Fields, handlers: Mapping[str, HandlerSpec], services: Mapping[str, HttpService]
+) -> Transcription:
+    """Read the `TRANSCRIBE` of a bot with these handlers and services."""
     within, tries, daily = _WITHIN.read(fields), TRIES_KEY.read(fields) or 1, _DAILY.read(fields) or DAILY
     if fields.has(HttpStep.verb):
         reading = ReadContext("", "", fields.problems, {}, handlers, None, {}, {}, services=services)

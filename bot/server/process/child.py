@@ -68,6 +68,8 @@ def tell_up(news: int, name: str) -> None:
 
 
 def tell(pipe: int, news: bytes) -> None:
-    """Write to a pipe of the supervisor's. A full one means that the news is known; a broken one, that we end too."""
+    """Write to a pipe of the supervisor's. A full pipe means that the news is known; a broken pipe, that this process
+    ends, too.
+    """
     with suppress(BlockingIOError, BrokenPipeError):
         os.write(pipe, news)

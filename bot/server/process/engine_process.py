@@ -102,7 +102,7 @@ def run(settings: Settings, folder: Path, files: Mapping[str, int]) -> None:
 
 
 def note_lost_run(file: int, run: int) -> None:
-    """Let the next process know that this run was no crash. On a full disk it counts as one."""
+    """Let the next process know that this run was no crash. On a full disk it counts as a crash."""
     with suppress(OSError):
         os.pwrite(file, str(run).encode(), 0)
 
@@ -239,7 +239,7 @@ def _reload(engine: Engine, loader: ProgramLoader) -> bool:
 
 
 def _is_left(store: StoreAddress, database: Database) -> bool:
-    """True if this machine leaves a shard that is free to another one: `bot.server.process.balance.should_yield`."""
+    """True if this machine leaves a free shard to another machine: `bot.server.process.balance.should_yield`."""
     return not isinstance(store, Path) and store.shard is not None and should_yield(database.machines(), store.shard)
 
 

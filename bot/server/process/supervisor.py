@@ -1,5 +1,5 @@
 """The supervisor: opens the ports, starts the web process, an engine process for each shard, and the console's, and
-starts again whichever dies.
+restarts any that dies.
 
 It runs nobody's flows or handlers, so nothing in them can take it down. It has one thread, imports what its children
 need, and forks them. They end when the pipe that it holds open closes, which also happens when it is killed.

@@ -1,5 +1,5 @@
-"""The web process: takes events, answers, and wakes the engines. Where none is beside it, it passes on what commands
-ask.
+"""The web process: takes events, answers, and wakes the engines. Without an engine on its machine, it passes commands'
+requests on.
 """
 
 import select

@@ -97,11 +97,11 @@ class ProgramEndpoints:
         app.add_url_rule("/signals/<name>/<token>", "signal_by_address", self.signal_by_address, methods=["POST"])
 
     def start(self, flow: str) -> Response:
-        """Start a flow: 202 once that is durable, also where it came before."""
+        """Start a flow: 202 once that is durable, also for a request that came before."""
         return self._answer(lambda: self._start(flow))
 
     def signal(self) -> Response:
-        """Report a signal: 202 once it is durable, also where it came before."""
+        """Report a signal: 202 once it is durable, also if it came before."""
         return self._answer(self._signal)
 
     def signal_by_address(self, name: str, token: str) -> Response:
@@ -208,7 +208,7 @@ def _fields(keys: tuple[str, ...]) -> dict[str, Any]:
 
 
 def _body() -> bytes:
-    """The request's body, which is read no further than it may be long, and kept for who parses it."""
+    """The request's body, which is read no further than its limit, and kept for the parser."""
     request.max_content_length = MOST_BYTES
     try:
         return request.get_data()

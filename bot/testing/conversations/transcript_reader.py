@@ -311,14 +311,18 @@ def _read_event(node: Node, problems: Problems, what: str) -> EventLine | None:
 _FAULTS = KeySet(*(KeySpec(kind, integer(1, 1000), "How often.") for kind in FAULTS), most=1)
 
 
+def _only_one(keys: KeySet, fields: Fields, what: str, fix: str) -> tuple[str, Any] | None:
+    """The only key that is written, with its value; None, and a problem, for any other number of keys."""
+    written = keys.values(fields)
+    if len(written) == 1:
+        return next(iter(written.items()))
+    fields.problems.add("E601", fields.mark, f"{what} is needed", fix)
+    return None
+
+
 def _read_fault(fields: Fields) -> FaultLine | None:
-    counts = _FAULTS.values(fields)
-    if len(counts) != 1:
-        fix = "write one like {rate_limited: 2}"
-        fields.problems.add("E601", fields.mark, "fault: exactly one fault is needed", fix)
-        return None
-    ((kind, count),) = counts.items()
-    return FaultLine(fields.mark, kind, count or 1)
+    found = _only_one(_FAULTS, fields, "fault: exactly one fault", "write one like {rate_limited: 2}")
+    return None if found is None else FaultLine(fields.mark, found[0], found[1] or 1)
 
 
 def _read_values(node: Node, problems: Problems, what: str) -> Any:
@@ -382,13 +386,9 @@ _DECISIONS = KeySet(
 
 
 def _read_decision(fields: Fields) -> ColleagueLine | None:
-    decisions = _DECISIONS.values(fields)
-    if len(decisions) != 1:
-        fix = "write agrees or refuses, or one of them with a note: {refuses: It has left.}"
-        fields.problems.add("E601", fields.mark, "colleague: exactly one decision is needed", fix)
-        return None
-    ((decision, note),) = decisions.items()
-    return ColleagueLine(fields.mark, decision == "agrees", note or "")
+    fix = "write agrees or refuses, or one of them with a note: {refuses: It has left.}"
+    found = _only_one(_DECISIONS, fields, "colleague: exactly one decision", fix)
+    return None if found is None else ColleagueLine(fields.mark, found[0] == "agrees", found[1] or "")
 
 
 def _set(known: KnownNames) -> KeySet:

@@ -13,8 +13,9 @@ from jsonschema import Draft7Validator
 
 from bot.language.flow.bot_file import read_bot
 from bot.language.flow.documents import Documents, Source, read_documents
-from bot.language.flow.flow_file import read_flow, step_schema
+from bot.language.flow.flow_file import read_flow
 from bot.language.flow.library import load
+from bot.language.flow.step_reader import step_schema
 from bot.language.keys.declared_keys import KeySet
 from bot.language.keys.fields import Fields
 from bot.language.python.gathered import Extensions

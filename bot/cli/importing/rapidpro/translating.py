@@ -6,10 +6,12 @@ from typing import Any
 from zoneinfo import available_timezones
 
 from bot.cli.importing.imported import ImportedBot, name_of
-from bot.cli.importing.rapidpro.actions import NEXT, NodeSteps, Step, add_action, ask_without_text
+from bot.cli.importing.rapidpro.actions import add_action
 from bot.cli.importing.rapidpro.expressions import Untranslatable, quoted, used_in
 from bot.cli.importing.rapidpro.flow_texts import BotNames, FlowTexts, NodeNotes
 from bot.cli.importing.rapidpro.flow_ways import FlowWays
+from bot.cli.importing.rapidpro.message_actions import ask_without_text
+from bot.cli.importing.rapidpro.node_steps import NEXT, NodeSteps, Step
 from bot.cli.importing.rapidpro.query_groups import GroupQuery, group_steps
 from bot.cli.importing.rapidpro.reading import Data, RapidProExport, RapidProFlow, RapidProNode, result_key
 from bot.cli.importing.rapidpro.recorded_runs import conversation_of, flows_of

@@ -1,12 +1,12 @@
 """The rules of CALM flows: runs a flow as Rasa does, for every branch, and notes what it says."""
 
 import re
-from collections import deque
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import Any
 
-from bot.cli.importing.conversations import SourceMessage, SourceTurn
+from bot.cli.importing.branch_runs import BranchRun, Key, branch_runs
+from bot.cli.importing.conversations import SourceMessage
 from bot.cli.importing.rasa.expressions import (
     Predicate,
     PredicateError,
@@ -17,44 +17,22 @@ from bot.cli.importing.rasa.expressions import (
 )
 from bot.cli.importing.rasa.reading import END, RasaAssistant, RasaFlow, RasaStep, RasaTest, RasaVariation
 
-MOST_CONVERSATIONS = 40
 _MOST_TURNS = 20
 _MOST_STEPS = 200
 _DEFAULT_COMPLETED = RasaVariation("What else can I help you with?")
 
-Key: TypeAlias = tuple[Any, ...]
-"""A choice that decides a run: ("collect", slot, number) is an answer, ("action", action, slot) is a result."""
-
 
 @dataclass
-class CalmRun:
-    """A run of a flow: what happened, what was said, and which other choices there were."""
+class CalmRun(BranchRun):
+    """A run of a CALM flow."""
 
-    given: Mapping[Key, Any]
-    turns: list[SourceTurn] = field(default_factory=list)
     utters: list[list[str]] = field(default_factory=list)  # the names of the responses of each turn
     results: dict[str, list[dict[str, Any]]] = field(default_factory=dict)  # of custom actions
-    edges: list[Key] = field(default_factory=list)
-    others: list[tuple[Key, Key, Any]] = field(default_factory=list)  # an edge, and what would lead there
 
 
 def calm_runs(assistant: RasaAssistant, flow: RasaFlow, begins: tuple[str, str]) -> Iterator[CalmRun]:
     """Runs of a flow that together take each branch that can be taken; ``begins`` is what starts it."""
-    waiting: deque[tuple[Key, dict[Key, Any]]] = deque([((), {})])
-    seen: set[str] = set()
-    covered: set[Key] = set()
-    while waiting and len(seen) < MOST_CONVERSATIONS:
-        index = next((index for index, (edge, _) in enumerate(waiting) if edge not in covered), 0)
-        given = waiting[index][1]
-        del waiting[index]
-        known = repr(sorted(given.items(), key=repr))
-        if known in seen:
-            continue
-        seen.add(known)
-        run = _CalmExecution(assistant, given, begins).run(flow)
-        covered |= {*run.edges}
-        waiting += [(edge, {**given, key: value}) for edge, key, value in run.others]
-        yield run
+    return branch_runs(lambda given: _CalmExecution(assistant, given, begins).run(flow))
 
 
 def run_of_test(runs: list[CalmRun], test: RasaTest, assistant: RasaAssistant) -> CalmRun | None:
@@ -76,14 +54,11 @@ class _CalmExecution:
 
     def __init__(self, assistant: RasaAssistant, given: Mapping[Key, Any], begins: tuple[str, str]) -> None:
         self.assistant = assistant
-        self.out = CalmRun(given)
+        self.out = CalmRun(given, happened=begins)
         self.slots: dict[str, Any] = {name: slot.initial for name, slot in assistant.slots.items()}
         self.sources: dict[str, Key] = {}  # what has decided the value of a slot
         self.asked: dict[str, int] = {}
-        self.happened = begins
-        self.said: list[SourceMessage] = []
         self.names: list[str] = []
-        self.passed: list[str] = []
         self.steps = 0
 
     def run(self, flow: RasaFlow) -> CalmRun:
@@ -112,7 +87,7 @@ class _CalmExecution:
             self.steps += 1
             step = flow.steps[target]
             place = flow.place(step)
-            self.passed.append(place)
+            self.out.passed.append(place)
             if step.kind == "link":
                 self._forget(flow)
                 self._handed_over = step.value == "pattern_human_handoff"
@@ -156,7 +131,7 @@ class _CalmExecution:
             self.slots[step.value], self.sources[step.value] = value, key
             title = next((title for title, each in titles.items() if each == value), None)
             self._end_turn(("text", _written(value)) if title is None else ("choice", title))
-            self.passed.append(place)
+            self.out.passed.append(place)
             index = self._rejection(step, rejections, value)
             self.out.edges.append((place, index, repr(value)))
             if index < 0:
@@ -247,7 +222,7 @@ class _CalmExecution:
         if chosen is not None:
             titles = tuple(button.title for button in chosen.buttons)
             media = (f"image {chosen.image}",) if chosen.image else ()
-            self.said.append(SourceMessage(self._rendered(chosen, value), titles, media, place))
+            self.out.said.append(SourceMessage(self._rendered(chosen, value), titles, media, place))
 
     def _fits(self, variation: RasaVariation) -> bool:
         return not variation.channel and all(self.slots.get(name) == value for name, value in variation.conditions)
@@ -263,10 +238,9 @@ class _CalmExecution:
         )
 
     def _end_turn(self, happens: tuple[str, str]) -> None:
-        kind, value = self.happened
-        self.out.turns.append(SourceTurn(kind, value, tuple(self.said), tuple(self.passed)))
+        self.out.end_turn(happens)
         self.out.utters.append(self.names)
-        self.said, self.passed, self.names, self.happened = [], [], [], happens
+        self.names = []
 
 
 def _slots_read(assistant: RasaAssistant, flow: RasaFlow) -> set[str]:

@@ -19,7 +19,7 @@ def import_bot(files: Sequence[ExportFile]) -> ImportedBot:
     flows = [read_flow(file.path, file.data) for file in files if is_flow(file.data)]
     bot = ImportedBot("Twilio Studio", flows[0].title, {"small_talk": []})
     translations = [StudioTranslation(flow, bot) for flow in flows]
-    by_sid = {each.source.sid or each.source.title: each for each in translations}
+    by_sid = {each.scope.source.sid or each.scope.source.title: each.scope for each in translations}
     for each in translations:
         each.translate(by_sid)
     sources = {sid: each.source for sid, each in by_sid.items()}
@@ -34,8 +34,8 @@ def _conversations(
     """The conversations of a flow, for each event that starts it. ``stubs`` are functions, by places."""
     for event, flow in translation.entry_flows.items():
         by_message = "start" in bot.flows[flow]
-        for number, run in enumerate(studio_runs(translation.source, event, sources, by_message), start=1):
-            data = {name: run.data[key] for key, name in translation.parameters.items() if key in run.data}
+        for number, run in enumerate(studio_runs(translation.scope.source, event, sources, by_message), start=1):
+            data = {name: run.data[key] for key, name in translation.scope.parameters.items() if key in run.data}
             handlers = {stubs[place]: tuple(results) for place, results in run.results.items() if place in stubs}
-            name = f"{translation.source.title}, {event} {number}"
+            name = f"{translation.scope.source.title}, {event} {number}"
             yield SourceConversation(name, flow, tuple(run.turns), data=data, http=tuple(run.http), handlers=handlers)

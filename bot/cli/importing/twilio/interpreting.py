@@ -2,17 +2,17 @@
 
 import json
 import re
-from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import ROUND_HALF_UP, Decimal
 from math import ceil, floor
-from typing import Any, TypeAlias
+from typing import Any
 from urllib.parse import quote, quote_plus
 
 from bot.checker.exploring.moves import HttpResult
-from bot.cli.importing.conversations import SourceMessage, SourceTurn
+from bot.cli.importing.branch_runs import BranchRun, Key, branch_runs
+from bot.cli.importing.conversations import SourceMessage
 from bot.cli.importing.twilio.expressions import (
     LiquidAssign,
     LiquidCapture,
@@ -31,7 +31,6 @@ from bot.cli.importing.twilio.expressions import (
 )
 from bot.cli.importing.twilio.reading import StudioCondition, StudioFlow, StudioWidget
 
-MOST_CONVERSATIONS = 40
 _MOST_TURNS = 15
 _ALL_TURNS = 250  # of all conversations together
 _MOST_VISITS = 10
@@ -40,58 +39,31 @@ _IMAGE = "https://files.example/image"
 _NOW = datetime(2030, 5, 6, 10, 0)
 _OTHER_WORDS = ("something else", "7", "hello there", "yes", "no", "1", "2030-05-12", "10:30", "ann@example.com")
 
-Key: TypeAlias = tuple[Any, ...]
-"""A choice that decides a run: a value of the start, a reply, a field of an answer, or that a request fails."""
-
 
 @dataclass
-class StudioRun:
-    """A run of a flow: what happened, what was said, and which other choices there were."""
+class StudioRun(BranchRun):
+    """A run of a Studio flow."""
 
-    given: Mapping[Key, Any]
-    turns: list[SourceTurn] = field(default_factory=list)
     data: dict[str, Any] = field(default_factory=dict)
     http: list[HttpResult] = field(default_factory=list)
     results: dict[str, list[Any]] = field(default_factory=dict)  # of other widgets, by their places
-    edges: list[tuple[str, str]] = field(default_factory=list)
-    others: list[tuple[tuple[str, str], Key, Any]] = field(default_factory=list)  # an edge, and what would lead there
-    said: list[SourceMessage] = field(default_factory=list)  # of the turn that is open
-    passed: list[str] = field(default_factory=list)
-    happened: tuple[str, str] = ("start", "")
-
-    def end_turn(self, happens: tuple[str, str]) -> None:
-        """Note what was said since the last thing happened, and what happens next."""
-        kind, value = self.happened
-        self.turns.append(SourceTurn(kind, value, tuple(self.said), tuple(self.passed)))
-        self.said, self.passed, self.happened = [], [], happens
 
 
 def studio_runs(
     flow: StudioFlow, event: str, subflows: Mapping[str, StudioFlow], by_message: bool
 ) -> Iterator[StudioRun]:
     """Runs of a flow that is triggered by an event, which together take each branch that can be taken."""
-    waiting: deque[tuple[tuple[str, str], dict[Key, Any]]] = deque([(("", ""), {})])
-    seen: set[str] = set()
-    covered: set[tuple[str, str]] = set()
-    count = turns = 0
-    while waiting and count < MOST_CONVERSATIONS and turns < _ALL_TURNS:
-        index = next((index for index, (edge, _) in enumerate(waiting) if edge not in covered), 0)
-        given = waiting[index][1]
-        del waiting[index]
-        known = repr(sorted(given.items(), key=repr))
-        if known in seen:
-            continue
-        seen.add(known)
+
+    def run_with(given: Mapping[Key, Any]) -> StudioRun:
         run = StudioRun(given)
         execution = _Execution(flow, subflows, run)
         execution.begin_by_message() if by_message else execution.begin_by_program()
         execution.run(flow.trigger.leads(event))
         if len(run.turns) < _MOST_TURNS:
             run.end_turn(("", ""))  # else what follows the last answer is not known
-        covered |= {*run.edges}
-        count, turns = count + 1, turns + len(run.turns)
-        waiting += [(edge, {**given, key: value}) for edge, key, value in run.others]
-        yield run
+        return run
+
+    return branch_runs(run_with, _ALL_TURNS)
 
 
 class _Execution:

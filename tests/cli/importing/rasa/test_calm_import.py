@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.cli.importing.export_files import import_with, read_export
+from bot.cli.importing.export_files import import_export, read_export
 from bot.cli.importing.imported import Fate, ImportedBot, UnreadableExport
 from bot.cli.importing.rasa import recognises
 from bot.cli.importing.rasa.expressions import PredicateError, evaluated, parse_predicate, written_predicate
@@ -121,7 +121,7 @@ def imported(folder: Path, *texts: str) -> ImportedBot:
     (folder / "pizza").mkdir()
     for number, text in enumerate(texts):
         (folder / "pizza" / f"{number}.yml").write_text(text)
-    return import_with("rasa", read_export([folder / "pizza"]))
+    return import_export(read_export([folder / "pizza"]), "rasa")
 
 
 def proved(folder: Path, bot: ImportedBot) -> Verification:
@@ -289,5 +289,5 @@ def test_assistants_of_others_say_the_same(tmp_path: Path) -> None:
         files = read_export([folder])
         assert recognises(files)
         (tmp_path / folder.name).mkdir()
-        proof = proved(tmp_path / folder.name, import_with("rasa", files))
+        proof = proved(tmp_path / folder.name, import_export(files, "rasa"))
         assert proof.conversations and proof.unexplained == 0, folder

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from bot.cli.importing.export_files import import_with, read_export
+from bot.cli.importing.export_files import import_export, read_export
 from bot.cli.importing.imported import ImportedBot
 from bot.cli.importing.verification import Verification, verify
 from bot.cli.importing.writing import write_bot
@@ -62,7 +62,7 @@ def imported(folder: Path, *definitions: Mapping[str, Any]) -> ImportedBot:
     files = [folder / f"shop_{number}.json" for number in range(1, len(definitions) + 1)]
     for file, definition in zip(files, definitions, strict=True):
         file.write_text(json.dumps(definition))
-    return import_with("twilio", read_export(files))
+    return import_export(read_export(files), "twilio")
 
 
 def proved(folder: Path, bot: ImportedBot) -> Verification:

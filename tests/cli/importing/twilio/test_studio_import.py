@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.cli.importing.export_files import import_with, read_export
+from bot.cli.importing.export_files import import_export, read_export
 from bot.cli.importing.imported import Fate, ImportedBot, UnreadableExport
 from bot.cli.importing.twilio import recognises
 from bot.cli.importing.twilio.translating import LOST_KINDS
@@ -231,7 +231,7 @@ def test_what_only_calls_reach_is_left_out_and_named(tmp_path: Path) -> None:
 def test_an_export_that_is_damaged_is_refused_with_its_place(tmp_path: Path, data: object, error: str) -> None:
     (tmp_path / "odd.json").write_text(json.dumps(data))
     with pytest.raises(UnreadableExport) as raised:
-        import_with("twilio", read_export([tmp_path / "odd.json"]))
+        import_export(read_export([tmp_path / "odd.json"]), "twilio")
     assert error in str(raised.value) and "odd.json" in str(raised.value)
 
 
@@ -243,7 +243,7 @@ def test_exports_of_others_say_the_same(tmp_path: Path) -> None:
     for number, file in enumerate(sorted(SAMPLES.glob("*.json"))):
         files = read_export([file])
         assert recognises(files)
-        bot = import_with("twilio", files)
+        bot = import_export(files, "twilio")
         folder = tmp_path / str(number)
         folder.mkdir()
         proof = proved(folder, bot)

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from bot.cli.importing.export_files import import_with
+from bot.cli.importing.export_files import import_export
 from bot.cli.importing.imported import ExportFile, ImportedBot
 from bot.cli.importing.verification import Verification, verify
 from bot.cli.importing.writing import write_bot
@@ -86,7 +86,7 @@ def export(
 
 def imported(*exports: Any) -> ImportedBot:
     """The imported bot."""
-    return import_with("typebot", [ExportFile(Path(f"{number}.json"), each) for number, each in enumerate(exports)])
+    return import_export([ExportFile(Path(f"{number}.json"), each) for number, each in enumerate(exports)], "typebot")
 
 
 def proved(folder: Path, *exports: Any) -> tuple[ImportedBot, Verification]:
