@@ -341,7 +341,7 @@ EACH = product(WALKS, LOOKS) if SEARCHING else zip(WALKS, cycle(LOOKS), strict=F
 
 
 @search
-@pytest.mark.parametrize(("walk", "look"), EACH, ids=lambda each: getattr(each, "__name__", None))
+@pytest.mark.parametrize(("walk", "look"), EACH, ids=lambda each: getattr(each, "__name__", str(each)))
 def test_axe_finds_nothing_in_any_view_and_nothing_is_wider_than_the_page(
     walk: Walk, look: tuple[int, bool], tmp_path: Path, opens_page: Opens
 ) -> None:
