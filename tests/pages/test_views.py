@@ -160,6 +160,8 @@ def editing(folder: Path, opens: Opens) -> Iterator[View]:
         expect(texts.locator(".notes .error")).to_be_visible()
         step.press("Control+Space")
         expect(page.locator("#completions")).to_be_visible()
+        expect(texts.locator(".changes")).to_be_visible()
+        expect(page.locator("#completions li").first).to_be_in_viewport(ratio=1)
         yield "step", page
 
 
@@ -336,7 +338,7 @@ def reports(folder: Path, opens: Opens) -> Iterator[View]:
 Walk = Callable[[Path, Opens], Iterator[View]]
 WALKS: tuple[Walk, ...] = (phone, model, editing, broken, form, nothing_yet, desk, reports)
 LOOKS = (1400, True), (360, False), (1400, False), (360, True)
-EACH = product(WALKS, LOOKS) if SEARCHING else zip(WALKS, cycle(LOOKS), strict=False)
+EACH = [*product(WALKS, LOOKS)] if SEARCHING else [*zip(WALKS, cycle(LOOKS), strict=False)]
 """The views, and how they are looked at: each view once in the suite, in all looks in a search."""
 
 
