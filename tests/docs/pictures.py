@@ -1,4 +1,4 @@
-"""The pictures of the README and of the tutorial, from the real page: ``python -m tests.docs.pictures`` makes them anew."""
+"""The pictures of the docs, from the real pages: ``python -m tests.docs.pictures`` makes them anew."""
 
 import struct
 import tempfile
@@ -7,6 +7,7 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import timedelta
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -15,7 +16,9 @@ from playwright.sync_api import Page, expect, sync_playwright
 
 from tests.docs.test_docs import ROOT
 from tests.docs.tutorial import PAGES, blocks, write, write_up_to
+from tests.pages.console.conftest import PASSWORD, console_of
 from tests.pages.playground.conftest import running
+from tests.pages.test_views import SITI, answered, cafe, siti_waits
 from tests.tools import chromium_path
 
 IMAGES = ROOT / "docs" / "images"
@@ -145,6 +148,20 @@ def served(scene: Scene) -> Iterator[str]:
             yield server.url
 
 
+def picture_console(page: Page, folder: Path) -> None:
+    """The console while an agent answers a contact."""
+    with console_of(cafe(folder)) as found:
+        siti_waits(found)
+        found.simulation.clock.move(timedelta(minutes=20))
+        answered(found)
+        page.goto(f"{found.url}/contact/{SITI}")
+        page.get_by_label("Name").fill("abel")
+        page.get_by_label("Password").fill(PASSWORD)
+        page.get_by_role("button", name="Log in").click()
+        expect(page.locator(".bubble").last).to_contain_text("Sure, thank you!")
+        page.screenshot(path=IMAGES / "console.png")
+
+
 def main() -> None:
     """Make all pictures anew."""
     with sync_playwright() as playwright:
@@ -156,6 +173,10 @@ def main() -> None:
                     play(scene, page)
                     page.screenshot(path=IMAGES / scene.name)
                 page.close()
+            page = browser.new_page(viewport={"width": WIDTH, "height": HEIGHT}, locale="en-GB")
+            with tempfile.TemporaryDirectory() as name:
+                picture_console(page, Path(name))
+            page.close()
             for look in ("light", "dark"):
                 page = browser.new_page(
                     viewport={"width": WIDTH, "height": HEIGHT},

@@ -1,8 +1,10 @@
-"""The pages' templates are compiled once, not once more for each test."""
+"""A browser for the tests of pages, whose templates are compiled once, not once more for each test."""
 
 from flask import Flask
 from jinja2 import BytecodeCache
 from jinja2.bccache import Bucket
+
+from tests.browsing import browser, opens_page  # noqa: F401
 
 
 class _Compiled(BytecodeCache):

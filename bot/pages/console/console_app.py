@@ -36,7 +36,7 @@ from bot.pages.console.passwords import Passwords, TooManyLogins
 from bot.pages.console.routes import REFRESH, Console, Route, current_login
 from bot.pages.console.uploads import MOST_SENT
 from bot.pages.console.users import AGENT, VIEWER, User
-from bot.pages.shared.page_server import ALIVE, ALIVE_SECONDS, page_app
+from bot.pages.shared.page_server import ALIVE, ALIVE_SECONDS, STATIC, page_app
 from bot.store.files import StoreUnavailable
 
 VIEWS = (
@@ -52,7 +52,7 @@ VIEWS = (
     versions,
 )
 """The files of the views, in the order of the navigation."""
-OPEN = ("log_in", "static", "pages.static")
+OPEN = ("log_in", *STATIC)
 """The routes that need no login."""
 BY_ITSELF = (*OPEN, "changes")
 """The routes that a page requests by itself, while its user may be away."""

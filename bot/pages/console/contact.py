@@ -109,10 +109,9 @@ def recorded_phone(reader: StoreReader, session: Session, limit: int) -> PhoneVi
     moments = {turn.event_id: turn.at for turn in turns}
     shown = [((turn.at, order[turn.event_id], 0), _came(turn, next(numbers))) for turn in turns]
     for each in (each for each in sends if each.status != "waiting"):
-        of = each.ref.rpartition("#")[0]  # what a turn has sent follows it, and all else comes at its time
-        shown.append(
-            ((moments.get(of, each.at), order.get(of, len(turns)), 1), _went(each, next(numbers), people.get(of, "")))
-        )
+        of, _, ordinal = each.ref.rpartition("#")  # what a turn has sent follows it, and all else comes at its time
+        place = moments.get(of, each.at), order.get(of, len(turns)), 1 + int(ordinal if ordinal.isdecimal() else 0)
+        shown.append((place, _went(each, next(numbers), people.get(of, ""))))
     bubbles = [bubble for _, bubble in sorted(shown, key=itemgetter(0)) if bubble is not None]
     unsent = (
         (each, each.effect.message) for each in sends if each.status == "waiting" and isinstance(each.effect, Send)

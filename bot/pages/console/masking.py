@@ -14,7 +14,7 @@ from bot.pages.shared.contact_view import (
     TakenStep,
 )
 from bot.testing.simulation.phone import ListRow, ShownMessage
-from bot.testing.simulation.turn_words import SEND_ENDS
+from bot.testing.simulation.turn_words import CONTACT_CHANGES, SEND_ENDS
 
 HIDDEN = "•••"
 _HAPPENED = (  # how the words of events begin, up to what may say more than that it happened
@@ -26,6 +26,7 @@ _HAPPENED = (  # how the words of events begin, up to what may say more than tha
         "the call ended",
         "the call returned",
         *SEND_ENDS.values(),
+        *CONTACT_CHANGES.values(),
         "the model said",
         "a message was",
     ),

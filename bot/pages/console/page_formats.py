@@ -4,7 +4,7 @@ import re
 from datetime import date, datetime, timedelta
 
 from babel import Locale, UnknownLocaleError
-from babel.dates import format_date, format_datetime, format_time, format_timedelta
+from babel.dates import format_date, format_datetime, format_skeleton, format_time, format_timedelta
 from babel.numbers import format_decimal, format_percent
 from flask import Flask, abort, request, url_for
 from markupsafe import Markup, escape
@@ -102,6 +102,12 @@ def add_formats(app: Flask, console: Console) -> None:
     def plain_day(day: date | str) -> str:
         return format_date(date.fromisoformat(day) if isinstance(day, str) else day, "medium", locale=reader_locale())
 
+    def moment(at: datetime) -> str:
+        at = at.astimezone(console.zone)
+        skeleton = "MMMd" if at.year == console.clock.now().astimezone(console.zone).year else "yMMMd"
+        day = format_skeleton(skeleton, at, locale=reader_locale())
+        return f"{day}, {format_time(at, 'short', locale=reader_locale())}"
+
     def ago(at: datetime) -> str:
         past = at - console.clock.now()
         if timedelta(minutes=-1) < past <= timedelta() and reader_locale().language == "en":
@@ -118,7 +124,7 @@ def add_formats(app: Flask, console: Console) -> None:
         "decimal": lambda count: format_decimal(count, locale=reader_locale()),
         "clock": lambda at: format_time(at.astimezone(console.zone), "short", locale=reader_locale()),
         "date": lambda at: format_date(at.astimezone(console.zone), "full", locale=reader_locale()),
-        "moment": lambda at: format_datetime(at.astimezone(console.zone), "short", locale=reader_locale()),
+        "moment": moment,
         "day": lambda at: format_datetime(at.astimezone(console.zone), "medium", locale=reader_locale()),
         "plain_day": plain_day,
         "percent": lambda share: format_percent(share, locale=reader_locale()),

@@ -38,6 +38,7 @@ def results(console: Console, user: User) -> str:
         flows=list(flows),
         flow=flow,
         steps=steps,
+        is_counted=any(each.ways or each.waiting for each in steps),
         most=longest((each.ways for each in steps), PARTS, ENTERED),
         splits=splits_of(steps),
         step=step,

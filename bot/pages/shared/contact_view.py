@@ -219,6 +219,9 @@ _RULES = tuple(
         r"reminder (\d+)": r"the contact has not answered: reminder \1",
         "time-out": "the contact has not answered in time",
         "the time of the wait has come": "the time of the wait has come",
+        "an agent has the conversation: not heard": "a person has the conversation, and the bot is silent",
+        "hand-over: not heard": "the contact waits for a person, and the bot is silent",
+        "written before the question: not heard": "it was written before the question",
     }.items()
 )
 """The most frequent rules of a trace in the words of a page."""

@@ -11,7 +11,7 @@ from time import monotonic
 from types import TracebackType
 from typing import Any, Self
 
-from flask import Blueprint, Flask, Response
+from flask import Blueprint, Flask, Response, request
 from werkzeug.serving import ThreadedWSGIServer, WSGIRequestHandler
 
 from bot.core.defects import found, guard
@@ -39,6 +39,8 @@ HEADERS = {
     "Cross-Origin-Resource-Policy": "same-origin",
     "Cache-Control": "no-store",
 }
+STATIC = "static", "pages.static"
+"""The endpoints of styles and scripts, which are the same for everybody."""
 
 
 def page_app(name: str, *, forms: bool) -> Flask:
@@ -56,7 +58,14 @@ def page_app(name: str, *, forms: bool) -> Flask:
 
     @app.after_request
     def add_headers(response: Response) -> Response:
-        response.headers.extend(headers)
+        response.headers.update(headers)
+        if request.endpoint in STATIC:
+            response.headers["Cache-Control"] = "no-cache"  # a browser keeps it, and asks whether it is still the same
+            response.direct_passthrough = False
+            response.add_etag(
+                overwrite=True
+            )  # of its content: flask's own is of the file's time, which an image can set
+            response.make_conditional(request)
         return response
 
     return app

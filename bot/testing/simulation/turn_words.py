@@ -21,6 +21,7 @@ from bot.core.effects import (
     Transcribe,
 )
 from bot.core.events import (
+    LISTED,
     CallEnded,
     CallProgressed,
     ColleagueDecided,
@@ -61,6 +62,12 @@ SEND_ENDS = {
     "unknown": "the message may have been sent, or not",
 }
 """The outcomes of `SendEnded` in words."""
+CONTACT_CHANGES = {
+    "contact.created": "the gateway has made the contact",
+    "contact.updated": "the gateway has changed the contact's data",
+    LISTED: "the contact's data came from the gateway's list",
+}
+"""The events of `ContactChanged` in words."""
 
 
 def event_in_words(event: Event | Mapping[str, Any]) -> str:
@@ -91,7 +98,7 @@ def event_in_words(event: Event | Mapping[str, Any]) -> str:
         case CallProgressed(text=text):
             return f'the model said "{line_of(text)}"'
         case ContactChanged(event=name):
-            return name
+            return CONTACT_CHANGES.get(name, name)
         case ConversationOpened():
             return "the conversation was opened"
         case ConversationAssigned(answered=True, agent=agent, text=text):

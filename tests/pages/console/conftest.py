@@ -2,7 +2,7 @@
 
 import threading
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -24,7 +24,7 @@ from bot.pages.console.users import User, users_in
 from bot.pages.shared.page_server import PageServer
 from bot.server.local_socket import LocalServer
 from bot.testing.simulation.simulation import Simulation
-from tests.browsing import Opens, browser, opens_page  # noqa: F401
+from tests.browsing import Opens
 from tests.cli.terminal import make_bot
 from tests.pages.playground.conftest import FLOWS, SETTINGS
 from tests.postgres import bot_store
@@ -87,21 +87,21 @@ def settings() -> str:
     return SETTINGS
 
 
-@pytest.fixture
-def served(tmp_path: Path, flows: str, settings: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Served]:
-    monkeypatch.setattr(passwords, "_nobodys_hash", lambda: _hash)  # which takes as long as those of the users
-    folder = read_folder(make_bot(tmp_path, flows, bot=settings))
-    program = load_program(folder)
+@contextmanager
+def console_of(folder: Path) -> Iterator[Served]:
+    """A live bot of this folder, with its console."""
+    files = read_folder(folder)
     stopping = threading.Event()
-    with ExitStack() as parts:
-        simulation = parts.enter_context(Simulation(program, MovableClock(NOON), secrets={}))
+    with pytest.MonkeyPatch.context() as patch, ExitStack() as parts:
+        patch.setattr(passwords, "_nobodys_hash", lambda: _hash)  # which takes as long as those of the users
+        simulation = parts.enter_context(Simulation(load_program(files), MovableClock(NOON), secrets={}))
         store = simulation.stored.reader.database.place
         engine = LocalServer(store, lambda request: simulation.running.engine.operate(request))
         engine.start()
         parts.callback(engine.stop)
         for name, value in bot_store(store).items():
-            monkeypatch.setenv(name, value)
-        console = Console(folder, store, simulation.clock, EXAMPLE)
+            patch.setenv(name, value)
+        console = Console(files, store, simulation.clock, EXAMPLE)
         parts.callback(console.reader.close)
         listener = create_server(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{listener.getsockname()[1]}{PREFIX}"
@@ -111,5 +111,11 @@ def served(tmp_path: Path, flows: str, settings: str, monkeypatch: pytest.Monkey
 
 
 @pytest.fixture
-def live(served: Served, opens_page: Opens) -> Live:  # noqa: F811
+def served(tmp_path: Path, flows: str, settings: str) -> Iterator[Served]:
+    with console_of(make_bot(tmp_path, flows, bot=settings)) as found:
+        yield found
+
+
+@pytest.fixture
+def live(served: Served, opens_page: Opens) -> Live:
     return Live(served.simulation, served.console, served.url, served.engine, opens_page)

@@ -253,7 +253,7 @@ def test_pages_allow_nothing_inline_no_other_host_and_no_copy(served: Served) ->
         assert "default-src 'none'" in policy and "frame-ancestors 'none'" in policy
         assert "unsafe" not in policy and "http" not in policy
         assert answer.headers["X-Content-Type-Options"] == "nosniff"
-        assert answer.headers["Cache-Control"] == "no-store"
+        assert answer.headers["Cache-Control"] == ("no-cache" if path.startswith("/static/") else "no-store")
         assert "<style" not in answer.text and " style=" not in answer.text and " onclick" not in answer.text
 
 

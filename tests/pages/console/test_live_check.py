@@ -69,7 +69,7 @@ def test_its_process_can_be_ended_although_the_console_has_blocked_the_signal(tm
 def look_now(live: Live, page: Page) -> None:
     """Begin a check, and load its report when it has ended."""
     with page.expect_navigation():
-        page.get_by_role("button", name="Look now").click()
+        page.get_by_role("button", name="Check now").click()
     live.console.live_check.wait(PATIENCE)
     page.reload()
 

@@ -8,9 +8,7 @@ import pytest
 from playwright.sync_api import expect
 
 from bot.pages.console.charts import BarPart, bar, longest
-from tests.browsing import LOOKS, violations
 from tests.pages.console.conftest import Live
-from tests.searches import search
 
 FLOWS = """
 flow: main
@@ -95,13 +93,3 @@ def test_the_file_is_the_one_of_bot_report(live: Live) -> None:
         ("2030-05-06", "", "entered", "1"),
         ("2030-05-06", "main/split: else", "entered", "1"),
     ]
-
-
-@search
-@LOOKS
-def test_axe_finds_nothing(live: Live, width: int, dark: bool) -> None:
-    live.simulation.user("hi")
-    page = live.log_in("olga", "/results", width=width, dark=dark)
-    expect(page.locator("svg.upright")).to_be_visible()
-    assert violations(page) == []
-    assert page.evaluate("document.documentElement.scrollWidth") <= width

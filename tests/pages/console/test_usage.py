@@ -4,10 +4,8 @@ from datetime import timedelta
 
 from playwright.sync_api import expect
 
-from tests.browsing import LOOKS, violations
 from tests.pages.console.client import logged_in
 from tests.pages.console.conftest import NOON, Live, Served
-from tests.searches import search
 from tests.store.store_kit import beside_the_store
 
 CONTACT = "6281234567890"
@@ -85,14 +83,3 @@ def test_a_viewer_does_not_see_what_a_judge_says_of_an_answer(served: Served) ->
     shown = logged_in(served, "vera").ask("/usage").text
     assert "Is it polite?" in shown and "•••890" in shown
     assert CONTACT not in shown and "Ann" not in shown
-
-
-@search
-@LOOKS
-def test_axe_finds_nothing(live: Live, width: int, dark: bool) -> None:
-    use(live)
-    judge(live)
-    page = live.log_in("olga", "/usage", width=width, dark=dark)
-    expect(page.locator("svg.upright").first).to_be_visible()
-    assert violations(page) == []
-    assert page.evaluate("document.documentElement.scrollWidth") <= width

@@ -46,7 +46,7 @@ def test_an_operator_sees_what_an_earlier_version_does_and_rolls_back_to_it(
     page.get_by_role("link", name="1", exact=True).click()
     expect(page.locator("main")).to_contain_text("Compared with version 2, which is served: changed main.yml.")
     assert page.get_by_role("button", name="Roll back to version 1").count() == 0
-    page.get_by_role("button", name="Look now").click()
+    page.get_by_role("button", name="Check now").click()
     expect(page.locator("main tbody")).to_contain_text("main/hello")
     assert violations(page) == []
     page.get_by_role("button", name="Roll back to version 1").click()

@@ -15,7 +15,7 @@ from bot.cli.shared.flow_reloader import BotFiles, FlowReloader
 from bot.core.clock import MovableClock
 from bot.pages.playground.playground import Playground
 from bot.pages.playground.playground_server import PlaygroundServer
-from tests.browsing import Opens, browser, opens_page  # noqa: F401
+from tests.browsing import Opens
 from tests.cli.terminal import call, make_bot
 
 NOON = datetime(2030, 5, 6, 12, tzinfo=UTC)
@@ -131,7 +131,7 @@ def served(tmp_path: Path) -> Iterator[tuple[Playground, PlaygroundServer]]:
 
 
 @pytest.fixture
-def opens(opens_page: Opens) -> Opens:  # noqa: F811
+def opens(opens_page: Opens) -> Opens:
     """Opens the page in a browser of its own."""
 
     def opened(url: str, width: int = 1400, height: int = 900, dark: bool = False, locale: str = "en-GB") -> Page:

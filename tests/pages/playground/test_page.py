@@ -9,10 +9,9 @@ from playwright.sync_api import Locator, expect
 
 from bot.pages.playground.playground import Playground
 from bot.pages.playground.playground_server import PlaygroundServer
-from tests.browsing import LOOKS, Opens, violations
+from tests.browsing import Opens
 from tests.pages.playground.conftest import FLOWS, Shown, expect_each, words
 from tests.patience import wait_for
-from tests.searches import search
 
 HOSTILE = Path(__file__).parents[2] / "engine" / "test_hostile_texts.py"
 
@@ -691,28 +690,6 @@ def test_all_messages_have_an_address_and_stay_when_something_new_comes(shown: S
     expect(page.locator(".bubble.mine")).to_have_count(201)  # more than the stream tells of at once
     page.reload()
     expect(page.locator(".bubble.mine")).to_have_count(201)
-
-
-@search
-@LOOKS
-def test_axe_finds_nothing(shows: Callable[..., Shown], width: int, dark: bool) -> None:
-    shown = shows(FLOWS, width=width, dark=dark)
-    page = shown.page
-    for text in ("hi", "tea", "small", "2", "picture"):
-        shown.write(text)
-    shown.hears("A picture please")
-    for pane in ("phone", "map", "details"):
-        page.evaluate("pane => { location.hash = pane }", pane)
-        if width < 900:
-            expect(page.locator(f"#{pane}")).to_be_visible()
-        elif pane == "details":
-            page.get_by_role("button", name="Details").click()
-        for summary in page.locator(f"#{pane} summary:not(.turn > summary)").all():
-            summary.click()
-        if pane == "map":
-            page.locator("#drawing .place").first.press("Enter")
-            expect(page.locator("#step")).to_be_visible()
-        assert violations(page) == []
 
 
 PHOTOS = """

@@ -2,7 +2,9 @@
 
 import threading
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
+from email.message import Message
+from http.client import HTTPConnection
 from socket import create_connection, create_server, socket
 
 import pytest
@@ -76,3 +78,20 @@ def test_connections_that_say_nothing_keep_nobody_out_and_streams_stay(
         with pytest.raises(BlockingIOError):
             while stream.recv(1000):
                 pass
+
+
+def test_a_browser_keeps_a_script_and_asks_whether_it_is_still_the_same(address: Address) -> None:
+    def answer(path: str, **headers: str) -> tuple[int, Message, bytes]:
+        connection = HTTPConnection(*address)
+        with closing(connection):
+            connection.request("GET", path, headers=headers)
+            found = connection.getresponse()
+            return found.status, found.headers, found.read()
+
+    status, headers, script = answer("/pages/times.js")
+    assert (status, headers["Cache-Control"]) == (200, "no-cache") and script
+    assert headers.get_all("Cache-Control") == ["no-cache"]
+    again, kept, nothing = answer("/pages/times.js", **{"If-None-Match": headers["ETag"]})
+    assert (again, kept["ETag"], nothing) == (304, headers["ETag"], b"")
+    assert answer("/pages/parts.js")[1]["ETag"] != headers["ETag"]
+    assert answer("/")[1].get_all("Cache-Control") == ["no-store"]

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from bot.core.effects import AskModel, HttpRequest
-from bot.core.events import CallEnded, SendEnded, Tapped
+from bot.core.events import CallEnded, ContactChanged, SendEnded, Tapped
 from bot.core.session import Plan
 from bot.testing.simulation.turn_words import effect_in_words, event_in_words, plan_in_words
 
@@ -107,3 +107,16 @@ def test_a_tap_is_the_buttons_title_alone() -> None:
 )
 def test_what_became_of_a_message_is_said_in_words(outcome: str, detail: str, words: str) -> None:
     assert event_in_words(SendEnded("e", CONTACT, AT, "x#0", outcome, detail)) == words
+
+
+@pytest.mark.parametrize(
+    ("event", "words"),
+    [
+        ("contact.created", "the gateway has made the contact"),
+        ("contact.updated", "the gateway has changed the contact's data"),
+        ("contact.listed", "the contact's data came from the gateway's list"),
+        ("contact.moved", "contact.moved"),
+    ],
+)
+def test_what_the_gateway_did_with_a_contact_is_said_in_words(event: str, words: str) -> None:
+    assert event_in_words(ContactChanged("e", CONTACT, AT, event)) == words

@@ -33,6 +33,7 @@ function show(field) {
   if (!words.length) return close();
   list().replaceChildren(...words.map(option));
   list().hidden = false;
+  list().scrollIntoView({ block: "nearest" });
   mark(field);
 }
 

@@ -119,6 +119,8 @@ function show(answer) {
   }
   one(".changes").hidden = !answer.diff?.length;
   one(".changes pre").replaceChildren(...(answer.diff ?? []).map(line));
+  const place = one("#completions:not([hidden])") ?? one("[data-field]:focus");
+  place?.scrollIntoView({ block: "nearest" }); // the changes have taken some of its room
 }
 
 const TAGS = { file: "b", old: "del", new: "ins" };
