@@ -131,12 +131,15 @@ def advance(library: Library, session: Session, event: Event) -> Turn:
     nothing.
     """
     with PatternTime() as patterns:
-        turn = begin_turn(library, session, event)
-        forget_left_exchange(turn.session, turn.now)
+        turn = (
+            TurnContext(library, session, event) if session.voice_note is None else begin_turn(library, session, event)
+        )
+        if session.left_exchange is not None:
+            forget_left_exchange(turn.session, turn.now)
         try:
             executor = Executor(turn)
             _on_event(executor, turn.event)
-            while turn.offered is not None or take_decision(executor):
+            while turn.offered is not None or (turn.session.team_questions and take_decision(executor)):
                 if turn.offered is not None:
                     _offer_again(executor, turn.offered)
         except (FlowBroken, *FAILURES) as broken:
@@ -146,21 +149,28 @@ def advance(library: Library, session: Session, event: Event) -> Turn:
             end_all(turn)
     if patterns.is_up:
         turn.trace.problem(_SLOW_PATTERNS)
-    _apologise(turn)
-    _keep_quiet(turn)
+    if turn.session.apology_due:
+        _apologise(turn)
+    if turn.session.opted_out:
+        _keep_quiet(turn)
     if turn.session.history and not (turn.session.frames and turn.keeps_history):
         turn.session.history = ()  # it is of one conversation
-    _note_left_exchange(turn, session)
-    withdraw_left(turn, session)
+    if session.frames:
+        _note_left_exchange(turn, session)
+    if session.team_questions or turn.session.team_questions:
+        withdraw_left(turn, session)
     if library.drops_files:
         note_dropped(turn, session)
     if turn.cleared:
         delete_cleared(turn)
     results = results_of(turn, session)
-    _publish_changes(turn, session, results)
-    _call_end_hooks(turn, session)
-    _update_gateway_contact(turn, session)
-    return turn.result.build(turn.session, wake_at(turn), turn.trace, _as_parked(turn), results)
+    if library.hooks or library.bot.events_to is not None:
+        _publish_changes(turn, session, results)
+        _call_end_hooks(turn, session)
+    if turn.session.tags is not session.tags or isinstance(event, ContactChanged):
+        _update_gateway_contact(turn, session)
+    parked = kept(turn.event) if turn.result.parks_message and isinstance(turn.event, FROM_CONTACT) else None
+    return turn.result.build(turn.session, wake_at(turn), turn.trace, parked, results)
 
 
 def _on_event(executor: Executor, event: Event) -> None:
@@ -219,14 +229,14 @@ def _on_event(executor: Executor, event: Event) -> None:
             on_colleague_decided(executor, event)
         case ResetRequested():
             turn.trace.rule = "reset"
-            turn.session.valid_replies, turn.session.voice_note = (), None
+            turn.session.valid_replies, turn.session.voice_note, turn.session.left_exchange = (), None, None
             end_all(turn)
 
 
 def _note_contact(turn: TurnContext, event: MessageReceived | Tapped) -> None:
     """Note that the contact has written: this opens the window, and may name the channel and the conversation."""
     session = turn.session
-    turn.put_since = _put_since(session, event)
+    turn.put_since = _put_since(session, session.frames[-1], event) if session.frames else None
     session.due_count = session.refusals = 0
     sent_at = min(event.sent_at, event.at)  # by the sender's clock: no message is written after it has come
     if session.last_inbound is None or sent_at > session.last_inbound:
@@ -236,7 +246,7 @@ def _note_contact(turn: TurnContext, event: MessageReceived | Tapped) -> None:
         session.conversation = event.conversation or session.conversation
 
 
-def _put_since(session: Session, event: MessageReceived | Tapped) -> datetime | None:
+def _put_since(session: Session, frame: Frame, event: MessageReceived | Tapped) -> datetime | None:
     """When the waiting question was put, if the contact wrote this before; None if the contact may have seen it.
 
     A message that was parked has come before the question. Otherwise the gateway's time decides. Its clock may be
@@ -244,8 +254,8 @@ def _put_since(session: Session, event: MessageReceived | Tapped) -> datetime | 
     counts whole seconds: a text may have been written up to a second later than it says. Nobody sends a picture that
     fast.
     """
-    frame, newest = session.frame, session.last_inbound
-    if frame is None or (isinstance(event, MessageReceived) and event.transcribed):
+    newest = session.last_inbound
+    if isinstance(event, MessageReceived) and event.transcribed:
         return None
     put_at = frame.silent_since
     if is_kept(event):  # its own time is the newest one, and the step that kept it takes it
@@ -264,18 +274,23 @@ _BURST = timedelta(seconds=2)  # between two messages that are sent together, su
 
 
 def offer_message(executor: Executor, reply: Reply) -> None:
-    """Offer a message in the order of `FIRST`, then of `OFFERS` or `OFFERS_OUTSIDE`, until one of them takes it."""
+    """Offer a message in the order of `FIRST`, then of `OFFERS` or `OFFERS_OUTSIDE`, until one of them takes it. The
+    handlers in `OF_TAPS` are passed over if it is written.
+    """
     turn = executor.turn
     frame, waiting, visit = turn.session.frame, 0, 0
     if frame is not None:
         frame.parked_messages = frame.parked_messages if turn.session.keeps_parked else 0
         waiting, visit = frame.parked_messages, frame.visit
-    if not any(offer(executor, reply) for offer in FIRST):
-        frame = turn.session.frame
+    for offer in FIRST:
+        if offer(executor, reply):
+            break
+    else:
+        frame, is_tap = turn.session.frame, reply.is_tap
         if frame is not None:
             frame.silent_since = turn.event.at
         for offer in OFFERS_OUTSIDE if frame is None else OFFERS:
-            if offer(executor, reply):
+            if (is_tap or offer not in OF_TAPS) and offer(executor, reply):
                 break
     now = turn.session.frame
     turn.result.drops_parked = waiting > 0 and (now is None or now.visit != visit)
@@ -333,7 +348,8 @@ def _edited_flow(executor: Executor, reply: Reply) -> bool:
 
 def _voice_note(executor: Executor, reply: Reply) -> bool:
     """A voice note that is transcribed first, as `transcribe` says: it is taken as a text afterwards."""
-    return ask_for_words(executor.turn)
+    event = executor.turn.event
+    return isinstance(event, MessageReceived) and event.kind == "audio" and ask_for_words(executor.turn, event)
 
 
 def _hand_over(executor: Executor, reply: Reply) -> bool:
@@ -455,7 +471,7 @@ def _old_tap(executor: Executor, reply: Reply) -> bool:
 def _foreign_tap(executor: Executor, reply: Reply) -> bool:
     """A tap on a button that no step has shown, while a question waits: it is no answer, whatever its title."""
     turn = executor.turn
-    if not reply.is_tap or not turn.step.facts.asks:
+    if not turn.step.facts.asks:
         return False
     policy = _policy(turn)
     _follow_policy(executor, reply, f"tap on another button: {policy}", policy)
@@ -713,6 +729,9 @@ OFFERS_OUTSIDE: tuple[MessageHandler, ...] = (
 )
 """The handlers for a message of a contact who is in no flow."""
 
+OF_TAPS: frozenset[MessageHandler] = frozenset({_earlier_template, _old_tap, _foreign_tap})
+"""The handlers that take nothing but taps."""
+
 
 def _is_current(turn: TurnContext, frame: Frame, reply: Reply) -> bool:
     """True if a reply may belong to the waiting question. A tap must be on its buttons, also under a former name of its
@@ -777,19 +796,12 @@ def _hint(turn: TurnContext, reply: Reply) -> str | None:
 # -- the end of a turn --------------------------------------------------------------------------------
 
 
-def _as_parked(turn: TurnContext) -> MessageReceived | Tapped | None:
-    """The event that brings back the message of a turn, where a step has put it off."""
-    return kept(turn.event) if turn.result.parks_message and isinstance(turn.event, FROM_CONTACT) else None
-
-
 def _apologise(turn: TurnContext) -> None:
     """Say sorry if a model has failed, the bot has said nothing since, and no model or call is being waited for.
 
     An agent who has the conversation answers instead. If the message can no longer be sent, there is a dead letter.
     """
     session = turn.session
-    if not session.apology_due:
-        return
     if session.agent is not None or any(isinstance(effect, Send) for effect in turn.result.effects):
         session.apology_due = False
     if not session.apology_due or (session.frame is not None and session.frame.awaited_effect is not None):
@@ -810,7 +822,6 @@ def _apologise(turn: TurnContext) -> None:
 def _note_left_exchange(turn: TurnContext, before: Session) -> None:
     """Note what the contact and a model have said at a step that is left: the model knows it if they come back."""
     if isinstance(turn.event, ResetRequested):
-        turn.session.left_exchange = None
         return
     here = {frame.visit for frame in turn.session.frames}
     for frame in before.frames:
@@ -828,8 +839,6 @@ def _keep_quiet(turn: TurnContext) -> None:
     wait for an answer to an unsent question.
     """
     session = turn.session
-    if not session.opted_out:
-        return
     drop_late(turn)
     for plan in session.plans:
         turn.trace.notes.append(f"{plan.name} is cancelled: {HAS_OPTED_OUT}")
@@ -874,8 +883,6 @@ def _update_gateway_contact(turn: TurnContext, before: Session) -> None:
 
 def _publish_changes(turn: TurnContext, before: Session, results: tuple[Counted, ...]) -> None:
     """Publish what is known only at the end of a turn: results of steps with a `report`, changed tags, an opt-out."""
-    if turn.library.bot.events_to is None:
-        return
     flows = turn.library.flows
     for flow, step, split, way, outcome in results:
         if not split and flow in flows and step in flows[flow].reported_as.values():
