@@ -188,12 +188,13 @@ class EngineCycle:
         self._calls.refill()
         batch = Batch(self._store, self.advance, self.crashes.run, self._clock.now(), self._share)
         batch.repeated = self.cursor < self._taken_before
+        in_quarantine = self.crashes.run.in_quarantine
         for sent in incoming.sent:
-            batch.marks = self.crashes.may_crash(sent)
+            batch.marks = in_quarantine and self.crashes.may_crash(sent)
             known = sent.row.id in self._sends and sent.row.id not in batch.commit.messages.ended
             (handle_send_result if known else handle_late_result)(batch, sent)
         for called in incoming.called:
-            batch.marks = self.crashes.may_crash(called)
+            batch.marks = in_quarantine and self.crashes.may_crash(called)
             if isinstance(called.row, EventRow):
                 known = called.row.id in self._events and called.row.id not in batch.commit.events.tried
                 (handle_event_result if known else handle_late_result)(batch, called)
@@ -205,16 +206,20 @@ class EngineCycle:
             ):
                 self._erase(called.row.contact)  # its contact was erased meanwhile, and the file came later
         most = 0 if batch.marks and (incoming.sent or incoming.called) else AT_ONCE - len(incoming)
-        batch.marks = self.crashes.run.in_quarantine
+        batch.marks = in_quarantine
         answers = [self._answer(batch, request) for request in incoming.requests]
-        self._early.forward(batch)
+        if self._store.shards.others:
+            self._early.forward(batch)
         rows, more = self._take_log(batch, most)
-        batch.marks = self.crashes.run.in_quarantine
-        continue_broadcasts(batch, self._take_back)
+        batch.marks = in_quarantine
+        changed = batch.commit.broadcasts.written or batch.commit.broadcasts.opted_out
+        if changed or not self._store.broadcasts.at_rest(batch.now):
+            continue_broadcasts(batch, self._take_back)
         if batch.to_read or not self._list_looked_at:
             read_contacts(batch)
             self._list_looked_at = True
-        batch.call_dead_letter_hooks(self.dead_letter_hooks)
+        if self.dead_letter_hooks:
+            batch.call_dead_letter_hooks(self.dead_letter_hooks)
         worked = self._commit(batch)
         if unsent := {sent.row.id for sent in incoming.sent if sent.state != "sent"}:
             self._delivery.ends_stored(unsent)
@@ -229,7 +234,8 @@ class EngineCycle:
             seconds = self._clock.elapsed() - started
             self._metrics.committed(batch.commit, rows, len(incoming), batch.now, seconds)
             incoming.count(self._metrics)
-            self._given_up.note(incoming.sent)
+            if unsent:
+                self._given_up.note(incoming.sent)
             if turn_log.isEnabledFor(logging.INFO):
                 log_turns(batch.commit.turns, self._store.store_id)
         return worked, answers
@@ -249,8 +255,8 @@ class EngineCycle:
         return self._housekeeping.prune()
 
     def _catch_up(self) -> None:
-        if self._has_passed:
-            self.crashes.catch_up(self.cursor, self._done_upto)
+        if self._has_passed and self.crashes.begun is not None:
+            self.crashes.catch_up(self.crashes.begun, self.cursor, self._done_upto)
 
     def all_done(self) -> bool:
         """True if nothing waits to be sent or called, and no result is awaited."""
@@ -273,12 +279,14 @@ class EngineCycle:
             return [], True
         rows, due = self._inbox.after(self.cursor, most), self._store.sessions.due(batch.now, most)
         batch.advance = self.advance  # of events that came after a reload, none is taken by the old one
-        batch.expect(due)
+        if due:
+            batch.expect(due)
         batch.sessions.prefetch({row.contact for row in rows if row.contact} | {session.contact for session in due})
         taken = list[LogRow]()
         all_due_until = due[-1].wake_at if len(due) == most else batch.now
+        in_quarantine = self.crashes.run.in_quarantine
         for number, (what, take) in enumerate(self._in_order(batch, rows, most, all_due_until), start=1):
-            batch.marks = self.crashes.may_crash(what)
+            batch.marks = in_quarantine and self.crashes.may_crash(what)
             take()
             if isinstance(what, LogRow):
                 taken.append(what)
@@ -376,13 +384,17 @@ class EngineCycle:
         if not self._store.write(commit):
             return False
         self.cursor = commit.cursor
-        self._sends.done(commit.messages.ended)
-        self._calls.done(commit.calls.ended)
+        if commit.messages.ended:
+            self._sends.done(commit.messages.ended)
+        if commit.calls.ended:
+            self._calls.done(commit.calls.ended)
         self._events -= commit.events.tried
         if self._store.shards.others:
             self._early.note(commit.messages.early)
-        self._sends.add(commit.messages.added)
-        self._calls.add(commit.calls.added)
+        if commit.messages.added:
+            self._sends.add(commit.messages.added)
+        if commit.calls.added:
+            self._calls.add(commit.calls.added)
         if commit.broadcasts.moved:
             self._paused.report()
         return True
@@ -434,11 +446,11 @@ class CrashWatch:
         self._store = store
         self._inbox = inbox
         self._alarms = alarms
-        self._begun: Bounds | None = None  # what was there when the run began; None: all of that is done
+        self.begun: Bounds | None = None  # what was there when the run began; None: all of that is done
 
     def begin(self, cursor: int, now: datetime, most: int) -> None:
         """Begin a run. ``most`` is how many events one commit takes."""
-        self.run, self._begun = self._store.runs.begin(), self._bounds(cursor, now, most)
+        self.run, self.begun = self._store.runs.begin(), self._bounds(cursor, now, most)
         if self.run.in_quarantine:
             self._alarms.report(QUARANTINE, *_CAREFUL)
 
@@ -456,7 +468,7 @@ class CrashWatch:
 
     def may_crash(self, taken: SendResult | CallResult | CallRow | LogRow | DueRow) -> bool:
         """True if something may have crashed the engine: it is marked before it is taken, and ends its commit."""
-        begun = self._begun
+        begun = self.begun
         if begun is None or not self.run.in_quarantine:
             return False
         match taken:
@@ -470,21 +482,20 @@ class CrashWatch:
                 return self.may_crash(taken.row)
         return not isinstance(taken, EventRow) and taken.id <= begun.call
 
-    def catch_up(self, cursor: int, done_upto: Callable[[int, int], bool]) -> None:
+    def catch_up(self, begun: Bounds, cursor: int, done_upto: Callable[[int, int], bool]) -> None:
         """End the quarantine, and with it all suspicion, as soon as everything is done that the run before may have
         been taking.
 
         ``done_upto`` is true if the messages and the calls up to these ids are done.
         """
-        begun = self._begun
-        if begun is None or not done_upto(begun.message, begun.call):
+        if not done_upto(begun.message, begun.call):
             return
         if cursor < begun.log and self._inbox.has_after(cursor):  # the last of them may have been erased
             return
         wake = self._store.sessions.next_wake()
         if wake is None or wake > begun.due:
             self._store.runs.caught_up()
-            self._begun, self.run = None, replace(ORDINARY, number=self.run.number)
+            self.begun, self.run = None, replace(ORDINARY, number=self.run.number)
             self._alarms.clear(QUARANTINE)
 
 
