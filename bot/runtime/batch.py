@@ -533,7 +533,7 @@ class Batch:
             for ordinal, effect in enumerate(turn.effects)
         ]
         self.commit.add_turn(session, event, turn, rows, micros)
-        return None in rows
+        return not all(rows)
 
     def _queue_if_due(self, contact: str, at: datetime | None) -> None:
         """Queue a wake-up of a session if its time has come already."""

@@ -346,12 +346,13 @@ class _Exchange:
         self._body.write(body or b"")
         self._body.seek(0)
         curl, lines = self.curl, [f"{name}: {value}" if value else f"{name};" for name, value in headers.items()]
-        if not any(name.lower() == "accept-encoding" for name in headers):
+        names = {name.lower() for name in headers}
+        if "accept-encoding" not in names:
             lines.append("Accept-Encoding: gzip")
         if body is not None:
             curl.setopt(pycurl.POSTFIELDSIZE, len(body))
             lines.append("Expect:")
-            if "Content-Type" not in headers and not any(name.lower() == "content-type" for name in headers):
+            if "content-type" not in names:
                 lines.append("Content-Type:")
         if (method, url) != self._asked:
             self._asked = method, url
