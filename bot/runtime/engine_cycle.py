@@ -117,7 +117,6 @@ class EngineCycle:
         self._store = store
         self._inbox = inbox
         self._clock = clock
-        self._read = read
         self._metrics = metrics
         self._share = share
         self.crashes = CrashWatch(store, inbox, alarms)
@@ -127,7 +126,7 @@ class EngineCycle:
         self._housekeeping = Housekeeping(store, inbox, clock, self._erase)
         self._events: set[int] = set()  # that are being delivered
         self._early = EarlyStatuses(store, clock)
-        self._unreadable = UnreadableEvents(alarms, clock)
+        self._log_events = LogEvents(read, alarms, clock)
         self._taken_before = 0  # the last place of the log that an engine took of this store, or of its original
         self._given_up = GivenUpMessages()
         self._list_looked_at = False  # whether somebody waits for the gateway's list since the last run
@@ -250,7 +249,7 @@ class EngineCycle:
         event = self._store.events.next_due(self._events) if len(self._events) < _EVENTS_AT_ONCE else None
         times = self._store.sessions.next_wake(), self._store.broadcasts.next_due(), event
         self.next_wake = min((at for at in times if at is not None), default=None)
-        self._unreadable.clear_old()
+        self._log_events.clear_old()
         self._housekeeping.finish_erasures()
         return self._housekeeping.prune()
 
@@ -302,7 +301,9 @@ class EngineCycle:
         At the same time, a message comes before a wake-up, and a status report after it. Wake-ups that a turn makes due
         are included. A wake-up after the last row gets a time that is `_LATEST` ago at the earliest.
         """
-        events = [self._event_of(row) for row in rows]  # all before any is taken: that is easy on the processor's cache
+        events = [
+            self._log_events.event_of(row) for row in rows
+        ]  # all before any is taken: that is easy on the processor's cache
         for row, event in zip(rows, events, strict=True):
             before = row.received_at - (timedelta() if isinstance(event, StatusReported) else timedelta.resolution)
             while (due := batch.next_due(min(before, all_due_until))) is not None:
@@ -313,20 +314,6 @@ class EngineCycle:
         if len(rows) < most:  # the log is read to its end, as of a time after `batch.now`: no message came before
             while (due := batch.next_due(all_due_until)) is not None:
                 yield due, partial(batch.take_due, due, max(due.wake_at, batch.now - _LATEST))
-
-    def _event_of(self, row: LogRow) -> Event | Forwarded | AliasLearned | str | None:
-        """The event of a row; None where it concerns no conversation; a text that says why it could not be read."""
-        if not row.readable:
-            return "it could not be read"
-        try:
-            own = row.event_id.startswith(WRITTEN_HERE)
-            return values.loads(row.body) if own else self._read(row.body, row.received_at)
-        except UnreadableEvent as error:
-            self._unreadable.count(row, error)
-            return f"it could not be read: {error}" if row.name in (INBOUND, TAP) else None
-        except Exception as error:  # a hostile sender's event, or a defect in the reading: the others go on
-            log.error("an event could not be read, %s: see `bot queue`", error_location(error))
-            return f"it could not be read: {error}"
 
     def _take_row(self, batch: Batch, row: LogRow, event: Event | Forwarded | AliasLearned | str | None) -> None:
         batch.commit.move_cursor(row.seq, row.event_id)
@@ -499,16 +486,33 @@ class CrashWatch:
             self._alarms.clear(QUARANTINE)
 
 
-class UnreadableEvents:
-    """Counts the events that could not be read, and reports them as alarms until no more come."""
+class LogEvents:
+    """Reads the events of the log. It counts those that could not be read, and reports them as alarms until no more
+    come.
+    """
 
-    def __init__(self, alarms: Alarms, clock: Clock) -> None:
+    def __init__(self, read: Read, alarms: Alarms, clock: Clock) -> None:
+        self._read = read
         self._alarms = alarms
         self._clock = clock
         self._counts: Counter[tuple[str, str]] = Counter()
         self._until: dict[tuple[str, str], float] = {}
 
-    def count(self, row: LogRow, error: UnreadableEvent) -> None:
+    def event_of(self, row: LogRow) -> Event | Forwarded | AliasLearned | str | None:
+        """The event of a row; None where it concerns no conversation; a text that says why it could not be read."""
+        if not row.readable:
+            return "it could not be read"
+        try:
+            own = row.event_id.startswith(WRITTEN_HERE)
+            return values.loads(row.body) if own else self._read(row.body, row.received_at)
+        except UnreadableEvent as error:
+            self._count(row, error)
+            return f"it could not be read: {error}" if row.name in (INBOUND, TAP) else None
+        except Exception as error:  # a hostile sender's event, or a defect in the reading: the others go on
+            log.error("an event could not be read, %s: see `bot queue`", error_location(error))
+            return f"it could not be read: {error}"
+
+    def _count(self, row: LogRow, error: UnreadableEvent) -> None:
         """Another event of the log could not be read."""
         kind = (UNKNOWN_SENDERS, "") if isinstance(error, UnknownSender) else (UNREADABLE, row.name)
         self._counts[kind] += 1
