@@ -364,11 +364,15 @@ class Session:
     @property
     def team_question(self) -> TeamQuestion | None:
         """The newest question to the team that nobody has decided yet."""
+        if not self.team_questions:  # nearly always
+            return None
         return next((each for each in reversed(self.team_questions) if each.decision is None), None)
 
     @property
     def question_of_step(self) -> TeamQuestion | None:
         """The question to the team of the active step, also one that was decided."""
+        if not self.team_questions:  # nearly always
+            return None
         visit = self.frames[-1].visit if self.frames else None
         return next((each for each in self.team_questions if each.visit == visit), None)
 
@@ -435,7 +439,8 @@ _REMEMBERED = timedelta(days=7)
 
 def forget_left_exchange(session: Session, now: datetime) -> None:
     """Forget an exchange with a model that was left a week ago or earlier."""
-    if session.left_exchange is not None and now - session.left_exchange.at >= _REMEMBERED:
+    left = session.left_exchange
+    if left is not None and now - left.at >= _REMEMBERED:
         session.left_exchange = None
 
 
@@ -447,6 +452,8 @@ def left_exchange(session: Session, where: str) -> LeftExchange | None:
 
 def first_of_conversation(frames: Sequence[Frame]) -> int:
     """The depth on the stack at which the contact's conversation begins: the flows below it were interrupted."""
+    if len(frames) < 2:
+        return 0
     return max((depth for depth, frame in enumerate(frames) if frame.interrupts), default=0)
 
 

@@ -62,9 +62,9 @@ def head(text: str, limit: int) -> str:
 
 def clean(text: str, limit: int = KEPT_CHARACTERS) -> str:
     """The text without NULs, with U+FFFD for halves of surrogate pairs, and cut at ``limit`` characters."""
+    if text.isascii():  # as most are
+        return text[:limit].replace("\0", "")
     text = head(text, limit).replace("\0", "")
-    if text.isascii():
-        return text
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 

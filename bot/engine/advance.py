@@ -8,13 +8,10 @@ from its id (`bot.engine.name_scope`). The rules are those of the language (docs
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from datetime import datetime, timedelta
 from typing import Any
 
-from bot.core.effects import PutContact, ReadContact, Send
 from bot.core.events import (
     FROM_CONTACT,
-    LISTED,
     UNHEARD_KINDS,
     CallEnded,
     CallProgressed,
@@ -38,15 +35,13 @@ from bot.core.events import (
 from bot.core.messages import TextMessage
 from bot.core.session import (
     CONTACT,
-    HAS_OPTED_OUT,
     OPTED_OUT,
     Frame,
-    LeftExchange,
     Session,
     ValidReplies,
     forget_left_exchange,
 )
-from bot.core.turn import Counted, Turn, shown_outcome
+from bot.core.turn import Turn
 from bot.core.waits import ForContact
 from bot.engine.contact_values import add_tag, delete_cleared, note_dropped, remove_tag
 from bot.engine.drafts import choose_draft
@@ -56,7 +51,7 @@ from bot.engine.failures import ask
 from bot.engine.flow_ends import return_to_interrupted
 from bot.engine.flow_results import results_of
 from bot.engine.found_answers import accept_found, look_ahead, look_by_model
-from bot.engine.frame_stack import drop_flow, end_all, go_back_to, note_unanswered, remove_step_tags
+from bot.engine.frame_stack import drop_flow, end_all, go_back_to, remove_step_tags
 from bot.engine.migration import name_now
 from bot.engine.outside_events import (
     ask_for_words,
@@ -74,7 +69,7 @@ from bot.engine.outside_events import (
     take_signal,
     tapped_signal,
 )
-from bot.engine.replies import is_kept, kept, reply_of
+from bot.engine.replies import is_kept, kept, put_since, reply_of
 from bot.engine.slots import has_own_answers, may_mean_answer
 from bot.engine.small_talk import answer_outside, answer_small_talk
 from bot.engine.starting_flows import (
@@ -93,29 +88,31 @@ from bot.engine.team_questions import on_colleague_decided, take_decision, withd
 from bot.engine.timers import clamp_to_now, on_time_reached, wake_at
 from bot.engine.turn_context import FAILURES, FlowBroken, TurnContext
 from bot.engine.turn_effects import (
-    add_effect,
     bring_late,
     call_error_hooks,
-    call_hooks,
-    drop_late,
-    publish,
     remember,
     send,
 )
+from bot.engine.turn_ends import (
+    apologise,
+    call_end_hooks,
+    keep_quiet,
+    note_left_exchange,
+    publish_changes,
+    update_gateway_contact,
+)
 from bot.engine.valid_replies import replies_to, replies_with, return_to_conversation
 from bot.engine.word_routing import to_polite_word, to_word
+from bot.engine.wrong_answers import other_or_retry
 from bot.language.answers.topics import opts_out
 from bot.language.flow.definition import Flow
-from bot.language.flow.event_receiver import OPT_OUT, RESULT, TAGS
 from bot.language.flow.library import Library
-from bot.language.python.decorators import END as CONVERSATION_END
-from bot.language.source.languages import OWN_WORDINGS, wording
+from bot.language.source.languages import wording
 from bot.language.source.text_patterns import PatternTime
 from bot.language.source.word_matching import normalise
 from bot.language.steps import yes_no_question
 from bot.language.steps.ai_exchange import from_contact
 from bot.language.steps.step_kind import LeaveStep, PostponeMessage, Redirect, Reply, ReplyId
-from bot.language.steps.transition import AGAIN
 
 MOST_UNANSWERED = 10
 """How many of the contact's messages the bot takes that an agent has left unanswered: the newest."""
@@ -131,12 +128,15 @@ def advance(library: Library, session: Session, event: Event) -> Turn:
     nothing.
     """
     with PatternTime() as patterns:
-        turn = begin_turn(library, session, event)
-        forget_left_exchange(turn.session, turn.now)
+        turn = (
+            TurnContext(library, session, event) if session.voice_note is None else begin_turn(library, session, event)
+        )
+        if session.left_exchange is not None:
+            forget_left_exchange(turn.session, turn.now)
         try:
             executor = Executor(turn)
             _on_event(executor, turn.event)
-            while turn.offered is not None or take_decision(executor):
+            while turn.offered is not None or (turn.session.team_questions and take_decision(executor)):
                 if turn.offered is not None:
                     _offer_again(executor, turn.offered)
         except (FlowBroken, *FAILURES) as broken:
@@ -146,21 +146,28 @@ def advance(library: Library, session: Session, event: Event) -> Turn:
             end_all(turn)
     if patterns.is_up:
         turn.trace.problem(_SLOW_PATTERNS)
-    _apologise(turn)
-    _keep_quiet(turn)
+    if turn.session.apology_due:
+        apologise(turn)
+    if turn.session.opted_out:
+        keep_quiet(turn)
     if turn.session.history and not (turn.session.frames and turn.keeps_history):
         turn.session.history = ()  # it is of one conversation
-    _note_left_exchange(turn, session)
-    withdraw_left(turn, session)
+    if session.frames:
+        note_left_exchange(turn, session)
+    if session.team_questions or turn.session.team_questions:
+        withdraw_left(turn, session)
     if library.drops_files:
         note_dropped(turn, session)
     if turn.cleared:
         delete_cleared(turn)
     results = results_of(turn, session)
-    _publish_changes(turn, session, results)
-    _call_end_hooks(turn, session)
-    _update_gateway_contact(turn, session)
-    return turn.result.build(turn.session, wake_at(turn), turn.trace, _as_parked(turn), results)
+    if library.hooks or library.bot.events_to is not None:
+        publish_changes(turn, session, results)
+        call_end_hooks(turn, session)
+    if turn.session.tags is not session.tags or isinstance(event, ContactChanged):
+        update_gateway_contact(turn, session)
+    parked = kept(turn.event) if turn.result.parks_message and isinstance(turn.event, FROM_CONTACT) else None
+    return turn.result.build(turn.session, wake_at(turn), turn.trace, parked, results)
 
 
 def _on_event(executor: Executor, event: Event) -> None:
@@ -219,14 +226,14 @@ def _on_event(executor: Executor, event: Event) -> None:
             on_colleague_decided(executor, event)
         case ResetRequested():
             turn.trace.rule = "reset"
-            turn.session.valid_replies, turn.session.voice_note = (), None
+            turn.session.valid_replies, turn.session.voice_note, turn.session.left_exchange = (), None, None
             end_all(turn)
 
 
 def _note_contact(turn: TurnContext, event: MessageReceived | Tapped) -> None:
     """Note that the contact has written: this opens the window, and may name the channel and the conversation."""
     session = turn.session
-    turn.put_since = _put_since(session, event)
+    turn.put_since = put_since(session, session.frames[-1], event) if session.frames else None
     session.due_count = session.refusals = 0
     sent_at = min(event.sent_at, event.at)  # by the sender's clock: no message is written after it has come
     if session.last_inbound is None or sent_at > session.last_inbound:
@@ -236,46 +243,27 @@ def _note_contact(turn: TurnContext, event: MessageReceived | Tapped) -> None:
         session.conversation = event.conversation or session.conversation
 
 
-def _put_since(session: Session, event: MessageReceived | Tapped) -> datetime | None:
-    """When the waiting question was put, if the contact wrote this before; None if the contact may have seen it.
-
-    A message that was parked has come before the question. Otherwise the gateway's time decides. Its clock may be
-    behind, so the message must also belong to a burst: it was written right after the newest one, or before it. And it
-    counts whole seconds: a text may have been written up to a second later than it says. Nobody sends a picture that
-    fast.
-    """
-    frame, newest = session.frame, session.last_inbound
-    if frame is None or (isinstance(event, MessageReceived) and event.transcribed):
-        return None
-    put_at = frame.silent_since
-    if is_kept(event):  # its own time is the newest one, and the step that kept it takes it
-        return put_at if event.at < frame.entered_at else None
-    in_burst = newest is not None and event.sent_at <= newest + _BURST
-    pictured = isinstance(event, MessageReceived) and event.media is not None
-    written_by = event.sent_at if pictured else event.sent_at + _TICK
-    return put_at if event.at < put_at or (in_burst and written_by < put_at) else None
-
-
-_TICK = timedelta(seconds=1)  # of the gateway's time (spec: Events)
-_BURST = timedelta(seconds=2)  # between two messages that are sent together, such as the pictures of an album
-
-
 # -- who gets a message -------------------------------------------------------------------------------
 
 
 def offer_message(executor: Executor, reply: Reply) -> None:
-    """Offer a message in the order of `FIRST`, then of `OFFERS` or `OFFERS_OUTSIDE`, until one of them takes it."""
+    """Offer a message in the order of `FIRST`, then of `OFFERS` or `OFFERS_OUTSIDE`, until one of them takes it. The
+    handlers in `OF_TAPS` are passed over if it is written.
+    """
     turn = executor.turn
     frame, waiting, visit = turn.session.frame, 0, 0
     if frame is not None:
         frame.parked_messages = frame.parked_messages if turn.session.keeps_parked else 0
         waiting, visit = frame.parked_messages, frame.visit
-    if not any(offer(executor, reply) for offer in FIRST):
-        frame = turn.session.frame
+    for offer in FIRST:
+        if offer(executor, reply):
+            break
+    else:
+        frame, is_tap = turn.session.frame, reply.is_tap
         if frame is not None:
             frame.silent_since = turn.event.at
         for offer in OFFERS_OUTSIDE if frame is None else OFFERS:
-            if offer(executor, reply):
+            if (is_tap or offer not in OF_TAPS) and offer(executor, reply):
                 break
     now = turn.session.frame
     turn.result.drops_parked = waiting > 0 and (now is None or now.visit != visit)
@@ -333,7 +321,8 @@ def _edited_flow(executor: Executor, reply: Reply) -> bool:
 
 def _voice_note(executor: Executor, reply: Reply) -> bool:
     """A voice note that is transcribed first, as `transcribe` says: it is taken as a text afterwards."""
-    return ask_for_words(executor.turn)
+    event = executor.turn.event
+    return isinstance(event, MessageReceived) and event.kind == "audio" and ask_for_words(executor.turn, event)
 
 
 def _hand_over(executor: Executor, reply: Reply) -> bool:
@@ -455,7 +444,7 @@ def _old_tap(executor: Executor, reply: Reply) -> bool:
 def _foreign_tap(executor: Executor, reply: Reply) -> bool:
     """A tap on a button that no step has shown, while a question waits: it is no answer, whatever its title."""
     turn = executor.turn
-    if not reply.is_tap or not turn.step.facts.asks:
+    if not turn.step.facts.asks:
         return False
     policy = _policy(turn)
     _follow_policy(executor, reply, f"tap on another button: {policy}", policy)
@@ -486,7 +475,7 @@ def _follow_policy(executor: Executor, reply: Reply, rule: str, policy: str) -> 
         if turn.session.waits_for_effect:
             executor.run(PostponeMessage())
         else:
-            _other_or_retry(executor, reply)
+            other_or_retry(executor, reply)
 
 
 def _undelivered_question(executor: Executor, reply: Reply) -> bool:
@@ -598,31 +587,6 @@ def _to_intent(executor: Executor, reply: Reply) -> bool:
     return asked is not None
 
 
-def _other_or_retry(executor: Executor, reply: Reply) -> bool:
-    """Any other reply at a step: its `other`, else its `retry` until there were too many.
-
-    A message that was written before the question was put is no reply to it.
-    """
-    turn, frame = executor.turn, executor.turn.frame
-    if turn.put_since is not None and turn.step.facts.asks:
-        frame.silent_since = turn.put_since
-        turn.trace.rule = "written before the question: not heard"
-        return True
-    turn.pending_input = reply
-    retry = turn.step.defaults.retry
-    if "other" in turn.step.transitions:
-        _leave_unanswered(executor, "other")
-    elif "retry" not in turn.step.transitions:
-        turn.trace.rule = "unread"
-    elif retry is not None and retry.most is not None and frame.question.retries >= retry.most:
-        _leave_unanswered(executor, "retry.else")
-    else:
-        frame.question = replace(frame.question, retries=frame.question.retries + 1)
-        turn.trace.rule = f"retry {frame.question.retries}"
-        _retry(executor, reply)
-    return True
-
-
 def _start(executor: Executor, reply: Reply) -> bool:
     """The flow that the message starts."""
     executor.run(start_by_message(executor.turn, reply))
@@ -650,7 +614,7 @@ def _offer_again(executor: Executor, offered: Redirect) -> None:
             executor.run(start_by_intent(turn, offered.flow, reply))
         elif offered.flow is None:
             if not _question(executor, reply):
-                _other_or_retry(executor, reply)
+                other_or_retry(executor, reply)
         else:
             turn.pending_input = reply
             note_opening(turn, reply)
@@ -664,7 +628,7 @@ def _offer_found(executor: Executor, found: Mapping[str, str], reply: Reply) -> 
     elif not (
         accept_found(executor, found, reply.text or "") or _to_intent(executor, reply) or _question(executor, reply)
     ):
-        _other_or_retry(executor, reply)
+        other_or_retry(executor, reply)
 
 
 MessageHandler = Callable[[Executor, Reply], bool]
@@ -697,7 +661,7 @@ OFFERS: tuple[MessageHandler, ...] = (
     _slots_by_model,
     _to_intent,
     _question,
-    _other_or_retry,  # takes every other message
+    other_or_retry,  # takes every other message
 )
 """The handlers for a message of a contact who is in a flow."""
 
@@ -712,6 +676,9 @@ OFFERS_OUTSIDE: tuple[MessageHandler, ...] = (
     _start,
 )
 """The handlers for a message of a contact who is in no flow."""
+
+OF_TAPS: frozenset[MessageHandler] = frozenset({_earlier_template, _old_tap, _foreign_tap})
+"""The handlers that take nothing but taps."""
 
 
 def _is_current(turn: TurnContext, frame: Frame, reply: Reply) -> bool:
@@ -729,160 +696,3 @@ def _tapped_at(flow: Flow, tap: ReplyId) -> str | None:
     """The step whose buttons were tapped; None for a step without buttons, whose id somebody has typed."""
     step = name_now(flow, tap.step)
     return step if step is not None and flow.can_be_tapped(flow.steps[step]) else None
-
-
-def _leave_unanswered(executor: Executor, outcome: str) -> None:
-    executor.turn.trace.rule = outcome
-    note_unanswered(executor.turn, executor.turn.step.transitions[outcome].target)
-    executor.follow(outcome)
-
-
-def _retry(executor: Executor, reply: Reply) -> None:
-    """Ask the question again. If the step's kind has an objection to the reply, it replaces the text of `retry`."""
-    turn = executor.turn
-    question = turn.frame.question
-    turn.frame.question = replace(question, in_a_row=question.in_a_row + 1)
-    try:
-        objection = turn.step.kind.objection(turn.step_context(), reply)
-        above = _hint(turn, reply) if objection is None else None
-    except FAILURES as failed:
-        executor.fail(failed)
-    else:
-        if above and not turn.step.facts.shows_question:  # a template is not sent again: its buttons count
-            send(turn, TextMessage(above))
-            return
-        turn.above_question = above or ""
-        executor.follow("retry", objection=objection)
-        turn.above_question = ""
-
-
-def _hint(turn: TurnContext, reply: Reply) -> str | None:
-    """Return the words for a wrong reply; None if the question is only asked again, or `retry` has a text or a target.
-
-    No two repetitions in a row are the same: first a hint at what the question takes, then no words. If its choices are
-    shown again, it is first a reason ("not understood"), then the hint. A question that sends nothing always gets the
-    hint.
-    """
-    retry = turn.step.transitions["retry"]
-    says = retry.written is not None and (retry.written.say is not None or retry.written.ask is not None)
-    if says or retry.target != AGAIN:
-        return None
-    facts, is_odd = turn.step.facts, turn.frame.question.in_a_row % 2 == 1
-    if is_odd and facts.choices_alone:
-        return wording(turn.scope(), "not_understood") if reply.text else None
-    hints = facts.wordless or is_odd != facts.choices_alone
-    return turn.step.kind.hint(turn.step_context(), reply) if hints else None
-
-
-# -- the end of a turn --------------------------------------------------------------------------------
-
-
-def _as_parked(turn: TurnContext) -> MessageReceived | Tapped | None:
-    """The event that brings back the message of a turn, where a step has put it off."""
-    return kept(turn.event) if turn.result.parks_message and isinstance(turn.event, FROM_CONTACT) else None
-
-
-def _apologise(turn: TurnContext) -> None:
-    """Say sorry if a model has failed, the bot has said nothing since, and no model or call is being waited for.
-
-    An agent who has the conversation answers instead. If the message can no longer be sent, there is a dead letter.
-    """
-    session = turn.session
-    if not session.apology_due:
-        return
-    if session.agent is not None or any(isinstance(effect, Send) for effect in turn.result.effects):
-        session.apology_due = False
-    if not session.apology_due or (session.frame is not None and session.frame.awaited_effect is not None):
-        return
-    session.apology_due = False
-    if not session.window_is_open(turn.event.at):
-        lost = "a model failed, and the contact hears nothing of it: their 24-hour window is closed"
-        turn.result.failure = turn.result.failure or lost
-        return
-    turn.trace.problem("a model failed, and the flow says nothing: sorry")
-    try:
-        send(turn, TextMessage(wording(turn.scope(), "sorry")))
-    except FAILURES as failed:  # the bot's own text cannot be rendered
-        turn.trace.problem(f"ai: sorry: {failed}")
-        send(turn, TextMessage(wording({**turn.scope(), OWN_WORDINGS: {}}, "sorry")))
-
-
-def _note_left_exchange(turn: TurnContext, before: Session) -> None:
-    """Note what the contact and a model have said at a step that is left: the model knows it if they come back."""
-    if isinstance(turn.event, ResetRequested):
-        turn.session.left_exchange = None
-        return
-    here = {frame.visit for frame in turn.session.frames}
-    for frame in before.frames:
-        flow = turn.library.flows.get(frame.flow)
-        step = None if flow is None else flow.steps.get(frame.step)
-        if frame.visit in here or step is None or step.form != frame.form:
-            continue
-        said = step.kind.exchange(turn.left_states.get(frame.visit, frame.step_state))
-        if said is not None:
-            turn.session.left_exchange = LeftExchange(f"{frame.flow}/{frame.step}", *said)
-
-
-def _keep_quiet(turn: TurnContext) -> None:
-    """Cancel the flows that are to start for a contact who has opted out, drop messages that wait, and end flows that
-    wait for an answer to an unsent question.
-    """
-    session = turn.session
-    if not session.opted_out:
-        return
-    drop_late(turn)
-    for plan in session.plans:
-        turn.trace.notes.append(f"{plan.name} is cancelled: {HAS_OPTED_OUT}")
-    session.plans = ()
-    if turn.withheld and session.frame is not None and session.frame.awaited_effect is None:
-        turn.trace.notes.append(f"ended: {HAS_OPTED_OUT}")
-        end_all(turn)
-
-
-def _call_end_hooks(turn: TurnContext, before: Session) -> None:
-    """Call the hooks for the end of a conversation if the contact is in no flow any more."""
-    last = turn.ended or before.frame
-    if last is not None and not turn.session.frames:
-        call_hooks(
-            turn,
-            CONVERSATION_END,
-            last.flow,
-            expired=turn.expired,
-            vars=turn.library.values_of(last, turn.session, turn.now),
-        )
-
-
-def _update_gateway_contact(turn: TurnContext, before: Session) -> None:
-    """Update the gateway's contact if this turn has changed tags, with all other values (docs/decisions.md).
-
-    A change that came from the gateway is not sent back. If the gateway has not described the contact yet, it is read
-    first, and updated in the turn of what was read.
-    """
-    session, event = turn.session, turn.event
-    was_read = isinstance(event, ContactChanged) and event.event == LISTED
-    if session.tags is before.tags and not was_read:
-        return
-    known = {*session.gateway_tags} if was_read else {*before.tags}
-    said_itself = isinstance(event, ContactChanged) and {*session.tags} == {*session.gateway_tags}
-    if {*session.tags} == known or said_itself:
-        return
-    if session.described:
-        add_effect(turn, PutContact(session.name or session.contact, session.email, session.tags))
-    else:
-        add_effect(turn, ReadContact())
-
-
-def _publish_changes(turn: TurnContext, before: Session, results: tuple[Counted, ...]) -> None:
-    """Publish what is known only at the end of a turn: results of steps with a `report`, changed tags, an opt-out."""
-    if turn.library.bot.events_to is None:
-        return
-    flows = turn.library.flows
-    for flow, step, split, way, outcome in results:
-        if not split and flow in flows and step in flows[flow].reported_as.values():
-            publish(turn, RESULT, flow=flow, report=step, way=way, outcome=shown_outcome(outcome))
-    had, has = ([tag for tag in tags if tag != OPTED_OUT] for tags in (before.tags, turn.session.tags))
-    added, removed = [tag for tag in has if tag not in had], [tag for tag in had if tag not in has]
-    if added or removed:
-        publish(turn, TAGS, added=added, removed=removed, tags=has)
-    if before.opted_out != turn.session.opted_out:
-        publish(turn, OPT_OUT, opted_out=turn.session.opted_out)

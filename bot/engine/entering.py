@@ -42,7 +42,7 @@ def enter(turn: TurnContext, name: str) -> StepResult | None:
     known: StepResult | None = answer_ahead(turn, name) if name in frame.ahead else None
     opening = turn.opening if known is None and step.facts.waits_for is not None else None
     known = known if opening is None else _answer_by_opening(turn, opening)
-    result = known or _read_before_asking(turn, name)
+    result = known or (None if frame.unread is None else _read_before_asking(turn, name, frame.unread))
     if result is not None or opening is None or not opening.astray or not step.facts.asks:
         return result or ask(turn, step.kind.enter)
     return _not_understood(turn, opening)
@@ -133,12 +133,11 @@ def _not_understood(turn: TurnContext, opening: OpeningText) -> StepResult | Non
     return result
 
 
-def _read_before_asking(turn: TurnContext, name: str) -> StepResult | None:
+def _read_before_asking(turn: TurnContext, name: str, text: str) -> StepResult | None:
     """Before the flow's first slot is asked, let a model look for answers in the message that started the flow."""
-    frame, flow = turn.frame, turn.flow
-    if frame.unread is None or name not in flow.slots:
+    if name not in turn.flow.slots:
         return None
-    text, frame.unread = frame.unread, None
+    turn.frame.unread = None
     return ask_model_for_slots(turn, text, {}, before_question=True)
 
 
@@ -185,7 +184,8 @@ def open_flow(
             raise
         return LeaveStep(failure_outcome(turn, mismatch))
     turn.frame.notice = notice
-    read_ahead(turn)
+    if turn.flow.slots:
+        read_ahead(turn)
     return begin(turn, step) if step == turn.flow.first else enter(turn, step)
 
 

@@ -1,6 +1,6 @@
 """The results of flows: what a turn adds to the counts that `bot report` shows (docs/language/results.md)."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 
 from bot.core.session import Frame, Session
 from bot.core.turn import ANSWERED, ENTERED, FAILED, LEFT, TIMED_OUT, Counted, StepTaken
@@ -21,16 +21,14 @@ def results_of(turn: TurnContext, before: Session) -> tuple[Counted, ...]:
     draft. If no outcome has ended it, the contact left: they went elsewhere, or the conversation is over.
     """
     flows = turn.library.flows
-    visits: dict[Visit, Frame | StepTaken] = {}
-    going_on: dict[Visit, Frame | StepTaken] = {}
+    visits: dict[Visit, Frame | StepTaken] = _open_visits(before)
+    going_on = _open_visits(turn.session)
     counted: list[Counted] = []
-    _add_open(_frames_of(before), visits)
     for taken in turn.trace.steps:
         visit = taken.flow, taken.visit
         if visit not in visits:
             _count(counted, flows, taken, taken.splits, ENTERED, "")
         visits[visit] = taken
-    _add_open(_frames_of(turn.session), going_on)
     for visit, last in visits.items():
         if visit in going_on:
             continue
@@ -41,22 +39,18 @@ def results_of(turn: TurnContext, before: Session) -> tuple[Counted, ...]:
     return tuple(counted)
 
 
-def _frames_of(session: Session) -> Iterator[Frame]:
-    """The open frames, and those of drafts."""
-    yield from session.frames
-    for draft in session.drafts:
-        yield from draft.frames
-
-
-def _add_open(frames: Iterable[Frame], visits: dict[Visit, Frame | StepTaken]) -> None:
-    """The visits of these frames, and of those to which `back` returns from them. A flow that has not begun has no
-    visit.
+def _open_visits(session: Session) -> dict[Visit, Frame | StepTaken]:
+    """The visits of the open frames, of those of drafts, and of those to which `back` returns from them. A flow that
+    has not begun has no visit.
     """
-    for frame in frames:
+    visits: dict[Visit, Frame | StepTaken] = {}
+    frames = [*session.frames, *(frame for draft in session.drafts for frame in draft.frames)]
+    for frame in frames:  # which grows meanwhile
         if frame.visit:
             visits[frame.flow, frame.visit] = frame
         if frame.unanswered is not None:
-            _add_open(frame.unanswered.below, visits)
+            frames += frame.unanswered.below
+    return visits
 
 
 def _count(

@@ -130,7 +130,8 @@ def arrive(turn: TurnContext, step: Step) -> None:
     frame.entered_at = frame.silent_since = turn.event.at
     frame.fingerprint, frame.form = step.fingerprint, step.form
     frame.step_state, frame.waits, frame.question, frame.parked_messages = {}, None, NEW_QUESTION, 0
-    note_former_name(turn, step)
+    if step.options.renamed_from is not None:
+        note_former_name(turn, step)
 
 
 def note_former_name(turn: TurnContext, step: Step) -> None:

@@ -491,10 +491,10 @@ def values_to_set(
     return name, found
 
 
-def ask_for_words(turn: TurnContext) -> bool:
-    """Have the contact's voice note transcribed. Returns False unless it is a voice note that must be transcribed."""
-    note, transcription = turn.event, turn.library.bot.transcription
-    if not isinstance(note, MessageReceived) or note.media is None or note.kind != "audio" or note.transcribed:
+def ask_for_words(turn: TurnContext, note: MessageReceived) -> bool:
+    """Have the contact's voice note transcribed. Returns False unless it must be."""
+    transcription = turn.library.bot.transcription
+    if note.media is None or note.transcribed:
         return False
     if transcription is None or _is_for_step(turn, note.media):
         return False

@@ -1,9 +1,11 @@
-"""Messages of contacts as steps see them: the reply that each is, and several as one."""
+"""Messages of contacts as steps see them: the reply that each is, several as one, those from before the question."""
 
 from collections.abc import Sequence
 from dataclasses import replace
+from datetime import datetime, timedelta
 
 from bot.core.events import MessageReceived, Tapped
+from bot.core.session import Frame, Session
 from bot.core.text import KEPT_CHARACTERS, head
 from bot.language.steps.ai_exchange import from_contact
 from bot.language.steps.step_kind import Reply, ReplyId
@@ -53,3 +55,27 @@ def merged(messages: Sequence[MessageReceived | Tapped]) -> MessageReceived | Ta
     text = head(text, KEPT_CHARACTERS)
     files = tuple(each for message in messages if (each := reply_of(message).media) is not None)
     return MessageReceived(last.id, last.contact, last.at, sent_at, "text", text, together=ids, files=files)
+
+
+_TICK = timedelta(seconds=1)  # of the gateway's time (spec: Events)
+_BURST = timedelta(seconds=2)  # between two messages that are sent together, such as the pictures of an album
+
+
+def put_since(session: Session, frame: Frame, event: MessageReceived | Tapped) -> datetime | None:
+    """When the waiting question was put, if the contact wrote this before; None if the contact may have seen it.
+
+    A message that was parked has come before the question. Otherwise the gateway's time decides. Its clock may be
+    behind, so the message must also belong to a burst: it was written right after the newest one, or before it. And it
+    counts whole seconds: a text may have been written up to a second later than it says. Nobody sends a picture that
+    fast.
+    """
+    newest = session.last_inbound
+    if isinstance(event, MessageReceived) and event.transcribed:
+        return None
+    put_at = frame.silent_since
+    if is_kept(event):  # its own time is the newest one, and the step that kept it takes it
+        return put_at if event.at < frame.entered_at else None
+    in_burst = newest is not None and event.sent_at <= newest + _BURST
+    pictured = isinstance(event, MessageReceived) and event.media is not None
+    written_by = event.sent_at if pictured else event.sent_at + _TICK
+    return put_at if event.at < put_at or (in_burst and written_by < put_at) else None

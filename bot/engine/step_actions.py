@@ -131,7 +131,8 @@ def apply_options(turn: TurnContext, step: Step, result: LeaveStep) -> None:
     options = step.options
     if result.saved is not NOTHING and options.save is not None:
         assign(turn, options.save, result.saved)
-    assign_values(turn, result.sets)
+    if result.sets:
+        assign_values(turn, result.sets)
     if options.clear or options.set:
         _assign(turn, options, turn.scope(), result.sets if result.as_set else ())
     if options.tag or options.untag:

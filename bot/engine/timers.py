@@ -31,11 +31,15 @@ def wake_at(turn: TurnContext) -> datetime | None:
 
     Nothing is due during a rest: the contact may have written before it was due.
     """
-    if turn.session.rests_until is not None:
-        return turn.session.rests_until
-    planned, draft = next_plan_at(turn) if turn.session.plans else None, next_draft(turn)
-    times = (planned, _step_wakes_at(turn), None if draft is None else draft.until, turn.session.silent_until)
-    return min((time for time in times if time is not None), default=None)
+    session = turn.session
+    if session.rests_until is not None:
+        return session.rests_until
+    times = [_step_wakes_at(turn) if session.frames else None, session.silent_until]
+    if session.plans:
+        times.append(next_plan_at(turn))
+    if session.drafts and (draft := next_draft(turn)) is not None:
+        times.append(draft.until)
+    return min([time for time in times if time is not None], default=None)
 
 
 def on_time_reached(executor: Executor) -> None:

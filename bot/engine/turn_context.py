@@ -165,9 +165,9 @@ class TurnContext:
             self.above_question,
             min(event.sent_at, event.at) if isinstance(event := self.event, MessageReceived | Tapped) else None,
             self.event.id,
-            left_exchange(session, self.where),
+            None if session.left_exchange is None else left_exchange(session, self.where),
             session.language,
-            session.question_of_step,
+            session.question_of_step if session.team_questions else None,
         )
 
     def use_language(self) -> None:

@@ -26,7 +26,8 @@ def to_polite_word(executor: Executor, reply: Reply) -> bool:
     """A word beside others that change nothing, in a message that is no answer and starts nothing: "stop it please"."""
     turn = executor.turn
     written = reply.text and reply.tap is None and reply.payload is None and len(reply.text) <= _MOST_POLITE
-    if not written or (turn.session.frame is None and find_start(turn, reply) is not None):
+    known = turn.library.bot.words or turn.session.frames
+    if not written or not known or (turn.session.frame is None and find_start(turn, reply) is not None):
         return False
     language = turn.scope().get(CONTACT_LANGUAGE)
     return _hear_word(executor, reply, lambda levels: _said_politely(levels, reply.text or "", language))

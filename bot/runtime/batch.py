@@ -328,12 +328,12 @@ class Batch:
 
     def _take(self, event: Event, fired: datetime | None = None) -> Turn | None:
         before = self.session(event.contact)
-        waits = before.busy or before.rests_until is not None
+        waits = before.rests_until is not None or before.busy
         if waits and isinstance(event, MessageReceived | Tapped) and event.is_heard:
             self._park(event)
             return None
         turn = self._turn(event, fired)
-        if before.busy or before.has_parked_messages or before.rests_until is not None:
+        if waits or before.has_parked_messages:
             self._take_parked(event.contact, turn)
         elif turn is not None and turn.parks_message is not None:
             self._park(turn.parks_message)
@@ -497,7 +497,8 @@ class Batch:
             return None
         if self._share is not None and isinstance(event, MessageReceived | Tapped):
             turn = self._share.with_rest(turn, thread_time() - computed, self.now)
-        self.store.ids.draw(len(turn.effects))  # outside of what counts as the turn's failure: a query may fail
+        if self.store.ids.divided:
+            self.store.ids.draw(len(turn.effects))  # outside of what counts as the turn's failure: a query may fail
         try:
             causes = self._add(session, event, turn, micros)
         except Exception as error:
@@ -514,7 +515,7 @@ class Batch:
         return turn
 
     def _made(self, session: Session, event: Event, fired: datetime | None) -> Turn:
-        if storable(event.id) in self._run.suspects:
+        if self._run.suspects and storable(event.id) in self._run.suspects:
             raise TurnRefused("the engine crashed twice while it took this event")
         turn = self.advance(session, event)
         if fired is not None and turn.wake_at is not None and turn.wake_at <= fired and not _was_waiting(session, turn):
@@ -532,7 +533,7 @@ class Batch:
             for ordinal, effect in enumerate(turn.effects)
         ]
         self.commit.add_turn(session, event, turn, rows, micros)
-        return None in rows
+        return not all(rows)
 
     def _queue_if_due(self, contact: str, at: datetime | None) -> None:
         """Queue a wake-up of a session if its time has come already."""

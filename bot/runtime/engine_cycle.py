@@ -117,7 +117,6 @@ class EngineCycle:
         self._store = store
         self._inbox = inbox
         self._clock = clock
-        self._read = read
         self._metrics = metrics
         self._share = share
         self.crashes = CrashWatch(store, inbox, alarms)
@@ -127,7 +126,7 @@ class EngineCycle:
         self._housekeeping = Housekeeping(store, inbox, clock, self._erase)
         self._events: set[int] = set()  # that are being delivered
         self._early = EarlyStatuses(store, clock)
-        self._unreadable = UnreadableEvents(alarms, clock)
+        self._log_events = LogEvents(read, alarms, clock)
         self._taken_before = 0  # the last place of the log that an engine took of this store, or of its original
         self._given_up = GivenUpMessages()
         self._list_looked_at = False  # whether somebody waits for the gateway's list since the last run
@@ -189,12 +188,13 @@ class EngineCycle:
         self._calls.refill()
         batch = Batch(self._store, self.advance, self.crashes.run, self._clock.now(), self._share)
         batch.repeated = self.cursor < self._taken_before
+        in_quarantine = self.crashes.run.in_quarantine
         for sent in incoming.sent:
-            batch.marks = self.crashes.may_crash(sent)
+            batch.marks = in_quarantine and self.crashes.may_crash(sent)
             known = sent.row.id in self._sends and sent.row.id not in batch.commit.messages.ended
             (handle_send_result if known else handle_late_result)(batch, sent)
         for called in incoming.called:
-            batch.marks = self.crashes.may_crash(called)
+            batch.marks = in_quarantine and self.crashes.may_crash(called)
             if isinstance(called.row, EventRow):
                 known = called.row.id in self._events and called.row.id not in batch.commit.events.tried
                 (handle_event_result if known else handle_late_result)(batch, called)
@@ -206,16 +206,20 @@ class EngineCycle:
             ):
                 self._erase(called.row.contact)  # its contact was erased meanwhile, and the file came later
         most = 0 if batch.marks and (incoming.sent or incoming.called) else AT_ONCE - len(incoming)
-        batch.marks = self.crashes.run.in_quarantine
+        batch.marks = in_quarantine
         answers = [self._answer(batch, request) for request in incoming.requests]
-        self._early.forward(batch)
+        if self._store.shards.others:
+            self._early.forward(batch)
         rows, more = self._take_log(batch, most)
-        batch.marks = self.crashes.run.in_quarantine
-        continue_broadcasts(batch, self._take_back)
+        batch.marks = in_quarantine
+        changed = batch.commit.broadcasts.written or batch.commit.broadcasts.opted_out
+        if changed or not self._store.broadcasts.at_rest(batch.now):
+            continue_broadcasts(batch, self._take_back)
         if batch.to_read or not self._list_looked_at:
             read_contacts(batch)
             self._list_looked_at = True
-        batch.call_dead_letter_hooks(self.dead_letter_hooks)
+        if self.dead_letter_hooks:
+            batch.call_dead_letter_hooks(self.dead_letter_hooks)
         worked = self._commit(batch)
         if unsent := {sent.row.id for sent in incoming.sent if sent.state != "sent"}:
             self._delivery.ends_stored(unsent)
@@ -230,7 +234,8 @@ class EngineCycle:
             seconds = self._clock.elapsed() - started
             self._metrics.committed(batch.commit, rows, len(incoming), batch.now, seconds)
             incoming.count(self._metrics)
-            self._given_up.note(incoming.sent)
+            if unsent:
+                self._given_up.note(incoming.sent)
             if turn_log.isEnabledFor(logging.INFO):
                 log_turns(batch.commit.turns, self._store.store_id)
         return worked, answers
@@ -245,13 +250,13 @@ class EngineCycle:
         event = self._store.events.next_due(self._events) if len(self._events) < _EVENTS_AT_ONCE else None
         times = self._store.sessions.next_wake(), self._store.broadcasts.next_due(), event
         self.next_wake = min((at for at in times if at is not None), default=None)
-        self._unreadable.clear_old()
+        self._log_events.clear_old()
         self._housekeeping.finish_erasures()
         return self._housekeeping.prune()
 
     def _catch_up(self) -> None:
-        if self._has_passed:
-            self.crashes.catch_up(self.cursor, self._done_upto)
+        if self._has_passed and self.crashes.begun is not None:
+            self.crashes.catch_up(self.crashes.begun, self.cursor, self._done_upto)
 
     def all_done(self) -> bool:
         """True if nothing waits to be sent or called, and no result is awaited."""
@@ -274,12 +279,14 @@ class EngineCycle:
             return [], True
         rows, due = self._inbox.after(self.cursor, most), self._store.sessions.due(batch.now, most)
         batch.advance = self.advance  # of events that came after a reload, none is taken by the old one
-        batch.expect(due)
+        if due:
+            batch.expect(due)
         batch.sessions.prefetch({row.contact for row in rows if row.contact} | {session.contact for session in due})
         taken = list[LogRow]()
         all_due_until = due[-1].wake_at if len(due) == most else batch.now
+        in_quarantine = self.crashes.run.in_quarantine
         for number, (what, take) in enumerate(self._in_order(batch, rows, most, all_due_until), start=1):
-            batch.marks = self.crashes.may_crash(what)
+            batch.marks = in_quarantine and self.crashes.may_crash(what)
             take()
             if isinstance(what, LogRow):
                 taken.append(what)
@@ -295,7 +302,9 @@ class EngineCycle:
         At the same time, a message comes before a wake-up, and a status report after it. Wake-ups that a turn makes due
         are included. A wake-up after the last row gets a time that is `_LATEST` ago at the earliest.
         """
-        events = [self._event_of(row) for row in rows]  # all before any is taken: that is easy on the processor's cache
+        events = [
+            self._log_events.event_of(row) for row in rows
+        ]  # all before any is taken: that is easy on the processor's cache
         for row, event in zip(rows, events, strict=True):
             before = row.received_at - (timedelta() if isinstance(event, StatusReported) else timedelta.resolution)
             while (due := batch.next_due(min(before, all_due_until))) is not None:
@@ -306,20 +315,6 @@ class EngineCycle:
         if len(rows) < most:  # the log is read to its end, as of a time after `batch.now`: no message came before
             while (due := batch.next_due(all_due_until)) is not None:
                 yield due, partial(batch.take_due, due, max(due.wake_at, batch.now - _LATEST))
-
-    def _event_of(self, row: LogRow) -> Event | Forwarded | AliasLearned | str | None:
-        """The event of a row; None where it concerns no conversation; a text that says why it could not be read."""
-        if not row.readable:
-            return "it could not be read"
-        try:
-            own = row.event_id.startswith(WRITTEN_HERE)
-            return values.loads(row.body) if own else self._read(row.body, row.received_at)
-        except UnreadableEvent as error:
-            self._unreadable.count(row, error)
-            return f"it could not be read: {error}" if row.name in (INBOUND, TAP) else None
-        except Exception as error:  # a hostile sender's event, or a defect in the reading: the others go on
-            log.error("an event could not be read, %s: see `bot queue`", error_location(error))
-            return f"it could not be read: {error}"
 
     def _take_row(self, batch: Batch, row: LogRow, event: Event | Forwarded | AliasLearned | str | None) -> None:
         batch.commit.move_cursor(row.seq, row.event_id)
@@ -377,13 +372,17 @@ class EngineCycle:
         if not self._store.write(commit):
             return False
         self.cursor = commit.cursor
-        self._sends.done(commit.messages.ended)
-        self._calls.done(commit.calls.ended)
+        if commit.messages.ended:
+            self._sends.done(commit.messages.ended)
+        if commit.calls.ended:
+            self._calls.done(commit.calls.ended)
         self._events -= commit.events.tried
         if self._store.shards.others:
             self._early.note(commit.messages.early)
-        self._sends.add(commit.messages.added)
-        self._calls.add(commit.calls.added)
+        if commit.messages.added:
+            self._sends.add(commit.messages.added)
+        if commit.calls.added:
+            self._calls.add(commit.calls.added)
         if commit.broadcasts.moved:
             self._paused.report()
         return True
@@ -435,11 +434,11 @@ class CrashWatch:
         self._store = store
         self._inbox = inbox
         self._alarms = alarms
-        self._begun: Bounds | None = None  # what was there when the run began; None: all of that is done
+        self.begun: Bounds | None = None  # what was there when the run began; None: all of that is done
 
     def begin(self, cursor: int, now: datetime, most: int) -> None:
         """Begin a run. ``most`` is how many events one commit takes."""
-        self.run, self._begun = self._store.runs.begin(), self._bounds(cursor, now, most)
+        self.run, self.begun = self._store.runs.begin(), self._bounds(cursor, now, most)
         if self.run.in_quarantine:
             self._alarms.report(QUARANTINE, *_CAREFUL)
 
@@ -457,7 +456,7 @@ class CrashWatch:
 
     def may_crash(self, taken: SendResult | CallResult | CallRow | LogRow | DueRow) -> bool:
         """True if something may have crashed the engine: it is marked before it is taken, and ends its commit."""
-        begun = self._begun
+        begun = self.begun
         if begun is None or not self.run.in_quarantine:
             return False
         match taken:
@@ -471,34 +470,50 @@ class CrashWatch:
                 return self.may_crash(taken.row)
         return not isinstance(taken, EventRow) and taken.id <= begun.call
 
-    def catch_up(self, cursor: int, done_upto: Callable[[int, int], bool]) -> None:
+    def catch_up(self, begun: Bounds, cursor: int, done_upto: Callable[[int, int], bool]) -> None:
         """End the quarantine, and with it all suspicion, as soon as everything is done that the run before may have
         been taking.
 
         ``done_upto`` is true if the messages and the calls up to these ids are done.
         """
-        begun = self._begun
-        if begun is None or not done_upto(begun.message, begun.call):
+        if not done_upto(begun.message, begun.call):
             return
         if cursor < begun.log and self._inbox.has_after(cursor):  # the last of them may have been erased
             return
         wake = self._store.sessions.next_wake()
         if wake is None or wake > begun.due:
             self._store.runs.caught_up()
-            self._begun, self.run = None, replace(ORDINARY, number=self.run.number)
+            self.begun, self.run = None, replace(ORDINARY, number=self.run.number)
             self._alarms.clear(QUARANTINE)
 
 
-class UnreadableEvents:
-    """Counts the events that could not be read, and reports them as alarms until no more come."""
+class LogEvents:
+    """Reads the events of the log. It counts those that could not be read, and reports them as alarms until no more
+    come.
+    """
 
-    def __init__(self, alarms: Alarms, clock: Clock) -> None:
+    def __init__(self, read: Read, alarms: Alarms, clock: Clock) -> None:
+        self._read = read
         self._alarms = alarms
         self._clock = clock
         self._counts: Counter[tuple[str, str]] = Counter()
         self._until: dict[tuple[str, str], float] = {}
 
-    def count(self, row: LogRow, error: UnreadableEvent) -> None:
+    def event_of(self, row: LogRow) -> Event | Forwarded | AliasLearned | str | None:
+        """The event of a row; None where it concerns no conversation; a text that says why it could not be read."""
+        if not row.readable:
+            return "it could not be read"
+        try:
+            own = row.event_id.startswith(WRITTEN_HERE)
+            return values.loads(row.body) if own else self._read(row.body, row.received_at)
+        except UnreadableEvent as error:
+            self._count(row, error)
+            return f"it could not be read: {error}" if row.name in (INBOUND, TAP) else None
+        except Exception as error:  # a hostile sender's event, or a defect in the reading: the others go on
+            log.error("an event could not be read, %s: see `bot queue`", error_location(error))
+            return f"it could not be read: {error}"
+
+    def _count(self, row: LogRow, error: UnreadableEvent) -> None:
         """Another event of the log could not be read."""
         kind = (UNKNOWN_SENDERS, "") if isinstance(error, UnknownSender) else (UNREADABLE, row.name)
         self._counts[kind] += 1

@@ -145,7 +145,7 @@ class InFlightWindow(Generic[R]):
 
     def add(self, rows: Sequence[R]) -> None:
         """Give rows that have been committed to the consumer, as far as it has room."""
-        if rows and not self.behind:
+        if not self.behind:
             room = self._room()
             self._give(rows[:room])
             self.behind = room < len(rows)

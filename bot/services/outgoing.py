@@ -23,8 +23,8 @@ from bot.services.http_client import (
     Oversized,
     Response,
     Silent,
-    proxy_of,
 )
+from bot.services.operators_network import proxy_of
 from bot.services.public_addresses import (
     MOST_REDIRECTS,
     REDIRECTS,

@@ -134,7 +134,7 @@ class EngineStore:
         self.sessions.committed(commit.sessions)
         self.messages.committed(commit.messages)
         self.events.committed(commit.events)
-        self.broadcasts.committed(sql for sql, _ in statements)
+        self.broadcasts.committed([sql for sql, _ in statements])
         if commit.forwarded:
             self.database.wake(commit.forwarded)
         return True
@@ -242,18 +242,20 @@ class RowIds(Queries):
 
     def __init__(self, database: Database, *, divided: bool) -> None:
         super().__init__(database)
-        self._divided = divided
+        self.divided = divided
         self._drawn = defaultdict[IdTable, deque[int]](deque)  # ids that no other shard gets, and that are to be given
         messages, calls, turns = database.one(_LAST_IDS)
         self._last: dict[IdTable, int] = {"messages": messages, "calls": calls, "turns": turns}
 
     def new(self, table: IdTable) -> Iterator[int]:
         """Ids for new rows, ascending. A batch need not use all ids that it draws."""
-        return self._give(table) if self._divided else count(self._last[table] + 1)
+        return self._give(table) if self.divided else count(self._last[table] + 1)
 
     def draw(self, least: int) -> None:
-        """Get so many ids for new messages and calls, so that `new` does not ask the database, which may fail."""
-        for table in _OF_EFFECTS if self._divided else ():
+        """Get so many ids for new messages and calls, so that `new` does not ask the database, which may fail. The
+        store is divided.
+        """
+        for table in _OF_EFFECTS:
             self._draw_up_to(table, least)
 
     def _give(self, table: IdTable) -> Iterator[int]:

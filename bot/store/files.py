@@ -151,12 +151,20 @@ def damage_in_words(store: StoreAddress) -> Iterator[None]:
     """Raise `StoreDamaged` if a row, or a value in it, cannot be read."""
     try:
         yield
-    except sqlite3.OperationalError as error:
-        if not str(error).startswith("no such table"):
-            raise
-        raise StoreDamaged(store, error) from error
-    except (ValueError, TypeError, KeyError, ArithmeticError, RecursionError) as error:
-        raise StoreDamaged(store, f"a row cannot be read: {type(error).__name__}") from error
+    except _OF_ROWS as error:
+        raise _damage_of(store, error) from error
+
+
+_OF_ROWS = (sqlite3.OperationalError, ValueError, TypeError, KeyError, ArithmeticError, RecursionError)
+
+
+def _damage_of(store: StoreAddress, error: Exception) -> StoreDamaged:
+    """The damage that an error of `_OF_ROWS` shows. Raises the error if it shows none."""
+    if not isinstance(error, sqlite3.OperationalError):
+        return StoreDamaged(store, f"a row cannot be read: {type(error).__name__}")
+    if str(error).startswith("no such table"):
+        return StoreDamaged(store, error)
+    raise error
 
 
 class _HasDatabase(Protocol):
@@ -173,7 +181,9 @@ def reads_rows(method: Callable[Concatenate[H, P], T]) -> Callable[Concatenate[H
 
     @wraps(method)
     def read(self: H, *args: P.args, **kwargs: P.kwargs) -> T:
-        with damage_in_words(self.database.place):
+        try:  # without `damage_in_words`: the engine reads several times in each cycle
             return method(self, *args, **kwargs)
+        except _OF_ROWS as error:
+            raise _damage_of(self.database.place, error) from error
 
     return cast(Callable[Concatenate[H, P], T], read)

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import field
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any, Literal
 
 from bot.core import values
@@ -34,6 +34,8 @@ STATEMENTS = (
     *(broadcast_rows.RELEASE, broadcast_rows.OPT_OUT),
 )
 """The statements of a commit, in order. After each, other recipients may wait than before."""
+_STATEMENTS = frozenset(STATEMENTS)
+_NEVER, _ALWAYS = datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)
 _LETS_WAIT = (
     broadcast_rows.ADD_RECIPIENT,
     broadcast_rows.RELEASE,
@@ -71,15 +73,23 @@ class StoredBroadcasts(BroadcastRows):
         self._some_wait: bool | None = None  # as of `some_wait`; None if that is to be asked
         self._done: list[str] | None = None  # as of `done`; None if that is to be asked
         self._first_due: tuple[str, ...] | None = None  # as of `next_due`; None if that is to be asked
+        self._rests_until: datetime | None = None  # as of `at_rest`; None if that is to be asked
 
     def committed(self, statements: Iterable[str]) -> None:
         """Note which statements a commit has executed."""
-        if any(sql in STATEMENTS for sql in statements):
+        if not _STATEMENTS.isdisjoint(statements):
             self.forget()
 
     def forget(self) -> None:
         """Forget the answers, because broadcasts were changed."""
-        self._some_wait = self._done = self._first_due = None
+        self._some_wait = self._done = self._first_due = self._rests_until = None
+
+    def at_rest(self, now: datetime) -> bool:
+        """True if nobody waits for a broadcast, none is to be finished, and none is due by now."""
+        if self._rests_until is None:
+            goes_on = self.some_wait() or self.done()
+            self._rests_until = _NEVER if goes_on else self.next_due() or _ALWAYS
+        return now < self._rests_until
 
     def some_wait(self) -> bool:
         """True if any broadcast has a message that could go into the outbox."""

@@ -163,7 +163,7 @@ def times_behind_the_log() -> AbstractContextManager[object]:
 
     def in_order(cycle: EngineCycle, some: batch.Batch, rows: Any, most: int, until: Any) -> Iterator[Any]:
         for row in rows:
-            yield row, partial(cycle._take_row, some, row, cycle._event_of(row))
+            yield row, partial(cycle._take_row, some, row, cycle._log_events.event_of(row))
         while len(rows) < most and (due := some.next_due(until)) is not None:
             yield due, partial(some.take_due, due, some.now)
 
