@@ -95,9 +95,10 @@ class Feasibility:
         return edge.cause is not Cause.TURN or self._may_fail[edge.source]
 
     def _can_fail(self, place: StepId) -> bool:
-        """True if a text or a value may fail when a step is entered, or left at once."""
-        if place not in self._assigned.at:  # only a step for another contact leads there
-            return True
+        """True if a text or a value may fail when a step is entered, or left at once.
+
+        Definite assignment has reached the step: other steps have no transfers of failures.
+        """
         null, flow = self._assigned.at[place].null, self._graph.flow(place)
         at_once = [each for each in self._assigned.transfers(place) if each.edge.cause is Cause.TURN]
         texts = (

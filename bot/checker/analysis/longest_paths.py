@@ -74,7 +74,10 @@ class LongestPaths:
         self._alone: dict[Node, Constraint] = {}  # the longest constraint of a node that does not depend on itself
         self._components: dict[Node, Component] = {}
         possible = _possible(constraints)
-        onward = {node: [each for one in several for each in one.counted] for node, several in possible.items()}
+        onward = {
+            node: several[0].counted if len(several) == 1 else [each for one in several for each in one.counted]
+            for node, several in possible.items()
+        }
         for nodes in strongly_connected_components(onward):
             node = nodes[0]
             if len(nodes) == 1 and node not in onward[node]:

@@ -196,10 +196,9 @@ class EdgeTransfer:
         self.fails = edge.outcome.startswith(_ERRORS)
         self.done = not (self.fails or edge.outcome.startswith(_VISITS))
         heard = _heard_if(edge, step, flow) if edge.word else ()
-        self._heard = nulls.texts((Used(given.condition, sure=False) for given in heard), flow)
-        given = (*step.given(edge.outcome), *heard)
-        self.conditions = given
-        self._given = [ProvingCondition(each, flow, nulls) for each in given]
+        self._heard = nulls.texts((Used(given.condition, sure=False) for given in heard), flow) if heard else ()
+        self.conditions = (*step.given(edge.outcome), *heard)
+        self._given = [ProvingCondition(each, flow, nulls) for each in self.conditions]
         self._saved = self._set = self._at_transition = NOTHING
         self._known, self._bound = 0, False
         self._texts: Sequence[AnalysedText] = ()
