@@ -1,5 +1,6 @@
 """The command ``bot``. Each file of this folder is the subcommand of its name, imported when it is called."""
 
+import atexit
 import gc
 import importlib
 import os
@@ -116,6 +117,7 @@ def main() -> None:
     for stream in (sys.stdin, sys.stdout):  # a line that is no Unicode, a file's name that the terminal cannot show
         if isinstance(stream, TextIOWrapper) and stream.errors == "strict":
             stream.reconfigure(errors="replace")
+    atexit.register(gc.freeze)  # else Python goes through all objects once more at its end
     try:
         bot(standalone_mode=True)
     except BotError as error:

@@ -204,7 +204,8 @@ class DefiniteAssignment:
         if self._emptied and self._above.get(place) is Opening.INTERRUPTION:  # its question is asked again
             for name in bits_of(self._emptied_above(place)):
                 self._meet(place, self.at[place].empty(name), self._emptied[name])
-        rested = self.rested(place, self._noting(place))
+        seen = self._noting(place)
+        rested = self.rested(place, seen)
         for root in self._runs(place):
             opened = self._opened(root, rested)
             self._note_emptied(place, root, opened.emptied)
@@ -219,21 +220,22 @@ class DefiniteAssignment:
             if transfer.fails:
                 failing.append(transfer)
             else:
-                self._take(transfer, rested)
+                self._take(transfer, rested, seen)
         for transfer in failing if failing and self._may_fail(place) else ():
-            self._take(transfer, rested)
+            self._take(transfer, rested, seen)
 
-    def _take(self, transfer: EdgeTransfer, rested: NullState) -> None:
+    def _take(self, transfer: EdgeTransfer, rested: NullState, seen: OnRead) -> None:
         place = transfer.edge.source
         if transfer.is_idle:
             self._go_on(transfer.edge, rested if transfer.done else self.at[place], (place, transfer))
             return
-        left = self.left(transfer, rested, self._noting(place))
+        left = self.left(transfer, rested, seen)
         for root in self._graph.roots_by.get(place, ()) if transfer.edge.success else ():
             if root.opening is Opening.PLAN:
                 self._meet(root.place, self._opened(root, left), (place, root))
-        past = transfer.past(left, self._noting(place))
-        self._note_emptied(place, transfer, past.emptied & transfer.names)
+        past = transfer.past(left, seen)
+        if emptied := past.emptied & transfer.names:
+            self._note_emptied(place, transfer, emptied)
         self._go_on(transfer.edge, past, (place, transfer))
 
     def _note_emptied(self, place: StepId, by: By, names: VariableSet) -> None:

@@ -33,6 +33,7 @@ class Feasibility:
         self._nulls = self._assigned.nulls
         self._values: dict[str, dict[str, AbstractValues]] = {}
         self._known: dict[tuple[object, ...], tuple[bool, frozenset[bool], bool]] = {}
+        self._begun_with: dict[str, VariableSet] = {}
         self._have: dict[StepId, VariableSet] = {}  # the variables that may have a value at a step
         self._waiting: dict[StepId, None] = {}  # a queue that holds each step once
         self._may_fail: dict[StepId, bool] = {}  # when it is entered, or left at once
@@ -94,9 +95,10 @@ class Feasibility:
         return edge.cause is not Cause.TURN or self._may_fail[edge.source]
 
     def _can_fail(self, place: StepId) -> bool:
-        """True if a text or a value may fail when a step is entered, or left at once."""
-        if place not in self._assigned.at:  # only a step for another contact leads there
-            return True
+        """True if a text or a value may fail when a step is entered, or left at once.
+
+        Definite assignment has reached the step: other steps have no transfers of failures.
+        """
         null, flow = self._assigned.at[place].null, self._graph.flow(place)
         at_once = [each for each in self._assigned.transfers(place) if each.edge.cause is Cause.TURN]
         texts = (
@@ -148,16 +150,18 @@ class Feasibility:
 
     def _from_the_beginning(self, flow: Flow) -> VariableSet:
         """The variables that may have a value without a step of the flow: kept ones, and those of its slots, too."""
-        saved = (flow.steps[slot].options.save or "" for slot in flow.slots)
-        begun = (each.name for each in flow.variables.values() if each.keep or each.value is not None)
-        return self._nulls.of(*saved, *begun, *self._graph.library.bot.common)
+        if flow.name not in self._begun_with:
+            saved = (flow.steps[slot].options.save or "" for slot in flow.slots)
+            begun = (each.name for each in flow.variables.values() if each.keep or each.value is not None)
+            self._begun_with[flow.name] = self._nulls.of(*saved, *begun, *self._graph.library.bot.common)
+        return self._begun_with[flow.name]
 
     # -- texts and conditions ----------------------------------------------------------------------------------------
 
     def _fails(self, text: AnalysedText, have: VariableSet, flow: Flow) -> bool:
         """True if a text always fails in this state."""
         used = text.used
-        if not used.sure or used.given or used.extra or not text.names & ~have:
+        if not text.names & ~have or not used.sure or used.given or used.extra:
             return False
         return self._evaluated(text, have, flow)[0]
 

@@ -34,6 +34,8 @@ class FrameStack:
             for plan in plans
             if graph.library.busy_policy(plan.target.text, plan.busy) in CUTS_IN
         }
+        # the first steps of the frames that may be opened on top of each step
+        self._above = {place: tuple(self._opened_above(place)) for place in graph.steps}
         self.returns: Mapping[StepId, tuple[StepId, ...]] = self._find_returns()
         self._below: dict[StepId, int] = {}  # the flows that are certainly open further down
         self._settle()
@@ -44,7 +46,7 @@ class FrameStack:
 
     def may_change_below(self, place: StepId) -> Opening | None:
         """The opening of flows on top of a step that may change kept variables: an interruption, else a run."""
-        above = set(self._above(place))
+        above = self._above[place]
         return Opening.INTERRUPTION if _ANYBODY in above else Opening.RUN if above else None
 
     def path_back(self, place: StepId, target: StepId) -> tuple[Edge, ...]:
@@ -63,7 +65,7 @@ class FrameStack:
         return ()
 
     def _begun_above(self, place: StepId) -> Iterator[StepId]:
-        for above in self._above(place):
+        for above in self._above[place]:
             yield from self._interrupters() if above == _ANYBODY else (above,)
 
     def _stays(self, edge: Edge, target: StepId, below: int) -> bool:
@@ -76,8 +78,7 @@ class FrameStack:
         yield from self._planned
         yield from self._graph.interrupters
 
-    def _above(self, place: StepId) -> Iterator[StepId]:
-        """The first steps of the frames that may be opened on top of a step."""
+    def _opened_above(self, place: StepId) -> Iterator[StepId]:
         yield from (root.place for root in self._graph.roots_by.get(place, ()) if root.opening is Opening.RUN)
         interrupted = self._graph.flow(place).interrupted is not None and self._graph.may_be_interrupted(place)
         open_above = self._planned or interrupted
@@ -89,7 +90,7 @@ class FrameStack:
         over, found = self._switched_to(entered), {}
         for place in self._graph.steps:
             every = 0
-            for above in self._above(place):
+            for above in self._above[place]:
                 every |= over.get(above, 0)
             if targets := entered.within(every, place[0]):
                 found[place] = targets
@@ -99,7 +100,7 @@ class FrameStack:
         """For each step, the steps of other flows to which transitions lead after it, in its frame or above."""
         graph, found = self._graph, dict[StepId, int]()
         onward = {
-            place: [*self._above(place), *(edge.target for edge in graph.edges[place] if edge.target is not None)]
+            place: [*self._above[place], *(edge.target for edge in graph.edges[place] if edge.target is not None)]
             for place in graph.steps
         }
         onward[_ANYBODY] = list(self._interrupters())

@@ -116,11 +116,11 @@ class _ConversationLoads:
         """A step that an unlimited conversation repeats: the first that waits, else the first."""
         node: Node | None = self._nodes.first(place)
         while node is not None:
-            component = self._longest.components[node]
-            if component.endless:
-                around = {each.place for each in component.nodes if isinstance(each, StepNode)}
+            cycle = self._longest.endless_cycle(node)
+            if cycle is not None:
+                around = {each.place for each in cycle.nodes if isinstance(each, StepNode)}
                 return min(around, key=lambda each: (not self._graph.steps[each].facts.pauses, self._order[each]))
-            counted = component.exit.constraint.counted
+            counted = self._longest.exit(node).counted
             node = next((each for each in counted if self._longest.seconds[each] >= UNBOUNDED), None)
         return None
 

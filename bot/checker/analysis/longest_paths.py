@@ -4,7 +4,7 @@ Strongly connected components are solved one after another, first those that oth
 is `UNBOUNDED`, unless the steps on it have a limit of visits.
 """
 
-from collections import defaultdict, deque
+from collections import deque
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from math import ceil
@@ -42,13 +42,6 @@ class Constraint(NamedTuple):
     opens: bool = False
 
     @property
-    def needed(self) -> tuple[Node, ...]:
-        """The nodes that must be possible for this constraint to be possible."""
-        if self.inner is None:
-            return () if self.onward is None else (self.onward,)
-        return (self.inner,) if self.onward is None else (self.onward, self.inner)
-
-    @property
     def counted(self) -> tuple[Node, ...]:
         """The nodes whose time is added."""
         onward = () if self.onward is None or self.anew else (self.onward,)
@@ -63,36 +56,69 @@ def by_node(constraints: Iterable[tuple[Node, Constraint]]) -> dict[Node, list[C
     return found
 
 
+Path = list[tuple[Node, Constraint]]
+"""Nodes, each with the constraint that leads to the next one."""
+
+
+def after(path: Path) -> Node | None:
+    """The node at which a path continues; None if the contact says something there, or the path is over."""
+    last = path[-1][1]
+    return None if last.anew else last.onward
+
+
 class LongestPaths:
     """The greatest time of each possible node in ``seconds``. ``bounds`` are the most visits of a node in one frame."""
 
     def __init__(self, constraints: Mapping[Node, Sequence[Constraint]], bounds: Mapping[Node, int]) -> None:
         self.seconds: dict[Node, float] = {}
-        self.components: dict[Node, Component] = {}
+        self._alone: dict[Node, Constraint] = {}  # the longest constraint of a node that does not depend on itself
+        self._components: dict[Node, Component] = {}
         possible = _possible(constraints)
-        onward = {node: [each for one in several for each in one.counted] for node, several in possible.items()}
+        onward = {
+            node: several[0].counted if len(several) == 1 else [each for one in several for each in one.counted]
+            for node, several in possible.items()
+        }
         for nodes in strongly_connected_components(onward):
-            alone = len(nodes) == 1 and nodes[0] not in onward[nodes[0]]
-            component = self._single(nodes[0], possible) if alone else self._component(nodes, possible, bounds)
-            self.seconds.update(component.seconds())
-            self.components.update(dict.fromkeys(nodes, component))
+            node = nodes[0]
+            if len(nodes) == 1 and node not in onward[node]:
+                self.seconds[node], self._alone[node] = self._longest(possible[node])
+            else:
+                component = self._component(nodes, possible, bounds)
+                self.seconds.update(component.seconds())
+                self._components.update(dict.fromkeys(nodes, component))
 
-    def path(self, node: Node) -> list[tuple[Node, Constraint]]:
+    def path(self, node: Node) -> "Path":
         """The nodes of a longest path, each with the constraint that leads on, back to the contact's last message. A
         cycle without a limit is repeated until it has taken a day.
         """
-        found: list[tuple[Node, Constraint]] = []
+        found: Path = []
         here: Node | None = node
         while here is not None:
-            found += self.components[here].path(here)
-            here = None if found[-1][1].anew else found[-1][1].onward
+            found += self.beginning(here)
+            here = after(found)
         return found
 
-    def _single(self, node: Node, possible: Mapping[Node, Sequence[Constraint]]) -> "Component":
-        """The component of a node that does not depend on itself, as most do not."""
-        several = possible[node]
-        longest = several[0] if len(several) == 1 else max(several, key=self._known)
-        return Component((node,), (), {node: ComponentExit(node, longest, self._known(longest))}, {})
+    def beginning(self, node: Node) -> "Path":
+        """The beginning of a node's longest path: as far as its nodes depend on each other."""
+        return [(node, self._alone[node])] if node in self._alone else self._components[node].path(node)
+
+    def endless_cycle(self, node: Node) -> "Component | None":
+        """The component of a node if a path can repeat a cycle in it without a limit."""
+        component = self._components.get(node)
+        return component if component is not None and component.endless else None
+
+    def exit(self, node: Node) -> Constraint:
+        """The constraint by which a longest path leaves the nodes that depend on this one, and on which it depends."""
+        return self._alone[node] if node in self._alone else self._components[node].exit.constraint
+
+    def _longest(self, several: Sequence[Constraint]) -> tuple[float, Constraint]:
+        """The longest of these constraints, with its time; the first of equal ones."""
+        longest, seconds = several[0], self._known(several[0])
+        for constraint in several[1:]:
+            known = self._known(constraint)
+            if known > seconds:
+                longest, seconds = constraint, known
+        return seconds, longest
 
     def _component(
         self, nodes: Sequence[Node], possible: Mapping[Node, Sequence[Constraint]], bounds: Mapping[Node, int]
@@ -151,7 +177,7 @@ class Dependency(NamedTuple):
 
 
 class Component:
-    """Nodes that all depend on each other, or one node alone.
+    """Nodes that all depend on each other.
 
     ``exits`` has the longest constraint by which each node leaves it.
     """
@@ -248,11 +274,11 @@ class Component:
 
     # -- paths -----------------------------------------------------------------------------------------------------
 
-    def path(self, node: Node) -> list[tuple[Node, Constraint]]:
+    def path(self, node: Node) -> Path:
         """The nodes from one of them to the exit, each with its constraint. A cycle that takes time comes first.
         Where only an inner node's time leads out, the path continues at the exit.
         """
-        found: list[tuple[Node, Constraint]] = []
+        found: Path = []
         if self._cycle and (node == self._cycle[0].source or node in self._to_cycle):
             found += _followed(node, self._to_cycle)
             found += [(each.source, each.constraint) for each in self._cycle] * self._rounds_shown
@@ -313,22 +339,23 @@ def _followed(node: Node, toward: Mapping[Node, Dependency]) -> Iterator[tuple[N
 def _possible(constraints: Mapping[Node, Sequence[Constraint]]) -> dict[Node, list[Constraint]]:
     """The possible constraints of each node: all nodes that they need are possible."""
     found: dict[Node, list[Constraint]] = {}
-    users: defaultdict[Node, list[tuple[Node, Constraint, list[Node]]]] = defaultdict(list)
+    users: dict[Node, list[tuple[Node, Constraint, Node | None]]] = {}  # each with the other node that it needs
     ready = deque[tuple[Node, Constraint]]()
     for node, several in constraints.items():
         for constraint in several:
-            missing = list(constraint.needed)
-            for need in missing:
-                users[need].append((node, constraint, missing))
-            if not missing:
+            onward, inner = constraint.onward, constraint.inner
+            if onward is not None:
+                users.setdefault(onward, []).append((node, constraint, inner))
+            if inner is not None and inner != onward:
+                users.setdefault(inner, []).append((node, constraint, onward))
+            if onward is None and inner is None:
                 ready.append((node, constraint))
     while ready:
         here, possible = ready.popleft()
         if here not in found:
             found[here] = []
-            for node, constraint, missing in users[here]:
-                missing.remove(here)
-                if not missing:
+            for node, constraint, other in users.get(here, ()):
+                if other is None or other in found:
                     ready.append((node, constraint))
         found[here].append(possible)
     return found

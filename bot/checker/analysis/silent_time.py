@@ -4,9 +4,9 @@ The constraints come from the edges. The time that a flow takes which a step run
 (`SubFlowSummaries`).
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 
-from bot.checker.analysis.longest_paths import UNBOUNDED, Constraint, LongestPaths, Node, by_node
+from bot.checker.analysis.longest_paths import UNBOUNDED, Constraint, LongestPaths, Node, Path, after, by_node
 from bot.checker.analysis.reachability import Reachability
 from bot.checker.analysis.timed_graph import (
     EndNode,
@@ -55,10 +55,8 @@ class SilentTimes:
         """
         unsure = {sending for entered, sending in self._nodes.entered() if self._nodes.skips(entered.place)}
         senders = {self._node(sender): sender for sender in late}
-        before = {
-            node: next((each for each in self._since_reply(node) if each in senders and each not in unsure), node)
-            for node in senders
-        }
+        passed = _FirstOnPaths(self._longest, senders.keys() - unsure)
+        before = {node: passed.first(node) or node for node in senders}
         return {sender: senders[_last(node, before)] for node, sender in senders.items()}
 
     def path_to(self, sender: Sender) -> tuple[Edge, ...]:
@@ -72,34 +70,11 @@ class SilentTimes:
     def _node(self, sender: Sender) -> Node:
         return sender if isinstance(sender, Edge) else self._nodes.sending(sender)
 
-    def _since_reply(self, node: Node) -> list[Node | None]:
-        """The steps and edges of the longest path to a node, from the contact's last message on."""
-        found: list[Node | None] = []
-        for each in self._in_order(node):
-            if isinstance(each, Edge) and each.cause is Cause.REPLY:
-                found.clear()
-            found.append(each)
-        return found
-
     def _in_order(self, node: Node) -> list[Node | None]:
         """The nodes and edges of a longest path to a node, in order."""
         found: list[Node | None] = []
-        for each, constraint in reversed(self._longest.path(node)):
-            self._through(constraint, found, 0)
-            if not isinstance(each, Edge):  # an edge with a text is a node itself
-                found.append(constraint.edge)
-            found.append(each)
+        _add_path(self._longest, self._longest.path(node), found, 0)
         return found
-
-    def _through(self, constraint: Constraint, found: list[Node | None], depth: int) -> None:
-        """Add the nodes and edges of the flow that runs in between, from its beginning to its end."""
-        runs = constraint.inner is not None and not isinstance(constraint.inner, StepNode)
-        if runs and depth < _MOST_FRAMES and len(found) < _MOST_SHOWN:
-            for each, inner in self._longest.path(constraint.inner):
-                if isinstance(each, EndNode):
-                    found.append(each.step_node)
-                self._through(inner, found, depth + 1)
-                found.append(inner.edge)
 
     # -- the constraints --------------------------------------------------------------------------------------------
 
@@ -324,6 +299,56 @@ class SubFlowSummaries:
             if once is not expires_heard:
                 yield all_of_them, Constraint(onward=once, inner=end, times=more, opens=True)
         yield every[True][1], Constraint(onward=every[True][0], inner=end_heard, opens=True)
+
+
+def _add_path(longest: LongestPaths, path: Path, found: list[Node | None], shown: int) -> None:
+    """Add the nodes and edges of a path in the order in which a conversation passes them. ``shown`` are before them."""
+    for node, constraint in reversed(path):
+        _add_run(longest, constraint, found, shown, 0)
+        if not isinstance(node, Edge):  # an edge with a text is a node itself
+            found.append(constraint.edge)
+        found.append(node)
+
+
+def _add_run(longest: LongestPaths, constraint: Constraint, found: list[Node | None], shown: int, depth: int) -> None:
+    """Add the nodes and edges of the flow that runs in between, from its beginning to its end."""
+    runs = constraint.inner is not None and not isinstance(constraint.inner, StepNode)
+    if runs and depth < _MOST_FRAMES and shown + len(found) < _MOST_SHOWN:
+        for node, inner in longest.path(constraint.inner):
+            if isinstance(node, EndNode):
+                found.append(node.step_node)
+            _add_run(longest, inner, found, shown, depth + 1)
+            found.append(inner.edge)
+
+
+class _FirstOnPaths:
+    """The first of some nodes on longest paths since the contact's last message. A part that several paths have in
+    common is followed once.
+    """
+
+    def __init__(self, longest: LongestPaths, nodes: Collection[Node]) -> None:
+        self._longest = longest
+        self._nodes = nodes
+        self._known: dict[Node | None, tuple[int, Node | None]] = {None: (0, None)}  # the path's length, and the first
+
+    def first(self, node: Node) -> Node | None:
+        """The first on the longest path to a node; None if there is none."""
+        beginnings: list[Path] = []
+        here: Node | None = node
+        while here not in self._known:
+            beginnings.append(self._longest.beginning(here))
+            here = after(beginnings[-1])
+        for path in reversed(beginnings):
+            length, first = self._known[after(path)]
+            found: list[Node | None] = []
+            _add_path(self._longest, path, found, length)
+            for each in found:
+                if isinstance(each, Edge) and each.cause is Cause.REPLY:
+                    first = None
+                if first is None and each in self._nodes:
+                    first = each
+            self._known[path[0][0]] = length + len(found), first
+        return self._known[node][1]
 
 
 def _last(node: Node, onward: Mapping[Node, Node]) -> Node:

@@ -104,6 +104,8 @@ class TransferFunction:
 
     def given(self, state: NullState, seen: OnRead) -> NullState:
         """The state after the assignments."""
+        if not self._assigned_values:
+            return state
         before = after_texts(self.texts, state, seen)
         return self.into(before, before)
 
@@ -120,7 +122,11 @@ class TransferFunction:
 
     def may_give(self, is_null: Callable[[AnalysedText], bool]) -> VariableSet:
         """The variables that may get a value: ``is_null`` tells of a text whether it is null, if it is anything."""
-        return sum(each.bit for each in self._assigned_values if not each.surely_null(is_null))
+        found = 0
+        for assigned in self._assigned_values:
+            if not assigned.surely_null(is_null):
+                found |= assigned.bit
+        return found
 
     def copied(self, name: VariableSet, null: VariableSet) -> VariableSet:
         """The null variables from which a variable got its null value."""
@@ -181,7 +187,8 @@ class EdgeTransfer:
     """An edge from a step, and how it changes variables. ``done``: the step has done its work; ``fails``: it has
     failed.
 
-    ``is_idle``: no variable changes on it.
+    ``names`` are the variables that are assigned on it; if none is, and nothing else can change one, it ``is_idle``.
+    ``texts`` are evaluated on it; the conditions of words (``early_texts``) are not among them.
     """
 
     def __init__(self, edge: Edge, step: Step, flow: Flow, outcome: Outcome | None, nulls: NullAnalysis) -> None:
@@ -189,26 +196,27 @@ class EdgeTransfer:
         self.fails = edge.outcome.startswith(_ERRORS)
         self.done = not (self.fails or edge.outcome.startswith(_VISITS))
         heard = _heard_if(edge, step, flow) if edge.word else ()
-        self._heard = nulls.texts((Used(given.condition, sure=False) for given in heard), flow)
-        given = (*step.given(edge.outcome), *heard)
-        self.conditions = given
-        self._given = [ProvingCondition(each, flow, nulls) for each in given]
+        self._heard = nulls.texts((Used(given.condition, sure=False) for given in heard), flow) if heard else ()
+        self.conditions = (*step.given(edge.outcome), *heard)
+        self._given = [ProvingCondition(each, flow, nulls) for each in self.conditions]
         self._saved = self._set = self._at_transition = NOTHING
         self._known, self._bound = 0, False
-        self._texts: list[AnalysedText] = []
+        self._texts: Sequence[AnalysedText] = ()
         if outcome is not None and edge.success:
             self._known = nulls.of(*outcome.known)
             self._bound = bool(outcome.known or step.options.schedule or step.options.cancel)
             self._saved = TransferFunction.of(_saved(outcome, step.options), flow, nulls)
             self._set = TransferFunction.of(_written(step.options.assigned(flow.variables)), flow, nulls)
-            self._texts += nulls.texts(_option_uses(step.options), flow)
+            self._texts = nulls.texts(_option_uses(step.options), flow)
         if edge.transition is not None and edge.transition.acts:
             self._lead_through(edge.transition, step.facts.names_in_errors if self.fails else frozenset(), flow, nulls)
+        self.names: VariableSet = self._known | self._saved.names | self._set.names | self._at_transition.names
+        self.texts = (*self._saved.texts, *self._set.texts, *self._texts)
         self.is_idle = not (edge.success or self._given or self._texts or self.names)
 
     def _lead_through(self, transition: Transition, extra: frozenset[str], flow: Flow, nulls: NullAnalysis) -> None:
         self._at_transition = TransferFunction.of(_written(transition.assigned(flow.variables)), flow, nulls, extra)
-        self._texts += (*nulls.texts(_said(transition, extra), flow), *self._at_transition.texts)
+        self._texts = (*self._texts, *nulls.texts(_said(transition, extra), flow), *self._at_transition.texts)
 
     @property
     def early_texts(self) -> Sequence[AnalysedText]:
@@ -219,16 +227,6 @@ class EdgeTransfer:
     def late_texts(self) -> Sequence[AnalysedText]:
         """The texts that are evaluated after `save` and `set` of the step."""
         return self._texts
-
-    @property
-    def texts(self) -> Iterator[AnalysedText]:
-        """All texts that are evaluated on the edge, except the conditions of words."""
-        yield from (*self._saved.texts, *self._set.texts, *self._texts)
-
-    @property
-    def names(self) -> VariableSet:
-        """The variables that are assigned on the edge."""
-        return self._known | self._saved.names | self._set.names | self._at_transition.names
 
     def may_give(self, is_null: Callable[[AnalysedText], bool]) -> VariableSet:
         """The variables that may get a value on the edge: see `TransferFunction.may_give`."""

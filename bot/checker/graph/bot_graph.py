@@ -28,6 +28,7 @@ _BY_REST = {
     WaitsFor.PERSON: Cause.PERSON,
     WaitsFor.FLOW: Cause.FLOW,
 }
+_IN_ORDER = tuple(Cause)
 OTHER = "other"
 _BY_OUTCOME = {"remind": Cause.REMINDER, "timeout": Cause.TIMEOUT, "expired": Cause.EXPIRED, "visits.else": Cause.TURN}
 
@@ -66,7 +67,7 @@ class EdgeBuilder:
         for resolved in step.transitions.values():
             if resolved.outcome.startswith("errors."):
                 own = set(self._failures(step, resolved, cause))
-                yield from (self._edge(place, resolved, each) for each in Cause if each in own)
+                yield from (self._edge(place, resolved, each) for each in _IN_ORDER if each in own)
                 for each, can_be in failing.items():
                     if each not in own:
                         yield self._edge(place, resolved, each, fails=True, idle=not can_be)

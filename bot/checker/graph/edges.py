@@ -145,18 +145,21 @@ def strongly_connected_components(onward: Mapping[Node, Iterable[Node]]) -> list
             if node not in index:
                 index[node] = low[node] = len(index)
                 open_[node] = None
+            lowest = low[node]
             for other in following:
                 if other not in index:
+                    low[node] = lowest
                     path.append((other, iter(onward[other])))
                     break
-                if other in open_ and index[other] < low[node]:
-                    low[node] = index[other]
+                if index[other] < lowest and other in open_:
+                    lowest = index[other]
             else:
                 path.pop()
-                if path:
-                    low[path[-1][0]] = min(low[path[-1][0]], low[node])
-                if low[node] == index[node]:
+                low[node] = lowest
+                if lowest == index[node]:
                     found.append(_taken(node, open_))
+                elif lowest < low[path[-1][0]]:
+                    low[path[-1][0]] = lowest
     return found
 
 

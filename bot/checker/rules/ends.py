@@ -9,11 +9,11 @@ from typing import Any
 
 from bot.checker.analysis.definite_assignment import definite_assignment
 from bot.checker.analysis.null_effects import VariableSet
+from bot.checker.analysis.possible_values import PossibleValues
 from bot.checker.analysis.reachability import Reachability
 from bot.checker.findings import Finding, rule
 from bot.checker.graph import Cause, Edge, Graph, StepId
 from bot.checker.graph.edges import cycle_through, reachable, strongly_connected_components
-from bot.checker.rules.constant_conditions import PossibleValues
 from bot.language.expressions.abstract_texts import AbstractText
 from bot.language.expressions.template_failures import TemplateFailed
 from bot.language.expressions.templates import Expression

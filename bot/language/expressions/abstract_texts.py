@@ -157,10 +157,11 @@ class _Showing:
         return (self.goes_through(node.else_) and bool(elements)) or passes
 
 
-_NEVER_FAIL = (
-    nodes.Template, nodes.Output, nodes.TemplateData, nodes.Const, nodes.Name, nodes.If, nodes.And, nodes.Or, nodes.Not,
-    nodes.Concat, nodes.List, nodes.Tuple, nodes.Dict, nodes.Pair, nodes.Operand, nodes.Keyword,
-)  # fmt: skip
+_NEVER_FAIL = frozenset({
+    nodes.Template, nodes.Output, nodes.If, nodes.And, nodes.Or, nodes.Not, nodes.Concat, nodes.List, nodes.Tuple,
+    nodes.Dict, nodes.Pair, nodes.Operand, nodes.Keyword,
+})  # fmt: skip
+_LEAVES = frozenset({nodes.TemplateData, nodes.Const, nodes.Name})  # which never fail, either
 _NUMBERS = frozenset({ValueKind.NUMBER})
 _DAYS = frozenset({ValueKind.DATE, ValueKind.DATETIME})
 _DURATIONS = frozenset({ValueKind.DURATION})
@@ -184,14 +185,16 @@ class _Safety:
         waiting = list(trees)
         while waiting:
             node = waiting.pop()
-            if not self._is_safe(node):
-                return False
-            waiting += _below(node)
+            kind = type(node)
+            if kind in _NEVER_FAIL:
+                waiting += node.iter_child_nodes()
+            elif kind not in _LEAVES:
+                if not self._is_safe(node):
+                    return False
+                waiting += _below(node)
         return True
 
     def _is_safe(self, node: nodes.Node) -> bool:
-        if isinstance(node, _NEVER_FAIL):  # as most are
-            return True
         match node:
             case nodes.Filter(name=name):
                 return self._filters(node, name)

@@ -31,6 +31,8 @@ class Null(Enum):
     REFUSED = "refused"  # the step fails
     NEEDED = "needed"  # as `SHOWN`, but the step fails if nothing else is shown
 
+    __hash__ = object.__hash__  # an enum's own is written in Python
+
 
 class SavedResult(Enum):
     """The value that `save` gets on an outcome, as far as the flow file says."""
