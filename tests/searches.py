@@ -1,4 +1,4 @@
-"""How much a search tries: a test that looks by many seeds, or over a whole space, for what nobody has thought of.
+"""How much a search tries: a test that looks by many seeds, or over a whole space, for faults that nobody has thought of.
 
 `make test` tries a few, the same each time. `make search` runs the searches alone, with everything.
 """
@@ -30,5 +30,7 @@ def some(few: int, space: Iterable[Value]) -> list[Value]:
 
 def over(few: int, name: str, space: Iterable[object]) -> Callable[[Test], Test]:
     """A search with `some` of the space as its parameters: ``@over(4, "bot", BOTS)``."""
-    parameters = pytest.mark.parametrize(name, some(few, space), ids=lambda value: getattr(value, "name", None))
+    tried = some(few, space)
+    ids = [str(getattr(value, "name", value))[:40] for value in tried]
+    parameters = pytest.mark.parametrize(name, tried, ids=ids)
     return lambda test: search(parameters(test))
