@@ -1,4 +1,4 @@
-"""How much a search tries: a test that looks by many seeds, or over a whole space, for faults that nobody has thought of.
+"""How much a search tries: a test of many seeds, or of a whole space, for faults that nobody has thought of.
 
 `make test` tries a few, the same each time. `make search` runs the searches alone, with everything.
 """
