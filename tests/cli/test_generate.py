@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.terminal import Outcome, call, make_bot
+from tests.cli.terminal import call, make_bot
 
 FLOWS = """
 flow: order
@@ -35,16 +35,12 @@ def bot(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return make_bot(tmp_path / "bot", FLOWS, HANDLERS)
 
 
-def generated(*options: str) -> Outcome:
-    return call("test", "bot", "--generate", "--walks", "1", *options)
-
-
 def files(bot: Path) -> dict[str, str]:
     return {path.name: path.read_text() for path in (bot / "tests" / "generated").iterdir()}
 
 
 def test_generated_tests_take_everything_and_pass(bot: Path) -> None:
-    made = generated()
+    made = call("test", "bot", "--generate", "--walks", "1")
     assert made.code == 0, made.out
     assert "bot/tests/generated/test_order.yml" in made.lines
     assert made.lines[-1].endswith("tests written. They reach 100 % of the steps and outcomes.")
@@ -55,7 +51,7 @@ def test_generated_tests_take_everything_and_pass(bot: Path) -> None:
 
 def test_what_no_test_reaches_is_named_from_here(bot: Path) -> None:
     make_bot(bot, FLOWS + "  lost: {say: Lost, then: end}\n", HANDLERS)
-    assert "  never reached: bot/flows/main.yml:11 order/lost" in generated().lines
+    assert "  never reached: bot/flows/main.yml:11 order/lost" in call("test", "bot", "--generate").lines
 
 
 @pytest.mark.parametrize(
@@ -75,27 +71,27 @@ def test_options_that_would_do_nothing_are_refused(bot: Path, options: list[str]
 
 
 def test_what_is_there_is_replaced_by_force_alone_and_comes_out_the_same(bot: Path) -> None:
-    generated()
+    call("test", "bot", "--generate")
     first = files(bot)
-    again = generated()
+    again = call("test", "bot", "--generate")
     assert again.code == 1
     assert again.err.startswith("bot/tests/generated contains generated tests already: add --force")
     (bot / "tests" / "generated" / "own.yml").write_text("test: mine\ntalk: [user: hi]\n")
-    assert generated("--force").code == 0
+    assert call("test", "bot", "--generate", "--force").code == 0
     assert files(bot) == {**first, "own.yml": "test: mine\ntalk: [user: hi]\n"}
 
 
 def test_a_file_that_somebody_has_made_their_own_is_not_written_over(bot: Path) -> None:
-    generated()
+    call("test", "bot", "--generate")
     own = bot / "tests" / "generated" / "test_order.yml"
     own.write_text("# mine now\n" + own.read_text())
-    again = generated("--force")
+    again = call("test", "bot", "--generate", "--force")
     assert (again.code, own.read_text().startswith("# mine now")) == (1, True)
     assert "bot/tests/generated/test_order.yml is no generated test any more: move it" in again.err
 
 
 def test_after_an_edit_of_a_text_they_fail_at_its_line_until_they_are_made_anew(bot: Path) -> None:
-    generated()
+    call("test", "bot", "--generate")
     flows = bot / "flows" / "main.yml"
     flows.write_text(flows.read_text().replace("How many?", "How many cups?"))
     tested = call("test", "bot")
@@ -104,21 +100,21 @@ def test_after_an_edit_of_a_text_they_fail_at_its_line_until_they_are_made_anew(
         number for number, text in enumerate(files(bot)["test_order.yml"].splitlines(), 1) if "How many?" in text
     )
     assert f"      bot/tests/generated/test_order.yml:{line}: the bot says something else" in tested.lines
-    assert generated("--force").code == 0
+    assert call("test", "bot", "--generate", "--force").code == 0
     assert call("test", "bot").code == 0
 
 
 def test_generated_tests_of_what_is_gone_are_no_hindrance(bot: Path) -> None:
-    generated()
+    call("test", "bot", "--generate")
     for file, text in (("flows/main.yml", FLOWS), ("handlers.py", HANDLERS)):
         (bot / file).write_text(text.replace("shop.price", "shop.cost"))
     assert "E501" in call("test", "bot").out
-    assert generated("--force").code == 0
+    assert call("test", "bot", "--generate", "--force").code == 0
 
 
 def test_a_bot_with_problems_gets_no_tests(bot: Path) -> None:
     (bot / "flows" / "main.yml").write_text(FLOWS.replace("Tea: cups", "Tea: cpus"))
-    made = generated()
+    made = call("test", "bot", "--generate")
     assert made.code == 1
     assert "E102" in made.out
     assert not (bot / "tests").exists()
