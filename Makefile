@@ -27,7 +27,7 @@ test: $(TOOLS_READY)    ## run all tests, in parallel
 postgres: $(TOOLS_READY) ## the tests of what uses the store, with a store in PostgreSQL
 	STORE=postgres $(BIN)/python -m pytest -n auto
 
-search: $(TOOLS_READY)  ## the tests that look by many seeds, with all of them
+search: $(TOOLS_READY)  ## the tests that look by many seeds or inputs, with all of them
 	SEARCH=1 $(BIN)/python -m pytest -n auto -m search
 
 tools: $(TESTS_READY)   ## install the programs that tests use and that are missing: Chromium, PostgreSQL, Caddy, npm's

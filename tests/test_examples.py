@@ -27,7 +27,7 @@ from bot.store.dead_letter_rows import DeadLetter
 from bot.testing.conversations.coverage import Coverage
 from bot.testing.conversations.transcript_reader import load_with_tests
 from tests.random_contact import ACTS, Contact
-from tests.searches import search, tries
+from tests.searches import over, tries
 from tests.tried_bot import TriedBot
 
 ROOT = Path(__file__).parent.parent
@@ -69,8 +69,7 @@ OWN_FAILURES = ("failed", "mismatch", "error")
 """How a step ends that could not do its work; else it ended as its service, model or handler says."""
 
 
-@search
-@pytest.mark.parametrize("path", BOTS, ids=lambda path: path.name)
+@over(6, "path", BOTS)
 @pytest.mark.filterwarnings("error::pytest.PytestUnhandledThreadExceptionWarning")
 def test_whatever_contacts_do_nothing_goes_wrong_and_nobody_is_stuck(
     path: Path, caplog: pytest.LogCaptureFixture, tmp_path: Path

@@ -6,11 +6,11 @@ may be short questions without a question mark ("What it does").
 
 import ast
 import re
-import tokenize
-from collections import Counter
+import sys
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from io import StringIO
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -104,21 +104,29 @@ def _of_python(code: str) -> Iterator[Passage]:
     for node in nodes:
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and node not in docstrings:
             yield Passage("text", node.lineno, node.value)
-    yield from _comments(code, lines)
+    yield from _comments(lines, nodes)
 
 
-def _comments(code: str, lines: list[str]) -> Iterator[Passage]:
-    """Each comment; lines that follow each other without code are one."""
+def _comments(lines: list[str], nodes: Iterable[ast.AST]) -> Iterator[Passage]:
+    """Each comment; lines that follow each other without code are one. (`tokenize` is slow.)"""
+    inside = defaultdict(list)  # the texts of the code, in bytes of its lines
+    for node in nodes:
+        if isinstance(node, ast.JoinedStr) or (isinstance(node, ast.Constant) and isinstance(node.value, str | bytes)):
+            assert node.end_lineno is not None and node.end_col_offset is not None
+            for row in range(node.lineno, node.end_lineno + 1):
+                begins = node.col_offset if row == node.lineno else 0
+                inside[row].append((begins, node.end_col_offset if row == node.end_lineno else sys.maxsize))
     begun: list[tuple[int, str]] = []
-    for token in tokenize.generate_tokens(StringIO(code).readline):
-        if token.type != tokenize.COMMENT:
+    for row, line in enumerate(lines, 1):
+        code = line.encode()
+        signs = (sign.start() for sign in re.finditer(b"#", code))
+        place = next((sign for sign in signs if not any(a <= sign < b for a, b in inside[row])), None)
+        if place is None:
             continue
-        row, text = token.start[0], token.string.lstrip("#: ")
-        alone = lines[row - 1].lstrip().startswith("#")
-        if not (begun and alone and begun[-1][0] == row - 1):
+        if not (begun and not code[:place].strip() and begun[-1][0] == row - 1):
             yield from _comment(begun, lines)
             begun = []
-        begun.append((row, text))
+        begun.append((row, code[place:].decode().lstrip("#: ")))
     yield from _comment(begun, lines)
 
 
@@ -150,6 +158,7 @@ def _of_page(page: str) -> Iterator[Passage]:
             paragraph += f" {stripped[begins.end() :] if begins else stripped}"
 
 
+@cache
 def _files(patterns: tuple[str, ...]) -> list[Path]:
     found = {path for pattern in patterns for path in ROOT.glob(pattern)}
     return sorted(found - {Path(__file__)})  # whose examples are bad on purpose

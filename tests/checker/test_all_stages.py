@@ -14,6 +14,7 @@ from bot.language.python.gathered import Extensions
 from bot.loading.folder import Folder, read_folder
 from bot.loading.program import load_handlers
 from tests.checker.proved import BOT, sources
+from tests.searches import over
 
 VERB = re.compile(rb"^  \w+:(?:\n    | \{)(?:say|ask|call|http|run|branch|wait|template|ai)(?=: )", re.MULTILINE)
 EXAMPLES = sorted(file.parent for file in (Path(__file__).parents[2] / "examples").glob("*/bot.yml"))
@@ -89,7 +90,7 @@ def example(path: Path) -> tuple[Folder, Extensions]:
     return folder, load_handlers(folder)[0]
 
 
-@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.name)
+@over(5, "path", EXAMPLES)
 def test_one_misspelt_verb_is_one_problem(path: Path) -> None:
     folder, extensions = example(path)
     chance = random.Random(path.name)

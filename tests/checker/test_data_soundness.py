@@ -96,7 +96,7 @@ def says(found: list[Finding], mark: Mark, null: frozenset[str]) -> bool:
     return any(f'"{name}"' in each.what for each in there for name in null)
 
 
-@settings(max_examples=tries(12, 70))
+@settings(max_examples=tries(6, 70))
 @given(bots(), st.lists(EVENTS, min_size=10, max_size=40))
 def test_what_happens_to_values_has_been_found_before(library: Library, events: list[tuple[str, Any]]) -> None:
     graph = Graph(library)

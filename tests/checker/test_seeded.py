@@ -4,12 +4,11 @@ from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
-import pytest
-
 from bot.cli.shared.check_report import report_on
 from bot.language.flow.documents import Source
 from bot.language.source.problems import CODES
 from bot.loading.folder import Folder, read_folder
+from tests.searches import over
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 MOST_REPORTS = 2
@@ -129,7 +128,7 @@ def with_mistake(mistake: Mistake) -> tuple[Folder, str, int]:
     return replace(folder, sources=sources), path, line
 
 
-@pytest.mark.parametrize("name", MISTAKES)
+@over(16, "name", MISTAKES)
 def test_it_is_found_at_its_line_among_few_reports(name: str) -> None:
     mistake = MISTAKES[name]
     folder, path, line = with_mistake(mistake)
@@ -139,7 +138,7 @@ def test_it_is_found_at_its_line_among_few_reports(name: str) -> None:
     assert len(same) <= MOST_REPORTS, list(map(str, found))
 
 
-@pytest.mark.parametrize("bot", sorted({mistake.file.partition("/")[0] for mistake in MISTAKES.values()}))
+@over(3, "bot", sorted({mistake.file.partition("/")[0] for mistake in MISTAKES.values()}))
 def test_without_the_mistake_nothing_is_found(bot: str) -> None:
     codes = {mistake.code for mistake in MISTAKES.values()}
     found = (entry.found for entry in report_on(original(bot)).entries)

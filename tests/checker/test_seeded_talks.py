@@ -1,14 +1,13 @@
 """Each mistake that a rule finds has a counterexample, and its test fails with all parts of the bot."""
 
-import pytest
-
 from bot.checker.counterexamples.counterexample import CounterexampleFinder
 from bot.checker.counterexamples.fault_tests import FAULT_TESTS
 from bot.checker.run_rules import run_rules
 from bot.testing.conversations.examples_from_tests import examples_from
 from bot.testing.conversations.transcript_reader import load_with_tests
 from tests.checker.played import why_not_shown
-from tests.checker.test_seeded import MISTAKES, Mistake, with_mistake
+from tests.checker.test_seeded import MISTAKES, with_mistake
+from tests.searches import over
 
 NO_COUNTEREXAMPLE = {
     "E": "a bot that has problems does not run",
@@ -22,8 +21,9 @@ NO_COUNTEREXAMPLE = {
 SHOWN = {name: mistake for name, mistake in MISTAKES.items() if not mistake.code.startswith((*NO_COUNTEREXAMPLE,))}
 
 
-@pytest.mark.parametrize("mistake", SHOWN.values(), ids=SHOWN.keys())
-def test_a_mistake_has_a_counterexample_whose_test_fails_by_it(mistake: Mistake) -> None:
+@over(4, "name", SHOWN)
+def test_a_mistake_has_a_counterexample_whose_test_fails_by_it(name: str) -> None:
+    mistake = SHOWN[name]
     folder, path, line = with_mistake(mistake)
     loaded = load_with_tests(folder)
     program = loaded.program

@@ -127,7 +127,7 @@ def codes(findings: list[Finding]) -> set[str]:
     return {finding.code for finding in findings}
 
 
-@settings(max_examples=tries(12, 90))
+@settings(max_examples=tries(6, 90))
 @given(st.integers(0, 1 << 32))
 def test_what_comes_too_late_or_is_too_much_has_been_found_before(seed: int) -> None:
     written = written_by(Slower(seed))

@@ -11,6 +11,7 @@ from bot.cli import COMMANDS, bot
 from tests.cli.terminal import call, make_bot
 
 FLOWS = Path(__file__).parent.parent.parent / "flows"
+CAFE = "flow: main\nstart: {otherwise: true}\nsteps:\n  a: {say: Hi, then: end}\n"
 
 
 def test_help_names_every_command_and_imports_none() -> None:
@@ -128,16 +129,24 @@ def test_a_full_disk_is_exit_code_1_in_words() -> None:
 def test_a_name_or_a_line_that_is_no_unicode_is_shown_as_well_as_can_be(
     arguments: tuple[str, ...], tmp_path: Path
 ) -> None:
-    code = "from bot.cli import main; main()"
-    named = os.fsencode(tmp_path) + b"/caf\xe9"
-    strict = os.environ | {"PYTHONIOENCODING": "utf-8:strict"}  # as in every locale but C
-    made = subprocess.run([sys.executable, "-c", code, "new", named], env=strict, capture_output=True)
-    assert made.returncode == 0, made.stderr
-    Path(os.fsdecode(named), "flows", "wrong.yml").write_text("flow: wrong" if "check" in arguments else "")
-    run = subprocess.run(
-        [sys.executable, "-c", code, *arguments, named], env=strict, capture_output=True, input=b"caf\xe9\n"
-    )
+    named = tmp_path / os.fsdecode(b"caf\xe9")
+    make_bot(named, CAFE)
+    if "check" in arguments:
+        (named / "flows" / "wrong.yml").write_text("flow: wrong")
+    run = strictly(*arguments, os.fsencode(named), stdin=b"caf\xe9\n")
     assert b"Traceback" not in run.stderr and b"caf" in run.stdout.lower()
+
+
+def test_a_bot_gets_a_name_that_is_no_unicode(tmp_path: Path) -> None:
+    made = strictly("new", os.fsencode(tmp_path) + b"/caf\xe9")
+    assert made.returncode == 0, made.stderr
+
+
+def strictly(*arguments: str | bytes, stdin: bytes = b"") -> subprocess.CompletedProcess[bytes]:
+    """A command as in every locale but C."""
+    command = [sys.executable, "-c", "from bot.cli import main; main()", *arguments]
+    strict = os.environ | {"PYTHONIOENCODING": "utf-8:strict"}
+    return subprocess.run(command, env=strict, capture_output=True, input=stdin)
 
 
 @pytest.mark.parametrize("arguments", [("queue", "rerty"), ("broadcast", "sale", "nowhere.csv")])

@@ -14,7 +14,7 @@ from tests.patience import PATIENCE
 
 ENVIRONMENT = os.environ | {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}", "INPUTRC": os.devnull}
 COMPLETE = """
-eval "$(bot completion bash)"
+eval "$1"; shift
 compopt() { echo "$2"; }
 COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1))
 _bot_completion bot
@@ -25,7 +25,7 @@ printf '%s\\n' "${COMPREPLY[@]}"
 def completed(folder: Path, *words: str) -> list[str]:
     """What bash offers for the last of the words. ``dirnames``: the folders that there are."""
     done = subprocess.run(
-        ["bash", "--norc", "-c", COMPLETE, "bash", *words],
+        ["bash", "--norc", "-c", COMPLETE, "bash", call("completion", "bash").out, *words],
         cwd=folder,
         env=ENVIRONMENT,
         capture_output=True,

@@ -4,7 +4,6 @@ import json
 from itertools import groupby
 from pathlib import Path
 
-import pytest
 from jsonschema import Draft7Validator
 
 from bot.cli.export import exported
@@ -13,6 +12,7 @@ from bot.loading.folder import Folder, read_folder
 from bot.testing.conversations.transcript_reader import load_with_tests
 from tests.cli.terminal import BOT, call, make_bot
 from tests.own_bots import own_bots
+from tests.searches import over
 
 FLOWS = """\
 flow: main
@@ -54,7 +54,7 @@ def test_a_number_that_yaml_would_alter_is_what_was_written(tmp_path: Path) -> N
     assert flow["content"]["steps"]["many"]["options"] == ["007", "1.10", 12]
 
 
-@pytest.mark.parametrize("folder", own_bots(), ids=lambda bot: bot.name)
+@over(8, "folder", own_bots())
 def test_a_bot_can_be_made_of_it_again(folder: Folder) -> None:
     made = again(folder)
     assert sorted(exported(made), key=str) == sorted(exported(folder), key=str)

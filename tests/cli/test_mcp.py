@@ -1,10 +1,10 @@
-"""`bot mcp`: a real client uses each tool, over the standard streams and over HTTP."""
+"""`bot mcp`: a real client uses each tool, in this process, and some over the standard streams and over HTTP."""
 
 import asyncio
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from unittest.mock import patch
@@ -19,7 +19,6 @@ from tests.patience import PATIENCE
 if TYPE_CHECKING:  # large: each worker collects all tests
     from mcp import Client
 
-Way = Callable[[Path], AbstractAsyncContextManager["Client"]]
 FLOW = """\
 flow: main
 start: {otherwise: true}
@@ -91,15 +90,14 @@ def served(folder: Path) -> Iterator[tuple[str, str]]:
 
 
 @asynccontextmanager
-async def over_http(folder: Path) -> AsyncIterator["Client"]:
+async def over_http(address: str, token: str) -> AsyncIterator["Client"]:
     """A client of an older version of the protocol, as most editors have."""
     from mcp import Client
     from mcp.client.streamable_http import streamable_http_client
 
-    with served(folder) as (address, token):
-        async with httpx2.AsyncClient(headers={"Authorization": token}, timeout=PATIENCE) as http:
-            async with Client(streamable_http_client(address, http_client=http), mode="legacy") as client:
-                yield client
+    async with httpx2.AsyncClient(headers={"Authorization": token}, timeout=PATIENCE) as http:
+        async with Client(streamable_http_client(address, http_client=http), mode="legacy") as client:
+            yield client
 
 
 def client_of(bench: Workbench) -> "Client":
@@ -117,10 +115,9 @@ async def told(client: "Client", tool: str, **arguments: object) -> str:
     return answer.text
 
 
-@pytest.mark.parametrize("way", [over_streams, over_http])
-def test_a_client_uses_each_tool(folder: Path, way: Way) -> None:
+def test_a_client_uses_each_tool(bench: Workbench) -> None:
     async def use() -> None:
-        async with way(folder) as client:
+        async with client_of(bench) as client:
             assert {tool.name for tool in (await client.list_tools()).tools} == {name for name, _, _ in USES}
             for name, arguments, expected in USES:
                 assert expected in await told(client, name, **arguments)
@@ -128,12 +125,26 @@ def test_a_client_uses_each_tool(folder: Path, way: Way) -> None:
     asyncio.run(use())
 
 
+def test_over_the_standard_streams_the_bots_own_python_may_print(folder: Path) -> None:
+    async def use() -> None:
+        async with over_streams(folder) as client:
+            assert "- bot: How many cups?" in await told(client, "talk", lines="[{user: hi}, {user: 3}]")
+            assert "main/price" in await told(client, "trace", turns=1)
+
+    asyncio.run(use())
+
+
 def test_over_http_each_request_needs_the_token(folder: Path) -> None:
+    async def use(address: str, token: str) -> None:
+        async with over_http(address, token) as client:
+            assert "- bot: How many cups?" in await told(client, "talk", lines="[{user: hi}, {user: 3}]")
+
     with served(folder) as (address, token):
         for given, status in (({}, 401), ({"Authorization": "Bearer x"}, 401), ({"Authorization": token}, 400)):
             assert httpx2.post(address, json={}, headers=given).status_code == status
         elsewhere = {"Authorization": token, "Host": "bot.example"}
         assert httpx2.post(address, json={}, headers=elsewhere).status_code == 421
+        asyncio.run(use(address, token))
 
 
 PLANTED = """\

@@ -324,7 +324,7 @@ def assert_asks_well(complete: AskModel) -> None:
 
 
 # to load a bot takes as long as fifty events: few bots, and long talks
-@settings(max_examples=tries(15, 80))
+@settings(max_examples=tries(8, 80))
 @given(bots(), st.lists(EVENTS, min_size=20, max_size=60))
 def test_no_flow_and_no_event_makes_the_engine_raise_or_leaves_a_contact_stuck(
     bots: tuple[Library, Library], events: list[tuple[str, Any]]

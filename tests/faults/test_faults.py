@@ -3,16 +3,15 @@
 import re
 from pathlib import Path
 
-import pytest
-
 from tests.faults.harness import Fault
 from tests.faults.table import FAULTS
+from tests.searches import over
 
 PAGE = Path(__file__).with_name("README.md")
 QUICK = [fault for fault in FAULTS if fault.quick]
 
 
-@pytest.mark.parametrize("fault", QUICK, ids=[fault.name for fault in QUICK])
+@over(6, "fault", QUICK)
 def test_every_promise_holds(fault: Fault) -> None:
     row = fault.run(quick=True)
     assert {promise: cell.fact for promise, cell in row.items() if cell.ok is False} == {}

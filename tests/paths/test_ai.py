@@ -16,6 +16,7 @@ from bot.core.text import estimate, estimate_messages
 from bot.language.steps.output_guard import leaks
 from bot.loading.folder import read_folder
 from bot.loading.program import Program, load_program
+from bot.services.ai.ai_client import Completions
 from bot.settings import ModelService
 from bot.testing.conversations.attack_catalogue import EVALUATED, OTHER
 from bot.testing.emulator.completion import CompletionService, EmulatedModel, ModelAnswer, RawAnswer
@@ -397,6 +398,14 @@ def test_a_model_without_tools_notes_and_leaves_in_words(start: Start, service: 
     assert "tools" not in service.requests()[-1].body
 
 
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A model is waited for only two seconds of the real time, not a minute."""
+    usual = Completions.__init__.__kwdefaults__ or {}
+    monkeypatch.setattr(Completions.__init__, "__kwdefaults__", {**usual, "seconds": 2.0})
+
+
+@pytest.mark.usefixtures("impatient")
 def test_a_model_that_hangs_is_given_up_and_what_came_meanwhile_is_taken(
     start: Start, service: CompletionService
 ) -> None:
@@ -411,6 +420,7 @@ def test_a_model_that_hangs_is_given_up_and_what_came_meanwhile_is_taken(
     assert said(simulation) == ["It takes too long.", "I am back."]
 
 
+@pytest.mark.usefixtures("impatient")
 def test_a_model_that_is_given_up_is_no_silence_where_the_flow_says_nothing(
     start: Start, service: CompletionService
 ) -> None:

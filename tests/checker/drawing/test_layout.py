@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from itertools import combinations, pairwise
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -13,6 +12,7 @@ from bot.checker.drawing.layout import Layout, LineRoute, Point, Size, lay_out
 from bot.checker.drawing.svg import SvgPicture
 from bot.checker.graph import Graph
 from tests.checker.drawing.large import large
+from tests.searches import over
 
 WIDEST = 600.0
 Area = tuple[float, float, float, float]
@@ -121,7 +121,7 @@ def test_crossings_are_counted() -> None:
     assert crossings(mesh) == 1
 
 
-@pytest.mark.parametrize("seed", [1, 2, 3])
+@over(1, "seed", [1, 2, 3])
 def test_a_hundred_steps_are_apart_from_each_other(seed: int) -> None:
     graph = Graph(large(100, seed))
     picture = SvgPicture(draw_flow(graph, "large", FindingIndex.of(graph.library, ())))

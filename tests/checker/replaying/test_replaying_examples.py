@@ -14,6 +14,7 @@ from bot.loading.program import Program, load_program
 from bot.testing.conversations.transcript import Transcript
 from bot.testing.conversations.transcript_reader import load_with_tests
 from bot.testing.conversations.transcript_run import isolated_simulation
+from tests.searches import over
 
 ROOT = Path(__file__).parents[3]
 BOTS = sorted(path.parent for path in (*ROOT.glob("examples/*/bot.yml"), *ROOT.glob("flows/bot.yml")))
@@ -36,7 +37,7 @@ def in_its_world(transcript: Transcript, library: Library) -> Library:
     return library if standing is None else library.with_draw(lambda key: standing.each[0])
 
 
-@pytest.mark.parametrize("path", BOTS, ids=lambda path: path.name)
+@over(4, "path", BOTS)
 def test_unedited_flows_do_as_they_did(path: Path) -> None:
     folder = read_folder(path)
     loaded = load_with_tests(folder)

@@ -8,13 +8,14 @@ import pytest
 import bot.language.answers.words
 from benchmarks.answers_understood import FOLDER, cases, result, understood
 from bot.language.answers.words import Kind, words_of
+from tests.searches import over
 
 WORDS = Path(bot.language.answers.words.__file__).with_name("words")
 LANGUAGES = ("ar", "de", "en", "es", "fr", "hi", "id", "it", "nl", "pt", "ru", "tr")
 FEWEST, LEAST = 250, 0.97  # cases of a language, and the share of them that is right
 
 
-@pytest.mark.parametrize("language", LANGUAGES)
+@over(4, "language", LANGUAGES)
 def test_nothing_is_misread_and_nearly_all_is_understood(language: str) -> None:
     found = [(case, understood(case)) for case in cases([FOLDER / f"{language}.tsv"])]
     results = Counter(result(case, value) for case, value in found)

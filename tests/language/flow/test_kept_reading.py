@@ -61,7 +61,7 @@ def test_a_flow_with_a_problem_is_read_each_time() -> None:
 
 
 @search
-@pytest.mark.parametrize("seed", range(tries(6, 300)))
+@pytest.mark.parametrize("seed", range(tries(3, 300)))
 def test_edits_give_what_reading_all_gives(seed: int) -> None:
     kept, random, extensions = KeptReading(), Random(seed), extensions_in([HANDLERS])
     author = Author(seed)

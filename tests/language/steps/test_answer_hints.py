@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from bot.language.source.languages import WORDINGS
+from tests.searches import over
 from tests.talk import BOT, Talk
 
 SORRY = "Sorry, I didn't understand that.\n\nWell?"
@@ -144,7 +145,7 @@ def test_a_long_question_stands_alone() -> None:
     assert wrong(talk, 2)[1] == [[question, "A", "B"]]
 
 
-@pytest.mark.parametrize("language", LANGUAGES)
+@over(4, "language", LANGUAGES)
 @pytest.mark.parametrize("type", ["integer", "date", "time", "datetime", "email"])
 def test_an_example_is_an_answer_in_every_language(language: str, type: str) -> None:
     talk = at_question(type, bot=BOT + f"languages: [{language}]\n")
@@ -165,7 +166,7 @@ ASKED = ("integer", "date", "time", "datetime", "boolean", "phone", "email", "na
          "{type: text, pattern: '[A-Z]{2}[0-9]', example: AB1}")  # fmt: skip
 
 
-@pytest.mark.parametrize("type", ASKED)
+@over(5, "type", ASKED)
 def test_in_every_language_no_two_wrong_replies_in_a_row_get_the_same(type: str) -> None:
     first = set()
     for language in LANGUAGES:

@@ -7,11 +7,10 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, parse_qsl, unquote, urlencode, urlsplit
 
-import pytest
-
 from bot.core.effects import HttpRequest
 from bot.core.values import Media
 from bot.services.outgoing import _body_of
+from tests.searches import over
 from tests.talk import BOT, Talk
 
 SIGNS = ("'", '"', "\\", "\n", "\r\n", "&", "=", "%", "%0d%0a", "%2F", "?", "#", "/", "..", ";", ":", "@", "+", " ", "{", "}",
@@ -62,7 +61,7 @@ def meant(text: str) -> Any:
     return (talk.session.frame.vars["said"] or "") if talk.session.frame is not None else text.strip()
 
 
-@pytest.mark.parametrize("text", HOSTILE, ids=repr)
+@over(20, "text", HOSTILE)
 def test_an_address_keeps_its_parts(text: str) -> None:
     request = sent(text, "json: {}")
     if request is None:
@@ -79,7 +78,7 @@ def test_an_address_keeps_its_parts(text: str) -> None:
     assert found == {"of": [value], "q": [value], "both": [f"<{value}>"]}
 
 
-@pytest.mark.parametrize("text", HOSTILE, ids=repr)
+@over(20, "text", HOSTILE)
 def test_a_body_keeps_its_names(text: str) -> None:
     as_json = sent(text, 'json: {name: "{{ said }}", deep: [{note: "a {{ said }} b"}], n: 1}')
     as_form = sent(text, 'form: {name: "{{ said }}", note: "a {{ said }} b"}')
@@ -91,7 +90,7 @@ def test_a_body_keeps_its_names(text: str) -> None:
     assert parse_qsl(as_form.body or "", True) == [("name", shown(value)), ("note", f"a {shown(value)} b")]
 
 
-@pytest.mark.parametrize("text", HOSTILE, ids=repr)
+@over(20, "text", HOSTILE)
 def test_a_header_stays_one_line(text: str) -> None:
     request = sent(text, "json: {}", '    headers: {X-Said: "{{ said }}", X-More: "a {{ said }}"}\n')
     refused = not (meant(text).isascii() and meant(text).isprintable()) or meant(text) in NO_PART
@@ -101,7 +100,7 @@ def test_a_header_stays_one_line(text: str) -> None:
         assert all(value.isprintable() and value.isascii() for value in request.headers.values())
 
 
-@pytest.mark.parametrize("text", HOSTILE, ids=repr)
+@over(20, "text", HOSTILE)
 def test_a_form_with_a_file_keeps_its_parts(text: str, tmp_path: Path) -> None:
     file = tmp_path / "1.pdf"
     file.write_bytes(b"--\r\n\r\n%PDF")

@@ -18,7 +18,7 @@ from bot.pages.playground.shared_findings import SharedFindings
 from tests.cli.terminal import make_bot
 from tests.docs.test_bots import BOTS
 from tests.own_bots import STARTERS
-from tests.searches import tries
+from tests.searches import over, tries
 
 SETTINGS = """\
 name: Café
@@ -317,7 +317,7 @@ TEXT = "Ünïque: {{ 1 }} #1\nnext"
 FOLDERS = sorted((*BOTS, *STARTERS))
 
 
-@pytest.mark.parametrize("path", FOLDERS, ids=[path.name for path in FOLDERS])
+@over(5, "path", FOLDERS)
 def test_each_text_of_each_bot_can_be_edited_and_all_others_stay(path: Path) -> None:
     folder = read_folder(path)
     extensions, _ = load_handlers(folder)

@@ -62,15 +62,15 @@ def test_the_policy_allows_nothing_inline_and_no_other_host(served: Served) -> N
 DEEP = "[" * 900 + "]" * 900
 
 
-@pytest.mark.parametrize(
-    "body",
-    ["[" * 100_000, '{"a":' * 100_000, f'{{"do": {DEEP}}}', f'{{"do": "write", "text": {DEEP}}}',
-     '{"do": "choose", "bubble": 1e400, "choice": 0}', f'{{"do": "choose", "bubble": "{"9" * 5000}", "choice": 0}}',
-     '{"do": "place", "latitude": NaN, "longitude": 1e400}', '{"do": "wait", "for": 1e400}', "{", "[]", "1", ""],
-)  # fmt: skip
-def test_no_json_whatever_is_a_failure_of_the_server(served: Served, body: str) -> None:
-    status, _, text = ask(served, f"/contact/{CONTACT}/do", body.encode())
-    assert status in (200, 400, 409), text
+BODIES = ["[" * 100_000, '{"a":' * 100_000, f'{{"do": {DEEP}}}', f'{{"do": "write", "text": {DEEP}}}',
+          '{"do": "choose", "bubble": 1e400, "choice": 0}', f'{{"do": "choose", "bubble": "{"9" * 5000}", "choice": 0}}',
+          '{"do": "place", "latitude": NaN, "longitude": 1e400}', '{"do": "wait", "for": 1e400}', "{", "[]", "1", ""]  # fmt: skip
+
+
+def test_no_json_whatever_is_a_failure_of_the_server(served: Served) -> None:
+    for body in BODIES:
+        status, _, text = ask(served, f"/contact/{CONTACT}/do", body.encode())
+        assert status in (200, 400, 409), (body[:100], text)
 
 
 def test_what_cannot_be_done_is_answered_with_a_sentence(served: Served) -> None:

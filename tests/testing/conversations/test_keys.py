@@ -32,6 +32,7 @@ from bot.testing.conversations.transcript_reader import TranscriptReader, load_w
 from tests.made_documents import documents
 from tests.own_bots import own_bots
 from tests.schemas import Schema, below, record_in, records
+from tests.searches import over
 
 FIRST = {"flow", "test", "evaluate"}
 """The keys by which a document says what it is: one without them may become any."""
@@ -129,14 +130,14 @@ def maps_in(root: Schema, schema: Schema, node: Node) -> Iterator[tuple[Map, Sch
             yield from maps_in(root, below(root, schema, value, number), item)
 
 
-@pytest.mark.parametrize("bot", OWN, ids=lambda bot: bot.path.stem)
+@over(8, "bot", OWN)
 def test_every_document_is_as_editors_are_told(bot: Folder) -> None:
     validator = Draft7Validator(schema_of(bot))
     found = [(node.mark, error) for node in documents_of(bot) for error in validator.iter_errors(plain(node))]
     assert [f"{mark} {list(error.absolute_path)}: {error.message}" for mark, error in found] == []
 
 
-@pytest.mark.parametrize("bot", OWN, ids=lambda bot: bot.path.stem)
+@over(8, "bot", OWN)
 def test_in_every_map_of_every_document_the_schema_has_the_keys_that_its_reader_knows(
     bot: Folder, known_at: dict[Mark, set[str]]
 ) -> None:

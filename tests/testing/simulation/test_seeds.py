@@ -8,7 +8,7 @@ from tests.testing.simulation.mutants import window_not_checked
 from tests.testing.simulation.plan import drawn
 from tests.testing.simulation.world import played
 
-SEEDS = tries(20, 500)
+SEEDS = tries(10, 500)
 AT_ONCE = tries(5, 10)
 
 
