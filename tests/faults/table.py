@@ -325,7 +325,7 @@ def slow_texts(trial: Trial) -> None:
         trial.write(VICTIM, text=f"{'a' * 4000}!{number}")
     trial.serves(times=3)
     trial.logs("one contact's messages take long", "its next ones wait")
-    trial.heals(within=30 if trial.quick else 120)
+    trial.heals(within=120)
 
 
 # -- the machine
