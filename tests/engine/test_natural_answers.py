@@ -132,3 +132,121 @@ def test_a_no_alone_is_the_choice_no(text: str) -> None:
     chat = Talk(COFFEE)
     chat.user("hi")
     assert chat.user(text) == ["none"]
+
+
+PLACES = """
+flow: main
+start: {words: [hi], otherwise: true}
+vars: {drink: text, cups: {type: integer, max: 9}}
+slots: [drink, cups]
+steps:
+  menu: {ask: What would you like?, buttons: {Order: drink, Book a table: book}}
+  drink: {ask: Which drink?, list: {rows: {Espresso: {}, Flat white: {}, Tea: {}}}, save: drink}
+  cups: {ask: How many?, save: cups}
+  size: {ask: Which size?, list: {rows: {First class: {}, 2 beds: {}, Tent: {}}}}
+  done: {say: "{{ cups }} {{ drink }}", then: end}
+  book: {say: The table., then: end}
+"""
+
+
+@pytest.mark.parametrize("text", ["the second one", "second", "2nd option please", "I'd like the second button", "option 2", "2"])
+def test_a_choice_of_a_menu_is_named_by_its_place(text: str) -> None:
+    chat = Talk(PLACES)
+    chat.user("hi")
+    assert chat.user(text) == ["The table."]
+
+
+@pytest.mark.parametrize(("text", "at"), [("the third one", "main/cups"), ("option 3", "main/cups"), ("2", "main/drink"), ("the fourth one", "main/drink"),
+                                          ("not the first one", "main/drink"), ("the first or the second", "main/drink")])  # fmt: skip
+def test_a_number_alone_is_no_place_where_a_choice_is_a_value(text: str, at: str) -> None:
+    chat = Talk(PLACES)
+    chat.user("hi")
+    chat.user("order")
+    chat.user(text)
+    assert chat.at == at
+
+
+def test_no_place_is_meant_where_titles_have_numbers() -> None:
+    chat = Talk(PLACES)
+    for text in ("hi", "order", "tea", "3"):
+        chat.user(text)
+    chat.user("the third one")
+    assert chat.at == "main/size"
+
+
+NEEDED = """
+flow: form
+start: {words: [form], otherwise: true}
+vars: {email: email, photo: {type: media, kinds: [image]}}
+steps:
+  email: {ask: Your email?, save: email, retry: {max: 3, else: desk}}
+  photo: {ask: A photo?, save: photo, retry: {max: 3, else: next}, then: done}
+  desk: {say: Somebody helps you., then: end}
+  done: {say: Thank you., then: end}
+"""
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["I don't have an email", "i dont have email", "I don't use email", "sorry, i lost it", "I can't find it", "no email sorry",
+     "i dont have it, my phone was stolen"],
+)  # fmt: skip
+def test_who_has_no_answer_is_not_asked_three_times(text: str) -> None:
+    chat = Talk(NEEDED)
+    chat.user("form")
+    assert chat.user(text) == ["Somebody helps you."]
+
+
+@pytest.mark.parametrize("text", ["I don't have 2 emails", "don't you have my email?", "what if I have no email", "no"])
+def test_a_question_a_value_or_a_bare_no_is_no_lack(text: str) -> None:
+    chat = Talk(NEEDED)
+    chat.user("form")
+    chat.user(text)
+    assert chat.at == "form/email"
+
+
+CHECKED = """
+flow: order
+start: {words: [order], otherwise: true}
+interrupted: resume
+slots: [email, day]
+vars: {email: email, day: {type: date, after: today}}
+steps:
+  email: {ask: Your email?, save: email}
+  day: {ask: Which day?, save: day}
+  right:
+    ask: "{{ email }}, {{ day | date('d MMM') }}?"
+    options: {Send it: {words: ["yes", looks good], then: sent}, Email: {correct: email}, Day: {correct: day}}
+  sent: {say: Sent., then: end}
+---
+flow: sorry
+start: {topics: complaint}
+steps: {sorry: {say: Sorry., then: end}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("the email is wrong", "Your email?"),
+        ("wrong day", "Which day?"),
+        ("please change the day", "Which day?"),
+        ("that's not the right email", "Your email?"),
+        ("can we make it thursday instead", "ann@example.com, 9 May?"),
+        ("thursday instead please", "ann@example.com, 9 May?"),
+        ("yes send it please", "Sent."),
+        ("looks good, send it", "Sent."),
+        ("the coffee is wrong", "Sorry."),
+    ],
+)
+def test_what_is_wrong_is_asked_again_and_another_value_takes_its_place(text: str, said: str) -> None:
+    chat = Talk(CHECKED)
+    for each in ("order", "ann@example.com", "friday"):
+        chat.user(each)
+    assert chat.user(text)[0] == said
+
+
+def test_a_word_behind_a_reason_is_heard() -> None:
+    chat = Talk(SURE, "words: {forget it: {say: All right., then: end}}")
+    chat.user("order")
+    assert chat.user("too expensive, forget it") == ["All right."]

@@ -573,6 +573,12 @@ class AskStep(StepKind):
         notes = ("the answer may mean several values",)
         return WaitHere((message,), {**context.step_state, _UNSURE: value}, notes=notes)
 
+    def lacks_answer(self, context: StepContext, reply: Reply) -> bool:
+        """True for "I have no email", where only a value that the contact has is an answer."""
+        if reply.text is None or self.choices is not None or _takes_every_text(self.variable):
+            return False
+        return read_lack(reply.text, context.scope.get(CONTACT_LANGUAGE))
+
     def takes_audio(self, context: StepContext, reply: Reply) -> bool:
         """True if its variable takes audio."""
         return isinstance(self.variable, FileVariable) and "audio" in self.variable.kinds
