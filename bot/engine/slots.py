@@ -92,6 +92,7 @@ def found_ahead(turn: TurnContext, text: str) -> tuple[dict[str, str], bool] | N
                         used.update(range(*ends))
                     case WaitHere():
                         unsure[step].update(place)
+    found = {step: place for step, place in found.items() if not _is_the_one(words, *place, used, language)}
     sure = undisturbed(words, list(found.values()), language)
     kept = {
         step: _piece(words, *place)
@@ -188,6 +189,12 @@ def _may_be_time(words: Sequence[str], first: int, end: int, language: str | Non
     """True for a number that may be an hour: "around 7", but not "around 7 people"."""
     before, behind = " ".join(words[max(first - 1, 0) : first]), " ".join(words[end : end + 1])
     return has_word(before, (Kind.BEFORE_TIME,), language) and not has_word(behind, (Kind.UNIT,), language)
+
+
+def _is_the_one(words: Sequence[str], first: int, end: int, used: Collection[int], language: str | None) -> bool:
+    """True for a "one" behind another answer, which is no number: "the white one"."""
+    stands_for_thing = end - first == 1 and has_word(words[first], (Kind.AROUND_TITLE,), language)
+    return stands_for_thing and first - 1 in used and not words[first - 1].endswith((",", ".", ";"))
 
 
 def use_up(opening: OpeningText, pieces: Iterable[str]) -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from bot.language.answers.credentials import BREAKS, phrase_pattern
-from bot.language.answers.sentences import words_in
+from bot.language.answers.sentences import place_of, words_in
 from bot.language.source.languages import ENGLISH, without_country
 from bot.language.source.word_matching import normalise
 
@@ -35,6 +35,23 @@ def affirmed(text: str, language: str | None) -> str:
     A "not" denies what follows in its clause, or all of the clause where it stands at the end.
     """
     return " ".join(word for clause in _clauses(words_in(text)) for word in _affirmed(clause, language))
+
+
+def is_negated(text: str, phrase: str, language: str | None) -> bool:
+    """True if a "not" stands before a phrase, with at most two words between them: "it was not really cold"."""
+    words = words_in(text)
+    span = place_of(phrase, words)
+    if span is None:
+        return False
+    near = range(max(span[0] - _NEAR, 0), span[0])
+    return any(_is_denial(words, at, language) and not _ends_clause(words[at : span[0]]) for at in near)
+
+
+def _ends_clause(words: Sequence[str]) -> bool:
+    return any(word.endswith(_ENDS) for word in words)
+
+
+_NEAR = 3  # words
 
 
 def denies(text: str, language: str | None) -> bool:

@@ -15,10 +15,12 @@ from bot.language.answers.readers import same_side
 from bot.language.answers.sentences import Reach, is_meant, place_of, places_of, words_in
 from bot.language.answers.titles import (
     all_within,
+    faulty,
     has_word,
     is_name,
     name_in,
     number_in,
+    place_in,
     telling_words,
     with_number,
     with_time,
@@ -241,7 +243,10 @@ def _one(offer: ShownChoices, text: str, read: Reading) -> int | None:
         side = same_side(text, [(option.title, *option.words) for option in options], offer.language)
         meant = normalise(affirmed(text, offer.language)) if side is not None else ""
         others = (option.title for index, option in enumerate(options) if index != side)
-        return None if any(contains(meant, normalise(title)) for title in others) else side  # "no make it coffee"
+        if side is not None:
+            return None if any(contains(meant, normalise(title)) for title in others) else side  # "no make it coffee"
+        faulted = _by_fault(offer, text)
+        return _by_place(offer, text, said) if faulted is None else faulted
     return found.pop() if len(found) == 1 and _TWO not in found else None
 
 
@@ -261,6 +266,29 @@ def _by_distinction(text: str, options: Sequence[Option], language: str | None) 
     return found[0] if rest <= others or "".join(said) == "".join(titles[found[0]]) else None
 
 
+def _by_fault(offer: ShownChoices, text: str) -> int | None:
+    """The choice that corrects what a text calls wrong: Email for "the email is wrong"."""
+    corrects = [index for index, choice in enumerate(offer.shown) if choice.corrects]
+    found = faulty(text, [offer.shown[index].title for index in corrects], offer.language) if corrects else None
+    return None if found is None else corrects[found]
+
+
+def _by_place(offer: ShownChoices, text: str, number: tuple[Decimal, frozenset[str]] | None) -> int | None:
+    """The choice at the place that a text names, if no title has a number. At a menu, whose choices save nothing, a
+    ``number`` alone is a place.
+    """
+    titles = [choice.title for choice in offer.shown]
+    if not offer.choices.placed or any(map(_NUMBERED.search, titles)):
+        return None
+    if any(number_in(title, offer.language) or place_in(title, offer.language) for title in titles):
+        return None
+    place = place_in(text, offer.language)
+    if place is None and number is not None and not number[1] and not any(choice.saves for choice in offer.shown):
+        place = int(number[0])
+    return None if place is None or not 1 <= place <= len(titles) else place - 1
+
+
+_NUMBERED = re.compile(r"\d")
 _TWO = -1  # in place of a choice: a text may mean several, or none
 
 

@@ -244,6 +244,8 @@ class AskStep(StepKind):
         if choices is not None and accepts_text and variable is not None and variable.kind is ValueKind.NUMBER:
             choices = replace(choices, counted=False)  # a number that somebody writes is the answer itself
         closed = choices is not None and not accepts_text and (variable is None or variable.written)
+        if choices is not None and not closed:
+            choices = replace(choices, placed=False)
         confirm, valid = _CONFIRM.read(fields), VALID.read(fields)
         if valid is not None and (choices is None or choices.numbered):
             VALID.report(fields, "E123", '"valid" where there is no button to tap', "add `options`, or leave it out")

@@ -5,12 +5,15 @@ The words of a language stand on one line each. All languages are heard in every
 wordings, are in the contact's language.
 """
 
+import re
 from collections.abc import Iterator, Mapping
 from datetime import date, datetime, timedelta
 from functools import cache, lru_cache
 from typing import Any
 from unicodedata import category
 
+from bot.language.answers.sentences import is_told
+from bot.language.answers.topics import topics_in
 from bot.language.expressions.formats import weekday_name
 from bot.language.expressions.opening_hours import HOURS, Hours, Span
 from bot.language.source.languages import CONTACT_LANGUAGE, ENGLISH, wording
@@ -189,7 +192,19 @@ def topic_of(text: str) -> str | None:
     words = f" {said} "
     if any(phrase in words for phrase in _of_hours()):
         return OPENING_HOURS
-    return _among_fillers(said.split())
+    return _among_fillers(said.split()) or _thanks_for(text)
+
+
+def _thanks_for(text: str) -> str | None:
+    """Thanks, where the other clauses tell how something was: "the cake was amazing, thank you!". No complaint is."""
+    clauses = [clause for part in _CLAUSES.split(text) if (clause := normalise(part))]
+    thanks = [clause for clause in clauses if _among_fillers(clause.split()) == THANKS]
+    others = [clause for clause in clauses if clause not in thanks]
+    tells = all(any(is_told(clause, word) for word in clause.split()) for clause in others)
+    return THANKS if thanks and tells and "?" not in text and not topics_in(text) else None
+
+
+_CLAUSES = re.compile(r"[,.;:!\n،؛।]+")
 
 
 def _among_fillers(words: list[str]) -> str | None:
