@@ -19,7 +19,7 @@ from bot.core.text import visible
 from bot.engine.turn_context import OpeningText, TurnContext
 from bot.language.answers.sentences import Reach, is_meant, may_be_edge, may_be_value, undisturbed, words_in
 from bot.language.answers.titles import has_word, is_yes_or_no, number_in
-from bot.language.answers.topics import is_request
+from bot.language.answers.topics import asks_if_free, is_asked, is_request
 from bot.language.answers.words import Kind
 from bot.language.expressions.abstract_values import ValueKind
 from bot.language.flow.definition import Step
@@ -126,9 +126,9 @@ def answer_in(turn: TurnContext, opening: OpeningText) -> tuple[str, LeaveStep] 
         return None  # the contact comes from there
     if is_yes_or_no(piece, language) or has_word(text, (Kind.TELLING,), language) or (leads and not found.is_whole):
         return None
-    if not leads and (
-        has_word(text, (Kind.ASKING,), language) or (_ASKS.search(text) and not found.is_whole and not is_request(text))
-    ):
+    asks = has_word(text, (Kind.ASKING,), language) and not asks_if_free(text)
+    is_question = _ASKS.search(text) and not found.is_whole and is_asked(text) and not is_request(text)
+    if not leads and (asks or is_question):
         return None
     number = number_in(piece, language)
     if number is not None and not number[1] and (opening.answers or not found.is_whole or not _counts(step)):

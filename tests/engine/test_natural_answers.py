@@ -149,14 +149,14 @@ steps:
 """
 
 
-@pytest.mark.parametrize("text", ["the second one", "second", "2nd option please", "I'd like the second button", "option 2", "2"])
+@pytest.mark.parametrize("text", ["the second one", "second", "2nd option please", "I'd like the second button", "2"])
 def test_a_choice_of_a_menu_is_named_by_its_place(text: str) -> None:
     chat = Talk(PLACES)
     chat.user("hi")
     assert chat.user(text) == ["The table."]
 
 
-@pytest.mark.parametrize(("text", "at"), [("the third one", "main/cups"), ("option 3", "main/cups"), ("2", "main/drink"), ("the fourth one", "main/drink"),
+@pytest.mark.parametrize(("text", "at"), [("the third one", "main/cups"), ("option 3", "main/drink"), ("2", "main/drink"), ("the fourth one", "main/drink"),
                                           ("not the first one", "main/drink"), ("the first or the second", "main/drink")])  # fmt: skip
 def test_a_number_alone_is_no_place_where_a_choice_is_a_value(text: str, at: str) -> None:
     chat = Talk(PLACES)

@@ -111,44 +111,33 @@ def read_number(text: str, language: str | None = None, *, whole: bool = False) 
 
 
 def _together_at(text: TokenizedText, start: int) -> tuple[int, Decimal] | None:
-    """The end of people who are named one by one, and how many they are: ``me and 3 friends  -> 4``.
+    """The end of people who are named one by one, and how many they are: ``my wife and me  -> 2``.
 
-    None where nobody is oneself, or somebody near: in "4 adults and 2 kids" the children may not count.
+    Others are not counted: in "4 adults and 2 kids" the children may not count.
     """
     counts: list[Decimal] = []
-    is_near, index = False, start
+    index = start
     while (found := _people_at(text, index)) is not None:
-        index, count, near = found
-        is_near |= near
+        index, count = found
         counts.append(count)
         if (joint := _behind_joint(text, index)) is None:
             break
         index = joint
     is_whole = found is not None  # "me and" is not all
-    return (index, sum(counts, Decimal())) if is_whole and is_near and len(counts) > 1 else None
+    return (index, sum(counts, Decimal())) if is_whole and len(counts) > 1 else None
 
 
-def _people_at(text: TokenizedText, start: int) -> tuple[int, Decimal, bool] | None:
-    """``me``, ``my wife``, ``3 friends``, ``a child`` or ``2 for me``: its end, how many they are, and whether it is
-    oneself or somebody near.
-    """
+def _people_at(text: TokenizedText, start: int) -> tuple[int, Decimal] | None:
+    """``me``, ``my wife`` or ``2 for me``: its end, and how many they are."""
     if start == text.length:
         return None
     alone = next(text.ends_of(start, Kind.MYSELF, Kind.COMPANION), None)
-    if alone is not None:
-        return alone, Decimal(1), True
-    number = number_at(text.tokens, text.marks, start, text.words, True)
-    behind, count = (None, Decimal(1)) if number is None else (number[0], number[2])
-    if behind is None:
-        behind = next(text.ends_of(start, Kind.ONE), None)
-    if behind is None or behind >= text.length or count != int(count) or count < 1:
-        return None
-    end = next(text.ends_of(behind, Kind.PEOPLE), None)
-    if end is not None:
-        return end, count, False
-    behind = next(text.ends_of(behind, Kind.HARMLESS), text.length)
+    number = number_at(text.tokens, text.marks, start, text.words, True) if alone is None else None
+    if number is None or number[0] == text.length:
+        return None if alone is None else (alone, Decimal(1))
+    behind = next(text.ends_of(number[0], Kind.HARMLESS), text.length)
     end = next(text.ends_of(behind, Kind.MYSELF, Kind.COMPANION), None) if behind < text.length else None
-    return None if end is None else (end, count, True)
+    return None if end is None else (end, number[2])
 
 
 def _behind_joint(text: TokenizedText, index: int) -> int | None:
@@ -401,6 +390,8 @@ def read_time(text: str, language: str | None = None) -> Reading[time] | None:
             for end, kind, value in text.marks[start]:
                 if kind is Kind.DAY_PART and value[0] == 0:  # "tonight"
                     yield Segment(start, end, "part", value[1])
+                elif kind is Kind.DAILY:
+                    yield Segment(start, end, "")
 
         found_all = covered(text, pieces, 6, names=True)
         return _only((_one_time(found) for found in found_all), 12)

@@ -74,33 +74,29 @@ def _numbers_in(text: TokenizedText) -> Iterator[tuple[Decimal, bool]]:
 
 
 def place_in(text: str, language: str | None) -> int | None:
-    """The place in a list that a text names, and nothing else: ``the second one``, ``option 2``  -> 2."""
+    """The place in a list that a text names, and nothing else: ``the second one  -> 2``."""
 
     def read(text: TokenizedText) -> int | None:
         places: list[int] = []
-        index, is_named = 0, False
+        index = 0
         while index < text.length:
-            end, place = _place_at(text, index, is_named=is_named)
+            end, place = _place_at(text, index)
             if end == index:
                 return None
             places += [] if place is None else [place]
-            is_named = any(text.ends_of(index, Kind.AROUND_TITLE))
             index = end
         return places[0] if len(places) == 1 else None
 
     return in_each_language(text, language, read)
 
 
-def _place_at(text: TokenizedText, start: int, *, is_named: bool) -> tuple[int, int | None]:
-    """The end of a place, or of words that change nothing; the start where there is something else.
-
-    ``is_named``: the word before it is one such as "option".
-    """
+def _place_at(text: TokenizedText, start: int) -> tuple[int, int | None]:
+    """The end of a place, or of words that change nothing; the start where there is something else."""
     ordinal = next(((end, value) for end, kind, value in text.marks[start] if kind is Kind.ORDINAL), None)
     token = text.tokens.tokens[start]
     if ordinal is None and token.isdecimal() and len(token) < _LONG_PLACE:
         behind = next(text.ends_of(start + 1, Kind.ENDING), None) if start + 1 < text.length else None
-        ordinal = (behind or start + 1, Decimal(token)) if behind or is_named else None
+        ordinal = None if behind is None else (behind, Decimal(token))
     end = next(text.ends_of(start, Kind.HARMLESS, Kind.AROUND_TITLE), start) if ordinal is None else ordinal[0]
     against = next(text.ends_of(start, Kind.AGAINST), start)
     if against > start and against >= end:

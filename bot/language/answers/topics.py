@@ -210,7 +210,20 @@ def is_request(text: str) -> bool:
     """True if a message asks for something as people order: "can I get a tea?" asks nothing."""
     words = _words(text)
     pieces = (words[first : first + length] for first in range(len(words)) for length in (1, 2, 3))
-    return any(piece in _requests() for piece in pieces)
+    return any(piece in _requests() for piece in pieces) or asks_if_free(text)
+
+
+def asks_if_free(text: str) -> bool:
+    """True for the wish for a place in the form of a question: "is there a table free for two"."""
+    return _FREE.search(normalise(text)) is not None
+
+
+_FREE = re.compile(r"\b(?:is there|are there|do you have|have you got|any)\b.* (?:free|available)\b.* for\b")
+
+
+def is_asked(text: str) -> bool:
+    """True if a text begins as a question, or is one about a topic: "a table for two?" is none."""
+    return any(map(_begins_as_question, _CLAUSE.split(text))) or bool(topics_in(text))
 
 
 @cache

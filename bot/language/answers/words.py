@@ -67,9 +67,9 @@ class Kind(Enum):
     LACKING = "lacking"
     MYSELF = "myself"
     COMPANION = "companions"
-    PEOPLE = "people"
     BETWEEN_PEOPLE = "between people"
     DEFECT = "defects"
+    DAILY = "daily"
 
 
 Mark = tuple[int, Kind, Any]

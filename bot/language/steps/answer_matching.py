@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from functools import cached_property, partial
 from itertools import islice
@@ -33,6 +33,7 @@ from bot.language.source.word_matching import (
     ANYWHERE,
     CLOSE,
     EXACT,
+    FEWEST_AMONG_OTHERS,
     LONGEST,
     WHOLE,
     Option,
@@ -41,6 +42,8 @@ from bot.language.source.word_matching import (
     contains,
     match,
     normalise,
+    singular,
+    slips_of,
 )
 from bot.language.steps.choices import MARK, MOST, Choices, Many, ShownChoice
 from bot.language.steps.step_kind import LeaveStep, Reply, ReplyId, StepContext, WaitHere, reply_id, value_hash
@@ -245,8 +248,8 @@ def _one(offer: ShownChoices, text: str, read: Reading) -> int | None:
         others = (option.title for index, option in enumerate(options) if index != side)
         if side is not None:
             return None if any(contains(meant, normalise(title)) for title in others) else side  # "no make it coffee"
-        faulted = _by_fault(offer, text)
-        return _by_place(offer, text, said) if faulted is None else faulted
+        others = _by_fault(offer, text), _by_place(offer, text, said), _by_slip(text, options, how, offer.language)
+        return next((index for index in others if index is not None and index != _TWO), None)
     return found.pop() if len(found) == 1 and _TWO not in found else None
 
 
@@ -264,6 +267,26 @@ def _by_distinction(text: str, options: Sequence[Option], language: str | None) 
     others = {word for index, title in enumerate(titles) if index != found[0] for word in title}
     rest = {*titles[found[0]]} - {*said}
     return found[0] if rest <= others or "".join(said) == "".join(titles[found[0]]) else None
+
+
+def _by_slip(text: str, options: Sequence[Option], how: str, language: str | None) -> int | None:
+    """The choice that a text names with slips in its longer words: "some advise"."""
+    if how != ANYWHERE:
+        return None
+    phrases = (phrase for option in options for phrase in (option.title, *option.words))
+    known = {word for phrase in phrases for word in normalise(phrase).split()}
+    longer = [word for word in known if len(word) >= FEWEST_AMONG_OTHERS]
+    meant = [_meant_by(word, known, longer, language) for word in text.split()] if longer else []
+    return None if meant == text.split() or not meant else _wider(" ".join(meant), options, how, language)
+
+
+def _meant_by(word: str, known: Collection[str], longer: Sequence[str], language: str | None) -> str:
+    """The only one of the longer known words of which a word is a slip, else the word itself."""
+    said = normalise(word)
+    if len(said) < FEWEST_AMONG_OTHERS - 1 or said in known or singular(said) in known or is_name(said, language):
+        return word
+    near = slips_of(said, longer)
+    return near[0] if len(near) == 1 else word
 
 
 def _by_fault(offer: ShownChoices, text: str) -> int | None:
