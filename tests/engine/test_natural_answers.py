@@ -298,3 +298,61 @@ def test_a_code_may_have_its_name_before_it(text: str) -> None:
     for each in ("form", "no", "no", "4"):
         talk.user(each)
     assert talk.user(text) == ["A note?"]
+
+
+LIKED = """
+flow: survey
+start: {words: [survey], otherwise: true}
+interrupted: resume
+vars: {good: list}
+steps:
+  good: {ask: What did you like?, many: true, match: anywhere, options: {The staff: {value: The staff, words: [staff]}, The food: {value: The food, words: [food]}, Nothing: end}, save: good}
+  done: {say: "{{ good | join(', ') }}", then: end}
+"""
+
+
+@pytest.mark.parametrize(("text", "said"), [("the staff were lovely", "The staff"), ("everything", "The staff, The food"), ("all of it!", "The staff, The food")])
+def test_a_sentence_about_one_of_several_answers_is_the_whole_answer_and_so_is_everything(text: str, said: str) -> None:
+    chat = Talk(LIKED)
+    chat.user("survey")
+    assert chat.user(text) == [said]
+
+
+def test_one_of_several_answers_alone_waits_for_more() -> None:
+    chat = Talk(LIKED)
+    chat.user("survey")
+    chat.user("the staff please")
+    assert chat.at == "survey/good"
+
+
+@pytest.mark.parametrize(("text", "said"), [("hang on asking my husband", "No hurry"), ("nothing thx", "All right"), ("no not now", "All right"), ("you are a robot?", "automatic")])
+def test_small_talk_has_its_reason_and_its_no(text: str, said: str) -> None:
+    chat = Talk(CHECKED)
+    chat.user("order")
+    assert said in chat.user(text)[0]
+
+
+def test_who_wants_to_see_something_needs_no_time() -> None:
+    chat = Talk(CHECKED)
+    chat.user("order")
+    assert "No hurry" not in chat.user("let me see the menu")[0]
+
+
+def test_a_place_in_a_menu_chooses_nothing_where_it_leads() -> None:
+    chat = Talk("""
+flow: main
+start: {words: [hi], otherwise: true}
+steps: {menu: {ask: What would you like?, buttons: {Order: /order, Book: /book}}}
+---
+flow: order
+start: {words: [order]}
+vars: {drink: text}
+steps: {drink: {ask: Which drink?, options: {Coffee: {value: coffee}, Tea: {value: tea}}, save: drink}, done: {say: "{{ drink }}", then: end}}
+---
+flow: book
+start: {words: [book]}
+steps: {book: {say: Booked., then: end}}
+""")
+    chat.user("hi")
+    chat.user("the first one")
+    assert chat.at == "order/drink"

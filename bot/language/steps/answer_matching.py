@@ -380,7 +380,9 @@ def _exactly(offer: ShownChoices, text: str, options: Sequence[Option]) -> int |
 
 
 def _several(offer: ShownChoices, many: Many, text: str) -> LeaveStep | WaitHere | None:
-    """Take one answer like a tap, and several as the contact's whole answer."""
+    """Take one answer like a tap; several, or a sentence about one, as the contact's whole answer."""
+    if normalise(text) in _ALL and match(text, [choice.option for choice in offer.shown], WHOLE) is None:
+        return _finish(offer, [choice.hash for choice in offer.shown if not choice.leads])
     options = [*(choice.option for choice in offer.shown), Option(offer.done(many))]
     if offer.choices.how == EXACT:
         one = _exactly(offer, text, options)
@@ -390,11 +392,29 @@ def _several(offer: ShownChoices, many: Many, text: str) -> LeaveStep | WaitHere
         found = named(text, options, offer.choices.how, shown_numbers=numbers)
         found = found or _named_within(text, options, offer.language, shown_numbers=numbers)
     chosen = [offer.shown[index] for index in found if index < len(offer.shown)]
-    if len(found) == 1 and chosen:
+    tells = offer.choices.how == ANYWHERE and match(text, options, WHOLE) is None
+    if len(found) == 1 and chosen and not (tells and not _is_polite(offer, text, options)):
         return _take(offer, chosen[0])
     if not found or any(choice.leads for choice in chosen):
         return None
     return _finish(offer, list(dict.fromkeys([*offer.picked, *(choice.hash for choice in chosen)])))
+
+
+_ALL = frozenset(
+    map(
+        normalise,
+        (
+            "all", "everything", "all of it", "all of them", "all of the above", "all of these", "semua", "semuanya", "todo", "todos", "tudo", "tout", "tous", "alles", "alle",
+            "tutto", "tutti", "hepsi", "всё", "все", "الكل", "كل شيء", "सब", "सब कुछ",
+        ),
+    )
+)  # fmt: skip
+"""Texts that name all choices of a question with several answers."""
+
+
+def _is_polite(offer: ShownChoices, text: str, options: Sequence[Option]) -> bool:
+    """True if a text has nothing but answers, and words that change nothing."""
+    return bool(_named_within(text, options, offer.language, shown_numbers=_counts_places(offer)))
 
 
 def _take(offer: ShownChoices, choice: ShownChoice) -> LeaveStep | WaitHere:
