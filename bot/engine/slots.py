@@ -124,7 +124,8 @@ def answer_in(turn: TurnContext, opening: OpeningText) -> tuple[str, LeaveStep] 
     leads = turn.flow.is_menu or target.startswith("/")
     if target.startswith("/") and target[1:].partition("/")[0] in {taken.flow for taken in turn.trace.steps}:
         return None  # the contact comes from there
-    if is_yes_or_no(piece, language) or has_word(text, (Kind.TELLING,), language) or (leads and not found.is_whole):
+    around = " ".join(word for at, word in enumerate(words) if at not in left[first:end])
+    if is_yes_or_no(piece, language) or has_word(around, (Kind.TELLING,), language) or (leads and not found.is_whole):
         return None
     asks = has_word(text, (Kind.ASKING,), language) and not asks_if_free(text)
     is_question = _ASKS.search(text) and not found.is_whole and is_asked(text) and not is_request(text)

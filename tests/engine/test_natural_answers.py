@@ -197,7 +197,7 @@ def test_who_has_no_answer_is_not_asked_three_times(text: str) -> None:
     assert chat.user(text) == ["Somebody helps you."]
 
 
-@pytest.mark.parametrize("text", ["I don't have 2 emails", "don't you have my email?", "what if I have no email", "no"])
+@pytest.mark.parametrize("text", ["I don't have 2 emails", "don't you have my email?", "what if I have no email", "no", "no idea"])
 def test_a_question_a_value_or_a_bare_no_is_no_lack(text: str) -> None:
     chat = Talk(NEEDED)
     chat.user("form")

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from bot.language.answers.credentials import BREAKS, phrase_pattern
-from bot.language.answers.sentences import place_of, words_in
+from bot.language.answers.sentences import is_denied, place_of, words_in
 from bot.language.source.languages import ENGLISH, without_country
 from bot.language.source.word_matching import normalise
 
@@ -38,20 +38,11 @@ def affirmed(text: str, language: str | None) -> str:
 
 
 def is_negated(text: str, phrase: str, language: str | None) -> bool:
-    """True if a "not" stands before a phrase, with at most two words between them: "it was not really cold"."""
+    """True if a "not" stands before a phrase, apart from harmless words: "I don't want to order", but not "all cold"."""
     words = words_in(text)
     span = place_of(phrase, words)
-    if span is None:
-        return False
-    near = range(max(span[0] - _NEAR, 0), span[0])
-    return any(_is_denial(words, at, language) and not _ends_clause(words[at : span[0]]) for at in near)
-
-
-def _ends_clause(words: Sequence[str]) -> bool:
-    return any(word.endswith(_ENDS) for word in words)
-
-
-_NEAR = 3  # words
+    before = () if span is None else range(span[0])
+    return any(_is_denial(words, at, language) for at in before) and is_denied(text, phrase, language)
 
 
 def denies(text: str, language: str | None) -> bool:

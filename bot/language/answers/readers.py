@@ -236,7 +236,7 @@ _MOST_MISSING = 6  # words that name what is missing
 
 def _behind_no(text: TokenizedText, start: int) -> int:
     """The place behind a "no" that a word follows: "no photo"; 0 where it is an answer by itself."""
-    longest = max((end for end, kind, _ in text.marks[start] if kind in (Kind.YES, Kind.NO)), default=0)
+    longest = max((end for end, kind, _ in text.marks[start] if kind in (Kind.YES, Kind.NO, Kind.AGAINST)), default=0)
     is_no = longest == start + 1 and any(kind is Kind.NO and end == longest for end, kind, _ in text.marks[start])
     if not is_no or longest == text.length or text.tokens.gap(longest).strip():
         return 0

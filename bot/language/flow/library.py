@@ -23,7 +23,7 @@ from bot.core.own_addresses import EXAMPLE, OwnAddresses
 from bot.core.session import Frame, Session
 from bot.core.text import in_letters
 from bot.language.answers.denials import is_negated
-from bot.language.answers.sentences import is_denied, is_told
+from bot.language.answers.sentences import is_told
 from bot.language.answers.topics import CRISIS, PERSON, QUESTION, TOPICS, topics_in
 from bot.language.expressions import formats
 from bot.language.expressions.filters import TITLES, Draw, drawn
@@ -189,7 +189,7 @@ class TriggerIndex:
             found = match_wider(text, known, how)
             if found is None and how == ANYWHERE:
                 found = slipped(normalise(text), known)
-            if found is None or is_denied(text, known[found], language) or is_told(text, known[found]):
+            if found is None or is_negated(text, known[found], language) or is_told(text, known[found]):
                 continue
             return known[found], TriggerMatch(phrases[found][1])
         return "", None
