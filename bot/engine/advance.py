@@ -614,8 +614,10 @@ def _other_or_retry(executor: Executor, reply: Reply) -> bool:
         _leave_unanswered(executor, "other")
     elif "retry" not in turn.step.transitions:
         turn.trace.rule = "unread"
-    elif retry is not None and retry.most is not None and (
-        frame.question.retries >= retry.most or turn.step.kind.lacks_answer(turn.step_context(), reply)
+    elif (
+        retry is not None
+        and retry.most is not None
+        and (frame.question.retries >= retry.most or turn.step.kind.lacks_answer(turn.step_context(), reply))
     ):
         _leave_unanswered(executor, "retry.else")
     else:

@@ -250,7 +250,9 @@ def test_no_choice_is_named_by_what_two_have_or_is_denied(text: str) -> None:
     assert talk.user(text)[0][0].startswith("Sorry")
 
 
-@pytest.mark.parametrize("text", ["The icing was all melted", "it was both cold and stale", "my coffee and the cake too, all melted"])
+@pytest.mark.parametrize(
+    "text", ["The icing was all melted", "it was both cold and stale", "my coffee and the cake too, all melted"]
+)
 def test_a_word_of_number_does_not_deny_a_topic(text: str) -> None:
     assert Talk(FLOWS).user(text) == ["Sorry to hear that."]
 

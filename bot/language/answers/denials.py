@@ -38,7 +38,7 @@ def affirmed(text: str, language: str | None) -> str:
 
 
 def is_negated(text: str, phrase: str, language: str | None) -> bool:
-    """True if a "not" stands before a phrase, apart from harmless words: "I don't want to order", but not "all cold"."""
+    """True if a "not" stands before a phrase, apart from harmless words: "I don't want to order", not "all cold"."""
     words = words_in(text)
     span = place_of(phrase, words)
     before = () if span is None else range(span[0])

@@ -223,10 +223,12 @@ def read_lack(text: str, language: str | None = None) -> bool:
 
     def read(text: TokenizedText) -> bool | None:
         start = end = 0
-        while start < text.length and not (end := next(text.ends_of(start, Kind.LACKING), 0) or _behind_no(text, start)):
+        while start < text.length and not (
+            end := next(text.ends_of(start, Kind.LACKING), 0) or _behind_no(text, start)
+        ):
             start = next(text.ends_of(start, Kind.HARMLESS), text.length)
         clause = next((at for at in range(end + 1, text.length) if "," in text.tokens.gap(at)), text.length)
-        return 0 < end and clause - end < _MOST_MISSING and _says_no_values(text, end)
+        return end > 0 and clause - end < _MOST_MISSING and _says_no_values(text, end)
 
     return bool(in_each_language(text, language, read))
 

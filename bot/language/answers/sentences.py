@@ -113,9 +113,10 @@ def is_told(text: str, phrase: str) -> bool:
     return span is not None and span[1] < len(words) and normalise(words[span[1]]) in _WAS
 
 
-_WAS = frozenset(
-    map(normalise, "was were wasnt werent war waren estaba estaban estuvo fue estava estavam foi était étaient era erano был была было были".split())
-)  # fmt: skip
+_WAS = frozenset(map(normalise, (
+    "was", "were", "wasnt", "werent", "war", "waren", "estaba", "estaban", "estuvo", "fue", "estava", "estavam", "foi", "était", "étaient", "era", "erano",
+    "был", "была", "было", "были",
+)))  # fmt: skip
 
 
 def words_in(text: str) -> list[str]:

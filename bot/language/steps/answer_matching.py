@@ -248,8 +248,8 @@ def _one(offer: ShownChoices, text: str, read: Reading) -> int | None:
         others = (option.title for index, option in enumerate(options) if index != side)
         if side is not None:
             return None if any(contains(meant, normalise(title)) for title in others) else side  # "no make it coffee"
-        others = _by_fault(offer, text), _by_place(offer, text, said), _by_slip(text, options, how, offer.language)
-        return next((index for index in others if index is not None and index != _TWO), None)
+        heard = _by_fault(offer, text), _by_place(offer, text, said), _by_slip(text, options, how, offer.language)
+        return next((index for index in heard if index is not None and index != _TWO), None)
     return found.pop() if len(found) == 1 and _TWO not in found else None
 
 
@@ -392,8 +392,7 @@ def _several(offer: ShownChoices, many: Many, text: str) -> LeaveStep | WaitHere
         found = named(text, options, offer.choices.how, shown_numbers=numbers)
         found = found or _named_within(text, options, offer.language, shown_numbers=numbers)
     chosen = [offer.shown[index] for index in found if index < len(offer.shown)]
-    tells = offer.choices.how == ANYWHERE and match(text, options, WHOLE) is None
-    if len(found) == 1 and chosen and not (tells and not _is_polite(offer, text, options)):
+    if len(found) == 1 and chosen and not _tells(offer, text, options):
         return _take(offer, chosen[0])
     if not found or any(choice.leads for choice in chosen):
         return None
@@ -412,9 +411,11 @@ _ALL = frozenset(
 """Texts that name all choices of a question with several answers."""
 
 
-def _is_polite(offer: ShownChoices, text: str, options: Sequence[Option]) -> bool:
-    """True if a text has nothing but answers, and words that change nothing."""
-    return bool(_named_within(text, options, offer.language, shown_numbers=_counts_places(offer)))
+def _tells(offer: ShownChoices, text: str, options: Sequence[Option]) -> bool:
+    """True for a sentence about one thing, which has more than words that change nothing: "the staff were lovely"."""
+    if offer.choices.how != ANYWHERE or match(text, options, WHOLE) is not None or {*normalise(text).split()} & AND:
+        return False
+    return not _named_within(text, options, offer.language, shown_numbers=_counts_places(offer))
 
 
 def _take(offer: ShownChoices, choice: ShownChoice) -> LeaveStep | WaitHere:

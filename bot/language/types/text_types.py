@@ -24,7 +24,9 @@ from bot.language.types.variable import TypeMismatch, Variable, mismatch
 LONGEST = KEPT_CHARACTERS  # of a message: what a contact writes beyond them is cut
 FILLER = "m"  # of which a text of the greatest length is made
 _DIGIT = re.compile(r"\d")
-_NAMED = re.compile(r"(?i)\b(?:(?:order|booking|tracking|customer|invoice|ticket|case) )?(?:no|nr|number|ref|reference|id|code)\b[.:]?")
+_NAMED = re.compile(
+    r"(?i)\b(?:(?:order|booking|tracking|customer|invoice|ticket|case) )?(?:no|nr|number|ref|reference|id|code)\b[.:]?"
+)
 _AROUND_CODE = " .,;:!?()\"'“”„«»#"
 _CLOCK_AND_CALENDAR = frozenset({ValueKind.DATE, ValueKind.DATETIME, ValueKind.TIME})
 
