@@ -222,7 +222,7 @@ _FREE = re.compile(r"\b(?:is there|are there|do you have|have you got|any)\b.* (
 
 
 def is_asked(text: str) -> bool:
-    """True if a text begins as a question, or is one about a topic: "a table for two?" is none."""
+    """True if a text begins as a question, or is one about a topic: "a table for two?" is no question."""
     return any(map(_begins_as_question, _CLAUSE.split(text))) or bool(topics_in(text))
 
 
