@@ -19,7 +19,7 @@ from bot.core.text import visible
 from bot.engine.turn_context import OpeningText, TurnContext
 from bot.language.answers.sentences import Reach, is_meant, may_be_edge, may_be_value, undisturbed, words_in
 from bot.language.answers.titles import has_word, is_yes_or_no, number_in
-from bot.language.answers.topics import is_request
+from bot.language.answers.topics import asks_if_free, is_asked, is_request
 from bot.language.answers.words import Kind
 from bot.language.expressions.abstract_values import ValueKind
 from bot.language.flow.definition import Step
@@ -92,6 +92,7 @@ def found_ahead(turn: TurnContext, text: str) -> tuple[dict[str, str], bool] | N
                         used.update(range(*ends))
                     case WaitHere():
                         unsure[step].update(place)
+    found = {step: place for step, place in found.items() if not _is_the_one(words, *place, used, language)}
     sure = undisturbed(words, list(found.values()), language)
     kept = {
         step: _piece(words, *place)
@@ -123,11 +124,12 @@ def answer_in(turn: TurnContext, opening: OpeningText) -> tuple[str, LeaveStep] 
     leads = turn.flow.is_menu or target.startswith("/")
     if target.startswith("/") and target[1:].partition("/")[0] in {taken.flow for taken in turn.trace.steps}:
         return None  # the contact comes from there
-    if is_yes_or_no(piece, language) or has_word(text, (Kind.TELLING,), language) or (leads and not found.is_whole):
+    around = " ".join(word for at, word in enumerate(words) if at not in left[first:end])
+    if is_yes_or_no(piece, language) or has_word(around, (Kind.TELLING,), language) or (leads and not found.is_whole):
         return None
-    if not leads and (
-        has_word(text, (Kind.ASKING,), language) or (_ASKS.search(text) and not found.is_whole and not is_request(text))
-    ):
+    asks = has_word(text, (Kind.ASKING,), language) and not asks_if_free(text)
+    is_question = _ASKS.search(text) and not found.is_whole and is_asked(text) and not is_request(text)
+    if not leads and (asks or is_question):
         return None
     number = number_in(piece, language)
     if number is not None and not number[1] and (opening.answers or not found.is_whole or not _counts(step)):
@@ -188,6 +190,12 @@ def _may_be_time(words: Sequence[str], first: int, end: int, language: str | Non
     """True for a number that may be an hour: "around 7", but not "around 7 people"."""
     before, behind = " ".join(words[max(first - 1, 0) : first]), " ".join(words[end : end + 1])
     return has_word(before, (Kind.BEFORE_TIME,), language) and not has_word(behind, (Kind.UNIT,), language)
+
+
+def _is_the_one(words: Sequence[str], first: int, end: int, used: Collection[int], language: str | None) -> bool:
+    """True for a "one" behind another answer, which is no number: "the white one"."""
+    stands_for_thing = end - first == 1 and has_word(words[first], (Kind.AROUND_TITLE,), language)
+    return stands_for_thing and first - 1 in used and not words[first - 1].endswith((",", ".", ";"))
 
 
 def use_up(opening: OpeningText, pieces: Iterable[str]) -> None:

@@ -15,6 +15,7 @@ from bot.engine.entering import open_flow
 from bot.engine.frame_stack import MOST_FRAMES, drop_copy, drop_flow, end_all, make_room, remove_step_tags
 from bot.engine.scheduled_flows import can_start, fitting_inputs
 from bot.engine.turn_context import FlowBroken, OpeningText, TurnContext
+from bot.language.answers.titles import place_in
 from bot.language.answers.topics import QUESTION, is_question
 from bot.language.expressions.template_failures import TemplateFailed
 from bot.language.flow.definition import FIRST, RETURNING
@@ -114,8 +115,10 @@ def note_opening(turn: TurnContext, reply: Reply, *, whole: bool = False, astray
 
 def note_sentence(turn: TurnContext, reply: Reply) -> None:
     """Note a sentence that has chosen from the bot's menu: the rest of it may answer the questions where that leads."""
-    texts = (answer.text for answer in turn.step.facts.answers)
-    if reply.text is not None and normalise(reply.text) not in map(normalise, texts):
+    texts, language = (answer.text for answer in turn.step.facts.answers), turn.scope().get(CONTACT_LANGUAGE)
+    if reply.text is None or place_in(reply.text, language) is not None:  # "the first one" says no more
+        return
+    if normalise(reply.text) not in map(normalise, texts):
         note_opening(turn, reply)
         if turn.opening is not None:
             turn.opening.led.add(turn.where)

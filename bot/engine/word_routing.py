@@ -1,5 +1,6 @@
 """Words that are understood everywhere, in a flow, or at a step: which one a message says, and where it leads."""
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 
@@ -34,6 +35,8 @@ def to_polite_word(executor: Executor, reply: Reply) -> bool:
 
 
 _MOST_POLITE = 40  # characters
+
+_CLAUSE_END = re.compile(r"[,.;!…\n]+")
 
 Said = Callable[[Sequence[Words]], Iterable[Word]]
 """Finds the words that a message says among those of several levels, the first of which counts."""
@@ -124,13 +127,16 @@ def _said_whole(levels: Sequence[Words], texts: Sequence[str]) -> Iterator[Word]
 
 
 def _said_politely(levels: Sequence[Words], text: str, language: str | None) -> Iterator[Word]:
-    """The words that a text has beside others that change nothing."""
+    """The words that a text has beside others that change nothing, or as its last clause: "too dear, forget it"."""
     said = normalise(text)
+    clause = normalise(_CLAUSE_END.split(text.rstrip(" .!"))[-1])
     for words in levels:
         known = [word for word in words if contains(said, word)]
         found = within(text, [(word, place) for place, word in enumerate(known)], language) if known else None
         if found is not None:
             yield words[known[found]]
+        elif clause != said and clause in words:
+            yield words[clause]
 
 
 def _go_from_no_flow(executor: Executor, word: Word, target: str, reply: Reply) -> None:

@@ -13,7 +13,7 @@ from bot.language.steps.transition import AGAIN
 
 
 def other_or_retry(executor: Executor, reply: Reply) -> bool:
-    """Any other reply at a step: its `other`, else its `retry` until there were too many.
+    """Any other reply at a step: its `other`, else its `retry` until there were too many, or the contact has no answer.
 
     A message that was written before the question was put is no reply to it.
     """
@@ -28,7 +28,11 @@ def other_or_retry(executor: Executor, reply: Reply) -> bool:
         _leave_unanswered(executor, "other")
     elif "retry" not in turn.step.transitions:
         turn.trace.rule = "unread"
-    elif retry is not None and retry.most is not None and frame.question.retries >= retry.most:
+    elif (
+        retry is not None
+        and retry.most is not None
+        and (frame.question.retries >= retry.most or turn.step.kind.lacks_answer(turn.step_context(), reply))
+    ):
         _leave_unanswered(executor, "retry.else")
     else:
         frame.question = replace(frame.question, retries=frame.question.retries + 1)

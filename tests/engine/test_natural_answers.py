@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.talk import Talk
+from tests.talk import BOT, Talk
 
 SURE = """
 flow: order
@@ -132,3 +132,248 @@ def test_a_no_alone_is_the_choice_no(text: str) -> None:
     chat = Talk(COFFEE)
     chat.user("hi")
     assert chat.user(text) == ["none"]
+
+
+PLACES = """
+flow: main
+start: {words: [hi], otherwise: true}
+vars: {drink: {type: choice, of: [espresso, flat white, tea]}, cups: {type: integer, max: 9}}
+slots: [drink, cups]
+steps:
+  menu: {ask: What would you like?, buttons: {Order: drink, Book a table: book}}
+  drink: {ask: Which drink?, list: {rows: {Espresso: {value: espresso}, Flat white: {value: flat white}, Tea: {value: tea}}}, save: drink}
+  cups: {ask: How many?, save: cups}
+  size: {ask: Which size?, options: {First class: done, 2 beds: done, Tent: done}}
+  done: {say: "{{ cups }} {{ drink }}", then: end}
+  book: {say: The table., then: end}
+"""
+
+
+@pytest.mark.parametrize("text", ["the second one", "second", "2nd option please", "I'd like the second button", "2"])
+def test_a_choice_of_a_menu_is_named_by_its_place(text: str) -> None:
+    chat = Talk(PLACES)
+    chat.user("hi")
+    assert chat.user(text) == ["The table."]
+
+
+@pytest.mark.parametrize(("text", "at"), [("the third one", "main/cups"), ("option 3", "main/drink"), ("2", "main/drink"), ("the fourth one", "main/drink"),
+                                          ("not the first one", "main/drink"), ("the first or the second", "main/drink")])  # fmt: skip
+def test_a_number_alone_is_no_place_where_a_choice_is_a_value(text: str, at: str) -> None:
+    chat = Talk(PLACES)
+    chat.user("hi")
+    chat.user("order")
+    chat.user(text)
+    assert chat.at == at
+
+
+def test_no_place_is_meant_where_titles_have_numbers() -> None:
+    chat = Talk(PLACES)
+    for text in ("hi", "order", "tea", "3"):
+        chat.user(text)
+    chat.user("the third one")
+    assert chat.at == "main/size"
+
+
+NEEDED = """
+flow: form
+start: {words: [form], otherwise: true}
+vars: {email: email, photo: {type: media, kinds: [image]}}
+steps:
+  email: {ask: Your email?, save: email, retry: {max: 3, else: desk}}
+  photo: {ask: A photo?, save: photo, retry: {max: 3, else: next}, then: done}
+  desk: {say: Somebody helps you., then: end}
+  done: {say: Thank you., then: end}
+"""
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["I don't have an email", "i dont have email", "I don't use email", "sorry, i lost it", "I can't find it", "no email sorry",
+     "i dont have it, my phone was stolen"],
+)  # fmt: skip
+def test_who_has_no_answer_is_not_asked_three_times(text: str) -> None:
+    chat = Talk(NEEDED)
+    chat.user("form")
+    assert chat.user(text) == ["Somebody helps you."]
+
+
+@pytest.mark.parametrize(
+    "text", ["I don't have 2 emails", "don't you have my email?", "what if I have no email", "no", "no idea"]
+)
+def test_a_question_a_value_or_a_bare_no_is_no_lack(text: str) -> None:
+    chat = Talk(NEEDED)
+    chat.user("form")
+    chat.user(text)
+    assert chat.at == "form/email"
+
+
+CHECKED = """
+flow: order
+start: {words: [order], otherwise: true}
+interrupted: resume
+slots: [email, day]
+vars: {email: email, day: {type: date, after: today}}
+steps:
+  email: {ask: Your email?, save: email}
+  day: {ask: Which day?, save: day}
+  right:
+    ask: "{{ email }}, {{ day | date('d MMM') }}?"
+    options: {Send it: {words: ["yes", looks good], then: sent}, Email: {correct: email}, Day: {correct: day}}
+  sent: {say: Sent., then: end}
+---
+flow: sorry
+start: {topics: complaint}
+steps: {sorry: {say: Sorry., then: end}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("the email is wrong", "Your email?"),
+        ("wrong day", "Which day?"),
+        ("please change the day", "Which day?"),
+        ("that's not the right email", "Your email?"),
+        ("can we make it thursday instead", "ann@example.com, 9 May?"),
+        ("thursday instead please", "ann@example.com, 9 May?"),
+        ("yes send it please", "Sent."),
+        ("looks good, send it", "Sent."),
+        ("the coffee is wrong", "Sorry."),
+    ],
+)
+def test_what_is_wrong_is_asked_again_and_another_value_takes_its_place(text: str, said: str) -> None:
+    chat = Talk(CHECKED)
+    for each in ("order", "ann@example.com", "friday"):
+        chat.user(each)
+    assert said in chat.user(text)[0]
+
+
+def test_a_word_behind_a_reason_is_heard() -> None:
+    chat = Talk(SURE, BOT + "words: {forget it: {say: All right., then: end}}\n")
+    chat.user("order")
+    assert chat.user("too expensive, forget it") == ["All right."]
+
+
+TOPICS = """
+flow: form
+start: {words: [form, table], match: anywhere}
+slots: [topic, guests]
+vars: {topic: {type: choice, of: [advice, repair]}, guests: {type: integer, max: 9}}
+steps:
+  topic: {ask: About what?, match: anywhere, options: {Advice: {value: advice}, A repair: {value: repair, words: [terrible noise]}}, save: topic}
+  guests: {ask: How many?, save: guests}
+  done: {say: "{{ guests }}: {{ topic }}", then: end}
+---
+flow: desk
+start: {topics: [question], otherwise: true}
+steps: {desk: {say: The desk., then: end}}
+"""
+
+
+@pytest.mark.parametrize("text", ["I'd like some advise", "avdice please", "a terible noise"])
+def test_a_longer_word_of_a_choice_may_have_a_slip(text: str) -> None:
+    chat = Talk(TOPICS)
+    chat.user("form")
+    assert chat.user(text) == ["How many?"]
+
+
+@pytest.mark.parametrize("text", ["device", "I despair", "nothing to repaint", "advise or repair"])
+def test_another_word_is_no_slip(text: str) -> None:
+    chat = Talk(TOPICS)
+    chat.user("form")
+    chat.user(text)
+    assert chat.at == "form/topic"
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["a table for three, for advice?", "is there a table free for three, for advice", "advice at a table for 3?"],
+)
+def test_a_wish_with_a_question_mark_answers_the_first_questions(text: str) -> None:
+    assert Talk(TOPICS).user(text) == ["3: advice"]
+
+
+def test_a_question_behind_the_word_that_starts_answers_nothing() -> None:
+    assert Talk(TOPICS).user("what does a table for 3 with advice cost?")[0][0] == "About what?"
+
+
+@pytest.mark.parametrize("text", ["order no is ab1234", "my booking number: AB1234", "ref AB 1234 please"])
+def test_a_code_may_have_its_name_before_it(text: str) -> None:
+    talk = Talk(FORM)
+    for each in ("form", "no", "no", "4"):
+        talk.user(each)
+    assert talk.user(text) == ["A note?"]
+
+
+LIKED = """
+flow: survey
+start: {words: [survey], otherwise: true}
+interrupted: resume
+vars: {good: list}
+steps:
+  good: {ask: What did you like?, many: true, match: anywhere, options: {The staff: {value: The staff, words: [staff]}, The food: {value: The food, words: [food]}, Nothing: end}, save: good}
+  done: {say: "{{ good | join(', ') }}", then: end}
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("the staff were lovely", "The staff"),
+        ("everything", "The staff, The food"),
+        ("all of it!", "The staff, The food"),
+    ],
+)
+def test_a_sentence_about_one_of_several_answers_is_the_whole_answer_and_so_is_everything(text: str, said: str) -> None:
+    chat = Talk(LIKED)
+    chat.user("survey")
+    assert chat.user(text) == [said]
+
+
+@pytest.mark.parametrize("text", ["the staff please", "the cake and the lovely staff"])
+def test_one_of_several_answers_alone_or_beside_something_else_waits_for_more(text: str) -> None:
+    chat = Talk(LIKED)
+    chat.user("survey")
+    chat.user(text)
+    assert chat.at == "survey/good"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("hang on asking my husband", "No hurry"),
+        ("nothing thx", "All right"),
+        ("no not now", "All right"),
+        ("you are a robot?", "automatic"),
+    ],
+)
+def test_small_talk_has_its_reason_and_its_no(text: str, said: str) -> None:
+    chat = Talk(CHECKED)
+    chat.user("order")
+    assert said in chat.user(text)[0]
+
+
+def test_who_wants_to_see_something_needs_no_time() -> None:
+    chat = Talk(CHECKED)
+    chat.user("order")
+    assert "No hurry" not in chat.user("let me see the menu")[0]
+
+
+def test_a_place_in_a_menu_chooses_nothing_where_it_leads() -> None:
+    chat = Talk("""
+flow: main
+start: {words: [hi], otherwise: true}
+steps: {menu: {ask: What would you like?, buttons: {Order: /order, Book: /book}}}
+---
+flow: order
+start: {words: [order]}
+vars: {drink: text}
+steps: {drink: {ask: Which drink?, options: {Coffee: {value: coffee}, Tea: {value: tea}}, save: drink}, done: {say: "{{ drink }}", then: end}}
+---
+flow: book
+start: {words: [book]}
+steps: {book: {say: Booked., then: end}}
+""")
+    chat.user("hi")
+    chat.user("the first one")
+    assert chat.at == "order/drink"

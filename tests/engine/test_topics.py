@@ -248,3 +248,26 @@ def test_no_choice_is_named_by_what_two_have_or_is_denied(text: str) -> None:
     talk = Talk(CAKES)
     talk.user("cakes")
     assert talk.user(text)[0][0].startswith("Sorry")
+
+
+@pytest.mark.parametrize(
+    "text", ["The icing was all melted", "it was both cold and stale", "my coffee and the cake too, all melted"]
+)
+def test_a_word_of_number_does_not_deny_a_topic(text: str) -> None:
+    assert Talk(FLOWS).user(text) == ["Sorry to hear that."]
+
+
+@pytest.mark.parametrize("text", ["it was not cold, and never stale", "no, not a complaint"])
+def test_a_not_before_a_topic_denies_it(text: str) -> None:
+    assert Talk(FLOWS).user(text) != ["Sorry to hear that."]
+
+
+@pytest.mark.parametrize("text", ["the coffee was amazing, thank you so much!!", "your espresso was great. thanks"])
+def test_praise_with_thanks_orders_nothing(text: str) -> None:
+    assert Talk(FLOWS).user(text) == ["You're welcome!"]
+
+
+def test_what_is_told_without_thanks_starts_no_order() -> None:
+    chat = Talk(FLOWS)
+    chat.user("the coffee was amazing")
+    assert chat.at == "main/menu"

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from bot.language.answers.credentials import BREAKS, phrase_pattern
-from bot.language.answers.sentences import words_in
+from bot.language.answers.sentences import is_denied, place_of, words_in
 from bot.language.source.languages import ENGLISH, without_country
 from bot.language.source.word_matching import normalise
 
@@ -35,6 +35,14 @@ def affirmed(text: str, language: str | None) -> str:
     A "not" denies what follows in its clause, or all of the clause where it stands at the end.
     """
     return " ".join(word for clause in _clauses(words_in(text)) for word in _affirmed(clause, language))
+
+
+def is_negated(text: str, phrase: str, language: str | None) -> bool:
+    """True if a "not" stands before a phrase, apart from harmless words: "I don't want to order", not "all cold"."""
+    words = words_in(text)
+    span = place_of(phrase, words)
+    before = () if span is None else range(span[0])
+    return any(_is_denial(words, at, language) for at in before) and is_denied(text, phrase, language)
 
 
 def denies(text: str, language: str | None) -> bool:

@@ -80,6 +80,9 @@ def read_number(text: str, language: str | None = None, *, whole: bool = False) 
     def read(text: TokenizedText) -> Reading[Decimal] | None:
         def pieces(start: int) -> Iterator[Segment]:
             yield from (Segment(start, end, "number", n) for end, kind, n in text.marks[start] if kind is Kind.COUNT)
+            together = _together_at(text, start)
+            if together is not None:
+                yield Segment(start, together[0], "number", together[1])
             first = next(text.ends_of(start, Kind.CURRENCY), start)
             if first >= text.length or (first > start and text.tokens.gap(start).rstrip().endswith(("-", "−", "–"))):
                 return
@@ -105,6 +108,44 @@ def read_number(text: str, language: str | None = None, *, whole: bool = False) 
         return None
 
     return in_each_language(text, language, read)
+
+
+def _together_at(text: TokenizedText, start: int) -> tuple[int, Decimal] | None:
+    """The end of people who are named one by one, and how many they are: ``my wife and me  -> 2``.
+
+    Others are not counted: in "4 adults and 2 kids" the children may not count.
+    """
+    counts: list[Decimal] = []
+    index = start
+    while (found := _people_at(text, index)) is not None:
+        index, count = found
+        counts.append(count)
+        if (joint := _behind_joint(text, index)) is None:
+            break
+        index = joint
+    is_whole = found is not None  # "me and" is not all
+    return (index, sum(counts, Decimal())) if is_whole and len(counts) > 1 else None
+
+
+def _people_at(text: TokenizedText, start: int) -> tuple[int, Decimal] | None:
+    """``me``, ``my wife`` or ``2 for me``: its end, and how many they are."""
+    if start == text.length:
+        return None
+    alone = next(text.ends_of(start, Kind.MYSELF, Kind.COMPANION), None)
+    number = number_at(text.tokens, text.marks, start, text.words, True) if alone is None else None
+    if number is None or number[0] == text.length:
+        return None if alone is None else (alone, Decimal(1))
+    behind = next(text.ends_of(number[0], Kind.HARMLESS), text.length)
+    end = next(text.ends_of(behind, Kind.MYSELF, Kind.COMPANION), None) if behind < text.length else None
+    return None if end is None else (end, number[2])
+
+
+def _behind_joint(text: TokenizedText, index: int) -> int | None:
+    """The place behind an "and" or a comma; None where there is neither."""
+    if index == text.length:
+        return None
+    joint = next(text.ends_of(index, Kind.BETWEEN_PEOPLE), None)
+    return index if joint is None and "," in text.tokens.gap(index) else joint
 
 
 def _is_code(text: TokenizedText, start: int, value: Decimal) -> bool:
@@ -182,18 +223,41 @@ def read_lack(text: str, language: str | None = None) -> bool:
 
     def read(text: TokenizedText) -> bool | None:
         start = end = 0
-        while start < text.length and (end := next(text.ends_of(start, Kind.LACKING), 0)) == 0:
+        while start < text.length and not (
+            end := next(text.ends_of(start, Kind.LACKING), 0) or _behind_no(text, start)
+        ):
             start = next(text.ends_of(start, Kind.HARMLESS), text.length)
-        return (
-            end > 0
-            and text.length - end < _MOST_MISSING
-            and all(_says_no_value(text, at) for at in range(end, text.length))
-        )
+        clause = next((at for at in range(end + 1, text.length) if "," in text.tokens.gap(at)), text.length)
+        return end > 0 and clause - end < _MOST_MISSING and _says_no_values(text, end)
 
     return bool(in_each_language(text, language, read))
 
 
 _MOST_MISSING = 6  # words that name what is missing
+
+
+def _behind_no(text: TokenizedText, start: int) -> int:
+    """The place behind a "no" that a word follows: "no photo"; 0 where it is an answer by itself."""
+    longest = max((end for end, kind, _ in text.marks[start] if kind in (Kind.YES, Kind.NO, Kind.AGAINST)), default=0)
+    is_no = longest == start + 1 and any(kind is Kind.NO and end == longest for end, kind, _ in text.marks[start])
+    if not is_no or longest == text.length or text.tokens.gap(longest).strip():
+        return 0
+    begins = next(text.ends_of(longest, Kind.HARMLESS, Kind.REASON), longest)
+    if begins == longest:
+        return longest
+    politely = begins < text.length and all(any(text.ends_of(at, Kind.HARMLESS)) for at in range(begins, text.length))
+    return longest if politely else 0  # "no email, sorry", but not "no, make it two"
+
+
+def _says_no_values(text: TokenizedText, start: int) -> bool:
+    """True if no word from there on is a value, asks, or speaks against something."""
+    while start < text.length:
+        now = next(text.ends_of(start, Kind.NOW), 0)
+        told = {kind for _, kind, _ in text.marks[start]} & _ELSEWHERE == {Kind.TELLING}
+        if not now and not told and not _says_no_value(text, start):
+            return False
+        start = now or start + 1
+    return True
 
 
 def same_side(text: str, choices: Sequence[Sequence[str]], language: str | None = None) -> int | None:
@@ -328,6 +392,8 @@ def read_time(text: str, language: str | None = None) -> Reading[time] | None:
             for end, kind, value in text.marks[start]:
                 if kind is Kind.DAY_PART and value[0] == 0:  # "tonight"
                     yield Segment(start, end, "part", value[1])
+                elif kind is Kind.DAILY:
+                    yield Segment(start, end, "")
 
         found_all = covered(text, pieces, 6, names=True)
         return _only((_one_time(found) for found in found_all), 12)

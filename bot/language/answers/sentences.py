@@ -106,6 +106,19 @@ def is_denied(text: str, phrase: str, language: str | None) -> bool:
     return span is not None and not is_meant(words, span, language, Reach.BEFORE)
 
 
+def is_told(text: str, phrase: str) -> bool:
+    """True if a "was" stands right behind a phrase: "the coffee was great" tells, and orders nothing."""
+    words = words_in(text)
+    span = place_of(phrase, words)
+    return span is not None and span[1] < len(words) and normalise(words[span[1]]) in _WAS
+
+
+_WAS = frozenset(map(normalise, (
+    "was", "were", "wasnt", "werent", "war", "waren", "estaba", "estaban", "estuvo", "fue", "estava", "estavam", "foi", "était", "étaient", "era", "erano",
+    "был", "была", "было", "были",
+)))  # fmt: skip
+
+
 def words_in(text: str) -> list[str]:
     """The words of a text; the last of each line ends with the line."""
     return _WORD.findall(text)

@@ -73,6 +73,70 @@ def _numbers_in(text: TokenizedText) -> Iterator[tuple[Decimal, bool]]:
             yield number[2], compared
 
 
+def place_in(text: str, language: str | None) -> int | None:
+    """The place in a list that a text names, and nothing else: ``the second one  -> 2``."""
+
+    def read(text: TokenizedText) -> int | None:
+        places: list[int] = []
+        index = 0
+        while index < text.length:
+            end, place = _place_at(text, index)
+            if end == index:
+                return None
+            places += [] if place is None else [place]
+            index = end
+        return places[0] if len(places) == 1 else None
+
+    return in_each_language(text, language, read)
+
+
+def _place_at(text: TokenizedText, start: int) -> tuple[int, int | None]:
+    """The end of a place, or of words that change nothing; the start where there is something else."""
+    ordinal = next(((end, value) for end, kind, value in text.marks[start] if kind is Kind.ORDINAL), None)
+    token = text.tokens.tokens[start]
+    if ordinal is None and token.isdecimal() and len(token) < _LONG_PLACE:
+        behind = next(text.ends_of(start + 1, Kind.ENDING), None) if start + 1 < text.length else None
+        ordinal = None if behind is None else (behind, Decimal(token))
+    end = next(text.ends_of(start, Kind.HARMLESS, Kind.AROUND_TITLE), start) if ordinal is None else ordinal[0]
+    against = next(text.ends_of(start, Kind.AGAINST), start)
+    if against > start and against >= end:
+        return start, None
+    return end, None if ordinal is None else int(ordinal[1])
+
+
+_LONG_PLACE = 3  # figures
+
+
+def faulty(text: str, titles: Sequence[str], language: str | None) -> int | None:
+    """The only title whose thing a text calls wrong: Email, or Another email, for "the email is wrong"."""
+
+    def read(text: TokenizedText) -> int | None:
+        if not any(kind is Kind.DEFECT for marks in text.marks for _, kind, _ in marks):
+            return None
+        said, beside = text.tokens.tokens, _places_of(text, Kind.DEFECT, Kind.HARMLESS, Kind.AROUND_TITLE)
+        others = {token for at, token in enumerate(said) if at not in beside}
+        things = (_things(title, text) for title in titles)
+        found = [index for index, named in enumerate(things) if named and others <= named <= {*said}]
+        return found[0] if len(found) == 1 else None
+
+    return in_each_language(text, language, read)
+
+
+def _things(title: str, text: TokenizedText) -> frozenset[str]:
+    """The words of a title that name something: day for ``Another day``."""
+    name = written(title, text.words)
+    if name is None:
+        return frozenset()
+    named = [at for at in range(name.length) if at not in _places_of(name, Kind.DEFECT)]
+    telling = [at for at in named if at not in _places_of(name, Kind.HARMLESS)] or named
+    return frozenset(name.tokens.tokens[at] for at in telling)
+
+
+def _places_of(text: TokenizedText, *kinds: Kind) -> set[int]:
+    """The places of all words in phrases of some kinds."""
+    return {at for start in range(text.length) for end in text.ends_of(start, *kinds) for at in range(start, end)}
+
+
 def with_time(text: str, titles: Sequence[str], now: datetime, language: str | None) -> list[int]:
     """The titles that say the time or the day that a text may mean: ``10:30`` for "half past ten"."""
     found: list[int] = []
@@ -192,9 +256,7 @@ def telling_words(text: str, language: str | None) -> tuple[str, ...]:
     read = written(text, words_of(language))
     if read is None or any(kind is Kind.AGAINST for marks in read.marks for _, kind, _ in marks):
         return ()
-    around = (Kind.HARMLESS, Kind.AROUND_TITLE)
-    places = ((first, end) for first in range(read.length) for end in read.ends_of(first, *around))
-    harmless = {place for first, end in places for place in range(first, end)}
+    harmless = _places_of(read, Kind.HARMLESS, Kind.AROUND_TITLE)
     return tuple(token for at, token in enumerate(read.tokens.tokens) if at not in harmless)
 
 

@@ -20,7 +20,7 @@ _WORDS = {
         "|dont want to be alive|dont want to wake up|no reason to live|reason to live|nothing to live for|no point in living|no point in going on|no point anymore|life is not worth"
         "|isnt worth living|life is pointless|everything is pointless|no way out|cant go on|cannot go on|cant do this any more|cant do this anymore|cant take it any more"
         "|cant take it anymore|cant live like this|tired of living|tired of life|sick of living|done with life|end it all|end it tonight|to end it|ending it|ending things|end things|end my life|ending my life|take my life|taking my life|take my own life"
-        "|kill myself|kill my self|killing myself|kms|suicide|suicidal|unalive|hurt myself|hurting myself|harm myself|harming myself|self harm|cut myself"
+        "|kill myself|kill my self|killing myself|kms|suicide|suicidal|unalive|hurt myself|hurting myself|wont stop bleeding|cut herself|cut himself|not breathing|isnt breathing|cant breathe|unconscious|passed out|heart attack|harm myself|harming myself|self harm|cut myself"
         "|cutting myself|cutting again|took too many|took pills|took all my|overdose|overdosed|the pills|all my pills|my pills|sleeping pills|pack of pills|a lot of pills|lots of pills|so many pills|too many pills|handful of pills|bottle of pills|jump off|jumping|jump from|hang myself|shoot myself|a gun to|better off without me|would miss me|will miss me"
         "|goodbye forever|say goodbye to everyone|final goodbye|no hope left|hopeless|in danger|hits me|hit me|beats me|beat me|beating me|hurt me|hurts me|hurting me|punched me|punches me|kicked me|choked me|slapped me"
         "|strangled me|threatens me|threatened me|threatening to kill|going to kill me|wants to kill me|raped|abused|abusing me|assaulted|touched me|locked me|afraid for my life|not safe at home|dont feel safe",
@@ -210,7 +210,20 @@ def is_request(text: str) -> bool:
     """True if a message asks for something as people order: "can I get a tea?" asks nothing."""
     words = _words(text)
     pieces = (words[first : first + length] for first in range(len(words)) for length in (1, 2, 3))
-    return any(piece in _requests() for piece in pieces)
+    return any(piece in _requests() for piece in pieces) or asks_if_free(text)
+
+
+def asks_if_free(text: str) -> bool:
+    """True for the wish for a place in the form of a question: "is there a table free for two"."""
+    return _FREE.search(normalise(text)) is not None
+
+
+_FREE = re.compile(r"\b(?:is there|are there|do you have|have you got|any)\b.* (?:free|available)\b.* for\b")
+
+
+def is_asked(text: str) -> bool:
+    """True if a text begins as a question, or is one about a topic: "a table for two?" is no question."""
+    return any(map(_begins_as_question, _CLAUSE.split(text))) or bool(topics_in(text))
 
 
 @cache

@@ -65,6 +65,11 @@ class Kind(Enum):
     TELLING = "telling"
     REASON = "reasons"
     LACKING = "lacking"
+    MYSELF = "myself"
+    COMPANION = "companions"
+    BETWEEN_PEOPLE = "between people"
+    DEFECT = "defects"
+    DAILY = "daily"
 
 
 Mark = tuple[int, Kind, Any]

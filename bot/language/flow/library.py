@@ -22,7 +22,8 @@ from bot.core.immutable import immutable
 from bot.core.own_addresses import EXAMPLE, OwnAddresses
 from bot.core.session import Frame, Session
 from bot.core.text import in_letters
-from bot.language.answers.sentences import is_denied
+from bot.language.answers.denials import is_negated
+from bot.language.answers.sentences import is_told
 from bot.language.answers.topics import CRISIS, PERSON, QUESTION, TOPICS, topics_in
 from bot.language.expressions import formats
 from bot.language.expressions.filters import TITLES, Draw, drawn
@@ -169,7 +170,7 @@ class TriggerIndex:
     def _by_topics(self, topics: Mapping[str, str], text: str, language: str | None) -> Iterator[tuple[str, str]]:
         """The topics of a text that start a flow. A call for help, or for a person, is heard in any sentence."""
         for topic in (topic for topic in TOPICS if topic in topics and topic in self.topics):
-            if topic in (CRISIS, PERSON) or not is_denied(text, topics[topic], language):
+            if topic in (CRISIS, PERSON) or not is_negated(text, topics[topic], language):
                 yield topic, self.topics[topic]
 
     def _by_wider(self, text: str, language: str | None) -> tuple[str, TriggerMatch | None]:
@@ -181,8 +182,9 @@ class TriggerIndex:
             found = match_wider(text, known, how)
             if found is None and how == ANYWHERE:
                 found = slipped(normalise(text), known)
-            if found is not None and not is_denied(text, known[found], language):
-                return known[found], TriggerMatch(phrases[found][1])
+            if found is None or is_negated(text, known[found], language) or is_told(text, known[found]):
+                continue
+            return known[found], TriggerMatch(phrases[found][1])
         return "", None
 
     def _forbids(self, flow: str, text: str) -> bool:

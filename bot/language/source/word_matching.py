@@ -37,6 +37,7 @@ EXACT = "exact"
 """How a text means a choice only: it is the phrase as written, but for upper and lower case. No number counts."""
 LIKE = 90.0  # of 100: how like a phrase a text is that has other spaces
 FEWEST_LETTERS = 4  # of a word in which a slip is possible
+FEWEST_AMONG_OTHERS = 6  # of one beside any other words
 
 
 @immutable
@@ -234,16 +235,13 @@ def _close(said: str, phrase: str, known: frozenset[str]) -> float:
 
 def slipped(said: str, phrases: Sequence[str]) -> int | None:
     """The only phrase of one long word that a word of a text comes close to: "coffe"."""
-    words = [word for word in said.split() if len(word) >= _FEWEST_AMONG_OTHERS - 1]
+    words = [word for word in said.split() if len(word) >= FEWEST_AMONG_OTHERS - 1]
     found = [
         place
         for place, phrase in enumerate(phrases)
-        if len(phrase) >= _FEWEST_AMONG_OTHERS and " " not in phrase and any(is_slip(word, phrase) for word in words)
+        if len(phrase) >= FEWEST_AMONG_OTHERS and " " not in phrase and any(is_slip(word, phrase) for word in words)
     ]
     return found[0] if len(found) == 1 else None
-
-
-_FEWEST_AMONG_OTHERS = 6  # letters of a word in which a slip is possible beside any other words
 
 
 def load_slips() -> None:

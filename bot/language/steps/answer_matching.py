@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from functools import cached_property, partial
 from itertools import islice
@@ -15,10 +15,12 @@ from bot.language.answers.readers import same_side
 from bot.language.answers.sentences import Reach, is_meant, place_of, places_of, words_in
 from bot.language.answers.titles import (
     all_within,
+    faulty,
     has_word,
     is_name,
     name_in,
     number_in,
+    place_in,
     telling_words,
     with_number,
     with_time,
@@ -31,6 +33,7 @@ from bot.language.source.word_matching import (
     ANYWHERE,
     CLOSE,
     EXACT,
+    FEWEST_AMONG_OTHERS,
     LONGEST,
     WHOLE,
     Option,
@@ -39,6 +42,8 @@ from bot.language.source.word_matching import (
     contains,
     match,
     normalise,
+    singular,
+    slips_of,
 )
 from bot.language.steps.choices import MARK, MOST, Choices, Many, ShownChoice
 from bot.language.steps.step_kind import LeaveStep, Reply, ReplyId, StepContext, WaitHere, reply_id, value_hash
@@ -241,7 +246,10 @@ def _one(offer: ShownChoices, text: str, read: Reading) -> int | None:
         side = same_side(text, [(option.title, *option.words) for option in options], offer.language)
         meant = normalise(affirmed(text, offer.language)) if side is not None else ""
         others = (option.title for index, option in enumerate(options) if index != side)
-        return None if any(contains(meant, normalise(title)) for title in others) else side  # "no make it coffee"
+        if side is not None:
+            return None if any(contains(meant, normalise(title)) for title in others) else side  # "no make it coffee"
+        heard = _by_fault(offer, text), _by_place(offer, text, said), _by_slip(text, options, how, offer.language)
+        return next((index for index in heard if index is not None and index != _TWO), None)
     return found.pop() if len(found) == 1 and _TWO not in found else None
 
 
@@ -261,6 +269,49 @@ def _by_distinction(text: str, options: Sequence[Option], language: str | None) 
     return found[0] if rest <= others or "".join(said) == "".join(titles[found[0]]) else None
 
 
+def _by_slip(text: str, options: Sequence[Option], how: str, language: str | None) -> int | None:
+    """The choice that a text names with slips in its longer words: "some advise"."""
+    if how != ANYWHERE:
+        return None
+    phrases = (phrase for option in options for phrase in (option.title, *option.words))
+    known = {word for phrase in phrases for word in normalise(phrase).split()}
+    longer = [word for word in known if len(word) >= FEWEST_AMONG_OTHERS]
+    meant = [_meant_by(word, known, longer, language) for word in text.split()] if longer else []
+    return None if meant == text.split() or not meant else _wider(" ".join(meant), options, how, language)
+
+
+def _meant_by(word: str, known: Collection[str], longer: Sequence[str], language: str | None) -> str:
+    """The only one of the longer known words of which a word is a slip, else the word itself."""
+    said = normalise(word)
+    if len(said) < FEWEST_AMONG_OTHERS - 1 or said in known or singular(said) in known or is_name(said, language):
+        return word
+    near = slips_of(said, longer)
+    return near[0] if len(near) == 1 else word
+
+
+def _by_fault(offer: ShownChoices, text: str) -> int | None:
+    """The choice that corrects what a text calls wrong: Email for "the email is wrong"."""
+    corrects = [index for index, choice in enumerate(offer.shown) if choice.corrects]
+    found = faulty(text, [offer.shown[index].title for index in corrects], offer.language) if corrects else None
+    return None if found is None else corrects[found]
+
+
+def _by_place(offer: ShownChoices, text: str, number: tuple[Decimal, frozenset[str]] | None) -> int | None:
+    """The choice at the place that a text names, if no title has a number. At a menu, whose choices save nothing, a
+    ``number`` alone is a place.
+    """
+    titles = [choice.title for choice in offer.shown]
+    if not offer.choices.placed or any(map(_NUMBERED.search, titles)):
+        return None
+    if any(number_in(title, offer.language) or place_in(title, offer.language) for title in titles):
+        return None
+    place = place_in(text, offer.language)
+    if place is None and number is not None and not number[1] and not any(choice.saves for choice in offer.shown):
+        place = int(number[0])
+    return None if place is None or not 1 <= place <= len(titles) else place - 1
+
+
+_NUMBERED = re.compile(r"\d")
 _TWO = -1  # in place of a choice: a text may mean several, or none
 
 
@@ -329,7 +380,9 @@ def _exactly(offer: ShownChoices, text: str, options: Sequence[Option]) -> int |
 
 
 def _several(offer: ShownChoices, many: Many, text: str) -> LeaveStep | WaitHere | None:
-    """Take one answer like a tap, and several as the contact's whole answer."""
+    """Take one answer like a tap; several, or a sentence about one, as the contact's whole answer."""
+    if normalise(text) in _ALL and match(text, [choice.option for choice in offer.shown], WHOLE) is None:
+        return _finish(offer, [choice.hash for choice in offer.shown if not choice.leads])
     options = [*(choice.option for choice in offer.shown), Option(offer.done(many))]
     if offer.choices.how == EXACT:
         one = _exactly(offer, text, options)
@@ -339,11 +392,30 @@ def _several(offer: ShownChoices, many: Many, text: str) -> LeaveStep | WaitHere
         found = named(text, options, offer.choices.how, shown_numbers=numbers)
         found = found or _named_within(text, options, offer.language, shown_numbers=numbers)
     chosen = [offer.shown[index] for index in found if index < len(offer.shown)]
-    if len(found) == 1 and chosen:
+    if len(found) == 1 and chosen and not _tells(offer, text, options):
         return _take(offer, chosen[0])
     if not found or any(choice.leads for choice in chosen):
         return None
     return _finish(offer, list(dict.fromkeys([*offer.picked, *(choice.hash for choice in chosen)])))
+
+
+_ALL = frozenset(
+    map(
+        normalise,
+        (
+            "all", "everything", "all of it", "all of them", "all of the above", "all of these", "semua", "semuanya", "todo", "todos", "tudo", "tout", "tous", "alles", "alle",
+            "tutto", "tutti", "hepsi", "всё", "все", "الكل", "كل شيء", "सब", "सब कुछ",
+        ),
+    )
+)  # fmt: skip
+"""Texts that name all choices of a question with several answers."""
+
+
+def _tells(offer: ShownChoices, text: str, options: Sequence[Option]) -> bool:
+    """True for a sentence about one thing, which has more than words that change nothing: "the staff were lovely"."""
+    if offer.choices.how != ANYWHERE or match(text, options, WHOLE) is not None or {*normalise(text).split()} & AND:
+        return False
+    return not _named_within(text, options, offer.language, shown_numbers=_counts_places(offer))
 
 
 def _take(offer: ShownChoices, choice: ShownChoice) -> LeaveStep | WaitHere:

@@ -162,6 +162,8 @@ class AskStep(StepKind):
         if choices is not None and accepts_text and variable is not None and variable.kind is ValueKind.NUMBER:
             choices = replace(choices, counted=False)  # a number that somebody writes is the answer itself
         closed = choices is not None and not accepts_text and (variable is None or variable.written)
+        if choices is not None and not closed:
+            choices = replace(choices, placed=False)
         confirm, valid = _CONFIRM.read(fields), VALID.read(fields)
         if valid is not None and (choices is None or choices.numbered):
             VALID.report(fields, "E123", '"valid" where there is no button to tap', "add `options`, or leave it out")
@@ -490,6 +492,12 @@ class AskStep(StepKind):
         message = question(context, body, _about(value))
         notes = ("the answer may mean several values",)
         return WaitHere((message,), {**context.step_state, _UNSURE: value}, notes=notes)
+
+    def lacks_answer(self, context: StepContext, reply: Reply) -> bool:
+        """True for "I have no email", where only a value that the contact has is an answer."""
+        if reply.text is None or self.choices is not None or _takes_every_text(self.variable):
+            return False
+        return read_lack(reply.text, context.scope.get(CONTACT_LANGUAGE))
 
     def takes_audio(self, context: StepContext, reply: Reply) -> bool:
         """True if its variable takes audio."""

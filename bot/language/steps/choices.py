@@ -218,6 +218,7 @@ class ShownChoice:
     leads: bool = False
     payload: str | None = None
     hears: StartingWords = StartingWords()
+    corrects: bool = False  # choosing it asks an earlier question again
 
     @property
     def hash(self) -> str:
@@ -235,7 +236,8 @@ class Choices:
     """All that a question offers. ``form`` is options, buttons or list: the key that it is written under.
 
     ``how`` says how an answer in writing is matched (`bot.language.source.word_matching`); ``numbered``: shown as a
-    text with numbers; ``counted``: a number means the choice of that place, also where no numbers are shown.
+    text with numbers; ``counted``: a number means the choice of that place, also where no numbers are shown;
+    ``placed``: "the second one" means a choice, because nothing else is an answer.
     """
 
     form: str
@@ -247,6 +249,7 @@ class Choices:
     many: Many | None = None
     numbered: bool = False
     counted: bool = True
+    placed: bool = True
     # what is shown, where that is always the same
     _constant: tuple[ShownChoice, ...] | None = field(init=False, compare=False, repr=False)
 
@@ -386,6 +389,7 @@ def _shown(index: int, choice: FixedChoice, scope: Mapping[str, Any]) -> ShownCh
         choice.leads,
         rendered_payload(choice.payload, scope),
         choice.hears,
+        choice.transition is not None and choice.transition.corrects,
     )
 
 

@@ -5,12 +5,15 @@ The words of a language stand on one line each. All languages are heard in every
 wordings, are in the contact's language.
 """
 
+import re
 from collections.abc import Iterator, Mapping
 from datetime import date, datetime, timedelta
 from functools import cache, lru_cache
 from typing import Any
 from unicodedata import category
 
+from bot.language.answers.sentences import is_told
+from bot.language.answers.topics import topics_in
 from bot.language.expressions.formats import weekday_name
 from bot.language.expressions.opening_hours import HOURS, Hours, Span
 from bot.language.source.languages import CONTACT_LANGUAGE, ENGLISH, wording
@@ -53,7 +56,7 @@ _WORDS = {
     },
     BYE: {
         "en": "bye|bye bye|byebye|goodbye|good bye|good night|see you|see ya|see u|see you later|see you soon|see you tomorrow|cya|ttyl|take care|have a nice day|have a good day|have a great day|have a good one"
-        "|thats all|that is all|thats it|that would be all|nothing else|nothing for now|nothing right now|not now|no thanks|no thank you|no thx|not interested|im not interested|i am not interested|im good|i am good|nah im good|no im good|im fine|were good|changed my mind|i changed my mind|ive changed my mind|i have changed my mind|leave me alone|no more questions|never mind|nevermind|nvm|forget it|forget about it|no problem|no worries|sorry wrong number|wrong number|wrong chat|sorry wrong chat|wrong person|oops wrong chat",
+        "|thats all|that is all|thats it|that would be all|nothing else|nothing for now|nothing right now|not now|no thanks|no thank you|no thx|not interested|im not interested|i am not interested|im good|i am good|nah im good|no im good|im fine|were good|changed my mind|i changed my mind|ive changed my mind|i have changed my mind|leave me alone|no more questions|dont want anything|i dont want anything|we dont want anything|nothing thanks|nothing thank you|nothing thx|nothing ty|never mind|nevermind|nvm|forget it|forget about it|no problem|no worries|sorry wrong number|wrong number|wrong chat|sorry wrong chat|wrong person|oops wrong chat",
         "id": "sampai jumpa|dadah|bye|selamat tinggal|itu saja|sudah cukup|tidak jadi|gak jadi|tidak terima kasih|tidak makasih|nanti saja|berubah pikiran|salah kirim|salah nomor|salah sambung", "es": "adiós|hasta luego|hasta mañana|chao|eso es todo|nada más|no gracias|ahora no|cambié de opinión|he cambiado de idea|olvídalo|número equivocado|me equivoqué de número",
         "pt": "tchau|até logo|até amanhã|é só isso|só isso|não obrigado|não obrigada|agora não|mudei de ideia|nada mais|deixa pra lá|número errado", "fr": "au revoir|à bientôt|bonne journée|bonne soirée|c'est tout|rien d'autre|non merci|pas maintenant|j'ai changé d'avis|laissez tomber|mauvais numéro|erreur de numéro",
         "de": "tschüss|auf wiedersehen|bis bald|bis später|schönen tag|schönen tag noch|das ist alles|nein danke|jetzt nicht|ich hab es mir anders überlegt|das wars|das war's|schon gut|egal|vergiss es|falsche nummer|falscher chat", "it": "arrivederci|a presto|a domani|buona giornata|è tutto|nient'altro|no grazie|non ora|ho cambiato idea|lascia stare|numero sbagliato",
@@ -102,7 +105,7 @@ _WORDS = {
         "ar": "انتظر|لحظة|لحظه|دقيقة|ثانية|دعني افكر|خليني افكر|احتاج وقت|انا مشغول|لا اعرف بعد", "hi": "रुको|रुकिए|एक मिनट|एक सेकंड|सोचने दो|सोच कर बताता हूँ|मुझे समय चाहिए|मैं व्यस्त हूँ|अभी पता नहीं",
     },
     BOT: {
-        "en": "who are you|who r u|who is this|whos this|who am i talking to|who am i speaking to|who is asking|whos asking|what are you|what is this|whats this|are you a bot|are you a robot|are you human"
+        "en": "who are you|who r u|who is this|whos this|who am i talking to|who am i speaking to|who is asking|whos asking|what are you|what is this|whats this|are you a bot|you are a bot|youre a bot|you a bot|you are a robot|youre a robot|you a robot|are you a robot|are you human"
         "|are you real|are you a real person|are you a person|is this a bot|is this automated|is this an ai|are you an ai|are you chatgpt|r u a bot|what is this number|what number is this|whose number is this|what company is this|bot",
         "id": "ini siapa|siapa ini|kamu siapa|anda siapa|ini bot|apakah ini bot|kamu bot|ini robot|ini nomor siapa", "es": "quién eres|quién es|con quién hablo|eres un bot|eres un robot|es un bot|qué es esto",
         "pt": "quem é você|quem é|com quem falo|você é um robô|é um robô|você é um bot|o que é isso", "fr": "qui êtes-vous|qui es-tu|c'est qui|êtes-vous un robot|c'est un robot|tu es un robot|c'est quoi",
@@ -141,7 +144,7 @@ _WORDS = {
 """The phrases of each topic. A message is the whole phrase; for the opening hours it has the phrase in it."""
 
 _AROUND = {
-    "en": "ok okay oh great perfect nice good cool well so very much a lot lots many all again already everyone you u your for the help helping"
+    "en": "no nah ok okay oh great perfect nice good cool well so very much a lot lots many all again already everyone you u your for the help helping"
     " everything listening lol haha info information reply answer time then there team guys sir madam mate sorry thanks thx hmm hm um uh ugh er yesterday today it was lovely delicious amazing wonderful service food evening please pls plz and hi hello bye awesome",
     "id": "oke ya banyak sekali kak min pak bu mas mbak mohon dong", "es": "ok vale muchas mil muy por todo la ayuda favor bien perfecto tu su",
     "pt": "ok muito por tudo a ajuda favor bem pela sua", "fr": "ok beaucoup bien pour tout votre aide plait s il vous te", "de": "ok bitte sehr für die hilfe alles gut",
@@ -189,7 +192,31 @@ def topic_of(text: str) -> str | None:
     words = f" {said} "
     if any(phrase in words for phrase in _of_hours()):
         return OPENING_HOURS
-    return _among_fillers(said.split())
+    return _among_fillers(said.split()) or _moment_for(said) or _thanks_for(text)
+
+
+def _moment_for(said: str) -> str | None:
+    """A request for time, with its reason: "hang on, I ask my husband", but not "let me see the menu"."""
+    words = said.split()
+    begins = (phrase for count in (2, 3, 4) if not (phrase := " ".join(words[:count])).startswith(_LOOKS))
+    waits = any(_topics().get(phrase) == MOMENT for phrase in begins) and len(words) <= _MOST_OF_MOMENT
+    return MOMENT if waits and not any(map(str.isdigit, said)) and not topics_in(said) else None
+
+
+_LOOKS = ("let me see", "let me look", "let me check")
+_MOST_OF_MOMENT = 8  # words
+
+
+def _thanks_for(text: str) -> str | None:
+    """Thanks, where the other clauses tell how something was: "the cake was amazing, thank you!". No complaint is."""
+    clauses = [clause for part in _CLAUSES.split(text) if (clause := normalise(part))]
+    thanks = [clause for clause in clauses if _among_fillers(clause.split()) == THANKS]
+    others = [clause for clause in clauses if clause not in thanks]
+    tells = all(any(is_told(clause, word) for word in clause.split()) for clause in others)
+    return THANKS if thanks and tells and "?" not in text and not topics_in(text) else None
+
+
+_CLAUSES = re.compile(r"[,.;:!\n،؛।]+")
 
 
 def _among_fillers(words: list[str]) -> str | None:

@@ -405,6 +405,10 @@ class StepKind:
         """Take a reply that no word took. None: it is no answer."""
         return None
 
+    def lacks_answer(self, context: StepContext, reply: Reply) -> bool:
+        """True if a reply says that there is no answer to give, so that asking again is in vain."""
+        return False
+
     def takes_audio(self, context: StepContext, reply: Reply) -> bool:
         """True if a voice note itself is the answer, so that it need not be transcribed."""
         return False

@@ -24,6 +24,9 @@ from bot.language.types.variable import TypeMismatch, Variable, mismatch
 LONGEST = KEPT_CHARACTERS  # of a message: what a contact writes beyond them is cut
 FILLER = "m"  # of which a text of the greatest length is made
 _DIGIT = re.compile(r"\d")
+_NAMED = re.compile(
+    r"(?i)\b(?:(?:order|booking|tracking|customer|invoice|ticket|case) )?(?:no|nr|number|ref|reference|id|code)\b[.:]?"
+)
 _AROUND_CODE = " .,;:!?()\"'“”„«»#"
 _CLOCK_AND_CALENDAR = frozenset({ValueKind.DATE, ValueKind.DATETIME, ValueKind.TIME})
 
@@ -99,7 +102,7 @@ class TextVariable(Variable):
             piece = "".join(words[first:end]).strip(_AROUND_CODE)
             found = next((form for form in (piece, piece.upper()) if matches(self.pattern, form)), None)
             if found is not None and _DIGIT.search(found):
-                around = " ".join((*words[:first], *words[end:]))
+                around = _NAMED.sub("", " ".join((*words[:first], *words[end:])))
                 return Reading(found if says_nothing(around, language) else text)
         return Reading(text)
 

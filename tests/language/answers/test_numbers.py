@@ -45,6 +45,32 @@ def test_a_language_decides_what_a_thousand_looks_like(language: str, text: str,
     assert value_of(read_number(text, language)) == Decimal(number)
 
 
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [("just me", "1"), ("me and my wife", "2"), ("my husband and me please", "2"), ("my wife, my son and me", "3"), ("1 for me and 1 for my mom", "2"), ("two for me and one for my friend", "3")],
+)  # fmt: skip
+def test_people_who_are_named_one_by_one_are_counted_together(text: str, number: str) -> None:
+    assert value_of(read_number(text, whole=True)) == Decimal(number)
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "number"),
+    [("de", "meine Frau und ich", "2"), ("pt", "eu e minha esposa", "2"),
+     ("fr", "ma femme et moi", "2"), ("nl", "mijn vrouw en ik", "2"), ("id", "saya dan istri saya", "2")],
+)  # fmt: skip
+def test_people_are_counted_together_in_several_languages(language: str, text: str, number: str) -> None:
+    assert value_of(read_number(text, language, whole=True)) == Decimal(number)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["me", "my wife", "me or my wife", "2 adults and 2 kids", "me and 2 or 3 friends", "me and 3 friends", "2 adults and some kids",
+     "me and", "1 for me and 1 tea", "2 adults and 2 kids on 5 May", "not me and my wife"],
+)  # fmt: skip
+def test_people_whose_number_is_unsure_are_not_counted(text: str) -> None:
+    assert value_of(read_number(text, whole=True)) is None
+
+
 @given(st.text(max_size=70), st.sampled_from(("en", "de", "xx", None)))
 def test_no_text_raises(text: str, language: str | None) -> None:
     read_number(text, language)

@@ -26,7 +26,8 @@ def value_of(reading: Reading[Any] | None) -> Any:
      ("en", "3:30 p.m.", time(15, 30)), ("en", "12am", time(0)), ("en", "9am", time(9)), ("en", "12 pm", time(12)), ("en", "3 in the afternoon", time(15)),
      ("en", "15h", time(15)), ("en", "15h30", time(15, 30)), ("de", "15 Uhr", time(15)), ("de", "um 15", time(15)), ("id", "jam 3 sore", time(15)),
      ("id", "pukul 15.30", time(15, 30)), ("es", "a las 3 de la tarde", time(15)), ("en", "15時30分", time(15, 30)), ("en", "9 o'clock", time(9)),
-     ("en", "at noon", time(12)), ("en", "midnight", time(0)), ("en", "0:05", time(0, 5)), ("en", "15:00 please", time(15)), ("en", "15:00:00", time(15))],
+     ("en", "at noon", time(12)), ("en", "midnight", time(0)), ("en", "0:05", time(0, 5)), ("en", "15:00 please", time(15)), ("en", "8 pm every day", time(20)),
+     ("en", "every evening at half past six", time(18, 30)), ("en", "15:00:00", time(15))],
 )  # fmt: skip
 def test_it_is_a_time_of_day(language: str, text: str, clock: time) -> None:
     assert value_of(read_time(text, language)) == clock

@@ -86,7 +86,7 @@ class Shown:
 
     def leaves_unsent(self, text: str) -> None:
         """Wait for a message that the bot could not send, or cannot send yet."""
-        expect(self.page.locator(".bubble.bot:not([id])", has_text=text)).to_be_visible()
+        expect(self.page.locator(".bubble.bot:not([id])", has_text=text).first).to_be_visible()
 
     def save(self, flows: str) -> None:
         (self.folder / "flows" / "main.yml").write_text(flows)
