@@ -40,6 +40,8 @@ DRINKS = ["Which drink?", "Espresso", "Tea"]
     [
         ("My coffee was cold", "Sorry to hear that."),
         ("my latte was lukewarm and the girl at the till was rude to me", "Sorry to hear that."),
+        ("My espresso this morning was ice cold", "Sorry to hear that."),
+        ("der Kaffee war wirklich sehr kalt", "Sorry to hear that."),
         ("running 10 min late, sorry!!", "One moment."),
         ("i took a lot of pills", "Call 112."),
         ("wrong order!!! I asked for tea", "Sorry to hear that."),

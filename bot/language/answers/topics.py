@@ -162,6 +162,13 @@ _OPT_OUT = {
     "ar": "توقف عن الارسال|لا ترسلوا|لا ترسل لي|الغاء الاشتراك|احذف رقمي", "hi": "मैसेज मत भेजो|संदेश मत भेजें|मुझे हटा दो|मेरा नंबर हटा",
 }  # fmt: skip
 """Phrases that say the same as the words of `opt_out`."""
+_DEGREES = {
+    "en": "very|really|so|too|quite|rather|pretty|totally|completely|absolutely|extremely|incredibly|still|just|ice|stone|freezing", "id": "sangat|sekali|banget|agak",
+    "es": "muy|bastante|tan|demasiado|totalmente", "pt": "muito|bem|tão|bastante|totalmente", "fr": "très|trop|vraiment|tout|complètement",
+    "de": "sehr|ganz|wirklich|ziemlich|total|völlig|so|zu|etwas", "it": "molto|troppo|davvero|proprio", "nl": "heel|erg|zo|te|echt|helemaal", "tr": "çok|oldukça|biraz",
+    "ru": "очень|слишком|совсем|совершенно|такой", "ar": "جدا|كثيرا", "hi": "बहुत|काफी|थोड़ा",
+}  # fmt: skip
+"""Words that say how much something is so."""
 _MOST_TO_OPT_OUT = 8  # words
 _FEWEST = 2  # words of a question: "what?" says nothing
 _CLAUSE = re.compile(r"[.,;:!\n،؛।]+|\b(?:and|but)\b")
@@ -187,6 +194,11 @@ def _beginnings() -> frozenset[tuple[str, ...]]:
 
 
 @cache
+def _degrees() -> frozenset[str]:
+    return frozenset(word for line in _DEGREES.values() for (word,) in map(_words, line.split("|")))
+
+
+@cache
 def _longest() -> int:
     return max(map(len, (*_topics(), *_beginnings())))
 
@@ -196,13 +208,17 @@ def _words(text: str) -> tuple[str, ...]:
 
 
 def topics_in(text: str) -> dict[str, str]:
-    """The topics of a message but for `question`, each with its longest phrase."""
-    words, known, found = _words(text), _topics(), dict[str, str]()
-    for length in range(min(_longest(), len(words)), 0, -1):
-        for first in range(len(words) - length + 1):
-            piece = words[first : first + length]
-            for topic in known.get(piece, ()) or known.get((*piece[:-1], singular(piece[-1])), ()):
-                found.setdefault(topic, " ".join(piece))
+    """The topics of a message but for `question`, each with its longest phrase. Words that only say how much may stand
+    within it: "was really cold".
+    """
+    words, found = _words(text), dict[str, str]()
+    places = [place for place, word in enumerate(words) if word not in _degrees()]
+    for kept in (range(len(words)), places) if len(places) < len(words) else (places,):
+        for length in range(min(_longest(), len(kept)), 0, -1):
+            for first in range(len(kept) - length + 1):
+                piece = tuple(words[place] for place in kept[first : first + length])
+                for topic in _topics().get(piece, ()) or _topics().get((*piece[:-1], singular(piece[-1])), ()):
+                    found.setdefault(topic, " ".join(words[kept[first] : kept[first + length - 1] + 1]))
     return found
 
 

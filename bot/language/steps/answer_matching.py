@@ -46,6 +46,7 @@ from bot.language.source.word_matching import (
     slips_of,
 )
 from bot.language.steps.choices import MARK, MOST, Choices, Many, ShownChoice
+from bot.language.steps.small_talk_texts import asks_hours
 from bot.language.steps.step_kind import LeaveStep, Reply, ReplyId, StepContext, WaitHere, reply_id, value_hash
 
 DONE, PAGE = MOST, MOST + 1  # reply ids above those of the choices: the end of many answers, then each page
@@ -360,7 +361,7 @@ def _by_start(offer: ShownChoices, text: str) -> int | None:
     (index,), words = meant, words_in(text)
     if topics_in(text).keys() - {PERSON, *topics_in(phrase)}:  # "is my order ready?"
         return _TWO
-    if any(contains(said, word) for word in offer.shown[index].hears.unless):
+    if asks_hours(text, phrase) or any(contains(said, word) for word in offer.shown[index].hears.unless):
         return _TWO
     place = place_of(phrase, words)
     return index if place is not None and is_meant(words, place, offer.language, Reach.UP_TO) else _TWO
