@@ -27,6 +27,10 @@ flow: sorry
 start: {topics: complaint}
 steps: {sorry: {say: Sorry to hear that., then: end}}
 ---
+flow: where
+start: {topics: place}
+steps: {where: {say: At the harbour., then: end}}
+---
 flow: counter
 start: {topics: [existing, person, question]}
 steps: {counter: {say: One moment., then: end}}
@@ -42,6 +46,11 @@ DRINKS = ["Which drink?", "Espresso", "Tea"]
         ("my latte was lukewarm and the girl at the till was rude to me", "Sorry to hear that."),
         ("My espresso this morning was ice cold", "Sorry to hear that."),
         ("der Kaffee war wirklich sehr kalt", "Sorry to hear that."),
+        ("wheres your place excatly", "At the harbour."),
+        ("whats ur address", "At the harbour."),
+        ("how do I get there to drink a coffee", "At the harbour."),
+        ("wo seid ihr?", "At the harbour."),
+        ("where is my coffee", "One moment."),
         ("running 10 min late, sorry!!", "One moment."),
         ("i took a lot of pills", "Call 112."),
         ("wrong order!!! I asked for tea", "Sorry to hear that."),
