@@ -254,6 +254,17 @@ def test_a_choice_is_named_by_the_words_by_which_it_differs(text: str) -> None:
     assert talk.user("nope, thanks") == ["none"]
 
 
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [("none of those work for me", "Fresh."), ("no, neither of these", "Fresh.")],
+)
+def test_a_refusal_of_the_choices_means_the_one_for_something_else(text: str, said: str) -> None:
+    flow = "flow: a\nstart: {words: [hi]}\nsteps:\n  time:\n    ask: When?\n    options: {9 am: end, 10 am: end, Another day: day}\n  day: {say: Fresh., then: end}\n"
+    talk = Talk(flow)
+    talk.user("hi")
+    assert talk.user(text) == [said]
+
+
 @pytest.mark.parametrize("text", ["cake", "not almond", "almond or carrot"])
 def test_no_choice_is_named_by_what_two_have_or_is_denied(text: str) -> None:
     talk = Talk(CAKES)

@@ -92,7 +92,7 @@ _WORDS = {
         "en": "wait|please wait|hold on|hang on|one moment|one sec|one second|one minute|a moment|a sec|a second|a minute|just a moment|just a sec|just a second|just a minute"
         "|give me a moment|give me a minute|give me a sec|give me a second|give me some time|give me time|i need time|i need time to think|need time to think|need some time to think|i need a moment|i need a minute|i need more time|i need some time"
         "|need more time|let me think|let me check|let me look|let me see|let me ask|let me think about it|let me check my calendar|let me get back to you|brb|be right back|bear with me"
-        "|ill get back to you|ill check|ill ask|ill think about it|ill let you know|not ready yet|im not ready|im busy|im busy now|im busy right now|im driving|just browsing|just looking|just looking around|in a meeting|cant talk now|not sure yet|dont know yet|i dont know yet",
+        "|ill get back to you|ill check|ill ask|ill think about it|ill let you know|not ready yet|im not ready|im busy|im busy now|im busy right now|im driving|not sure|im not sure|maybe later|perhaps later|another time|some other time|just browsing|just looking|just looking around|in a meeting|cant talk now|not sure yet|dont know yet|i dont know yet",
         "id": "tunggu|tunggu sebentar|sebentar|bentar|sebentar ya|nanti dulu|saya cek dulu|saya pikir dulu|pikir pikir dulu|lagi sibuk|saya sibuk|butuh waktu|saya tanya dulu",
         "es": "espera|espere|un momento|un segundo|un minuto|dame un momento|déjame pensar|déjame ver|necesito tiempo|ahora vuelvo|lo pienso|estoy ocupado|estoy ocupada|todavía no sé",
         "pt": "espera|espere|um momento|um segundo|um minuto|só um momento|só um minuto|deixa eu ver|deixa eu pensar|preciso de tempo|já volto|vou pensar|estou ocupado|estou ocupada|ainda não sei",
@@ -210,11 +210,19 @@ def _moment_for(said: str) -> str | None:
     """A request for time, with its reason: "hang on, I ask my husband", but not "let me see the menu"."""
     words = said.split()
     begins = (phrase for count in (2, 3, 4) if not (phrase := " ".join(words[:count])).startswith(_LOOKS))
-    waits = any(_topics().get(phrase) == MOMENT for phrase in begins) and len(words) <= _MOST_OF_MOMENT
+    waits = any(_topics().get(phrase) == MOMENT or phrase in _LATER for phrase in begins)
+    waits = waits and len(words) <= _MOST_OF_MOMENT
     return MOMENT if waits and not any(map(str.isdigit, said)) and not topics_in(said) else None
 
 
 _LOOKS = ("let me see", "let me look", "let me check")
+_LATER = frozenset(
+    map(
+        normalise,
+        ("not now", "not right now", "ahora no", "agora não", "pas maintenant", "jetzt nicht", "non ora", "niet nu", "şimdi değil", "не сейчас", "ليس الان", "अभी नहीं"),
+    )
+)  # fmt: skip
+"""A goodbye alone; with a reason behind it a request for time: "not now, I'm at work"."""
 _MOST_OF_MOMENT = 8  # words
 
 
