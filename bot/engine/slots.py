@@ -18,7 +18,7 @@ from bot.core.messages import in_words as message_in_words
 from bot.core.text import visible
 from bot.engine.turn_context import OpeningText, TurnContext
 from bot.language.answers.sentences import Reach, is_meant, may_be_edge, may_be_value, undisturbed, words_in
-from bot.language.answers.titles import has_word, is_yes_or_no, number_in
+from bot.language.answers.titles import has_word, is_yes_or_no, number_in, without_fault
 from bot.language.answers.topics import asks_if_free, is_asked, is_request
 from bot.language.answers.words import Kind
 from bot.language.expressions.abstract_values import ValueKind
@@ -47,9 +47,10 @@ def found_ahead(turn: TurnContext, text: str) -> tuple[dict[str, str], bool] | N
     would ask back ("next Friday"), it takes no part of these words either ("Friday"), nor one of two answers ("Friday
     or Saturday"), nor an answer behind a word such as "not".
     """
+    language = turn.scope().get(CONTACT_LANGUAGE)
+    text = without_fault(text, language)
     written = [match.group() for match in _WORD.finditer(text)]
     words = written[:MOST_WORDS]
-    language = turn.scope().get(CONTACT_LANGUAGE)
     if has_word(text, (Kind.TELLING,), language) or (has_word(text, (Kind.ASKING,), language) and not is_request(text)):
         return {}, True
     told = (step for step in turn.flow.slots if step not in turn.flow.free_slots)

@@ -238,6 +238,8 @@ steps: {sorry: {say: Sorry., then: end}}
         ("thursday instead please", "ann@example.com, 9 May?"),
         ("yes send it please", "Sent."),
         ("looks good, send it", "Sent."),
+        ("wrong mail! its lena.wolf@web.de", "lena.wolf@web.de, 10 May?"),
+        ("wrong day, saturday please", "ann@example.com, 11 May?"),
         ("the coffee is wrong", "Sorry."),
     ],
 )

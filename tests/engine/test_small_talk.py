@@ -100,6 +100,14 @@ def test_outside_of_all_flows_a_greeting_starts_the_flow_with_otherwise_and_than
     assert talk.user("help") == ["You can write: order.", MENU]
 
 
+def test_a_question_about_hours_starts_no_flow_by_a_word_in_it_and_chooses_nothing() -> None:
+    flows = FLOWS.replace("words: [order]", "words: [order, coffee], match: anywhere")
+    said = "Mon-Sat 8:00-19:00. Now open until 19:00."
+    assert flows != FLOWS
+    assert Talk(flows, BOT + HOURS).user("Tell me until what time I can come for a coffee today?") == [said]
+    assert Talk(flows, BOT + HOURS).user("a coffee please, are you open on sunday?") != [said]
+
+
 def test_a_step_whose_other_leads_elsewhere_gets_what_is_no_courtesy() -> None:
     other = FLOWS.replace("save: cups}", "save: cups, other: name}")
     talk = Talk(other, BOT)

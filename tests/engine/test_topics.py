@@ -27,6 +27,10 @@ flow: sorry
 start: {topics: complaint}
 steps: {sorry: {say: Sorry to hear that., then: end}}
 ---
+flow: where
+start: {topics: place}
+steps: {where: {say: At the harbour., then: end}}
+---
 flow: counter
 start: {topics: [existing, person, question]}
 steps: {counter: {say: One moment., then: end}}
@@ -40,6 +44,13 @@ DRINKS = ["Which drink?", "Espresso", "Tea"]
     [
         ("My coffee was cold", "Sorry to hear that."),
         ("my latte was lukewarm and the girl at the till was rude to me", "Sorry to hear that."),
+        ("My espresso this morning was ice cold", "Sorry to hear that."),
+        ("der Kaffee war wirklich sehr kalt", "Sorry to hear that."),
+        ("wheres your place excatly", "At the harbour."),
+        ("whats ur address", "At the harbour."),
+        ("how do I get there to drink a coffee", "At the harbour."),
+        ("wo seid ihr?", "At the harbour."),
+        ("where is my coffee", "One moment."),
         ("running 10 min late, sorry!!", "One moment."),
         ("i took a lot of pills", "Call 112."),
         ("wrong order!!! I asked for tea", "Sorry to hear that."),
@@ -241,6 +252,17 @@ def test_a_choice_is_named_by_the_words_by_which_it_differs(text: str) -> None:
     assert talk.user(text)[0][0] == "Almond cake?"
     assert talk.user("ok do it") == ["A note?"]
     assert talk.user("nope, thanks") == ["none"]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [("none of those work for me", "Fresh."), ("no, neither of these", "Fresh.")],
+)
+def test_a_refusal_of_the_choices_means_the_one_for_something_else(text: str, said: str) -> None:
+    flow = "flow: a\nstart: {words: [hi]}\nsteps:\n  time:\n    ask: When?\n    options: {9 am: end, 10 am: end, Another day: day}\n  day: {say: Fresh., then: end}\n"
+    talk = Talk(flow)
+    talk.user("hi")
+    assert talk.user(text) == [said]
 
 
 @pytest.mark.parametrize("text", ["cake", "not almond", "almond or carrot"])

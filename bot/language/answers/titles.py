@@ -10,6 +10,7 @@ from typing import Any
 from bot.language.answers.numbers import number_at
 from bot.language.answers.readers import Reading, read_date, read_moment, read_time
 from bot.language.answers.segments import Segment, TokenizedText, covered, in_each_language, written
+from bot.language.answers.topics import topics_in
 from bot.language.answers.words import Kind, Mark, words_of
 from bot.language.expressions.formats import country_names
 from bot.language.source.languages import ENGLISH
@@ -120,6 +121,19 @@ def faulty(text: str, titles: Sequence[str], language: str | None) -> int | None
         return found[0] if len(found) == 1 else None
 
     return in_each_language(text, language, read)
+
+
+def without_fault(text: str, language: str | None) -> str:
+    """The text behind a first clause that only calls something wrong: "it's a@b.de" for "wrong mail! it's a@b.de". A
+    complaint stays whole: "wrong order, I asked for tea".
+    """
+    clause, stop, rest = (*_FIRST_CLAUSE.split(text.strip(), maxsplit=1), "", "")[:3]
+    is_short = stop and len(clause.split()) <= _LONGEST_FAULT and not topics_in(clause)
+    return rest if rest and is_short and has_word(clause, (Kind.DEFECT,), language) else text
+
+
+_FIRST_CLAUSE = re.compile(r"([,.;:!\n]+\s+)")
+_LONGEST_FAULT = 4  # words
 
 
 def _things(title: str, text: TokenizedText) -> frozenset[str]:

@@ -9,8 +9,8 @@ from functools import cache
 
 from bot.language.source.word_matching import normalise, singular
 
-TOPICS = CRISIS, COMPLAINT, EXISTING, PRICE, PERSON, QUESTION = (
-    "crisis", "complaint", "existing", "price", "person", "question"
+TOPICS = CRISIS, COMPLAINT, EXISTING, PRICE, PLACE, PERSON, QUESTION = (
+    "crisis", "complaint", "existing", "price", "place", "person", "question"
 )  # fmt: skip
 """The topics by their names, in the order in which they are heard: a cry for help comes before all else."""
 
@@ -95,6 +95,15 @@ _WORDS = {
         "nl": "wat kost|wat kosten|hoeveel kost|hoe duur|prijs|prijzen|prijslijst|tarief|tarieven|offerte", "tr": "ne kadar|kaç para|kaç lira|fiyat|fiyatı|fiyatlar|ücret|ücreti",
         "ru": "сколько стоит|сколько стоят|цена|цены|прайс|стоимость|почем|тариф", "ar": "كم سعر|كم السعر|بكم|السعر|سعر|الاسعار|الأسعار|كم تكلفة|التكلفة", "hi": "कितने का|कितने की|कितना खर्च|कीमत|दाम|रेट|शुल्क",
     },
+    PLACE: {
+        "en": "where are you|where are u|where r u|where you at|where u at|where is your place|wheres your place|where is your shop|wheres your shop|where is the shop|wheres the shop|where is your store|wheres your store|where is your office|wheres your office|where is the place|wheres the place"
+        "|your address|ur address|whats the address|what is the address|located|your location|ur location|the location|directions to|directions|get to you|how to get there|how to find you|how do i get there|how do we get there|how can i get there|how do i find you|how can i find you|where do i find you|where can i find you|cant find you|cannot find you|which street are you",
+        "id": "alamatnya|alamat toko|alamat kalian|lokasinya|lokasi toko|di mana lokasi|dimana lokasi|di mana alamat|dimana alamat|di mana tokonya|dimana tokonya", "es": "dónde están|dónde estáis|dónde queda|dónde quedan|su dirección|vuestra dirección|cuál es la dirección|cómo llego|ubicación",
+        "pt": "onde ficam|onde fica a loja|onde vocês ficam|onde vocês estão|seu endereço|qual é o endereço|qual o endereço|localização|como chego", "fr": "où êtes-vous|où se trouve|où vous trouvez|votre adresse|quelle est l'adresse|comment venir chez vous",
+        "de": "wo seid ihr|wo sind sie|wo finde ich euch|wo finde ich sie|eure adresse|ihre adresse|wie komme ich zu euch|wie komme ich zu ihnen|wie ist die adresse", "it": "dove siete|dove vi trovate|dove vi trovo|il vostro indirizzo|qual è l'indirizzo|come arrivo",
+        "nl": "waar zijn jullie|waar zitten jullie|waar bent u|jullie adres|wat is het adres|hoe kom ik bij jullie", "tr": "neredesiniz|adresiniz|konumunuz|yeriniz nerede|nasıl gelirim", "ru": "где вы|где находитесь|ваш адрес|какой адрес|как добраться|как к вам доехать",
+        "ar": "اين انتم|أين أنتم|وين مكانكم|اين موقعكم|عنوانكم|موقعكم", "hi": "आप कहाँ हैं|आप कहां हैं|आपका पता|दुकान कहाँ|दुकान कहां",
+    },
     PERSON: {
         "en": "person|human|human being|someone|somebody|anyone there|anybody there|anyone i can|real person|real human|agent|operator|representative|receptionist|staff|a colleague|your colleague|team member|manager|the owner|your boss|speak to|speak with|talk to|talk with|chat with"
         "|call me|a call|ring me|phone me|call you|phone number|can i call|contact you|get in touch|customer service|customer care",
@@ -118,6 +127,7 @@ EXAMPLES = {
     COMPLAINT: "I have a complaint",
     EXISTING: "Where is my order?",
     PRICE: "How much is it?",
+    PLACE: "Where are you?",
     PERSON: "Can I talk to somebody?",
     QUESTION: "May I ask something?",
 }
@@ -162,6 +172,13 @@ _OPT_OUT = {
     "ar": "توقف عن الارسال|لا ترسلوا|لا ترسل لي|الغاء الاشتراك|احذف رقمي", "hi": "मैसेज मत भेजो|संदेश मत भेजें|मुझे हटा दो|मेरा नंबर हटा",
 }  # fmt: skip
 """Phrases that say the same as the words of `opt_out`."""
+_DEGREES = {
+    "en": "very|really|so|too|quite|rather|pretty|totally|completely|absolutely|extremely|incredibly|still|just|ice|stone|freezing", "id": "sangat|sekali|banget|agak",
+    "es": "muy|bastante|tan|demasiado|totalmente", "pt": "muito|bem|tão|bastante|totalmente", "fr": "très|trop|vraiment|tout|complètement",
+    "de": "sehr|ganz|wirklich|ziemlich|total|völlig|so|zu|etwas", "it": "molto|troppo|davvero|proprio", "nl": "heel|erg|zo|te|echt|helemaal", "tr": "çok|oldukça|biraz",
+    "ru": "очень|слишком|совсем|совершенно|такой", "ar": "جدا|كثيرا", "hi": "बहुत|काफी|थोड़ा",
+}  # fmt: skip
+"""Words that say how much something is so."""
 _MOST_TO_OPT_OUT = 8  # words
 _FEWEST = 2  # words of a question: "what?" says nothing
 _CLAUSE = re.compile(r"[.,;:!\n،؛।]+|\b(?:and|but)\b")
@@ -187,6 +204,11 @@ def _beginnings() -> frozenset[tuple[str, ...]]:
 
 
 @cache
+def _degrees() -> frozenset[str]:
+    return frozenset(word for line in _DEGREES.values() for (word,) in map(_words, line.split("|")))
+
+
+@cache
 def _longest() -> int:
     return max(map(len, (*_topics(), *_beginnings())))
 
@@ -196,13 +218,17 @@ def _words(text: str) -> tuple[str, ...]:
 
 
 def topics_in(text: str) -> dict[str, str]:
-    """The topics of a message but for `question`, each with its longest phrase."""
-    words, known, found = _words(text), _topics(), dict[str, str]()
-    for length in range(min(_longest(), len(words)), 0, -1):
-        for first in range(len(words) - length + 1):
-            piece = words[first : first + length]
-            for topic in known.get(piece, ()) or known.get((*piece[:-1], singular(piece[-1])), ()):
-                found.setdefault(topic, " ".join(piece))
+    """The topics of a message but for `question`, each with its longest phrase. Words that only say how much may stand
+    within it: "was really cold".
+    """
+    words, found = _words(text), dict[str, str]()
+    places = [place for place, word in enumerate(words) if word not in _degrees()]
+    for kept in (range(len(words)), places) if len(places) < len(words) else (places,):
+        for length in range(min(_longest(), len(kept)), 0, -1):
+            for first in range(len(kept) - length + 1):
+                piece = tuple(words[place] for place in kept[first : first + length])
+                for topic in _topics().get(piece, ()) or _topics().get((*piece[:-1], singular(piece[-1])), ()):
+                    found.setdefault(topic, " ".join(words[kept[first] : kept[first + length - 1] + 1]))
     return found
 
 

@@ -56,6 +56,7 @@ from bot.language.source.text_patterns import named_parts
 from bot.language.source.word_matching import ANYWHERE, CLOSE, contains, load_slips, match_wider, normalise, slipped
 from bot.language.source.yaml_tree import Map, Scalar
 from bot.language.steps.slot_step import SLOT_FILLING
+from bot.language.steps.small_talk_texts import asks_hours
 from bot.language.steps.step_facts import SentFile
 from bot.language.steps.template_message import SentTemplate, TemplateToSend
 from bot.language.types.contact_zones import zone_named, zone_of_number
@@ -183,6 +184,8 @@ class TriggerIndex:
             if found is None and how == ANYWHERE:
                 found = slipped(normalise(text), known)
             if found is None or is_negated(text, known[found], language) or is_told(text, known[found]):
+                continue
+            if asks_hours(text, known[found]):
                 continue
             return known[found], TriggerMatch(phrases[found][1])
         return "", None

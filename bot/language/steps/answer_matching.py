@@ -46,6 +46,7 @@ from bot.language.source.word_matching import (
     slips_of,
 )
 from bot.language.steps.choices import MARK, MOST, Choices, Many, ShownChoice
+from bot.language.steps.small_talk_texts import asks_hours
 from bot.language.steps.step_kind import LeaveStep, Reply, ReplyId, StepContext, WaitHere, reply_id, value_hash
 
 DONE, PAGE = MOST, MOST + 1  # reply ids above those of the choices: the end of many answers, then each page
@@ -248,7 +249,12 @@ def _one(offer: ShownChoices, text: str, read: Reading) -> int | None:
         others = (option.title for index, option in enumerate(options) if index != side)
         if side is not None:
             return None if any(contains(meant, normalise(title)) for title in others) else side  # "no make it coffee"
-        heard = _by_fault(offer, text), _by_place(offer, text, said), _by_slip(text, options, how, offer.language)
+        heard = (
+            _by_fault(offer, text),
+            _by_refusal(text, titles),
+            _by_place(offer, text, said),
+            _by_slip(text, options, how, offer.language),
+        )
         return next((index for index in heard if index is not None and index != _TWO), None)
     return found.pop() if len(found) == 1 and _TWO not in found else None
 
@@ -294,6 +300,35 @@ def _by_fault(offer: ShownChoices, text: str) -> int | None:
     corrects = [index for index, choice in enumerate(offer.shown) if choice.corrects]
     found = faulty(text, [offer.shown[index].title for index in corrects], offer.language) if corrects else None
     return None if found is None else corrects[found]
+
+
+def _by_refusal(text: str, titles: Sequence[str]) -> int | None:
+    """The only choice of something else, where a text refuses the others: Another day for "none of those work"."""
+    refuses = (
+        len(titles) > _TWO_CHOICES
+        and len(text.split()) <= _MOST_OF_REFUSAL
+        and _REFUSES.match(normalise(text)) is not None
+    )
+    others = [
+        index for index, title in enumerate(titles) if refuses and not _OTHER.isdisjoint(normalise(title).split())
+    ]
+    return others[0] if len(others) == 1 else None
+
+
+_TWO_CHOICES = 2  # of which no text refuses several
+_MOST_OF_REFUSAL = 10  # words
+_REFUSES = re.compile(
+    r"(?:(?:no|nope|sorry|hmm|unfortunately|actually|i m afraid|im afraid) )*"
+    r"(?:none (?:of (?:those|these|them|the)|works?|suits?|fits?)|nothing (?:works|suits|fits)|neither of|ninguno|ninguna|nenhum|nenhuma"
+    r"|aucun|aucune|keiner davon|keine davon|keines davon|nichts davon|nessuno|nessuna|geen van|tidak ada yang)\b"
+)
+_OTHER = frozenset(
+    map(
+        normalise,
+        ("another", "other", "else", "different", "otro", "otra", "outro", "outra", "autre", "andere", "anderer", "anderes", "anderen", "altro", "altra", "ander", "lain"),
+    )
+)  # fmt: skip
+"""Words of a title that stand for what the other choices are not."""
 
 
 def _by_place(offer: ShownChoices, text: str, number: tuple[Decimal, frozenset[str]] | None) -> int | None:
@@ -360,7 +395,7 @@ def _by_start(offer: ShownChoices, text: str) -> int | None:
     (index,), words = meant, words_in(text)
     if topics_in(text).keys() - {PERSON, *topics_in(phrase)}:  # "is my order ready?"
         return _TWO
-    if any(contains(said, word) for word in offer.shown[index].hears.unless):
+    if asks_hours(text, phrase) or any(contains(said, word) for word in offer.shown[index].hears.unless):
         return _TWO
     place = place_of(phrase, words)
     return index if place is not None and is_meant(words, place, offer.language, Reach.UP_TO) else _TWO

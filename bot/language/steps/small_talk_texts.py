@@ -13,11 +13,11 @@ from typing import Any
 from unicodedata import category
 
 from bot.language.answers.sentences import is_told
-from bot.language.answers.topics import topics_in
+from bot.language.answers.topics import is_question, is_request, topics_in
 from bot.language.expressions.formats import weekday_name
 from bot.language.expressions.opening_hours import HOURS, Hours, Span
 from bot.language.source.languages import CONTACT_LANGUAGE, ENGLISH, wording
-from bot.language.source.word_matching import normalise
+from bot.language.source.word_matching import contains, normalise
 
 THANKS, GREETING, BYE, SMILE, HELP, MOMENT, BOT, OPENING_HOURS = TOPICS = (
     "thanks", "greeting", "bye", "smile", "help", "moment", "bot", "hours"
@@ -92,7 +92,7 @@ _WORDS = {
         "en": "wait|please wait|hold on|hang on|one moment|one sec|one second|one minute|a moment|a sec|a second|a minute|just a moment|just a sec|just a second|just a minute"
         "|give me a moment|give me a minute|give me a sec|give me a second|give me some time|give me time|i need time|i need time to think|need time to think|need some time to think|i need a moment|i need a minute|i need more time|i need some time"
         "|need more time|let me think|let me check|let me look|let me see|let me ask|let me think about it|let me check my calendar|let me get back to you|brb|be right back|bear with me"
-        "|ill get back to you|ill check|ill ask|ill think about it|ill let you know|not ready yet|im not ready|im busy|im busy now|im busy right now|im driving|just browsing|just looking|just looking around|in a meeting|cant talk now|not sure yet|dont know yet|i dont know yet",
+        "|ill get back to you|ill check|ill ask|ill think about it|ill let you know|not ready yet|im not ready|im busy|im busy now|im busy right now|im driving|not sure|im not sure|maybe later|perhaps later|another time|some other time|just browsing|just looking|just looking around|in a meeting|cant talk now|not sure yet|dont know yet|i dont know yet",
         "id": "tunggu|tunggu sebentar|sebentar|bentar|sebentar ya|nanti dulu|saya cek dulu|saya pikir dulu|pikir pikir dulu|lagi sibuk|saya sibuk|butuh waktu|saya tanya dulu",
         "es": "espera|espere|un momento|un segundo|un minuto|dame un momento|déjame pensar|déjame ver|necesito tiempo|ahora vuelvo|lo pienso|estoy ocupado|estoy ocupada|todavía no sé",
         "pt": "espera|espere|um momento|um segundo|um minuto|só um momento|só um minuto|deixa eu ver|deixa eu pensar|preciso de tempo|já volto|vou pensar|estou ocupado|estou ocupada|ainda não sei",
@@ -118,7 +118,8 @@ _WORDS = {
         "|working hours|office hours|store hours|shop hours|your hours|what hours|open hours|hours of operation|do you close|you close|u close|you closing|u closing|you opening|u opening|closing time"
         "|closing hours|open today|open tomorrow|open now|still open|when open|what time do you open|what time are you|what times are you|what days are you"
         "|open on|open monday|open mondays|open tuesday|open tuesdays|open wednesday|open wednesdays|open thursday|open thursdays|open friday|open fridays|open saturday"
-        "|open saturdays|open sunday|open sundays|sunday hours|saturday hours|weekend hours|holiday hours|open weekends|open at the weekend|open tonight|open late|closed on|closed today|closed tomorrow|closed sundays",
+        "|open saturdays|open sunday|open sundays|sunday hours|saturday hours|weekend hours|holiday hours|open weekends|open at the weekend|open tonight|open late|closed on|closed today|closed tomorrow|closed sundays|r u open|r u closed|are u open|are u closed|until what time|till what time|until when are you|until when are u|until when r u|until when do you|until when can i come|until when can we come"
+        "|till when are you|till when r u|till when do you|till when can i come|how late are you|how late r u|how late do you|how late can i come|how late can we come|when are you there",
         "id": "jam buka|jam tutup|jam operasional|jam kerja|jam berapa buka|jam berapa tutup|buka jam|tutup jam|kapan buka|kapan tutup|masih buka|sudah buka"
         "|apakah buka|buka hari|buka nggak|buka tidak|buka gak",
         "es": "horario|horarios|a qué hora abren|a qué hora cierran|cuándo abren|cuándo cierran|están abiertos|está abierto|abren hoy|abren mañana|abren los"
@@ -127,7 +128,7 @@ _WORDS = {
         "|abrem hoje|abre hoje|abrem no|abre no|até que horas",
         "fr": "horaires|horaires d'ouverture|heures d'ouverture|à quelle heure ouvrez|à quelle heure fermez|quand ouvrez|êtes-vous ouverts|êtes-vous ouvert"
         "|vous êtes ouverts|vous êtes ouvert|ouvert aujourd'hui|ouverts aujourd'hui|ouvert le|ouverts le|jusqu'à quelle heure|vous ouvrez|vous fermez",
-        "de": "öffnungszeiten|geöffnet|wann habt ihr auf|wann habt ihr offen|wann haben sie auf|wann haben sie offen|habt ihr offen|haben sie offen|habt ihr auf"
+        "de": "öffnungszeiten|geöffnet|bis wann seid ihr|bis wann sind sie|bis wann habt ihr|bis wann haben sie|wie lange seid ihr|wann habt ihr auf|wann habt ihr offen|wann haben sie auf|wann haben sie offen|habt ihr offen|haben sie offen|habt ihr auf"
         "|wann macht ihr auf|wann macht ihr zu|wann öffnet|wann schließt|wann schließen|wie lange habt ihr|wie lange haben sie|habt ihr heute|habt ihr am",
         "it": "orari|orario|orari di apertura|a che ora aprite|a che ora chiudete|quando aprite|quando chiudete|siete aperti|è aperto|aperti oggi|aprite oggi"
         "|fino a che ora|aperti la domenica|aperti domenica",
@@ -195,15 +196,33 @@ def topic_of(text: str) -> str | None:
     return _among_fillers(said.split()) or _moment_for(said) or _thanks_for(text)
 
 
+def asks_hours(text: str, phrase: str) -> bool:
+    """True for a question about opening hours in the clause that has a phrase: coffee in "how late can I come for a
+    coffee?". A phrase about hours is none of those.
+    """
+    known = [each for each in _of_hours() if phrase not in each and each.strip() not in phrase]
+    clauses = (f" {said} " for part in _CLAUSES.split(text) if contains(said := normalise(part), phrase))
+    asked = any(hours in clause for clause in clauses for hours in known)
+    return asked and is_question(text) and not is_request(text)
+
+
 def _moment_for(said: str) -> str | None:
     """A request for time, with its reason: "hang on, I ask my husband", but not "let me see the menu"."""
     words = said.split()
     begins = (phrase for count in (2, 3, 4) if not (phrase := " ".join(words[:count])).startswith(_LOOKS))
-    waits = any(_topics().get(phrase) == MOMENT for phrase in begins) and len(words) <= _MOST_OF_MOMENT
+    waits = any(_topics().get(phrase) == MOMENT or phrase in _LATER for phrase in begins)
+    waits = waits and len(words) <= _MOST_OF_MOMENT
     return MOMENT if waits and not any(map(str.isdigit, said)) and not topics_in(said) else None
 
 
 _LOOKS = ("let me see", "let me look", "let me check")
+_LATER = frozenset(
+    map(
+        normalise,
+        ("not now", "not right now", "ahora no", "agora não", "pas maintenant", "jetzt nicht", "non ora", "niet nu", "şimdi değil", "не сейчас", "ليس الان", "अभी नहीं"),
+    )
+)  # fmt: skip
+"""A goodbye alone; with a reason behind it a request for time: "not now, I'm at work"."""
 _MOST_OF_MOMENT = 8  # words
 
 

@@ -27,7 +27,8 @@ def value_of(reading: Reading[Any] | None) -> Any:
      ("en", "15h", time(15)), ("en", "15h30", time(15, 30)), ("de", "15 Uhr", time(15)), ("de", "um 15", time(15)), ("id", "jam 3 sore", time(15)),
      ("id", "pukul 15.30", time(15, 30)), ("es", "a las 3 de la tarde", time(15)), ("en", "15時30分", time(15, 30)), ("en", "9 o'clock", time(9)),
      ("en", "at noon", time(12)), ("en", "midnight", time(0)), ("en", "0:05", time(0, 5)), ("en", "15:00 please", time(15)), ("en", "8 pm every day", time(20)),
-     ("en", "every evening at half past six", time(18, 30)), ("en", "15:00:00", time(15))],
+     ("en", "every evening at half past six", time(18, 30)), ("en", "15:00:00", time(15)),
+     ("en", "after dinner, about half past 8", time(20, 30)), ("en", "after work, at 6", time(18))],
 )  # fmt: skip
 def test_it_is_a_time_of_day(language: str, text: str, clock: time) -> None:
     assert value_of(read_time(text, language)) == clock
@@ -44,7 +45,8 @@ def test_it_is_no_time_of_day(text: str) -> None:
 
 @pytest.mark.parametrize(
     ("language", "text", "moment"),
-    [("en", "12 May at 3pm", "2030-05-12 15:00"), ("en", "tomorrow 9:30", "2030-05-07 09:30"),
+    [("en", "weds after lunch, say 2pm", "2030-05-08 14:00"), ("en", "the day after tomorow at 3pm", "2030-05-08 15:00"),
+     ("en", "12 May at 3pm", "2030-05-12 15:00"), ("en", "tomorrow 9:30", "2030-05-07 09:30"),
      ("en", "15:00 on Friday", "2030-05-10 15:00"), ("en", "noon tomorrow", "2030-05-07 12:00"),
      ("en", "12.05.2030 15.30", "2030-05-12 15:30"), ("en", "12.5. 15:00", "2030-05-12 15:00"),
      ("en", "today 9:00", "2030-05-06 09:00"), ("en", "9:00", "2030-05-07 09:00"), ("en", "3pm", "2030-05-06 15:00"),
