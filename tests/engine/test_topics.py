@@ -289,7 +289,16 @@ def test_praise_with_thanks_orders_nothing(text: str) -> None:
     assert Talk(FLOWS).user(text) == ["You're welcome!"]
 
 
-def test_what_is_told_without_thanks_starts_no_order() -> None:
+@pytest.mark.parametrize(
+    "text", ["the coffee was amazing", "The coffee we had on Saturday was half frozen, not amused"]
+)
+def test_what_is_told_without_thanks_starts_no_order(text: str) -> None:
     chat = Talk(FLOWS)
-    chat.user("the coffee was amazing")
+    chat.user(text)
     assert chat.at == "main/menu"
+
+
+def test_a_was_in_another_clause_tells_nothing_of_what_is_ordered() -> None:
+    chat = Talk(FLOWS)
+    chat.user("the coffee please, it was for two")
+    assert chat.at == "order/drink"

@@ -107,10 +107,17 @@ def is_denied(text: str, phrase: str, language: str | None) -> bool:
 
 
 def is_told(text: str, phrase: str) -> bool:
-    """True if a "was" stands right behind a phrase: "the coffee was great" tells, and orders nothing."""
+    """True if a "was" stands right behind a phrase, or later in a clause that begins with it or one word before it.
+
+    "The coffee was great" and "the cake that we fetched was frozen" tell, and order nothing.
+    """
     words = words_in(text)
     span = place_of(phrase, words)
-    return span is not None and span[1] < len(words) and normalise(words[span[1]]) in _WAS
+    if span is None or words[span[1] - 1].endswith(_ENDS_CLAUSE):
+        return False
+    begins = span[0] < 2 or words[span[0] - 2].endswith(_ENDS_CLAUSE)
+    end = next((at + 1 for at in range(span[1], len(words)) if words[at].endswith(_ENDS_CLAUSE)), len(words))
+    return any(normalise(word) in _WAS for word in words[span[1] : end if begins else span[1] + 1])
 
 
 _WAS = frozenset(map(normalise, (
