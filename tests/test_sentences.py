@@ -108,7 +108,7 @@ def _of_python(code: str) -> Iterator[Passage]:
 
 
 def _comments(lines: list[str], nodes: Iterable[ast.AST]) -> Iterator[Passage]:
-    """Each comment; lines that follow each other without code are one. (`tokenize` is slow.)"""
+    """Each comment. Lines without code between them make up a single comment. (`tokenize` is slow.)"""
     inside = defaultdict(list)  # the texts of the code, in bytes of its lines
     for node in nodes:
         if isinstance(node, ast.JoinedStr) or (isinstance(node, ast.Constant) and isinstance(node.value, str | bytes)):

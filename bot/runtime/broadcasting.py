@@ -134,7 +134,7 @@ def broadcast_elsewhere(batch: Batch, name: str) -> Broadcast | None:
 
 
 def known_broadcast(batch: Batch, name: str) -> Broadcast:
-    """The broadcast, of this shard or of another. Raises `RequestRefused` if there is none."""
+    """The broadcast, of this shard or of another. Raises `RequestRefused` if no shard has it."""
     broadcast = find_broadcast(batch, name) or broadcast_elsewhere(batch, name)
     if broadcast is None:
         raise RequestRefused(f'there is no broadcast "{name}" (`bot broadcast` lists them)')

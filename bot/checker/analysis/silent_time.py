@@ -332,7 +332,7 @@ class _FirstOnPaths:
         self._known: dict[Node | None, tuple[int, Node | None]] = {None: (0, None)}  # the path's length, and the first
 
     def first(self, node: Node) -> Node | None:
-        """The first on the longest path to a node; None if there is none."""
+        """The first on the longest path to a node; None if none of them is on it."""
         beginnings: list[Path] = []
         here: Node | None = node
         while here not in self._known:

@@ -1,4 +1,4 @@
-"""The texts, values and conditions of a Studio widget as those of this language."""
+"""The texts, values and conditions of a Studio widget in the words of this language."""
 
 import json
 import re
