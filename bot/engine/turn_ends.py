@@ -89,8 +89,6 @@ def update_gateway_contact(turn: TurnContext, before: Session) -> None:
     """
     session, event = turn.session, turn.event
     was_read = isinstance(event, ContactChanged) and event.event == LISTED
-    if session.tags is before.tags and not was_read:
-        return
     known = {*session.gateway_tags} if was_read else {*before.tags}
     said_itself = isinstance(event, ContactChanged) and {*session.tags} == {*session.gateway_tags}
     if {*session.tags} == known or said_itself:

@@ -95,9 +95,8 @@ class EngineShare:
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
-        self._used: dict[
-            str, tuple[float, float]
-        ] = {}  # seconds more than the share, as of a moment; of slow contacts only
+        # seconds more than the share, as of a moment; of slow contacts only
+        self._used: dict[str, tuple[float, float]] = {}
 
     def rest_after(self, contact: str, seconds: float) -> timedelta | None:
         """The time that the contact must rest after a turn of so many CPU seconds; None if it need not rest.

@@ -302,9 +302,8 @@ class EngineCycle:
         At the same time, a message comes before a wake-up, and a status report after it. Wake-ups that a turn makes due
         are included. A wake-up after the last row gets a time that is `_LATEST` ago at the earliest.
         """
-        events = [
-            self._log_events.event_of(row) for row in rows
-        ]  # all before any is taken: that is easy on the processor's cache
+        # all before any is taken: that is easy on the processor's cache
+        events = [self._log_events.event_of(row) for row in rows]
         for row, event in zip(rows, events, strict=True):
             before = row.received_at - (timedelta() if isinstance(event, StatusReported) else timedelta.resolution)
             while (due := batch.next_due(min(before, all_due_until))) is not None:

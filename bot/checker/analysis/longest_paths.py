@@ -108,7 +108,7 @@ class LongestPaths:
         return component if component is not None and component.endless else None
 
     def exit(self, node: Node) -> Constraint:
-        """The constraint by which a longest path leaves the nodes that depend on this one, and on which it depends."""
+        """The constraint by which a longest path leaves this node, and the other nodes of its component."""
         return self._alone[node] if node in self._alone else self._components[node].exit.constraint
 
     def _longest(self, several: Sequence[Constraint]) -> tuple[float, Constraint]:

@@ -62,9 +62,8 @@ def page_app(name: str, *, forms: bool) -> Flask:
         if request.endpoint in STATIC:
             response.headers["Cache-Control"] = "no-cache"  # a browser keeps it, and asks whether it is still the same
             response.direct_passthrough = False
-            response.add_etag(
-                overwrite=True
-            )  # of its content: flask's own is of the file's time, which an image can set
+            # of its content: flask's own is of the file's time, which an image can set
+            response.add_etag(overwrite=True)
             response.make_conditional(request)
         return response
 
