@@ -26,7 +26,7 @@ def test_a_yes_to_another_template_confirms_no_template_that_waits() -> None:
     assert talk.tap_id("YES_17", "Ja") == ["Done."], "the payload is one of the reply's words"
 
 
-@pytest.mark.parametrize("id", ["", "Yes"])
+@pytest.mark.parametrize("id", ["", "Yes", "yes"])
 def test_a_title_alone_confirms_the_template_that_waits(id: str) -> None:
     talk = Talk(WAITING)
     talk.user("x")
@@ -59,7 +59,7 @@ steps:
     assert talk.user("yes") == ["Done."]
 
 
-@pytest.mark.parametrize("id", ["", "Yes"])
+@pytest.mark.parametrize("id", ["", "Yes", "yes"])
 @pytest.mark.parametrize(
     "question", ["save: said", "save: agreed", "skip: ['yes'], save: agreed", "gather: 3s, save: said"]
 )

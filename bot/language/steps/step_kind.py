@@ -30,6 +30,7 @@ from bot.language.keys.declared_keys import KeySet
 from bot.language.keys.fields import Fields
 from bot.language.python.decorators import HandlerSpec
 from bot.language.source.problems import Problems
+from bot.language.source.word_matching import normalise
 from bot.language.steps.ai_settings import AiSettings
 from bot.language.steps.http_services import HttpService
 from bot.language.steps.mcp_servers import McpServer
@@ -94,12 +95,17 @@ def _hash(title: str, value: Any) -> str:
 _remembered_hash = lru_cache(maxsize=4096)(_hash)  # most choices are shown again and again
 
 
+def _letters(text: str) -> str:
+    """The text without case, accents, punctuation and spaces; a text of nothing else stays itself."""
+    return normalise(text.replace("_", " ")).replace(" ", "")
+
+
 @immutable
 class Reply:
     """A contact's message, as steps see it. ``tap`` is set when it was a tap on one of our own ids.
 
     ``payload`` is that of a tap on a button that is not ours, and ``text`` its title. If the gateway reports only the
-    title, the payload is empty or the title again.
+    title, the payload is empty, or the title in other spelling.
     """
 
     text: str | None = None
@@ -124,8 +130,11 @@ class Reply:
 
     @property
     def is_foreign(self) -> bool:
-        """True for a tap on a button that no step has shown: its title says nothing to the waiting question."""
-        return bool(self.payload) and self.payload != self.text
+        """True for a tap on a button that no step has shown: its title says nothing to the waiting question.
+
+        A payload that a gateway has made of the title (``see_menu`` of "See menu") says no more than the title.
+        """
+        return bool(self.payload) and (not self.text or _letters(self.payload) != _letters(self.text))
 
     @property
     def is_tap(self) -> bool:
