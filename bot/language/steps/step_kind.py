@@ -134,7 +134,9 @@ class Reply:
 
         A payload that a gateway has made of the title (``see_menu`` of "See menu") says no more than the title.
         """
-        return bool(self.payload) and (not self.text or _letters(self.payload) != _letters(self.text))
+        if not self.payload:
+            return False
+        return self.text is None or _letters(self.payload) != _letters(self.text)
 
     @property
     def is_tap(self) -> bool:
