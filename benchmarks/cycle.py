@@ -36,6 +36,7 @@ from bot.runtime.engine_cycle import EngineCycle
 from bot.runtime.engine_input import EngineInput
 from bot.runtime.metrics import EngineMetrics
 from bot.runtime.sending import SendResult
+from bot.server.process.child import collect_seldom
 from bot.services.gateway import webhook_events
 from bot.store.commit import Commit
 from bot.store.database import StoreAddress
@@ -309,6 +310,7 @@ def main() -> None:
     profile = cProfile.Profile() if given.profile else None
     with tempfile.TemporaryDirectory() as folder:
         engine, floor = Engine(Path(folder)), Floor(Path(folder))
+        collect_seldom()
         talks = [conversation(contact) for contact in range(CONTACTS)], [conversation(c) for c in range(CONTACTS)]
         found: tuple[list[tuple[int, int]], list[tuple[int, int]]] = ([], [])
         for number in range(0, CONTACTS + given.events, given.at_once):

@@ -89,8 +89,7 @@ def start_by_message(turn: TurnContext, reply: Reply) -> StepResult | None:
         turn.trace.rule = f"{handed_on}no flow starts by this"
         return None
     turn.pending_input = reply
-    said = reply.text or ""
-    turn.only_starts = reply.media is None and (normalise(said) in starts.words or topic_of(said) == GREETING)
+    turn.only_starts = reply.media is None and _only_starts(turn, reply.text or "")
     by = f": {name_of_event(turn.event)}" if by_event else ": otherwise"
     if match:
         by = f": {match.by}" if match.by else ""
@@ -100,17 +99,23 @@ def start_by_message(turn: TurnContext, reply: Reply) -> StepResult | None:
 
 
 def note_opening(turn: TurnContext, reply: Reply, *, whole: bool = False, astray: bool = False) -> None:
-    """Note the text that starts a flow: it may answer the first questions. A word that starts a flow answers none.
+    """Note the text that starts a flow: it may answer the first questions. A word that starts a flow answers none, nor
+    does a greeting.
 
     ``astray``: only `otherwise` has taken it.
     """
     text = reply.text
     written = text is not None and reply.tap is None and reply.payload is None and len(text) <= LONGEST
-    if written and text and not whole and normalise(text) not in triggers(turn).words:
+    if written and text and not whole and not _only_starts(turn, text):
         astray = astray and topic_of(text) is None
         turn.opening = OpeningText(
             tuple(text.split()), astray=astray, asked_flow=asked_flow(turn, text) if astray else None
         )
+
+
+def _only_starts(turn: TurnContext, text: str) -> bool:
+    """True for a word that starts a flow, and for a greeting."""
+    return normalise(text) in triggers(turn).words or topic_of(text) == GREETING
 
 
 def note_sentence(turn: TurnContext, reply: Reply) -> None:

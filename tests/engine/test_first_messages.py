@@ -307,3 +307,8 @@ steps: {menu: {ask: "Two?", options: {To one: /main, Two: /main}}}
     assert Talk(flows).user("so, two please") == [not_understood(["One?", "To two", "Else"])]
     flows = flows.replace("Else: /two", "Else: end")
     assert Talk(flows).user("so, two please") == [not_understood(["One?", "To two", "Else"])]
+
+
+def test_a_greeting_that_starts_a_flow_answers_none_of_its_questions() -> None:
+    talk = Talk("flow: main\nstart: {otherwise: true}\nsteps:\n  q: {ask: Which?, buttons: {Hello: end, Bye: end}}\n")
+    assert talk.user("hello") == [["Which?", "Hello", "Bye"]]

@@ -61,10 +61,15 @@ def end_with(lifeline: int) -> None:
 
 def tell_up(news: int, name: str) -> None:
     """Tell the supervisor that the process of this name is up."""
+    collect_seldom()
+    tell(news, f"{name}\n".encode())
+
+
+def collect_seldom() -> None:
+    """Collect garbage as a process of `bot serve` does, after everything has been loaded."""
     gc.freeze()  # what was loaded is not gone through again and again
     gc.set_threshold(*_GC_THRESHOLDS)
     gc.enable()
-    tell(news, f"{name}\n".encode())
 
 
 def tell(pipe: int, news: bytes) -> None:
