@@ -80,8 +80,10 @@ def pytest_configure() -> None:
 
 @pytest.hookimpl(wrapper=True, optionalhook=True)
 def pytest_xdist_auto_num_workers() -> Generator[None, int, int]:
-    """Four more than there are cores: many tests wait for another process."""
-    return (yield) + 4
+    """Two more than there are cores: many tests wait for another process. Each worker costs ten seconds of a core to
+    collect the tests, and its own browser, database server and words.
+    """
+    return (yield) + 2
 
 
 def pytest_collection(session: pytest.Session) -> None:
