@@ -17,6 +17,11 @@ _VALUES = frozenset({
 })  # fmt: skip
 _PASSED = frozenset({Kind.HARMLESS, Kind.AGAINST, Kind.BETWEEN, Kind.AROUND_TITLE, Kind.BEFORE_TIME})
 _BESIDE = frozenset({Kind.PERIOD, Kind.POINT, Kind.MINUS})
+_NO = frozenset({Kind.DENIAL, Kind.NO})
+_NO_MORE = frozenset({*_NO, Kind.HARMLESS})
+_ASKS = ("?", "؟")
+_SHORT_NO = 2  # words, of which the first denies: "not really"
+_SPREAD = (Kind.AGAINST, Kind.DENIAL, Kind.SUPPOSED, Kind.NO)
 
 
 class Reach(IntEnum):
@@ -30,12 +35,29 @@ class Reach(IntEnum):
     BEFORE = 1  # before it, with harmless words between them. For the words of a topic: "don't want to order"
     BESIDE = 2  # or right behind it. For one of several answers: "2 or 3", but not "no milk for 2"
     UP_TO = 3  # or anywhere before it. For a choice whose details follow: "an appointment, but not today"
-    CLAUSE = 4  # or anywhere behind it. For the only answer of a message: "cake without the small candles"
+    CLAUSE = 4  # or anywhere behind it, or alone in the next clause. For the only answer of a message: "cake? no"
 
 
-def is_meant(words: Sequence[str], span: tuple[int, int], language: str | None, reach: Reach) -> bool:
-    """True if no denial, alternative or comparison within reach speaks against an answer, a span of a sentence."""
-    return _all_meant(_Sentence(words, [span], language), reach)[0]
+def is_meant(
+    words: Sequence[str], span: tuple[int, int], language: str | None, reach: Reach, *, by: Kind = Kind.AGAINST
+) -> bool:
+    """True if no denial, alternative or comparison within reach speaks against an answer, a span of a sentence.
+
+    ``by`` says that only words of this kind do.
+    """
+    return _all_meant(_Sentence(words, [span], language), reach, by)[0]
+
+
+def is_supposed(words: Sequence[str], span: tuple[int, int], language: str | None) -> bool:
+    """True if the words right before an answer say that it was hoped for, or may be: "it would be good to ..."."""
+    before = _Sentence(words, [span], language).kinds[: span[0]]
+    return bool(before) and Kind.SUPPOSED in before[-1] and not words[span[0] - 1].endswith(_ENDS_CLAUSE)
+
+
+def denials_in(words: Sequence[str], language: str | None) -> list[int]:
+    """The places of the words of a sentence that deny something: no, nobody, hardly."""
+    found = _kinds(words, _clauses(words), language)
+    return [place for place, kinds in enumerate(found) if Kind.DENIAL in kinds]
 
 
 def undisturbed(words: Sequence[str], spans: Sequence[tuple[int, int]], language: str | None) -> list[bool]:
@@ -57,7 +79,7 @@ class _Sentence:
     """The words of a sentence: which answer, clause and kinds each has. Words of answers have no kinds."""
 
     def __init__(self, words: Sequence[str], spans: Sequence[tuple[int, int]], language: str | None) -> None:
-        self.spans = spans
+        self.words, self.spans = words, spans
         self.owner = {place: index for index, (first, end) in enumerate(spans) for place in range(first, end)}
         self.clauses = _clauses(words)
         found = _kinds(words, self.clauses, language)
@@ -72,6 +94,17 @@ class _Sentence:
         """The answer of the clause right before a word."""
         return self.owner.get(place - 1) if place and self.clauses[place - 1] == self.clauses[place] else None
 
+    def denied_behind(self, place: int) -> bool:
+        """True if the clause behind a word's clause says nothing but no: "good? no" and "good, I don't", but not "good,
+        no?" and "good, not for me".
+        """
+        clause = self.clauses[place] + 1
+        behind = [at for at, other in enumerate(self.clauses) if other == clause]
+        said = [self.kinds[at] for at in behind]
+        says_no = bool(said) and bool(said[-1] & _NO or (said[0] & _NO and len(said) == _SHORT_NO))
+        says_no = says_no and all(kinds & _NO_MORE and not kinds & _VALUES for kinds in said)
+        return says_no and not self.words[behind[-1]].endswith(_ASKS)
+
     def behind(self, place: int, *, over_harmless: bool) -> int | None:
         """The next answer of the clause behind a word: right behind it, or else after harmless words."""
         for at in range(place + 1, len(self.kinds)):
@@ -84,10 +117,12 @@ class _Sentence:
         return None
 
 
-def _all_meant(sentence: _Sentence, reach: Reach) -> list[bool]:
+def _all_meant(sentence: _Sentence, reach: Reach, by: Kind = Kind.AGAINST) -> list[bool]:
     against: set[int | None] = set()
+    if reach is Reach.CLAUSE:
+        against |= {index for index, (_, end) in enumerate(sentence.spans) if sentence.denied_behind(end - 1)}
     for place, found in enumerate(sentence.kinds):
-        if Kind.AGAINST in found:
+        if by in found:
             against.add(sentence.behind(place, over_harmless=True))
             if reach >= Reach.BESIDE:
                 against.add(sentence.before(place))
@@ -214,7 +249,7 @@ def _kinds(words: Sequence[str], clauses: Sequence[int], language: str | None) -
 
 
 def _kinds_in(words: Sequence[str], clauses: Sequence[int], known: Words) -> list[frozenset[Kind]]:
-    """The kinds of each word in one language, alone and in phrases that speak against an answer: "order number"."""
+    """The kinds of each word in one language, alone and in phrases that may speak against an answer: "order number"."""
     pieces = [split(word, known.spelling).tokens for word in words]
     tokens = [token for piece in pieces for token in piece]
     owner = [place for place, piece in enumerate(pieces) for _ in piece]
@@ -229,7 +264,7 @@ def _kinds_in(words: Sequence[str], clauses: Sequence[int], known: Words) -> lis
             alone.add(Kind.PERIOD)  # "next" before Friday
         found[place] |= alone
         for end, kind, _ in marks:
-            if kind is Kind.AGAINST and clauses[owner[end - 1]] == clauses[place]:
+            if kind in _SPREAD and clauses[owner[end - 1]] == clauses[place]:
                 for at in range(place, owner[end - 1] + 1):
                     found[at].add(kind)
     return [frozenset(kinds) for kinds in found]

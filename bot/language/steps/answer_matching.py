@@ -12,7 +12,7 @@ from bot.core import messages as limits
 from bot.core.messages import Buttons, Choice, ListMessage, Message, Section, TextMessage, clip
 from bot.language.answers.denials import affirmed
 from bot.language.answers.readers import same_side
-from bot.language.answers.sentences import Reach, is_meant, place_of, places_of, words_in
+from bot.language.answers.sentences import Reach, is_meant, is_supposed, place_of, places_of, words_in
 from bot.language.answers.titles import (
     all_within,
     faulty,
@@ -26,7 +26,7 @@ from bot.language.answers.titles import (
     with_time,
     within,
 )
-from bot.language.answers.topics import PERSON, topics_in
+from bot.language.answers.topics import PERSON, is_question, is_request, topics_in
 from bot.language.answers.words import Kind
 from bot.language.source.languages import CONTACT_LANGUAGE, wording
 from bot.language.source.word_matching import (
@@ -373,7 +373,11 @@ def _wider(text: str, options: Sequence[Option], how: str, language: str | None)
     if not meant:
         return None
     words = words_in(text)
-    is_sure = all(is_meant(words, place, language, Reach.CLAUSE) for place in places_of(longest, words))
+    is_sure = all(
+        is_meant(words, place, language, Reach.CLAUSE) and not is_supposed(words, place, language)
+        for place in places_of(longest, words)
+    )
+    is_sure = is_sure and (not is_question(text) or is_request(text))
     return meant.pop() if len(meant) == 1 and is_sure else _TWO
 
 
@@ -426,6 +430,8 @@ def _several(offer: ShownChoices, many: Many, text: str) -> LeaveStep | WaitHere
         numbers = _counts_places(offer)
         found = named(text, options, offer.choices.how, shown_numbers=numbers)
         found = found or _named_within(text, options, offer.language, shown_numbers=numbers)
+    if offer.choices.how == ANYWHERE and _denies_one(text, options, offer.language):
+        return None
     chosen = [offer.shown[index] for index in found if index < len(offer.shown)]
     if len(found) == 1 and chosen and not _tells(offer, text, options):
         return _take(offer, chosen[0])
@@ -444,6 +450,14 @@ _ALL = frozenset(
     )
 )  # fmt: skip
 """Texts that name all choices of a question with several answers."""
+
+
+def _denies_one(text: str, options: Sequence[Option], language: str | None) -> bool:
+    """True if a text denies one of the options that it names: "the staff, but not the food"."""
+    words, said = words_in(text), normalise(text)
+    named_phrases = [phrase for phrase in _phrases(options) if contains(said, phrase)]
+    places = (place for phrase in named_phrases for place in places_of(phrase, words))
+    return not all(is_meant(words, place, language, Reach.CLAUSE, by=Kind.DENIAL) for place in places)
 
 
 def _tells(offer: ShownChoices, text: str, options: Sequence[Option]) -> bool:
