@@ -141,7 +141,7 @@ def is_denied(text: str, phrase: str, language: str | None) -> bool:
     return span is not None and not is_meant(words, span, language, Reach.BEFORE)
 
 
-def is_told(text: str, phrase: str) -> bool:
+def is_told(text: str, phrase: str, language: str | None) -> bool:
     """True if a "was" stands right behind a phrase, or later in a clause that begins with it or one word before it.
 
     "The coffee was great" and "the cake that we fetched was frozen" tell, and order nothing.
@@ -152,13 +152,8 @@ def is_told(text: str, phrase: str) -> bool:
         return False
     begins = span[0] < 2 or words[span[0] - 2].endswith(_ENDS_CLAUSE)
     end = next((at + 1 for at in range(span[1], len(words)) if words[at].endswith(_ENDS_CLAUSE)), len(words))
-    return any(normalise(word) in _WAS for word in words[span[1] : end if begins else span[1] + 1])
-
-
-_WAS = frozenset(map(normalise, (
-    "was", "were", "wasnt", "werent", "war", "waren", "estaba", "estaban", "estuvo", "fue", "estava", "estavam", "foi", "était", "étaient", "era", "erano",
-    "был", "была", "было", "были",
-)))  # fmt: skip
+    kinds = _kinds(words, _clauses(words), language)
+    return any(Kind.PAST in found for found in kinds[span[1] : end if begins else span[1] + 1])
 
 
 def words_in(text: str) -> list[str]:

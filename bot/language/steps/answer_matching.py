@@ -18,9 +18,11 @@ from bot.language.answers.titles import (
     faulty,
     has_word,
     is_name,
+    is_phrase,
     name_in,
     number_in,
     place_in,
+    refuses_all,
     telling_words,
     with_number,
     with_time,
@@ -251,7 +253,7 @@ def _one(offer: ShownChoices, text: str, read: Reading) -> int | None:
             return None if any(contains(meant, normalise(title)) for title in others) else side  # "no make it coffee"
         heard = (
             _by_fault(offer, text),
-            _by_refusal(text, titles),
+            _by_refusal(text, titles, offer.language),
             _by_place(offer, text, said),
             _by_slip(text, options, how, offer.language),
         )
@@ -302,33 +304,15 @@ def _by_fault(offer: ShownChoices, text: str) -> int | None:
     return None if found is None else corrects[found]
 
 
-def _by_refusal(text: str, titles: Sequence[str]) -> int | None:
+def _by_refusal(text: str, titles: Sequence[str], language: str | None) -> int | None:
     """The only choice of something else, where a text refuses the others: Another day for "none of those work"."""
-    refuses = (
-        len(titles) > _TWO_CHOICES
-        and len(text.split()) <= _MOST_OF_REFUSAL
-        and _REFUSES.match(normalise(text)) is not None
-    )
-    others = [
-        index for index, title in enumerate(titles) if refuses and not _OTHER.isdisjoint(normalise(title).split())
-    ]
+    refuses = len(titles) > _TWO_CHOICES and len(text.split()) <= _MOST_OF_REFUSAL and refuses_all(text, language)
+    others = [index for index, title in enumerate(titles) if refuses and has_word(title, (Kind.OTHER,), language)]
     return others[0] if len(others) == 1 else None
 
 
 _TWO_CHOICES = 2  # of which no text refuses several
 _MOST_OF_REFUSAL = 10  # words
-_REFUSES = re.compile(
-    r"(?:(?:no|nope|sorry|hmm|unfortunately|actually|i m afraid|im afraid) )*"
-    r"(?:none (?:of (?:those|these|them|the)|works?|suits?|fits?)|nothing (?:works|suits|fits)|neither of|ninguno|ninguna|nenhum|nenhuma"
-    r"|aucun|aucune|keiner davon|keine davon|keines davon|nichts davon|nessuno|nessuna|geen van|tidak ada yang)\b"
-)
-_OTHER = frozenset(
-    map(
-        normalise,
-        ("another", "other", "else", "different", "otro", "otra", "outro", "outra", "autre", "andere", "anderer", "anderes", "anderen", "altro", "altra", "ander", "lain"),
-    )
-)  # fmt: skip
-"""Words of a title that stand for what the other choices are not."""
 
 
 def _by_place(offer: ShownChoices, text: str, number: tuple[Decimal, frozenset[str]] | None) -> int | None:
@@ -420,7 +404,10 @@ def _exactly(offer: ShownChoices, text: str, options: Sequence[Option]) -> int |
 
 def _several(offer: ShownChoices, many: Many, text: str) -> LeaveStep | WaitHere | None:
     """Take one answer like a tap; several, or a sentence about one, as the contact's whole answer."""
-    if normalise(text) in _ALL and match(text, [choice.option for choice in offer.shown], WHOLE) is None:
+    if (
+        is_phrase(text, (Kind.EVERYTHING,), offer.language)
+        and match(text, [choice.option for choice in offer.shown], WHOLE) is None
+    ):
         return _finish(offer, [choice.hash for choice in offer.shown if not choice.leads])
     options = [*(choice.option for choice in offer.shown), Option(offer.done(many))]
     if offer.choices.how == EXACT:
@@ -438,18 +425,6 @@ def _several(offer: ShownChoices, many: Many, text: str) -> LeaveStep | WaitHere
     if not found or any(choice.leads for choice in chosen):
         return None
     return _finish(offer, list(dict.fromkeys([*offer.picked, *(choice.hash for choice in chosen)])))
-
-
-_ALL = frozenset(
-    map(
-        normalise,
-        (
-            "all", "everything", "all of it", "all of them", "all of the above", "all of these", "semua", "semuanya", "todo", "todos", "tudo", "tout", "tous", "alles", "alle",
-            "tutto", "tutti", "hepsi", "всё", "все", "الكل", "كل شيء", "सब", "सब कुछ",
-        ),
-    )
-)  # fmt: skip
-"""Texts that name all choices of a question with several answers."""
 
 
 def _denies_one(text: str, options: Sequence[Option], language: str | None) -> bool:
