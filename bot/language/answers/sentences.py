@@ -50,13 +50,14 @@ def is_meant(
 
 def is_supposed(words: Sequence[str], span: tuple[int, int], language: str | None) -> bool:
     """True if the words right before an answer say that it was hoped for, or may be: "it would be good to ..."."""
-    before = _Sentence(words, [span], language).kinds[: span[0]]
-    return bool(before) and Kind.SUPPOSED in before[-1] and not words[span[0] - 1].endswith(_ENDS_CLAUSE)
+    before = span[0] - 1
+    in_clause = before >= 0 and not words[before].endswith(_ENDS_CLAUSE)
+    return in_clause and Kind.SUPPOSED in _kinds(tuple(words), language)[before]
 
 
 def denials_in(words: Sequence[str], language: str | None) -> list[int]:
     """The places of the words of a sentence that deny something: no, nobody, hardly."""
-    found = _kinds(words, _clauses(words), language)
+    found = _kinds(tuple(words), language)
     return [place for place, kinds in enumerate(found) if Kind.DENIAL in kinds]
 
 
@@ -82,7 +83,7 @@ class _Sentence:
         self.words, self.spans = words, spans
         self.owner = {place: index for index, (first, end) in enumerate(spans) for place in range(first, end)}
         self.clauses = _clauses(words)
-        found = _kinds(words, self.clauses, language)
+        found = _kinds(tuple(words), language)
         self.kinds = [frozenset[Kind]() if place in self.owner else kinds for place, kinds in enumerate(found)]
 
     def counts_from_before(self, place: int) -> bool:
@@ -152,7 +153,7 @@ def is_told(text: str, phrase: str, language: str | None) -> bool:
         return False
     begins = span[0] < 2 or words[span[0] - 2].endswith(_ENDS_CLAUSE)
     end = next((at + 1 for at in range(span[1], len(words)) if words[at].endswith(_ENDS_CLAUSE)), len(words))
-    kinds = _kinds(words, _clauses(words), language)
+    kinds = _kinds(tuple(words), language)
     return any(Kind.PAST in found for found in kinds[span[1] : end if begins else span[1] + 1])
 
 
@@ -234,8 +235,13 @@ def _clauses(words: Sequence[str]) -> list[int]:
     return found
 
 
-def _kinds(words: Sequence[str], clauses: Sequence[int], language: str | None) -> list[frozenset[Kind]]:
-    """The kinds of what each word says, in the language or, where that does not know it, in English."""
+@lru_cache(maxsize=64)
+def _kinds(words: tuple[str, ...], language: str | None) -> Sequence[frozenset[Kind]]:
+    """The kinds of what each word says, in the language or, where that does not know it, in English.
+
+    They are remembered, because one turn looks for several answers in the same text.
+    """
+    clauses = _clauses(words)
     found = _kinds_in(words, clauses, words_of(language))
     if all(found) or words_of(language).language == ENGLISH:
         return found

@@ -347,6 +347,8 @@ def _wider(text: str, options: Sequence[Option], how: str, language: str | None)
     """The choice that a text names beside other words, or with slips of the pen."""
     phrases = [(phrase, index) for index, option in enumerate(options) for phrase in (option.title, *option.words)]
     index = within(text, [*phrases, *_names(options, language)], language)
+    if index is not None and how == ANYWHERE and _asks(text) and has_word(text, (Kind.ASKING, Kind.PAST), language):
+        return _TWO  # "was it good?", but not "what about tea?"
     if index is not None or how == WHOLE:
         return index
     said = normalise(text)
@@ -361,8 +363,12 @@ def _wider(text: str, options: Sequence[Option], how: str, language: str | None)
         is_meant(words, place, language, Reach.CLAUSE) and not is_supposed(words, place, language)
         for place in places_of(longest, words)
     )
-    is_sure = is_sure and (not is_question(text) or is_request(text))
+    is_sure = is_sure and not _asks(text)
     return meant.pop() if len(meant) == 1 and is_sure else _TWO
+
+
+def _asks(text: str) -> bool:
+    return is_question(text) and not is_request(text)
 
 
 def _by_start(offer: ShownChoices, text: str) -> int | None:
