@@ -730,5 +730,6 @@ def test_a_plain_turn_leaves_nothing_for_the_garbage_collection() -> None:
         gc.collect()
         talk.user("hi")
         talk.tap("Order")
-        talk.user("3")
+        talk.user("many")
+        talk.user("3 please")
     assert gc.collect() == 0
