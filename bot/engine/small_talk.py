@@ -70,10 +70,10 @@ def answer_outside(executor: Executor, reply: Reply) -> bool:
     smiles = reply.kind == "sticker" and SMILE in turn.library.bot.small_talk
     topic = SMILE if smiles else _topic(turn, reply)
     starts = triggers(turn)
-    if topic is None or starts.by_texts(reply.texts) is not None or starts.by_event(turn.event) is not None:
-        return False
     welcomes = starts.otherwise is not None
-    if welcomes and (topic == GREETING or (topic == SMILE and not turn.session.visit)):
+    if topic is None or (welcomes and (topic == GREETING or (topic == SMILE and not turn.session.visit))):
+        return False
+    if starts.by_texts(reply.texts) is not None or starts.by_event(turn.event) is not None:
         return False
     said = _said(turn, topic, reply)
     if not said:

@@ -60,8 +60,12 @@ class ShownChoices:
     def __init__(self, choices: Choices, context: StepContext, step_state: Mapping[str, Any]) -> None:
         self.choices, self.context, self.step_state = choices, context, step_state
         self.shown = choices.shown(context, step_state)
-        self.language: str | None = context.scope.get(CONTACT_LANGUAGE)
         self.picked = self._known(step_state["picked"]) if step_state.get("picked") else []
+
+    @property
+    def language(self) -> str | None:
+        """The language of the contact's answers."""
+        return self.context.scope.get(CONTACT_LANGUAGE)
 
     def _known(self, picked: Sequence[str]) -> list[str]:
         """The picked choices that still exist after an edit or a change of the list."""
