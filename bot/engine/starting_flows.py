@@ -106,7 +106,7 @@ def note_opening(turn: TurnContext, reply: Reply, *, whole: bool = False, astray
     text = reply.text
     written = text is not None and reply.tap is None and reply.payload is None and len(text) <= LONGEST
     if written and text and not whole and not _only_starts(turn, text):
-        astray = astray and topic_of(text, turn.scope().get(CONTACT_LANGUAGE)) is None
+        astray = astray and topic_of(text, turn.contact_language) is None
         turn.opening = OpeningText(
             tuple(text.split()), astray=astray, asked_flow=asked_flow(turn, text) if astray else None
         )
