@@ -19,7 +19,7 @@ from functools import wraps
 from itertools import count
 from pathlib import Path
 from random import getrandbits
-from statistics import median
+from statistics import fmean
 from time import thread_time_ns
 from typing import Any
 
@@ -328,8 +328,8 @@ def main() -> None:
     if profile is not None:
         pstats.Stats(profile).sort_stats("tottime").print_stats(given.profile)
         return
-    cpu = [median(took for took, _ in side) / given.at_once / 1000 for side in found]
-    size = [median(size for _, size in side) / given.at_once for side in found]
+    cpu = [fmean(took for took, _ in side) / given.at_once / 1000 for side in found]
+    size = [fmean(size for _, size in side) / given.at_once for side in found]
     taken = len(found[0]) * given.at_once
     print(f"{'':30} CPU us an event   in floors")
     for part, spent in sorted(parts.nanoseconds.items(), key=lambda each: -each[1]):

@@ -371,6 +371,8 @@ class Session:
     @property
     def question_of_step(self) -> TeamQuestion | None:
         """The question to the team of the active step, also one that was decided."""
+        if not self.team_questions:  # nearly always
+            return None
         visit = self.frames[-1].visit if self.frames else None
         return next((each for each in self.team_questions if each.visit == visit), None)
 

@@ -255,7 +255,8 @@ def offer_message(executor: Executor, reply: Reply) -> None:
     turn = executor.turn
     frame, waiting, visit = turn.session.frame, 0, 0
     if frame is not None:
-        frame.parked_messages = frame.parked_messages if turn.session.keeps_parked else 0
+        if frame.parked_messages and not turn.session.keeps_parked:
+            frame.parked_messages = 0
         waiting, visit = frame.parked_messages, frame.visit
     for offer in FIRST:
         if offer(executor, reply):

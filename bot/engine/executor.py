@@ -231,10 +231,10 @@ class Executor:
         Unchanged: it keeps waiting. Changed: its question is asked again when the contact writes. A step of another
         kind: it is entered. Removed: the target of `gone` follows; if the conversation ends by that, the event counts.
         """
-        session, step = self.turn.session, self.turn.known_step
-        if session.frame is None or session.agent is not None:
+        frame, step = self.turn.session.frame, self.turn.known_step
+        if frame is None or self.turn.session.agent is not None:
             return False
-        if step is not None and step.fingerprint == session.frame.fingerprint:  # nearly always
+        if step is not None and step.fingerprint == frame.fingerprint:  # nearly always
             return False
         change, result = migrate(self.turn)
         self.run(result)

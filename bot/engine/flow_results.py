@@ -44,7 +44,9 @@ def _open_visits(session: Session) -> dict[Visit, Frame | StepTaken]:
     has not begun has no visit.
     """
     visits: dict[Visit, Frame | StepTaken] = {}
-    frames = [*session.frames, *(frame for draft in session.drafts for frame in draft.frames)]
+    frames = [*session.frames]
+    for draft in session.drafts:
+        frames += draft.frames
     for frame in frames:  # which grows meanwhile
         if frame.visit:
             visits[frame.flow, frame.visit] = frame

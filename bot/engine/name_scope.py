@@ -35,7 +35,7 @@ class NameScope:
         self._library = library  # for Python and random numbers, which are the same in each language
         self._event = event
         self._now = now
-        self._draws = 0
+        self._functions = TurnFunctions(library, event)
         self._effort = Effort()
         self._about: tuple[Any, ...] = (None,) * 6
         self._within: tuple[Any, ...] = (None,) * 4
@@ -51,7 +51,7 @@ class NameScope:
 
     def of(self, session: Session, library: Library) -> Mapping[str, Any]:
         """The names as a session sees them, in the language of a library."""
-        self._session = session
+        self._functions.session = session
         name, email, tags, language, history, spoken = self._about
         if not (
             library is spoken
@@ -86,13 +86,13 @@ class NameScope:
             "came_from": None,
             "message": self._message(),
             WINDOW_OPEN: session.window_is_open(self._event.at),
-            DRAW: self._draw,
+            DRAW: self._functions.draw,
             EFFORT: self._effort,
             OWN_FUNCTIONS: self._library.own,
             HOURS: library.bot.hours,
             SIGNALS: library.bot.signals,
-            SIGNAL_ADDRESS: self._signal_address,
-            FORM_ADDRESS: self._form_address,
+            SIGNAL_ADDRESS: self._functions.signal_address,
+            FORM_ADDRESS: self._functions.form_address,
             FILE_LINKS: FileLinks(self._library.files, self._library.addresses, self._event.at, session.contact),
             OWN_WORDINGS: library.bot.wordings,
         }
@@ -147,19 +147,32 @@ class NameScope:
                 text, kind = event.title, "text"
         return Record("message", {"text": text, "kind": kind, "tapped": tapped, "file": file})
 
-    def _signal_address(self, name: str) -> str | None:
+
+class TurnFunctions:
+    """The functions among the names of a turn.
+
+    They do not hold the names: a cycle of references would keep the turn in memory until garbage is collected.
+    """
+
+    def __init__(self, library: Library, event: Event) -> None:
+        self._library = library
+        self._event = event
+        self._draws = 0
+        self.session: Session
+
+    def signal_address(self, name: str) -> str | None:
         """The address for signals to the active run; None outside of flows and without a public address."""
-        session = self._session
+        session = self.session
         if not session.frames:
             return None
         return self._library.addresses.signal(name, session.contact, session.frames[-1].first_visit, session.visit)
 
-    def _form_address(self, step: str, visit: int) -> str | None:
+    def form_address(self, step: str, visit: int) -> str | None:
         """The address of the form of a step of the active flow, for a visit; None where nobody could open it."""
-        session, flow = self._session, self._session.frames[-1]
+        session, flow = self.session, self.session.frames[-1]
         return self._library.addresses.form(f"{flow.flow}.{step}", session.contact, flow.first_visit, visit)
 
-    def _draw(self) -> float:
+    def draw(self) -> float:
         """The turn's next random number."""
         self._draws += 1
         return self._library.draw(f"{self._event.id}/{self._draws}")

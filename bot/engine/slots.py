@@ -49,7 +49,7 @@ def found_ahead(turn: TurnContext, text: str) -> tuple[dict[str, str], bool] | N
     would ask back ("next Friday"), it takes no part of these words either ("Friday"), nor one of two answers ("Friday
     or Saturday"), nor an answer behind a word such as "not".
     """
-    language = turn.scope().get(CONTACT_LANGUAGE)
+    language = turn.contact_language
     text = without_fault(text, language)
     written = [match.group() for match in _WORD.finditer(text)]
     words = written[:MOST_WORDS]
@@ -122,7 +122,7 @@ def answer_in(turn: TurnContext, opening: OpeningText) -> tuple[str, LeaveStep] 
         return None
     first, end, answer = found.first, found.end, found.answer
     piece, text = _piece([words[place] for place in left], first, end), " ".join(words)
-    language = turn.scope().get(CONTACT_LANGUAGE)
+    language = turn.contact_language
     target = turn.flow.machine.follow(step.name, answer.outcome).target or ""
     leads = turn.flow.is_menu or target.startswith("/")
     if target.startswith("/") and target[1:].partition("/")[0] in {taken.flow for taken in turn.trace.steps}:
@@ -166,7 +166,7 @@ def may_mean_answer(turn: TurnContext, text: str) -> bool:
         return False
     if is_request(text):
         return True
-    if turn.step.facts.choices_alone and has_word(text, (Kind.ASKING,), turn.scope().get(CONTACT_LANGUAGE)):
+    if turn.step.facts.choices_alone and has_word(text, (Kind.ASKING,), turn.contact_language):
         return False
     may_answer = question.may_answer(words)
     places = ((first, end) for end in range(1, len(words) + 1) for first in range(max(end - MOST_OF_ONE, 0), end))
@@ -276,7 +276,7 @@ def taken(turn: TurnContext, found: Mapping[str, str], said: str) -> dict[str, s
 
 def _against(turn: TurnContext, step: str, answer: str, said: str) -> str:
     """The reason why words of a message are no answer to a question though a model says so; empty if there is none."""
-    question, language = _Question.of(turn, step), turn.scope().get(CONTACT_LANGUAGE)
+    question, language = _Question.of(turn, step), turn.contact_language
     result = None if question is None else question.read(answer)
     if question is None or result is None:
         return "it is no answer"

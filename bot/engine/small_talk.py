@@ -8,7 +8,7 @@ from bot.engine.executor import Executor
 from bot.engine.starting_flows import triggers
 from bot.engine.turn_context import FAILURES, TurnContext
 from bot.engine.turn_effects import send
-from bot.language.source.languages import wording
+from bot.language.source.languages import CONTACT_LANGUAGE, wording
 from bot.language.steps.small_talk_texts import (
     BOT,
     BYE,
@@ -70,10 +70,10 @@ def answer_outside(executor: Executor, reply: Reply) -> bool:
     smiles = reply.kind == "sticker" and SMILE in turn.library.bot.small_talk
     topic = SMILE if smiles else _topic(turn, reply)
     starts = triggers(turn)
-    if topic is None or starts.by_texts(reply.texts) is not None or starts.by_event(turn.event) is not None:
-        return False
     welcomes = starts.otherwise is not None
-    if welcomes and (topic == GREETING or (topic == SMILE and not turn.session.visit)):
+    if topic is None or (welcomes and (topic == GREETING or (topic == SMILE and not turn.session.visit))):
+        return False
+    if starts.by_texts(reply.texts) is not None or starts.by_event(turn.event) is not None:
         return False
     said = _said(turn, topic, reply)
     if not said:
@@ -88,7 +88,7 @@ def _topic(turn: TurnContext, reply: Reply) -> str | None:
     heard = turn.library.bot.small_talk
     if not heard or not reply.text or reply.tap is not None or reply.payload is not None:
         return None
-    topic = topic_of(reply.text)
+    topic = topic_of(reply.text, turn.scope().get(CONTACT_LANGUAGE))
     return topic if topic in heard else None
 
 

@@ -20,7 +20,6 @@ from bot.language.answers.topics import QUESTION, is_question
 from bot.language.expressions.template_failures import TemplateFailed
 from bot.language.flow.definition import FIRST, RETURNING
 from bot.language.flow.library import TriggerIndex, TriggerMatch, name_of_event
-from bot.language.source.languages import CONTACT_LANGUAGE
 from bot.language.source.word_matching import LONGEST, normalise
 from bot.language.steps.intent_step import INTENTS, PICK, IntentStep
 from bot.language.steps.small_talk_texts import GREETING, OPENING_HOURS, topic_of
@@ -53,7 +52,7 @@ def find_start(turn: TurnContext, reply: Reply) -> FoundStart | None:
     if starts.payloads and (found := start_by_payload(turn, reply)) is not None:
         return found
     caption = () if reply.media is None or not reply.media.caption else (reply.media.caption,)
-    match = starts.by_texts(reply.texts or caption, turn.scope().get(CONTACT_LANGUAGE))
+    match = starts.by_texts(reply.texts or caption, turn.contact_language)
     return None if match is None else FoundStart(match.flow, _inputs_of(turn, match), match.whole, match.by)
 
 
@@ -62,7 +61,7 @@ def find_wish(turn: TurnContext, reply: Reply) -> FoundStart | None:
     wishes = reply.text and reply.tap is None and reply.payload is None
     if not wishes or (turn.session.frame is not None and not turn.flow.is_menu):
         return None
-    match = triggers(turn).by_wish(reply.text or "", turn.scope().get(CONTACT_LANGUAGE))
+    match = triggers(turn).by_wish(reply.text or "", turn.contact_language)
     return None if match is None else FoundStart(match.flow, {}, whole=False, by=match.by)
 
 
@@ -118,7 +117,8 @@ def note_opening(turn: TurnContext, reply: Reply, *, whole: bool = False, astray
     text = reply.text
     written = text is not None and reply.tap is None and reply.payload is None and len(text) <= LONGEST
     if written and text and not whole and not _only_starts(turn, text):
-        astray = astray and topic_of(text) in (None, OPENING_HOURS)  # a bot with hours has told them
+        language = turn.contact_language
+        astray = astray and topic_of(text, language) in (None, OPENING_HOURS)  # a bot with hours has told them
         turn.opening = OpeningText(
             tuple(text.split()), astray=astray, asked_flow=asked_flow(turn, text) if astray else None
         )
@@ -131,7 +131,7 @@ def _only_starts(turn: TurnContext, text: str) -> bool:
 
 def note_sentence(turn: TurnContext, reply: Reply) -> None:
     """Note a sentence that has chosen from the bot's menu: the rest of it may answer the questions where that leads."""
-    texts, language = (answer.text for answer in turn.step.facts.answers), turn.scope().get(CONTACT_LANGUAGE)
+    texts, language = (answer.text for answer in turn.step.facts.answers), turn.contact_language
     if reply.text is None or place_in(reply.text, language) is not None:  # "the first one" says no more
         return
     if normalise(reply.text) not in map(normalise, texts):
@@ -164,7 +164,7 @@ def ask_what_about(turn: TurnContext, reply: Reply) -> StepResult | None:
     kind = turn.library.flows[INTENTS].steps[PICK].kind
     asks = not isinstance(kind, IntentStep) or kind.asks
     if isinstance(kind, IntentStep) and not asks:
-        flow, likely, _ = kind.by_words(reply.text or "", turn.scope().get(CONTACT_LANGUAGE), kind.intents)
+        flow, likely, _ = kind.by_words(reply.text or "", turn.contact_language, kind.intents)
         if flow is None and not likely:
             return None
     turn.pending_input = reply

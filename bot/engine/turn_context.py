@@ -20,6 +20,7 @@ from bot.engine.name_scope import NameScope
 from bot.language.expressions.templates import TemplateFailed
 from bot.language.flow.definition import Flow, Step
 from bot.language.flow.library import Library
+from bot.language.source.languages import CONTACT_LANGUAGE
 from bot.language.steps.step_facts import StepFailed
 from bot.language.steps.step_kind import Redirect, Reply, StepContext
 from bot.language.steps.step_options import Defaults
@@ -122,7 +123,8 @@ class TurnContext:
         """The defaults of the active step. If an edit has removed the step: those of its flow, else the bot's."""
         frame = self.session.frame
         flow = None if frame is None else self.library.flows.get(frame.flow)
-        return (self.known_step or flow or self.library.bot).defaults
+        step = None if frame is None or flow is None else flow.steps.get(frame.step)
+        return (step or flow or self.library.bot).defaults
 
     @property
     def where(self) -> str:
@@ -141,6 +143,11 @@ class TurnContext:
     def scope(self) -> Mapping[str, Any]:
         """The names for templates and expressions: the built-in ones and the active flow's variables."""
         return self._scope.of(self.session, self.library)
+
+    @property
+    def contact_language(self) -> str | None:
+        """The contact's language; None if the bot speaks only one."""
+        return self.scope().get(CONTACT_LANGUAGE) if self.library.bot.languages else None
 
     def step_context(self) -> StepContext:
         """The active step's view of the session."""
@@ -167,7 +174,7 @@ class TurnContext:
             self.event.id,
             None if session.left_exchange is None else left_exchange(session, self.where),
             session.language,
-            session.question_of_step if session.team_questions else None,
+            session.question_of_step,
         )
 
     def use_language(self) -> None:

@@ -11,7 +11,6 @@ from bot.engine.frame_stack import end_all, forget, note_unanswered, remove_step
 from bot.engine.starting_flows import find_start, start_by_message
 from bot.engine.turn_context import FAILURES, TurnContext
 from bot.language.answers.titles import within
-from bot.language.source.languages import CONTACT_LANGUAGE
 from bot.language.source.text_patterns import matches
 from bot.language.source.word_matching import contains, normalise
 from bot.language.steps.step_kind import Reply
@@ -30,7 +29,7 @@ def to_polite_word(executor: Executor, reply: Reply) -> bool:
     known = turn.library.bot.words or turn.session.frames
     if not written or not known or (turn.session.frame is None and find_start(turn, reply) is not None):
         return False
-    language = turn.scope().get(CONTACT_LANGUAGE)
+    language = turn.contact_language
     return _hear_word(executor, reply, lambda levels: _said_politely(levels, reply.text or "", language))
 
 

@@ -591,6 +591,7 @@ class _Loop:
         """Have something done on the loop's thread, soon. From any thread."""
         self._calls.append(call)
         if self._asleep:
+            self._asleep = False  # one wake-up is enough for all that is added before it has an effect
             self._wake.send(b"w")
 
     def begin(self, exchange: _Exchange) -> None:

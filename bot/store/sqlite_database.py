@@ -238,6 +238,7 @@ def open_to_migrate(path: Path) -> sqlite3.Connection:
         connection.execute("PRAGMA secure_delete = ON")  # erased data must not stay in the file's free pages
         connection.execute(f"PRAGMA journal_size_limit = {WAL_BYTES_KEPT}")
         connection.execute(f"PRAGMA wal_autocheckpoint = {_CHECKPOINT_PAGES}")
+        connection.execute("PRAGMA temp_store = MEMORY")  # else each insert of several rows makes a file, elsewhere
         return connection
 
 

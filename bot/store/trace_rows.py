@@ -89,17 +89,15 @@ def turn_row(event: Event, trace: Trace, effects: Sequence[str], micros: int) ->
     return (*what, steps, f"[{','.join(effects)}]", notes, problems, micros)
 
 
-def _step(step: StepTaken) -> dict[str, Any]:
-    """A step of a trace, with `STEP_FIELDS`."""
-    return {
-        "flow": step.flow,
-        "step": step.step,
-        "outcome": step.outcome,
-        "target": step.target,
-        "conditions": [[source, _shown(value)] for source, value in step.conditions] if step.conditions else [],
-        "effects": step.effects,
-        "visit": step.visit,
-    }
+def _step(step: StepTaken) -> tuple[Any, ...]:
+    """The values of a step's `STEP_FIELDS`, in order."""
+    conditions = [[source, _shown(value)] for source, value in step.conditions] if step.conditions else []
+    return step.flow, step.step, step.outcome, step.target, conditions, step.effects, step.visit
+
+
+def _steps(written: str) -> list[dict[str, Any]]:
+    """The steps of a line, each with `STEP_FIELDS`."""
+    return [dict(zip(STEP_FIELDS, step, strict=True)) for step in values.loads(written)]
 
 
 def _shown(value: Any) -> Any:
@@ -140,8 +138,7 @@ def _turn_traced(
     """A line from its row. ``statuses`` are those of the contact's messages, by the names of their effects."""
     decided = values.loads(effects)
     became = [statuses.get(effect_ref(event_id, ordinal)) for ordinal in range(len(decided))]
-    taken = [{name: step[name] for name in STEP_FIELDS} for step in values.loads(steps)]
-    read = (taken, decided, values.loads(notes), values.loads(problems))
+    read = (_steps(steps), decided, values.loads(notes), values.loads(problems))
     return TurnTraced(datetime.fromisoformat(at), event_id, values.loads(event), rule, *read, micros, became)
 
 
@@ -195,7 +192,7 @@ def _read(rows: Iterable[tuple[Any, ...]]) -> Iterator[RecordedTurn | Session]:
                 continue
             happened = values.loads(event)
             if isinstance(happened, _EVENTS):
-                decided = values.loads(steps), values.loads(effects), values.loads(notes)
+                decided = _steps(steps), values.loads(effects), values.loads(notes)
                 yield RecordedTurn(happened, rule, *decided, met, read_time(wake_at))
     except (ValueError, TypeError, KeyError, ArithmeticError) as error:
         raise UnreadableRecord("what is recorded cannot be read by this version") from error

@@ -1,5 +1,6 @@
 """The rules of the language, one fact each, on the pure engine."""
 
+import gc
 import sys
 from traceback import walk_stack
 from typing import Any
@@ -722,3 +723,13 @@ def test_a_hundred_steps_in_a_turn_do_not_pile_up() -> None:
     finally:
         sys.setprofile(before)
     assert max(depths) - min(depths) < 60
+
+
+def test_a_plain_turn_leaves_nothing_for_the_garbage_collection() -> None:
+    for talk in (Talk(MENU), Talk(MENU)):  # the first reads templates and words for the first time
+        gc.collect()
+        talk.user("hi")
+        talk.tap("Order")
+        talk.user("many")
+        talk.user("3 please")
+    assert gc.collect() == 0

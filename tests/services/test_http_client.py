@@ -10,7 +10,16 @@ from time import monotonic
 
 import pytest
 
-from bot.services.http_client import Ambiguous, DeadlinePassed, HttpClient, NotSent, Oversized, Silent, wait_for
+from bot.services.http_client import (
+    Ambiguous,
+    DeadlinePassed,
+    HttpClient,
+    NotSent,
+    Oversized,
+    Silent,
+    _Loop,
+    wait_for,
+)
 from tests.patience import PATIENCE
 from tests.services.gateway.peer import Answer, Peer, accepted, answer, hang_up, http_bytes, peer, raw, reset, too_late
 
@@ -309,6 +318,15 @@ def test_many_requests_are_under_way_at_once_and_none_needs_a_thread(gateway: Pe
     assert answers.empty()
     stop.set()
     assert all(isinstance(answers.get(timeout=PATIENCE), Ambiguous) for _ in range(100))
+
+
+def test_requests_that_begin_while_the_thread_sleeps_wake_it_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(threading.Thread, "start", lambda thread: None)
+    loop = _Loop()
+    loop._asleep = True
+    for _ in range(3):
+        loop.run(lambda: None)
+    assert loop._woken.recv(10) == b"w"
 
 
 def test_a_peer_that_hangs_holds_up_no_other(gateway: Peer) -> None:

@@ -83,6 +83,13 @@ def test_commits_are_full_and_logged_ahead(path: Path, inbox: InboxWriter) -> No
     store.close()
 
 
+def test_contacts_data_are_in_no_temporary_file(path: Path, inbox: InboxWriter) -> None:
+    store = EngineStore(path)
+    for connection in (sqlite(inbox), sqlite(store)):
+        assert connection.execute("PRAGMA temp_store").fetchone() == (2,)
+    store.close()
+
+
 def test_a_second_process_is_refused_in_words(path: Path) -> None:
     program = "import sys; from pathlib import Path; from bot.store.engine_store import EngineStore; EngineStore(Path(sys.argv[1]))"
     store = EngineStore(path)

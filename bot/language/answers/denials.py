@@ -3,24 +3,10 @@
 from collections.abc import Iterator, Sequence
 
 from bot.language.answers.credentials import BREAKS, phrase_pattern
-from bot.language.answers.sentences import is_denied, place_of, words_in
+from bot.language.answers.sentences import denials_in, is_denied, place_of, words_in
 from bot.language.source.languages import ENGLISH, without_country
 from bot.language.source.word_matching import normalise
 
-_DENIALS = {
-    "en": "no|not|never|none|without|except|nor|neither|dont|cant|cannot|wont|doesnt|didnt|isnt|arent|wasnt|shouldnt",
-    "de": "nie|niemals|nicht|nichts|kein|keine|keinen|keinem|keiner|ohne|außer|weder",
-    "es": "no|nunca|jamás|ningún|ninguno|ninguna|sin|ni|tampoco|excepto|salvo",
-    "fr": "ne|pas|jamais|aucun|aucune|sans|ni|sauf",
-    "pt": "não|nunca|jamais|nenhum|nenhuma|sem|nem|exceto",
-    "it": "non|mai|nessuno|nessun|nessuna|senza|né|tranne",
-    "nl": "nooit|niet|niets|geen|zonder|noch|behalve",
-    "id": "jangan|tidak|tak|bukan|tanpa|kecuali|nggak|gak",
-    "ru": "не|нет|никогда|ни|нельзя|без|кроме",
-    "tr": "asla|hiç|değil|istemiyorum|istemiyoruz|istemem|olmasın|yok|hariç|olmadan",
-    "ar": "لا|لن|لم|ليس|بدون|دون|غير|إلا",
-    "hi": "नहीं|न|मत|बिना",
-}
 _BEHIND = ("hi", "tr")  # there, "not" stands behind what it denies
 _ANSWERS = phrase_pattern(
     "i|im|id|ill|it|its|he|she|we|were|well|you|they|this|that|the|a|an|my|our|make|please|thanks|sorry|actually|wait"
@@ -41,31 +27,31 @@ def is_negated(text: str, phrase: str, language: str | None) -> bool:
     """True if a "not" stands before a phrase, apart from harmless words: "I don't want to order", not "all cold"."""
     words = words_in(text)
     span = place_of(phrase, words)
-    before = () if span is None else range(span[0])
-    return any(_is_denial(words, at, language) for at in before) and is_denied(text, phrase, language)
+    is_behind = span is not None and any(place < span[0] for place in _denials(words, language))
+    return is_behind and is_denied(text, phrase, language)
 
 
 def denies(text: str, language: str | None) -> bool:
     """True if a text has a "not"."""
-    words = words_in(text)
-    return any(_is_denial(words, place, language) for place in range(len(words)))
+    return bool(_denials(words_in(text), language))
 
 
 def _affirmed(clause: Sequence[str], language: str | None) -> Sequence[str]:
-    for place in range(len(clause)):
-        if _is_denial(clause, place, language):
-            behind = place + 1 == len(clause) or _code(language) in _BEHIND
-            return () if behind else clause[:place]
+    for place in _denials(clause, language):
+        behind = place + 1 == len(clause) or _code(language) in _BEHIND
+        return () if behind else clause[:place]
     return clause
 
 
-def _is_denial(words: Sequence[str], place: int, language: str | None) -> bool:
-    word = normalise(words[place])
-    if phrase_pattern(_DENIALS.get(_code(language), _DENIALS[ENGLISH])).fullmatch(word) is None:
-        return False
-    following = words[place + 1] if word == "no" and place + 1 < len(words) else ""
+def _denials(words: Sequence[str], language: str | None) -> list[int]:
+    return [place for place in denials_in(words, language) if not _is_answer(words, place)]
+
+
+def _is_answer(words: Sequence[str], place: int) -> bool:
+    """True for a "no" that is an answer by itself, or short for "number"."""
+    following = words[place + 1] if normalise(words[place]) == "no" and place + 1 < len(words) else ""
     is_number = any(map(str.isdigit, following))  # "order no 17"
-    return not (is_number or (following and _ANSWERS.fullmatch(normalise(following))))
+    return is_number or bool(following and _ANSWERS.fullmatch(normalise(following)))
 
 
 def _code(language: str | None) -> str:

@@ -138,42 +138,60 @@ def covered(
     ``names`` says that days or times are looked for, so that names of people and places and `around dates` are
     harmless, too; ``whole_phrases`` that no piece lies within a harmless phrase.
     """
-    harmless = (Kind.HARMLESS, Kind.AROUND_DATE) if names else (Kind.HARMLESS,)
-    steps = 0
-    begun: dict[int, list[Segment]] = {}
-    dead: set[tuple[int, int]] = set()  # from there, with so many pieces, nothing leads to the end
+    yield from _Search(text, pieces, most, names, whole_phrases).from_(0, [])
 
-    def from_(start: int, found: list[Segment]) -> Iterator[list[Segment]]:
-        nonlocal steps
-        steps += 1
-        if start == text.length:
+
+class _Search:
+    """The search of `covered`: a class, because functions that call each other stay in memory until garbage is
+    collected.
+    """
+
+    def __init__(
+        self,
+        text: TokenizedText,
+        pieces: Callable[[int], Iterator[Segment]],
+        most: int,
+        names: bool,
+        whole_phrases: bool,
+    ) -> None:
+        self._text, self._pieces, self._most = text, pieces, most
+        self._names, self._whole_phrases = names, whole_phrases
+        self._harmless = (Kind.HARMLESS, Kind.AROUND_DATE) if names else (Kind.HARMLESS,)
+        self._steps = 0
+        self._begun: dict[int, list[Segment]] = {}
+        self._dead: set[tuple[int, int]] = set()  # from there, with so many pieces, nothing leads to the end
+
+    def from_(self, start: int, found: list[Segment]) -> Iterator[list[Segment]]:
+        """The ways from a place on to the end, after these pieces."""
+        self._steps += 1
+        if start == self._text.length:
             yield found
-        elif steps <= _MOST_STEPS and (start, len(found)) not in dead:
+        elif self._steps <= _MOST_STEPS and (start, len(found)) not in self._dead:
             way = None
-            for way in onward(start, found):
+            for way in self._onward(start, found):
                 yield way
             if way is None:
-                dead.add((start, len(found)))
+                self._dead.add((start, len(found)))
 
-    def onward(start: int, found: list[Segment]) -> Iterator[list[Segment]]:
+    def _onward(self, start: int, found: list[Segment]) -> Iterator[list[Segment]]:
+        text = self._text
         end_against = next(text.ends_of(start, Kind.AGAINST), start)
         least = end_against + (end_against > start + 1)  # a longer phrase comes before a shorter one
-        longest = next(text.ends_of(start, *harmless), start)  # "grazie mille" is no thousand
-        if len(found) < most:
-            if start not in begun:
-                begun[start] = list(pieces(start))
-            for piece in begun[start]:
+        longest = next(text.ends_of(start, *self._harmless), start)  # "grazie mille" is no thousand
+        if len(found) < self._most:
+            if start not in self._begun:
+                self._begun[start] = list(self._pieces(start))
+            for piece in self._begun[start]:
                 if piece.end >= least and (piece.kind != "number" or piece.end > longest or longest == start + 1):
-                    yield from from_(piece.end, [*found, piece])
-        for end in [longest] if whole_phrases and longest > start + 1 else text.ends_of(start, *harmless):
+                    yield from self.from_(piece.end, [*found, piece])
+        whole = self._whole_phrases and longest > start + 1
+        for end in [longest] if whole else text.ends_of(start, *self._harmless):
             if end >= least and not text.is_glued(start, end):
-                yield from from_(end, found)
+                yield from self.from_(end, found)
         token = text.tokens.tokens[start]
         denied = any(kind is Kind.NO for _, kind, _ in text.marks[start])
-        if (_is_emoji(token) and not denied) or (names and text.is_name(start)):
-            yield from from_(start + 1, found)
-
-    yield from from_(0, [])
+        if (_is_emoji(token) and not denied) or (self._names and text.is_name(start)):
+            yield from self.from_(start + 1, found)
 
 
 def _is_emoji(token: str) -> bool:

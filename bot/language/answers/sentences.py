@@ -17,6 +17,11 @@ _VALUES = frozenset({
 })  # fmt: skip
 _PASSED = frozenset({Kind.HARMLESS, Kind.AGAINST, Kind.BETWEEN, Kind.AROUND_TITLE, Kind.BEFORE_TIME})
 _BESIDE = frozenset({Kind.PERIOD, Kind.POINT, Kind.MINUS})
+_NO = frozenset({Kind.DENIAL, Kind.NO})
+_NO_MORE = frozenset({*_NO, Kind.HARMLESS})
+_ASKS = ("?", "؟")
+_SHORT_NO = 2  # words, of which the first denies: "not really"
+_SPREAD = (Kind.AGAINST, Kind.DENIAL, Kind.SUPPOSED, Kind.NO)
 
 
 class Reach(IntEnum):
@@ -30,12 +35,30 @@ class Reach(IntEnum):
     BEFORE = 1  # before it, with harmless words between them. For the words of a topic: "don't want to order"
     BESIDE = 2  # or right behind it. For one of several answers: "2 or 3", but not "no milk for 2"
     UP_TO = 3  # or anywhere before it. For a choice whose details follow: "an appointment, but not today"
-    CLAUSE = 4  # or anywhere behind it. For the only answer of a message: "cake without the small candles"
+    CLAUSE = 4  # or anywhere behind it, or alone in the next clause. For the only answer of a message: "cake? no"
 
 
-def is_meant(words: Sequence[str], span: tuple[int, int], language: str | None, reach: Reach) -> bool:
-    """True if no denial, alternative or comparison within reach speaks against an answer, a span of a sentence."""
-    return _all_meant(_Sentence(words, [span], language), reach)[0]
+def is_meant(
+    words: Sequence[str], span: tuple[int, int], language: str | None, reach: Reach, *, by: Kind = Kind.AGAINST
+) -> bool:
+    """True if no denial, alternative or comparison within reach speaks against an answer, a span of a sentence.
+
+    ``by`` says that only words of this kind do.
+    """
+    return _all_meant(_Sentence(words, [span], language), reach, by)[0]
+
+
+def is_supposed(words: Sequence[str], span: tuple[int, int], language: str | None) -> bool:
+    """True if the words right before an answer say that it was hoped for, or may be: "it would be good to ..."."""
+    before = span[0] - 1
+    in_clause = before >= 0 and not words[before].endswith(_ENDS_CLAUSE)
+    return in_clause and Kind.SUPPOSED in _kinds(tuple(words), language)[before]
+
+
+def denials_in(words: Sequence[str], language: str | None) -> list[int]:
+    """The places of the words of a sentence that deny something: no, nobody, hardly."""
+    found = _kinds(tuple(words), language)
+    return [place for place, kinds in enumerate(found) if Kind.DENIAL in kinds]
 
 
 def undisturbed(words: Sequence[str], spans: Sequence[tuple[int, int]], language: str | None) -> list[bool]:
@@ -57,10 +80,10 @@ class _Sentence:
     """The words of a sentence: which answer, clause and kinds each has. Words of answers have no kinds."""
 
     def __init__(self, words: Sequence[str], spans: Sequence[tuple[int, int]], language: str | None) -> None:
-        self.spans = spans
+        self.words, self.spans = words, spans
         self.owner = {place: index for index, (first, end) in enumerate(spans) for place in range(first, end)}
         self.clauses = _clauses(words)
-        found = _kinds(words, self.clauses, language)
+        found = _kinds(tuple(words), language)
         self.kinds = [frozenset[Kind]() if place in self.owner else kinds for place, kinds in enumerate(found)]
 
     def counts_from_before(self, place: int) -> bool:
@@ -71,6 +94,17 @@ class _Sentence:
     def before(self, place: int) -> int | None:
         """The answer of the clause right before a word."""
         return self.owner.get(place - 1) if place and self.clauses[place - 1] == self.clauses[place] else None
+
+    def denied_behind(self, place: int) -> bool:
+        """True if the clause behind a word's clause says nothing but no: "good? no" and "good, I don't", but not "good,
+        no?" and "good, not for me".
+        """
+        clause = self.clauses[place] + 1
+        behind = [at for at, other in enumerate(self.clauses) if other == clause]
+        said = [self.kinds[at] for at in behind]
+        says_no = bool(said) and bool(said[-1] & _NO or (said[0] & _NO and len(said) == _SHORT_NO))
+        says_no = says_no and all(kinds & _NO_MORE and not kinds & _VALUES for kinds in said)
+        return says_no and not self.words[behind[-1]].endswith(_ASKS)
 
     def behind(self, place: int, *, over_harmless: bool) -> int | None:
         """The next answer of the clause behind a word: right behind it, or else after harmless words."""
@@ -84,10 +118,12 @@ class _Sentence:
         return None
 
 
-def _all_meant(sentence: _Sentence, reach: Reach) -> list[bool]:
+def _all_meant(sentence: _Sentence, reach: Reach, by: Kind = Kind.AGAINST) -> list[bool]:
     against: set[int | None] = set()
+    if reach is Reach.CLAUSE:
+        against |= {index for index, (_, end) in enumerate(sentence.spans) if sentence.denied_behind(end - 1)}
     for place, found in enumerate(sentence.kinds):
-        if Kind.AGAINST in found:
+        if by in found:
             against.add(sentence.behind(place, over_harmless=True))
             if reach >= Reach.BESIDE:
                 against.add(sentence.before(place))
@@ -106,7 +142,7 @@ def is_denied(text: str, phrase: str, language: str | None) -> bool:
     return span is not None and not is_meant(words, span, language, Reach.BEFORE)
 
 
-def is_told(text: str, phrase: str) -> bool:
+def is_told(text: str, phrase: str, language: str | None) -> bool:
     """True if a "was" stands right behind a phrase, or later in a clause that begins with it or one word before it.
 
     "The coffee was great" and "the cake that we fetched was frozen" tell, and order nothing.
@@ -117,13 +153,8 @@ def is_told(text: str, phrase: str) -> bool:
         return False
     begins = span[0] < 2 or words[span[0] - 2].endswith(_ENDS_CLAUSE)
     end = next((at + 1 for at in range(span[1], len(words)) if words[at].endswith(_ENDS_CLAUSE)), len(words))
-    return any(normalise(word) in _WAS for word in words[span[1] : end if begins else span[1] + 1])
-
-
-_WAS = frozenset(map(normalise, (
-    "was", "were", "wasnt", "werent", "war", "waren", "estaba", "estaban", "estuvo", "fue", "estava", "estavam", "foi", "était", "étaient", "era", "erano",
-    "был", "была", "было", "были",
-)))  # fmt: skip
+    kinds = _kinds(tuple(words), language)
+    return any(Kind.PAST in found for found in kinds[span[1] : end if begins else span[1] + 1])
 
 
 def words_in(text: str) -> list[str]:
@@ -204,8 +235,13 @@ def _clauses(words: Sequence[str]) -> list[int]:
     return found
 
 
-def _kinds(words: Sequence[str], clauses: Sequence[int], language: str | None) -> list[frozenset[Kind]]:
-    """The kinds of what each word says, in the language or, where that does not know it, in English."""
+@lru_cache(maxsize=64)
+def _kinds(words: tuple[str, ...], language: str | None) -> Sequence[frozenset[Kind]]:
+    """The kinds of what each word says, in the language or, where that does not know it, in English.
+
+    They are remembered, because one turn looks for several answers in the same text.
+    """
+    clauses = _clauses(words)
     found = _kinds_in(words, clauses, words_of(language))
     if all(found) or words_of(language).language == ENGLISH:
         return found
@@ -214,7 +250,7 @@ def _kinds(words: Sequence[str], clauses: Sequence[int], language: str | None) -
 
 
 def _kinds_in(words: Sequence[str], clauses: Sequence[int], known: Words) -> list[frozenset[Kind]]:
-    """The kinds of each word in one language, alone and in phrases that speak against an answer: "order number"."""
+    """The kinds of each word in one language, alone and in phrases that may speak against an answer: "order number"."""
     pieces = [split(word, known.spelling).tokens for word in words]
     tokens = [token for piece in pieces for token in piece]
     owner = [place for place, piece in enumerate(pieces) for _ in piece]
@@ -229,7 +265,7 @@ def _kinds_in(words: Sequence[str], clauses: Sequence[int], known: Words) -> lis
             alone.add(Kind.PERIOD)  # "next" before Friday
         found[place] |= alone
         for end, kind, _ in marks:
-            if kind is Kind.AGAINST and clauses[owner[end - 1]] == clauses[place]:
+            if kind in _SPREAD and clauses[owner[end - 1]] == clauses[place]:
                 for at in range(place, owner[end - 1] + 1):
                     found[at].add(kind)
     return [frozenset(kinds) for kinds in found]

@@ -289,12 +289,25 @@ def _has(marks: Sequence[Mark], kinds: Collection[Kind]) -> bool:
 
 def is_yes_or_no(text: str, language: str | None) -> bool:
     """True if a text is a yes or a no in words, in the language or in English."""
+    return not any(map(str.isdigit, text)) and is_phrase(text, (Kind.YES, Kind.NO), language)
+
+
+def is_phrase(text: str, kinds: Collection[Kind], language: str | None) -> bool:
+    """True if a text is a phrase of one of these kinds and nothing else, in the language or in English."""
     spoken = (written(text, words_of(known)) for known in dict.fromkeys((language, None)))
-    return any(
-        read.length in read.ends_of(0, Kind.YES, Kind.NO) and not any(map(str.isdigit, text))
-        for read in spoken
-        if read is not None
-    )
+    return any(read.length in read.ends_of(0, *kinds) for read in spoken if read is not None)
+
+
+def refuses_all(text: str, language: str | None) -> bool:
+    """True if a text begins by refusing all that is offered: "sorry, none of those work"."""
+
+    def read(text: TokenizedText) -> bool | None:
+        start = 0
+        while start < text.length and not any(text.ends_of(start, Kind.REFUSAL)):
+            start = next(text.ends_of(start, Kind.HARMLESS, Kind.NO), text.length)
+        return start < text.length or None
+
+    return bool(in_each_language(text, language, read))
 
 
 def is_name(word: str, language: str | None) -> bool:

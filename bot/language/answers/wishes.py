@@ -79,7 +79,7 @@ def wished(text: str, language: str | None) -> dict[str, str]:
 def says(text: str, phrase: str, language: str | None) -> bool:
     """True if a text neither denies a phrase in it nor tells of it."""
     is_affirmed = denies(phrase, language) or contains(normalise(affirmed(text, language)), phrase)
-    return is_affirmed and not is_told(text, phrase)  # "not working" denies nothing
+    return is_affirmed and not is_told(text, phrase, language)  # "not working" denies nothing
 
 
 def asks_to_do(text: str, language: str | None) -> bool:

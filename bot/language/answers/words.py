@@ -61,8 +61,14 @@ class Kind(Enum):
     AROUND_DATE = "around dates"
     AROUND_TITLE = "around titles"
     AGAINST = "against"
+    DENIAL = "denials"
+    SUPPOSED = "supposed"
     ASKING = "asking"
     TELLING = "telling"
+    PAST = "past"
+    REFUSAL = "refusals"
+    OTHER = "others"
+    EVERYTHING = "everything"
     REASON = "reasons"
     LACKING = "lacking"
     MYSELF = "myself"
@@ -78,6 +84,7 @@ Phrase = tuple[tuple[str, ...], Kind, Any]
 
 _NUMBERS = (Kind.NUMBER, Kind.COUNT, Kind.MULTIPLE, Kind.ORDINAL, Kind.MONTH, Kind.WEEKDAY, Kind.DAY, Kind.HOUR)
 _FRACTIONS = (Kind.FRACTION, Kind.ADDED, Kind.BEFORE_NUMBER)
+_IMPLIED = {Kind.TENSE: Kind.HARMLESS, Kind.DENIAL: Kind.AGAINST, Kind.PAST: Kind.TELLING}
 PIECES = frozenset({Kind.NUMBER, Kind.MULTIPLE, Kind.AND, Kind.FRACTION, Kind.ADDED, Kind.ONE})
 """The kinds of words that a language may write together."""
 _SLOT = re.compile(r"\{(\w+)\}")
@@ -179,8 +186,8 @@ def _read(language: str) -> Words:
                 tokens = tuple(split(written, spelling).tokens)
                 if tokens:
                     phrases.setdefault(tokens[0], []).append((tokens, kind, value))
-                    if kind is Kind.TENSE:  # and it changes nothing else
-                        phrases[tokens[0]].append((tokens, Kind.HARMLESS, None))
+                    if kind in _IMPLIED:
+                        phrases[tokens[0]].append((tokens, _IMPLIED[kind], None))
     for found in phrases.values():
         found.sort(key=lambda phrase: -len(phrase[0]))  # stable: those of the language before those of all
     spelling = replace(spelling, known=frozenset(phrases))

@@ -242,7 +242,7 @@ class TriggerIndex:
             found = match_wider(text, known, how)
             if found is None and how == ANYWHERE:
                 found = slipped(normalise(text), known)
-            if found is None or is_negated(text, known[found], language) or is_told(text, known[found]):
+            if found is None or is_negated(text, known[found], language) or is_told(text, known[found], language):
                 continue
             if asks_hours(text, known[found]):
                 continue

@@ -104,6 +104,41 @@ WORDINGS: dict[str, dict[str, str]] = {
         "ru": "Напишите, пожалуйста, число, например {value}.", "ar": "من فضلك اكتب رقما، مثلا {value}.",
         "hi": "कृपया एक संख्या लिखें, जैसे {value}।",
     },
+    "please_between": {
+        "en": "From {least} to {most}, please.", "id": "Mohon antara {least} dan {most}.",
+        "es": "Por favor, entre {least} y {most}.", "pt": "Por favor, entre {least} e {most}.",
+        "fr": "Entre {least} et {most}, s'il vous plaît.", "de": "Bitte von {least} bis {most}.",
+        "it": "Per favore, tra {least} e {most}.", "nl": "Van {least} tot en met {most}, alstublieft.",
+        "tr": "Lütfen {least} ile {most} arasında.", "ru": "Пожалуйста, от {least} до {most}.",
+        "ar": "من فضلك بين {least} و{most}.", "hi": "कृपया {least} से {most} के बीच।",
+    },
+    "please_at_least": {
+        "en": "At least {value}, please.", "id": "Mohon paling sedikit {value}.",
+        "es": "Por favor, {value} como mínimo.", "pt": "Por favor, {value} no mínimo.",
+        "fr": "{value} au minimum, s'il vous plaît.", "de": "Bitte mindestens {value}.",
+        "it": "Per favore, almeno {value}.", "nl": "Minstens {value}, alstublieft.", "tr": "Lütfen en az {value}.",
+        "ru": "Пожалуйста, не меньше {value}.", "ar": "من فضلك {value} على الأقل.", "hi": "कृपया कम से कम {value}।",
+    },
+    "please_at_most": {
+        "en": "At most {value}, please.", "id": "Mohon paling banyak {value}.",
+        "es": "Por favor, {value} como máximo.", "pt": "Por favor, {value} no máximo.",
+        "fr": "{value} au maximum, s'il vous plaît.", "de": "Bitte höchstens {value}.",
+        "it": "Per favore, al massimo {value}.", "nl": "Hoogstens {value}, alstublieft.",
+        "tr": "Lütfen en fazla {value}.", "ru": "Пожалуйста, не больше {value}.", "ar": "من فضلك {value} على الأكثر.",
+        "hi": "कृपया ज़्यादा से ज़्यादा {value}।",
+    },
+    "please_not_before": {
+        "en": "Not before {value}, please.", "id": "Mohon tidak sebelum {value}.", "es": "Como muy pronto: {value}.",
+        "pt": "Não antes de: {value}.", "fr": "Au plus tôt : {value}.", "de": "Frühestens {value}, bitte.",
+        "it": "Non prima di: {value}.", "nl": "Niet eerder dan {value}, alstublieft.", "tr": "En erken: {value}.",
+        "ru": "Не раньше: {value}.", "ar": "ليس قبل {value}، من فضلك.", "hi": "कृपया {value} से पहले नहीं।",
+    },
+    "please_not_after": {
+        "en": "Not after {value}, please.", "id": "Mohon tidak setelah {value}.", "es": "Como muy tarde: {value}.",
+        "pt": "O mais tardar: {value}.", "fr": "Au plus tard : {value}.", "de": "Spätestens {value}, bitte.",
+        "it": "Non oltre: {value}.", "nl": "Niet later dan {value}, alstublieft.", "tr": "En geç: {value}.",
+        "ru": "Не позже: {value}.", "ar": "ليس بعد {value}، من فضلك.", "hi": "कृपया {value} के बाद नहीं।",
+    },
     "please_date": {
         "en": "A date, please, for example {value}.", "id": "Mohon tulis tanggal, misalnya {value}.",
         "es": "Por favor, escriba una fecha, por ejemplo {value}.",
@@ -357,10 +392,15 @@ SENTENCES = (
 VALUES = {
     "go_on": frozenset({"flow"}),
     **dict.fromkeys(("please_choose", "can_write"), frozenset({"choices"})),
+    "please_between": frozenset({"least", "most"}),
     **dict.fromkeys(
         (
             "did_you_mean_this",
             "please_number",
+            "please_at_least",
+            "please_at_most",
+            "please_not_before",
+            "please_not_after",
             "please_date",
             "please_time",
             "please_date_and_time",

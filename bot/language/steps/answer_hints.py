@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
-from bot.language.expressions.formats import day_and_month
+from bot.language.expressions.formats import as_spoken, day_and_month, is_number
 from bot.language.expressions.template_failures import TemplateFailed
 from bot.language.source.languages import CONTACT_LANGUAGE, ENGLISH, wording
 from bot.language.steps.step_kind import Reply, StepContext
@@ -47,6 +47,9 @@ def answer_hint(variable: Variable | None, titles: Sequence[str], context: StepC
     if isinstance(variable, FileVariable):
         return wording(scope, _of_file(variable))
     if variable.type in _WITH_EXAMPLE:
+        bounds = _bounds_of(variable, reply, context)
+        if bounds is not None:
+            return _within(*bounds, scope)
         example = next((text for text in _examples(variable, context) if _is_answer(variable, text, context)), None)
         return None if example is None else wording(scope, _WITH_EXAMPLE[variable.type], value=example)
     return wording(scope, _PLAIN[variable.type]) if variable.type in _PLAIN else None
@@ -59,6 +62,25 @@ def _of_text(variable: Variable | None, reply: Reply, scope: Mapping[str, Any]) 
     if len(reply.text or "") > variable.most:
         return wording(scope, "please_shorter", value=str(variable.most))
     return None if variable.example is None else wording(scope, "please_like", value=variable.example)
+
+
+def _bounds_of(variable: Variable, reply: Reply, context: StepContext) -> tuple[Any, Any] | None:
+    """The variable's bounds, where the reply is a value beyond them."""
+    try:
+        variable.accept(Answer(reply.text), context.now, context.scope)
+    except InvalidAnswer as invalid:
+        return invalid.bounds
+    return None
+
+
+def _within(least: Any, most: Any, scope: Mapping[str, Any]) -> str:
+    """``From 1 to 60, please.``, ``At most 60, please.``, ``Not before 09:00, please.``."""
+    if least is not None and most is not None:
+        return wording(scope, "please_between", least=as_spoken(least, scope), most=as_spoken(most, scope))
+    bound, name = (most, "at_most") if least is None else (least, "at_least")
+    if not is_number(bound):
+        name = "not_after" if least is None else "not_before"
+    return wording(scope, f"please_{name}", value=as_spoken(bound, scope))
 
 
 def _of_file(variable: FileVariable) -> str:

@@ -12,21 +12,23 @@ from bot.core import messages as limits
 from bot.core.messages import Buttons, Choice, ListMessage, Message, Section, TextMessage, clip
 from bot.language.answers.denials import affirmed
 from bot.language.answers.readers import same_side
-from bot.language.answers.sentences import Reach, is_meant, place_of, places_of, words_in
+from bot.language.answers.sentences import Reach, is_meant, is_supposed, place_of, places_of, words_in
 from bot.language.answers.titles import (
     all_within,
     faulty,
     has_word,
     is_name,
+    is_phrase,
     name_in,
     number_in,
     place_in,
+    refuses_all,
     telling_words,
     with_number,
     with_time,
     within,
 )
-from bot.language.answers.topics import PERSON, topics_in
+from bot.language.answers.topics import PERSON, is_question, is_request, topics_in
 from bot.language.answers.words import Kind
 from bot.language.source.languages import CONTACT_LANGUAGE, wording
 from bot.language.source.word_matching import (
@@ -58,8 +60,12 @@ class ShownChoices:
     def __init__(self, choices: Choices, context: StepContext, step_state: Mapping[str, Any]) -> None:
         self.choices, self.context, self.step_state = choices, context, step_state
         self.shown = choices.shown(context, step_state)
-        self.language: str | None = context.scope.get(CONTACT_LANGUAGE)
         self.picked = self._known(step_state["picked"]) if step_state.get("picked") else []
+
+    @property
+    def language(self) -> str | None:
+        """The language of the contact's answers."""
+        return self.context.scope.get(CONTACT_LANGUAGE)
 
     def _known(self, picked: Sequence[str]) -> list[str]:
         """The picked choices that still exist after an edit or a change of the list."""
@@ -251,7 +257,7 @@ def _one(offer: ShownChoices, text: str, read: Reading) -> int | None:
             return None if any(contains(meant, normalise(title)) for title in others) else side  # "no make it coffee"
         heard = (
             _by_fault(offer, text),
-            _by_refusal(text, titles),
+            _by_refusal(text, titles, offer.language),
             _by_place(offer, text, said),
             _by_slip(text, options, how, offer.language),
         )
@@ -302,33 +308,15 @@ def _by_fault(offer: ShownChoices, text: str) -> int | None:
     return None if found is None else corrects[found]
 
 
-def _by_refusal(text: str, titles: Sequence[str]) -> int | None:
+def _by_refusal(text: str, titles: Sequence[str], language: str | None) -> int | None:
     """The only choice of something else, where a text refuses the others: Another day for "none of those work"."""
-    refuses = (
-        len(titles) > _TWO_CHOICES
-        and len(text.split()) <= _MOST_OF_REFUSAL
-        and _REFUSES.match(normalise(text)) is not None
-    )
-    others = [
-        index for index, title in enumerate(titles) if refuses and not _OTHER.isdisjoint(normalise(title).split())
-    ]
+    refuses = len(titles) > _TWO_CHOICES and len(text.split()) <= _MOST_OF_REFUSAL and refuses_all(text, language)
+    others = [index for index, title in enumerate(titles) if refuses and has_word(title, (Kind.OTHER,), language)]
     return others[0] if len(others) == 1 else None
 
 
 _TWO_CHOICES = 2  # of which no text refuses several
 _MOST_OF_REFUSAL = 10  # words
-_REFUSES = re.compile(
-    r"(?:(?:no|nope|sorry|hmm|unfortunately|actually|i m afraid|im afraid) )*"
-    r"(?:none (?:of (?:those|these|them|the)|works?|suits?|fits?)|nothing (?:works|suits|fits)|neither of|ninguno|ninguna|nenhum|nenhuma"
-    r"|aucun|aucune|keiner davon|keine davon|keines davon|nichts davon|nessuno|nessuna|geen van|tidak ada yang)\b"
-)
-_OTHER = frozenset(
-    map(
-        normalise,
-        ("another", "other", "else", "different", "otro", "otra", "outro", "outra", "autre", "andere", "anderer", "anderes", "anderen", "altro", "altra", "ander", "lain"),
-    )
-)  # fmt: skip
-"""Words of a title that stand for what the other choices are not."""
 
 
 def _by_place(offer: ShownChoices, text: str, number: tuple[Decimal, frozenset[str]] | None) -> int | None:
@@ -363,6 +351,8 @@ def _wider(text: str, options: Sequence[Option], how: str, language: str | None)
     """The choice that a text names beside other words, or with slips of the pen."""
     phrases = [(phrase, index) for index, option in enumerate(options) for phrase in (option.title, *option.words)]
     index = within(text, [*phrases, *_names(options, language)], language)
+    if index is not None and how == ANYWHERE and _asks(text) and has_word(text, (Kind.ASKING, Kind.PAST), language):
+        return _TWO  # "was it good?", but not "what about tea?"
     if index is not None or how == WHOLE:
         return index
     said = normalise(text)
@@ -373,8 +363,16 @@ def _wider(text: str, options: Sequence[Option], how: str, language: str | None)
     if not meant:
         return None
     words = words_in(text)
-    is_sure = all(is_meant(words, place, language, Reach.CLAUSE) for place in places_of(longest, words))
+    is_sure = all(
+        is_meant(words, place, language, Reach.CLAUSE) and not is_supposed(words, place, language)
+        for place in places_of(longest, words)
+    )
+    is_sure = is_sure and not _asks(text)
     return meant.pop() if len(meant) == 1 and is_sure else _TWO
+
+
+def _asks(text: str) -> bool:
+    return is_question(text) and not is_request(text)
 
 
 def _by_start(offer: ShownChoices, text: str) -> int | None:
@@ -416,7 +414,10 @@ def _exactly(offer: ShownChoices, text: str, options: Sequence[Option]) -> int |
 
 def _several(offer: ShownChoices, many: Many, text: str) -> LeaveStep | WaitHere | None:
     """Take one answer like a tap; several, or a sentence about one, as the contact's whole answer."""
-    if normalise(text) in _ALL and match(text, [choice.option for choice in offer.shown], WHOLE) is None:
+    if (
+        is_phrase(text, (Kind.EVERYTHING,), offer.language)
+        and match(text, [choice.option for choice in offer.shown], WHOLE) is None
+    ):
         return _finish(offer, [choice.hash for choice in offer.shown if not choice.leads])
     options = [*(choice.option for choice in offer.shown), Option(offer.done(many))]
     if offer.choices.how == EXACT:
@@ -426,6 +427,8 @@ def _several(offer: ShownChoices, many: Many, text: str) -> LeaveStep | WaitHere
         numbers = _counts_places(offer)
         found = named(text, options, offer.choices.how, shown_numbers=numbers)
         found = found or _named_within(text, options, offer.language, shown_numbers=numbers)
+    if offer.choices.how == ANYWHERE and _denies_one(text, options, offer.language):
+        return None
     chosen = [offer.shown[index] for index in found if index < len(offer.shown)]
     if len(found) == 1 and chosen and not _tells(offer, text, options):
         return _take(offer, chosen[0])
@@ -434,16 +437,12 @@ def _several(offer: ShownChoices, many: Many, text: str) -> LeaveStep | WaitHere
     return _finish(offer, list(dict.fromkeys([*offer.picked, *(choice.hash for choice in chosen)])))
 
 
-_ALL = frozenset(
-    map(
-        normalise,
-        (
-            "all", "everything", "all of it", "all of them", "all of the above", "all of these", "semua", "semuanya", "todo", "todos", "tudo", "tout", "tous", "alles", "alle",
-            "tutto", "tutti", "hepsi", "всё", "все", "الكل", "كل شيء", "सब", "सब कुछ",
-        ),
-    )
-)  # fmt: skip
-"""Texts that name all choices of a question with several answers."""
+def _denies_one(text: str, options: Sequence[Option], language: str | None) -> bool:
+    """True if a text denies one of the options that it names: "the staff, but not the food"."""
+    words, said = words_in(text), normalise(text)
+    named_phrases = [phrase for phrase in _phrases(options) if contains(said, phrase)]
+    places = (place for phrase in named_phrases for place in places_of(phrase, words))
+    return not all(is_meant(words, place, language, Reach.CLAUSE, by=Kind.DENIAL) for place in places)
 
 
 def _tells(offer: ShownChoices, text: str, options: Sequence[Option]) -> bool:

@@ -353,9 +353,10 @@ class Choices:
         """True if the choices are shown as buttons: `options` where they fit, `buttons` while they are three."""
         if self.form == "list" or self.numbered or len(shown) + (self.many is not None) > limits.BUTTONS:
             return False
+        if self.form == "buttons":
+            return True
         longest = self.title_limit(as_buttons=True)
-        fit = all(len(choice.title) <= longest and choice.about is None for choice in shown)
-        return self.form == "buttons" or fit
+        return all(len(choice.title) <= longest and choice.about is None for choice in shown)
 
     def title_limit(self, *, as_buttons: bool) -> int:
         """The most characters of a title. Where several can be chosen, the mark of a chosen one needs room."""

@@ -180,7 +180,7 @@ def _fillers() -> frozenset[str]:
 
 
 @lru_cache(maxsize=1024)
-def topic_of(text: str) -> str | None:
+def topic_of(text: str, language: str | None = None) -> str | None:
     """The topic of a message that is small talk and nothing else."""
     if len(text) > _MOST_CHARACTERS:
         return None
@@ -193,7 +193,7 @@ def topic_of(text: str) -> str | None:
     words = f" {said} "
     if any(phrase in words for phrase in _of_hours()):
         return OPENING_HOURS
-    return _among_fillers(said.split()) or _moment_for(said) or _thanks_for(text) or _bye_for(text)
+    return _among_fillers(said.split()) or _moment_for(said) or _thanks_for(text, language) or _bye_for(text)
 
 
 def asks_hours(text: str, phrase: str) -> bool:
@@ -226,10 +226,12 @@ _LATER = frozenset(
 _MOST_OF_MOMENT = 8  # words
 
 
-def _thanks_for(text: str) -> str | None:
+def _thanks_for(text: str, language: str | None) -> str | None:
     """Thanks, where the other clauses tell how something was: "the cake was amazing, thank you!". No complaint is."""
     others = _clauses_beside(text, THANKS)
-    tells = all(any(is_told(clause, word) or word in _praise() for word in clause.split()) for clause in others or ())
+    tells = all(
+        any(is_told(clause, word, language) or word in _praise() for word in clause.split()) for clause in others or ()
+    )
     return None if others is None or not tells else THANKS
 
 

@@ -11,11 +11,10 @@ from bot.language.expressions.abstract_values import ValueKind
 from bot.language.keys.declared_keys import DURATION, Form, KeySet, KeySpec
 from bot.language.keys.fields import Fields, text_of
 from bot.language.keys.key_schemas import ANY_TEXT, pattern
-from bot.language.source import wall_clock
 from bot.language.source.problems import Problems
 from bot.language.source.wall_clock import ISO_DAY, ISO_MOMENT, in_zone, read_clock, read_iso, zone_of
 from bot.language.source.yaml_tree import Node
-from bot.language.types.variable import InvalidAnswer, TypeMismatch, Variable, mismatch
+from bot.language.types.variable import OutOfBounds, Variable, mismatch
 
 
 def _keys(kind: str, relative: Mapping[str, int], example: str, form: re.Pattern[str]) -> KeySet:
@@ -56,6 +55,7 @@ class _OnCalendar(Variable):
     after: str | None = None
     before: str | None = None
     within: timedelta | None = None
+    unit: ClassVar[timedelta]  # from one value to the next
     relative: ClassVar[Mapping[str, int]]  # the words in `after` and `before`, and how many days from now each means
     example: ClassVar[str]
     form: ClassVar[re.Pattern[str]]
@@ -91,14 +91,21 @@ class _OnCalendar(Variable):
         prepare(languages)
 
     def _answer_bounded(self, value: Any, now: datetime) -> Any:
-        found, present = self._bounded(value), self._from_value(now, now)
-        if self.after is not None and found <= self._bound(self.after, now):
-            raise InvalidAnswer("it is too early")
-        if self.before is not None and found >= self._bound(self.before, now):
-            raise InvalidAnswer("it is too late")
-        if self.within is not None and not present <= found <= present + self.within:
-            raise InvalidAnswer(f"it is not within {wall_clock.duration_words(self.within)}")
+        found, (least, most) = self._bounded(value), self._ends(now)
+        if least is not None and found < least:
+            raise OutOfBounds("it is too early", least, most)
+        if most is not None and found > most:
+            raise OutOfBounds("it is too late", least, most)
         return found
+
+    def _ends(self, now: datetime) -> tuple[Any, Any]:
+        """The first and the last that an answer may be now; None is no bound."""
+        first = [] if self.after is None else [self._bound(self.after, now) + self.unit]
+        last = [] if self.before is None else [self._bound(self.before, now) - self.unit]
+        if self.within is not None:
+            present = self._from_value(now, now)
+            first, last = [*first, present], [*last, present + self.within]
+        return max(first, default=None), min(last, default=None)
 
     def _bound(self, written: str, now: datetime) -> Any:
         ahead = self.relative.get(written)
@@ -120,6 +127,7 @@ class DateVariable(_OnCalendar):
     type = "date"
     kind = ValueKind.DATE
     made_of = frozenset({ValueKind.DATE, ValueKind.DATETIME, ValueKind.TEXT})
+    unit = timedelta(days=1)
     relative: ClassVar[Mapping[str, int]] = {"today": 0, "tomorrow": 1, "yesterday": -1}
     example = "2030-12-31"
     form = ISO_DAY
@@ -148,6 +156,7 @@ class DateTimeVariable(_OnCalendar):
     type = "datetime"
     kind = ValueKind.DATETIME
     made_of = frozenset({ValueKind.DATETIME, ValueKind.TEXT})
+    unit = timedelta.resolution
     relative: ClassVar[Mapping[str, int]] = {"now": 0}
     example = "2030-12-31T15:00"
     form = ISO_MOMENT
@@ -207,7 +216,7 @@ class TimeVariable(Variable):
 
     def _bounded(self, value: time) -> time:
         if self.least is not None and value < self.least:
-            raise TypeMismatch(f"it is before {self.least:%H:%M}")
+            raise OutOfBounds(f"it is before {self.least:%H:%M}", self.least, self.most)
         if self.most is not None and value > self.most:
-            raise TypeMismatch(f"it is after {self.most:%H:%M}")
+            raise OutOfBounds(f"it is after {self.most:%H:%M}", self.least, self.most)
         return value

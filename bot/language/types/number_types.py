@@ -12,7 +12,7 @@ from bot.language.expressions.abstract_values import ValueKind
 from bot.language.expressions.formats import MOST_DIGITS
 from bot.language.keys.declared_keys import KeySet, KeySpec, number
 from bot.language.keys.fields import Fields
-from bot.language.types.variable import TypeMismatch, Variable, mismatch
+from bot.language.types.variable import OutOfBounds, TypeMismatch, Variable, mismatch
 
 MAX_INTEGER = 10**15
 _MARK = re.compile(
@@ -97,9 +97,9 @@ class NumberVariable(Variable):
 
     def _bounded(self, value: Any) -> Any:
         if self.least is not None and value < self.least:
-            raise TypeMismatch(f"it is less than {self.least}")
+            raise OutOfBounds(f"it is less than {self.least}", self.least, self.most)
         if self.most is not None and value > self.most:
-            raise TypeMismatch(f"it is more than {self.most}")
+            raise OutOfBounds(f"it is more than {self.most}", self.least, self.most)
         return value
 
 

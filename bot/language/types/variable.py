@@ -29,13 +29,21 @@ class InvalidAnswer(BotError):
     """A contact's answer is no value of the variable. The text does not repeat the answer.
 
     ``objection`` is what the contact gets instead of the step's `retry`, where the variable says so, and ``it``
-    what is called so in that text.
+    what is called so in that text. ``bounds`` are the least and the greatest answer, where it is a value beyond them;
+    None is no bound.
     """
 
-    def __init__(self, reason: str, objection: Template | None = None, it: Any = None) -> None:
+    def __init__(
+        self,
+        reason: str,
+        objection: Template | None = None,
+        it: Any = None,
+        bounds: tuple[Any, Any] | None = None,
+    ) -> None:
         super().__init__(reason)
         self.objection = objection
         self.it = it
+        self.bounds = bounds
 
 
 class UnsureAnswer(InvalidAnswer):
@@ -52,6 +60,16 @@ class UnsureAnswer(InvalidAnswer):
 
 class TypeMismatch(BotError):
     """A value that a flow or a handler gives does not fit the variable. The text does not repeat the value."""
+
+    bounds: tuple[Any, Any] | None = None
+
+
+class OutOfBounds(TypeMismatch):
+    """A value of the variable's type lies beyond its bounds: the least and the greatest; None is no bound."""
+
+    def __init__(self, reason: str, least: Any, most: Any) -> None:
+        super().__init__(reason)
+        self.bounds = least, most
 
 
 @immutable
@@ -180,7 +198,7 @@ class Variable:
         except UnsureAnswer as unsure:
             return _only(unsure.values, lambda value: self._checked(value, answer, scope), unsure.figures)
         except (InvalidAnswer, TypeMismatch) as reason:
-            raise InvalidAnswer(str(reason), self.error, answer.text) from reason
+            raise InvalidAnswer(str(reason), self.error, answer.text, reason.bounds) from reason
         return self._checked(value, answer, scope)
 
     def _checked(self, value: Any, answer: Answer, scope: Mapping[str, Any]) -> Any:

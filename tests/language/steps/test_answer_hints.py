@@ -1,5 +1,6 @@
 """The words above a question that is asked again: that a reply was not understood, and what the question takes."""
 
+import re
 from itertools import pairwise
 from typing import Any
 
@@ -58,6 +59,36 @@ def test_a_wrong_reply_is_told_what_the_question_takes(type: str, text: str) -> 
     talk = at_question(type)
     again = f"{text}\n\nWell?"
     assert wrong(talk, 4) == [[again], ["Well?"], [again], ["Well?"]]
+
+
+@pytest.mark.parametrize(
+    ("type", "reply", "text"),
+    [
+        ("{type: integer, min: 1, max: 60}", "99", "From 1 to 60, please."),
+        ("{type: integer, min: 1, max: 60}", "0", "From 1 to 60, please."),
+        ("{type: integer, max: 1500}", "2000", "At most 1,500, please."),
+        ("{type: number, min: 0.5}", "0.25", "At least 0.5, please."),
+        ('{type: time, min: "9:00", max: "18:00"}', "7 am", "From 09:00 to 18:00, please."),
+        ('{type: time, min: "9:00"}', "7 am", "Not before 09:00, please."),
+        ("{type: date, within: 3d}", "12 May", "From 6 May 2030 to 9 May 2030, please."),
+        ("{type: date, after: today}", "6 May 2030", "Not before 7 May 2030, please."),
+        ("{type: date, before: today}", "tomorrow", "Not after 5 May 2030, please."),
+        ("{type: date, after: today, within: 3d}", "today", "From 7 May 2030 to 9 May 2030, please."),
+        ("{type: datetime, after: now}", "5 May 2030 8:00", "Not before 6 May 2030, 10:00, please."),
+    ],
+)
+def test_a_value_beyond_its_bounds_is_told_them(type: str, reply: str, text: str) -> None:
+    assert wrong(at_question(type), 2, reply) == [[f"{text}\n\nWell?"], ["Well?"]]
+
+
+@over(4, "language", LANGUAGES)
+@pytest.mark.parametrize("type", ["{type: integer, max: 3}", "{type: integer, min: 10}", "{type: integer, min: 6, max: 8}",
+                                  "{type: date, after: 2030-05-20}", "{type: date, before: 2030-05-07}"])  # fmt: skip
+def test_bounds_are_told_in_every_language(language: str, type: str) -> None:
+    talk = at_question(type, bot=BOT + f"languages: [{language}]\n")
+    ((said),) = wrong(talk, 1, "2030-05-09" if "date" in type else "5" if "min: 10" in type else "9")[0]
+    bound = "2030" if "date" in type else re.findall(r"\d+", type)[-1]
+    assert bound in said and ("please" in said) == (language == "en")
 
 
 def test_a_question_without_a_letter_is_asked_again_as_it_is() -> None:

@@ -142,5 +142,5 @@ def test_a_long_conversation_is_read_for_a_bounded_time(monkeypatch: pytest.Monk
 
     monkeypatch.setattr(DateVariable, "accept", reads)
     monkeypatch.setattr(Talk, "checks", False)  # which takes each turn twice
-    assert noted("many words of nothing at all " * 130, "day", "2030-05-11") is None
+    assert noted("many words of some idle talk " * 130, "day", "2030-05-11") is None
     assert len(read) == 1 + MOST_READINGS
