@@ -53,6 +53,16 @@ def test_a_wish_is_heard_at_the_menu() -> None:
     assert talk.user("my brakes are not working, can you help?") == ["Bring it in."]
 
 
+def test_a_menu_that_leaves_other_texts_to_a_model_leaves_wishes_to_it() -> None:
+    flows = BIKES.replace("Opening times: {words: [times], then: /times}}}", "Times: /times}, other: /ai}")
+    talk = Talk(
+        flows
+        + "---\nflow: ai\nsteps: {talk: {ai: Be brief., exits: {done: {when: they are done, then: end}}, turns: {max: 3, else: end}, errors: {else: end}}}\n"
+    )
+    talk.user("hi")
+    assert talk.user("can you squeeze me in?") == [] and len(talk.asked) == 1
+
+
 @pytest.mark.parametrize(
     "text",
     [
