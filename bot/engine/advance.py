@@ -73,9 +73,11 @@ from bot.engine.replies import is_kept, kept, put_since, reply_of
 from bot.engine.slots import has_own_answers, may_mean_answer
 from bot.engine.small_talk import answer_outside, answer_small_talk
 from bot.engine.starting_flows import (
+    FoundStart,
     ask_what_about,
     asked_flow,
     find_start,
+    find_wish,
     interrupt,
     note_opening,
     note_sentence,
@@ -543,10 +545,17 @@ def _interruption(executor: Executor, reply: Reply) -> bool:
     """A start of another flow, if the active flow lets others interrupt it. If that flow is open below, the
     conversation returns to it.
     """
+    return _interrupted_by(executor, reply, find_start)
+
+
+def _wish(executor: Executor, reply: Reply) -> bool:
+    """A wish at the bot's menu, in other words than those that start a flow: see `find_wish`."""
+    return _interrupted_by(executor, reply, find_wish)
+
+
+def _interrupted_by(executor: Executor, reply: Reply, find: Callable[[TurnContext, Reply], FoundStart | None]) -> bool:
     turn = executor.turn
-    if turn.flow.interrupted is None:
-        return False
-    match = find_start(turn, reply)
+    match = None if turn.flow.interrupted is None else find(turn, reply)
     if match is None or match.flow == turn.flow.name:
         return False
     note_opening(turn, reply, whole=match.whole)
@@ -661,6 +670,7 @@ OFFERS: tuple[MessageHandler, ...] = (
     _foreign_tap,
     _slots_by_model,
     _to_intent,
+    _wish,  # "can you squeeze me in?"
     _question,
     other_or_retry,  # takes every other message
 )

@@ -20,6 +20,7 @@ from bot.engine.turn_context import OpeningText, TurnContext
 from bot.language.answers.sentences import Reach, is_meant, may_be_edge, may_be_value, undisturbed, words_in
 from bot.language.answers.titles import has_word, is_yes_or_no, number_in, without_fault
 from bot.language.answers.topics import asks_if_free, is_asked, is_request
+from bot.language.answers.wishes import wished
 from bot.language.answers.words import Kind
 from bot.language.expressions.abstract_values import ValueKind
 from bot.language.flow.definition import Step
@@ -28,6 +29,7 @@ from bot.language.source.word_matching import CLOSE, LONGEST, is_slip, is_spaced
 from bot.language.steps.answer_matching import AND
 from bot.language.steps.ask_step import AskStep
 from bot.language.steps.step_kind import LeaveStep, Reply, StepContext, StepKind, StepResult, WaitHere
+from bot.language.types.text_types import TextVariable
 
 MOST_WORDS = 25  # of a message that are looked at
 MOST_OF_ONE = 4  # words of one answer
@@ -128,9 +130,11 @@ def answer_in(turn: TurnContext, opening: OpeningText) -> tuple[str, LeaveStep] 
     around = " ".join(word for at, word in enumerate(words) if at not in left[first:end])
     if is_yes_or_no(piece, language) or has_word(around, (Kind.TELLING,), language) or (leads and not found.is_whole):
         return None
+    if (is_code := _takes_code(step)) and not any(map(str.isdigit, piece)):
+        return None
     asks = has_word(text, (Kind.ASKING,), language) and not asks_if_free(text)
-    is_question = _ASKS.search(text) and not found.is_whole and is_asked(text) and not is_request(text)
-    if not leads and (asks or is_question):
+    is_question = _ASKS.search(text) and not found.is_whole and is_asked(text) and not _requests(text, language)
+    if not leads and not is_code and (asks or is_question):
         return None
     number = number_in(piece, language)
     if number is not None and not number[1] and (opening.answers or not found.is_whole or not _counts(step)):
@@ -146,6 +150,11 @@ def answer_in(turn: TurnContext, opening: OpeningText) -> tuple[str, LeaveStep] 
         opening.used.update(left[first:end])
         opening.answers = True
     return piece, answer
+
+
+def _requests(text: str, language: str | None) -> bool:
+    """True for a request in the form of a question: "can you squeeze me in on Friday?"."""
+    return is_request(text) or not {"book", "order"}.isdisjoint(wished(text, language))
 
 
 def may_mean_answer(turn: TurnContext, text: str) -> bool:
@@ -176,9 +185,15 @@ def _is_name(step: Step) -> bool:
 def _looks_in_opening(step: Step) -> bool:
     """True for a question with answers that can be found in a sentence."""
     if not isinstance(step.kind, AskStep) or step.facts.can_gather:
-        return False
+        return _takes_code(step)
     variable = step.kind.variable
     return step.facts.choices_alone or not (variable is None or variable.takes_any_words)
+
+
+def _takes_code(step: Step) -> bool:
+    """True for a question for a text with a pattern, such as the number of an order."""
+    variable = step.kind.variable if isinstance(step.kind, AskStep) else None
+    return isinstance(variable, TextVariable) and variable.pattern is not None
 
 
 def _counts(step: Step) -> bool:

@@ -8,7 +8,7 @@ from bot.engine.executor import Executor
 from bot.engine.starting_flows import triggers
 from bot.engine.turn_context import FAILURES, TurnContext
 from bot.engine.turn_effects import send
-from bot.language.source.languages import CONTACT_LANGUAGE, wording
+from bot.language.source.languages import wording
 from bot.language.steps.small_talk_texts import (
     BOT,
     BYE,
@@ -88,7 +88,7 @@ def _topic(turn: TurnContext, reply: Reply) -> str | None:
     heard = turn.library.bot.small_talk
     if not heard or not reply.text or reply.tap is not None or reply.payload is not None:
         return None
-    topic = topic_of(reply.text, turn.scope().get(CONTACT_LANGUAGE))
+    topic = topic_of(reply.text, turn.contact_language)
     return topic if topic in heard else None
 
 

@@ -22,7 +22,7 @@ from bot.language.flow.definition import FIRST, RETURNING
 from bot.language.flow.library import TriggerIndex, TriggerMatch, name_of_event
 from bot.language.source.word_matching import LONGEST, normalise
 from bot.language.steps.intent_step import INTENTS, PICK, IntentStep
-from bot.language.steps.small_talk_texts import GREETING, topic_of
+from bot.language.steps.small_talk_texts import GREETING, OPENING_HOURS, topic_of
 from bot.language.steps.step_kind import Reply, StepResult
 from bot.language.types.type_registry import Answer, InvalidAnswer, TypeMismatch
 
@@ -56,6 +56,23 @@ def find_start(turn: TurnContext, reply: Reply) -> FoundStart | None:
     return None if match is None else FoundStart(match.flow, _inputs_of(turn, match), match.whole, match.by)
 
 
+def find_wish(turn: TurnContext, reply: Reply) -> FoundStart | None:
+    """The flow for what a message wishes, where nothing else takes it: in no flow, and at the bot's menu, unless its
+    `other` leads to a model.
+    """
+    wishes = reply.text and reply.tap is None and reply.payload is None
+    if not wishes or (turn.session.frame is not None and (not turn.flow.is_menu or _leaves_others_to_model(turn))):
+        return None
+    match = triggers(turn).by_wish(reply.text or "", turn.contact_language)
+    return None if match is None else FoundStart(match.flow, {}, whole=False, by=match.by)
+
+
+def _leaves_others_to_model(turn: TurnContext) -> bool:
+    other = turn.step.transitions.get("other")
+    flow = None if other is None or other.target is None else turn.library.flows.get(other.target.removeprefix("/"))
+    return flow is not None and flow.steps[flow.first].facts.takes_pending_input
+
+
 def asked_flow(turn: TurnContext, text: str | None) -> str | None:
     """The flow for questions that nothing else answers, if a text is a question."""
     flow = triggers(turn).topics.get(QUESTION)
@@ -82,6 +99,8 @@ def start_by_message(turn: TurnContext, reply: Reply) -> StepResult | None:
     match, by_event = find_start(turn, reply), starts.by_event(turn.event)
     if match is None and by_event is None and (asked := ask_what_about(turn, reply)) is not None:
         return asked
+    if match is None and by_event is None:
+        match = find_wish(turn, reply)
     flow = by_event or starts.otherwise if match is None else match.flow
     handed_on = f"{turn.trace.rule}: " if turn.trace.rule else ""  # by a word, or by `other`
     if flow is None:
@@ -106,7 +125,10 @@ def note_opening(turn: TurnContext, reply: Reply, *, whole: bool = False, astray
     text = reply.text
     written = text is not None and reply.tap is None and reply.payload is None and len(text) <= LONGEST
     if written and text and not whole and not _only_starts(turn, text):
-        astray = astray and topic_of(text, turn.contact_language) is None
+        astray = astray and topic_of(text, turn.contact_language) in (
+            None,
+            OPENING_HOURS,
+        )  # a bot with hours has told them
         turn.opening = OpeningText(
             tuple(text.split()), astray=astray, asked_flow=asked_flow(turn, text) if astray else None
         )
@@ -114,7 +136,7 @@ def note_opening(turn: TurnContext, reply: Reply, *, whole: bool = False, astray
 
 def _only_starts(turn: TurnContext, text: str) -> bool:
     """True for a word that starts a flow, and for a greeting."""
-    return normalise(text) in triggers(turn).words or topic_of(text) == GREETING
+    return normalise(text) in triggers(turn).words or topic_of(text, turn.contact_language) == GREETING
 
 
 def note_sentence(turn: TurnContext, reply: Reply) -> None:

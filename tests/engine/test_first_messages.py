@@ -72,7 +72,7 @@ def test_the_trace_says_what_the_first_message_has_answered() -> None:
     talk.user("book a check-up for Friday")
     assert talk.turn is not None
     assert talk.turn.trace.rule == (
-        'start of main: otherwise: answers menu "book": answers service "check-up": answers day "Friday"'
+        'start of book: wish to book, "book": answers service "check-up": answers day "Friday"'
     )
 
 

@@ -15,15 +15,15 @@ def starting(*starts: str, bot: str = BOT) -> Talk:
 
 
 def test_a_word_starts_a_flow_when_it_is_all_that_is_written() -> None:
-    chat = starting("{words: [track, where is my order]}", "{otherwise: true}")
-    assert chat.user("Where is MY order?") == ["f0"]
-    assert chat.user("please track it") == ["f1"]
+    chat = starting("{words: [weather, where is my umbrella]}", "{otherwise: true}")
+    assert chat.user("Where is MY umbrella?") == ["f0"]
+    assert chat.user("the weather please") == ["f1"]
 
 
 def test_a_word_may_stand_anywhere() -> None:
-    chat = starting("{words: [order], match: anywhere}", "{otherwise: true}")
-    assert chat.user("please, where is my order?") == ["f0"]
-    assert chat.user("I want to reorder") == ["f1"]
+    chat = starting("{words: [brella], match: anywhere}", "{otherwise: true}")
+    assert chat.user("please, where is my brella?") == ["f0"]
+    assert chat.user("I want an umbrella") == ["f1"]
 
 
 def test_a_word_may_be_misspelt() -> None:

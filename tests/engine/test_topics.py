@@ -2,6 +2,7 @@
 
 import pytest
 
+from bot.language.answers.topics import PERSON, topics_in
 from tests.talk import BOT, Talk, problems_of
 
 FLOWS = """
@@ -115,6 +116,23 @@ steps:
   photo: {ask: Photo?, save: photo}
 ---
 """
+
+
+@pytest.mark.parametrize(
+    ("text", "is_called"),
+    [
+        ("a human please", True),
+        ("can somebody ring me", True),
+        ("ich möchte mit einem Menschen reden", True),
+        ("my staff card is blue", False),
+        ("could someone look at the lamp", False),
+        ("a cake for one person", False),
+        ("the chef is lovely", False),
+        ("untuk 4 orang", False),
+    ],
+)
+def test_a_person_is_called_by_a_text_that_asks_for_contact_or_ends_with_one(text: str, is_called: bool) -> None:
+    assert (PERSON in topics_in(text)) == is_called
 
 
 @pytest.mark.parametrize("answers", [["4", "tomorrow", "Ann", "yes"][:number] for number in range(5)])

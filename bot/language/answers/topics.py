@@ -7,6 +7,8 @@ The words of a language stand on one line each. All languages are heard in every
 import re
 from functools import cache
 
+from bot.language.answers.stems import filling
+from bot.language.source.languages import ENGLISH
 from bot.language.source.word_matching import normalise, singular
 
 TOPICS = CRISIS, COMPLAINT, EXISTING, PRICE, PLACE, PERSON, QUESTION = (
@@ -105,22 +107,56 @@ _WORDS = {
         "ar": "اين انتم|أين أنتم|وين مكانكم|اين موقعكم|عنوانكم|موقعكم", "hi": "आप कहाँ हैं|आप कहां हैं|आपका पता|दुकान कहाँ|दुकान कहां",
     },
     PERSON: {
-        "en": "person|human|human being|someone|somebody|anyone there|anybody there|anyone i can|real person|real human|agent|operator|representative|receptionist|staff|a colleague|your colleague|team member|manager|the owner|your boss|speak to|speak with|talk to|talk with|chat with"
-        "|call me|a call|ring me|phone me|call you|phone number|can i call|contact you|get in touch|customer service|customer care",
-        "id": "orang|manusia|petugas|admin|staf|karyawan|operator|cs|customer service|bicara dengan|ngobrol dengan|telepon saya|telpon saya|hubungi saya|nomor telepon",
-        "es": "persona|humano|humana|alguien|agente|operador|operadora|encargado|encargada|hablar con|llámame|llámenme|llamarme|teléfono",
-        "pt": "pessoa|humano|humana|alguém|atendente|atendimento|gerente|falar com|me liga|me ligue|telefone",
-        "fr": "personne|humain|quelqu'un|conseiller|conseillère|responsable|parler à|parler avec|appelez-moi|rappelez-moi|téléphone",
-        "de": "mensch|menschen|person|jemand|jemandem|jemanden|mitarbeiter|mitarbeiterin|sprechen mit|rufen sie mich|ruf mich|anrufen|telefonnummer|chef",
-        "it": "persona|umano|qualcuno|operatore|operatrice|responsabile|parlare con|chiamami|chiamatemi|telefono",
-        "nl": "persoon|mens|iemand|medewerker|collega|spreken met|praten met|bel me|bel mij|terugbellen|telefoonnummer",
-        "tr": "insan|birisi|biriyle|yetkili|temsilci|müşteri hizmetleri|görüşmek istiyorum|beni arayın|telefon numarası",
-        "ru": "человек|человеком|оператор|оператора|оператором|кто-нибудь|менеджер|менеджера|сотрудник|поговорить с|позвоните|перезвоните|номер телефона",
-        "ar": "شخص|انسان|إنسان|موظف|احد|أحد|خدمة العملاء|اتكلم مع|التحدث مع|اتصل بي|اتصلوا بي|رقم الهاتف",
-        "hi": "इंसान|व्यक्ति|किसी से|कर्मचारी|मैनेजर|बात करनी है|बात करना है|मुझे कॉल|फोन नंबर",
+        "en": "human being|anyone there|anybody there|anyone i can|real person|real human|speak to|speak with|talk to|talk with|chat with|call me|a call|ring me|phone me|call you|phone number|can i call|contact you|get in touch|customer service|customer care",
+        "id": "cs|customer service|bicara dengan|ngobrol dengan|telepon saya|telpon saya|hubungi saya|nomor telepon",
+        "es": "hablar con|llámame|llámenme|llamarme|teléfono",
+        "pt": "atendimento|falar com|me liga|me ligue|telefone",
+        "fr": "parler à|parler avec|appelez-moi|rappelez-moi|téléphone",
+        "de": "sprechen mit|rufen sie mich|ruf mich|anrufen|telefonnummer",
+        "it": "parlare con|chiamami|chiamatemi|telefono",
+        "nl": "spreken met|praten met|bel me|bel mij|terugbellen|telefoonnummer",
+        "tr": "müşteri hizmetleri|görüşmek istiyorum|beni arayın|telefon numarası",
+        "ru": "поговорить с|позвоните|перезвоните|номер телефона",
+        "ar": "خدمة العملاء|اتكلم مع|التحدث مع|اتصل بي|اتصلوا بي|رقم الهاتف",
+        "hi": "बात करनी है|बात करना है|मुझे कॉल|फोन नंबर",
     },
 }  # fmt: skip
 """The phrases of each topic but `question`: a message has one of them in it."""
+
+_PEOPLE = {
+    "en": "person|human|someone|somebody|agent|operator|representative|receptionist|staff|a colleague|your colleague|team member|manager|the owner|your boss",
+    "id": "orang|manusia|petugas|admin|staf|karyawan|operator",
+    "es": "persona|humano|humana|alguien|agente|operador|operadora|encargado|encargada",
+    "pt": "pessoa|humano|humana|alguém|atendente|gerente",
+    "fr": "personne|humain|quelqu'un|conseiller|conseillère|responsable",
+    "de": "mensch|menschen|person|jemand|jemandem|jemanden|mitarbeiter|mitarbeiterin|chef",
+    "it": "persona|umano|qualcuno|operatore|operatrice|responsabile",
+    "nl": "persoon|mens|iemand|medewerker|collega",
+    "tr": "insan|birisi|biriyle|yetkili|temsilci",
+    "ru": "человек|человеком|оператор|оператора|оператором|кто-нибудь|менеджер|менеджера|сотрудник",
+    "ar": "شخص|انسان|إنسان|موظف|احد|أحد",
+    "hi": "इंसान|व्यक्ति|किसी से|कर्मचारी|मैनेजर",
+}  # fmt: skip
+"""Words for a person, heard where a message asks for contact or ends with one: not in "the staff was lovely"."""
+_CONTACT = {
+    "en": "speak|talk|chat|reach|connect|contact|call|phone|ring|reply|answer|respond|transfer|help",
+    "id": "bicara|ngobrol|telepon|telpon|hubungi|bantu|jawab|balas",
+    "es": "habl|contact|llam|ayud|atiend|respond|conteste",
+    "pt": "fal|contat|contact|lig|ajud|atend|respond",
+    "fr": "parl|contact|appel|rappel|aide|répond|joindre",
+    "de": "sprech|sprich|red|ruf|anruf|erreich|antwort|hilf|helf|da|meld",
+    "it": "parl|contatt|chiam|aiut|rispond",
+    "nl": "spreken|praten|bel|help|bereik|antwoord",
+    "tr": "konuş|görüş|ara|yardım|bağla|cevap",
+    "ru": "поговор|говор|связ|звон|помо|ответ|соедин",
+    "ar": "اتكلم|اتحدث|التحدث|كلم|يساعد|مساعدة|يرد|اتصل",
+    "hi": "बात|कॉल|मदद|जवाब",
+}  # fmt: skip
+"""Beginnings of words that ask for contact."""
+_NOT_CALLED = frozenset({
+    "for", "per", "as", "pour", "comme", "para", "por", "como", "für", "als", "untuk", "sebagai", "voor", "için", "olarak", "для", "come",
+})  # fmt: skip
+"""Words before people who are counted or meant as a job: "a cake for one person", "work as a receptionist"."""
 
 EXAMPLES = {
     CRISIS: "I want to die",
@@ -134,7 +170,7 @@ EXAMPLES = {
 """A message of each topic, for those who try a bot."""
 _ASKS = re.compile("[?？؟]")
 _BEGINS = {
-    "en": "do you|do u|do i|do we|does|are you|are u|is your|is anyone|is anybody|should i|should we|will it|will there|did you|can i|can we|can you|can u|could i|could we|could you|may i|is there|is it|is the|is that|is this|are there|are the|are you|are your|r u|will you|would you|have you|have u|what|whats|when|whens|where|wheres|which|who|whos|why|how"
+    "en": "do you|do u|do i|do we|does|are you|are u|is your|is anyone|is anybody|should i|should we|will it|will there|did you|can i|can we|can you|can u|could i|could we|could you|can someone|can somebody|could someone|could somebody|will someone|will somebody|is someone|is somebody|may i|is there|is it|is the|is that|is this|are there|are the|are you|are your|r u|will you|would you|have you|have u|what|whats|when|whens|where|wheres|which|who|whos|why|how"
     "|i have a question|i got a question|ive got a question|quick question|question|i was wondering|i wonder|wondering|just wondering|wanted to ask|i wanted to know|want to know|id like to know|tell me|any chance|any idea|u got|you got|got any|anything",
     "id": "apa|apakah|berapa|kapan|dimana|di mana|bagaimana|gimana|siapa|kenapa|mengapa|bisakah|bisa|boleh|ada|mau tanya|saya mau tanya|numpang tanya|tanya",
     "es": "qué|cuál|cuánto|cuánta|cuántos|cuándo|cómo|dónde|quién|por qué|tienen|tienes|hay|puedo|pueden|puedes|se puede|aceptan|una pregunta|tengo una pregunta|quería saber|quisiera saber",
@@ -195,7 +231,32 @@ def _topics() -> dict[tuple[str, ...], tuple[str, ...]]:
             for phrase in line.split("|"):
                 words = _words(phrase)
                 found[words] = (*found.get(words, ()), topic)
+    return found | {words: (*found.get(words, ()), PERSON) for words in _people()}
+
+
+@cache
+def _people() -> dict[tuple[str, ...], tuple[str, ...]]:
+    """The languages of each word for a person."""
+    found: dict[tuple[str, ...], tuple[str, ...]] = {}
+    for language, line in _PEOPLE.items():
+        for words in map(_words, line.split("|")):
+            found[words] = (*found.get(words, ()), language)
     return found
+
+
+@cache
+def _contact(language: str) -> tuple[str, ...]:
+    return tuple(map(normalise, _CONTACT[language].split("|")))
+
+
+def _is_called(words: tuple[str, ...], end: int, languages: tuple[str, ...]) -> bool:
+    """True if a person is asked for whose word ends there: "someone there?", "I want a human please"."""
+    before, behind = words[max(end - 3, 0) : end], words[end:]
+    if not any(word in _NOT_CALLED or word.isdecimal() for word in before):
+        fillers = frozenset[str]().union(*map(filling, (ENGLISH, *languages)))
+        if fillers.issuperset(behind):
+            return True
+    return any(word.startswith(_contact(language)) for language in languages for word in words)
 
 
 @cache
@@ -227,8 +288,11 @@ def topics_in(text: str) -> dict[str, str]:
         for length in range(min(_longest(), len(kept)), 0, -1):
             for first in range(len(kept) - length + 1):
                 piece = tuple(words[place] for place in kept[first : first + length])
-                for topic in _topics().get(piece, ()) or _topics().get((*piece[:-1], singular(piece[-1])), ()):
-                    found.setdefault(topic, " ".join(words[kept[first] : kept[first + length - 1] + 1]))
+                known = piece if piece in _topics() else (*piece[:-1], singular(piece[-1]))
+                end = kept[first + length - 1] + 1
+                is_called = known not in _people() or _is_called(words, end, _people()[known])
+                for topic in _topics().get(known, ()) if is_called else ():
+                    found.setdefault(topic, " ".join(words[kept[first] : end]))
     return found
 
 

@@ -134,6 +134,7 @@ class Words:
     unsure_days: frozenset[str]  # words that mean a day before or after today
     counted_with_today: frozenset[int]  # so many days may be a day less: in 8 days is in a week
     unsure_multiples: Mapping[str, Decimal]  # letters behind figures that may be a unit or multiply: 5L
+    wishes: Mapping[str, Sequence[str]]  # the phrases of each wish of customers
     country: str = ""  # in capital letters, where it is known
     decimal_comma: bool = False  # 1.000 is a thousand
 
@@ -216,6 +217,7 @@ def _read(language: str) -> Words:
         frozenset(word for written in _listed(own.get("unsure days", "")) for word in split(written, spelling).tokens),
         frozenset(map(int, _listed(own.get("days counted with today", "")))),
         {word: Decimal(value) for value, word in _entries(Kind.UNIT, own.get("unsure multiples"))},
+        {wish: _listed(phrases) for wish, phrases in (own.get("wishes") or {}).items()},
     )
 
 

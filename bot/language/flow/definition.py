@@ -372,6 +372,23 @@ class Flow:
             and any(target.startswith("/") for target in targets)
         )
 
+    @property
+    def choice_texts(self) -> Iterator[tuple[str, str]]:
+        """The titles and words of its choices, each with the flow that the choice always begins; empty if none."""
+        for step in self.steps.values():
+            choices = step.kind.choices if isinstance(step.kind, AskStep) else None
+            for choice in () if choices is None else choices.fixed:
+                then = None if choice.transition is None or not choice.constant else choice.transition.then
+                begins = then is not None and then.text.startswith("/") and "/" not in then.text[1:]
+                yield from ((text, then.text[1:] if then is not None and begins else "") for text in choice.texts)
+
+    @property
+    def slot_texts(self) -> Iterator[str]:
+        """The titles and words of the choices of its slots."""
+        for name in self.slots:
+            kind = self.steps[name].kind if name in self.steps else None
+            yield from kind.named_answers if isinstance(kind, AskStep) else ()
+
     @cached_property
     def required(self) -> tuple[str, ...]:
         """The variables that a start of the flow must give."""

@@ -1,7 +1,7 @@
 """The library: a bot with all its flows, and which flow an event starts. Immutable: a reload makes a new one."""
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from datetime import datetime
 from functools import partial
@@ -24,7 +24,17 @@ from bot.core.session import Frame, Session
 from bot.core.text import in_letters
 from bot.language.answers.denials import is_negated
 from bot.language.answers.sentences import is_told
-from bot.language.answers.topics import CRISIS, PERSON, QUESTION, TOPICS, topics_in
+from bot.language.answers.topics import COMPLAINT, CRISIS, EXISTING, PERSON, QUESTION, TOPICS, is_question, topics_in
+from bot.language.answers.wishes import (
+    ASKED_FOR,
+    Meanings,
+    asks_to_do,
+    meanings_of,
+    phrases_in,
+    says,
+    wished,
+    wishes_in,
+)
 from bot.language.expressions import formats
 from bot.language.expressions.filters import TITLES, Draw, drawn
 from bot.language.expressions.grammar import HISTORY
@@ -56,7 +66,7 @@ from bot.language.source.text_patterns import named_parts
 from bot.language.source.word_matching import ANYWHERE, CLOSE, contains, load_slips, match_wider, normalise, slipped
 from bot.language.source.yaml_tree import Map, Scalar
 from bot.language.steps.slot_step import SLOT_FILLING
-from bot.language.steps.small_talk_texts import asks_hours
+from bot.language.steps.small_talk_texts import asks_hours, topic_of
 from bot.language.steps.step_facts import SentFile
 from bot.language.steps.template_message import SentTemplate, TemplateToSend
 from bot.language.types.contact_zones import zone_named, zone_of_number
@@ -99,6 +109,13 @@ class TriggerMatch:
     by: str = ""
 
 
+ChoiceTexts = Sequence[tuple[str, str]]
+"""Titles and words of choices, each with its flow: of the menu, the flow that the choice begins, empty if none."""
+
+
+_SHORT = 3  # letters of a word that is heard with no other ending
+
+
 @immutable
 class TriggerIndex:
     """The flows that one sort of contact can start: by normalised word, by pattern, by wider match, event or signal."""
@@ -112,16 +129,30 @@ class TriggerIndex:
     unless: Mapping[str, tuple[str, ...]]  # normalised words, by the flow that no longer text with them starts
     topics: Mapping[str, str] = field(default_factory=dict)  # the flow of each topic
     payloads: tuple[tuple[PayloadPattern, str], ...] = ()
+    wishes: Mapping[str, frozenset[str]] = field(default_factory=dict)  # the flows that each wish may mean
+    stemmed: Meanings = field(default_factory=dict)  # the flows of words `anywhere`, by the stems of these
+    names: ChoiceTexts = ()  # texts that name flows: words that start them, and the menu's choices; normalised
 
     @classmethod
-    def of(cls, flows: Mapping[str, Trigger], contact: str) -> Self:
-        """Index triggers, by their flows.
+    def of(
+        cls,
+        flows: Mapping[str, Trigger],
+        contact: str,
+        language: str | None = None,
+        choices: ChoiceTexts = (),
+        slots: ChoiceTexts = (),
+    ) -> Self:
+        """Index triggers, by their flows. A flow has the wishes of the words that start it, of the menu's ``choices``
+        that begin it, and of the choices of its ``slots``.
 
         Those for such contacts alone come first; else the order of the flows decides.
         """
         triggers = [(name, trigger) for name, trigger in flows.items() if contact in trigger.contacts]
         triggers.sort(key=lambda found: found[1].contact is None)
         phrases = [(normalise(word), name, trigger.how) for name, trigger in triggers for word, _ in trigger.words]
+        otherwise = next((name for name, trigger in triggers if trigger.otherwise), None)
+        others = {name for name, trigger in triggers if trigger.otherwise} - {otherwise}  # a welcome comes before them
+        names = [*(phrase[:2] for phrase in phrases), *choices]
         return cls(
             _first_of((word, name) for word, name, _ in phrases),
             tuple((trigger.pattern, name) for name, trigger in triggers if trigger.pattern is not None),
@@ -132,11 +163,39 @@ class TriggerIndex:
             },
             _first_of((event, name) for name, trigger in triggers for event in trigger.events),
             _first_of((signal, name) for name, trigger in triggers for signal in trigger.signals),
-            next((name for name, trigger in triggers if trigger.otherwise), None),
+            otherwise,
             {name: tuple(map(normalise, trigger.unless)) for name, trigger in triggers if trigger.unless},
             _first_of((topic, name) for name, trigger in triggers for topic in trigger.topics),
             tuple((trigger.payload, name) for name, trigger in triggers if trigger.payload is not None),
+            _by_wish((each for each in (*names, *slots) if each[1] not in ("", *others)), language),
+            meanings_of(
+                ((word, name) for word, name, how in phrases if how == ANYWHERE and len(word) > _SHORT), language
+            ),
+            tuple((normalise(text), flow) for text, flow in names if flow not in others and topic_of(text) is None),
         )
+
+    def by_wish(self, text: str, language: str | None) -> TriggerMatch | None:
+        """The only flow for the first wish of a text that some flow has, else for a word with another ending; None if
+        the text names another flow. A question about the business is left to the flow for questions.
+        """
+        asks = QUESTION in self.topics and is_question(text) and not asks_to_do(text, language)
+        for wish, phrase in wished(text, language).items() if self.wishes else ():
+            if wish in self.wishes and (wish in ASKED_FOR or not asks):
+                return self._only(self.wishes[wish], text, f'wish to {wish}, "{phrase}"', phrase)
+        if asks or not self.stemmed or {CRISIS, COMPLAINT, EXISTING} & topics_in(text).keys():
+            return None
+        found = {flow: word for flow, word in phrases_in(text, self.stemmed, language) if says(text, word, language)}
+        word = next(iter(found.values()), "")
+        return self._only(frozenset(found), text, f'word "{word}"', word)
+
+    def _only(self, flows: frozenset[str], text: str, by: str, phrase: str) -> TriggerMatch | None:
+        """The start of the only flow, if the text does not forbid it, nor names another, nor asks for hours."""
+        if len(flows) != 1 or asks_hours(text, phrase):
+            return None
+        (flow,), said = flows, normalise(text)
+        if self._forbids(flow, text) or any(each != flow and contains(said, name) for name, each in self.names):
+            return None
+        return TriggerMatch(flow, by=by)
 
     def by_texts(self, texts: Iterable[str], language: str | None = None) -> TriggerMatch | None:
         """The flow that these texts start: the first text that starts any flow decides.
@@ -201,6 +260,15 @@ class TriggerIndex:
 
 Triggers = Mapping[str, TriggerIndex]
 """The triggers for each of `CONTACTS`: contacts who have never been in a flow, and the others."""
+
+
+def _by_wish(phrases: Iterable[tuple[str, str]], language: str | None) -> dict[str, frozenset[str]]:
+    """The flows of each wish: the first wish of a phrase counts."""
+    found: dict[str, frozenset[str]] = {}
+    for phrase, flow in phrases:
+        for wish in list(wishes_in(phrase, language))[:1]:
+            found[wish] = found.get(wish, frozenset()) | {flow}
+    return found
 
 
 def _first_of(found: Iterable[tuple[str, str]]) -> dict[str, str]:
@@ -399,7 +467,7 @@ def load(
         whole = None if sound is None else _library(bot, sound, loading, sources)
         return LoadResult(None, problems.sorted(), found.tests, whole)
     library = _library(bot, flows, loading, sources)
-    others = {language: _translated(library, *each) for language, each in translated.items()}
+    others = {language: _translated(library, *each, language) for language, each in translated.items()}
     keeps_history = any(spoken.names_history for spoken in (library, *others.values()))
     drops_files = any(variable.for_conversation for variable in library.file_variables)
     whole = replace(library, translations=others, keeps_history=keeps_history, drops_files=drops_files)
@@ -535,7 +603,7 @@ def _library(bot: BotDefinition, flows: Mapping[str, Flow], loading: _Loading, s
     return Library(
         bot,
         flows,
-        _triggers_of(flows),
+        _triggers_of(flows, next(iter(bot.languages), None)),
         in_letters(digest.hexdigest()),
         loading.files,
         own=own_calls(loading.extensions.own.values()),
@@ -543,18 +611,20 @@ def _library(bot: BotDefinition, flows: Mapping[str, Flow], loading: _Loading, s
     )
 
 
-def _triggers_of(flows: Mapping[str, Flow]) -> Triggers:
+def _triggers_of(flows: Mapping[str, Flow], language: str | None) -> Triggers:
     starts = {name: flow.trigger for name, flow in flows.items() if flow.trigger is not None and name not in MADE_FLOWS}
-    return {contact: TriggerIndex.of(starts, contact) for contact in CONTACTS}
+    choices = [text for flow in flows.values() if flow.is_menu for text in flow.choice_texts]
+    slots = [(text, name) for name in starts for text in flows[name].slot_texts]
+    return {contact: TriggerIndex.of(starts, contact, language, choices, slots) for contact in CONTACTS}
 
 
-def _translated(library: Library, bot: BotDefinition, flows: Mapping[str, Flow]) -> Library:
+def _translated(library: Library, bot: BotDefinition, flows: Mapping[str, Flow], language: str) -> Library:
     """The same bot in another language: with steps that are no edit of the written ones."""
     return replace(
         library,
         bot=bot,
         flows={name: _unedited(flow, library.flows[name]) for name, flow in flows.items()},
-        triggers=_triggers_of(flows),
+        triggers=_triggers_of(flows, language),
     )
 
 

@@ -234,14 +234,22 @@ def _close(said: str, phrase: str, known: frozenset[str]) -> float:
 
 
 def slipped(said: str, phrases: Sequence[str]) -> int | None:
-    """The only phrase of one long word that a word of a text comes close to: "coffe"."""
+    """The only phrase of one long word that a word of a text comes close to: "coffe". A shorter word may have two
+    letters in each other's place: "tabel".
+    """
     words = [word for word in said.split() if len(word) >= FEWEST_AMONG_OTHERS - 1]
     found = [
         place
         for place, phrase in enumerate(phrases)
-        if len(phrase) >= FEWEST_AMONG_OTHERS and " " not in phrase and any(is_slip(word, phrase) for word in words)
+        if len(phrase) >= FEWEST_AMONG_OTHERS - 1
+        and " " not in phrase
+        and any(is_slip(word, phrase) and _is_long_enough(word, phrase) for word in words)
     ]
     return found[0] if len(found) == 1 else None
+
+
+def _is_long_enough(word: str, phrase: str) -> bool:
+    return len(phrase) >= FEWEST_AMONG_OTHERS or sorted(word) == sorted(phrase)
 
 
 def load_slips() -> None:

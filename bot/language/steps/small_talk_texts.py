@@ -56,7 +56,7 @@ _WORDS = {
     },
     BYE: {
         "en": "bye|bye bye|byebye|goodbye|good bye|good night|see you|see ya|see u|see you later|see you soon|see you tomorrow|cya|ttyl|take care|have a nice day|have a good day|have a great day|have a good one"
-        "|thats all|that is all|thats it|that would be all|nothing else|nothing for now|nothing right now|not now|no thanks|no thank you|no thx|not interested|im not interested|i am not interested|im good|i am good|nah im good|no im good|im fine|were good|changed my mind|i changed my mind|ive changed my mind|i have changed my mind|leave me alone|no more questions|dont want anything|i dont want anything|we dont want anything|nothing thanks|nothing thank you|nothing thx|nothing ty|never mind|nevermind|nvm|forget it|forget about it|no problem|no worries|sorry wrong number|wrong number|wrong chat|sorry wrong chat|wrong person|oops wrong chat",
+        "|thats all|that is all|thats it|that would be all|nothing else|nothing for now|nothing right now|not now|no thanks|no thank you|no thx|not interested|im not interested|i am not interested|im good|i am good|nah im good|no im good|im fine|were good|changed my mind|i changed my mind|ive changed my mind|i have changed my mind|leave me alone|no more questions|dont want anything|i dont want anything|we dont want anything|nothing thanks|nothing thank you|nothing thx|nothing ty|never mind|nevermind|nvm|forget it|forget about it|dont bother|no problem|no worries|sorry wrong number|wrong number|wrong chat|sorry wrong chat|wrong person|oops wrong chat",
         "id": "sampai jumpa|dadah|bye|selamat tinggal|itu saja|sudah cukup|tidak jadi|gak jadi|tidak terima kasih|tidak makasih|nanti saja|berubah pikiran|salah kirim|salah nomor|salah sambung", "es": "adiós|hasta luego|hasta mañana|chao|eso es todo|nada más|no gracias|ahora no|cambié de opinión|he cambiado de idea|olvídalo|número equivocado|me equivoqué de número",
         "pt": "tchau|até logo|até amanhã|é só isso|só isso|não obrigado|não obrigada|agora não|mudei de ideia|nada mais|deixa pra lá|número errado", "fr": "au revoir|à bientôt|bonne journée|bonne soirée|c'est tout|rien d'autre|non merci|pas maintenant|j'ai changé d'avis|laissez tomber|mauvais numéro|erreur de numéro",
         "de": "tschüss|auf wiedersehen|bis bald|bis später|schönen tag|schönen tag noch|das ist alles|nein danke|jetzt nicht|ich hab es mir anders überlegt|das wars|das war's|schon gut|egal|vergiss es|falsche nummer|falscher chat", "it": "arrivederci|a presto|a domani|buona giornata|è tutto|nient'altro|no grazie|non ora|ho cambiato idea|lascia stare|numero sbagliato",
@@ -145,7 +145,7 @@ _WORDS = {
 """The phrases of each topic. A message is the whole phrase; for the opening hours it has the phrase in it."""
 
 _AROUND = {
-    "en": "no nah ok okay oh great perfect nice good cool well so very much a lot lots many all again already everyone you u your for the help helping"
+    "en": "no nah ok okay oh actually great perfect nice good cool well so very much a lot lots many all again already everyone you u your for the help helping"
     " everything listening lol haha info information reply answer time then there team guys sir madam mate sorry thanks thx hmm hm um uh ugh er yesterday today it was lovely delicious amazing wonderful service food evening please pls plz and hi hello bye awesome",
     "id": "oke ya banyak sekali kak min pak bu mas mbak mohon dong", "es": "ok vale muchas mil muy por todo la ayuda favor bien perfecto tu su",
     "pt": "ok muito por tudo a ajuda favor bem pela sua", "fr": "ok beaucoup bien pour tout votre aide plait s il vous te", "de": "ok bitte sehr für die hilfe alles gut",
@@ -193,7 +193,7 @@ def topic_of(text: str, language: str | None = None) -> str | None:
     words = f" {said} "
     if any(phrase in words for phrase in _of_hours()):
         return OPENING_HOURS
-    return _among_fillers(said.split()) or _moment_for(said) or _thanks_for(text, language)
+    return _among_fillers(said.split()) or _moment_for(said) or _thanks_for(text, language) or _bye_for(text)
 
 
 def asks_hours(text: str, phrase: str) -> bool:
@@ -228,11 +228,41 @@ _MOST_OF_MOMENT = 8  # words
 
 def _thanks_for(text: str, language: str | None) -> str | None:
     """Thanks, where the other clauses tell how something was: "the cake was amazing, thank you!". No complaint is."""
+    others = _clauses_beside(text, THANKS)
+    tells = all(
+        any(is_told(clause, word, language) or word in _praise() for word in clause.split()) for clause in others or ()
+    )
+    return None if others is None or not tells else THANKS
+
+
+def _bye_for(text: str) -> str | None:
+    """A goodbye, where the other clauses are small talk, too: "oh wait, forget it"."""
+    others = _clauses_beside(text, BYE) or ()
+    says_more = any(
+        not _fillers().issuperset(clause.split()) and not _among_fillers(clause.split()) for clause in others
+    )
+    return BYE if others and not says_more else None
+
+
+def _clauses_beside(text: str, topic: str) -> list[str] | None:
+    """The other clauses of a text with a clause of a topic; None if there is none, or the text asks or complains."""
     clauses = [clause for part in _CLAUSES.split(text) if (clause := normalise(part))]
-    thanks = [clause for clause in clauses if _among_fillers(clause.split()) == THANKS]
-    others = [clause for clause in clauses if clause not in thanks]
-    tells = all(any(is_told(clause, word, language) for word in clause.split()) for clause in others)
-    return THANKS if thanks and tells and "?" not in text and not topics_in(text) else None
+    others = [clause for clause in clauses if _among_fillers(clause.split()) != topic]
+    return None if len(others) == len(clauses) or "?" in text or topics_in(text) else others
+
+
+_PRAISE = {
+    "en": "loved|enjoyed|amazing|wonderful|delicious|fantastic|perfect|brilliant", "id": "enak|suka|mantap", "es": "encantó|encantado|delicioso|deliciosa",
+    "pt": "adorei|adoramos|amei|delicioso|deliciosa", "fr": "adoré|délicieux|délicieuse|parfait", "de": "lecker|wunderbar|geliebt|begeistert|köstlich",
+    "it": "adorato|buonissimo|buonissima|piaciuto|piaciuta", "nl": "heerlijk|lekker|genoten", "tr": "bayıldık|bayıldım|harikaydı|lezzetliydi", "ru": "понравилось|понравился|понравилась|вкусно",
+    "ar": "رائع|لذيذ", "hi": "पसंद|शानदार|स्वादिष्ट",
+}  # fmt: skip
+"""Words that praise."""
+
+
+@cache
+def _praise() -> frozenset[str]:
+    return frozenset(normalise(word) for line in _PRAISE.values() for word in line.split("|"))
 
 
 _CLAUSES = re.compile(r"[,.;:!\n،؛।]+")
