@@ -1,14 +1,12 @@
 """A text cut into the pieces of an answer and harmless words, so that each of its words is accounted for."""
 
-import re
 import unicodedata
 from collections.abc import Callable, Iterator
 from functools import lru_cache
 from typing import Any, TypeVar
 
-import regex
-
 from bot.core.immutable import immutable
+from bot.core.lazy_patterns import lazy_pattern, unicode_pattern
 from bot.language.answers.tokens import LONGEST, Tokens, split
 from bot.language.answers.words import Kind, Mark, Words, words_of
 from bot.language.source.languages import ENGLISH
@@ -17,9 +15,9 @@ from bot.language.source.word_matching import folded
 Value = TypeVar("Value")
 _MOST_TOKENS = 60
 _MOST_STEPS = 3000  # of a search through a text, each a token that is looked at
-_STOP = re.compile(r"[!?;\n।،؟]|[.,]\s")
-_NAME = regex.compile(r"(?<=[\p{Ll}\p{N},] )(\p{Lu}\p{Ll}+)\b|^(\p{Lu}\p{Ll}+)(?=,)")
-_STRUCK_OUT = re.compile(r"(?:^|\s)~\S(?:[^~\n]*\S)?~(?!\w)")  # as chats show it
+_STOP = lazy_pattern(r"[!?;\n।،؟]|[.,]\s")
+_NAME = unicode_pattern(r"(?<=[\p{Ll}\p{N},] )(\p{Lu}\p{Ll}+)\b|^(\p{Lu}\p{Ll}+)(?=,)")
+_STRUCK_OUT = lazy_pattern(r"(?:^|\s)~\S(?:[^~\n]*\S)?~(?!\w)")  # as chats show it
 _NO_PART = frozenset({"x"})  # 3x
 
 

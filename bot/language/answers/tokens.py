@@ -6,17 +6,16 @@ from dataclasses import field
 from functools import partial
 from typing import Any
 
-import regex
-
 from bot.core.immutable import immutable
+from bot.core.lazy_patterns import unicode_pattern
 from bot.language.source.word_matching import folded
 
 LONGEST = 400  # characters of a text in which a number, a day or a time is looked for
 _WORD = r"[\p{L}\p{M}]+"
 _APOSTROPHES = "'’ʼ`´"
-_TOKEN = regex.compile(rf"[0-9]+|{_WORD}(?:[{_APOSTROPHES}]{_WORD})*|[^\s]")
-_APOSTROPHE = regex.compile(f"[{_APOSTROPHES}]")
-_ENDING = regex.compile(rf"(?<=[0-9])([{_APOSTROPHES}]?)({_WORD})(?![0-9])")
+_TOKEN = unicode_pattern(rf"[0-9]+|{_WORD}(?:[{_APOSTROPHES}]{_WORD})*|[^\s]")
+_APOSTROPHE = unicode_pattern(f"[{_APOSTROPHES}]")
+_ENDING = unicode_pattern(rf"(?<=[0-9])([{_APOSTROPHES}]?)({_WORD})(?![0-9])")
 _HARD = frozenset("/\\@%&⁄")  # punctuation that is a word of its own
 _SOFT = frozenset("−`´~¨")  # symbols that are no words
 _FEWEST = 2  # letters behind a prefix

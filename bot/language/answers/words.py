@@ -3,7 +3,6 @@
 A file is read when a bot is loaded that speaks the language, or at the first answer in it.
 """
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
@@ -15,6 +14,7 @@ from importlib.resources.abc import Traversable
 from typing import Any
 
 from bot.core.immutable import immutable
+from bot.core.lazy_patterns import lazy_pattern
 from bot.language.answers.tokens import Spelling, split
 from bot.language.expressions.formats import decimal_sign
 from bot.language.source.languages import ENGLISH, without_country
@@ -80,7 +80,7 @@ _NUMBERS = (Kind.NUMBER, Kind.COUNT, Kind.MULTIPLE, Kind.ORDINAL, Kind.MONTH, Ki
 _FRACTIONS = (Kind.FRACTION, Kind.ADDED, Kind.BEFORE_NUMBER)
 PIECES = frozenset({Kind.NUMBER, Kind.MULTIPLE, Kind.AND, Kind.FRACTION, Kind.ADDED, Kind.ONE})
 """The kinds of words that a language may write together."""
-_SLOT = re.compile(r"\{(\w+)\}")
+_SLOT = lazy_pattern(r"\{(\w+)\}")
 
 
 @immutable

@@ -9,6 +9,7 @@ from itertools import islice
 from typing import Any
 
 from bot.core import messages as limits
+from bot.core.lazy_patterns import lazy_pattern
 from bot.core.messages import Buttons, Choice, ListMessage, Message, Section, TextMessage, clip
 from bot.language.answers.denials import affirmed
 from bot.language.answers.readers import same_side
@@ -317,7 +318,7 @@ def _by_refusal(text: str, titles: Sequence[str]) -> int | None:
 
 _TWO_CHOICES = 2  # of which no text refuses several
 _MOST_OF_REFUSAL = 10  # words
-_REFUSES = re.compile(
+_REFUSES = lazy_pattern(
     r"(?:(?:no|nope|sorry|hmm|unfortunately|actually|i m afraid|im afraid) )*"
     r"(?:none (?:of (?:those|these|them|the)|works?|suits?|fits?)|nothing (?:works|suits|fits)|neither of|ninguno|ninguna|nenhum|nenhuma"
     r"|aucun|aucune|keiner davon|keine davon|keines davon|nichts davon|nessuno|nessuna|geen van|tidak ada yang)\b"
@@ -346,7 +347,7 @@ def _by_place(offer: ShownChoices, text: str, number: tuple[Decimal, frozenset[s
     return None if place is None or not 1 <= place <= len(titles) else place - 1
 
 
-_NUMBERED = re.compile(r"\d")
+_NUMBERED = lazy_pattern(r"\d")
 _TWO = -1  # in place of a choice: a text may mean several, or none
 
 
@@ -491,10 +492,10 @@ AND = frozenset(
     map(normalise, ("and", "dan", "y", "e", "et", "und", "en", "ve", "и", "و", "और", "og", "och", "i", "a"))
 )
 """The word before the last of several answers, in the languages of `bot.language.source.languages` and a few more."""
-_NUMBERS = re.compile(r"[\d\s,;.&+/–-]+")
-_AMOUNT = re.compile(r"\d\.\d|[$%+€£¥]\s*\d|\d\s*[$%€£¥]")  # a number that is no place in a list
-_NO_PLACE = re.compile(rf"{_AMOUNT.pattern}|[-−–+]\s*\d")
-_SPAN = re.compile(r"(\d{1,2})\s*[–-]\s*(\d{1,2})")
+_NUMBERS = lazy_pattern(r"[\d\s,;.&+/–-]+")
+_AMOUNT = lazy_pattern(r"\d\.\d|[$%+€£¥]\s*\d|\d\s*[$%€£¥]")  # a number that is no place in a list
+_NO_PLACE = lazy_pattern(rf"{_AMOUNT.pattern}|[-−–+]\s*\d")
+_SPAN = lazy_pattern(r"(\d{1,2})\s*[–-]\s*(\d{1,2})")
 
 
 def _counts_places(offer: ShownChoices) -> bool:
