@@ -76,10 +76,13 @@ class _Commands(click.Group):
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
         if name not in COMMANDS:
             return None
-        gc.disable()  # imported modules stay: checking them again and again took a seventh of the start
-        module = importlib.import_module(f"bot.cli.{name}")
-        gc.enable()
-        command: click.Command = module.command
+        path = f"bot.cli.{name}"
+        if path not in sys.modules:
+            gc.disable()  # imported modules stay: checking them again and again took a seventh of the start ...
+            importlib.import_module(path)
+            gc.freeze()  # ... and only once, behind the imports, a twentieth
+            gc.enable()
+        command: click.Command = sys.modules[path].command
         return command
 
     def resolve_command(
