@@ -128,7 +128,8 @@ def test_below_the_line_nothing_does_io_or_reads_a_clock() -> None:
     assert [found for found in imported if found[1].split(".")[0] in IMPURE] == []
     calls = [(inside(path), call) for path in pure for call in called_in(path)]
     assert [found for found in calls if found[1] in CLOCKS_AND_FILES] == []
-    data = {file for file, module in imported if module.split(".")[:2] == ["importlib", "resources"]}
+    data = {file for file, call in calls if call in ("get_data", "pkgutil.get_data")}
+    data |= {file for file, module in imported if module.split(".")[:2] == ["importlib", "resources"]}
     assert data == {*PACKAGE_DATA}
 
 

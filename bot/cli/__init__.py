@@ -6,12 +6,15 @@ import importlib
 import os
 import sys
 from io import TextIOWrapper
+from typing import TYPE_CHECKING
 
 import click
-from click.shell_completion import CompletionItem
 
 from bot import __version__
 from bot.core.errors import BotError
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
 
 SECTIONS = {  # of --help: each command is the module of its name
     "Make a bot": {
@@ -95,7 +98,9 @@ class _Commands(click.Group):
             ctx.fail(f'there is no command "{args[0]}" ({fix})')
         return super().resolve_command(ctx, args)
 
-    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> "list[CompletionItem]":
+        from click.shell_completion import CompletionItem  # which nothing else needs
+
         names = (name for name in COMMANDS if name.startswith(incomplete))
         found = [CompletionItem(name, help=COMMANDS[name]) for name in names]  # click would import them all
         return found + click.Command.shell_complete(self, ctx, incomplete)

@@ -493,8 +493,9 @@ AND = frozenset(
 )
 """The word before the last of several answers, in the languages of `bot.language.source.languages` and a few more."""
 _NUMBERS = lazy_pattern(r"[\d\s,;.&+/–-]+")
-_AMOUNT = lazy_pattern(r"\d\.\d|[$%+€£¥]\s*\d|\d\s*[$%€£¥]")  # a number that is no place in a list
-_NO_PLACE = lazy_pattern(rf"{_AMOUNT.pattern}|[-−–+]\s*\d")
+_NO_PLACE_IN_A_LIST = r"\d\.\d|[$%+€£¥]\s*\d|\d\s*[$%€£¥]"
+_AMOUNT = lazy_pattern(_NO_PLACE_IN_A_LIST)
+_NO_PLACE = lazy_pattern(rf"{_NO_PLACE_IN_A_LIST}|[-−–+]\s*\d")
 _SPAN = lazy_pattern(r"(\d{1,2})\s*[–-]\s*(\d{1,2})")
 
 
