@@ -2,7 +2,7 @@
 
 import dataclasses
 from collections.abc import Callable, Mapping
-from functools import partial
+from functools import cached_property, partial
 from operator import attrgetter, eq, ge, gt, le, lt
 from reprlib import recursive_repr
 from typing import Any, ClassVar, TypeVar, dataclass_transform, get_origin, overload
@@ -51,7 +51,10 @@ def _dataclass(methods: Mapping[str, Callable[[type], Method]], kw_only: bool, c
     owner: list[type] = []
     body: dict[str, Any] = {name: _made_late(owner, name, make) for name, make in methods.items()}
     body |= {name: value for name, value in own.items() if name not in left}
-    body |= {"__qualname__": cls.__qualname__, "__slots__": tuple(name for name in fields if name not in inherited)}
+    slots = [name for name in fields if name not in inherited]
+    if not cls.__mro__[1].__dictoffset__ and any(isinstance(value, cached_property) for value in own.values()):
+        slots.append("__dict__")
+    body |= {"__qualname__": cls.__qualname__, "__slots__": tuple(slots)}
     body |= _ASKED_FOR | {"__written__": (written, annotations, kw_only)}
     metaclass: Any = type(cls)
     made: type[T] = metaclass(cls.__name__, cls.__bases__, body)

@@ -8,7 +8,6 @@ import sys
 import unicodedata
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cached_property
 from math import ceil
 from pathlib import Path
@@ -86,7 +85,7 @@ class ReportEntry:
         return 1 if meant is None else len(meant[0])
 
 
-@dataclass(frozen=True)
+@immutable
 class Report:
     """The problems and findings of a bot. If it does not load, the findings are those of the steps without problems."""
 

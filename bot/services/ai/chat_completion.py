@@ -7,11 +7,11 @@ import json
 import logging
 import re
 from collections.abc import Container, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cache
 from typing import Any
 
-from bot.core.immutable import immutable
+from bot.core.immutable import immutable, mutable
 from bot.core.lazy_patterns import lazy_pattern
 from bot.core.text import PICTURE, clean, estimate, estimate_messages, is_blank, most_tokens, without_controls
 from bot.core.values import Usage
@@ -97,7 +97,7 @@ class Completion:
     usage: Usage
 
 
-@dataclass(slots=True)
+@mutable
 class _Call:
     id: str = ""
     name: str = ""

@@ -4,10 +4,10 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
-from bot.core.immutable import immutable
+from bot.core.immutable import immutable, mutable
 from bot.core.lazy_patterns import lazy_pattern
 from bot.core.session import Session
 from bot.core.text import head
@@ -66,7 +66,7 @@ class Violation:
     fix: str = FRAME
 
 
-@dataclass(slots=True)
+@mutable
 class AttackObservation:
     """The outcome of one attack.
 
