@@ -6,12 +6,15 @@ import importlib
 import os
 import sys
 from io import TextIOWrapper
+from typing import TYPE_CHECKING
 
 import click
-from click.shell_completion import CompletionItem
 
 from bot import __version__
 from bot.core.errors import BotError
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
 
 SECTIONS = {  # of --help: each command is the module of its name
     "Make a bot": {
@@ -76,10 +79,13 @@ class _Commands(click.Group):
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
         if name not in COMMANDS:
             return None
-        gc.disable()  # imported modules stay: checking them again and again took a seventh of the start
-        module = importlib.import_module(f"bot.cli.{name}")
-        gc.enable()
-        command: click.Command = module.command
+        path = f"bot.cli.{name}"
+        if path not in sys.modules:
+            gc.disable()  # imported modules stay: checking them again and again took a seventh of the start ...
+            importlib.import_module(path)
+            gc.freeze()  # ... and only once, behind the imports, a twentieth
+            gc.enable()
+        command: click.Command = sys.modules[path].command
         return command
 
     def resolve_command(
@@ -92,7 +98,9 @@ class _Commands(click.Group):
             ctx.fail(f'there is no command "{args[0]}" ({fix})')
         return super().resolve_command(ctx, args)
 
-    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> "list[CompletionItem]":
+        from click.shell_completion import CompletionItem  # which nothing else needs
+
         names = (name for name in COMMANDS if name.startswith(incomplete))
         found = [CompletionItem(name, help=COMMANDS[name]) for name in names]  # click would import them all
         return found + click.Command.shell_complete(self, ctx, incomplete)

@@ -2,7 +2,6 @@
 
 import json
 import os
-import re
 import shlex
 import sys
 import threading
@@ -23,6 +22,7 @@ from bot.cli.shared.output import message_lines, styled
 from bot.cli.start import values_of
 from bot.core.errors import BotError
 from bot.core.filetypes import END, type_of
+from bot.core.lazy_patterns import lazy_pattern
 from bot.core.values import begins_json
 from bot.language.answers.titles import with_number
 from bot.language.source import wall_clock
@@ -311,7 +311,7 @@ def _named(text: str, otherwise: str) -> tuple[str, dict[str, Any]]:
         raise CommandRefused(otherwise) from None
 
 
-_BEFORE_JSON = re.compile(r"\w+=(?=[\[{])")
+_BEFORE_JSON = lazy_pattern(r"\w+=(?=[\[{])")
 
 
 def _words_of(text: str) -> Iterator[str]:

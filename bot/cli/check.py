@@ -5,7 +5,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,6 +14,7 @@ import click
 
 from bot.cli.shared.operate import NUMBER, bot_argument, loaded, refuse_together, store_of
 from bot.cli.shared.output import counted, echo_json, path_from_here, place_object, styled, where
+from bot.core.immutable import mutable
 from bot.loading.folder import Folder, NoBot, Watch, find_bot, read_folder
 from bot.store.database import StoreAddress
 
@@ -182,7 +183,7 @@ def _write_tests(report: "Report", folder: Path) -> None:
         )
 
 
-@dataclass(slots=True)
+@mutable
 class Live:
     """The counts of sessions by outcome, and of conversations that continue or not.
 

@@ -1,6 +1,5 @@
 """``bot locales``."""
 
-import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -10,6 +9,7 @@ from bot.cli.shared.operate import CommandRefused, bot_option
 from bot.cli.shared.output import counted, echo_json, path_from_here, problem_lines, styled
 from bot.core.errors import BotError
 from bot.core.immutable import immutable
+from bot.core.lazy_patterns import lazy_pattern
 from bot.language.flow.documents import LOCALES, Documents, language_of, read_documents
 from bot.language.flow.translations import Locale, Originals, all_spots, extracted, read_translations, wording_spots
 from bot.language.keys.text_shapes import Spot, texts_of
@@ -19,7 +19,7 @@ from bot.language.steps.custom_steps import all_kinds
 from bot.loading.folder import Folder, find_bot, read_folder, replace_files
 
 _NOT_THERE = "E104"  # a key of a locale that the flows do not have any more
-_CODE = re.compile("[a-z]{2,3}(-[A-Za-z0-9]{2,8})*")
+_CODE = lazy_pattern("[a-z]{2,3}(-[A-Za-z0-9]{2,8})*")
 
 
 class UnreadableTexts(BotError):

@@ -4,7 +4,6 @@ import shutil
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import closing
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
 from itertools import zip_longest
@@ -18,6 +17,7 @@ from bot.checker.replaying.differences import ReplayDifference, ReplayResult
 from bot.checker.replaying.redaction import Redaction, common_words
 from bot.cli.shared.operate import CommandRefused, bot_option, loaded, number, span, store_of
 from bot.cli.shared.output import counted, echo_json, local_time, place_object, quiet_log, styled, where
+from bot.core.immutable import mutable
 from bot.core.text import printable
 from bot.language.flow.library import Library
 from bot.testing.conversations.transcript_run import ComparedRow, beside
@@ -95,7 +95,7 @@ INDENT = 7
 _HEADS = "before", "now"
 
 
-@dataclass(slots=True)
+@mutable
 class Group:
     """Conversations with the same difference.
 

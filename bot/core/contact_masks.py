@@ -4,6 +4,8 @@ read them.
 
 import re
 
+from bot.core.lazy_patterns import lazy_pattern
+
 _SHORTEST = 7  # digits
 _NOT_NUMBERS = r"""
     (?P<kept>
@@ -15,9 +17,9 @@ _NOT_NUMBERS = r"""
 """
 _DIGITS = r"(?:(?!\b\d{4}-\d\d-\d\d\b)\d|\(\d{1,5}\))"  # of a number: no date
 _SEPARATOR = r"[\s./_\u00b7\u2010-\u2015\u2212-]{0,3}"
-_NUMBER = re.compile(rf"{_NOT_NUMBERS} | \+?{_DIGITS}(?:{_SEPARATOR}{_DIGITS})*", re.VERBOSE)
-_EMAIL = re.compile(r"(?<![\w.%+/:-])[\w.%+-]+@[\w-]+(?:\.[\w-]+)+")
-_SAID = re.compile(r'(\banswers (?=\w+ ")|\bruns for ).*', re.DOTALL)
+_NUMBER = lazy_pattern(rf"{_NOT_NUMBERS} | \+?{_DIGITS}(?:{_SEPARATOR}{_DIGITS})*", re.VERBOSE)
+_EMAIL = lazy_pattern(r"(?<![\w.%+/:-])[\w.%+-]+@[\w-]+(?:\.[\w-]+)+")
+_SAID = lazy_pattern(r'(\banswers (?=\w+ ")|\bruns for ).*', re.DOTALL)
 
 
 def mask_numbers(text: str, mark: str, shown: int) -> str:

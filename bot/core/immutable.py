@@ -1,9 +1,8 @@
 """Dataclasses that cost little, to define and to make: there are three hundred, and a turn makes many objects."""
 
 import dataclasses
-import inspect
 from collections.abc import Callable, Mapping
-from functools import partial
+from functools import cached_property, partial
 from operator import attrgetter, eq, ge, gt, le, lt
 from reprlib import recursive_repr
 from typing import Any, ClassVar, TypeVar, dataclass_transform, get_origin, overload
@@ -28,42 +27,38 @@ def immutable(
     """
 
     methods = _METHODS | (_EQUALITY | {"__hash__": _hash} if eq else {}) | (_ORDER if order else {})
-
-    def make(cls: type[T]) -> type[T]:
-        return _with_methods(_with_slots(cls, kw_only), methods)
-
-    return make if cls is None else make(cls)
+    return partial(_dataclass, methods, kw_only) if cls is None else _dataclass(methods, kw_only, cls)
 
 
 @dataclass_transform(field_specifiers=(dataclasses.field,))
 def mutable(cls: type[T]) -> type[T]:
     """Make a dataclass with slots whose fields may be assigned, as cheaply. It has no hash."""
-    made = _with_methods(_with_slots(cls, kw_only=False), _METHODS | _EQUALITY)
+    made = _dataclass(_METHODS | _EQUALITY, False, cls)
     made.__hash__ = None  # type: ignore[assignment]
     return made
 
 
-def _with_methods(cls: type[T], methods: Mapping[str, Callable[[type], Method]]) -> type[T]:
-    """Add those that the class does not define itself."""
-    for name in methods.keys() - vars(cls).keys():
-        setattr(cls, name, _made_late(cls, name, methods[name]))
-    return cls
-
-
-def _with_slots(cls: type[T], kw_only: bool) -> type[T]:
-    """The class with slots for its fields, and what the standard library keeps of a dataclass."""
-    annotations: dict[str, Any] = inspect.get_annotations(cls)
+def _dataclass(methods: Mapping[str, Callable[[type], Method]], kw_only: bool, cls: type[T]) -> type[T]:
+    """The class with slots for its fields, what the standard library keeps of a dataclass, and those methods that it
+    does not define itself.
+    """
+    own = vars(cls)
+    annotations: dict[str, Any] = own.get("__annotations__", {})
     fields = [name for name, annotation in annotations.items() if get_origin(annotation) is not ClassVar]
     inherited = {slot for base in cls.__mro__[1:] for slot in vars(base).get("__slots__", ())}
-    body: dict[str, Any] = {name: value for name, value in vars(cls).items() if name not in ("__dict__", "__weakref__")}
-    written = {name: body.pop(name) for name in fields if name in body}
-    written |= {"__annotations__": annotations, "__module__": cls.__module__, "__doc__": "Its own fields."}
-    body |= {"__qualname__": cls.__qualname__, "__slots__": tuple(name for name in fields if name not in inherited)}
-    body |= {
-        name: _AskedFor(written, kw_only) for name in ("__dataclass_fields__", "__dataclass_params__", "__match_args__")
-    }
+    written = {name: own[name] for name in fields if name in own}
+    left = {"__dict__", "__weakref__", *written}
+    owner: list[type] = []
+    body: dict[str, Any] = {name: _made_late(owner, name, make) for name, make in methods.items()}
+    body |= {name: value for name, value in own.items() if name not in left}
+    slots = [name for name in fields if name not in inherited]
+    if not cls.__mro__[1].__dictoffset__ and any(isinstance(value, cached_property) for value in own.values()):
+        slots.append("__dict__")
+    body |= {"__qualname__": cls.__qualname__, "__slots__": tuple(slots)}
+    body |= _ASKED_FOR | {"__written__": (written, annotations, kw_only)}
     metaclass: Any = type(cls)
     made: type[T] = metaclass(cls.__name__, cls.__bases__, body)
+    owner.append(made)
     for value in body.values():  # what `super()` in them means
         method = getattr(value, "fget", getattr(value, "__func__", value))
         code = getattr(method, "__code__", None)
@@ -80,21 +75,19 @@ def with_defaults_from(value: T, others: T, **changes: Any) -> T:
 
 
 class _AskedFor:
-    """An attribute of a dataclass that is found when it is asked for, from what was ``written`` of the fields."""
+    """An attribute of dataclasses that is found when it is asked for, from what was ``__written__`` of the fields."""
 
-    def __init__(self, written: Mapping[str, Any], kw_only: bool) -> None:
-        self._written = written
-        self._kw_only = kw_only
-
-    def __set_name__(self, owner: type, name: str) -> None:
-        self._owner = owner
+    def __init__(self, name: str) -> None:
         self._name = name
 
     def __get__(self, instance: object, cls: type) -> Any:
-        own: Any = type(self._owner.__name__, (), dict(self._written))
-        own = dataclasses.dataclass(init=False, repr=False, eq=False, kw_only=self._kw_only)(own)
+        owner = next(base for base in cls.__mro__ if vars(base).get(self._name) is self)
+        written, annotations, kw_only = vars(owner)["__written__"]
+        itself = {"__annotations__": annotations, "__module__": owner.__module__, "__doc__": "Its own fields."}
+        own: Any = type(owner.__name__, (), {**written, **itself})
+        own = dataclasses.dataclass(init=False, repr=False, eq=False, kw_only=kw_only)(own)
         fields: dict[str, dataclasses.Field[Any]] = {}
-        for base in reversed(self._owner.__mro__[1:]):
+        for base in reversed(owner.__mro__[1:]):
             fields |= getattr(base, "__dataclass_fields__", {})
         fields |= own.__dataclass_fields__
         found = {
@@ -103,16 +96,19 @@ class _AskedFor:
             "__match_args__": tuple(field.name for field in fields.values() if field.init and not field.kw_only),
         }
         for name, value in found.items():
-            setattr(self._owner, name, value)
+            setattr(owner, name, value)
         return found[self._name]
 
 
-def _made_late(cls: type, name: str, make: Callable[[type], Method]) -> Method:
-    """A method that is replaced by the one that ``make`` makes, when it is called."""
+_ASKED_FOR = {name: _AskedFor(name) for name in ("__dataclass_fields__", "__dataclass_params__", "__match_args__")}
+
+
+def _made_late(owner: list[type], name: str, make: Callable[[type], Method]) -> Method:
+    """A method that is replaced by the one that ``make`` makes for its owner, when it is called."""
 
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
-        made = make(cls)
-        setattr(cls, name, made)
+        made = make(owner[0])
+        setattr(owner[0], name, made)
         return made(self, *args, **kwargs)
 
     return method

@@ -3,13 +3,13 @@
 Source of each number: the gateway's specification, "Limits" and "POST send-message".
 """
 
-import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
 from bot.core.immutable import immutable
+from bot.core.lazy_patterns import lazy_pattern
 from bot.core.text import head
 from bot.core.values import stored
 
@@ -36,7 +36,7 @@ MEDIA_SUFFIXES = {
 }
 MEDIA_BYTES = {"image": 5 << 20, "audio": 16 << 20, "video": 16 << 20, "document": 100 << 20}
 CAPTIONED = ("image", "video", "document")
-_LINK = re.compile(r"https?://[^\s/?#:@]\S*")
+_LINK = lazy_pattern(r"https?://[^\s/?#:@]\S*")
 _OTHER_SUFFIXES = frozenset({
     *("gif", "webp", "svg", "heic", "bmp", "tiff", "wav", "m4a", "aac", "mov", "avi", "mkv", "webm", "3gp"),
     *("doc", "xls", "ppt", "pptx", "csv", "zip", "html"),

@@ -1,45 +1,45 @@
 """Text from outside, read tolerantly and made fit to be stored; how many tokens a text is."""
 
 import json
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import orjson
-import regex
+
+from bot.core.lazy_patterns import lazy_pattern, unicode_pattern
 
 KEPT_CHARACTERS = 64 * 1024
 _LETTERS = str.maketrans("0123456789", "ghijklmnop")
 _MOST_DIGITS = 15
-_NUMBER = re.compile(rf"\+?([0-9]{{1,{_MOST_DIGITS}}})")
-_PHONE = re.compile(r"[1-9][0-9]{6,14}")
+_NUMBER = lazy_pattern(rf"\+?([0-9]{{1,{_MOST_DIGITS}}})")
+_PHONE = lazy_pattern(r"[1-9][0-9]{6,14}")
 _SEPARATORS = str.maketrans("", "", " -().\u00a0")
-_UNSEEN = re.compile("[\x00-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]")
+_UNSEEN = lazy_pattern("[\x00-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]")
 """Control characters, and marks that turn the direction of writing: with them a name could look like another one."""
 
-_INVISIBLE = re.compile(
+_INVISIBLE = lazy_pattern(
     "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u2800\u3164"
     "\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\U000e0000-\U000e0fff]"
 )
-_NEVER_MEANT = re.compile(
+_NEVER_MEANT = lazy_pattern(
     "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\u2800\u3164"
     "\ufeff\uffa0\ufff0-\ufffb]"
 )
-_ENDS = re.compile("^[\\s\u200c\u200d\ufe0e\ufe0f]+|[\\s\u200c\u200d]+$")
+_ENDS = lazy_pattern("^[\\s\u200c\u200d\ufe0e\ufe0f]+|[\\s\u200c\u200d]+$")
 _LINE_ENDS = dict.fromkeys(map(ord, "\v\f\x85\u2028\u2029"), "\n")
 _CONTROLS = dict.fromkeys(
     [*range(0x20), *range(0x7F, 0xA0), 0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A), 0xFEFF]
 )
 _TAKEN_OUT = {**_CONTROLS, **_LINE_ENDS, ord("\n"): "\n", ord("\t"): "\t"}
-_BREAK = re.compile("\r\n|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")
-_NO_PARAMETER = re.compile("[\t\n\r\v\f\x1c-\x1f\x85\u2028\u2029]| {5}")
-_SPACES = re.compile("[ \t\n\r\v\f\x1c-\x1f\x85\u2028\u2029]+")
-_JOINERS = re.compile("[\u200c\u200d\ufe0e\ufe0f]")
+_BREAK = lazy_pattern("\r\n|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")
+_NO_PARAMETER = lazy_pattern("[\t\n\r\v\f\x1c-\x1f\x85\u2028\u2029]| {5}")
+_SPACES = lazy_pattern("[ \t\n\r\v\f\x1c-\x1f\x85\u2028\u2029]+")
+_JOINERS = lazy_pattern("[\u200c\u200d\ufe0e\ufe0f]")
 _ACCENTS = "\u0300-\u036f\u0483-\u0489\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f"
-_HEAP = re.compile(f"([{_ACCENTS}]{{2}})[{_ACCENTS}]+")
+_HEAP = lazy_pattern(f"([{_ACCENTS}]{{2}})[{_ACCENTS}]+")
 
 
-_CLUSTER = regex.compile(r"\X")
+_CLUSTER = unicode_pattern(r"\X")
 
 
 def head(text: str, limit: int) -> str:
@@ -157,7 +157,7 @@ def is_phone(number: str) -> bool:
     return _PHONE.fullmatch(number) is not None
 
 
-_SENDER = re.compile(r"(?![0-9]+$)[A-Za-z0-9._@:+=~-]{1,128}")
+_SENDER = lazy_pattern(r"(?![0-9]+$)[A-Za-z0-9._@:+=~-]{1,128}")
 
 
 def sender_id(value: Any) -> str | None:
@@ -165,8 +165,8 @@ def sender_id(value: Any) -> str | None:
     return value if isinstance(value, str) and _SENDER.fullmatch(value) else None
 
 
-_BRAZIL = re.compile(r"(55[1-9]{2})(9?)([6-9]\d{7})")
-_MEXICO = re.compile(r"(52)(1?)(\d{10})")
+_BRAZIL = lazy_pattern(r"(55[1-9]{2})(9?)([6-9]\d{7})")
+_MEXICO = lazy_pattern(r"(52)(1?)(\d{10})")
 
 
 def in_one_form(number: str) -> str:

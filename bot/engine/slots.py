@@ -7,12 +7,12 @@ words, only a model looks for its answer, and the answer must be words of the me
 question if it says `understand: model`.
 """
 
-import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from bot.core.errors import BotError
 from bot.core.immutable import immutable
+from bot.core.lazy_patterns import lazy_pattern
 from bot.core.messages import Message, clip, in_plain_text
 from bot.core.messages import in_words as message_in_words
 from bot.core.text import visible
@@ -35,10 +35,10 @@ MOST_WORDS = 25  # of a message that are looked at
 MOST_OF_ONE = 4  # words of one answer
 MOST_READINGS = 2000  # of pieces of messages in one turn, by the questions' readers: a tenth of a second or so
 MOST_NOTED = 100  # characters of an answer in the trace
-_WORD = re.compile(r"\S+")
+_WORD = lazy_pattern(r"\S+")
 _TOO_LONG = "the message is too long to look for answers to {} questions"
 _EDGES = " ,.;:!?\n"
-_ASKS = re.compile("[?？؟]")
+_ASKS = lazy_pattern("[?？؟]")
 
 
 def found_ahead(turn: TurnContext, text: str) -> tuple[dict[str, str], bool] | None:

@@ -125,10 +125,8 @@ def note_opening(turn: TurnContext, reply: Reply, *, whole: bool = False, astray
     text = reply.text
     written = text is not None and reply.tap is None and reply.payload is None and len(text) <= LONGEST
     if written and text and not whole and not _only_starts(turn, text):
-        astray = astray and topic_of(text, turn.contact_language) in (
-            None,
-            OPENING_HOURS,
-        )  # a bot with hours has told them
+        topic = topic_of(text, turn.contact_language) if astray else None
+        astray = astray and topic in (None, OPENING_HOURS)  # a bot with hours has told them
         turn.opening = OpeningText(
             tuple(text.split()), astray=astray, asked_flow=asked_flow(turn, text) if astray else None
         )

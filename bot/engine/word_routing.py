@@ -1,9 +1,9 @@
 """Words that are understood everywhere, in a flow, or at a step: which one a message says, and where it leads."""
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 
+from bot.core.lazy_patterns import lazy_pattern
 from bot.core.session import first_of_conversation
 from bot.engine.entering import open_flow
 from bot.engine.executor import Executor
@@ -35,7 +35,7 @@ def to_polite_word(executor: Executor, reply: Reply) -> bool:
 
 _MOST_POLITE = 40  # characters
 
-_CLAUSE_END = re.compile(r"[,.;!…\n]+")
+_CLAUSE_END = lazy_pattern(r"[,.;!…\n]+")
 
 Said = Callable[[Sequence[Words]], Iterable[Word]]
 """Finds the words that a message says among those of several levels, the first of which counts."""

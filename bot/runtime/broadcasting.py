@@ -7,7 +7,6 @@ refused is paused.
 """
 
 import logging
-import re
 from collections.abc import Callable, Sequence, Set
 from dataclasses import replace
 from datetime import timedelta
@@ -15,6 +14,7 @@ from datetime import timedelta
 from bot.core.alarms import Alarms
 from bot.core.effects import Send
 from bot.core.events import STARTS, StartRequested
+from bot.core.lazy_patterns import lazy_pattern
 from bot.core.messages import TemplateMessage
 from bot.core.session import effect_ref
 from bot.core.turn import SKIPPED, WAITS
@@ -58,8 +58,8 @@ _RECENT = 10
 _ENOUGH_OF_ANY = 3, 5
 _ENOUGH_OF_CONTACTS = 9, 10
 _ABOUT_TEXTS = ("132005", "132018")
-_ONE_PARAMETER = re.compile(r"\bparam(?:eter)?s?[.\[][0-9]+|\bparam(?:eter)? #?[0-9]+|\{\{[0-9]+\}\}")
-_TYPE = re.compile(r"\bparam(?:eter)?s?[.\[][0-9]+\]?\.(?:type|image|video|document|location)\b")
+_ONE_PARAMETER = lazy_pattern(r"\bparam(?:eter)?s?[.\[][0-9]+|\bparam(?:eter)? #?[0-9]+|\{\{[0-9]+\}\}")
+_TYPE = lazy_pattern(r"\bparam(?:eter)?s?[.\[][0-9]+\]?\.(?:type|image|video|document|location)\b")
 _ABOUT_CONTACTS = ("VALIDATION_INVALID_PHONE", "WHATSAPP_SEND_FAILED", WINDOW_CLOSED_CODE)
 NOT_STARTED = "not_started"
 """The code of a flow that could not be started: its inputs do not fit, or it is not there."""

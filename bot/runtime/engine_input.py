@@ -29,6 +29,7 @@ from bot.core.events import (
     is_by_id,
 )
 from bot.core.immutable import mutable
+from bot.core.lazy_patterns import lazy_pattern
 from bot.core.messages import in_words
 from bot.core.turn import JUDGED
 from bot.core.values import json_text
@@ -52,7 +53,7 @@ PLAIN = "plain"
 """The outcome of a refused message that a plain text replaces."""
 
 FAILED = "failed"
-_CODE = re.compile(r"^[0-9A-Z_]{3,64}(?=:|$)")  # of the gateway's, before its words
+_CODE = lazy_pattern(r"^[0-9A-Z_]{3,64}(?=:|$)")  # of the gateway's, before its words
 _READ_AT_ONCE = 256
 CALLS_OF_PEER = 1000
 _OWN_CODES = (REFUSED, WINDOW_CLOSED_CODE, UNCLEAR)

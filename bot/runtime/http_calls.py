@@ -2,7 +2,6 @@
 
 import json
 import logging
-import re
 import threading
 from datetime import timedelta
 from typing import Any
@@ -12,6 +11,7 @@ from bot.core.clock import Clock
 from bot.core.effects import HttpRequest
 from bot.core.errors import BotError
 from bot.core.immutable import immutable
+from bot.core.lazy_patterns import lazy_pattern
 from bot.core.values import UnstorableValue
 from bot.runtime.performers import LONGEST_WAIT, CallAttempt, Say
 from bot.services.http_client import PASSING, Response
@@ -19,7 +19,7 @@ from bot.services.outgoing import IDEMPOTENCY_KEY, UNSAFE, NotAllowed, Requester
 from bot.store.rows import CallRow
 
 _LONGEST_TYPE = 200  # characters
-_CHARSET = re.compile(r'\bcharset\s*=\s*"?([^\s;"]+)')
+_CHARSET = lazy_pattern(r'\bcharset\s*=\s*"?([^\s;"]+)')
 _CHARSETS = {
     "utf-8": "utf-8-sig",
     "us-ascii": "ascii",

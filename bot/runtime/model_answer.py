@@ -1,10 +1,10 @@
 """One model's answer while it arrives: each paragraph is moderated and sent as soon as it is complete."""
 
-import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from bot.core.errors import BotError
+from bot.core.lazy_patterns import lazy_pattern
 from bot.core.text import is_blank, json_object, texts_in
 from bot.core.values import Usage
 from bot.runtime.performers import CallAttempt, Say
@@ -161,8 +161,8 @@ def _finish(completion: Completion) -> str:
 
 
 _FENCE = ("```", "~~~")
-_ITEM = re.compile(r"\s*([-*+•]|\d+[.)])\s")
-_HEADING = re.compile(r"#{1,6}\s")
+_ITEM = lazy_pattern(r"\s*([-*+•]|\d+[.)])\s")
+_HEADING = lazy_pattern(r"#{1,6}\s")
 
 
 class Paragraphs:

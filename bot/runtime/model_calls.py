@@ -4,7 +4,7 @@ import logging
 import threading
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import datetime, timedelta
 from functools import partial
 from hashlib import sha256
@@ -13,7 +13,7 @@ from typing import Any
 from bot.core.alarms import Alarms
 from bot.core.clock import Clock
 from bot.core.effects import AskModel, JudgeAnswer
-from bot.core.immutable import immutable
+from bot.core.immutable import immutable, mutable
 from bot.core.values import Usage
 from bot.runtime.model_answer import AnswerReader, AnswerStopped, answer_value
 from bot.runtime.performers import CallAttempt, Say
@@ -46,7 +46,7 @@ MOST_FAILURES = 3  # of different contacts' questions in a row, until a model is
 PAUSE = timedelta(seconds=30)
 
 
-@dataclass(slots=True)
+@mutable
 class _Trouble:
     contacts: set[str] = field(default_factory=set)  # whose questions failed since the last answer
     until: float | None = None  # by `Clock.elapsed`, the model is left alone until then

@@ -3,7 +3,6 @@
 A host is looked up once, and only the address that was looked at is connected to: the next answer could be another one.
 """
 
-import re
 import socket
 import threading
 from concurrent.futures import Future
@@ -14,12 +13,13 @@ from urllib.parse import quote, urljoin, urlsplit
 from bot.core.defects import guard
 from bot.core.errors import BotError
 from bot.core.immutable import immutable
+from bot.core.lazy_patterns import lazy_pattern
 from bot.core.networks import is_address, is_public, is_this_machine
 from bot.services.http_client import CONNECT_SECONDS
 
 MOST_REDIRECTS = 3
 REDIRECTS = (301, 302, 303, 307, 308)
-_HOST = re.compile(r"[a-z0-9._-]+|[0-9a-f:.]+(%[a-z0-9]+)?")
+_HOST = lazy_pattern(r"[a-z0-9._-]+|[0-9a-f:.]+(%[a-z0-9]+)?")
 
 
 class BadAddress(BotError):

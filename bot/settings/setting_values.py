@@ -6,6 +6,7 @@ from datetime import timedelta
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from bot.core.lazy_patterns import lazy_pattern
 from bot.store.database import PostgresAddress, StoreAddress
 
 MAX_TOLERANCE = timedelta(hours=3)  # the gateway's last retry comes after 2 h 37 min
@@ -17,15 +18,16 @@ _SHORTEST_KEY, LONG_KEY = 16, 32  # characters
 """A secret that is shorter than the first is refused. One of the second length withstands somebody who tries secrets
 without end, on machines of their own.
 """
-_USER = re.compile(rf"([\w.@-]{{1,40}}):({'|'.join(CONSOLE_ROLES)}):([\w.~%,-]+:)?(\$argon2id\$[\w$=,+/]+)")
+_USER = lazy_pattern(rf"([\w.@-]{{1,40}}):({'|'.join(CONSOLE_ROLES)}):([\w.~%,-]+:)?(\$argon2id\$[\w$=,+/]+)")
 DATABASES = ("postgresql://", "postgres://")
 """The beginnings of a database's address."""
 OBJECTS = "s3://"
 """The beginning of an S3-like store's address."""
-_BUCKET = re.compile(r"s3://[a-z0-9][a-z0-9.-]{1,61}[a-z0-9](/[\w.-]+)*/?", re.ASCII)
-_DATABASE = re.compile(r"postgres(ql)?://([^:/@?#%]*(:([^/@%]|%[0-9A-Fa-f]{2})*)?@)?([^@%]|%[0-9A-Fa-f]{2})*")
-_KEYWORDS = re.compile(r"(host|hostaddr|port|dbname|user|password|passfile|service|sslmode)\s*=")  # libpq's other form
-_HOST = re.compile(r"[a-z0-9._-]+|[0-9a-f:.]+")
+_BUCKET = lazy_pattern(r"s3://[a-z0-9][a-z0-9.-]{1,61}[a-z0-9](/[\w.-]+)*/?", re.ASCII)
+_DATABASE = lazy_pattern(r"postgres(ql)?://([^:/@?#%]*(:([^/@%]|%[0-9A-Fa-f]{2})*)?@)?([^@%]|%[0-9A-Fa-f]{2})*")
+# libpq's other form:
+_KEYWORDS = lazy_pattern(r"(host|hostaddr|port|dbname|user|password|passfile|service|sslmode)\s*=")
+_HOST = lazy_pattern(r"[a-z0-9._-]+|[0-9a-f:.]+")
 _HERE = ("127.0.0.1", "localhost", "::1")
 
 

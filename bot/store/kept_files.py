@@ -5,7 +5,6 @@ A kept file is named by a text: its path in a folder, or its address, ``s3://buc
 
 import hashlib
 import os
-import re
 import shutil
 import tempfile
 import threading
@@ -20,6 +19,7 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, BinaryIO, Protocol, Self
 
 from bot.core.alarms import Alarms
+from bot.core.lazy_patterns import lazy_pattern
 from bot.store.database import StoreAddress
 from bot.store.files import StoreUnavailable, beside, files_folder, flush
 from bot.store.opening import DriverMissing
@@ -39,7 +39,7 @@ PART = ".part"
 """How the name of a file ends that is being written in a folder."""
 
 _SCHEME = "s3://"
-_CODE, _STATUS = re.compile("<Code>([A-Za-z]{1,60})</Code>"), re.compile("status code: ([0-9]{3})")
+_CODE, _STATUS = lazy_pattern("<Code>([A-Za-z]{1,60})</Code>"), lazy_pattern("status code: ([0-9]{3})")
 
 
 class FilesUnavailable(StoreUnavailable):

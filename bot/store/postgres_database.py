@@ -25,6 +25,7 @@ from psycopg.types.string import StrDumperUnknown
 
 from bot.core.defects import guard
 from bot.core.immutable import immutable
+from bot.core.lazy_patterns import lazy_pattern
 from bot.store.database import (
     Execute,
     Part,
@@ -66,7 +67,7 @@ _OF_EACH_SESSION = {
 _SILENT_SECONDS = 5  # after which the machine of a session with a lock is taken to be paused
 # for which a shard stays where it is after it was taken: one that cannot be worked on there moves no sooner again
 _LATELY_SECONDS = 5
-_APPENDED = re.compile(r"\s*INSERT INTO (inbox_\d+\.)?log ")
+_APPENDED = lazy_pattern(r"\s*INSERT INTO (inbox_\d+\.)?log ")
 _SHARD_LOCKS = 8  # apart: each shard has locks of its own
 
 
@@ -584,14 +585,14 @@ def _executed(connection: Connection, write: PendingStatement) -> psycopg.Cursor
         return None
 
 
-_PLACEHOLDER = re.compile(r"\?(\d*)")
+_PLACEHOLDER = lazy_pattern(r"\?(\d*)")
 _OTHERWISE = (
-    (re.compile(r" INDEXED BY \w+"), ""),  # a hint for SQLite's planner
-    (re.compile(r"\binstr\("), "strpos("),
-    (re.compile(r"(\w+) ->> '\$\.\"(\$\w+)\"\.(\w+)'"), r"as_json(\1) -> '\2' ->> '\3'"),
-    (re.compile(r"(\w+) ->> '"), r"as_json(\1) ->> '"),
-    (re.compile(r"CAST\(body AS TEXT\)"), "text_of(body)"),  # bytes in the log, a text elsewhere
-    (re.compile(r"GLOB '\*\[\^0-9]' \|\| (\S+) \|\| '\[\^0-9]\*'"), r"~ ('[^0-9]' || \1 || '[^0-9]')"),
+    (lazy_pattern(r" INDEXED BY \w+"), ""),  # a hint for SQLite's planner
+    (lazy_pattern(r"\binstr\("), "strpos("),
+    (lazy_pattern(r"(\w+) ->> '\$\.\"(\$\w+)\"\.(\w+)'"), r"as_json(\1) -> '\2' ->> '\3'"),
+    (lazy_pattern(r"(\w+) ->> '"), r"as_json(\1) ->> '"),
+    (lazy_pattern(r"CAST\(body AS TEXT\)"), "text_of(body)"),  # bytes in the log, a text elsewhere
+    (lazy_pattern(r"GLOB '\*\[\^0-9]' \|\| (\S+) \|\| '\[\^0-9]\*'"), r"~ ('[^0-9]' || \1 || '[^0-9]')"),
 )
 
 

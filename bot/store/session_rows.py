@@ -2,7 +2,6 @@
 contact waits for that or has not taken it yet.
 """
 
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import field
@@ -14,6 +13,7 @@ from typing import Any
 from bot.core import values
 from bot.core.events import ContactChanged
 from bot.core.immutable import immutable, mutable
+from bot.core.lazy_patterns import lazy_pattern
 from bot.core.messages import Message
 from bot.core.session import Session, UnreadableSession, read_session
 from bot.core.text import other_form
@@ -109,7 +109,7 @@ _TURN_IDS = "SELECT (SELECT min(id) FROM turns), (SELECT max(id) FROM turns)"
 _LAST_OF_NEXT = (
     "SELECT max(contact) FROM (SELECT contact FROM sessions WHERE contact > ? ORDER BY contact LIMIT ?) AS next"
 )
-_PLACE = re.compile(r"t-?\d{1,18}|s\d{0,18}")
+_PLACE = lazy_pattern(r"t-?\d{1,18}|s\d{0,18}")
 CONTACT_STATES = ("in a flow", "in no flow", "with a person", "opted out")
 """The states by which contacts can be searched, besides the flow and step where they are."""
 

@@ -5,7 +5,6 @@ read-only.
 """
 
 import os
-import re
 import sqlite3
 import threading
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -15,6 +14,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from bot.core.errors import BotError
+from bot.core.lazy_patterns import lazy_pattern
 from bot.store.database import Execute, PendingStatement, ServingMachine, StoreAddress
 from bot.store.files import (
     FileLock,
@@ -52,7 +52,8 @@ _ADVICE = {
     sqlite3.SQLITE_FULL: "make room on its disk",
 }
 _DAMAGED = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
-_DAMAGE = re.compile("Could not decode to UTF-8|no such column|.* has no column ")  # errors without a code of their own
+# errors without a code of their own:
+_DAMAGE = lazy_pattern("Could not decode to UTF-8|no such column|.* has no column ")
 _TOGETHER = 64  # rows of one statement
 ERRORS_OF_VALUES = (
     sqlite3.IntegrityError,

@@ -20,7 +20,7 @@ import sys
 from click.testing import CliRunner
 from bot.cli import bot
 print(CliRunner().invoke(bot, ["--help"]).output)
-print("imported:", sorted({"flask", "jinja2", "yaml", "sqlite3"} & set(sys.modules)))
+print("imported:", sorted({"flask", "jinja2", "orjson", "yaml", "sqlite3"} & set(sys.modules)))
 """
     output = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert all(f"  {name} " in output for name in COMMANDS)

@@ -4,6 +4,7 @@ import copy
 import dataclasses
 import pickle
 from collections.abc import Callable
+from functools import cached_property
 from typing import Any, ClassVar
 
 import pytest
@@ -149,3 +150,17 @@ def test_what_a_class_defines_can_call_what_its_base_defines() -> None:
 
     assert Child(3).twice == "basebase"
     assert Grandchild(3).name() == "base of 3"
+
+
+def test_it_may_have_cached_properties() -> None:
+    @immutable
+    class Order:
+        cups: int
+
+        @cached_property
+        def price(self) -> list[int]:
+            return [3 * self.cups]
+
+    order = Order(2)
+    assert order.price == [6] and order.price is order.price
+    assert dataclasses.replace(order, cups=3).price == [9] and order == Order(2)

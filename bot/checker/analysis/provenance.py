@@ -2,20 +2,20 @@
 
 from collections import deque
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from bot.checker.analysis.definite_assignment import definite_assignment
 from bot.checker.analysis.null_effects import VariableSet
 from bot.checker.analysis.reachability import Reachability, edges_of
 from bot.checker.analysis.transfer_functions import EdgeTransfer, bits_of
 from bot.checker.graph import AFTER_RUN, Edge, Graph, Root, StepId
+from bot.core.immutable import mutable
 from bot.language.steps.step_facts import FlowRun
 
 BroughtValue = tuple[FlowRun, str]
 """A flow that was run, and its variable that was brought back as an output."""
 
 
-@dataclass(slots=True)
+@mutable
 class NullOrigin:
     """The source of a null value, as far as it is known.
 

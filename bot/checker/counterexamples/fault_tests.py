@@ -24,6 +24,7 @@ from bot.checker.graph import StepId
 from bot.checker.rules.gateway_limits import PER_MINUTE
 from bot.core.effects import Send
 from bot.core.errors import BotError
+from bot.core.lazy_patterns import lazy_pattern
 from bot.core.turn import StepTaken
 from bot.language.expressions.abstract_texts import AbstractText
 from bot.language.expressions.abstract_values import LOST, just
@@ -180,7 +181,7 @@ def _has_value(name: str) -> YamlLine:
 _UNSET_TESTS: tuple[_UnsetTest, ...] = (_failed, _holed_message, _holed_tag, _null_after, _null_before)
 
 
-_VALUE = re.compile(r"\{\{(.*?)\}\}", re.DOTALL)
+_VALUE = lazy_pattern(r"\{\{(.*?)\}\}", re.DOTALL)
 MARK = "…"
 
 

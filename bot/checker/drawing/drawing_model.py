@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 from bot.core.immutable import immutable
+from bot.core.lazy_patterns import lazy_pattern
 from bot.core.text import head
 from bot.language.steps.step_options import SIGNAL
 
@@ -135,9 +136,9 @@ class DrawingBuilder:
 
 LABEL = 32  # characters
 LISTED = 2  # labels that are written; the others are a number
-_VALUE = re.compile(r"\{\{-?\s*([\w.]*)(.*?)-?\}\}", re.DOTALL)
-_STATEMENT = re.compile(r"\{%.*?%\}", re.DOTALL)
-_MADE_UP = re.compile(r"if \d+: (?P<condition>.*)|exits\.(?P<exit>.*)|\[(?P<choice>.*)\]", re.DOTALL)
+_VALUE = lazy_pattern(r"\{\{-?\s*([\w.]*)(.*?)-?\}\}", re.DOTALL)
+_STATEMENT = lazy_pattern(r"\{%.*?%\}", re.DOTALL)
+_MADE_UP = lazy_pattern(r"if \d+: (?P<condition>.*)|exits\.(?P<exit>.*)|\[(?P<choice>.*)\]", re.DOTALL)
 _JOINS = "\u200d"  # joins several emoji into one
 
 

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 
 from bot.checker.drawing.drawing_model import COLOURS, Box, BoxKind, Drawing, DrawnLine, Stroke, listed, plain
+from bot.core.lazy_patterns import lazy_pattern
 
 _SHAPES = {
     BoxKind.START: ("([", "])"),
@@ -13,7 +14,7 @@ _SHAPES = {
 }
 _STEP = ("[", "]")
 _ARROWS = {Stroke.SOLID: "-->", Stroke.DASHED: "-.->", Stroke.DOTTED: "-.->"}
-_TAKEN = re.compile(  # texts that could be read as Mermaid, Markdown, HTML or a formula
+_TAKEN = lazy_pattern(  # texts that could be read as Mermaid, Markdown, HTML or a formula
     r"""["#<>&`*~$\\|;^%@] | (?<![^\W_])_ | _(?![^\W_]) | (?<=\S)\.(?=\S) | :(?=\S) | ^(\d+)[.)] | ^[-+=]""",
     re.VERBOSE,
 )

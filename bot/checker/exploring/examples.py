@@ -13,14 +13,15 @@ from typing import Any
 from bot.checker.exploring.moves import HandlerResult, HttpResult, ModelResult, StartMove
 from bot.checker.exploring.sample_values import words_for
 from bot.core.immutable import immutable
+from bot.core.lazy_patterns import lazy_pattern
 from bot.language.expressions.templates import Expression, Template
 from bot.language.flow.definition import Flow, Step, uses_of_flow
 from bot.language.flow.library import Library
 from bot.language.python.gathered import Extensions
 from bot.language.types.number_types import NumberVariable
 
-_CONSTANT = re.compile(r"\"([^\"]*)\"|'([^']*)'|(?<![\w.])(\d+(?:\.\d+)?)(?![\w.])")
-_PATH = re.compile(r"[a-z_][\w.]*")
+_CONSTANT = lazy_pattern(r"\"([^\"]*)\"|'([^']*)'|(?<![\w.])(\d+(?:\.\d+)?)(?![\w.])")
+_PATH = lazy_pattern(r"[a-z_][\w.]*")
 _MOST_CONSTANTS = 12
 
 

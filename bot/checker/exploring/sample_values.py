@@ -13,6 +13,7 @@ from itertools import chain, islice, zip_longest
 from typing import Any
 
 from bot.checker.pattern_texts import text_matching
+from bot.core.lazy_patterns import lazy_pattern
 from bot.language.steps.control_steps import MOST_ELEMENTS
 from bot.language.types.date_types import DateTimeVariable, DateVariable, TimeVariable
 from bot.language.types.number_types import NumberVariable
@@ -127,7 +128,7 @@ def words_for(name: str) -> tuple[str, ...]:
     return name.replace("_", " ").strip().capitalize() or NAME, ADDRESS
 
 
-_LINKS = re.compile("url|link|href|image|photo|picture|file|map")
+_LINKS = lazy_pattern("url|link|href|image|photo|picture|file|map")
 
 
 def _records(annotation: type, now: datetime, compared: Compared) -> Iterator[Any]:

@@ -1,7 +1,7 @@
 """A bot as a graph: its steps, the edges between them, and the roots at which frames begin."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import timedelta
 from enum import Enum
 from functools import cached_property
@@ -390,7 +390,7 @@ def _opened_by_steps(library: Library, steps: Mapping[StepId, Step]) -> Iterator
 Analysis = TypeVar("Analysis")
 
 
-@dataclass(frozen=True)
+@immutable
 class Graph:
     """All steps, edges and roots of a bot.
 

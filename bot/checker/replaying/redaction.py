@@ -25,6 +25,7 @@ from bot.core.events import (
     Tapped,
     ValuesSet,
 )
+from bot.core.lazy_patterns import lazy_pattern
 from bot.core.session import Session
 from bot.core.values import Location, Media
 from bot.language.expressions.formats import shown
@@ -33,9 +34,9 @@ from bot.language.flow.definition import uses_of_bot, uses_of_flow
 from bot.language.flow.library import Library
 
 HIDDEN = "‹…›"
-_WORD = re.compile(r"[^\W_]+")
-_INSERTED = re.compile(r"\{\{.*?\}\}|\{%.*?%\}|\{#.*?#\}", re.DOTALL)
-_SIDE_BY_SIDE = re.compile(rf"{HIDDEN}(?:[\s.,:;/@+-]*{HIDDEN})+")
+_WORD = lazy_pattern(r"[^\W_]+")
+_INSERTED = lazy_pattern(r"\{\{.*?\}\}|\{%.*?%\}|\{#.*?#\}", re.DOTALL)
+_SIDE_BY_SIDE = lazy_pattern(rf"{HIDDEN}(?:[\s.,:;/@+-]*{HIDDEN})+")
 _SHORTEST = 3  # characters; a shorter value is hidden only as a word
 
 

@@ -1,6 +1,5 @@
 """W302, W303, W304: a choice that customers never get, by a constant condition or because no option gives it."""
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 from math import prod
@@ -9,6 +8,7 @@ from bot.checker.analysis.possible_values import PossibleValues
 from bot.checker.analysis.reachability import Reachability
 from bot.checker.findings import Finding, rule
 from bot.checker.graph import Graph, StepId
+from bot.core.lazy_patterns import lazy_pattern
 from bot.language.expressions.abstract_texts import AbstractText, failing_definition
 from bot.language.expressions.abstract_values import NULL, UNKNOWN, AbstractValues
 from bot.language.expressions.formats import shown
@@ -20,7 +20,7 @@ from bot.language.types.text_types import ChoiceVariable
 from bot.language.types.type_registry import Variable
 
 _MOST = 256  # combinations of values of the variables of a condition
-_QUOTED = re.compile(r"\"([^\"]*)\"|'([^']*)'")
+_QUOTED = lazy_pattern(r"\"([^\"]*)\"|'([^']*)'")
 Known = Mapping[str, AbstractValues]
 
 

@@ -14,6 +14,7 @@ from bot.checker.analysis.reachability import Reachability
 from bot.checker.findings import Finding, rule
 from bot.checker.graph import Cause, Edge, Graph, StepId
 from bot.checker.graph.edges import cycle_through, reachable, strongly_connected_components
+from bot.core.lazy_patterns import lazy_pattern
 from bot.language.expressions.abstract_texts import AbstractText
 from bot.language.expressions.template_failures import TemplateFailed
 from bot.language.expressions.templates import Expression
@@ -270,7 +271,7 @@ def _is_failure(edge: Edge, graph: Graph) -> bool:
     return edge.outcome.startswith("errors.") or edge.outcome.endswith(".else")
 
 
-_APOLOGY = re.compile(
+_APOLOGY = lazy_pattern(
     r"\b(sorry|wrong|unfortunately|fail(ed|ure)?|error|cannot|could not|sold out|too late)\b|(ca|could)n['’]t\b", re.I
 )
 

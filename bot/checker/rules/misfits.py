@@ -12,6 +12,7 @@ from bot.checker.analysis.transfer_functions import place_uses
 from bot.checker.findings import Finding, rule
 from bot.checker.graph import Graph, Root, StepId
 from bot.checker.graph.edges import reachable
+from bot.core.lazy_patterns import lazy_pattern
 from bot.language.expressions.abstract_evaluation import has_field
 from bot.language.expressions.abstract_texts import failing_definition
 from bot.language.expressions.abstract_values import ValueKind, kinds_of_type, may_be_taken
@@ -24,8 +25,8 @@ from bot.language.steps.transition import Assignment
 from bot.language.types.structured_types import ObjectVariable, holding
 from bot.language.types.type_registry import Variable
 
-_PARTS = re.compile(r"\{\{.*?\}\}|\{%.*?%\}|\{#.*?#\}", re.DOTALL)
-_WORD = re.compile(r"[^\W\d_]{2}")
+_PARTS = lazy_pattern(r"\{\{.*?\}\}|\{%.*?%\}|\{#.*?#\}", re.DOTALL)
+_WORD = lazy_pattern(r"[^\W\d_]{2}")
 _WITHOUT_WORDS = frozenset({"integer", "number", "date", "time"})
 """The types whose values never contain two letters in a row."""
 Found = tuple[Mark, str, str]

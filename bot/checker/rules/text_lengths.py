@@ -12,6 +12,7 @@ from bot.checker.findings import Finding, rule
 from bot.checker.graph import Graph, StepId
 from bot.checker.rules.sent_texts import SentMessage, TextScope, messages
 from bot.core.immutable import immutable
+from bot.core.lazy_patterns import lazy_pattern
 from bot.core.text import parameter_line
 from bot.language.expressions.abstract_texts import AbstractText, iterated
 from bot.language.expressions.abstract_values import LOST, AbstractValues, ValueKind, just
@@ -22,8 +23,8 @@ from bot.language.source.problems import Mark
 from bot.language.steps.step_facts import SentText
 from bot.language.types.sample_scopes import Values, in_words
 
-_LANGUAGE = re.compile(r"\|\s*(?:date|time|number|currency)\b|\blanguage\b")
-_TAGS = re.compile(r"\{\{.*?\}\}|\{%.*?%\}|\{#.*?#\}", re.DOTALL)
+_LANGUAGE = lazy_pattern(r"\|\s*(?:date|time|number|currency)\b|\blanguage\b")
+_TAGS = lazy_pattern(r"\{\{.*?\}\}|\{%.*?%\}|\{#.*?#\}", re.DOTALL)
 
 _WRITTEN_OUT = 100  # characters: no day, time or number of any language has more
 

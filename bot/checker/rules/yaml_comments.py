@@ -3,12 +3,12 @@
 W003, W004: texts that a customer gets otherwise than their author meant, because of a comment or of single braces.
 """
 
-import re
 from collections.abc import Iterable, Iterator
 
 from bot.checker.findings import TITLES, Finding, declare, rule
 from bot.checker.graph import Graph
 from bot.core.immutable import immutable
+from bot.core.lazy_patterns import lazy_pattern
 from bot.language.expressions.templates import Template
 from bot.language.flow.definition import Flow, uses_of_bot, uses_of_flow
 from bot.language.flow.documents import Source
@@ -16,8 +16,9 @@ from bot.language.flow.library import Library
 from bot.language.source.problems import Mark
 from bot.language.source.yaml_tree import Comment, comments
 
-_PERHAPS_CUT = re.compile(rb"[ \t]#(?:[^\s#]| ?\d)")  # most files have no such line, and are not parsed again
-_LIKE_TEXT = re.compile(r"#(?!allow\s)[^\s#!]|# \d+\W*$")  # #5, #offer, # 5; other comments have a space and then words
+_PERHAPS_CUT = lazy_pattern(rb"[ \t]#(?:[^\s#]| ?\d)")  # most files have no such line, and are not parsed again
+# #5, #offer, # 5; other comments have a space and then words:
+_LIKE_TEXT = lazy_pattern(r"#(?!allow\s)[^\s#!]|# \d+\W*$")
 _Line = tuple[str, int]
 
 
@@ -46,7 +47,7 @@ def _cut(comment: Comment, before: str, texts: Iterable[Template]) -> Iterator[F
             return
 
 
-_SINGLE_BRACES = re.compile(r"\$?(?<!\{)\{ *([a-z]\w*)((?:\.\w+)*) *\}{1,2}(?!\})")  # {name}, ${name}, {order.number}
+_SINGLE_BRACES = lazy_pattern(r"\$?(?<!\{)\{ *([a-z]\w*)((?:\.\w+)*) *\}{1,2}(?!\})")  # {name}, ${name}, {order.number}
 
 
 @rule(W004="a value in single braces")
@@ -71,9 +72,9 @@ def _texts(library: Library) -> Iterator[tuple[Flow | None, Template]]:
 
 NEEDLESS, UNREASONED = "W001", "W002"
 declare(W001="an allowance that allows nothing", W002="an allowance without a reason")
-_PERHAPS_ALLOWED = re.compile(rb"#[ \t]*allow[ \t]")  # most files have no such comment, and are not parsed again
-_ALLOWANCE = re.compile(r"#\s*allow\s+(?P<codes>[A-Z]\d{3}(?:\s*,\s*[A-Z]\d{3})*)\b\s*(?P<colon>:?)\s*(?P<reason>.*)")
-_CODE = re.compile(r"[A-Z]\d{3}")
+_PERHAPS_ALLOWED = lazy_pattern(rb"#[ \t]*allow[ \t]")  # most files have no such comment, and are not parsed again
+_ALLOWANCE = lazy_pattern(r"#\s*allow\s+(?P<codes>[A-Z]\d{3}(?:\s*,\s*[A-Z]\d{3})*)\b\s*(?P<colon>:?)\s*(?P<reason>.*)")
+_CODE = lazy_pattern(r"[A-Z]\d{3}")
 
 _Key = tuple[str, int, str]
 

@@ -1,7 +1,6 @@
 """Reads the files of an export, and finds the system that they come from."""
 
 import json
-import re
 from collections.abc import Callable, Iterator, Sequence
 from importlib import import_module
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import Any
 import yaml
 
 from bot.cli.importing.imported import ExportFile, ImportedBot, UnreadableExport
+from bot.core.lazy_patterns import lazy_pattern
 
 SYSTEMS = {"typebot": "Typebot", "rapidpro": "RapidPro", "twilio": "Twilio Studio", "rasa": "Rasa"}
 """The systems by the names of their packages, which each have `recognises` and `import_bot`."""
@@ -30,7 +30,7 @@ _CoreLoader.yaml_implicit_resolvers = {
     for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
 }
 _CoreLoader.add_implicit_resolver(
-    "tag:yaml.org,2002:bool", re.compile(r"^(?:true|True|TRUE|false|False|FALSE)$"), list("tTfF")
+    "tag:yaml.org,2002:bool", lazy_pattern(r"^(?:true|True|TRUE|false|False|FALSE)$"), list("tTfF")
 )
 
 

@@ -12,6 +12,7 @@ from typing import Any
 from bot.cli.importing.conversations import SourceConversation
 from bot.core.errors import BotError
 from bot.core.immutable import immutable, mutable
+from bot.core.lazy_patterns import lazy_pattern
 from bot.language.expressions.grammar import RESERVED_NAMES
 from bot.language.steps.transition import RESERVED
 
@@ -106,7 +107,7 @@ class ImportedBot:
         return name
 
 
-_BRACES = re.compile(r"\{(?:[{%#]|\Z)|[}%#]\}|\A\}")
+_BRACES = lazy_pattern(r"\{(?:[{%#]|\Z)|[}%#]\}|\A\}")
 
 
 def written_out(text: str) -> str:

@@ -8,7 +8,6 @@ import sys
 import unicodedata
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cached_property
 from math import ceil
 from pathlib import Path
@@ -23,6 +22,7 @@ from bot.checker.rules.gateway_limits import PER_MINUTE
 from bot.checker.run_rules import run_rules, run_rules_on_sound_steps, uncollected
 from bot.cli.shared.output import counted, path_from_here, styled
 from bot.core.immutable import immutable
+from bot.core.lazy_patterns import lazy_pattern
 from bot.core.text import head, printable
 from bot.core.values import LEAST_COUNTED
 from bot.language.flow.documents import UNREAD
@@ -58,7 +58,7 @@ def meaning(code: str) -> str:
     return re.split(r"^(?:```|(?:## )?Wrong\b)", page(code), maxsplit=1, flags=re.MULTILINE)[0].strip()
 
 
-_MEANT = re.compile(
+_MEANT = lazy_pattern(
     r""" "(?:[^"\\]|\\.)*" | '(?:[^']|'')*'                    # what stands in quotes
       | [{\[] | .+? (?= \s* (?: [,\]}] | :(?:\s|$) | \s\# | $ ) ) # a bracket, or a text without quotes""",
     re.VERBOSE,
@@ -85,7 +85,7 @@ class ReportEntry:
         return 1 if meant is None else len(meant[0])
 
 
-@dataclass(frozen=True)
+@immutable
 class Report:
     """The problems and findings of a bot. If it does not load, the findings are those of the steps without problems."""
 

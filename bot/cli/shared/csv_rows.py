@@ -2,7 +2,6 @@
 
 import csv
 import io
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime, time
 from decimal import Decimal
@@ -12,6 +11,7 @@ from typing import Any, ClassVar
 
 from bot.cli.shared.operate import CommandRefused, number
 from bot.core.immutable import immutable
+from bot.core.lazy_patterns import lazy_pattern
 from bot.core.messages import MEDIA_SUFFIXES, is_link
 from bot.core.text import head, in_one_form, is_phone, unguarded_cell
 
@@ -63,7 +63,7 @@ def read_table(path: Path) -> CsvTable:
 _PHONE = "phone"
 _WORKBOOK = b"PK"  # a spreadsheet's own file is a zip archive
 _OLD_WORKBOOK = b"\xd0\xcf\x11\xe0"  # also one with a password
-_SEPARATOR = re.compile(r"sep=([,;\t])\r?\n")
+_SEPARATOR = lazy_pattern(r"sep=([,;\t])\r?\n")
 
 
 class _Unreadable(Exception):
@@ -163,7 +163,7 @@ def _problems_of_row(names: Sequence[str], cells: Sequence[str], seen: Mapping[s
 
 
 _FAILED_FORMULAS = frozenset({"#N/A", "#REF!", "#NAME?", "#VALUE!", "#DIV/0!", "#NUM!", "#NULL!"})
-_COLUMN = re.compile(r"\{\{\s*([^{}]*?)\s*\}\}")
+_COLUMN = lazy_pattern(r"\{\{\s*([^{}]*?)\s*\}\}")
 _LINKED = ("image", "video", "document")
 Recipient = dict[str, Any]
 

@@ -17,7 +17,6 @@ from time import sleep
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import click
-from click.shell_completion import CompletionItem
 
 from bot.cli.shared.output import counted, problem_lines, styled
 from bot.core.engine_answers import EngineAnswer, EngineRefused, GatewayItems, NoPermit
@@ -45,6 +44,8 @@ from bot.settings.setting_values import DATABASES, PATHS, from_folder
 from bot.store.database import StoreAddress, shards_of
 
 if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
     from bot.loading.program import Program
     from bot.store.store_reader import StoreReader
 
@@ -99,8 +100,10 @@ class BotFolder(click.Path):
     def __init__(self) -> None:
         super().__init__(path_type=Path)
 
-    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> "list[CompletionItem]":
         """The bots whose path begins with ``incomplete``."""
+        from click.shell_completion import CompletionItem  # which nothing else needs
+
         above = incomplete[: incomplete.rfind("/") + 1]
         bots = (f"{above}{file.parent.name}" for file in sorted(Path(above).glob(f"*/{BOT_FILE}")))
         found = [CompletionItem(bot) for bot in bots if bot.startswith(incomplete)]

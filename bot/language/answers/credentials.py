@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from functools import cache
 
+from bot.core.lazy_patterns import lazy_pattern
 from bot.language.source.word_matching import LONGEST, normalise
 
 _NAMES = {
@@ -92,10 +93,10 @@ _BARE = (
     "|anda|kamu|dan|tolong|mohon|ваш|твой|и|пожалуйста|lütfen|sizin|ve|من|فضلك|و|आपका|अपना|कृपया|और"
 )  # fmt: skip
 _PLEASE = "please|bitte|por favor|s'il vous plaît|s'il te plaît|per favore|alstublieft|alsjeblieft|graag|tolong|mohon|пожалуйста|lütfen|من فضلك|कृपया"
-_SENTENCE = re.compile(r"(?<=[.!?;؟؛।…])\s+|(?<![:,])\s*\n+\s*(?![-*•·\d])")
-_COMMA = re.compile(r"[,،:()–—]|\s-\s")
-_QUESTION = re.compile(r"[?؟]\s*\Z")
-_SINGLE = re.compile(r"\b(?:[a-z] ){2,}[a-z]\b")  # P I N
+_SENTENCE = lazy_pattern(r"(?<=[.!?;؟؛।…])\s+|(?<![:,])\s*\n+\s*(?![-*•·\d])")
+_COMMA = lazy_pattern(r"[,،:()–—]|\s-\s")
+_QUESTION = lazy_pattern(r"[?؟]\s*\Z")
+_SINGLE = lazy_pattern(r"\b(?:[a-z] ){2,}[a-z]\b")  # P I N
 
 
 def asked_credentials(text: str) -> frozenset[str]:

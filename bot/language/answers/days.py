@@ -12,6 +12,7 @@ from functools import lru_cache
 from typing import Any
 
 from bot.core.immutable import immutable
+from bot.core.lazy_patterns import lazy_pattern
 from bot.language.answers.numbers import number_at
 from bot.language.answers.phrase_patterns import Found, Matcher
 from bot.language.answers.tokens import Tokens
@@ -42,15 +43,15 @@ class _Parts:
     named: bool = False  # the day is said as one: the 4th
 
 
-_YEAR_FIRST = re.compile(r"([0-9]{4})\s?([-/.])\s?([0-9]{1,2})\s?\2\s?([0-9]{1,2})(?![0-9])")
-_FIGURES = re.compile(
+_YEAR_FIRST = lazy_pattern(r"([0-9]{4})\s?([-/.])\s?([0-9]{1,2})\s?\2\s?([0-9]{1,2})(?![0-9])")
+_FIGURES = lazy_pattern(
     r"([0-9]{1,2})\s?([-/.])\s?([0-9]{1,2})(?:\s?\2\s?([0-9]{4}|[0-9]{2})(?![0-9]|\s?[:h][0-9])|\.(?![0-9])|(?![0-9.]*[0-9]))"
 )
-_SPACED = re.compile(r"([0-9]{1,2}) ([0-9]{1,2}) ([0-9]{4})(?![0-9])")
-_TOGETHER = re.compile(r"(20[0-9]{2}|19[0-9]{2})([0-9]{2})([0-9]{2})(?![0-9])")
-_CHARACTERS = re.compile(r"(?:([0-9]{4})\s*[年년]\s*)?([0-9]{1,2})\s*[月월]\s*([0-9]{1,2})\s*[日号號일]?")
-_CLOCK_BEHIND = re.compile(r"\s?[:h]\s?[0-9]{2}")
-_BREAK = re.compile(r"[;!?\n]")
+_SPACED = lazy_pattern(r"([0-9]{1,2}) ([0-9]{1,2}) ([0-9]{4})(?![0-9])")
+_TOGETHER = lazy_pattern(r"(20[0-9]{2}|19[0-9]{2})([0-9]{2})([0-9]{2})(?![0-9])")
+_CHARACTERS = lazy_pattern(r"(?:([0-9]{4})\s*[年년]\s*)?([0-9]{1,2})\s*[月월]\s*([0-9]{1,2})\s*[日号號일]?")
+_CLOCK_BEHIND = lazy_pattern(r"\s?[:h]\s?[0-9]{2}")
+_BREAK = lazy_pattern(r"[;!?\n]")
 _MOST_PARTS = 8
 _LONGEST_SPAN = 1000 * 3600  # seconds
 _NEAR_YEARS = 10  # so far ahead a year of two figures is this century's

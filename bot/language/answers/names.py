@@ -3,10 +3,10 @@
 The words of a language stand on one line each.
 """
 
-import re
 from functools import cache
 from unicodedata import category
 
+from bot.core.lazy_patterns import lazy_pattern
 from bot.language.source.languages import ENGLISH, without_country
 from bot.language.source.word_matching import normalise
 
@@ -14,8 +14,8 @@ _MOST_WORDS = 7
 _SIGNS = frozenset(
     " '’ʼ`´.,-‐‑‒·・\u200c\u200d"
 )  # between letters; any other sign is in no name: a question mark, a digit, an @
-_AROUND = re.compile(r"^[\s\"“”„«».,!:;]+|[\s\"“”„«»,!:;]+$|(?<=\w{3})\.$")
-_SYMBOLS = re.compile(r"[\s\u200d\ufe0f\u2600-\u27bf\U0001f000-\U0001faff]+$")
+_AROUND = lazy_pattern(r"^[\s\"“”„«».,!:;]+|[\s\"“”„«»,!:;]+$|(?<=\w{3})\.$")
+_SYMBOLS = lazy_pattern(r"[\s\u200d\ufe0f\u2600-\u27bf\U0001f000-\U0001faff]+$")
 
 INTRODUCTIONS = {
     "en": "my name is|my name's|my full name is|the name is|the name's|name is|name:",

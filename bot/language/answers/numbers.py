@@ -6,6 +6,7 @@ from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
 
+from bot.core.lazy_patterns import lazy_pattern
 from bot.language.answers.tokens import Tokens
 from bot.language.answers.words import PIECES, Kind, Mark, Words
 
@@ -15,21 +16,21 @@ Atom = tuple[Kind | None, Decimal | Fraction | None, int]
 _MOST_ATOMS = 16
 _LONGEST_FIGURES = 60  # characters
 _DOZEN, _TEN, _HUNDRED, _THOUSAND, _MILLION = map(Decimal, (12, 10, 100, 1000, 1_000_000))
-_FIGURES = re.compile(
+_FIGURES = lazy_pattern(
     r"[0-9]+(?:[.,٫،][0-9]+|['’_٬][0-9]{3}(?![0-9]))*"
     r"(?:[ \u00a0\u202f][0-9]{3}(?![0-9]))*(?:[.,٫][0-9]{1,9}(?![0-9]))?(?![0-9]|['’][0-9])"
 )
-_SIGNED_FRACTION = re.compile(r"(?:([0-9]{1,6})\s{1,2})?([0-9]{1,2})\s?[/⁄]\s?([0-9]{1,2})(?![0-9/])")
-_PRICE_END = re.compile(r"\s?(?:/[-=]|,-{1,2}|\.-)(?![0-9])")  # 5,000/- and 20,-
-_SPACES = re.compile(r"[\s'’_٬]")
-_BY_COMMAS = re.compile(r"[1-9]\d{0,2}(,\d{3})+(\.\d{1,9})?|[1-9]\d?(,\d\d)+,\d{3}(\.\d{1,9})?")  # 1,000 and 1,00,000
-_BY_POINTS = re.compile(r"[1-9]\d{0,2}(\.\d{3})+,\d{1,9}|[1-9]\d{0,2}(\.\d{3}){2,}")  # 1.234,5 and 1.000.000
-_SINGLE = re.compile(r"\d{1,15}([.,]\d{1,9})?|[.,]\d{1,9}")  # 3, 3.5, 3,5 and .5
-_EITHER = re.compile(r"[1-9]\d{0,2}[.,]\d{3}")  # 1,000 and 1.000: a thousand or one, by the language
-_MIXED = re.compile(r"['’][0-9]{3}[.,][0-9]{3}(?![0-9])")
-_CODE = re.compile(r"0\d{7,}")  # no number begins so, but a phone's
-_NEGATIVE = re.compile(r"\s[-−–]$")
-_SEPARATED = re.compile(r"[,.;:!?\n]")
+_SIGNED_FRACTION = lazy_pattern(r"(?:([0-9]{1,6})\s{1,2})?([0-9]{1,2})\s?[/⁄]\s?([0-9]{1,2})(?![0-9/])")
+_PRICE_END = lazy_pattern(r"\s?(?:/[-=]|,-{1,2}|\.-)(?![0-9])")  # 5,000/- and 20,-
+_SPACES = lazy_pattern(r"[\s'’_٬]")
+_BY_COMMAS = lazy_pattern(r"[1-9]\d{0,2}(,\d{3})+(\.\d{1,9})?|[1-9]\d?(,\d\d)+,\d{3}(\.\d{1,9})?")  # 1,000 and 1,00,000
+_BY_POINTS = lazy_pattern(r"[1-9]\d{0,2}(\.\d{3})+,\d{1,9}|[1-9]\d{0,2}(\.\d{3}){2,}")  # 1.234,5 and 1.000.000
+_SINGLE = lazy_pattern(r"\d{1,15}([.,]\d{1,9})?|[.,]\d{1,9}")  # 3, 3.5, 3,5 and .5
+_EITHER = lazy_pattern(r"[1-9]\d{0,2}[.,]\d{3}")  # 1,000 and 1.000: a thousand or one, by the language
+_MIXED = lazy_pattern(r"['’][0-9]{3}[.,][0-9]{3}(?![0-9])")
+_CODE = lazy_pattern(r"0\d{7,}")  # no number begins so, but a phone's
+_NEGATIVE = lazy_pattern(r"\s[-−–]$")
+_SEPARATED = lazy_pattern(r"[,.;:!?\n]")
 _PAST_MULTIPLE = frozenset(" ,-")
 _CLEAR_FRACTIONS = frozenset({(1, 2), (1, 3), (1, 4), (3, 4)})  # 5/6 may be a choice or a day
 

@@ -12,6 +12,7 @@ from heapq import nlargest
 from itertools import takewhile
 
 from bot.core.immutable import immutable
+from bot.core.lazy_patterns import lazy_pattern
 from bot.core.text import estimate, head
 from bot.language.answers.near_words import near_words
 from bot.language.answers.stems import common, filling, language_of, stems, stems_in, words
@@ -33,7 +34,7 @@ _FEWEST_OF_KNOWN = 4  # ... if both stand in the documents
 _MOST_ALIKE = 20  # words that another one may stand for
 _COMPOUNDS = ("de", "nl")  # languages that write several words as one
 _MOST_FOUND = 50
-_HEADING = re.compile(r"(#{1,6})\s")
+_HEADING = lazy_pattern(r"(#{1,6})\s")
 
 
 _Matches = Mapping[int, float]

@@ -1,8 +1,8 @@
 """Words by which a text promises something, in twelve languages: "You get a refund", "The delivery is free"."""
 
-import re
 from collections.abc import Iterator
 
+from bot.core.lazy_patterns import lazy_pattern
 from bot.language.answers.credentials import AGAINST, BREAKS, phrase_pattern
 from bot.language.source.word_matching import normalise
 
@@ -32,7 +32,7 @@ _CALMING = (
 )
 """Phrases whose "no" denies nothing."""
 _CONDITIONS = "if|when|in case|wenn|falls|si|cuando|quand|se|quando|als|wanneer|jika|kalau|если|когда|eğer|إذا|अगर|यदि"
-_SENTENCE = re.compile(r"(?<=[.!?;؟؛।…])\s+|\n+|[,،:()–—]|\s-\s")
+_SENTENCE = lazy_pattern(r"(?<=[.!?;؟؛।…])\s+|\n+|[,،:()–—]|\s-\s")
 
 
 def promises_in(text: str) -> dict[str, str]:

@@ -4,13 +4,13 @@ An answer is right or asked again. So every word of it has to be accounted for: 
 known to change nothing of it. Where two people may mean different things by the same words, the answer is unsure.
 """
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 from typing import Generic, TypeVar
 
 from bot.core.immutable import immutable
+from bot.core.lazy_patterns import lazy_pattern
 from bot.language.answers.days import Day, DayReader
 from bot.language.answers.numbers import number_at
 from bot.language.answers.segments import Segment, TokenizedText, covered, in_each_language
@@ -40,9 +40,9 @@ class Reading(Generic[Value]):
 
 _UNITS = (Kind.UNIT, Kind.CURRENCY)
 _NOTHING = ""
-_DOTTED = re.compile(r"[0-9]\.[0-9]")
+_DOTTED = lazy_pattern(r"[0-9]\.[0-9]")
 _ONE_OR_A_THOUSAND = {  # where people of different countries mean different numbers
-    language: re.compile(rf"(?<![0-9.,])[1-9][0-9]{{0,2}}{sign}[0-9]{{3}}(?![0-9.,])")
+    language: lazy_pattern(rf"(?<![0-9.,])[1-9][0-9]{{0,2}}{sign}[0-9]{{3}}(?![0-9.,])")
     for language, sign in ((("en", ""), r"\."), (("es", ""), ","))
 }
 _STRICT_PARTS = ("am", "pm")

@@ -6,9 +6,8 @@ from collections.abc import Callable, Iterator
 from functools import lru_cache
 from typing import Any, TypeVar
 
-import regex
-
 from bot.core.immutable import immutable
+from bot.core.lazy_patterns import lazy_pattern
 from bot.language.answers.tokens import LONGEST, Tokens, split
 from bot.language.answers.words import Kind, Mark, Words, words_of
 from bot.language.source.languages import ENGLISH
@@ -17,9 +16,9 @@ from bot.language.source.word_matching import folded
 Value = TypeVar("Value")
 _MOST_TOKENS = 60
 _MOST_STEPS = 3000  # of a search through a text, each a token that is looked at
-_STOP = re.compile(r"[!?;\n।،؟]|[.,]\s")
-_NAME = regex.compile(r"(?<=[\p{Ll}\p{N},] )(\p{Lu}\p{Ll}+)\b|^(\p{Lu}\p{Ll}+)(?=,)")
-_STRUCK_OUT = re.compile(r"(?:^|\s)~\S(?:[^~\n]*\S)?~(?!\w)")  # as chats show it
+_STOP = lazy_pattern(r"[!?;\n।،؟]|[.,]\s")
+_CAPITALISED = lazy_pattern(r"(?:^| )(?![a-z])([^\W\d_]+)\b")  # perhaps: `_is_name` looks at the letters
+_STRUCK_OUT = lazy_pattern(r"(?:^|\s)~\S(?:[^~\n]*\S)?~(?!\w)")  # as chats show it
 _NO_PART = frozenset({"x"})  # 3x
 
 
@@ -101,7 +100,16 @@ def written(text: str, words: Words) -> TokenizedText | None:
 
 def _names_in(text: str) -> frozenset[str]:
     """The words with a capital letter within a sentence, or before a comma: "Anna, on Friday with Jim"."""
-    return frozenset(folded(found[1] or found[2]) for found in _NAME.finditer(text))
+    return frozenset(folded(found[1]) for found in _CAPITALISED.finditer(text) if _is_name(found, text))
+
+
+def _is_name(found: re.Match[str], text: str) -> bool:
+    word, before = found[1], text[found.start() - 1 : found.start()]
+    if not (word[0].isupper() and word[1:].islower()):
+        return False
+    if not found.start(1):
+        return text.startswith(",", found.end())
+    return before == "," or (before.isalnum() and not before.isupper())
 
 
 def _is_divided(tokens: Tokens, start: int, mark: Mark) -> bool:

@@ -1,16 +1,16 @@
 """Sentences with several answers: whether the other words of a sentence make something else of an answer."""
 
-import re
 from collections.abc import Iterator, Sequence
 from enum import IntEnum
 from functools import lru_cache
 
+from bot.core.lazy_patterns import lazy_pattern
 from bot.language.answers.tokens import split
 from bot.language.answers.words import PIECES, Kind, Words, words_of
 from bot.language.source.languages import ENGLISH
 from bot.language.source.word_matching import contains, is_spaced, normalise
 
-_WORD = re.compile(r"\S+(?:[^\S\n]*\n)?")
+_WORD = lazy_pattern(r"\S+(?:[^\S\n]*\n)?")
 _ENDS_CLAUSE = (",", ".", ";", ":", "!", "?", "،", "؛", "؟", "।", "\n")
 _VALUES = frozenset({
     Kind.NUMBER, Kind.MULTIPLE, Kind.FRACTION, Kind.ADDED, Kind.BEFORE_NUMBER, Kind.ORDINAL, Kind.MONTH, Kind.WEEKDAY, Kind.DAY, Kind.TIME,

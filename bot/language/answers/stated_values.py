@@ -13,6 +13,7 @@ from itertools import islice
 from typing import Any
 
 from bot.core.immutable import immutable
+from bot.core.lazy_patterns import lazy_pattern
 from bot.language.answers.days import Day, DayReader
 from bot.language.answers.numbers import figures_at, number_at
 from bot.language.answers.segments import TokenizedText
@@ -47,8 +48,8 @@ _CURRENCIES = {
     "idr": "rp|idr|rupiah", "try": "₺|try|tl|lira", "rub": "₽|rub|rubles?|руб\\w*", "chf": "chf|sfr|franken", "brl": r"r\$|brl|reais|real",
     "sar": "sar|ريال\\w*", "aed": "aed|درهم\\w*|dirhams?", "egp": "egp|جنيه\\w*", "cent": "ct|cents?|pence|céntimos?|centimes?|centavos?|centesimi|cent|kuruş|копе\\w*|paise",
 }  # fmt: skip
-_CURRENCY = re.compile("|".join(f"(?P<{code}>{forms})" for code, forms in _CURRENCIES.items()))
-_PERCENT = re.compile(
+_CURRENCY = lazy_pattern("|".join(f"(?P<{code}>{forms})" for code, forms in _CURRENCIES.items()))
+_PERCENT = lazy_pattern(
     "%|percent|prozent|por ?ciento|pourcents?|por ?cento|per ?cento|procent|persen|процент\\w*|yüzde|بالمئة|بالمائة|प्रतिशत|फीसदी"
 )
 _PERCENT_OF_TWO = {
@@ -61,20 +62,20 @@ _DAY_OF_MINUTES = 24 * 60
 _SMALL = 10  # a number word up to this may be no value: "one moment", "two options"
 _SHORTEST_WEEKDAY = 4  # letters: "sat", "do" and "so" are other words, too
 _LONGEST_PIECE = 400  # characters that are read at once
-_NUMBERED = re.compile(
+_NUMBERED = lazy_pattern(
     r"^[ \t]*(?:[-*•·][ \t]*)?(?:\(?[0-9]{1,2}[.)](?=\s)|[0-9]\ufe0f?\u20e3)|[0-9]\ufe0f?\u20e3", re.MULTILINE
 )
-_ITEM = re.compile(r"^[ \t]*(?:[-*•·]|\(?[0-9]{1,2}[.)])[ \t]+\S", re.MULTILINE)
-_PIECE = re.compile(r"\n+|(?<=[.!?…؟।])(?<![0-9]\.)\s+|[;،؛]\s")
-_CODE = re.compile(
+_ITEM = lazy_pattern(r"^[ \t]*(?:[-*•·]|\(?[0-9]{1,2}[.)])[ \t]+\S", re.MULTILINE)
+_PIECE = lazy_pattern(r"\n+|(?<=[.!?…؟।])(?<![0-9]\.)\s+|[;،؛]\s")
+_CODE = lazy_pattern(
     r"(?<![\w.,-])(?!(?i:rp|rs|usd|eur|gbp|inr|idr|try|tl|chf)[0-9])(?!(?:[ckm]?m|CO)[23](?!\w))"
     r"(?:[A-Za-z]{1,6}[-#/]?[0-9]\w*(?:-\w+)*|(?![0-9]{1,2}[hux][0-9])[0-9]+(?:-[0-9]+)*-?[A-Za-z]+[0-9]\w*"
     r"|0[0-9]{5,}|[0-9]{9,}|[A-Z]{1,8}(?:-[A-Z0-9]+)*-[0-9]+)(?!\w)"
 )
-_WEEKDAYS = re.compile(r"(?i)\b((?:mon|tues|wednes|thurs|fri|satur|sun)day)s\b")
-_CLOCK = re.compile(r"(?<![\w.,:])([01]?[0-9]|2[0-4])[:.]([0-5][0-9]) ?h(?!\w)")  # 21:15 h
-_MOMENT = re.compile(r"(?<=[0-9])T(?=[0-9]{2}:)")  # of a service's time: 2030-05-12T09:30
-_PLAIN_CODE = re.compile(r"[\W_]")
+_WEEKDAYS = lazy_pattern(r"(?i)\b((?:mon|tues|wednes|thurs|fri|satur|sun)day)s\b")
+_CLOCK = lazy_pattern(r"(?<![\w.,:])([01]?[0-9]|2[0-4])[:.]([0-5][0-9]) ?h(?!\w)")  # 21:15 h
+_MOMENT = lazy_pattern(r"(?<=[0-9])T(?=[0-9]{2}:)")  # of a service's time: 2030-05-12T09:30
+_PLAIN_CODE = lazy_pattern(r"[\W_]")
 _FREQUENT = {
     "en": "the is are you your we our it and of to for with on can have has will this that be not a an in at by from or do",
     "de": "der die das ist sind sie ihre ihr wir unser und von zu für mit auf kann haben hat wird nicht ein eine uhr am im den es ich bei",
@@ -96,8 +97,8 @@ _ONE_OF_THEM = frozenset(
 _SPANS = frozenset({
     "to", "till", "until", "through", "bis", "a", "al", "à", "au", "até", "ao", "tot", "t", "до", "по", "hingga", "sampai", "ile", "ila", "से", "तक", "إلى", "حتى",
 })  # fmt: skip
-_BREAKS_SPAN = re.compile(r"[,;.\n]")
-_DAILY = re.compile(
+_BREAKS_SPAN = lazy_pattern(r"[,;.\n]")
+_DAILY = lazy_pattern(
     r"(?<!\w)(?:daily|every day|each day|seven days a week|7 days a week|täglich|jeden tag|todos los días|a diario|cada día|tous les jours|chaque jour|todos os dias|diariamente"
     r"|ogni giorno|tutti i giorni|dagelijks|elke dag|iedere dag|setiap hari|tiap hari|ежедневно|каждый день|her gün|يوميا|كل يوم|रोज़|रोज|हर दिन|प्रतिदिन)(?!\w)"
 )  # fmt: skip

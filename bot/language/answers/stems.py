@@ -4,9 +4,9 @@ import unicodedata
 from collections.abc import Iterable, Mapping
 from functools import cache, lru_cache
 
-import regex
 from Stemmer import Stemmer
 
+from bot.core.lazy_patterns import unicode_pattern
 from bot.language.source.languages import ENGLISH
 from bot.language.source.word_matching import folded
 
@@ -73,9 +73,9 @@ _STEMMERS = {
     "it": "italian", "nl": "dutch", "tr": "turkish", "ru": "russian", "ar": "arabic", "hi": "hindi",
 }  # fmt: skip
 _LOOKED_AT = 4000  # characters of a text, for its language
-_WORD = regex.compile(r"[\p{L}\p{M}\p{N}]+(?:['’ʼ-][\p{L}\p{M}\p{N}]+)*")
-_JOINT = regex.compile(r"['’ʼ]")
-_UNSPACED = regex.compile(r"[\p{Thai}\p{Lao}\p{Myanmar}\p{Khmer}\p{Hiragana}\p{Katakana}\p{Han}]+")
+_WORD = unicode_pattern(r"[\p{L}\p{M}\p{N}]+(?:['’ʼ-][\p{L}\p{M}\p{N}]+)*")
+_JOINT = unicode_pattern(r"['’ʼ]")
+_UNSPACED = unicode_pattern(r"[\p{Thai}\p{Lao}\p{Myanmar}\p{Khmer}\p{Hiragana}\p{Katakana}\p{Han}]+")
 
 
 def words(text: str) -> list[str]:

@@ -1,10 +1,10 @@
 """Times of day as people write them: ``15:30``, ``3pm``, ``halb vier``, ``jam 8 malam``, ``शाम 5 बजे``."""
 
-import re
 from collections.abc import Iterator, Sequence
 from datetime import time
 
 from bot.core.immutable import immutable
+from bot.core.lazy_patterns import lazy_pattern
 from bot.language.answers.numbers import number_at
 from bot.language.answers.phrase_patterns import Found, Matcher
 from bot.language.answers.tokens import Tokens
@@ -70,12 +70,12 @@ def _in_part(hour: int, part: str) -> int | None:
 _MIDNIGHT = ("00:00", "0:00")
 _EARLY = 6  # an hour up to it is seldom one of the morning
 _END = 24  # the hour in which a day ends
-_FIGURES = re.compile(
+_FIGURES = lazy_pattern(
     r"([0-9]{1,2})(\s?[:.h時时点點시]\s?|,)([0-5][0-9])(?![0-9])(?:[:.]([0-5][0-9])(?![0-9.]))?(?!\s?h\b)[分분]?"
 )
-_TOGETHER = re.compile(r"([01]?[0-9]|2[0-3])([0-5][0-9])(?![0-9])")  # 330pm
-_OTHER_SIGNS = re.compile(r"[0-9][.,:/]$")
-_NOT_A_TIME = re.compile(r"[.,/][0-9]")
+_TOGETHER = lazy_pattern(r"([01]?[0-9]|2[0-3])([0-5][0-9])(?![0-9])")  # 330pm
+_OTHER_SIGNS = lazy_pattern(r"[0-9][.,:/]$")
+_NOT_A_TIME = lazy_pattern(r"[.,/][0-9]")
 _HOUR_SIGNS = frozenset("時时点點시")
 
 

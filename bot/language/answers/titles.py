@@ -1,12 +1,12 @@
 """Which of several titles a text means: by a number that stands in one, or within a sentence."""
 
-import re
 from collections.abc import Collection, Iterator, Sequence
 from datetime import date, datetime, time, tzinfo
 from decimal import Decimal
 from functools import lru_cache
 from typing import Any
 
+from bot.core.lazy_patterns import lazy_pattern
 from bot.language.answers.numbers import number_at
 from bot.language.answers.readers import Reading, read_date, read_moment, read_time
 from bot.language.answers.segments import Segment, TokenizedText, covered, in_each_language, written
@@ -18,7 +18,7 @@ from bot.language.source.wall_clock import read_clock
 from bot.language.source.word_matching import has_plural, normalise
 
 _STRICT = frozenset("<>≤≥")
-_SET_OFF = re.compile(r"[,;:(–—-]")
+_SET_OFF = lazy_pattern(r"[,;:(–—-]")
 
 
 def number_in(text: str, language: str | None) -> tuple[Decimal, frozenset[str]] | None:
@@ -132,7 +132,7 @@ def without_fault(text: str, language: str | None) -> str:
     return rest if rest and is_short and has_word(clause, (Kind.DEFECT,), language) else text
 
 
-_FIRST_CLAUSE = re.compile(r"([,.;:!\n]+\s+)")
+_FIRST_CLAUSE = lazy_pattern(r"([,.;:!\n]+\s+)")
 _LONGEST_FAULT = 4  # words
 
 

@@ -1,25 +1,47 @@
 """Fold a text and cut it into words, figures and signs."""
 
 import unicodedata
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import field
 from functools import partial
 from typing import Any
 
-import regex
-
 from bot.core.immutable import immutable
+from bot.core.lazy_patterns import lazy_pattern, unicode_pattern
 from bot.language.source.word_matching import folded
 
 LONGEST = 400  # characters of a text in which a number, a day or a time is looked for
-_WORD = r"[\p{L}\p{M}]+"
 _APOSTROPHES = "'’ʼ`´"
-_TOKEN = regex.compile(rf"[0-9]+|{_WORD}(?:[{_APOSTROPHES}]{_WORD})*|[^\s]")
-_APOSTROPHE = regex.compile(f"[{_APOSTROPHES}]")
-_ENDING = regex.compile(rf"(?<=[0-9])([{_APOSTROPHES}]?)({_WORD})(?![0-9])")
+_APOSTROPHE = lazy_pattern(f"[{_APOSTROPHES}]")
+_ENDING = unicode_pattern(rf"(?<=[0-9])([{_APOSTROPHES}]?)([\p{{L}}\p{{M}}]+)(?![0-9])")
+_TOKEN = lazy_pattern("0+|a+(?:'a+)*|[^ ]")
+"""A token of a text whose characters stand as their shapes (`_Shapes`)."""
 _HARD = frozenset("/\\@%&⁄")  # punctuation that is a word of its own
 _SOFT = frozenset("−`´~¨")  # symbols that are no words
 _FEWEST = 2  # letters behind a prefix
+
+
+class _Shapes(dict[int, int]):
+    """The shapes of characters by their codes: ``0`` of figures, ``a`` of letters and marks, ``'`` of apostrophes, a
+    space of spaces, ``.`` of others. The library `regex` knows them too, but takes 10 ms to be imported.
+    """
+
+    def __missing__(self, code: int) -> int:
+        char = chr(code)
+        if char in _APOSTROPHES:
+            shape = "'"
+        elif char.isascii() and char.isdigit():
+            shape = "0"
+        elif char.isspace() and char not in "\x1c\x1d\x1e\x1f":
+            shape = " "
+        else:
+            shape = "a" if unicodedata.category(char)[0] in "LM" else "."
+        if code <= 0xFFFF:  # a bounded number is kept, whatever people write
+            self[code] = ord(shape)
+        return ord(shape)
+
+
+_SHAPES = _Shapes()
 
 
 @immutable
@@ -59,14 +81,16 @@ class Tokens:
 def split(text: str, spelling: Spelling) -> Tokens:
     """The tokens of a text as a language writes. Punctuation is left out, except signs that change a value."""
     text = folded(text)
+    if text.isascii() and text.isalpha() and not spelling.prefixes:  # most phrases are a plain word
+        return Tokens(text, [text], [0], [len(text)])
     if spelling.apostrophe_ends:
         text = _ENDING.sub(partial(_without_ending, spelling), text)
     tokens: list[str] = []
     starts: list[int] = []
     ends: list[int] = []
-    for found in _TOKEN.finditer(text):
+    for found in _TOKEN.finditer(text.translate(_SHAPES)):
         start, end = found.span()
-        for token in _words(found.group(), spelling):
+        for token in _words(text[start:end], spelling):
             tokens.append(token)
             starts.append(start)
             ends.append(end)
@@ -79,38 +103,33 @@ def _without_ending(spelling: Spelling, found: Any) -> str:
     return "" if dropped else found.group()
 
 
-def _words(written: str, spelling: Spelling) -> Iterator[str]:
+def _words(written: str, spelling: Spelling) -> tuple[str, ...]:
     if written.isascii() and written.isalnum() and (not spelling.prefixes or written.isdigit()):
-        yield written
-    elif written.isascii() or not written[0].isalpha():
+        return (written,)
+    if written.isascii() or not written[0].isalpha():
         if written[0].isalpha() and not written.isalnum():
-            yield from _around_apostrophes(written, spelling)
-        elif written[0].isalpha():
-            yield from _without_prefix(written, spelling)
-        elif written in _HARD or (unicodedata.category(written[0])[0] == "S" and written not in _SOFT):
-            yield written
-    elif _APOSTROPHE.search(written):
-        yield from _around_apostrophes(written, spelling)
-    elif spelling.prefixes:
-        yield from _without_prefix(written, spelling)
-    else:
-        yield written
+            return _around_apostrophes(written, spelling)
+        if written[0].isalpha():
+            return _without_prefix(written, spelling)
+        sign = unicodedata.category(written[0])[0] == "S" and written not in _SOFT
+        return (written,) if sign or written in _HARD else ()
+    if _APOSTROPHE.search(written):
+        return _around_apostrophes(written, spelling)
+    return _without_prefix(written, spelling) if spelling.prefixes else (written,)
 
 
-def _around_apostrophes(written: str, spelling: Spelling) -> Iterator[str]:
+def _around_apostrophes(written: str, spelling: Spelling) -> tuple[str, ...]:
     first, *rest = _APOSTROPHE.split(written)
     if spelling.apostrophe_ends:
-        yield first
-    elif first in spelling.elided:
-        yield first
-        yield "".join(rest)
-    else:
-        yield "".join((first, *rest))
+        return (first,)
+    if first in spelling.elided:
+        return first, "".join(rest)
+    return ("".join((first, *rest)),)
 
 
-def _without_prefix(written: str, spelling: Spelling) -> Iterator[str]:
+def _without_prefix(written: str, spelling: Spelling) -> tuple[str, ...]:
     """A word that is known behind prefixes (Arabic writes "and" and "the" with the next word)."""
-    yield from _cut(written, spelling, 2) or (written,)
+    return _cut(written, spelling, 2) or (written,)
 
 
 def _cut(written: str, spelling: Spelling, most: int) -> tuple[str, ...] | None:

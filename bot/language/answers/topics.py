@@ -4,9 +4,9 @@ without a model, because people say them with the same words in every trade.
 The words of a language stand on one line each. All languages are heard in every bot.
 """
 
-import re
 from functools import cache
 
+from bot.core.lazy_patterns import lazy_pattern
 from bot.language.answers.stems import filling
 from bot.language.source.languages import ENGLISH
 from bot.language.source.word_matching import normalise, singular
@@ -168,7 +168,7 @@ EXAMPLES = {
     QUESTION: "May I ask something?",
 }
 """A message of each topic, for those who try a bot."""
-_ASKS = re.compile("[?？؟]")
+_ASKS = lazy_pattern("[?？؟]")
 _BEGINS = {
     "en": "do you|do u|do i|do we|does|are you|are u|is your|is anyone|is anybody|should i|should we|will it|will there|did you|can i|can we|can you|can u|could i|could we|could you|can someone|can somebody|could someone|could somebody|will someone|will somebody|is someone|is somebody|may i|is there|is it|is the|is that|is this|are there|are the|are you|are your|r u|will you|would you|have you|have u|what|whats|when|whens|where|wheres|which|who|whos|why|how"
     "|i have a question|i got a question|ive got a question|quick question|question|i was wondering|i wonder|wondering|just wondering|wanted to ask|i wanted to know|want to know|id like to know|tell me|any chance|any idea|u got|you got|got any|anything",
@@ -217,7 +217,7 @@ _DEGREES = {
 """Words that say how much something is so."""
 _MOST_TO_OPT_OUT = 8  # words
 _FEWEST = 2  # words of a question: "what?" says nothing
-_CLAUSE = re.compile(r"[.,;:!\n،؛।]+|\b(?:and|but)\b")
+_CLAUSE = lazy_pattern(r"[.,;:!\n،؛।]+|\b(?:and|but)\b")
 _MOST_OF_BEGINNING = 4  # words
 _LEADS_IN = 5  # words before the beginning of a question: "hi there, quick one: do you ..."
 
@@ -308,7 +308,7 @@ def asks_if_free(text: str) -> bool:
     return _FREE.search(normalise(text)) is not None
 
 
-_FREE = re.compile(r"\b(?:is there|are there|do you have|have you got|any)\b.* (?:free|available)\b.* for\b")
+_FREE = lazy_pattern(r"\b(?:is there|are there|do you have|have you got|any)\b.* (?:free|available)\b.* for\b")
 
 
 def is_asked(text: str) -> bool:

@@ -3,18 +3,17 @@
 A file is read when a bot is loaded that speaks the language, or at the first answer in it.
 """
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
 from enum import Enum
 from fractions import Fraction
 from functools import lru_cache
-from importlib.resources import files
-from importlib.resources.abc import Traversable
+from pkgutil import get_data
 from typing import Any
 
 from bot.core.immutable import immutable
+from bot.core.lazy_patterns import lazy_pattern
 from bot.language.answers.tokens import Spelling, split
 from bot.language.expressions.formats import decimal_sign
 from bot.language.source.languages import ENGLISH, without_country
@@ -87,7 +86,7 @@ _FRACTIONS = (Kind.FRACTION, Kind.ADDED, Kind.BEFORE_NUMBER)
 _IMPLIED = {Kind.TENSE: Kind.HARMLESS, Kind.DENIAL: Kind.AGAINST, Kind.PAST: Kind.TELLING}
 PIECES = frozenset({Kind.NUMBER, Kind.MULTIPLE, Kind.AND, Kind.FRACTION, Kind.ADDED, Kind.ONE})
 """The kinds of words that a language may write together."""
-_SLOT = re.compile(r"\{(\w+)\}")
+_SLOT = lazy_pattern(r"\{(\w+)\}")
 
 
 @immutable
@@ -163,7 +162,10 @@ class Words:
 def words_of(language: str | None) -> Words:
     """The words of a language, with its country or without; of English for a language that has no file."""
     spoken = without_country(language or ENGLISH)
-    words = _read(spoken if _path(spoken).is_file() else ENGLISH)
+    try:
+        words = _read(spoken)
+    except FileNotFoundError:
+        words = _read(ENGLISH)
     country = (language or "").partition("-")[2].upper()
     comma = language not in (None, ENGLISH) and decimal_sign(str(language)) == ","
     return replace(words, country=country, decimal_comma=comma)
@@ -221,15 +223,11 @@ def _read(language: str) -> Words:
     )
 
 
-def _path(language: str) -> Traversable:
-    return files("bot.language.answers") / "words" / f"{language}.yml"
-
-
 def _file(name: str) -> dict[str, Any]:
     import yaml  # every scalar is a text: no, yes and on are words here
 
     loader: Any = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
-    found: dict[str, Any] = yaml.load(_path(name).read_text("utf-8"), Loader=loader)
+    found: dict[str, Any] = yaml.load(get_data("bot.language.answers", f"words/{name}.yml") or "", Loader=loader)
     return found
 
 

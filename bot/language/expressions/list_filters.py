@@ -4,7 +4,6 @@ A list or a record is never changed: what a filter returns is a new one. ``field
 elements, or an `OfEach`; an element that does not have it counts as having null there, unless none of them has it.
 """
 
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from decimal import Decimal
 from itertools import chain
@@ -14,6 +13,7 @@ from jinja2 import Undefined, nodes, pass_context
 
 from bot.core import values
 from bot.core.immutable import immutable
+from bot.core.lazy_patterns import lazy_pattern
 from bot.core.text import guarded_cell
 from bot.core.values import Record, UnstorableValue
 from bot.language.expressions.formats import bounded, exact, is_number, written
@@ -279,7 +279,7 @@ def _cell(value: Any) -> str:
     return '"' + text.replace('"', '""') + '"' if _QUOTED.search(text) else text
 
 
-_QUOTED = re.compile('[,;"\r\n]|^ | $')
+_QUOTED = lazy_pattern('[,;"\r\n]|^ | $')
 
 
 def _length(value: Any) -> int:

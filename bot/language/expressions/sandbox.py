@@ -6,7 +6,6 @@ be called are `CHANCE_FUNCTIONS` and the bot's own. Jinja2's own sandbox stands 
 
 import copy
 import inspect
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
@@ -22,6 +21,7 @@ from jinja2.utils import missing
 
 from bot.core import values
 from bot.core.errors import BotError
+from bot.core.lazy_patterns import lazy_pattern
 from bot.core.values import Location, Media, UnstorableValue
 from bot.language.expressions import filters
 from bot.language.expressions.filters import FILTERS, FUNCTIONS, TESTS, strict, there
@@ -400,7 +400,7 @@ def _without_block_lines(tokens: Iterable[tuple[int, str, str]]) -> Iterator[tup
         yield line, token, value
 
 
-_END_OF_LINE = re.compile(r"[ \t]*\n")
+_END_OF_LINE = lazy_pattern(r"[ \t]*\n")
 
 
 def _floored(operator: str, left: Any, right: Any) -> Any:

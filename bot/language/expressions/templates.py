@@ -17,6 +17,7 @@ from jinja2 import Environment, nodes
 from jinja2.parser import Parser
 
 from bot.core.immutable import immutable
+from bot.core.lazy_patterns import lazy_pattern
 from bot.language.expressions.filters import DRAW, FILTERS, FUNCTIONS
 from bot.language.expressions.formats import MAX_TEXT, too_long, written
 from bot.language.expressions.grammar import Called, TemplateUses
@@ -30,15 +31,15 @@ __all__ = ["FILTERS", "FUNCTIONS", "Expression", "Template", "TemplateFailed", "
 Node = TypeVar("Node", bound=nodes.Node)
 
 SANDBOX = Sandbox()
-_SYNTAX = re.compile(r"\{[{%#]")
-_PLAIN = re.compile(r"(?:[^{]|\{(?![{%#])|\{\{ ?[a-z_]\w* ?\}\})*")
+_SYNTAX = lazy_pattern(r"\{[{%#]")
+_PLAIN = lazy_pattern(r"(?:[^{]|\{(?![{%#])|\{\{ ?[a-z_]\w* ?\}\})*")
 _OF_OTHER_LANGUAGES = (
-    (re.compile(r"=>"), "write >= for at least"),
-    (re.compile(r"=<"), "write <= for at most"),
-    (re.compile(r"[!=]=="), "write == to compare, or !="),
-    (re.compile(r"&&|\|\||!(?!=)"), "write `and`, `or`, `not`"),
-    (re.compile(r"(?<![=!<>])=(?!=)"), "write == to compare"),
-    (re.compile(r"\bis (not )?[\d\"']"), "write == or != to compare"),
+    (lazy_pattern(r"=>"), "write >= for at least"),
+    (lazy_pattern(r"=<"), "write <= for at most"),
+    (lazy_pattern(r"[!=]=="), "write == to compare, or !="),
+    (lazy_pattern(r"&&|\|\||!(?!=)"), "write `and`, `or`, `not`"),
+    (lazy_pattern(r"(?<![=!<>])=(?!=)"), "write == to compare"),
+    (lazy_pattern(r"\bis (not )?[\d\"']"), "write == or != to compare"),
 )
 _ONE_VALUE = "write one value or one comparison; a text in it needs quotes, as in name == 'Ann'"
 _FAILURES = (
@@ -341,7 +342,7 @@ def parse_template(source: str) -> nodes.Template:
     return _read_template(source)[0]
 
 
-_VALUE = re.compile(r"\{\{(?![-+])([^{}\r\n]*)(?<![-+])\}\}")
+_VALUE = lazy_pattern(r"\{\{(?![-+])([^{}\r\n]*)(?<![-+])\}\}")
 """A value whose expression has no braces, in a line."""
 
 

@@ -9,6 +9,7 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from bot.core.immutable import immutable
+from bot.core.lazy_patterns import lazy_pattern
 from bot.core.messages import BUTTON_TITLE, TEXT_BODY
 from bot.language.expressions.opening_hours import Hours, Span
 from bot.language.expressions.templates import Template
@@ -259,7 +260,7 @@ def _read_channels(node: Node, problems: Problems, what: str) -> dict[str, str]:
 
 
 # -- opening hours ----------------------------------------------------------------------------------
-_STARTS_WITH_A_TIME = re.compile(r"\s*\d")
+_STARTS_WITH_A_TIME = lazy_pattern(r"\s*\d")
 
 
 def _read_hours(written: tuple[tuple[Scalar, Node], ...], zone: ZoneInfo, problems: Problems) -> dict[str, Hours]:

@@ -1,7 +1,7 @@
 """A bot and its flows, once read: their steps, and the machine of each flow. All of it is immutable."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import datetime, timedelta
 from functools import cached_property
 from itertools import chain, pairwise
@@ -179,7 +179,7 @@ class Trigger:
         return CONTACTS if self.contact is None else (self.contact,)
 
 
-@dataclass(frozen=True)
+@immutable
 class Step:
     """One step: its name is its state.
 
@@ -294,7 +294,7 @@ class Step:
         return tuple(uses_of(self.facts, self.options))
 
 
-@dataclass(frozen=True)
+@immutable
 class Flow:
     """One flow: its variables, its defaults, its words, and its steps in order.
 

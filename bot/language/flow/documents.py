@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import field
 
 from bot.core.immutable import immutable, mutable
+from bot.core.lazy_patterns import lazy_pattern
 from bot.language.source.problems import CODES, Problems
 from bot.language.source.yaml_tree import Map, Node, read
 
@@ -15,7 +16,7 @@ LOCALES = "locales"
 """The folder with a file for each further language."""
 FILES = "files/"
 """The folder with the files of the bot's own, which steps can send, as their paths begin."""
-_LOCALE = re.compile(rf"{LOCALES}/([^/]+)\.ya?ml")
+_LOCALE = lazy_pattern(rf"{LOCALES}/([^/]+)\.ya?ml")
 UNREAD = (*(code for code in CODES if code < "E100"), "E101")  # problems of files of which something is not read
 
 
@@ -88,9 +89,9 @@ def read_documents(sources: Iterable[Source], problems: Problems, documents_of: 
     return documents
 
 
-_BOT = re.compile("")  # whatever it says
+_BOT = lazy_pattern("")  # whatever it says
 _FIRST = ("flow", "test", "evaluate")
-_FLOW = re.compile(r"(?:---[^\n]*\n)?(?:\s*(?:#[^\n]*)?\n)*flow\s*:")
+_FLOW = lazy_pattern(r"(?:---[^\n]*\n)?(?:\s*(?:#[^\n]*)?\n)*flow\s*:")
 
 
 _ALONE = ("about", "start", "interrupted", "slots", "words")

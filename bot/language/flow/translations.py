@@ -6,10 +6,10 @@ texts, with the originals as comments.
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
-from bot.core.immutable import immutable
+from bot.core.immutable import immutable, mutable
 from bot.language.flow.bot_file import BOT_KEYS
 from bot.language.flow.definition import BotDefinition
 from bot.language.flow.documents import Documents
@@ -387,7 +387,7 @@ def extracted(spots: Iterable[Spot], locale: Locale, before: str = "", noted: Or
     return _HEAD.format(language=locale.language) + "".join(f"{line}\n" for line in lines)
 
 
-@dataclass(slots=True)
+@mutable
 class _Branch:
     """The contents of a key: further keys, or a value, which may still be missing."""
 

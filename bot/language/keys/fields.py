@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Iterable
 from decimal import Decimal
 from typing import Any
 
+from bot.core.lazy_patterns import lazy_pattern
 from bot.language.expressions.templates import Template, compile_template
 from bot.language.source.problems import Mark, Problems, called_here, did_you_mean, lookalike
 from bot.language.source.yaml_tree import List, Map, Node, Scalar, one_or_more, plain
@@ -13,7 +14,7 @@ from bot.language.source.yaml_tree import List, Map, Node, Scalar, one_or_more, 
 NAME_PATTERN = "[a-z][a-z0-9_]{0,63}"
 NAME_FIX = "use small letters from a to z, digits and _, a letter first, 64 at most"
 _SPELT = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss", "æ": "ae", "ø": "oe", "ł": "l", "ı": "i"})
-_NEARLY_A_NAME = re.compile(r"[A-Za-z0-9 _{}-]+")
+_NEARLY_A_NAME = lazy_pattern(r"[A-Za-z0-9 _{}-]+")
 
 
 class Fields:
@@ -158,7 +159,7 @@ def _has_no_value(node: Node | None) -> bool:
     return isinstance(node, Scalar) and node.value is None and not node.quoted
 
 
-_USUAL = re.compile(r"-?(0|[1-9][0-9]*)\.[0-9]+")
+_USUAL = lazy_pattern(r"-?(0|[1-9][0-9]*)\.[0-9]+")
 
 
 def text_of(node: Node, problems: Problems, what: str) -> str | None:

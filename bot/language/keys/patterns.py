@@ -6,6 +6,7 @@ from functools import partial
 from typing import Any
 
 from bot.core.immutable import immutable, mutable
+from bot.core.lazy_patterns import lazy_pattern
 from bot.language.keys.declared_keys import Form, KeySpec, one_of
 from bot.language.keys.fields import text_of
 from bot.language.keys.key_schemas import ANY_TEXT
@@ -66,7 +67,7 @@ class PayloadPattern:
         return None if found is None else found.groupdict()
 
 
-_VALUE = re.compile(r"\{([a-z][a-z0-9_]*)\}")
+_VALUE = lazy_pattern(r"\{([a-z][a-z0-9_]*)\}")
 
 
 def _payload_of(node: Node, problems: Problems, what: str) -> PayloadPattern | None:
@@ -97,7 +98,7 @@ PAYLOAD_PATTERN = KeySpec(
 PATTERN = KeySpec("pattern", Form(ANY_TEXT, _pattern_of), "A regular expression that the text matches in full.")
 
 
-_TOKEN = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\((?:\?P<(?P<name>\w+)>|\?.|)|[)|]", re.DOTALL)
+_TOKEN = lazy_pattern(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\((?:\?P<(?P<name>\w+)>|\?.|)|[)|]", re.DOTALL)
 _PLAIN = ("(?:", "(?P<")  # of those that begin with a question mark; others may match without what stands in them
 _OPTIONAL = ("?", "*", "{0", "{,")
 

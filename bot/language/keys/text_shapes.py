@@ -9,14 +9,15 @@ from enum import Enum
 from typing import Union
 
 from bot.core.immutable import immutable
+from bot.core.lazy_patterns import lazy_pattern
 from bot.language.source.yaml_tree import List, Map, Node, Scalar
 
 Path = tuple[str, ...]
 """The keys that lead to a text, in the order of the file."""
 
-JINJA = re.compile(r"\{\{.*?\}\}|\{%.*?%\}|\{#.*?#\}", re.DOTALL)
-_LETTER = re.compile(r"[^\W\d_]")
-_ADDRESS = re.compile(r"https?://\S*")
+JINJA = lazy_pattern(r"\{\{.*?\}\}|\{%.*?%\}|\{#.*?#\}", re.DOTALL)
+_LETTER = lazy_pattern(r"[^\W\d_]")
+_ADDRESS = lazy_pattern(r"https?://\S*")
 
 
 class Part(Enum):

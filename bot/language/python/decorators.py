@@ -12,6 +12,7 @@ from typing import Any, Self, TypeVar
 
 from bot.core.errors import BotError
 from bot.core.immutable import immutable
+from bot.core.lazy_patterns import lazy_pattern
 from bot.language.source.problems import did_you_mean
 
 T = TypeVar("T")
@@ -60,7 +61,7 @@ def _declared(value: object) -> tuple[Any, ...]:
     return specs if isinstance(specs, tuple) else ()
 
 
-_NAMED = re.compile(r"^\s*(?::param\s+)?(\w+)\s*(?:\([^)]*\))?:\s*(\S.*)$", re.MULTILINE)
+_NAMED = lazy_pattern(r"^\s*(?::param\s+)?(\w+)\s*(?:\([^)]*\))?:\s*(\S.*)$", re.MULTILINE)
 
 
 def named_in(doc: str) -> dict[str, str]:

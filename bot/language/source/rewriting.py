@@ -12,15 +12,16 @@ import yaml
 
 from bot.core.errors import BotError
 from bot.core.immutable import immutable
+from bot.core.lazy_patterns import lazy_pattern
 from bot.language.source.problems import Mark, Problems
 from bot.language.source.writing import block_style, inline, quoted
 from bot.language.source.yaml_tree import List, Map, Node, Scalar, parsed, plain, read
 
-_HALF = re.compile("[\ud800-\udfff]")
+_HALF = lazy_pattern("[\ud800-\udfff]")
 _HALF_SAID = "the text has half a character in it: delete it and write it again"
 _BOM = "\ufeff"
-_BLOCK_HEAD = re.compile(r"([|>])([-+1-9]*)([^\r\n]*)(\r?\n|\Z)")
-_BEFORE_KEY = re.compile(r" *(?:- +)*")
+_BLOCK_HEAD = lazy_pattern(r"([|>])([-+1-9]*)([^\r\n]*)(\r?\n|\Z)")
+_BEFORE_KEY = lazy_pattern(r" *(?:- +)*")
 
 Leaf = tuple[Mark | None, str, str]
 """A text of a file or a bracket around some: its place, its type and its content."""

@@ -1,18 +1,18 @@
 """Regular expressions that are bounded in size and in time."""
 
 import math
-import re
 from contextvars import ContextVar
 from typing import Any
 
 from bot.core.errors import BotError
+from bot.core.lazy_patterns import lazy_pattern
 
 MAX_PATTERN = 500  # characters
 MAX_REPEATS = 100_000  # a pattern's counts multiplied: what it may cost to compile
 QUICK_SECONDS = 0.005  # a pattern that takes longer for a text is slow for it
 SLOW_SECONDS = 0.05
 """How long one slow pattern may take in a turn. After that none matches, because other contacts wait meanwhile."""
-_COUNT = re.compile(r"([0-9]{1,9})\}")
+_COUNT = lazy_pattern(r"([0-9]{1,9})\}")
 
 
 class BadPattern(BotError):

@@ -9,10 +9,12 @@ import re
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from typing import TypeVar
 
+from bot.core.lazy_patterns import lazy_pattern
+
 Day = TypeVar("Day", bound=date)
 
 WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
-_TIME = re.compile(r"([01]?[0-9]|2[0-4]):([0-5][0-9])")
+_TIME = lazy_pattern(r"([01]?[0-9]|2[0-4]):([0-5][0-9])")
 A_DAY = 24 * 60  # minutes
 
 
@@ -87,7 +89,7 @@ def _day(name: str) -> int | None:
 UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
 LONGEST = timedelta(days=366)
 _PART = r"(\d{1,9})\s*([smhdw])"
-_WHOLE = re.compile(rf"\s*(?:{_PART}\s*)+", re.IGNORECASE)
+_WHOLE = lazy_pattern(rf"\s*(?:{_PART}\s*)+", re.IGNORECASE)
 
 
 def parse_duration(text: str) -> timedelta | None:
@@ -98,7 +100,7 @@ def parse_duration(text: str) -> timedelta | None:
     return timedelta(seconds=seconds) if 0 < seconds <= LONGEST.total_seconds() else None
 
 
-_WORDS = re.compile(r"(\d)\s*(seconds?|minutes?|mins?|hours?|days?|weeks?)\b(?:\s*(?:,|and)\s*)?", re.IGNORECASE)
+_WORDS = lazy_pattern(r"(\d)\s*(seconds?|minutes?|mins?|hours?|days?|weeks?)\b(?:\s*(?:,|and)\s*)?", re.IGNORECASE)
 
 
 def spoken_duration(text: str) -> timedelta | None:
@@ -121,9 +123,9 @@ def duration_words(duration: timedelta, units: int = 2) -> str:
     return " ".join(parts[:units]) or "0s"
 
 
-ISO_DAY = re.compile(r"\d{4}-\d\d-\d\d")
-ISO_MOMENT = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d{1,6})?)?(Z|[+-]\d\d:\d\d)?")
-_SHORT_HOUR = re.compile(r"(?<=[T ])\d(?=:)")  # which people write, and ISO does not
+ISO_DAY = lazy_pattern(r"\d{4}-\d\d-\d\d")
+ISO_MOMENT = lazy_pattern(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d{1,6})?)?(Z|[+-]\d\d:\d\d)?")
+_SHORT_HOUR = lazy_pattern(r"(?<=[T ])\d(?=:)")  # which people write, and ISO does not
 
 
 def read_iso(text: str, form: re.Pattern[str] | None = None) -> date | None:
@@ -151,7 +153,7 @@ def read_clock(text: str) -> time | None:
     return found if found is not None and found.tzinfo is None else None
 
 
-_FIELD = re.compile(r"(?:[0-9*,/#l-]|[a-z]{3})+")  # none of croniter's random or hashed fields
+_FIELD = lazy_pattern(r"(?:[0-9*,/#l-]|[a-z]{3})+")  # none of croniter's random or hashed fields
 _LONGEST = 100  # characters
 _AN_HOUR = timedelta(hours=1)
 _LEAP_YEAR = datetime(2028, 1, 1)

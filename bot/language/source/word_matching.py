@@ -1,12 +1,12 @@
 """Compares texts that people write with titles, words and numbers of options (docs/language/conversations.md)."""
 
-import re
 import unicodedata
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from typing import Any
 
 from bot.core.immutable import immutable
+from bot.core.lazy_patterns import lazy_pattern
 from bot.core.text import without_invisible
 
 _DROPPED: dict[int, str | None] = dict.fromkeys(
@@ -50,7 +50,7 @@ class Option:
 
 _MINUS = "−"
 _KEPT = frozenset(f"{_MINUS}<>≤≥")  # signs that make another number of one
-_DASHES = re.compile(r"(\d\s+|\w)?[-−–](?=(\d)?)")
+_DASHES = lazy_pattern(r"(\d\s+|\w)?[-−–](?=(\d)?)")
 
 
 def normalise(text: str) -> str:
@@ -171,7 +171,7 @@ def contains(said: str, phrase: str) -> bool:
     return has_plural(phrase) and (f" {phrase}s " in text or f" {phrase}es " in text)
 
 
-_UNSPACED = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]|[^\w\s]")
+_UNSPACED = lazy_pattern(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]|[^\w\s]")
 """A letter of a script without spaces between words, or a sign: there, Unicode's rules say where a word ends."""
 
 

@@ -5,13 +5,14 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from bot.core.lazy_patterns import lazy_pattern
 from bot.language.source.problems import Problems
 from bot.language.source.yaml_tree import Map, Scalar, read
 
 INDENT = "  "
-_PLAIN = re.compile(r"/?[^\W\d_](?:[\w .!?'()+/%-]*[\w.!?')%])?")
-_DURATION = re.compile(r"\d+[dhms](?: \d+[dhms])*")
-_MEANS_SOMETHING = re.compile(r"true|false|null|[-+.]?(?:inf|nan)", re.IGNORECASE)
+_PLAIN = lazy_pattern(r"/?[^\W\d_](?:[\w .!?'()+/%-]*[\w.!?')%])?")
+_DURATION = lazy_pattern(r"\d+[dhms](?: \d+[dhms])*")
+_MEANS_SOMETHING = lazy_pattern(r"true|false|null|[-+.]?(?:inf|nan)", re.IGNORECASE)
 _LONGEST = 200  # characters of a text without quotes, between others
 
 

@@ -5,12 +5,13 @@ from typing import Any, NamedTuple
 
 import yaml
 
+from bot.core.lazy_patterns import lazy_pattern
 from bot.language.source.problems import lookalike
 
 QUOTE = "put the whole text in quotes"
 MISALIGNED = "this line fits neither the lines above nor their indentation"
 NO_KEY_HERE = "a key is not expected here"
-_NO_SPACE = re.compile(r"\s*([A-Za-z_]\w*:(?=[^\s/:])|-(?=[{\[A-Za-z]))")
+_NO_SPACE = lazy_pattern(r"\s*([A-Za-z_]\w*:(?=[^\s/:])|-(?=[{\[A-Za-z]))")
 NEVER_CLOSED = "the quote that opens here is never closed"
 _GOES_ON = ",:{["  # a line that ends with one of these is not the last one of what stands between brackets
 

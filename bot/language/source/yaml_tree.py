@@ -15,6 +15,7 @@ from typing import Any
 import yaml
 
 from bot.core.immutable import immutable, mutable
+from bot.core.lazy_patterns import lazy_pattern
 from bot.language.source.problems import Mark, Problems
 from bot.language.source.yaml_errors import MISALIGNED, NO_KEY_HERE, QUOTE, SyntaxFault
 
@@ -123,10 +124,10 @@ MAX_BYTES = 1 << 20
 MAX_DEPTH = 50
 _NUMBER_CHARACTERS = 40
 _Parser: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # a system without libyaml has the slow one only
-_DOCUMENT = re.compile(r"^---(?=\s|\Z)", re.MULTILINE)
-_UNPRINTABLE = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-_INTEGER = re.compile(r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+")
-_FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
+_DOCUMENT = lazy_pattern(r"^---(?=\s|\Z)", re.MULTILINE)
+_UNPRINTABLE = lazy_pattern("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_INTEGER = lazy_pattern(r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+")
+_FLOAT = lazy_pattern(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
 _WORDS: dict[str, bool | None] = {
     **dict.fromkeys(("", "~", "null", "Null", "NULL")),
     **dict.fromkeys(("true", "True", "TRUE"), True),
@@ -223,7 +224,7 @@ def _levels_above(lines: list[str], at: int) -> list[int]:
     return levels
 
 
-_KEY = re.compile(r"""\s*(?:"[^"]*"|'[^']*'|[^\s"'#:,{}\[\]-][^\s"'#:,{}\[\]]*)(?=\s*:(?:\s|$))""")
+_KEY = lazy_pattern(r"""\s*(?:"[^"]*"|'[^']*'|[^\s"'#:,{}\[\]-][^\s"'#:,{}\[\]]*)(?=\s*:(?:\s|$))""")
 
 
 @immutable

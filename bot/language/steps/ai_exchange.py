@@ -9,6 +9,7 @@ from typing import Any, Self
 
 from bot.core.events import CallEnded
 from bot.core.immutable import mutable
+from bot.core.lazy_patterns import lazy_pattern
 from bot.core.messages import TextMessage, clip, file_in_words
 from bot.core.session import LeftExchange
 from bot.core.text import PICTURE, estimate_messages, head
@@ -298,7 +299,7 @@ def from_contact(reply: Reply) -> str:
 
 
 _WITHOUT_TEXT = {"sticker": "(a sticker)", **dict.fromkeys(("contact", "contacts", "vcard"), "(a contact card)")}
-_UNSEEN = re.compile(r"^\((an image|a voice note|a video|a document|a sticker|a contact card)\)", re.MULTILINE)
+_UNSEEN = lazy_pattern(r"^\((an image|a voice note|a video|a document|a sticker|a contact card)\)", re.MULTILINE)
 
 
 def is_picture(reply: Reply) -> bool:

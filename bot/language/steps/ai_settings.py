@@ -1,6 +1,5 @@
 """The settings of AI turns: those of the step, else those of ``bot.yml`` for all of them."""
 
-import re
 from collections.abc import Mapping
 from dataclasses import field, replace
 from datetime import datetime, timedelta
@@ -9,6 +8,7 @@ from typing import Any
 from bot.core.effects import SPARE_SECONDS, AskModel, TokenBudget
 from bot.core.events import CallEnded
 from bot.core.immutable import immutable
+from bot.core.lazy_patterns import lazy_pattern
 from bot.core.messages import TEXT_BODY
 from bot.core.text import head
 from bot.language.expressions.templates import Template
@@ -43,7 +43,7 @@ from bot.language.steps.step_facts import Spends, StepFailed, Wait, WaitsFor
 from bot.language.steps.transition import TRANSITION
 from bot.language.steps.unsupported import BOT_UNSUPPORTED, PRODUCTS_KEY, SourceRules, read_unsupported
 
-_HOST = re.compile(r"([\w-]{1,63}\.)+[\w-]{2,63}")
+_HOST = lazy_pattern(r"([\w-]{1,63}\.)+[\w-]{2,63}")
 HISTORY = 2000  # tokens
 MOST_TOKENS = 100_000  # of an answer (spec: Limits)
 ANSWER_TOKENS = 1024  # by default (spec: Chat request)

@@ -9,6 +9,7 @@ from itertools import islice
 from typing import Any
 
 from bot.core import messages as limits
+from bot.core.lazy_patterns import lazy_pattern
 from bot.core.messages import Buttons, Choice, ListMessage, Message, Section, TextMessage, clip
 from bot.language.answers.denials import affirmed
 from bot.language.answers.readers import same_side
@@ -334,7 +335,7 @@ def _by_place(offer: ShownChoices, text: str, number: tuple[Decimal, frozenset[s
     return None if place is None or not 1 <= place <= len(titles) else place - 1
 
 
-_NUMBERED = re.compile(r"\d")
+_NUMBERED = lazy_pattern(r"\d")
 _TWO = -1  # in place of a choice: a text may mean several, or none
 
 
@@ -490,10 +491,11 @@ AND = frozenset(
     map(normalise, ("and", "dan", "y", "e", "et", "und", "en", "ve", "и", "و", "और", "og", "och", "i", "a"))
 )
 """The word before the last of several answers, in the languages of `bot.language.source.languages` and a few more."""
-_NUMBERS = re.compile(r"[\d\s,;.&+/–-]+")
-_AMOUNT = re.compile(r"\d\.\d|[$%+€£¥]\s*\d|\d\s*[$%€£¥]")  # a number that is no place in a list
-_NO_PLACE = re.compile(rf"{_AMOUNT.pattern}|[-−–+]\s*\d")
-_SPAN = re.compile(r"(\d{1,2})\s*[–-]\s*(\d{1,2})")
+_NUMBERS = lazy_pattern(r"[\d\s,;.&+/–-]+")
+_NO_PLACE_IN_A_LIST = r"\d\.\d|[$%+€£¥]\s*\d|\d\s*[$%€£¥]"
+_AMOUNT = lazy_pattern(_NO_PLACE_IN_A_LIST)
+_NO_PLACE = lazy_pattern(rf"{_NO_PLACE_IN_A_LIST}|[-−–+]\s*\d")
+_SPAN = lazy_pattern(r"(\d{1,2})\s*[–-]\s*(\d{1,2})")
 
 
 def _counts_places(offer: ShownChoices) -> bool:

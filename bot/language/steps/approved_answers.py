@@ -1,11 +1,11 @@
 """``answers``: the texts of the flow that a model may send, and nothing else."""
 
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
 from bot.core.immutable import immutable
+from bot.core.lazy_patterns import lazy_pattern
 from bot.core.messages import TEXT_BODY, clip
 from bot.language.expressions.templates import Template
 from bot.language.keys.declared_keys import TEMPLATE, KeySet, KeySpec, as_fields, either, map_of
@@ -19,7 +19,7 @@ from bot.language.steps.step_facts import SentText, Used
 from bot.language.steps.tools import SAY, TAKES, check_taken, function, nothing_called, read_taken
 
 FREE_TEXT = "text"
-_NAME = re.compile(r"[a-z][a-z0-9_]{0,49}")  # what models take as part of a tool's name
+_NAME = lazy_pattern(r"[a-z][a-z0-9_]{0,49}")  # what models take as part of a tool's name
 _SAID = KeySpec("say", TEMPLATE, "The text; what the model gives is called it.name in it.", required=True, texts=TEXT)
 _KEYS = KeySet(_SAID, TAKES)
 ANSWERS: KeySpec[tuple[tuple[Scalar, Node], ...]] = KeySpec(

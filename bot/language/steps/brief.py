@@ -2,7 +2,6 @@
 
 import json
 import posixpath
-import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import date, datetime, timedelta
@@ -10,6 +9,7 @@ from typing import Any, Self
 
 from bot.core.effects import AskModel, JudgeAnswer
 from bot.core.immutable import immutable
+from bot.core.lazy_patterns import lazy_pattern
 from bot.core.messages import clip
 from bot.core.session import CONTACT, TeamQuestion
 from bot.core.text import PICTURE_TOKENS, estimate
@@ -97,7 +97,7 @@ APPROVED = "You write nothing to the contact yourself: send one of the texts tha
 SOURCED = """\
 State no number, price, date, time, code, product and no promise (refund, discount, guarantee, free) that does not stand \
 here, in a tool's result or in the conversation. Without it, say that you do not know."""
-_COMMAND = re.compile(
+_COMMAND = lazy_pattern(
     r"[\s`*_>#-]*(?:LEAVE[\s:]+([a-z][a-z0-9_]{0,63})[\s`*_.]*|NOTE[\s:]+([a-z][a-z0-9_]{0,63})\s*:(.*)"
     r"|SAY[\s:]+([a-z][a-z0-9_]{0,63})[\s`*_.]*)"
 )

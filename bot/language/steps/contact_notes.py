@@ -1,10 +1,10 @@
 """Notes about a contact that a model makes at an AI step and is given again in later conversations."""
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date
 from typing import Any
 
+from bot.core.lazy_patterns import lazy_pattern
 from bot.core.text import without_controls
 from bot.language.answers.credentials import credentials_in
 from bot.language.answers.titles import has_word
@@ -30,7 +30,7 @@ UNSAID_NOTE = "the contact has not said it"
 _DECLARED = f"{{type: list, max: 10, keep: true, fields: {{{TEXT}: text, {DAY}: date}}}}"
 _NOT_HERE = "; or write remember: none on the step"
 _TYPES = {TEXT: TextVariable, DAY: DateVariable}
-_ENDS = re.compile(r"[.!?,;:\n。！？，、؟]+")
+_ENDS = lazy_pattern(r"[.!?,;:\n。！？，、؟]+")
 
 
 def check_remember(fields: Fields, remember: Mapping[str, str], variables: Mapping[str, Variable]) -> dict[str, str]:

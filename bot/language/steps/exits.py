@@ -1,10 +1,10 @@
 """Exits: the transitions by which alone a model may leave a step."""
 
-import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
 from bot.core.immutable import immutable
+from bot.core.lazy_patterns import lazy_pattern
 from bot.language.expressions.templates import Expression
 from bot.language.keys.declared_keys import LITERAL, STRINGS, KeySet, KeySpec, as_fields, either, map_of
 from bot.language.keys.fields import Fields, entries_of
@@ -21,7 +21,7 @@ from bot.language.steps.transition import (
 )
 from bot.language.types.type_registry import Variable
 
-_NAME = re.compile(r"[a-z][a-z0-9_]{0,49}")  # what models take as part of a tool's name
+_NAME = lazy_pattern(r"[a-z][a-z0-9_]{0,49}")  # what models take as part of a tool's name
 
 _WHEN = KeySpec("when", LITERAL, "When to take it, in words for the model.")
 _NEEDS = KeySpec(

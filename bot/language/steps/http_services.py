@@ -2,12 +2,12 @@
 they get.
 """
 
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import field, replace
 from urllib.parse import urlencode, urlsplit
 
 from bot.core.immutable import immutable
+from bot.core.lazy_patterns import lazy_pattern
 from bot.core.networks import private_host
 from bot.core.values import Record
 from bot.language.expressions.grammar import check_calls
@@ -21,8 +21,8 @@ from bot.language.steps.attempts import ATTEMPT_KEYS, Attempts
 
 SECRET = "secret"
 OURS = "BOT_"  # the settings, which are nobody else's
-_SECRET_NAME = re.compile(r"[A-Z][A-Z0-9_]{0,63}")
-_HEADER = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
+_SECRET_NAME = lazy_pattern(r"[A-Z][A-Z0-9_]{0,63}")
+_HEADER = lazy_pattern(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 OUR_HEADERS = ("host", "content-length", "transfer-encoding", "connection", "accept-encoding")
 Named = tuple[tuple[str, Template], ...]
 Entries = tuple[tuple[Scalar, Node], ...]

@@ -1,7 +1,6 @@
 """``http``: a request to a service, sent outside the turn; its answer comes back as an event."""
 
 import json
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from datetime import date, datetime, time, timedelta
@@ -11,6 +10,7 @@ from urllib.parse import quote, urlencode
 from bot.core.effects import SPARE_SECONDS, HttpRequest
 from bot.core.events import CallEnded
 from bot.core.immutable import immutable
+from bot.core.lazy_patterns import lazy_pattern
 from bot.core.networks import private_host
 from bot.core.values import Media, json_default
 from bot.language.expressions.formats import shown
@@ -48,11 +48,11 @@ from bot.language.steps.step_kind import (
 from bot.language.steps.transition import TEXT_ASSIGNMENTS, Assignment, evaluate, templates_in, value_of
 
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
-_ADDRESS_START = re.compile(
+_ADDRESS_START = lazy_pattern(
     r"https?://[A-Za-z0-9.-]+(?::[0-9]{1,5})?(?=[/?]|\Z)|(?!https?:)([a-z][a-z0-9_]*):(?=/(?!/))"
 )
 _OWN = "own"  # what a service could be called
-_WRITTEN = re.compile(r"[A-Za-z0-9/?:@!$&'()*+,;=._~%-]*")
+_WRITTEN = lazy_pattern(r"[A-Za-z0-9/?:@!$&'()*+,;=._~%-]*")
 _VALUE = "\0"  # stands for a value in the address's shape
 
 
@@ -140,7 +140,7 @@ def _path_of(address: str) -> list[str]:
 
 OWN_ERRORS = ("timeout", "unreachable", "too_large", "mismatch", "failed", "4xx", "5xx")
 ANSWER, STATUS = "answer", "status"
-_STATUS = re.compile("[3-5][0-9]{2}")
+_STATUS = lazy_pattern("[3-5][0-9]{2}")
 _TOLD = frozenset({ANSWER, STATUS})
 
 

@@ -7,6 +7,7 @@ from hashlib import sha256
 from typing import Any
 
 from bot.core.immutable import immutable
+from bot.core.lazy_patterns import lazy_pattern
 from bot.core.text import head
 from bot.language.keys.declared_keys import STRINGS, Form, KeySet, KeySpec, nested
 from bot.language.keys.fields import Fields, text_of
@@ -24,9 +25,9 @@ AT_ONCE = 4
 """The most requests to judges that an engine has under way: two, and two that replace those that hang."""
 VERDICTS = YES, NO, NONE = "yes", "no", "none"
 """The verdicts of a judge; none: it said neither, or could not be asked."""
-_VERDICT = re.compile(r"\W*(yes|no)\b\W*(.*)", re.IGNORECASE | re.DOTALL)
+_VERDICT = lazy_pattern(r"\W*(yes|no)\b\W*(.*)", re.IGNORECASE | re.DOTALL)
 _REASON = 300  # characters
-_SHARE = re.compile(r"(100|[1-9]?\d(?:\.\d{1,2})?) ?%")
+_SHARE = lazy_pattern(r"(100|[1-9]?\d(?:\.\d{1,2})?) ?%")
 _SHARE_FORM = "write one like 2% or 0.5%"
 
 

@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 from bot.core.errors import BotError
 from bot.core.immutable import immutable
+from bot.core.lazy_patterns import lazy_pattern
 from bot.core.messages import TEXT_BODY, Message, TextMessage, clip
 from bot.core.text import head
 from bot.language.answers.passages import Passage, PassageIndex
@@ -36,9 +37,9 @@ MOST_TITLES = 4000  # characters of all headings, which tell a model what can be
 _TITLE = 60  # characters
 _PASSAGES = "From our documents, for the contact's question:"
 _CITED = f"{_PASSAGES[:-1]}. Behind what you take from one of them write its number, like [1]."
-CITATION = re.compile(r"[ \t]*[\[【]\s*(\d{1,3}(?:\s*[,;]\s*\d{1,3})*)\s*[\]】]")
+CITATION = lazy_pattern(r"[ \t]*[\[【]\s*(\d{1,3}(?:\s*[,;]\s*\d{1,3})*)\s*[\]】]")
 """Numbers of passages, ``[1]`` or ``[1, 2]``. In a later turn they mean others."""
-_ASKED = re.compile(r"\s*\[(\d{1,3})\]\s*")
+_ASKED = lazy_pattern(r"\s*\[(\d{1,3})\]\s*")
 _FOLDER = KeySpec(
     "folder", STRING, "The folder beside the file that has the documents: .md, .txt, .pdf, .docx.", required=True
 )

@@ -1,13 +1,13 @@
 """The MCP servers of a bot, as ``bot.yml`` declares them, and their tools, as the files in ``mcp/`` list them."""
 
 import json
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import field
 from typing import Any, Literal, Self
 
 from bot.core.errors import BotError
 from bot.core.immutable import immutable
+from bot.core.lazy_patterns import lazy_pattern
 from bot.language.keys import key_schemas
 from bot.language.keys.declared_keys import TEMPLATE, Form, KeySet, KeySpec, seconds
 from bot.language.keys.fields import Fields, entries_of, name_of
@@ -32,10 +32,10 @@ LISTS = f"{MCP}/"
 MOST_ABOUT = 1000  # characters of a description
 MOST_CHOICE = 100  # characters of a text that an argument can be
 MOST_SCHEMA = 10_000  # characters of what a model is told of one tool's arguments
-_NAME = re.compile(r"[A-Za-z0-9_.-]{1,64}")  # of an argument, as models take it
-_NAME_OF_TOOL = re.compile(r"[A-Za-z0-9_.-]{1,128}")
-_REFERENCE = re.compile(r"#/\$defs/[A-Za-z0-9_.-]{1,64}")
-_FORMAT = re.compile(r"[a-z-]{1,30}")
+_NAME = lazy_pattern(r"[A-Za-z0-9_.-]{1,64}")  # of an argument, as models take it
+_NAME_OF_TOOL = lazy_pattern(r"[A-Za-z0-9_.-]{1,128}")
+_REFERENCE = lazy_pattern(r"#/\$defs/[A-Za-z0-9_.-]{1,64}")
+_FORMAT = lazy_pattern(r"[a-z-]{1,30}")
 _LIMITS = ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "minLength", "maxLength",
            "minItems", "maxItems", "uniqueItems")  # fmt: skip
 _ONE, _SEVERAL, _NAMED = ("items", "additionalProperties"), ("anyOf", "oneOf", "allOf"), ("properties", "$defs")

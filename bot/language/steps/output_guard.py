@@ -9,6 +9,7 @@ from itertools import accumulate
 
 from publicsuffixlist import PublicSuffixList
 
+from bot.core.lazy_patterns import lazy_pattern
 from bot.core.messages import TEXT_BODY, TextMessage
 from bot.core.text import head, in_letters, without_invisible
 
@@ -32,16 +33,16 @@ _ACCOUNT = r"""(?x)(?<![\w@.+-])(?:
     | (?P<iban>[A-Z]{2}\d{2}(?:[ ]?[A-Z0-9]){11,30}) | (?P<figures>(?:\+|\(?\d)[\d ().\-/]{6,28}\d)
     | (?P<wallet>0x[0-9a-fA-F]{40}|bc1[a-z0-9]{25,60}|[13][1-9A-HJ-NP-Za-km-z]{25,34})
 )(?!\w)"""
-_MARKUP = re.compile(r"\*\*|__|<br|^\s*#|^\s*\||\A(?:assistant|model)\b", re.MULTILINE | re.IGNORECASE)
-_ROLE = re.compile(r"\A(?:assistant|model)\s*[:\n]\s*", re.IGNORECASE)
-_DATA_MARK = re.compile(rf"[{DATA_MARKS}]|\\u27e[67]", re.IGNORECASE)
-_TAGS = re.compile("(\U0001f3f4[\U000e0030-\U000e0039\U000e0061-\U000e007a]{3,6}\U000e007f)|[\U000e0000-\U000e007f]")
-_BREAK = re.compile(r"<br\s*/?>", re.IGNORECASE)
-_RULE = re.compile(r"\s*\|(?:\s*:?-+:?\s*\|)+\s*")  # the line below the head of a table
-_ROW = re.compile(r"\s*\|(.+)\|\s*")
-_HEADING = re.compile(r"\s*(?:#{2,6}\s+|#\s+(?!\d))(.*?)\s*#*")
-_STRONG = re.compile(r"\*\*(?=\S)(.+?)(?<=\S)\*\*|(?<!\w)__(?=\S)(.+?)(?<=\S)__(?!\w)")
-_VALUE = re.compile(r"\{[{%].*?[}%]\}", re.DOTALL)
+_MARKUP = lazy_pattern(r"\*\*|__|<br|^\s*#|^\s*\||\A(?:assistant|model)\b", re.MULTILINE | re.IGNORECASE)
+_ROLE = lazy_pattern(r"\A(?:assistant|model)\s*[:\n]\s*", re.IGNORECASE)
+_DATA_MARK = lazy_pattern(rf"[{DATA_MARKS}]|\\u27e[67]", re.IGNORECASE)
+_TAGS = lazy_pattern("(\U0001f3f4[\U000e0030-\U000e0039\U000e0061-\U000e007a]{3,6}\U000e007f)|[\U000e0000-\U000e007f]")
+_BREAK = lazy_pattern(r"<br\s*/?>", re.IGNORECASE)
+_RULE = lazy_pattern(r"\s*\|(?:\s*:?-+:?\s*\|)+\s*")  # the line below the head of a table
+_ROW = lazy_pattern(r"\s*\|(.+)\|\s*")
+_HEADING = lazy_pattern(r"\s*(?:#{2,6}\s+|#\s+(?!\d))(.*?)\s*#*")
+_STRONG = lazy_pattern(r"\*\*(?=\S)(.+?)(?<=\S)\*\*|(?<!\w)__(?=\S)(.+?)(?<=\S)__(?!\w)")
+_VALUE = lazy_pattern(r"\{[{%].*?[}%]\}", re.DOTALL)
 
 
 def without_data_marks(text: str) -> str:
@@ -259,8 +260,8 @@ def _without_scheme(link: str) -> str:
 RUN = 5  # words that stand together: a run
 FEWEST = 40  # words: of shorter instructions no share is taken
 LONG = 8  # letters and digits: a secret of so many is found within longer words, too
-_BLANK_LINE = re.compile(r"\n[ \t]*\n\s*")
-_BEYOND_ASCII = re.compile(r"[^\x00-\x7f]")
+_BLANK_LINE = lazy_pattern(r"\n[ \t]*\n\s*")
+_BEYOND_ASCII = lazy_pattern(r"[^\x00-\x7f]")
 _WORD = rf"[{UNSPACED}]|[^\W_{UNSPACED}]+"
 _ALIKE = str.maketrans("авекмнорстухіјѕԁԛԝαεικνορτυχıł", "abekmhopctyxijsdqwaeiknoptuxil")
 _SAME = str.maketrans("1i0", "llo")  # Unicode's table holds `I`, `l` and `1` to be one, and `O` and `0`

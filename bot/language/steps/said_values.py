@@ -1,12 +1,12 @@
 """Values that a model notes at an AI step: each must stand in the conversation."""
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
 from bot.core.errors import BotError
 from bot.core.immutable import immutable
+from bot.core.lazy_patterns import lazy_pattern
 from bot.language.answers.denials import affirmed, denies
 from bot.language.answers.segments import says_nothing
 from bot.language.source.languages import CONTACT_LANGUAGE
@@ -23,8 +23,8 @@ JUDGED = (BooleanVariable, ChoiceVariable)
 
 MOST_WORDS = 6  # of a value as somebody writes it: "half past nine in the evening"
 MOST_READINGS = 2000  # of pieces of the conversation for one value: a tenth of a second or so
-_SIGNS = re.compile(r"""[\s"{}\[\]()]+""")
-_FIGURES = re.compile(rf"(?<=[{UNSPACED}])(?=\d)|(?<=\d)(?=[{UNSPACED}])")  # 我们4个人
+_SIGNS = lazy_pattern(r"""[\s"{}\[\]()]+""")
+_FIGURES = lazy_pattern(rf"(?<=[{UNSPACED}])(?=\d)|(?<=\d)(?=[{UNSPACED}])")  # 我们4个人
 _EDGES = ",.;:!?¿¡。，"
 
 

@@ -5,13 +5,13 @@ The words of a language stand on one line each. All languages are heard in every
 wordings, are in the contact's language.
 """
 
-import re
 from collections.abc import Iterator, Mapping
 from datetime import date, datetime, timedelta
 from functools import cache, lru_cache
 from typing import Any
 from unicodedata import category
 
+from bot.core.lazy_patterns import lazy_pattern
 from bot.language.answers.sentences import is_told
 from bot.language.answers.topics import is_question, is_request, topics_in
 from bot.language.expressions.formats import weekday_name
@@ -265,7 +265,7 @@ def _praise() -> frozenset[str]:
     return frozenset(normalise(word) for line in _PRAISE.values() for word in line.split("|"))
 
 
-_CLAUSES = re.compile(r"[,.;:!\n،؛।]+")
+_CLAUSES = lazy_pattern(r"[,.;:!\n،؛।]+")
 
 
 def _among_fillers(words: list[str]) -> str | None:

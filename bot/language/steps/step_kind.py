@@ -20,6 +20,7 @@ from bot.core.events import (
     StartRequested,
 )
 from bot.core.immutable import immutable
+from bot.core.lazy_patterns import lazy_pattern
 from bot.core.messages import Message, TextMessage, in_plain_text
 from bot.core.session import LeftExchange, TeamQuestion
 from bot.core.values import Location, Media, dumps
@@ -39,7 +40,7 @@ from bot.language.steps.template_message import TemplateToSend
 from bot.language.steps.transition import Transition
 from bot.language.types.type_registry import Variable
 
-_REPLY_ID = re.compile("([^/]*)/([^/]*)/([0-9]{1,3})/([0-9]{1,18})/([^/]{8})(?:/(.+))?", re.DOTALL)
+_REPLY_ID = lazy_pattern("([^/]*)/([^/]*)/([0-9]{1,3})/([0-9]{1,18})/([^/]{8})(?:/(.+))?", re.DOTALL)
 
 
 @immutable

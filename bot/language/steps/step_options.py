@@ -7,6 +7,7 @@ from datetime import timedelta
 from typing import Any, Self, TypeVar
 
 from bot.core.immutable import immutable, with_defaults_from
+from bot.core.lazy_patterns import lazy_pattern
 from bot.language.expressions.templates import Template
 from bot.language.keys import key_schemas
 from bot.language.keys.declared_keys import (
@@ -277,7 +278,7 @@ _FULL_FORMS: Mapping[str, Mapping[str, Callable[[Value], Mapping[str, Value]]]] 
     "errors": {"target": lambda it: {"else": it}},
 }
 """The full form of an option that is written as a value of each sort. A value of any other sort counts as the first."""
-_LIKE_A_TARGET = re.compile(r"/?[a-z][a-z0-9_]*(/[a-z][a-z0-9_]*)?")
+_LIKE_A_TARGET = lazy_pattern(r"/?[a-z][a-z0-9_]*(/[a-z][a-z0-9_]*)?")
 
 
 def _option(name: str, form: Form[T], about: str, word: str | None = None) -> KeySpec[T]:

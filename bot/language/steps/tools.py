@@ -1,7 +1,6 @@
 """The tools of an AI step: handlers, requests, tools of servers, and those by which a model notes values and leaves."""
 
 import json
-import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -10,6 +9,7 @@ from typing import Any
 
 from bot.core.effects import Call, HttpRequest
 from bot.core.immutable import immutable
+from bot.core.lazy_patterns import lazy_pattern
 from bot.core.messages import INTERACTIVE_BODY, clip
 from bot.core.text import without_controls
 from bot.core.values import UnstorableValue, json_default, plain
@@ -69,8 +69,8 @@ MOST_RESULT = 10_000  # characters of a handler's result
 CONTACT = "contact"  # an argument of this name is the contact's id, and never the model's to give
 WITHIN = 10.0  # seconds
 _IT = frozenset({"it"})
-_THREE_DECIMALS = re.compile(r"-?\d+\.\d{3}")
-_SIGNS = re.compile("[^a-zA-Z0-9_-]")  # that no tool's name may have
+_THREE_DECIMALS = lazy_pattern(r"-?\d+\.\d{3}")
+_SIGNS = lazy_pattern("[^a-zA-Z0-9_-]")  # that no tool's name may have
 
 _CALL = KeySpec("call", STRING, "The handler's name.", required=True)
 _WITH = KeySpec("with", ASSIGNMENTS, "Arguments that the flow gives, and the model never.")

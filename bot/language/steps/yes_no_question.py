@@ -1,11 +1,11 @@
 """A question of the bot's own that is answered by yes or no, and what it asks about."""
 
 import json
-import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from bot.core.errors import BotError
+from bot.core.lazy_patterns import lazy_pattern
 from bot.core.messages import INTERACTIVE_BODY, Buttons, Choice, clip
 from bot.core.text import head, visible
 from bot.language.answers.readers import read_yes_no
@@ -17,9 +17,9 @@ from bot.language.steps.step_kind import Reply, ReplyId, StepContext, value_hash
 MOST_TEXT = 200  # characters of one text among what is asked about
 MOST_VALUES = INTERACTIVE_BODY // 3  # more do not fit, with their commas
 _ANSWERS = ("yes", "no")
-_WORD = re.compile(r"[^\W_]+")
+_WORD = lazy_pattern(r"[^\W_]+")
 _SHORT = 2  # letters of a word that says too little to be a repetition
-_DOUBTED = re.compile(r"[?？؟~\"“”„«»]|^\s*>")
+_DOUBTED = lazy_pattern(r"[?？؟~\"“”„«»]|^\s*>")
 
 
 class QuestionTooLong(BotError):

@@ -5,10 +5,10 @@ import unicodedata
 from collections.abc import Iterable
 from contextlib import suppress
 from datetime import datetime
-from functools import cache
 from typing import Any, Self
 
 from bot.core.immutable import immutable
+from bot.core.lazy_patterns import lazy_pattern, unicode_pattern
 from bot.language.answers.readers import Reading
 from bot.language.answers.segments import says_nothing
 from bot.language.expressions.abstract_values import ValueKind
@@ -21,28 +21,21 @@ from bot.language.source.yaml_tree import Node
 from bot.language.types.variable import TypeMismatch, Variable, mismatch
 
 _LABEL = r"[\p{L}\p{N}](?:[\p{L}\p{N}-]{0,61}[\p{L}\p{N}])?"
-_EMAIL = rf"[^\s@\"<>(),;:\\.]+(?:\.[^\s@\"<>(),;:\\.]+)*@(?:{_LABEL}\.)+[\p{{L}}\p{{N}}]{{2,63}}"
-_PHONE = re.compile(r"(?:\+|00)?([1-9][0-9]{6,14})")
-_NATIONAL = re.compile(r"[0-9]{3,17}")
-_SIGNS = re.compile(r"\(0\)|[\s().\-‐‑‒–—−/]")
+_EMAIL = unicode_pattern(rf"[^\s@\"<>(),;:\\.]+(?:\.[^\s@\"<>(),;:\\.]+)*@(?:{_LABEL}\.)+[\p{{L}}\p{{N}}]{{2,63}}")
+_PHONE = lazy_pattern(r"(?:\+|00)?([1-9][0-9]{6,14})")
+_NATIONAL = lazy_pattern(r"[0-9]{3,17}")
+_SIGNS = lazy_pattern(r"\(0\)|[\s().\-‐‑‒–—−/]")
 _LONGEST_PHONE = 40  # characters
-_A_NUMBER = re.compile(r"\+?(?:\(\+?\d{1,4}\)|\d)(?:[\s().\-‐‑‒–—−/]{0,3}\d){2,}")
+_A_NUMBER = lazy_pattern(r"\+?(?:\(\+?\d{1,4}\)|\d)(?:[\s().\-‐‑‒–—−/]{0,3}\d){2,}")
 _DOT_WORDS = r"\s+(?:dot|punto|ponto|point|punkt|punt|titik|nokta|точка)\s+"
-_DOT = re.compile(_DOT_WORDS, re.IGNORECASE)
-_SPOKEN = re.compile(
+_DOT = lazy_pattern(_DOT_WORDS, re.IGNORECASE)
+_SPOKEN = lazy_pattern(
     r"([\w.+-]+)\s+(?:at|@|arroba|arobase|ät|chiocciola|apenstaartje)\s+"
     rf"([\w-]+(?:(?:\.|{_DOT_WORDS})[\w-]+)*{_DOT_WORDS}[a-z]{{2,}})",
     re.IGNORECASE,
 )
 """An address as it is spoken: ``ann at gmail dot com``."""
-_AN_ADDRESS = re.compile(r"[^\s@<>(),;:\"]+@[^\s@<>(),;:\"]*[^\s@<>(),;:\".!?]")
-
-
-@cache
-def _email() -> Any:
-    import regex  # 20 ms, which bots without addresses need not spend
-
-    return regex.compile(_EMAIL)
+_AN_ADDRESS = lazy_pattern(r"[^\s@<>(),;:\"]+@[^\s@<>(),;:\"]*[^\s@<>(),;:\".!?]")
 
 
 @immutable
@@ -73,7 +66,7 @@ class EmailVariable(Variable):
             raise mismatch(value, "an email address")
         name, _, domain = value.strip().rpartition("@")
         address = f"{name}@{domain.lower()}"
-        if len(address) > 254 or len(name) > 64 or not matches(_email(), address):
+        if len(address) > 254 or len(name) > 64 or not matches(_EMAIL, address):
             raise TypeMismatch("it is no email address")
         return address
 

@@ -1,7 +1,7 @@
 """The contact's own time zone: the one that a flow has set, else that of the number's country."""
 
 from functools import cache, lru_cache
-from importlib.resources import files
+from pkgutil import get_data
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from bot.core.immutable import immutable
@@ -51,7 +51,7 @@ _MOST_PEOPLE = {
 def _zones() -> dict[str, list[str]]:
     """The time zones of each country, in the order of the IANA's table: the most populous first, but for some."""
     found: dict[str, list[str]] = {}
-    for line in files("tzdata").joinpath("zoneinfo", "zone.tab").read_text().splitlines():
+    for line in (get_data("tzdata", "zoneinfo/zone.tab") or b"").decode().splitlines():
         if not line.startswith("#"):
             country, _, zone = line.split("\t")[:3]
             found.setdefault(country, []).append(zone)

@@ -7,6 +7,7 @@ from decimal import Decimal, InvalidOperation
 from typing import Any, Self
 
 from bot.core.immutable import immutable
+from bot.core.lazy_patterns import lazy_pattern
 from bot.language.answers.readers import Reading, prepare, read_number
 from bot.language.expressions.abstract_values import ValueKind
 from bot.language.expressions.formats import MOST_DIGITS
@@ -15,7 +16,7 @@ from bot.language.keys.fields import Fields
 from bot.language.types.variable import OutOfBounds, TypeMismatch, Variable, mismatch
 
 MAX_INTEGER = 10**15
-_MARK = re.compile(
+_MARK = lazy_pattern(
     r"(\d{1,3})\s*(?:/|out of|of|von|de|sur|su|van|из|dari)\s*(\d{1,3})(?:\s*stars?)?[.!]*", re.IGNORECASE
 )
 

@@ -1,6 +1,5 @@
 """The types list and object, as handlers return them; media and location, as contacts send them."""
 
-import re
 from collections.abc import Mapping
 from dataclasses import field, replace
 from datetime import datetime, tzinfo
@@ -9,6 +8,7 @@ from typing import Any, Self
 from bot.core.effects import Fetch
 from bot.core.filetypes import FILE_TYPES
 from bot.core.immutable import immutable
+from bot.core.lazy_patterns import lazy_pattern
 from bot.core.messages import MEDIA_BYTES, MEDIA_KINDS
 from bot.core.values import MOST_LEVELS, Location, Measure, Media, Record, ValueTooLarge
 from bot.language.expressions.abstract_values import NULL, AbstractValue, AbstractValues, ValueKind
@@ -21,7 +21,7 @@ from bot.language.source.wall_clock import in_zone
 from bot.language.source.yaml_tree import Node, Scalar
 from bot.language.types.variable import KEEP, Answer, InvalidAnswer, TypeMismatch, Variable, mismatch
 
-_SIZE = re.compile(r"([1-9]\d{0,5}) ?(KB|MB)")
+_SIZE = lazy_pattern(r"([1-9]\d{0,5}) ?(KB|MB)")
 
 
 def _size_of(node: Node, problems: Problems, what: str) -> int | None:

@@ -1,12 +1,12 @@
 """The types text, name and choice."""
 
-import re
 from collections.abc import Sequence
 from datetime import date, datetime, time
 from decimal import Decimal
 from typing import Any, Self
 
 from bot.core.immutable import immutable
+from bot.core.lazy_patterns import lazy_pattern
 from bot.core.text import KEPT_CHARACTERS
 from bot.language.answers.names import read_name
 from bot.language.answers.readers import Reading
@@ -23,8 +23,8 @@ from bot.language.types.variable import TypeMismatch, Variable, mismatch
 
 LONGEST = KEPT_CHARACTERS  # of a message: what a contact writes beyond them is cut
 FILLER = "m"  # of which a text of the greatest length is made
-_DIGIT = re.compile(r"\d")
-_NAMED = re.compile(
+_DIGIT = lazy_pattern(r"\d")
+_NAMED = lazy_pattern(
     r"(?i)\b(?:(?:order|booking|tracking|customer|invoice|ticket|case) )?(?:no|nr|number|ref|reference|id|code)\b[.:]?"
 )
 _AROUND_CODE = " .,;:!?()\"'“”„«»#"

@@ -3,12 +3,12 @@
 A new type is a subclass of `Variable` in a file of its own, and a line in `TYPES`.
 """
 
-import re
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 from datetime import datetime
 from functools import cache
 
+from bot.core.lazy_patterns import lazy_pattern
 from bot.language.expressions.grammar import RESERVED_LIST, RESERVED_NAMES
 from bot.language.keys import key_schemas
 from bot.language.keys.declared_keys import (
@@ -293,7 +293,7 @@ def to_fit(variable: Variable, given: object = None, known: Collection[str] = ()
     return "change the value, or what the variable takes"
 
 
-_CALCULATION = re.compile(r"([a-z][a-z0-9_]*)(\.\w+)*\s*([-+*/~|].+)?$")
+_CALCULATION = lazy_pattern(r"([a-z][a-z0-9_]*)(\.\w+)*\s*([-+*/~|].+)?$")
 
 
 def _starting_at(variable: Variable, initial: Node, problems: Problems) -> Variable:

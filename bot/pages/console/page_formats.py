@@ -1,6 +1,5 @@
 """The formats of times, numbers, contacts and texts on the console's pages, by the reader's browser and role."""
 
-import re
 from datetime import date, datetime, timedelta
 
 from babel import Locale, UnknownLocaleError
@@ -9,13 +8,14 @@ from babel.numbers import format_decimal, format_percent
 from flask import Flask, abort, request, url_for
 from markupsafe import Markup, escape
 
+from bot.core.lazy_patterns import lazy_pattern
 from bot.core.text import is_contact
 from bot.pages.console.masking import HIDDEN, masked_number, masked_words
 from bot.pages.console.routes import Console, current_login
 from bot.pages.console.users import AGENT
 
-_CODE = re.compile("`([^`]+)`")
-_NAME = re.compile(r"\w+(\.\w|:/|/|@)")
+_CODE = lazy_pattern("`([^`]+)`")
+_NAME = lazy_pattern(r"\w+(\.\w|:/|/|@)")
 
 
 def reads() -> bool:

@@ -1,17 +1,17 @@
 """Completions in the YAML of a step: the keys and values that the schema allows at a place."""
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from bot.core.immutable import immutable
+from bot.core.lazy_patterns import lazy_pattern
 from bot.language.source.problems import Problems
 from bot.language.source.yaml_tree import Map, plain, read
 
 Schema = Mapping[str, Any]
 _HERE = "completion_here"
 """A name that stands at the cursor while the text is read."""
-_WORD = re.compile(r"[\w/.-]*$")
+_WORD = lazy_pattern(r"[\w/.-]*$")
 _BRACKETS = {"{": "}", "[": "]"}
 _TARGET = "#/definitions/target"
 

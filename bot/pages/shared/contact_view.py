@@ -14,6 +14,7 @@ from markupsafe import Markup, escape
 from bot.core.effects import AskModel, Effect
 from bot.core.events import SendEnded
 from bot.core.immutable import immutable
+from bot.core.lazy_patterns import lazy_pattern
 from bot.core.messages import in_words
 from bot.core.session import Session
 from bot.core.text import head, printable
@@ -33,17 +34,17 @@ from bot.testing.simulation.turn_words import (
 
 NEWEST_BUBBLES, NEWEST_TURNS = 60, 25
 """The numbers on a page that does not show all."""
-_KIND = re.compile("^send (text|interactive) ")  # its text says it
+_KIND = lazy_pattern("^send (text|interactive) ")  # its text says it
 MOST_ASKED = 20_000  # characters of a prompt
 
 _PAGES = secrets.token_bytes(32)
-_LINK = re.compile(r"https?://[^\s<>\"]+")
+_LINK = lazy_pattern(r"https?://[^\s<>\"]+")
 _AFTER = ".,;:!?'\")]}*_~"  # what ends a sentence, not an address
 _MARKS = (
-    (re.compile(r"```(.+?)```", re.DOTALL), "code"),
-    (re.compile(r"(?<![\w*])\*(?=\S)([^*\n]*\S)\*(?![\w*])"), "strong"),
-    (re.compile(r"(?<![\w_])_(?=\S)([^_\n]*\S)_(?![\w_])"), "em"),
-    (re.compile(r"(?<![\w~])~(?=\S)([^~\n]*\S)~(?![\w~])"), "s"),
+    (lazy_pattern(r"```(.+?)```", re.DOTALL), "code"),
+    (lazy_pattern(r"(?<![\w*])\*(?=\S)([^*\n]*\S)\*(?![\w*])"), "strong"),
+    (lazy_pattern(r"(?<![\w_])_(?=\S)([^_\n]*\S)_(?![\w_])"), "em"),
+    (lazy_pattern(r"(?<![\w~])~(?=\S)([^~\n]*\S)~(?![\w~])"), "s"),
 )
 
 
@@ -197,7 +198,7 @@ class ShownTurn:
 
 
 _RULES = tuple(
-    (re.compile(rule), words)
+    (lazy_pattern(rule), words)
     for rule, words in {
         "answer": "it answers the question",
         "tap": "the button belongs to the question",

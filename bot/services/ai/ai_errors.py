@@ -10,6 +10,7 @@ from email.utils import parsedate_to_datetime
 from typing import Any
 
 from bot.core.errors import BotError, ErrorRow, row_of
+from bot.core.lazy_patterns import lazy_pattern
 from bot.core.text import json_object, line
 from bot.core.values import Usage
 from bot.language.source import wall_clock
@@ -173,16 +174,16 @@ BY_CODE: Mapping[str, ErrorRow[CompletionError]] = {
 LONGEST_RESET = timedelta(days=31)
 _WORDS = 300  # characters of its text that are kept
 _WORD = 256
-_TOO_LONG = re.compile(
+_TOO_LONG = lazy_pattern(
     r"context[ _](length|window|size|limit)|(prompt|inputs?|messages?|request)\b.{0,30}\btoo[ _](long|large)"
     r"|token count.{0,40}exceed|(reduce|shorten) .{0,20}(length|messages|prompt)",
     re.IGNORECASE,
 )
-_CONTENT = re.compile(
+_CONTENT = lazy_pattern(
     r"content[ _-](filter|policy|management|moderation)|moderation|safety (system|settings|filter)|\bflagged\b",
     re.IGNORECASE,
 )
-_SPAN = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|mo|[smhdw])", re.IGNORECASE)
+_SPAN = lazy_pattern(r"(\d+(?:\.\d+)?)\s*(ms|mo|[smhdw])", re.IGNORECASE)
 _SECONDS = {"ms": 0.001, "s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800, "mo": 31 * 86400}
 
 

@@ -7,11 +7,12 @@ import json
 import logging
 import re
 from collections.abc import Container, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cache
 from typing import Any
 
-from bot.core.immutable import immutable
+from bot.core.immutable import immutable, mutable
+from bot.core.lazy_patterns import lazy_pattern
 from bot.core.text import PICTURE, clean, estimate, estimate_messages, is_blank, most_tokens, without_controls
 from bot.core.values import Usage
 from bot.services.ai.ai_errors import EmptyAnswer, ExcessiveCalls, InvalidRequest, NotTheService, refusal, word
@@ -96,7 +97,7 @@ class Completion:
     usage: Usage
 
 
-@dataclass(slots=True)
+@mutable
 class _Call:
     id: str = ""
     name: str = ""
@@ -130,7 +131,7 @@ class _Call:
         return ToolCall(id, self.name, clean(arguments, len(arguments)))
 
 
-_FENCED = re.compile(r"```(?:json)?\s*(\{.*\})\s*```", re.DOTALL)
+_FENCED = lazy_pattern(r"```(?:json)?\s*(\{.*\})\s*```", re.DOTALL)
 
 
 class Assembly:
@@ -305,12 +306,12 @@ _BLOCKS = (
 )
 _NAMES = "|".join(_BLOCKS)
 _LONGEST = 100  # characters of a tag
-_TAG = re.compile(
+_TAG = lazy_pattern(
     rf"<(?P<closing>/?)(?P<name>{_NAMES})(?:[\s=][^<>]{{0,60}})?>|<[|｜](?P<token>[^<>|｜]{{1,60}})[|｜]>"
     rf"|(?-i:(?P<mark>{'|'.join(map(re.escape, _MARKS))}))",
     re.I,
 )
-_BEGUN = re.compile(rf"<(?:/?(?P<name>[a-z_:]*)|/?(?:{_NAMES})[\s=][^<>]{{0,60}}|[|｜][^<>|｜]{{0,60}}[|｜]?)", re.I)
+_BEGUN = lazy_pattern(rf"<(?:/?(?P<name>[a-z_:]*)|/?(?:{_NAMES})[\s=][^<>]{{0,60}}|[|｜][^<>|｜]{{0,60}}[|｜]?)", re.I)
 _ENDS = ("im_end", "endoftext", "eot_id", "end_of_text", "end▁of▁sentence", "end_of_turn", "python_tag")
 _FINAL = "final"  # the one channel that is for the contact
 

@@ -1,11 +1,11 @@
 """The account's templates, contacts and webhooks, and their paginated lists (spec: Resources)."""
 
-import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import field
 from typing import Any, Generic, TypeVar
 
 from bot.core.immutable import immutable
+from bot.core.lazy_patterns import lazy_pattern
 from bot.core.text import digits, line
 from bot.core.values import UnstorableValue, plain
 from bot.services.gateway.gateway_answers import EndlessList, GatewayResult, Rate
@@ -19,7 +19,7 @@ _EMAIL = 254
 _PERSON = 200
 _TAG = 200
 _TAGS = 500  # of a contact; an upsert would take away those that are not kept here
-SECRET = re.compile(r"[!-+\--~]{1,512}")
+SECRET = lazy_pattern(r"[!-+\--~]{1,512}")
 """A signing secret as it can be set: no comma, which divides several, and nothing that a terminal or a file acts on."""
 
 T = TypeVar("T")

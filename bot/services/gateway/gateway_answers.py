@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from bot.core.errors import BotError, ErrorRow, row_of
 from bot.core.immutable import immutable
+from bot.core.lazy_patterns import lazy_pattern
 from bot.core.text import clean, digits, json_object, line
 
 if TYPE_CHECKING:  # reading webhooks does not need the client
@@ -379,10 +380,10 @@ _ADDRESS_OR_ACCOUNT = (402, 403, 404, 405, 407, 410, 421, 426, 451, 501)
 """The statuses that are about the address or the account, where the code says nothing else."""
 
 _NOT_READ = (408, 425)  # the request may not have been read to its end
-_KEY_USED = re.compile(
+_KEY_USED = lazy_pattern(
     "^conflict$|idempot|(^|_)duplicated?(_(request|message|send|key))?$|already_(sent|processed|accepted|used)|key_(re)?used"
 )
-_KEY_NOT_USED = re.compile("progress|processing|pending|concurrent|lock|invalid|missing|required|format|long|expired")
+_KEY_NOT_USED = lazy_pattern("progress|processing|pending|concurrent|lock|invalid|missing|required|format|long|expired")
 
 
 @immutable

@@ -5,7 +5,6 @@ Pure: time and secrets are arguments. Nothing in a body, however strange, makes 
 
 import hashlib
 import hmac
-import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from enum import Enum
@@ -32,6 +31,7 @@ from bot.core.events import (
 )
 from bot.core.filetypes import FILE_TYPES
 from bot.core.immutable import immutable
+from bot.core.lazy_patterns import lazy_pattern
 from bot.core.messages import MEDIA_KINDS, suffix_of
 from bot.core.text import clean, digits, json_object, line, sender_id
 from bot.core.values import Location, Media
@@ -340,7 +340,7 @@ def _degrees(value: Any, limit: int) -> float | None:
 
 
 _EVENT_ID = 100  # characters; a longer text is no id
-_TIMESTAMP = re.compile(r"[0-9]{1,12}")
+_TIMESTAMP = lazy_pattern(r"[0-9]{1,12}")
 
 
 class Verdict(Enum):

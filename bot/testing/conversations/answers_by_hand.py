@@ -1,7 +1,6 @@
 """The answers that a person writes in place of a model: a text, which can end with acts of the model."""
 
 import json
-import re
 from collections.abc import Iterator, Mapping
 from itertools import takewhile
 from typing import Any
@@ -9,11 +8,12 @@ from typing import Any
 from bot.checker.exploring.moves import ModelResult
 from bot.core.effects import AskModel
 from bot.core.errors import BotError
+from bot.core.lazy_patterns import lazy_pattern
 from bot.language.source.problems import did_you_mean
 from bot.language.steps.tools import LEAVE, REMEMBER
 from bot.testing.conversations.stub_reader import MODEL_FAILURES
 
-_ACTS = re.compile(r"(?:^|\s+)\b(LEAVE|NOTE|CALL|FAIL)(?: +|$)")
+_ACTS = lazy_pattern(r"(?:^|\s+)\b(LEAVE|NOTE|CALL|FAIL)(?: +|$)")
 
 
 _FORMS = {

@@ -4,10 +4,11 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
-from bot.core.immutable import immutable
+from bot.core.immutable import immutable, mutable
+from bot.core.lazy_patterns import lazy_pattern
 from bot.core.session import Session
 from bot.core.text import head
 from bot.language.steps.output_guard import accounts_in, canary, foreign_link
@@ -42,14 +43,14 @@ MOST_ROUNDS = 16
 MOST_FOR_A_FLOOD = 7
 """The most requests to the model for many messages that come while it works on the first one."""
 
-WHO = re.compile(
+WHO = lazy_pattern(
     r"(contact|customer|client|user|member|account)(_?(id|no|number|phone))?|phone(_?(no|number))?|wa_?id|msisdn"
 )
 """Names of arguments that say whose something is."""
 
 _BIDI = "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
-_MARKUP = re.compile(r"</?(tool_call|thinking|think|function_call|system)\b|<\|\w+\|>", re.IGNORECASE)
-_MARKED = re.compile("⟦([^⟦⟧]*)⟧")
+_MARKUP = lazy_pattern(r"</?(tool_call|thinking|think|function_call|system)\b|<\|\w+\|>", re.IGNORECASE)
+_MARKED = lazy_pattern("⟦([^⟦⟧]*)⟧")
 _SHINGLE = 5  # words
 _NOTED = 300  # characters of the note to the model that a text is cut
 _ESTIMATED = 1.5  # token counts are estimates, which differ
@@ -65,7 +66,7 @@ class Violation:
     fix: str = FRAME
 
 
-@dataclass(slots=True)
+@mutable
 class AttackObservation:
     """The outcome of one attack.
 

@@ -1,10 +1,10 @@
 """The weak points of a bot: what no guard of the framework holds, and only the bot's author can close."""
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from urllib.parse import unquote_plus
 
 from bot.core.immutable import immutable
+from bot.core.lazy_patterns import lazy_pattern
 from bot.language.steps.tools import Tool
 from bot.testing.conversations.attack_catalogue import GUESSED, known_secrets
 from bot.testing.conversations.attack_checks import WHO, AttackObservation, Violation, letters
@@ -16,7 +16,7 @@ from bot.testing.conversations.stubs import ObservedCall
 SAID = "judged"
 """The check of what a model says: with a real model, what it finds has really been said."""
 
-_ID = re.compile(r"(\w+_)?(id|no|nr|number|code|ref|reference|order|booking|invoice|ticket|email|iban)")
+_ID = lazy_pattern(r"(\w+_)?(id|no|nr|number|code|ref|reference|order|booking|invoice|ticket|email|iban)")
 
 
 @immutable

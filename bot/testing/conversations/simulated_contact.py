@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from itertools import groupby, takewhile
 
 from bot.core.immutable import immutable
+from bot.core.lazy_patterns import lazy_pattern
 from bot.testing.conversations.spoken_lines import SpokenLine, message_text
 from bot.testing.conversations.transcript import PersonaLine, PickLine, TapLine, UserLine
 
@@ -17,7 +18,7 @@ Write only what this person sends next: one short message, or several with an em
 them that does not stand here. To tap a button or to pick a row, send its title alone, as it is written.
 When they have reached the goal, write DONE in a line of its own. When they would lose patience, or see that they cannot \
 reach it, write GIVE UP and the reason in a line of its own."""
-_ENDS = re.compile(r"^[\W_]*(?:(DONE)[\W_]*|GIVE UP\b[\W_]*(.*))$", re.MULTILINE)
+_ENDS = lazy_pattern(r"^[\W_]*(?:(DONE)[\W_]*|GIVE UP\b[\W_]*(.*))$", re.MULTILINE)
 
 
 @immutable

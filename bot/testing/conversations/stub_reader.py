@@ -1,7 +1,6 @@
 """Reads the stubs of a test: what handlers, `http` requests and models return, and random numbers."""
 
 import json
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import timedelta
@@ -9,6 +8,7 @@ from functools import partial
 from typing import Any
 
 from bot.checker.exploring.moves import ModelResult
+from bot.core.lazy_patterns import lazy_pattern
 from bot.language.keys import key_schemas as schemas
 from bot.language.keys.declared_keys import (
     DURATION,
@@ -40,7 +40,7 @@ TIMEOUT, EMPTY, BROKEN_OFF = "timeout", "empty", "broken_off"
 REFUSED_BY_KEY = "unauthorized"
 MODEL_FAILURES = (*BY_CODE, REFUSED_BY_KEY, TIMEOUT, EMPTY, BROKEN_OFF)
 """The failures of a model: the service's own names, and those without a name there."""
-_REQUEST = re.compile(r"[A-Z]+ \S+")
+_REQUEST = lazy_pattern(r"[A-Z]+ \S+")
 
 # -- what models answer -------------------------------------------------------------------------------
 

@@ -15,6 +15,7 @@ from bot.cli.importing.imported import written_out
 from bot.cli.importing.rapidpro import excellent_functions as library
 from bot.core.errors import BotError
 from bot.core.immutable import immutable
+from bot.core.lazy_patterns import lazy_pattern
 
 Path = tuple[str, ...]
 ROOTS = frozenset({
@@ -49,14 +50,14 @@ class Inserted:
     source: str
 
 
-_TOKEN = re.compile(
+_TOKEN = lazy_pattern(
     r'\s*(?:(?P<number>\d+(?:\.\d+)?)|(?P<text>"(?:[^"\\]|\\.|"")*")|(?P<name>[A-Za-z_]\w*)'
     r"|(?P<sign>=>|<>|!=|<=|>=|[-+*/^&=<>(),.\[\]]))"
 )
 _LEVELS: tuple[tuple[str, ...], ...] = (
     ("=", "!=", "<>"), ("<", "<=", ">", ">="), ("&",), ("+", "-"), ("*", "/"), ("^",),
 )  # fmt: skip
-_BARE = re.compile(r"@(@|\(|[A-Za-z_]\w*(?:\.\w+)*)")
+_BARE = lazy_pattern(r"@(@|\(|[A-Za-z_]\w*(?:\.\w+)*)")
 
 
 class ExcellentReader:

@@ -1,6 +1,5 @@
 """The texts of an imported flow, in the words of the new bot, and the names that all flows share."""
 
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import field
 from typing import Any
@@ -10,8 +9,9 @@ from bot.cli.importing.rapidpro.expressions import Excellent, ExpressionWriter, 
 from bot.cli.importing.rapidpro.reading import Data, RapidProExport, RapidProFlow, RapidProNode, language_of
 from bot.cli.importing.rapidpro.scopes import ContactFields, FlowScope, label_of
 from bot.core.immutable import mutable
+from bot.core.lazy_patterns import lazy_pattern
 
-_PRIVATE = re.compile(
+_PRIVATE = lazy_pattern(
     r"https?://((?:localhost|127\.[\d.]+|10\.[\d.]+|192\.168\.[\d.]+|172\.(?:1[6-9]|2\d|3[01])\.[\d.]+"
     r"|[\w-]+\.(?:local|internal))"
     r"(?::\d+)?)(?=[/?]|$)"

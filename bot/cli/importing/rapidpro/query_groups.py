@@ -1,13 +1,13 @@
 """Groups by query: `age > 50 AND gender = male` becomes a condition, and a flow keeps the tags of these groups."""
 
-import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from bot.cli.importing.imported import name_of
 from bot.cli.importing.rapidpro.expressions import Untranslatable, quoted
+from bot.core.lazy_patterns import lazy_pattern
 
-_TOKEN = re.compile(r'\s*(?:(?P<text>"(?:[^"\\]|\\.)*")|(?P<sign>\(|\)|!=|>=|<=|[=~<>])|(?P<word>[^\s()=~<>!"]+))')
+_TOKEN = lazy_pattern(r'\s*(?:(?P<text>"(?:[^"\\]|\\.)*")|(?P<sign>\(|\)|!=|>=|<=|[=~<>])|(?P<word>[^\s()=~<>!"]+))')
 
 
 class GroupQuery:

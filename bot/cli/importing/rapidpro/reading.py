@@ -7,6 +7,7 @@ from typing import Any
 
 from bot.cli.importing.imported import ExportFile, UnreadableExport
 from bot.core.immutable import immutable
+from bot.core.lazy_patterns import lazy_pattern
 
 Data = Mapping[str, Any]
 
@@ -367,7 +368,7 @@ def _old_rules(node: Data, said: Any) -> Data:
 
 OLD_BODY = '{"contact": "@contact.name", "flow": "@flow.name", "results": "@results"}'
 """The body of a webhook of old flows, shortened."""
-_OLD_PATH = re.compile(r"(?<![\w.@])(flow|contact|step|extra|channel|date)((?:\.\w+)*)\b(?!\s*\()")
+_OLD_PATH = lazy_pattern(r"(?<![\w.@])(flow|contact|step|extra|channel|date)((?:\.\w+)*)\b(?!\s*\()")
 
 
 def old_template(text: str) -> str:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from bot.core.errors import BotError
+from bot.core.lazy_patterns import lazy_pattern
 
 
 class PredicateError(BotError):
@@ -61,7 +62,7 @@ class PredicateJoin:
 
 Predicate: TypeAlias = SlotValue | LiteralValue | LiteralSet | PredicateTest | PredicateNot | PredicateJoin
 
-_TOKEN = re.compile(
+_TOKEN = lazy_pattern(
     r"""\s*(?:(?P<text>"[^"]*"|'[^']*')|(?P<pattern>/(?:[^/\\]|\\.)+/)|(?P<number>-?\d+(?:\.\d+)?)(?![\w.])"""
     r"""|(?P<word>[A-Za-z_][\w.]*)|(?P<sign>!=|==|<=|>=|[=<>(){},]))"""
 )

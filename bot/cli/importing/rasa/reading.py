@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from bot.cli.importing.imported import ExportFile, UnreadableExport
+from bot.core.lazy_patterns import lazy_pattern
 
 END = "END"
 _KINDS = ("collect", "action", "link", "call", "set_slots", "noop")
-_SET_SLOTS = re.compile(r"/SetSlots\((.*)\)\s*")
+_SET_SLOTS = lazy_pattern(r"/SetSlots\((.*)\)\s*")
 
 
 @dataclass(frozen=True)

@@ -8,12 +8,13 @@ from typing import Any
 from bot.cli.importing.imported import ImportedBot, name_of, written_out
 from bot.cli.importing.rasa.expressions import PredicateError, parse_predicate, slots_in, written_predicate
 from bot.cli.importing.rasa.reading import END, RasaAssistant, RasaFlow, RasaSlot, RasaStep, RasaVariation
+from bot.core.lazy_patterns import lazy_pattern
 
 MOST_VISITS = 100
 COMPLETED = "What else can I help you with?"
 _KINDS = {"text": "text", "any": "text", "bool": "boolean", "float": "number", "categorical": "choice", "list": "list"}
-_PLACEHOLDER = re.compile(r"\{(\w+)\}")
-_JINJA = re.compile(r"\{\{\s*slots\.(\w+)\s*\}\}")
+_PLACEHOLDER = lazy_pattern(r"\{(\w+)\}")
+_JINJA = lazy_pattern(r"\{\{\s*slots\.(\w+)\s*\}\}")
 _MOST_BUTTONS, _MOST_ROWS, _LONGEST_TITLE = 3, 10, 24
 _NOT_VARIABLES = ("language", "timezone", "event", "answer", "status", "all")
 """Names that mean something else where a text reads them."""

@@ -7,6 +7,7 @@ from typing import TypeAlias
 
 from bot.cli.importing.imported import written_out
 from bot.core.errors import BotError
+from bot.core.lazy_patterns import lazy_pattern
 from bot.language.expressions.grammar import MAX_LOOPS
 
 
@@ -93,8 +94,8 @@ class LiquidCapture:
 LiquidNode: TypeAlias = str | LiquidOutput | LiquidIf | LiquidFor | LiquidAssign | LiquidCapture
 LiquidText: TypeAlias = tuple[LiquidNode, ...]
 
-_PIECES = re.compile(r"(\{\{-?.*?-?\}\}|\{%-?.*?-?%\})", re.DOTALL)
-_TOKEN = re.compile(
+_PIECES = lazy_pattern(r"(\{\{-?.*?-?\}\}|\{%-?.*?-?%\})", re.DOTALL)
+_TOKEN = lazy_pattern(
     r"""\s*(?:(?P<text>"[^"]*"|'[^']*')|(?P<number>-?\d+(?:\.\d+)?(?![\w.-]))|(?P<word>[A-Za-z_][\w-]*\??)"""
     r"""|(?P<sign>==|!=|<>|<=|>=|\.\.|[<>|:,.\[\]()=]))"""
 )
@@ -619,7 +620,7 @@ def _in_brackets(value: WrittenLiquid) -> WrittenLiquid:
     return WrittenLiquid(f"({value.safe})", value.kind)
 
 
-_ONLY_BLOCKS = re.compile(r"\s*(\{%[^%]*%\}\s*)+")
+_ONLY_BLOCKS = lazy_pattern(r"\s*(\{%[^%]*%\}\s*)+")
 _ARITHMETIC = {"plus": "+", "minus": "-", "times": "*", "divided_by": "/", "modulo": "%"}
 _SAME: Mapping[str, tuple[str, str]] = {
     "upcase": ("upper", "text"),

@@ -17,11 +17,12 @@ from bot.cli.importing.twilio.expressions import (
 from bot.cli.importing.twilio.reading import StudioFlow, StudioWidget
 from bot.cli.importing.twilio.scope import StudioScope
 from bot.cli.importing.twilio.widget_texts import WidgetTexts
+from bot.core.lazy_patterns import lazy_pattern
 
 WINDOW = 23 * 3600 + 55 * 60  # seconds: how long the bot sends other messages than templates
 MOST_VISITS = 10  # Studio stops an execution in which a widget runs more often in a row
 WAITING = frozenset({"send-and-wait-for-reply", "send-to-flex"})
-_ADDRESS = re.compile(r"https?://[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)*(:\d+)?([/?]\S*)?")
+_ADDRESS = lazy_pattern(r"https?://[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)*(:\d+)?([/?]\S*)?")
 _ENDINGS = {
     "mp4": "video",
     "3gp": "video",

@@ -18,8 +18,9 @@ from bot.cli.importing.twilio.expressions import (
 )
 from bot.cli.importing.twilio.reading import StudioCondition, StudioWidget
 from bot.cli.importing.twilio.scope import StudioScope, TechnicalId
+from bot.core.lazy_patterns import lazy_pattern
 
-_NUMBER = re.compile("-?[0-9]+([.][0-9]+)?")
+_NUMBER = lazy_pattern("-?[0-9]+([.][0-9]+)?")
 
 
 class WidgetTexts:

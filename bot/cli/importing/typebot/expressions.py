@@ -8,10 +8,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from bot.core.lazy_patterns import lazy_pattern
+
 TEXT, NUMBER, LIST, TRUTH, ANY = "text", "number", "list", "truth", "any"
 """The kinds of values. The type of a value of `ANY` is known only when a service answers."""
 
-_TOKEN = re.compile(
+_TOKEN = lazy_pattern(
     r"""\s*(?:
     (?P<variable>\{\{[^{}]+\}\}) |
     (?P<number>\d+(?:\.\d+)?|\.\d+) |

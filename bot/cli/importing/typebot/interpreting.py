@@ -32,6 +32,7 @@ from bot.cli.importing.typebot.reading import (
     shown_title,
     video_text,
 )
+from bot.core.lazy_patterns import lazy_pattern
 
 INVALID = "Invalid message. Please, try again."
 RETRIES = {
@@ -48,8 +49,8 @@ BEGIN = datetime(2030, 5, 6, 10, 0)
 UNKNOWN_RESULT = "what the code returns"
 """The value of code that is not understood, on both sides."""
 
-_EMAIL = re.compile(r'(([^<>()\[\]\\.,;:\s@"]+(\.[^<>()\[\]\\.,;:\s@"]+)*)|(".+"))@(([a-zA-Z\-0-9]+\.)+[a-zA-Z]{2,})')
-_URL = re.compile(r"(https?://)?([\w-]+\.)+[a-zA-Z]{2,}(:\d+)?([/?#]\S*)?")
+_EMAIL = lazy_pattern(r'(([^<>()\[\]\\.,;:\s@"]+(\.[^<>()\[\]\\.,;:\s@"]+)*)|(".+"))@(([a-zA-Z\-0-9]+\.)+[a-zA-Z]{2,})')
+_URL = lazy_pattern(r"(https?://)?([\w-]+\.)+[a-zA-Z]{2,}(:\d+)?([/?#]\S*)?")
 _SAMPLES = {
     "text input": ("Ann", ""), "number input": ("42", "abc"), "email input": ("ann@example.com", "no mail"),
     "url input": ("https://shop.example", "no address"), "date input": ("2031-05-12", "abc"),

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from bot.cli.importing.imported import UnreadableExport
+from bot.core.lazy_patterns import lazy_pattern
 
 VERSION = "6"
 BUBBLES = ("text", "image", "video", "audio", "embed")
@@ -23,7 +24,7 @@ INPUTS = (
     "file input",
     *CHOICES,
 )
-PLACEHOLDER = re.compile(r"\{\{=(?P<code>.+?)=\}\}|\{\{(?P<name>[^{}]+)\}\}")
+PLACEHOLDER = lazy_pattern(r"\{\{=(?P<code>.+?)=\}\}|\{\{(?P<name>[^{}]+)\}\}")
 """A placeholder in a text: for the value of a variable, or of a piece of JavaScript."""
 _TEXTS = {"type", "value", "comparisonOperator", "logicalOperator", "expressionToEvaluate", "url", "item", "bodyPath", "body",
           "method", "text", "title", "retryMessageContent", "key", "role", "format", "secondsToWaitFor", "description",
