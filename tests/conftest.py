@@ -88,7 +88,7 @@ def pytest_xdist_auto_num_workers() -> Generator[None, int, int]:
 
 def pytest_collection(session: pytest.Session) -> None:
     """Each worker begins at another folder: else all would compile the same file at the same time."""
-    gc.disable()
+    gc.set_threshold(0)  # not `gc.disable()`: `bot.cli` enables it again when a command is imported
     here = Path(__file__).parent
     if [Path(each).resolve() for each in session.config.args] == [here]:
         parts = sorted(str(path) for path in here.iterdir() if path.is_dir() or path.name.startswith("test_"))
@@ -162,4 +162,3 @@ def pytest_collection_finish() -> None:
     """
     gc.freeze()
     gc.set_threshold(20_000, 20, 20)
-    gc.enable()
