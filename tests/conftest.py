@@ -3,6 +3,7 @@
 import gc
 import os
 import shutil
+import signal
 import sys
 import tempfile
 from collections.abc import Generator
@@ -47,6 +48,9 @@ if sys.dont_write_bytecode:  # else each of some hundred processes would compile
 
 if MEMORY.is_dir() and shutil.disk_usage(MEMORY).free > ROOM:  # a disk is waited for at each commit
     tempfile.tempdir = os.environ["TMPDIR"] = str(MEMORY)
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # a script's background job, whose processes would ignore it, too
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 AUTHORITIES = ("SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE")
 for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", *AUTHORITIES):
