@@ -3,6 +3,7 @@
 import gc
 import os
 import shutil
+import signal
 import sys
 import tempfile
 from collections.abc import Generator
@@ -48,6 +49,9 @@ if sys.dont_write_bytecode:  # else each of some hundred processes would compile
 if MEMORY.is_dir() and shutil.disk_usage(MEMORY).free > ROOM:  # a disk is waited for at each commit
     tempfile.tempdir = os.environ["TMPDIR"] = str(MEMORY)
 
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # a script's background job, whose processes would ignore it, too
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
 AUTHORITIES = ("SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE")
 for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", *AUTHORITIES):
     os.environ.pop(name, None)  # how this machine reaches others is no matter of the tests
@@ -88,7 +92,7 @@ def pytest_xdist_auto_num_workers() -> Generator[None, int, int]:
 
 def pytest_collection(session: pytest.Session) -> None:
     """Each worker begins at another folder: else all would compile the same file at the same time."""
-    gc.disable()
+    gc.set_threshold(0)  # not `gc.disable()`: `bot.cli` enables it again when a command is imported
     here = Path(__file__).parent
     if [Path(each).resolve() for each in session.config.args] == [here]:
         parts = sorted(str(path) for path in here.iterdir() if path.is_dir() or path.name.startswith("test_"))
@@ -162,4 +166,3 @@ def pytest_collection_finish() -> None:
     """
     gc.freeze()
     gc.set_threshold(20_000, 20, 20)
-    gc.enable()

@@ -13,7 +13,7 @@ import signal
 import subprocess
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from itertools import count
 from pathlib import Path
@@ -40,6 +40,7 @@ QUICK = (
     "listen_addresses=",
     "timezone=Asia/Jakarta",
 )
+_MADE = Path(__file__).parent.parent / ".pytest_cache" / "postgres"
 _numbers = count(1)
 
 
@@ -50,20 +51,22 @@ class Postgres:
         self.folder = folder
         self._options = options
         self._as_user: Any = {"user": _USER if os.geteuid() == 0 else None, "cwd": folder, "stdout": subprocess.DEVNULL}
-        initdb = [
-            postgres_program("initdb"),
-            "-D",
-            str(folder / "data"),
-            "-A",
-            "trust",
-            "-U",
-            "bot",
-            "--no-sync",
-            "-E",
-            "UTF8",
-        ]
-        subprocess.run(initdb, check=True, **self._as_user)
+        self._make_data()
         self.start()
+
+    def _make_data(self) -> None:
+        """Make the data folder: the first time by `initdb` (0.6 s of CPU), later as a copy of that one (0.04 s)."""
+        data, initdb = self.folder / "data", postgres_program("initdb")
+        version = subprocess.run([initdb, "--version"], check=True, capture_output=True, text=True).stdout
+        made = _MADE / version.split()[2]  # "initdb (PostgreSQL) 15.18"
+        if made.exists():
+            _copy(made, data)
+            return
+        options = ["-A", "trust", "-U", "bot", "--no-sync", "-E", "UTF8"]
+        subprocess.run([initdb, "-D", str(data), *options], check=True, **self._as_user)
+        _MADE.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=_MADE) as copying, suppress(OSError):  # another worker was sooner
+            _copy(data, Path(copying) / "data").rename(made)
 
     def url(self, database: str) -> str:
         """The address of a database."""
@@ -224,6 +227,12 @@ def divided_database(server: Postgres, folder: Path, shards: int) -> Iterator[Po
         divided = replace(address, shards=shards)
         migrate(divided)
         yield divided
+
+
+def _copy(folder: Path, to: Path) -> Path:
+    """Copy a folder with the owners of its files."""
+    subprocess.run(["cp", "-pR", str(folder), str(to)], check=True)
+    return to
 
 
 def _run(server: Postgres, sql: str) -> None:

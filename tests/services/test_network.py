@@ -24,7 +24,7 @@ from bot.loading.folder import read_folder
 from bot.loading.program import load_program
 from bot.runtime.file_calls import Downloads, NotFetched
 from bot.server.app import Engine, GatewayAccount
-from bot.services import http_client
+from bot.services import http_client, public_addresses
 from bot.services.ai.ai_client import Completions
 from bot.services.ai.ai_errors import CompletionError
 from bot.services.gateway.gateway_answers import GatewayNotReached, GatewayRefused, NotTheGateway, OutcomeUnknown
@@ -348,6 +348,7 @@ def silent_names(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
     monkeypatch.setattr(socket, "getaddrinfo", getaddrinfo)
     yield asked
     over.set()
+    wait_for(lambda: not public_addresses._LOOKUPS._running)  # the next test would find no room for a look-up
 
 
 def test_name_servers_that_do_not_answer_hold_up_nobody(silent_names: list[str]) -> None:

@@ -2,6 +2,7 @@
 
 import http.client
 import re
+from collections.abc import Iterator
 from dataclasses import replace
 from datetime import timedelta
 from urllib.parse import urlsplit
@@ -17,11 +18,26 @@ from bot.pages.console.users import VIEWER, User
 from bot.pages.shared.page_server import ALIVE_SECONDS
 from bot.settings.setting_values import CONSOLE_ROLES
 from bot.store.files import StoreUnavailable
+from tests.cli.terminal import make_bot
 from tests.pages.console.client import Client, logged_in
-from tests.pages.console.conftest import PASSWORD, PREFIX, Served
+from tests.pages.console.conftest import PASSWORD, PREFIX, Served, console_of
+from tests.pages.playground.conftest import FLOWS, SETTINGS
 from tests.patience import PATIENCE
 
 SAID = "Zanzibar"
+
+
+@pytest.fixture(scope="module")
+def console(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    with console_of(make_bot(tmp_path_factory.mktemp("bot"), FLOWS, bot=SETTINGS)) as console:
+        yield console
+
+
+@pytest.fixture
+def untouched(console: Served) -> Served:
+    """One console for all tests that leave it as it was: nobody has written to its bot. Each test may try to log in."""
+    console.simulation.wait(timedelta(minutes=10))
+    return console
 
 
 def test_without_a_login_every_page_leads_to_the_form_and_then_to_the_page(served: Served) -> None:
@@ -41,12 +57,12 @@ def test_without_a_login_every_page_leads_to_the_form_and_then_to_the_page(serve
         "/%2e%2e/%2E./x", "/.%2e\\x", "/a\\..\\..\\x", "/./x", "/%2f/evil.example/..", "..", "/x/..#y", "/x/..?y",
     ],
 )  # fmt: skip
-def test_a_login_leads_to_no_other_site(served: Served, elsewhere: str) -> None:
-    assert Client(served).log_in("olga", next=elsewhere).headers["Location"] == f"{PREFIX}/"
+def test_a_login_leads_to_no_other_site(untouched: Served, elsewhere: str) -> None:
+    assert Client(untouched).log_in("olga", next=elsewhere).headers["Location"] == f"{PREFIX}/"
 
 
-def test_the_cookie_is_for_this_path_no_script_and_no_other_site(served: Served) -> None:
-    client = logged_in(served, "olga")
+def test_the_cookie_is_for_this_path_no_script_and_no_other_site(untouched: Served) -> None:
+    client = logged_in(untouched, "olga")
     parts = {part.strip() for part in client.set_cookie.split(";")[1:]}
     assert parts == {"HttpOnly", f"Path={PREFIX}/", "SameSite=Strict"}
 
@@ -218,16 +234,16 @@ def test_a_form_needs_the_logins_token_and_must_come_from_a_page_of_the_console(
         )
 
 
-def test_another_host_is_refused_whatever_a_proxy_is_said_to_have_seen(served: Served) -> None:
-    here = urlsplit(served.url).netloc
+def test_another_host_is_refused_whatever_a_proxy_is_said_to_have_seen(untouched: Served) -> None:
+    here = urlsplit(untouched.url).netloc
     hosts: list[dict[str, str]] = [{"Host": "evil.example"}, {"Host": "evil.example", "X-Forwarded-Host": here}]
     for headers in hosts:
-        answer = Client(served).ask("/log-in", headers=headers)
-        assert answer.status == 403 and served.url in answer.text
+        answer = Client(untouched).ask("/log-in", headers=headers)
+        assert answer.status == 403 and untouched.url in answer.text
 
 
-def test_all_lies_below_the_prefix(served: Served) -> None:
-    client = logged_in(served, "olga")
+def test_all_lies_below_the_prefix(untouched: Served) -> None:
+    client = logged_in(untouched, "olga")
     text = client.ask("/").text
     addresses = [
         part.partition('"')[0]
@@ -236,19 +252,19 @@ def test_all_lies_below_the_prefix(served: Served) -> None:
     ]
     assert len(addresses) > 8
     assert [address for address in addresses if not address.startswith((f"{PREFIX}/", "#"))] == []
-    above = Client(replace(served, url=served.url.removesuffix(PREFIX)), client.cookie)
+    above = Client(replace(untouched, url=untouched.url.removesuffix(PREFIX)), client.cookie)
     assert above.ask("/").status == 404 and above.ask(f"{PREFIX}x/").status == 404
     assert above.ask(PREFIX).headers["Location"] == f"{PREFIX}/"
 
 
-def test_a_page_that_does_not_exist_says_what_to_do(served: Served) -> None:
-    text = logged_in(served, "olga").ask("/nowhere").text
+def test_a_page_that_does_not_exist_says_what_to_do(untouched: Served) -> None:
+    text = logged_in(untouched, "olga").ask("/nowhere").text
     assert "There is no page at this address: choose one above." in text
 
 
-def test_pages_allow_nothing_inline_no_other_host_and_no_copy(served: Served) -> None:
+def test_pages_allow_nothing_inline_no_other_host_and_no_copy(untouched: Served) -> None:
     for path in ("/", "/log-in", "/nowhere", "/static/console.js"):
-        answer = logged_in(served, "olga").ask(path)
+        answer = logged_in(untouched, "olga").ask(path)
         policy = answer.headers["Content-Security-Policy"]
         assert "default-src 'none'" in policy and "frame-ancestors 'none'" in policy
         assert "unsafe" not in policy and "http" not in policy
@@ -271,9 +287,9 @@ def test_a_store_that_is_away_is_said_with_its_address_as_it_is(
     assert ">postgresql://bot@db/bot cannot be used now (gone): see whether it runs.<" in shown.text
 
 
-def test_each_address_names_its_role_or_is_open(served: Served) -> None:
+def test_each_address_names_its_role_or_is_open(untouched: Served) -> None:
     named = {route.name: route.role for view in VIEWS for route in view.ROUTES}
-    rules = {rule.endpoint for rule in served.app.url_map.iter_rules()}
+    rules = {rule.endpoint for rule in untouched.app.url_map.iter_rules()}
     assert rules - {"log_out", "changes", *OPEN} == set(named)
     assert set(named.values()) <= set(CONSOLE_ROLES)
 
@@ -287,8 +303,8 @@ def test_each_address_names_its_role_or_is_open(served: Served) -> None:
         ("/dead-letters?what=turn", "No dead letter fits."),
     ],
 )
-def test_an_empty_list_counts_nothing(served: Served, path: str, words: str) -> None:
-    shown = logged_in(served, "olga").ask(path).text
+def test_an_empty_list_counts_nothing(untouched: Served, path: str, words: str) -> None:
+    shown = logged_in(untouched, "olga").ask(path).text
     assert words in shown and re.search(r"\b0 (?:\w+ )?(?:in all|found)", shown) is None
 
 
@@ -309,26 +325,26 @@ LOG_OUT = Route("/log-out", lambda console, user: "", VIEWER, posts=True)
 
 @pytest.mark.parametrize("route", [*ALL_ROUTES, LOG_OUT], ids=lambda route: f"{route.posts} {route.address}")
 def test_each_form_needs_a_login_a_role_a_token_and_its_origin_and_no_page_takes_one(
-    served: Served, route: Route
+    untouched: Served, route: Route
 ) -> None:
-    client, path = logged_in(served, "olga"), route.address.replace("<who>", "6281234567890")
+    client, path = logged_in(untouched, "olga"), route.address.replace("<who>", "6281234567890")
     token = client.token()
     if not route.posts:
         forms = [each for each in ALL_ROUTES if each.posts and each.address == route.address]
         assert (client.ask(path, {"token": token}).status == 405) == (not forms)
         return
-    assert Client(served).ask(path, {"token": token}).status == 302  # to the form of the login
-    for form in ({}, {"token": ""}, {"token": "x"}, {"token": logged_in(served, "olga").token()}):
+    assert Client(untouched).ask(path, {"token": token}).status == 302  # to the form of the login
+    for form in ({}, {"token": ""}, {"token": "x"}, {"token": logged_in(untouched, "olga").token()}):
         answer = client.ask(path, form)
         assert answer.status == 403 and "This form has no token" in answer.text
-    for origin in ("", "null", "https://evil.example", served.url.replace("http:", "https:")):
+    for origin in ("", "null", "https://evil.example", untouched.url.replace("http:", "https:")):
         answer = client.ask(path, {"token": token}, headers={"Origin": origin})
         assert answer.status == 403 and "This form comes from another page" in answer.text
     assert client.ask(path).status == 405 or any(
         not each.posts and each.address == route.address for each in ALL_ROUTES
     )
-    if not served.users["vera"].may(route.role):
-        viewer = logged_in(served, "vera")
+    if not untouched.users["vera"].may(route.role):
+        viewer = logged_in(untouched, "vera")
         assert viewer.ask(path, {"token": viewer.token()}).status == 403
 
 

@@ -59,10 +59,11 @@ def test_a_pooler_in_transaction_mode_is_found_since_two_sessions_are_one(
         assert postgres_database.database_server(address).is_pooled
 
 
-def test_a_database_that_can_only_be_read_is_found(address: PostgresAddress) -> None:
-    with psycopg.connect(address.url, autocommit=True) as connection:
-        connection.execute(f"ALTER DATABASE {connection.info.dbname} SET default_transaction_read_only = on")
-    assert postgres_database.database_server(address).is_read_only
+def test_a_database_that_can_only_be_read_is_found(postgres: Postgres, tmp_path: Path) -> None:
+    with new_database(postgres, tmp_path) as own:
+        with psycopg.connect(own.url, autocommit=True) as connection:
+            connection.execute(f"ALTER DATABASE {connection.info.dbname} SET default_transaction_read_only = on")
+        assert postgres_database.database_server(own).is_read_only
 
 
 def test_a_server_that_is_away_fails_with_the_reason(tmp_path: Path) -> None:
