@@ -208,6 +208,26 @@ def _may_be_time(words: Sequence[str], first: int, end: int, language: str | Non
     return has_word(before, (Kind.BEFORE_TIME,), language) and not has_word(behind, (Kind.UNIT,), language)
 
 
+def _counts_something(words: Sequence[str], first: int, end: int, language: str | None) -> bool:
+    """True for a number of things or people, perhaps behind a comma: in "12 May, 5 persons" the "5" is no day."""
+    first = next((at for at in range(end - 1, first, -1) if words[at - 1].endswith(",")), first)
+    piece, said = " ".join(words[first:end]), " ".join(words[first : end + 1])
+    return (
+        number_in(piece, language) is not None
+        and has_word(said, (Kind.UNIT,), language)
+        and not has_word(said, _OF_TIMES, language)
+    )
+
+
+def _is_of_time(word: str, language: str | None) -> bool:
+    return any(map(str.isdigit, word)) or has_word(word, _OF_TIMES, language)
+
+
+_OF_TIMES = frozenset({
+    Kind.ORDINAL, Kind.MONTH, Kind.WEEKDAY, Kind.DAY, Kind.DAY_PART, Kind.PERIOD, Kind.PART, Kind.TIME, Kind.TIME_OF_12, Kind.HOUR,
+})  # fmt: skip
+
+
 def _is_the_one(words: Sequence[str], first: int, end: int, used: Collection[int], language: str | None) -> bool:
     """True for a "one" behind another answer, which is no number: "the white one"."""
     stands_for_thing = end - first == 1 and has_word(words[first], (Kind.AROUND_TITLE,), language)
@@ -369,7 +389,7 @@ class _Question:
 
     def only_answer(self, turn: TurnContext, words: Sequence[str], left: Sequence[int]) -> "_Found | None":
         """The only answer in the words that are left. None if there are none or two, or if it would ask back."""
-        rest = [words[place] for place in left]
+        rest, language, counts = [words[place] for place in left], turn.contact_language, _counts(turn.step)
         may_answer = self.may_answer(rest)
         if not may_answer(0, len(rest)):
             return None
@@ -383,12 +403,12 @@ class _Question:
                 divided = left[end - 1] - left[first] >= length
                 if divided or (found is not None and found.first < end and first < found.end):
                     continue
-                if not may_answer(first, end):
+                if not may_answer(first, end) or (not counts and _counts_something(rest, first, end, language)):
                     continue
                 turn.counted.readings += 1
                 result = self.read(_piece(rest, first, end))
                 if isinstance(result, LeaveStep) and found is None:
-                    found = _Found(*self.without_edges(rest, first, end, result), result, is_whole=False)
+                    found = _Found(*self._with_all_values(rest, first, end, result), result, is_whole=False)
                 elif result is not None and (found is None or result != found.answer):
                     return None
         return found if turn.counted.readings <= MOST_READINGS else None
@@ -422,6 +442,22 @@ class _Question:
         while end - first > 1 and self.answered(_piece(words, first + 1, end)) == answer:
             first += 1
         return first, end
+
+    def _with_all_values(self, words: Sequence[str], first: int, end: int, answer: LeaveStep) -> tuple[int, int]:
+        """The place of an answer among these words, without other words at its ends, but with the values beside it that
+        say the same: "Friday 10 May".
+        """
+        first, end = self.without_edges(words, first, end, answer)
+        language = self.context.scope.get(CONTACT_LANGUAGE)
+        wider = [
+            (start, stop)
+            for start in range(max(end - MOST_OF_ONE, 0), first + 1)
+            for stop in range(end, min(start + MOST_OF_ONE, len(words)) + 1)
+            if _is_of_time(words[start], language) and _is_of_time(words[stop - 1], language)
+        ]
+        wider.sort(key=lambda place: place[0] - place[1])
+        same = (place for place in wider if self.answered(_piece(words, *place)) == answer)
+        return next(same, (first, end))
 
     def has_another(self, words: Sequence[str], end: int, used: set[int], answer: LeaveStep) -> bool:
         """True if a different answer follows, behind one word: "Friday or Saturday"."""

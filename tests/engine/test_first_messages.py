@@ -312,3 +312,57 @@ steps: {menu: {ask: "Two?", options: {To one: /main, Two: /main}}}
 def test_a_greeting_that_starts_a_flow_answers_none_of_its_questions() -> None:
     talk = Talk("flow: main\nstart: {otherwise: true}\nsteps:\n  q: {ask: Which?, buttons: {Hello: end, Bye: end}}\n")
     assert talk.user("hello") == [["Which?", "Hello", "Bye"]]
+
+
+VISIT = """
+flow: visit
+start: {otherwise: true}
+vars: {day: date}
+steps:
+  day: {ask: Which day?, save: day}
+  done: {say: "{{ day }}", then: end}
+"""
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a table on Friday for 4",
+        "a table for 4 on Friday",
+        "a table for 2 this Friday",
+        "could you book me in for Friday? 3 of us",
+        "we'd be five persons, Friday 10 May",
+        "a table for Friday 10 May, five persons",
+        "table for Friday lunch, we're hungry",
+        "20 pieces, for the 10th if thats possible",
+        "20 pieces, for the 10th if it's possible",
+        "8 pcs for Friday pls, if poss",
+    ],
+)
+def test_a_day_is_taken_beside_a_number_of_something_else(text: str) -> None:
+    assert Talk(VISIT).user(text) == ["2030-05-10"]
+
+
+@pytest.mark.parametrize(("text", "day"), [("a table for two tomorrow", "07"), ("table for 2 tonight", "06")])
+def test_a_number_right_before_a_relative_day_is_none_of_a_month(text: str, day: str) -> None:
+    assert Talk(VISIT).user(text) == [f"2030-05-{day}"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a table on Friday or the 15",
+        "a table on Friday, the 15",
+        "a table, Friday 15",
+        "the table for the 15 Friday",
+        "a table for Friday, 12 May",
+        "a table in 2 weeks on Friday",
+        "a table 2 days after Friday",
+        "a table for 2, not on Friday",
+        "a table for 2, Friday if we're well",
+        "they were here on Friday",
+        "we were 4 on Friday",
+    ],
+)
+def test_a_day_is_asked_for_where_a_number_may_change_it(text: str) -> None:
+    assert Talk(VISIT).user(text) == ["Which day?"]

@@ -6,7 +6,7 @@ from functools import lru_cache
 
 from bot.core.lazy_patterns import lazy_pattern
 from bot.language.answers.tokens import split
-from bot.language.answers.words import PIECES, Kind, Words, words_of
+from bot.language.answers.words import PIECES, Kind, Mark, Words, words_of
 from bot.language.source.languages import ENGLISH
 from bot.language.source.word_matching import contains, is_spaced, normalise
 
@@ -15,6 +15,8 @@ _ENDS_CLAUSE = (",", ".", ";", ":", "!", "?", "،", "؛", "؟", "।", "\n")
 _VALUES = frozenset({
     Kind.NUMBER, Kind.MULTIPLE, Kind.FRACTION, Kind.ADDED, Kind.BEFORE_NUMBER, Kind.ORDINAL, Kind.MONTH, Kind.WEEKDAY, Kind.DAY, Kind.TIME,
 })  # fmt: skip
+_RELATIVE = frozenset({Kind.DAY, Kind.DAY_PART})
+_COUNTING = frozenset({Kind.NUMBER, Kind.COUNT})
 _PASSED = frozenset({Kind.HARMLESS, Kind.AGAINST, Kind.BETWEEN, Kind.AROUND_TITLE, Kind.BEFORE_TIME})
 _BESIDE = frozenset({Kind.PERIOD, Kind.POINT, Kind.MINUS})
 _NO = frozenset({Kind.DENIAL, Kind.NO})
@@ -70,7 +72,7 @@ def undisturbed(words: Sequence[str], spans: Sequence[tuple[int, int]], language
     beside: set[int | None] = set()
     for place, found in enumerate(sentence.kinds):
         if found & _VALUES or found & _BESIDE:
-            beside |= {sentence.before(place), sentence.behind(place, over_harmless=bool(found & _VALUES))}
+            beside |= {sentence.before(place), sentence.changed_behind(place)}
         if sentence.counts_from_before(place):
             beside |= {sentence.owner[at] for at in range(place) if at in sentence.owner}
     return [is_meant and index not in beside for index, is_meant in enumerate(meant)]
@@ -83,8 +85,8 @@ class _Sentence:
         self.words, self.spans = words, spans
         self.owner = {place: index for index, (first, end) in enumerate(spans) for place in range(first, end)}
         self.clauses = _clauses(words)
-        found = _kinds(tuple(words), language)
-        self.kinds = [frozenset[Kind]() if place in self.owner else kinds for place, kinds in enumerate(found)]
+        self.said = _kinds(tuple(words), language)
+        self.kinds = [frozenset[Kind]() if place in self.owner else kinds for place, kinds in enumerate(self.said)]
 
     def counts_from_before(self, place: int) -> bool:
         """True for the last word of a clause that counts from a day named before: "it is Friday, so the day before"."""
@@ -105,6 +107,18 @@ class _Sentence:
         says_no = bool(said) and bool(said[-1] & _NO or (said[0] & _NO and len(said) == _SHORT_NO))
         says_no = says_no and all(kinds & _NO_MORE and not kinds & _VALUES for kinds in said)
         return says_no and not self.words[behind[-1]].endswith(_ASKS)
+
+    def changed_behind(self, place: int) -> int | None:
+        """The next answer behind a word of a value, which that may change: "2" in "2 May", but not in "2 tonight" and
+        "for 2 on Friday".
+        """
+        found = self.behind(place, over_harmless=bool(self.kinds[place] & _VALUES))
+        if found is None or not self.kinds[place] <= _COUNTING:
+            return found
+        first, end = self.spans[found]
+        named = self.said[first] if end - first == 1 else frozenset[Kind]()
+        is_other = bool(named & _RELATIVE) or (Kind.WEEKDAY in named and first > place + 1)
+        return None if is_other else found
 
     def behind(self, place: int, *, over_harmless: bool) -> int | None:
         """The next answer of the clause behind a word: right behind it, or else after harmless words."""
@@ -254,10 +268,16 @@ def _kinds_in(words: Sequence[str], clauses: Sequence[int], known: Words) -> lis
     pieces = [split(word, known.spelling).tokens for word in words]
     tokens = [token for piece in pieces for token in piece]
     owner = [place for place, piece in enumerate(pieces) for _ in piece]
+    clause_of = [clauses[place] for place in owner]
     found: list[set[Kind]] = [set() for _ in words]
+    harmless = range(0)
     for index, token in enumerate(tokens):
         place = owner[index]
         marks = known.marks(tokens, index)
+        if index not in harmless:
+            end = next((end for end, kind, _ in marks if kind is Kind.HARMLESS), index)
+            harmless = range(index, end) if clause_of[end - 1] == clause_of[index] else range(0)
+        marks = [mark for mark in marks if not _lies_within(index, mark, marks, harmless)]
         alone = {kind for end, kind, _ in marks if owner[end - 1] == place}
         if token[0].isdigit():
             alone.add(Kind.NUMBER)
@@ -265,7 +285,16 @@ def _kinds_in(words: Sequence[str], clauses: Sequence[int], known: Words) -> lis
             alone.add(Kind.PERIOD)  # "next" before Friday
         found[place] |= alone
         for end, kind, _ in marks:
-            if kind in _SPREAD and clauses[owner[end - 1]] == clauses[place]:
+            if kind in _SPREAD and clause_of[end - 1] == clauses[place]:
                 for at in range(place, owner[end - 1] + 1):
                     found[at].add(kind)
     return [frozenset(kinds) for kinds in found]
+
+
+def _lies_within(index: int, mark: Mark, marks: Sequence[Mark], harmless: range) -> bool:
+    """True for a word that speaks against an answer, denies nothing, and is a part of a harmless phrase: the "if" in
+    "if possible".
+    """
+    end, kind, _ = mark
+    is_part = end - index < len(harmless) and index in harmless and end <= harmless.stop
+    return kind is Kind.AGAINST and is_part and all((end, Kind.DENIAL) != other[:2] for other in marks)
