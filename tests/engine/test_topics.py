@@ -215,14 +215,30 @@ def test_a_word_within_another_sentence_is_none() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["stop sending me messages", "please unsubscribe me", "no more messages please", "pls no more polls"]
+    "text",
+    [
+        *("stop sending me messages", "please unsubscribe me", "no more messages please", "pls no more polls"),
+        *("please dont send me these surveys any more", "Do not contact me again.", "don't send me any more reminders"),
+        *(
+            "schickt mir bitte nichts mehr",
+            "no me envíen más encuestas",
+            "ne m'envoyez plus rien",
+            "non mandatemi più nulla",
+        ),
+        *("não me mandem mais nada", "stuur me niets meer", "больше не присылайте мне опросы", "artık göndermeyin"),
+    ],
 )
 def test_opting_out_is_heard_in_other_words(text: str) -> None:
     bot = BOT + "opt_out: {words: [stop], say: No more., back: [start]}\n"
     talk = Talk(FLOWS, bot)
     talk.user("hi")
     assert talk.user(text) == ["No more."]
-    assert Talk(FLOWS, bot).user("could you stop sending me to the menu?") != ["No more."]
+    for other in (
+        "could you stop sending me to the menu?",
+        "don't send me the cake today",
+        "schickt mir bitte keine Tüte",
+    ):
+        assert Talk(FLOWS, bot).user(other) != ["No more."]
 
 
 TEMPLATE = """

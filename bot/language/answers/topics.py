@@ -196,16 +196,17 @@ _REQUESTS = {
 """How people order in the form of a question."""
 _OPT_OUT = {
     "en": "stop sending|stop messaging|stop texting|stop writing|stop contacting|stop spamming|stop these|stop bothering|unsubscribe me|unsubscribe please|please unsubscribe|want to unsubscribe|remove me|remove my number|delete my number"
+    "|dont send me these|dont send me any|dont send me anything|dont send me messages|dont send me texts|dont send me surveys|dont send me reminders|dont send any more|dont send anything more|do not send me these|do not send me any|do not send me anything|do not send any more|do not contact me|do not message me|do not text me|do not write to me|never contact me|never message me|quit sending|quit messaging|quit texting|dont want to receive|do not want to receive|dont want these messages|no longer want to receive"
     "|take me off|opt out|opt me out|dont message me|dont text me|dont write to me|dont contact me|no more messages|no more texts|no more polls|no more reminders|no more surveys|no more notifications|leave me alone",
-    "id": "berhenti kirim|berhenti mengirim|stop kirim|jangan kirim lagi|jangan kirim pesan|jangan ganggu|hapus nomor saya|berhenti berlangganan",
-    "es": "dejen de escribir|deja de escribir|dejen de enviar|no me escriban|no me escribas|no más mensajes|darme de baja|quiero la baja|borren mi número",
-    "pt": "parem de enviar|pare de enviar|para de mandar|parem de mandar|não me escreva|não me mande|sem mais mensagens|cancelar inscrição|remova meu número|tire meu número",
-    "fr": "arrêtez d'envoyer|arrêtez de m'écrire|ne m'écrivez plus|plus de messages|me désabonner|me désinscrire|supprimez mon numéro",
-    "de": "keine nachrichten mehr|keine weiteren nachrichten|nicht mehr schreiben|schreibt mir nicht|hört auf zu schreiben|hören sie auf|bitte abmelden|mich abmelden|meine nummer löschen",
-    "it": "smettete di scrivere|smettila di scrivere|non scrivetemi|non scrivetemi più|niente più messaggi|basta messaggi|voglio disiscrivermi|cancellate il mio numero",
-    "nl": "stop met sturen|stop met berichten|geen berichten meer|niet meer sturen|meld me af|wil me afmelden|verwijder mijn nummer",
-    "tr": "mesaj göndermeyin|mesaj atmayın|artık yazmayın|listeden çıkar|numaramı silin", "ru": "не пишите мне|больше не пишите|хватит писать|отписаться от рассылки|удалите мой номер",
-    "ar": "توقف عن الارسال|لا ترسلوا|لا ترسل لي|الغاء الاشتراك|احذف رقمي", "hi": "मैसेज मत भेजो|संदेश मत भेजें|मुझे हटा दो|मेरा नंबर हटा",
+    "id": "berhenti kirim|berhenti mengirim|stop kirim|jangan kirim lagi|jangan kirim pesan|jangan ganggu|hapus nomor saya|berhenti berlangganan|jangan kirimi saya|tidak mau menerima|tidak ingin menerima",
+    "es": "dejen de escribir|deja de escribir|dejen de enviar|no me escriban|no me escribas|no más mensajes|darme de baja|quiero la baja|borren mi número|no me envíen más|no me envíes más|no me manden más|no me mandes más|no quiero recibir más|no quiero más mensajes|dejen de mandar|dejen de enviarme|dejen de mandarme|dejen de escribirme",
+    "pt": "parem de enviar|pare de enviar|para de mandar|parem de mandar|não me escreva|não me mande|sem mais mensagens|cancelar inscrição|remova meu número|tire meu número|não me mandem|não me enviem|não me envie mais|não quero receber mais|não quero mais receber",
+    "fr": "arrêtez d'envoyer|arrêtez de m'écrire|ne m'écrivez plus|plus de messages|me désabonner|me désinscrire|supprimez mon numéro|ne m'envoyez plus|n'envoyez plus|ne plus recevoir|veux plus recevoir|arrêtez de m'envoyer",
+    "de": "keine nachrichten mehr|keine weiteren nachrichten|nicht mehr schreiben|schreibt mir nicht|hört auf zu schreiben|hören sie auf|bitte abmelden|mich abmelden|meine nummer löschen|keine umfragen mehr|keine erinnerungen mehr|keine werbung mehr|nichts mehr schicken|nichts mehr senden|nicht mehr anschreiben|mir bitte nichts mehr|mir nichts mehr|uns nichts mehr",
+    "it": "smettete di scrivere|smettila di scrivere|non scrivetemi|non scrivetemi più|niente più messaggi|basta messaggi|voglio disiscrivermi|cancellate il mio numero|non mandatemi più|non inviatemi più|non mandarmi più|non inviarmi più|voglio più ricevere|smettete di mandarmi|smettete di inviarmi",
+    "nl": "stop met sturen|stop met berichten|geen berichten meer|niet meer sturen|meld me af|wil me afmelden|verwijder mijn nummer|me niets meer|mij niets meer|geen enquêtes meer|geen herinneringen meer|niets meer ontvangen",
+    "tr": "mesaj göndermeyin|mesaj atmayın|artık yazmayın|listeden çıkar|numaramı silin|artık göndermeyin|bir daha göndermeyin|mesaj almak istemiyorum", "ru": "не пишите мне|больше не пишите|хватит писать|отписаться от рассылки|удалите мой номер|больше не присылайте|не присылайте мне|больше не отправляйте|не хочу получать|перестаньте присылать",
+    "ar": "توقف عن الارسال|لا ترسلوا|لا ترسل لي|الغاء الاشتراك|احذف رقمي|توقفوا عن الارسال|لا اريد رسائل", "hi": "मैसेज मत भेजो|संदेश मत भेजें|मुझे हटा दो|मेरा नंबर हटा|मैसेज मत भेजिए|मैसेज न भेजें|संदेश न भेजें",
 }  # fmt: skip
 """Phrases that say the same as the words of `opt_out`."""
 _DEGREES = {
