@@ -56,7 +56,7 @@ def test_a_form_is_corrected_and_sent(chat: Simulation, opens_page: Opens, width
     page.get_by_label("Outside?").select_option("Yes")
     page.get_by_role("button", name="Send").click()
     expect(page.get_by_label("How many?")).to_have_attribute("aria-invalid", "true")
-    expect(page.get_by_label("How many?")).to_have_accessible_description("A number, please, for example 4.")
+    expect(page.get_by_label("How many?")).to_have_accessible_description("From 1 to 60, please.")
     expect(page.get_by_label("Your name")).to_have_value("Ann")
     expect(page.get_by_label("Outside?")).to_have_value("true")
     assert violations(page) == []
