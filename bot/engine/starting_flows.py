@@ -57,19 +57,23 @@ def find_start(turn: TurnContext, reply: Reply) -> FoundStart | None:
 
 
 def find_wish(turn: TurnContext, reply: Reply) -> FoundStart | None:
-    """The flow for what a message wishes, where nothing else takes it: in no flow, and at the bot's menu, unless its
-    `other` leads to a model.
+    """The flow for what a message wishes, where nothing else takes it: in no flow, and at the bot's menu. If a model
+    takes all other messages there, it takes this one, too.
     """
     wishes = reply.text and reply.tap is None and reply.payload is None
-    if not wishes or (turn.session.frame is not None and (not turn.flow.is_menu or _leaves_others_to_model(turn))):
+    in_flow = turn.session.frame is not None
+    if not wishes or (in_flow and not turn.flow.is_menu) or _model_takes_others(turn):
         return None
     match = triggers(turn).by_wish(reply.text or "", turn.contact_language)
     return None if match is None else FoundStart(match.flow, {}, whole=False, by=match.by)
 
 
-def _leaves_others_to_model(turn: TurnContext) -> bool:
-    other = turn.step.transitions.get("other")
-    flow = None if other is None or other.target is None else turn.library.flows.get(other.target.removeprefix("/"))
+def _model_takes_others(turn: TurnContext) -> bool:
+    target = triggers(turn).otherwise
+    if turn.session.frame is not None:
+        other = turn.step.transitions.get("other")
+        target = None if other is None or other.target is None else other.target.removeprefix("/")
+    flow = turn.library.flows.get(target or "")
     return flow is not None and flow.steps[flow.first].facts.takes_pending_input
 
 

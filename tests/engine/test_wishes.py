@@ -63,6 +63,21 @@ def test_a_menu_that_leaves_other_texts_to_a_model_leaves_wishes_to_it() -> None
     assert talk.user("can you squeeze me in?") == [] and len(talk.asked) == 1
 
 
+def test_a_first_message_is_left_to_the_model_that_takes_everything_else() -> None:
+    flows = """
+flow: visit
+start: {words: [appointment]}
+steps: {day: {ask: "Which day?", then: end}}
+---
+flow: ai
+start: {otherwise: true}
+steps: {talk: {ai: Be brief., exits: {done: {when: they are done, then: end}}, turns: {max: 3, else: end}, errors: {else: end}}}
+"""
+    talk = Talk(flows)
+    assert talk.user("can you squeeze me in?") == [] and len(talk.asked) == 1
+    assert Talk(flows).user("appointment") == ["Which day?"]
+
+
 @pytest.mark.parametrize(
     "text",
     [
