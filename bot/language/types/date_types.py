@@ -100,12 +100,20 @@ class _OnCalendar(Variable):
 
     def _ends(self, now: datetime) -> tuple[Any, Any]:
         """The first and the last that an answer may be now; None is no bound."""
-        first = [] if self.after is None else [self._bound(self.after, now) + self.unit]
-        last = [] if self.before is None else [self._bound(self.before, now) - self.unit]
+        first = [] if self.after is None else [self._beside(self._bound(self.after, now), self.unit)]
+        last = [] if self.before is None else [self._beside(self._bound(self.before, now), -self.unit)]
         if self.within is not None:
             present = self._from_value(now, now)
             first, last = [*first, present], [*last, present + self.within]
         return max(first, default=None), min(last, default=None)
+
+    @staticmethod
+    def _beside(bound: Any, unit: timedelta) -> Any:
+        """The value beside a bound; the bound itself where the calendar ends."""
+        try:
+            return bound + unit
+        except OverflowError:
+            return bound
 
     def _bound(self, written: str, now: datetime) -> Any:
         ahead = self.relative.get(written)

@@ -72,6 +72,7 @@ def test_a_wrong_reply_is_told_what_the_question_takes(type: str, text: str) -> 
         ('{type: time, min: "9:00"}', "7 am", "Not before 09:00, please."),
         ("{type: date, within: 3d}", "12 May", "From 6 May 2030 to 9 May 2030, please."),
         ("{type: date, after: today}", "6 May 2030", "Not before 7 May 2030, please."),
+        ("{type: date, after: 9999-12-31}", "today", "Not before 31 December 9999, please."),
         ("{type: date, before: today}", "tomorrow", "Not after 5 May 2030, please."),
         ("{type: date, after: today, within: 3d}", "today", "From 7 May 2030 to 9 May 2030, please."),
         ("{type: datetime, after: now}", "5 May 2030 8:00", "Not before 6 May 2030, 10:00, please."),
