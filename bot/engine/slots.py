@@ -17,7 +17,7 @@ from bot.core.messages import Message, clip, in_plain_text
 from bot.core.messages import in_words as message_in_words
 from bot.core.text import visible
 from bot.engine.turn_context import OpeningText, TurnContext
-from bot.language.answers.sentences import Reach, is_meant, may_be_edge, may_be_value, undisturbed, words_in
+from bot.language.answers.sentences import OF_TIMES, Reach, is_meant, may_be_edge, may_be_value, undisturbed, words_in
 from bot.language.answers.titles import has_word, is_yes_or_no, number_in, without_fault
 from bot.language.answers.topics import asks_if_free, is_asked, is_request
 from bot.language.answers.wishes import wished
@@ -215,17 +215,12 @@ def _counts_something(words: Sequence[str], first: int, end: int, language: str 
     return (
         number_in(piece, language) is not None
         and has_word(said, (Kind.UNIT,), language)
-        and not has_word(said, _OF_TIMES, language)
+        and not has_word(said, OF_TIMES, language)
     )
 
 
 def _is_of_time(word: str, language: str | None) -> bool:
-    return any(map(str.isdigit, word)) or has_word(word, _OF_TIMES, language)
-
-
-_OF_TIMES = frozenset({
-    Kind.ORDINAL, Kind.MONTH, Kind.WEEKDAY, Kind.DAY, Kind.DAY_PART, Kind.PERIOD, Kind.PART, Kind.TIME, Kind.TIME_OF_12, Kind.HOUR,
-})  # fmt: skip
+    return any(map(str.isdigit, word)) or has_word(word, OF_TIMES, language)
 
 
 def _is_the_one(words: Sequence[str], first: int, end: int, used: Collection[int], language: str | None) -> bool:

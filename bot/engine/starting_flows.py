@@ -57,8 +57,8 @@ def find_start(turn: TurnContext, reply: Reply) -> FoundStart | None:
 
 
 def find_wish(turn: TurnContext, reply: Reply) -> FoundStart | None:
-    """The flow for what a message wishes, where nothing else takes it: in no flow, and at the bot's menu. If a model
-    takes all other messages there, it takes this one, too.
+    """The flow for what a message wishes, where nothing else takes it: in no flow, and at the bot's menu. A model
+    that takes all other messages there takes wishes, too.
     """
     wishes = reply.text and reply.tap is None and reply.payload is None
     in_flow = turn.session.frame is not None

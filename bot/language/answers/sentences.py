@@ -218,10 +218,11 @@ def _is_of(word: str, words: Words, known: frozenset[str]) -> bool:
     return joined or any(token in known or not token.isalpha() or not is_spaced(token) for token in tokens)
 
 
-_OF_VALUES = frozenset({
-    Kind.NUMBER, Kind.COUNT, Kind.MULTIPLE, Kind.FRACTION, Kind.ADDED, Kind.TEEN, Kind.ORDINAL, Kind.MONTH, Kind.WEEKDAY, Kind.DAY,
-    Kind.DAY_PART, Kind.PERIOD, Kind.PART, Kind.TIME, Kind.TIME_OF_12, Kind.HOUR, Kind.NOW,
+OF_TIMES = frozenset({
+    Kind.ORDINAL, Kind.MONTH, Kind.WEEKDAY, Kind.DAY, Kind.DAY_PART, Kind.PERIOD, Kind.PART, Kind.TIME, Kind.TIME_OF_12, Kind.HOUR,
 })  # fmt: skip
+"""The kinds of words in days and times, numbers aside."""
+_OF_VALUES = OF_TIMES | {Kind.NUMBER, Kind.COUNT, Kind.MULTIPLE, Kind.FRACTION, Kind.ADDED, Kind.TEEN, Kind.NOW}
 
 
 @lru_cache(maxsize=64)
