@@ -24,12 +24,6 @@ WISHES = (
 """The wishes in the order in which they count: "cancel my order" wishes to cancel, "pay for the delivery" to pay."""
 ASKED_FOR = frozenset({"cancel", "change", "return", "track", "book", "order"})
 """The wishes that also a question has: "any slots on Friday?". The question "do you fix lamps?" wishes nothing."""
-_MODALS = {
-    "en": "can could would will may might possible i we", "id": "bisa bisakah boleh", "es": "puedo puede pueden podría podrían", "pt": "posso pode podem poderia poderiam",
-    "fr": "puis peux peut pouvez pourrais pourriez", "de": "kann können könnte könnten könnt", "it": "posso può potete potrei potreste", "nl": "kan kunnen kunt mag",
-    "tr": "miyim miyiz misiniz mısınız", "ru": "можно можете могу могли", "ar": "ممكن يمكن", "hi": "सकते सकता सकती",
-}  # fmt: skip
-"""Words that make a request of a question: "can you fix it?", "how do I join?"."""
 _MOST_OF_PHRASE = 6  # words
 Meanings = Mapping[tuple[str, ...], tuple[str, ...]]
 """The meanings of phrases, by the stems of their words."""
@@ -84,13 +78,8 @@ def says(text: str, phrase: str, language: str | None) -> bool:
 
 def asks_to_do(text: str, language: str | None) -> bool:
     """True if a question asks for something that the contact wants done."""
-    spoken = (without_country(language or ENGLISH), ENGLISH)
-    return not _modals(spoken).isdisjoint(normalise(text).split())
-
-
-@lru_cache(maxsize=16)
-def _modals(languages: tuple[str, ...]) -> frozenset[str]:
-    return frozenset(word for language in languages for word in normalise(_MODALS.get(language, "")).split())
+    modals = words_of(language).modals | words_of(ENGLISH).modals
+    return not modals.isdisjoint(normalise(text).split())
 
 
 @lru_cache(maxsize=16)

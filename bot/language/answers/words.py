@@ -17,7 +17,7 @@ from bot.core.lazy_patterns import lazy_pattern
 from bot.language.answers.tokens import Spelling, split
 from bot.language.expressions.formats import decimal_sign
 from bot.language.source.languages import ENGLISH, without_country
-from bot.language.source.word_matching import folded
+from bot.language.source.word_matching import folded, normalise
 
 
 class Kind(Enum):
@@ -134,6 +134,7 @@ class Words:
     counted_with_today: frozenset[int]  # so many days may be a day less: in 8 days is in a week
     unsure_multiples: Mapping[str, Decimal]  # letters behind figures that may be a unit or multiply: 5L
     wishes: Mapping[str, Sequence[str]]  # the phrases of each wish of customers
+    modals: frozenset[str]  # words that make a request of a question
     country: str = ""  # in capital letters, where it is known
     decimal_comma: bool = False  # 1.000 is a thousand
 
@@ -173,12 +174,12 @@ def words_of(language: str | None) -> Words:
 
 @lru_cache(maxsize=64)
 def _read(language: str) -> Words:
-    own, common = _file(language), _file("all")
+    own, common = read_words(f"words/{language}.yml"), read_words("words/all.yml")
     spelling = Spelling(
-        frozenset(_listed(own.get("elided", ""))),
+        frozenset(listed(own.get("elided", ""))),
         own.get("apostrophe ends") == "true",
-        frozenset(folded(word) for word in _listed(own.get("kept endings", ""))),
-        frozenset(folded(word) for word in _listed(own.get("endings", ""))),
+        frozenset(folded(word) for word in listed(own.get("kept endings", ""))),
+        frozenset(folded(word) for word in listed(own.get("endings", ""))),
         own.get("prefixes") or {},
     )
     phrases: dict[str, list[Phrase]] = {}
@@ -216,22 +217,25 @@ def _read(language: str) -> Words:
         own.get("hours are of 12") == "true",
         own.get("days have dashes") == "true",
         int(own.get("week begins", 1)),
-        frozenset(word for written in _listed(own.get("unsure days", "")) for word in split(written, spelling).tokens),
-        frozenset(map(int, _listed(own.get("days counted with today", "")))),
+        frozenset(word for written in listed(own.get("unsure days", "")) for word in split(written, spelling).tokens),
+        frozenset(map(int, listed(own.get("days counted with today", "")))),
         {word: Decimal(value) for value, word in _entries(Kind.UNIT, own.get("unsure multiples"))},
-        {wish: _listed(phrases) for wish, phrases in (own.get("wishes") or {}).items()},
+        {wish: listed(phrases) for wish, phrases in (own.get("wishes") or {}).items()},
+        frozenset(map(normalise, listed(own.get("modals", "")))),
     )
 
 
-def _file(name: str) -> dict[str, Any]:
+def read_words(file: str) -> dict[str, Any]:
+    """A file of this package. Raises `FileNotFoundError`."""
     import yaml  # every scalar is a text: no, yes and on are words here
 
     loader: Any = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
-    found: dict[str, Any] = yaml.load(get_data("bot.language.answers", f"words/{name}.yml") or "", Loader=loader)
+    found: dict[str, Any] = yaml.load(get_data("bot.language.answers", file) or "", Loader=loader)
     return found
 
 
-def _listed(written: str | Iterable[str]) -> list[str]:
+def listed(written: str | Iterable[str]) -> list[str]:
+    """The words of a line, which commas separate."""
     words = written.split(",") if isinstance(written, str) else written
     return [word.strip() for word in words if word.strip()]
 
@@ -240,10 +244,10 @@ def _entries(kind: Kind, found: Any) -> Iterator[tuple[Any, str]]:
     """Each value with each of its phrases; a list without values has None."""
     if isinstance(found, Mapping):
         for value, written in found.items():
-            for word in _listed(written):
+            for word in listed(written):
                 yield _value(kind, value), word
     elif found:
-        for word in _listed(found):
+        for word in listed(found):
             yield None, word
 
 
@@ -263,7 +267,7 @@ def _patterns(found: Mapping[str, Any] | None, spelling: Spelling) -> Patterns:
     made = [
         Pattern(name, elements, frozenset(element for element in elements if element[0] != "{"))
         for name, patterns in (found or {}).items()
-        for written in _listed(patterns)
+        for written in listed(patterns)
         if (elements := tuple(_elements(written, spelling)))
     ]
     by_word: dict[str, list[Pattern]] = {}

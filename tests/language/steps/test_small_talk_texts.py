@@ -8,7 +8,6 @@ import pytest
 from bot.language.expressions.opening_hours import Hours
 from bot.language.source.languages import WORDINGS
 from bot.language.steps.small_talk_texts import (
-    _WORDS,
     BYE,
     GREETING,
     HELP,
@@ -16,7 +15,6 @@ from bot.language.steps.small_talk_texts import (
     OPENING_HOURS,
     SMILE,
     THANKS,
-    TOPICS,
     hours_in_words,
     topic_of,
 )
@@ -83,11 +81,6 @@ MONDAY = datetime(2030, 5, 6, 10, tzinfo=UTC)
 )
 def test_a_message_has_a_topic_if_it_says_nothing_else(text: str, topic: str | None) -> None:
     assert topic_of(text) == topic
-
-
-def test_each_topic_has_words_in_each_language_with_built_in_texts() -> None:
-    assert {*_WORDS} == {*TOPICS}
-    assert all({*lines} == {*WORDINGS["yes"]} for lines in _WORDS.values())
 
 
 def test_each_wording_is_there_in_each_of_these_languages() -> None:

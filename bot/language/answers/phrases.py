@@ -1,0 +1,35 @@
+"""Phrases of people in every trade, from `phrases/*.yml`: a file for each language. All bots hear all of them."""
+
+from collections.abc import Mapping, Sequence
+from functools import cache
+from typing import Any
+
+from bot.language.answers.words import listed, read_words
+from bot.language.source.word_matching import normalise
+
+LANGUAGES = ("en", "id", "es", "pt", "fr", "de", "it", "nl", "tr", "ru", "ar", "hi")
+
+
+@cache
+def phrases(key: str, meaning: str | None = None) -> Mapping[str, Sequence[str]]:
+    """The normalised phrases at a key of the files, or at a meaning below it, by their language.
+
+    ``phrases("topics", "price")["de"]  -> ("was kostet", ...)``
+    """
+    return {language: tuple(map(normalise, listed(_at(language, key, meaning)))) for language in LANGUAGES}
+
+
+@cache
+def all_phrases(key: str, meaning: str | None = None) -> frozenset[str]:
+    """The `phrases` of all languages together."""
+    return frozenset(phrase for spoken in phrases(key, meaning).values() for phrase in spoken)
+
+
+@cache
+def _file(language: str) -> Mapping[str, Any]:
+    return read_words(f"phrases/{language}.yml")
+
+
+def _at(language: str, key: str, meaning: str | None) -> str:
+    found = _file(language).get(key, "")
+    return str(found if meaning is None else found[meaning])
