@@ -2,14 +2,41 @@
 
 from collections.abc import Iterator, Sequence
 
-from bot.language.answers.credentials import BREAKS, phrase_pattern
+from bot.language.answers.phrases import all_phrases
 from bot.language.answers.sentences import denials_in, is_denied, place_of, words_in
 from bot.language.source.languages import ENGLISH, without_country
 from bot.language.source.word_matching import normalise
 
 _BEHIND = ("hi", "tr")  # there, "not" stands behind what it denies
-_ANSWERS = phrase_pattern(
-    "i|im|id|ill|it|its|he|she|we|were|well|you|they|this|that|the|a|an|my|our|make|please|thanks|sorry|actually|wait"
+_ANSWERS = frozenset(
+    [
+        "i",
+        "im",
+        "id",
+        "ill",
+        "it",
+        "its",
+        "he",
+        "she",
+        "we",
+        "were",
+        "well",
+        "you",
+        "they",
+        "this",
+        "that",
+        "the",
+        "a",
+        "an",
+        "my",
+        "our",
+        "make",
+        "please",
+        "thanks",
+        "sorry",
+        "actually",
+        "wait",
+    ]
 )
 """Words before which "no" is an answer by itself: "no make it two"."""
 _ENDS = (",", ".", ";", ":", "!", "?", "،", "؛", "؟", "।", "。", "，", "\n")
@@ -51,7 +78,7 @@ def _is_answer(words: Sequence[str], place: int) -> bool:
     """True for a "no" that is an answer by itself, or short for "number"."""
     following = words[place + 1] if normalise(words[place]) == "no" and place + 1 < len(words) else ""
     is_number = any(map(str.isdigit, following))  # "order no 17"
-    return is_number or bool(following and _ANSWERS.fullmatch(normalise(following)))
+    return is_number or normalise(following) in _ANSWERS
 
 
 def _code(language: str | None) -> str:
@@ -61,7 +88,7 @@ def _code(language: str | None) -> str:
 def _clauses(words: Sequence[str]) -> Iterator[Sequence[str]]:
     clause: list[str] = []
     for word in words:
-        if phrase_pattern(BREAKS).fullmatch(normalise(word)):
+        if normalise(word) in all_phrases("breaks"):
             yield clause
             clause = []
         clause.append(word)

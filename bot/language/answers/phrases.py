@@ -1,5 +1,6 @@
 """Phrases of people in every trade, from `phrases/*.yml`: a file for each language. All bots hear all of them."""
 
+import re
 from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
@@ -26,10 +27,21 @@ def all_phrases(key: str, meaning: str | None = None) -> frozenset[str]:
 
 
 @cache
+def phrase_pattern(key: str, meaning: str | None = None, language: str | None = None) -> re.Pattern[str]:
+    """The pattern of any phrase at a place in the files, of a language or of all, as whole words of a normalised text.
+    There, a star stands for any ending.
+    """
+    spoken = LANGUAGES if language is None else (language,)
+    written = (phrase for each in spoken for phrase in listed(_at(each, key, meaning)))
+    patterns = {re.escape(normalise(phrase.rstrip("*"))) + r"\S*" * phrase.endswith("*") for phrase in written}
+    return re.compile(rf"(?<!\S)(?:{'|'.join(sorted(patterns, key=len, reverse=True))})(?!\S)")
+
+
+@cache
 def _file(language: str) -> Mapping[str, Any]:
     return read_words(f"phrases/{language}.yml")
 
 
 def _at(language: str, key: str, meaning: str | None) -> str:
     found = _file(language).get(key, "")
-    return str(found if meaning is None else found[meaning])
+    return str(found if meaning is None else found.get(meaning, ""))

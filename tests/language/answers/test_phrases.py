@@ -2,15 +2,18 @@
 
 import pytest
 
+from bot.language.answers.credentials import CREDENTIALS
 from bot.language.answers.phrases import LANGUAGES, all_phrases, phrases
+from bot.language.answers.promises import PROMISES
 from bot.language.answers.topics import QUESTION, TOPICS, topics_in
 from bot.language.answers.words import listed, read_words
 from bot.language.source.languages import WORDINGS
 from bot.language.source.word_matching import normalise
 from bot.language.steps.small_talk_texts import TOPICS as SMALL_TALK
 
-KEYS = ("people", "contact", "questions", "requests", "opting out", "degrees", "around small talk", "praise")
-NOT_IN_ALL = {"not called", "later"}
+KEYS = ("people", "contact", "questions", "requests", "opting out", "degrees", "around small talk", "praise", "asking",
+        "entering", "elsewhere", "never", "breaks", "beside a name", "please", "calming", "conditions")  # fmt: skip
+NOT_IN_ALL = {"not called", "later", "no credentials", "no promises"}
 
 
 def test_each_language_with_built_in_texts_has_a_file() -> None:
@@ -20,9 +23,11 @@ def test_each_language_with_built_in_texts_has_a_file() -> None:
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_each_language_has_the_same_keys(language: str) -> None:
     found = read_words(f"phrases/{language}.yml")
-    assert {*found} - NOT_IN_ALL == {"topics", "small talk", *KEYS}
+    assert {*found} - NOT_IN_ALL == {"topics", "small talk", "credentials", "promises", *KEYS}
     assert [*found["topics"]] == [topic for topic in TOPICS if topic != QUESTION]
     assert {*found["small talk"]} == {*SMALL_TALK}
+    assert [*found["credentials"]] == [*CREDENTIALS]
+    assert [*found["promises"]] == [*PROMISES]
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
