@@ -79,8 +79,8 @@ def topics_in(text: str) -> dict[str, str]:
     """The topics of a message but for `question`, each with its longest phrase. Words that only say how much may stand
     within it: "was really cold".
     """
-    words, found = _words(text), dict[str, str]()
-    places = [place for place, word in enumerate(words) if word not in all_phrases("degrees")]
+    words, found, degrees = _words(text), dict[str, str](), all_phrases("degrees")
+    places = [place for place, word in enumerate(words) if word not in degrees]
     for kept in (range(len(words)), places) if len(places) < len(words) else (places,):
         for length in range(min(_longest(), len(kept)), 0, -1):
             for first in range(len(kept) - length + 1):
@@ -119,7 +119,8 @@ def opts_out(text: str) -> str | None:
     if len(words) > _MOST_TO_OPT_OUT or _ASKS.search(text):
         return None
     pieces = (" ".join(words[first:end]) for first in range(len(words)) for end in range(first + 2, len(words) + 1))
-    return next((piece for piece in pieces if piece in all_phrases("opting out")), None)
+    known = all_phrases("opting out")
+    return next((piece for piece in pieces if piece in known), None)
 
 
 def is_question(text: str) -> bool:
