@@ -153,7 +153,7 @@ class PathStates:
         """The states before and after a step that is left by an edge saves its values; None if it cannot be left so."""
         place = transfer.edge.source
         if transfer.done:
-            for text in self._assigned.texts_at(place):
+            for text in self._assigned.texts[place]:
                 state = self._passed(state, text, place) or state
         before = self.filtered(state, transfer.conditions, place)
         if before is None:
@@ -399,9 +399,7 @@ def route_to(graph: Graph, last: PathState) -> tuple[Edge, ...]:
         if here.edge is not None:
             found.append(here.edge)
             if here.edge.cause in AFTER_RUN:
-                runs = graph.steps[here.edge.source].facts.flows_run
-                paths = (reachability.ending[here.edge.cause].get(graph.opened_by(run.flow)) for run in runs)
-                found += reversed(edges_of(next((path for path in paths if path is not None), None)))
+                found += reversed(edges_of(reachability.path_within(here.edge)))
         here = here.before
     return tuple(reversed(found))
 

@@ -1,8 +1,8 @@
 """The nodes and edges of longest paths: steps before and after a visit is counted, ends of frames, and dwell times."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import field
 from datetime import timedelta
+from functools import cached_property
 
 from bot.checker.analysis.counters import counted_visits
 from bot.checker.analysis.definite_assignment import definite_assignment
@@ -38,16 +38,15 @@ Ends = tuple[EndNode, EndNode]
 class StepNode:
     """A step as a node. ``sends``: it sends its message. Otherwise its visit is not counted yet, or the path skips it
     because its visits are used up.
-
-    ``ends`` are the ends of its frame: those without expiry or failure, and those by expiry or failure.
     """
 
     place: StepId
     sends: bool
-    ends: tuple[Ends, Ends] = field(init=False)
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "ends", _ends_of(self))
+    @cached_property
+    def ends(self) -> tuple[Ends, Ends]:
+        """The ends of its frame: those without expiry or failure, and those by expiry or failure."""
+        return _ends_of(self)
 
 
 def _ends_of(step_node: StepNode) -> tuple[Ends, Ends]:
@@ -138,14 +137,9 @@ def timed_edges(graph: Graph) -> Mapping[StepId, tuple[TimedEdge, ...]]:
     return {place: _different(graph, place, step) for place, step in graph.steps.items()}
 
 
-def messages_said(edge: Edge) -> int:
-    """The number of messages that are sent on an edge's transition."""
-    return 0 if edge.transition is None else (edge.transition.say is not None) + (edge.transition.ask is not None)
-
-
 def speaks(edge: Edge) -> bool:
     """True if an edge or a reminder sends something."""
-    return messages_said(edge) > 0 or edge.cause is Cause.REMINDER
+    return edge.messages > 0 or edge.cause is Cause.REMINDER
 
 
 def keeps_waiting(edge: Edge) -> bool:

@@ -206,7 +206,7 @@ def target_name(graph: Graph, place: StepId) -> str:
 def _written(edge: Edge, step: Step) -> str:
     """The word that is written for the end of a flow: `end`, `back` or `route`."""
     if edge.word is not None:
-        return END if edge.transition is None or edge.transition.then is None else edge.transition.then.text
+        return edge.target_text or END
     return step.transitions[edge.outcome].target or END
 
 
@@ -376,8 +376,8 @@ class _Overview:
         A word and its equals in other languages are one word.
         """
         for word in dict.fromkeys(self.graph.library.bot.words.values()):
-            target = "" if word.transition.then is None else word.transition.then.text
-            if target.startswith("/"):
+            target = word.transition.target_text
+            if target is not None and target.startswith("/"):
                 yield word.text, self.graph.opened_by(target)[0]
 
     def _lead_over(self, name: str) -> None:

@@ -132,8 +132,7 @@ def _settled(graph: Graph, silent: Mapping[StepId, Sequence[Edge]]) -> Iterator[
     if not found:
         return
     assigned = graph.analysis(definite_assignment)
-    transfers = (each for here in assigned.at for each in assigned.transfers(here))
-    gives = [(each.edge.target, assigned.given(each)) for each in transfers if each.edge.target]
+    gives = [(each.edge.target, assigned.given(each)) for each in assigned.all_transfers() if each.edge.target]
     reading = Counter(name for condition in _all_conditions(graph) for name in condition.names)
     for condition, place in found.items():
         flow = graph.flow(place)
@@ -255,8 +254,7 @@ def _fallen_into(graph: Graph) -> Iterator[tuple[StepId, StepId]]:
 
 def _falls(graph: Graph, edge: Edge) -> bool:
     """True if no target is written for an edge."""
-    written = edge.transition is not None and edge.transition.then is not None
-    return not written and graph.steps[edge.source].options.then is None
+    return edge.target_text is None and graph.steps[edge.source].options.then is None
 
 
 def _is_failure(edge: Edge, graph: Graph) -> bool:

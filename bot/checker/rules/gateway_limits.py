@@ -69,8 +69,7 @@ def late_messages(graph: Graph, silent_times: SilentTimes) -> Iterator[LateMessa
 
 def _said_on(edge: Edge, step: Step) -> str:
     """The name of the text that is sent on an edge, or of its reminder; empty if nothing is sent."""
-    transition = edge.transition
-    if transition is not None and (transition.say is not None or transition.ask is not None):
+    if edge.messages:
         return f"the text of `{edge.outcome}`"
     again = edge.cause is Cause.REMINDER and edge.enters and edge.target == edge.source
     return "its reminder" if again and step.facts.needs_window else ""

@@ -50,13 +50,7 @@ def _is_silent(graph: Graph, edge: Edge, seen: set[StepId]) -> bool:
     """True if a path may wait or end without any message. A repeated question, or a message that another step takes,
     counts as a message.
     """
-    transition = edge.transition
-    written = None if transition is None or transition.then is None else transition.then.text
-    if (
-        (transition is not None and (transition.say is not None or transition.ask is not None))
-        or written in (BACK, ROUTE)
-        or edge.returns
-    ):
+    if edge.messages or edge.returns or edge.target_text in (BACK, ROUTE):
         return False
     if edge.target is None or not edge.enters:
         return True

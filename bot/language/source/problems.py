@@ -113,6 +113,11 @@ class Problem:
     fix: str = ""
 
     @property
+    def mark(self) -> Mark:
+        """Its place."""
+        return Mark(self.path, self.line, self.column)
+
+    @property
     def place(self) -> tuple[str, int, int, str]:
         """Its place and its code."""
         return self.path, self.line, self.column, self.code
