@@ -50,7 +50,7 @@ from bot.core.events import (
 from bot.core.immutable import immutable
 from bot.core.messages import MEDIA_KINDS, Message, TemplateMessage
 from bot.core.session import SENDING_WINDOW, Frame, Session, effect_ref
-from bot.core.turn import Turn
+from bot.core.turn import StepTaken, Turn
 from bot.core.values import Location, Media
 from bot.engine.advance import advance
 from bot.engine.replies import merged
@@ -113,6 +113,16 @@ class ExploredState:
     def frame(self) -> Frame | None:
         """The active frame: the flow and the step at which the conversation is."""
         return self.session.frame
+
+    @property
+    def steps(self) -> list[StepTaken]:
+        """The steps of the last turns."""
+        return [step for turn in self.turns for step in turn.trace.steps]
+
+    @property
+    def notes(self) -> list[str]:
+        """The engine's notes about the last turns."""
+        return [note for turn in self.turns for note in turn.trace.notes]
 
     @property
     def window_is_open(self) -> bool:
