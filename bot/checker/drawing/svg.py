@@ -104,9 +104,9 @@ def wrapped(text: str, size: float, room: float) -> list[str]:
             line = ""
         line = f"{line} {word}" if line else word
         while width(line, size) > room:
-            head = _fitting(line, size, room)
-            lines.append(line[:head])
-            line = line[head:]
+            cut = _fitting(line, size, room)
+            lines.append(line[:cut])
+            line = line[cut:]
     return [*lines, line] if line else lines
 
 

@@ -1,7 +1,7 @@
 """W402, W403, W701, W702, W703: questions whose choices are missing, alike, misnumbered, or taken by a word."""
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from decimal import Decimal
 from itertools import combinations
@@ -29,15 +29,22 @@ from bot.language.types.variable import Answer, InvalidAnswer, Variable
 @rule(W402="too many choices, or too few", W403="choices that may read the same")
 def find_unfit_choices(graph: Graph) -> Iterator[Finding]:
     """Find unfit choices, each once: their number in the language of the flows, their titles in every language."""
-    found: dict[Mark, Finding] = {}
+    found: list[Finding] = []
     for asked in steps(graph.library):
         titles = [sent for sent in asked.step.facts.sends if isinstance(sent, SentText) and sent.title]
         offers = [sent for sent in asked.step.facts.sends if isinstance(sent, ChoiceFacts)]
-        for finding in (*_same_titles(asked, titles), *(f for offered in offers for f in _all_alike(asked, offered))):
-            found.setdefault(Mark(finding.path, finding.line, finding.column), finding)
+        found += (*_same_titles(asked, titles), *(f for offered in offers for f in _all_alike(asked, offered)))
         if not asked.seen.spoken:
             yield from (finding for offered in offers for finding in _counts(asked, offered))
-    yield from found.values()
+    yield from _once(found)
+
+
+def _once(findings: Iterable[Finding]) -> Iterable[Finding]:
+    """The first finding at each place."""
+    found: dict[Mark, Finding] = {}
+    for finding in findings:
+        found.setdefault(finding.mark, finding)
+    return found.values()
 
 
 def _counts(asked: AskedStep, offered: ChoiceFacts) -> Iterator[Finding]:
@@ -110,17 +117,14 @@ def _all_alike(asked: AskedStep, offered: ChoiceFacts) -> Iterator[Finding]:
 
 
 @rule(W703="a title with the number of another place")
-def find_misnumbered(graph: Graph) -> Iterator[Finding]:
+def find_misnumbered(graph: Graph) -> Iterable[Finding]:
     """Find titles whose number is the place of another choice, where numbers are shown; each once for each language."""
-    found: dict[Mark, Finding] = {}
-    for asked in steps(graph.library):
-        if any(isinstance(sent, ChoiceFacts) and sent.numbered for sent in asked.step.facts.sends):
-            for finding in _misnumbered(asked):
-                found.setdefault(Mark(finding.path, finding.line, finding.column), finding)
-    yield from found.values()
+    return _once(finding for asked in steps(graph.library) for finding in _misnumbered(asked))
 
 
 def _misnumbered(asked: AskedStep) -> Iterator[Finding]:
+    if not any(isinstance(sent, ChoiceFacts) and sent.numbered for sent in asked.step.facts.sends):
+        return
     titles = [sent for sent in asked.step.facts.sends if isinstance(sent, SentText) and sent.title]
     texts = [sent.text.source if sent.text.constant else "" for sent in titles]
     for place in range(len(texts)):
@@ -142,14 +146,11 @@ _SOME_DAY = datetime(2030, 5, 15, 12, tzinfo=UTC)
 @rule(W701="choices that look alike", W702="a word that takes an answer")
 def find_alike(graph: Graph) -> Iterator[Finding]:
     """Find choices that look alike, once for each language; and words that also answer questions."""
-    found: dict[Mark, Finding] = {}
+    yield from _once(finding for asked in steps(graph.library) for finding in _look_alike(asked))
     taken: dict[tuple[Mark, str, str], list[str]] = {}
     for asked in steps(graph.library):
-        for finding in _look_alike(asked):
-            found.setdefault(Mark(finding.path, finding.line, finding.column), finding)
         for found_word in (*_taken(graph, asked), *_taken_by_runner(graph, asked)):
             taken.setdefault(found_word, []).append(asked.step.name)
-    yield from found.values()
     for (mark, what, fix), names in taken.items():
         yield _word_finding(mark, what, fix, list(dict.fromkeys(names)))
 
