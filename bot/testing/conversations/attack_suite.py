@@ -182,7 +182,7 @@ class AttackEnvironment:
 
         The step's tools return ``text`` wherever a text fits, or fail with an ``error`` that they do not declare.
         """
-        tools = {tool.handler for tool in (() if target.brief is None else target.brief.tools)}
+        tools = {tool.handler for tool in target.tools}
         answers = {returns.name: HandlerStub(returns.value, returns.fails) for returns in plan.returned}
         for name, spec in self._program.extensions.calls.items():
             if name in tools and error is not None:
@@ -357,8 +357,7 @@ class _AttackRun:
 
 def _calls_a_tool(prompt: Prompt) -> Iterator[Item]:
     """Ask for the tool whose result has the instruction."""
-    tool = next(tool for tool in prompt.tools if not tool.confirms)
-    yield ModelAnswer(calls=[prompt.call(tool)])
+    yield ModelAnswer(calls=[prompt.call(prompt.target.plain_tools[0])])
 
 
 def _act(simulation: Simulation, move: ScriptedMove) -> None:

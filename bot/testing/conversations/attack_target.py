@@ -1,6 +1,6 @@
 """The targets of attacks: the steps of a bot that ask a model, and the moves with which a contact reaches them."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -20,6 +20,8 @@ from bot.language.steps.ai_settings import AiSettings
 from bot.language.steps.ai_step import AiStep
 from bot.language.steps.brief import Brief, asks_what_to_search
 from bot.language.steps.classify_step import ClassifyStep
+from bot.language.steps.exits import Exit
+from bot.language.steps.tools import Tool
 from bot.loading.program import Program
 from bot.testing.conversations.transcript_reader import NOW
 
@@ -51,6 +53,26 @@ class AttackTarget:
     def brief(self) -> Brief | None:
         """The brief of an `ai` step's model; None for a `classify` step."""
         return self.kind.brief if isinstance(self.kind, AiStep) else None
+
+    @property
+    def tools(self) -> Sequence[Tool]:
+        """The tools that the model may call."""
+        return () if self.brief is None else self.brief.tools
+
+    @property
+    def plain_tools(self) -> Sequence[Tool]:
+        """The tools that are called without asking the contact."""
+        return [tool for tool in self.tools if not tool.confirms]
+
+    @property
+    def asking_tools(self) -> Sequence[Tool]:
+        """The tools that are called when the contact agrees."""
+        return [tool for tool in self.tools if tool.confirms]
+
+    @property
+    def exits(self) -> Sequence[Exit]:
+        """The exits of an `ai` step."""
+        return () if self.brief is None else self.brief.exits
 
     @property
     def settings(self) -> AiSettings:
