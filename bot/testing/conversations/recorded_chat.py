@@ -2,10 +2,11 @@
 
 import json
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Any
 
 from bot.checker.exploring.conversation_yaml import document
@@ -136,10 +137,12 @@ class RecordedSimulation(Simulation):
         self._documents.append(document(head, (*with_waits(self._began, self._lines), {"expect": place})))
         self._lines = []
 
-    def note_refusal(self, refusal: str) -> None:
-        """Record that the bot has refused the last act, if it gave a reason."""
-        if refusal:
-            self._lines.append({"expect": "refused"})
+    def asked(self, line: Line, ask: Callable[[], str]) -> str:
+        """Record a request, and that the bot refuses it, if it does. Returns why; empty if it does not."""
+        with self.recorded(line):
+            refusal = ask()
+        self._lines += [{"expect": "refused"}] if refusal else []
+        return refusal
 
     @contextmanager
     def recorded(self, act: Line | Moment) -> Iterator[None]:
@@ -210,26 +213,19 @@ class _RecordedOperator(Operator):
     def start(self, flow: str, data: Mapping[str, Any], busy: str | None) -> str:
         """A program starts a flow."""
         more = ({"data": dict(data)} if data else {}) | ({"busy": busy} if busy else {})
-        with self._recording.recorded({"start": {"flow": flow, **more} if more else flow}):
-            refusal = super().start(flow, data, busy)
-        self._recording.note_refusal(refusal)
-        return refusal
+        line = {"start": {"flow": flow, **more} if more else flow}
+        return self._recording.asked(line, partial(super().start, flow, data, busy))
 
     def signal(self, name: str, data: Mapping[str, Any]) -> str:
         """A program reports a signal for the contact. One that the bot does not know cannot stand in a test."""
+        report = partial(super().signal, name, data)
         if name not in self._recording.running.program.library.bot.signals:
-            return super().signal(name, data)
-        with self._recording.recorded({"signal": {"name": name, "data": dict(data)} if data else name}):
-            refusal = super().signal(name, data)
-        self._recording.note_refusal(refusal)
-        return refusal
+            return report()
+        return self._recording.asked({"signal": {"name": name, "data": dict(data)} if data else name}, report)
 
     def decide(self, agreed: bool, note: str = "") -> str:
         """A colleague decides."""
-        with self._recording.recorded(colleague_line(agreed, note)):
-            refusal = super().decide(agreed, note)
-        self._recording.note_refusal(refusal)
-        return refusal
+        return self._recording.asked(colleague_line(agreed, note), partial(super().decide, agreed, note))
 
 
 def colleague_line(agreed: bool, note: str) -> Line:
