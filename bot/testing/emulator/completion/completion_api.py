@@ -22,6 +22,7 @@ from bot.testing.emulator.completion.model_answers import (
     encode,
     refuse,
 )
+from bot.testing.emulator.emulator_server import read_object
 
 JSON = "application/json"
 EVENT_STREAM = "text/event-stream"
@@ -175,7 +176,7 @@ class CompletionApi:
     def respond(self, incoming: RawCompletionRequest) -> CompletionReply:
         """Answer a request. Everything that is wrong with it becomes an error in the specification's shape."""
         try:
-            body, problem = completion_requests.read_json(incoming.raw), None
+            body, problem = read_object(incoming.raw) if incoming.raw else {}, None
         except (ValueError, RecursionError) as error:
             body, problem = {}, f"the body is no JSON object: {error}"
         key_in, key = completion_requests.find_key(incoming, body)

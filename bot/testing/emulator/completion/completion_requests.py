@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from bot.testing.emulator.completion.model_answers import CompletionBehaviour, refuse
-from bot.testing.emulator.emulator_server import read_object
 
 ROLES = ("system", "user", "assistant", "developer", "tool", "tool_result")
 MAX_TOKENS = 1024
@@ -56,11 +55,6 @@ class Received:
     unknown: tuple[str, ...] = ()
     status: int = 0
     error: str | None = None
-
-
-def read_json(raw: bytes) -> dict[str, Any]:
-    """The body of a POST; empty for none. Raises `ValueError` if it is not a JSON object."""
-    return read_object(raw) if raw else {}
 
 
 def find_key(incoming: RawCompletionRequest, body: Mapping[str, Any]) -> tuple[str | None, Any]:
