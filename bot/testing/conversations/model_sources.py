@@ -38,8 +38,6 @@ from bot.testing.simulation.simulation import STUB_MODEL
 BUDGET = 500_000
 """The tokens that a run may use up, unless another number is given."""
 
-"""The text between a conversation and the question about it."""
-
 _QUOTED = 60  # characters of a question in a message
 _PUTS_OFF = (ServiceRateLimited, ProviderError, ServerError, ServiceTimedOut, CutStream)
 _OF_THE_MODEL = "server_error"
@@ -363,14 +361,12 @@ def _written(known: Mapping[str, Mapping[str, RecordedTries]]) -> str:
     for name, models in sorted(known.items()):
         tried = []
         for model, tries in sorted(models.items()):
-            held = ",\n".join("   [\n    " + ",\n    ".join(map(_line, answers)) + "\n   ]" for answers in tries)
+            held = ",\n".join(
+                "   [\n    " + ",\n    ".join(_json(_plain(each)) for each in answers) + "\n   ]" for answers in tries
+            )
             tried.append(f"  {_json(model)}: [\n{held}\n  ]")
         named.append(f" {_json(name)}: {{\n" + ",\n".join(tried) + "\n }")
     return "{\n" + ",\n".join(named) + "\n}\n"
-
-
-def _line(answer: AnsweredQuestion) -> str:
-    return _json(_plain(answer))
 
 
 def _json(value: Any) -> str:
