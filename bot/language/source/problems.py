@@ -166,6 +166,11 @@ class Problems:
         self._found.add(problem)
         return problem
 
+    def check_name(self, code: str, mark: Mark, name: str, known: Collection[str], what: str, fix: str = "") -> None:
+        """Note a name that is not known. The fix is the name that is meant, or else this one."""
+        if name not in known:
+            self.add(code, mark, what, did_you_mean(name, known, fix))
+
     def add_taken(self, mark: Mark, what: str, name: str, why: str, fix: str) -> None:
         """Note that a name cannot be declared (E306)."""
         self.add("E306", mark, f"{what}: {why}", fix)
