@@ -6,7 +6,7 @@ A code without one has no counterexample.
 import re
 from collections.abc import Callable, Iterator, Mapping
 from datetime import timedelta
-from typing import Any
+from functools import partial
 
 from bot.checker.counterexamples.finding_case import (
     REFUSED,
@@ -25,12 +25,12 @@ from bot.checker.rules.gateway_limits import PER_MINUTE
 from bot.core.effects import Send
 from bot.core.errors import BotError
 from bot.core.lazy_patterns import lazy_pattern
+from bot.core.text import with_texts
 from bot.core.turn import StepTaken
 from bot.language.expressions.abstract_texts import AbstractText
 from bot.language.expressions.abstract_values import LOST, just
 from bot.language.expressions.templates import Expression, Template
 from bot.language.flow.definition import Step
-from bot.language.steps.step_facts import ChoiceFacts, SentText
 from bot.language.steps.transition import END
 
 _MISMATCH = ": mismatch: "
@@ -259,7 +259,7 @@ def _first_said(steps: Mapping[str, Step], name: str | None) -> str | None:
         step = steps.get(name or "")
         if step is None:
             return None
-        text = next((sent.text for sent in step.facts.sends if isinstance(sent, SentText)), None)
+        text = next((sent.text for sent in step.facts.texts), None)
         if text is not None:
             return text.source if text.constant else None
         name = step.transitions["then"].target if "then" in step.transitions and not step.facts.pauses else None
@@ -275,15 +275,16 @@ def show_cut(state: ExploredState, case: FindingCase) -> VisibleFault | None:
     for text in case.texts:
         for whole in case.rendered(text, state) if isinstance(text, Template) else ():
             for number, line in enumerate(lines):
-                mended = _replaced(line["bot"], lambda part, whole=whole: whole if _is_cut(part, whole) else part)
+                mended = with_texts(line["bot"], partial(_uncut, whole))
                 if mended != line["bot"]:
                     lines[number] = {"bot": mended}
                     return VisibleFault(f"{quoted(whole)} has {len(whole)} characters, and is cut", tuple(lines))
     return None
 
 
-def _is_cut(part: str, whole: str) -> bool:
-    return part.endswith(_ELLIPSIS) and part != whole and whole.startswith(part.removesuffix(_ELLIPSIS))
+def _uncut(whole: str, part: str) -> str:
+    """The whole text in place of its beginning; any other text as it is."""
+    return whole if part.endswith(_ELLIPSIS) and whole.startswith(part.removesuffix(_ELLIPSIS)) else part
 
 
 def show_alike(state: ExploredState, case: FindingCase) -> VisibleFault | None:
@@ -292,7 +293,7 @@ def show_alike(state: ExploredState, case: FindingCase) -> VisibleFault | None:
         return None
     lines = list(messages(state))
     for number, line in enumerate(lines):
-        mended = _replaced(line["bot"], lambda part: part.removesuffix(_SECOND))
+        mended = with_texts(line["bot"], lambda part: part.removesuffix(_SECOND))
         if mended != line["bot"]:
             lines[number] = {"bot": mended}
             return VisibleFault(
@@ -316,9 +317,9 @@ def show_few(state: ExploredState, case: FindingCase) -> VisibleFault | None:
     """W402: a question that asks for more answers than it has choices."""
     if case.place is None or not case.is_passed(state):
         return None
-    sends = list(case.library.flows[case.place[0]].steps[case.place[1]].facts.sends)
-    least = max((sent.least for sent in sends if isinstance(sent, ChoiceFacts)), default=0)
-    titles = {sent.text.source for sent in sends if isinstance(sent, SentText) and sent.title}
+    facts = case.library.flows[case.place[0]].steps[case.place[1]].facts
+    least = max((offered.least for offered in facts.offers), default=0)
+    titles = {sent.text.source for sent in facts.titles}
     for number, line in enumerate(lines := list(messages(state))):
         parts = line["bot"] if isinstance(line["bot"], Mapping) else {}
         key = next((key for key in ("buttons", "rows") if titles & {*parts.get(key, ())}), None)
@@ -327,18 +328,6 @@ def show_few(state: ExploredState, case: FindingCase) -> VisibleFault | None:
             lines[number] = {"bot": {**parts, key: [*parts[key], *[MARK] * (least - count)]}}
             return VisibleFault(f"{least} answers are asked for, and there are {count} to choose from", tuple(lines))
     return None
-
-
-def _replaced(parts: Any, replace: Any) -> Any:
-    """A message's parts with every text replaced."""
-    match parts:
-        case str():
-            return replace(parts)
-        case Mapping():
-            return {key: _replaced(part, replace) for key, part in parts.items()}
-        case list():
-            return [_replaced(part, replace) for part in parts]
-    return parts
 
 
 def _late(state: ExploredState, case: FindingCase) -> VisibleFault | None:

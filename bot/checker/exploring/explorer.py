@@ -8,6 +8,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import field, replace
 from datetime import UTC, datetime, timedelta, tzinfo
+from functools import partial
 from json import dumps
 from typing import Any
 
@@ -360,15 +361,15 @@ def event_of(act: InputMove, event_id: str, contact: str, now: datetime) -> Even
 
 
 _EVENTS: Mapping[str, Callable[[str, str, datetime], Event]] = {
-    "contact.created": lambda i, c, context: ContactChanged(i, c, context, "contact.created"),
-    "contact.updated": lambda i, c, context: ContactChanged(i, c, context, "contact.updated"),
+    "contact.created": partial(ContactChanged, event="contact.created"),
+    "contact.updated": partial(ContactChanged, event="contact.updated"),
     "conversation.opened": ConversationOpened,
-    "conversation.assigned": lambda i, c, context: ConversationAssigned(i, c, context, agent="Agent"),
+    "conversation.assigned": partial(ConversationAssigned, agent="Agent"),
     "conversation.resolved": HandoffClosed,
-    "message.sent": lambda i, c, context: StatusReported(i, c, context, "sent", ("m",)),
-    "message.delivered": lambda i, c, context: StatusReported(i, c, context, "delivered", ("m",)),
-    "message.read": lambda i, c, context: StatusReported(i, c, context, "read", ("m",)),
-    "message.failed": lambda i, c, context: StatusReported(i, c, context, "failed", ("m",)),
+    "message.sent": partial(StatusReported, status="sent", messages=("m",)),
+    "message.delivered": partial(StatusReported, status="delivered", messages=("m",)),
+    "message.read": partial(StatusReported, status="read", messages=("m",)),
+    "message.failed": partial(StatusReported, status="failed", messages=("m",)),
 }
 
 
@@ -410,7 +411,7 @@ def _said(speaks: ModelResult) -> Mapping[str, Any]:
     return {"text": speaks.text, "said": 0, "calls": calls, "finish": finish, "model": "m", "tokens": 0}
 
 
-MODEL_OUTCOMES: Mapping[str, str] = {
+MODEL_OUTCOMES: dict[str, str] = {
     "server_error": "down",
     "quota_exceeded": "quota",
     "model_no_tool_support": "no_tools",

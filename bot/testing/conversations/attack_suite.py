@@ -27,6 +27,7 @@ from bot.checker.exploring.sample_values import values_for_annotation
 from bot.core.clock import MovableClock
 from bot.core.effects import HttpRequest
 from bot.core.immutable import immutable
+from bot.core.text import with_texts
 from bot.language.flow.documents import FILES, Source
 from bot.language.python.decorators import HandlerSpec
 from bot.language.steps.ai_exchange import Exchange
@@ -49,7 +50,7 @@ from bot.testing.conversations.attack_conversation import (
     instruction_of,
     plan_of,
 )
-from bot.testing.conversations.attack_target import HARMLESS, AttackTarget, RouteFinder, targets, with_text
+from bot.testing.conversations.attack_target import HARMLESS, AttackTarget, RouteFinder, targets
 from bot.testing.conversations.attack_weak_points import SAID, shown_by
 from bot.testing.conversations.hostile_model import HostileModel, Prompt
 from bot.testing.conversations.model_sources import AnswerSource, ModelProxy, ModelUnavailable
@@ -188,7 +189,7 @@ class AttackEnvironment:
             if name in tools and error is not None:
                 answers[name] = HandlerStub(fails="error", detail=error)
             elif name in tools and text is not None:
-                answers[name] = HandlerStub(with_text(self._sample(spec), text))
+                answers[name] = HandlerStub(with_texts(self._sample(spec), lambda _: text))
             elif name not in self._judges:  # handlers that judge texts are not replaced
                 answers.setdefault(name, HandlerStub(self._sample(spec)))
         http = HttpStub(200, json.dumps({"text": text or HARMLESS}).encode(), "application/json")

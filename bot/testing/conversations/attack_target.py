@@ -14,6 +14,7 @@ from bot.checker.exploring.search import MoveSearch
 from bot.checker.graph import Graph
 from bot.core.effects import AskModel
 from bot.core.immutable import immutable
+from bot.core.text import with_texts
 from bot.language.flow.library import Library
 from bot.language.source.problems import Mark
 from bot.language.steps.ai_settings import AiSettings
@@ -176,7 +177,7 @@ def _written(moves: MoveSequence, number: int, text: str) -> MoveSequence | None
         case WriteMove():
             return (*moves[:number], WriteMove(text), *moves[number + 1 :])
         case StartMove(flow, data) if any(isinstance(value, str) for value in data.values()):
-            return (*moves[:number], StartMove(flow, with_text(data, text)), *moves[number + 1 :])
+            return (*moves[:number], StartMove(flow, with_texts(data, lambda _: text)), *moves[number + 1 :])
     return None
 
 
@@ -184,24 +185,12 @@ def _returned(moves: MoveSequence, number: int, text: str) -> MoveSequence | Non
     move: Move
     match moves[number]:
         case HandlerResult(fails=None) as returns:
-            move = replace(returns, value=with_text(returns.value, text))
+            move = replace(returns, value=with_texts(returns.value, lambda _: text))
         case HttpResult(fails=None) as responds if responds.json is not None:
-            move = replace(responds, json=with_text(responds.json, text))
+            move = replace(responds, json=with_texts(responds.json, lambda _: text))
         case _:
             return None
     return (*moves[:number], move, *moves[number + 1 :])
-
-
-def with_text(value: Any, text: str) -> Any:
-    """The value with each text in it replaced."""
-    match value:
-        case str():
-            return text
-        case dict():
-            return {name: with_text(item, text) for name, item in value.items()}
-        case list():
-            return [with_text(item, text) for item in value]
-    return value
 
 
 def texts_in(value: Any) -> Iterator[str]:

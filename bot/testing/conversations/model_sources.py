@@ -153,7 +153,7 @@ class LiveModel:
     def ask(self, body: Mapping[str, Any], *, evaluates: bool = False) -> AnsweredQuestion:
         """See `AnswerSource`."""
         request = ChatRequest(
-            self.judge if evaluates else self._named(body["model"]),
+            self.judge if evaluates else self.model if self._alone or body["model"] == STUB_MODEL else body["model"],
             body["messages"],
             body.get("max_tokens", ANSWER_TOKENS),
             body.get("temperature"),
@@ -174,9 +174,6 @@ class LiveModel:
         calls = tuple((call.name, call.arguments) for call in completion.calls)
         tokens, seconds = self._budget.take(completion.usage), round(perf_counter() - began, 3)
         return AnsweredQuestion(question, completion.text, calls, completion.finish, tokens=tokens, seconds=seconds)
-
-    def _named(self, model: str) -> str:
-        return self.model if self._alone or model == STUB_MODEL else model
 
 
 def _failing(error: CompletionError) -> str:

@@ -9,7 +9,8 @@ from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
 
-from bot.checker.exploring.conversation_yaml import document
+from bot.checker.exploring.conversation_yaml import document, place_line
+from bot.checker.exploring.explorer import MODEL_OUTCOMES
 from bot.core.effects import AskModel, Call, Effect, HttpRequest, Transcribe
 from bot.core.events import CallEnded, CallProgressed
 from bot.core.immutable import immutable
@@ -19,7 +20,7 @@ from bot.services.outgoing import Unreachable
 from bot.store.trace_rows import TurnTraced
 from bot.testing.conversations.comparison import PARTS, asked_in
 from bot.testing.conversations.expectation_reader import written_parts
-from bot.testing.conversations.stub_reader import BROKEN_OFF, EMPTY, HTTP_FAILURES, TIMEOUT
+from bot.testing.conversations.stub_reader import BROKEN_OFF, HTTP_FAILURES
 from bot.testing.simulation.phone import NotOnScreen, ShownMessage
 from bot.testing.simulation.simulation import FIRST_CONTACT, Operator, Simulation
 
@@ -126,15 +127,15 @@ class RecordedSimulation(Simulation):
         if not self._lines:
             return
         self._catch_up()
-        frame = self.stored.session().frame
-        place = {"flow": None} if frame is None else {"flow": frame.flow, "step": frame.step}
         began = self._began.astimezone(self.running.program.library.bot.timezone)
         head: dict[str, Any] = {"test": f"recorded on {began:%Y-%m-%d at %H.%M}", "now": f"{began:%Y-%m-%dT%H:%M:%S}"}
         head |= {"contact": self.contact} if self.contact != FIRST_CONTACT else {}
         head |= {"random": self._draws.copy()} if self._draws else {}
         turns, program = self.stored.all_turns(), self.running.program
         head |= server_stubs(turns, self._outside_in(turns), program)
-        self._documents.append(document(head, (*with_waits(self._began, self._lines), {"expect": place})))
+        self._documents.append(
+            document(head, (*with_waits(self._began, self._lines), place_line(self.stored.session())))
+        )
         self._lines = []
 
     def asked(self, line: Line, ask: Callable[[], str]) -> str:
@@ -269,16 +270,8 @@ def server_stubs(turns: list[TurnTraced], asked: Mapping[str, Effect], program: 
     return {"handlers": dict(results)} if results else {}
 
 
-_MODEL_FAILS = {
-    "down": "server_error",
-    "timeout": TIMEOUT,
-    "quota": "quota_exceeded",
-    "refused": "invalid_request_error",
-    "no_tools": "model_no_tool_support",
-    "unsafe": "content_filter",
-    "empty": EMPTY,
-}
-"""A model's failures in a test, by the outcome of the call.
+_MODEL_FAILS = {outcome: failure for failure, outcome in reversed(MODEL_OUTCOMES.items())}
+"""A model's failures in a test, by the outcome of the call; the first of several.
 
 A call without a request (`over_budget`) is no failure of it.
 """
