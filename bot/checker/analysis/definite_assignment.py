@@ -23,7 +23,7 @@ from bot.checker.analysis.transfer_functions import (
     TransferFunction,
     after_texts,
     bits_of,
-    nobody_reads,
+    ignore,
     place_uses,
 )
 from bot.checker.graph import Cause, Edge, Graph, Opening, Root, StepId
@@ -60,7 +60,7 @@ class DefiniteAssignment:
         self._failing: set[StepId] = set()
         self.stack = FrameStack(graph)
         self.texts = {place: self._texts_at(place) for place in graph.steps}
-        self._transfers = dict(self._all_transfers(graph.analysis(Reachability)))
+        self._transfers = {place: self._transfers_from(place, graph.analysis(Reachability)) for place in graph.steps}
         self._declarations = Declarations(graph, self.nulls, self._given())
         self._inputs = {id(root): self._given_to(root) for root in graph.roots}
         self._assigned = reduce(
@@ -84,7 +84,7 @@ class DefiniteAssignment:
         """The arrival by which a variable became null at a step; None where a frame begins."""
         return next((arrival for names, arrival in self._arrivals.get(place, ()) if names & name), None)
 
-    def rested(self, place: StepId, seen: OnRead = nobody_reads) -> NullState:
+    def rested(self, place: StepId, seen: OnRead = ignore) -> NullState:
         """The state while a conversation is at a step, after the step's own texts have been evaluated."""
         state = after_texts(self.texts[place], self.at[place], seen)
         return state.empty(self._emptied_above(place)) if place in self._above and self._emptied else state
@@ -93,7 +93,7 @@ class DefiniteAssignment:
         """The kept variables to which flows that are open on top of a step may give null."""
         return sum(self._emptied) & self._declarations.kept(place)
 
-    def left(self, transfer: EdgeTransfer, rested: NullState, seen: OnRead = nobody_reads) -> NullState:
+    def left(self, transfer: EdgeTransfer, rested: NullState, seen: OnRead = ignore) -> NullState:
         """The state when a step is left by an edge, before the transition.
 
         ``rested`` is the state while it was at the step.
@@ -156,11 +156,10 @@ class DefiniteAssignment:
         flow = self._graph.flow(place)
         return self.nulls.texts(place_uses(self._graph.steps[place], flow), flow)
 
-    def _all_transfers(self, reachability: Reachability) -> Iterator[tuple[StepId, list[EdgeTransfer]]]:
-        for place, step in self._graph.steps.items():
-            flow, outcomes = self._graph.flow(place), step.outcomes
-            edges = (edge for edge in self._graph.edges[place] if reachability.can_be_taken(edge))
-            yield place, [EdgeTransfer(edge, step, flow, outcomes.get(edge.outcome), self.nulls) for edge in edges]
+    def _transfers_from(self, place: StepId, reachability: Reachability) -> list[EdgeTransfer]:
+        step, flow = self._graph.steps[place], self._graph.flow(place)
+        edges, outcomes = filter(reachability.can_be_taken, self._graph.edges[place]), step.outcomes
+        return [EdgeTransfer(edge, step, flow, outcomes.get(edge.outcome), self.nulls) for edge in edges]
 
     def _given(self) -> dict[str, VariableSet]:
         """The variables that get a value at the steps of each flow, except those that its first step needs."""

@@ -114,7 +114,7 @@ class Feasibility:
         )
 
     def _surely_fits(self, value: Any, flow: Flow, variable: Variable | None) -> bool:
-        """True if a value that a flow gets fits its variable: it cannot be anything else, or comes from such a one."""
+        """True if a value that a flow gets fits its variable: by its kind, or because it comes from a like variable."""
         if variable is None or not isinstance(value, Template) or value.constant:
             return True
         ours = flow.variables.get(value.source.strip("{ }"))

@@ -13,7 +13,7 @@ from bot.checker.graph import Edge
 from bot.core.immutable import immutable
 from bot.language.expressions.templates import Template
 from bot.language.flow.definition import ANSWER, Flow, Step
-from bot.language.steps.step_facts import Given, Null, Outcome, SavedResult, SentText, Used, only_if
+from bot.language.steps.step_facts import Given, Null, Outcome, SavedResult, Used, only_if
 from bot.language.steps.step_options import StepOptions
 from bot.language.steps.transition import Assignment, Transition, templates_in
 
@@ -52,8 +52,8 @@ OnRead = Callable[[AnalysedText, NullEffect], None]
 """A function that is called with each text that is evaluated, and the effect of null in it."""
 
 
-def nobody_reads(text: AnalysedText, read: NullEffect) -> None:
-    """For callers who do not need these calls."""
+def ignore(text: AnalysedText, read: NullEffect) -> None:
+    """Do nothing, for callers who do not need these calls."""
 
 
 def after_texts(texts: Sequence[AnalysedText], state: NullState, seen: OnRead) -> NullState:
@@ -240,7 +240,7 @@ class EdgeTransfer:
             not self._bound and all(text.never_fails for text in texts) and all(each.never_fail for each in functions)
         )
 
-    def left(self, state: NullState, brought: BroughtBack | None, seen: OnRead = nobody_reads) -> NullState:
+    def left(self, state: NullState, brought: BroughtBack | None, seen: OnRead = ignore) -> NullState:
         """The state where the step is left, before its transition."""
         state = after_texts(self.early_texts, state, seen)
         for given in self._given:
@@ -250,7 +250,7 @@ class EdgeTransfer:
             state = state.known(brought[0]).empty(brought[1])
         return self._set.given(state, seen)
 
-    def past(self, left: NullState, seen: OnRead = nobody_reads) -> NullState:
+    def past(self, left: NullState, seen: OnRead = ignore) -> NullState:
         """The state after the transition."""
         before = after_texts(self.late_texts, left, seen)
         return self._at_transition.into(before, before)
@@ -263,10 +263,10 @@ class EdgeTransfer:
 
 def place_uses(step: Step, flow: Flow) -> Iterator[Used]:
     """The texts that are evaluated while a conversation is at a step: for its message, and to understand an answer."""
-    needed = {id(sent.text) for sent in step.facts.sends if isinstance(sent, SentText) and sent.needed}
+    needed = {id(sent.text) for sent in step.facts.texts if sent.needed}
     for used in step.facts.uses:
         yield replace(used, null=Null.NEEDED) if id(used.text) in needed else used
-    variable = flow.variables.get(step.options.save or "")
+    variable = flow.saved_by(step)
     if variable is not None and step.facts.waits:
         for check in variable.checks:
             yield Used(check.condition, ANSWER, sure=False)

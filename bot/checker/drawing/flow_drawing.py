@@ -91,7 +91,7 @@ def _place(mark: Mark) -> tuple[int, int]:
 
 SAID = 68  # characters of a step's text
 OTHERWISE = "otherwise"
-_BY_REST = {
+_BY_WAIT = {
     WaitsFor.CONTACT: BoxKind.ASKS,
     WaitsFor.TIME: BoxKind.WAITS,
     WaitsFor.PERSON: BoxKind.WAITS,
@@ -113,7 +113,7 @@ def box_kind(step: Step) -> BoxKind:
     """The kind of box for a step, by what a conversation does there."""
     waits_for = step.facts.waits_for
     if waits_for is not None and waits_for.what is not WaitsFor.RESULT:
-        return _BY_REST[waits_for.what]
+        return _BY_WAIT[waits_for.what]
     if step.facts.most_messages:
         return BoxKind.SAYS
     return BoxKind.WORKS if waits_for is None else BoxKind.CALLS

@@ -189,7 +189,7 @@ class Proposals:
         shown = {option.title for option in state.options}
         owners = {answer.owner: answer.text for answer in step.facts.answers if answer.owner not in shown}
         yield from (WriteMove(text) for text in owners.values())
-        variable = flow.variables.get(step.options.save or "")
+        variable = flow.saved_by(step)
         match variable:
             case AnswerVariable(accepts=accepts):
                 yield from (WriteMove("Ann") if kind == "text" else SendMove(kind) for kind in accepts)
@@ -361,7 +361,7 @@ class ResultProposals:
         """A text that a question of the flow below takes: one of its choices, else a sample of its variable."""
         flow, now = self._library.flows[state.session.frames[-2].flow], state.local(self._library.bot.timezone)
         step = flow.steps[question]
-        variable = flow.variables.get(step.options.save or "")
+        variable = flow.saved_by(step)
         chosen = (answer.text for answer in step.facts.answers if answer.outcome != "skip")
         samples = (
             () if variable is None else (text for text in sample_texts(variable, now) if _fits(variable, text, now))

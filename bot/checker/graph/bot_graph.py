@@ -21,7 +21,7 @@ from bot.language.steps.step_facts import WaitsFor
 from bot.language.steps.step_options import SIGNAL, uses_on_leaving
 from bot.language.steps.transition import AGAIN, BACK, END, NEXT, ROUTE, Assignment
 
-_BY_REST = {
+_BY_WAIT = {
     WaitsFor.CONTACT: Cause.REPLY,
     WaitsFor.RESULT: Cause.RESULT,
     WaitsFor.TIME: Cause.TIME,
@@ -58,8 +58,8 @@ class EdgeBuilder:
         return {place: tuple(edges) for place, edges in found.items()}
 
     def _by_outcomes(self, place: StepId, step: Step) -> Iterator[Edge]:
-        rest = step.facts.waits_for
-        cause = Cause.TURN if rest is None else _BY_REST[rest.what]
+        wait = step.facts.waits_for
+        cause = Cause.TURN if wait is None else _BY_WAIT[wait.what]
         failing = self._failing_at(place, step, cause)
         for resolved in step.transitions.values():
             if not resolved.outcome.startswith("errors."):

@@ -217,8 +217,8 @@ def _choices(message: Message) -> list[Choice]:
     match message:
         case Buttons(buttons=buttons):
             return list(buttons)
-        case ListMessage(sections=sections):
-            return [row for section in sections for row in section.rows]
+        case ListMessage():
+            return list(message.rows)
     return []
 
 

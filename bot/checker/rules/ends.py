@@ -19,7 +19,7 @@ from bot.language.expressions.abstract_texts import AbstractText
 from bot.language.expressions.template_failures import TemplateFailed
 from bot.language.expressions.templates import Expression
 from bot.language.flow.definition import Flow, Step, uses_of_flow
-from bot.language.steps.step_facts import Given, SentText, WaitsFor
+from bot.language.steps.step_facts import Given, WaitsFor
 from bot.language.types.sample_scopes import MOST_SCOPES, SampleScopes
 from bot.language.types.variable import TypeMismatch, Variable
 
@@ -264,7 +264,7 @@ def _is_failure(edge: Edge, graph: Graph) -> bool:
     """
     if edge.outcome == "else" and edge.target is not None:
         step = graph.steps[edge.target]
-        texts = (sent.text.source for sent in step.facts.sends if isinstance(sent, SentText))
+        texts = (sent.text.source for sent in step.facts.texts)
         return any(_APOLOGY.search(text) for text in (step.name.replace("_", " "), *texts))
     return edge.outcome.startswith("errors.") or edge.outcome.endswith(".else")
 

@@ -77,7 +77,7 @@ class _Misfits:
             yield _misfit(item.mark, _kind(item.value), variable)
 
     def _saved(self, step: Step, flow: Flow) -> Iterator[Found]:
-        variable = flow.variables.get(step.options.save or "")
+        variable = flow.saved_by(step)
         for outcome in step.outcomes.values() if variable is not None else ():
             assert variable is not None
             if isinstance(outcome.saves, Saved) and isinstance(outcome.saves.value, Template):

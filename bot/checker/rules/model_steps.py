@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from bot.checker.findings import Finding, rule
+from bot.checker.findings import Finding, and_more, rule
 from bot.checker.graph import Cause, Edge, Graph, StepId
 from bot.language.source.languages import ENGLISH, SORRY
 from bot.language.steps.step_facts import WaitsFor
@@ -23,7 +23,7 @@ def find_silent_failures(graph: Graph) -> Iterator[Finding]:
     found = [(place, edge) for place, edge in failing if edge is not None]
     if found:
         place, edge = found[0]
-        where = f'step "{place[1]}"' + (f" and {len(found) - 1} more" if len(found) > 1 else "")
+        where = f'step "{place[1]}"{and_more(len(found) - 1)}'
         what = f'{where}: `{edge.outcome}` says nothing, so the contact gets "{SORRY[ENGLISH]}"'
         fix = "say something there, or write `ai: {sorry: ...}` in bot.yml"
         yield Finding.at("W901", graph.steps[place].mark, what, fix)

@@ -95,7 +95,7 @@ def _of_flow(seen: TextScope, flow: Flow) -> Iterator[SentMessage]:
 
 def _of_step(seen: TextScope, step: Step) -> Iterator[SentMessage]:
     where = f'step "{step.name}"'
-    texts = tuple(sent for sent in step.facts.sends if isinstance(sent, SentText))
+    texts = tuple(step.facts.texts)
     asked = next((text.most for text in texts if text.question), None) or limits.TEXT_BODY
     if texts:
         yield SentMessage(seen, where, texts)
