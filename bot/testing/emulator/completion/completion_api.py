@@ -184,7 +184,9 @@ class CompletionApi:
             reply = self._reply(incoming, key, body, problem)
         except CompletionRefusal as refusal:
             reply = no_answer(refusal.failure, self._behaviour)
-        received = completion_requests.received(incoming, body, key_in, reply.status, reply.error)
+        unknown = tuple(sorted({*completion_requests.unknown(incoming, body)}))
+        seen = incoming.endpoint, incoming.method, incoming.headers, incoming.query, body
+        received = Received(*seen, key_in, unknown, reply.status, reply.error)
         with self.changed:
             self.received.append(received)
         answered = [f"answered {reply.status}"] if reply.status else []

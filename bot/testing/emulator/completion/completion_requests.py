@@ -70,14 +70,17 @@ def find_key(incoming: RawCompletionRequest, body: Mapping[str, Any]) -> tuple[s
     return None, None
 
 
-def received(
-    incoming: RawCompletionRequest, body: dict[str, Any], key_in: str | None, status: int, error: str | None
-) -> Received:
-    """A request and how it was answered."""
-    query = (f"?{name}" for name in incoming.query if name != "apiKey")
-    unknown = tuple(sorted({*_unknown(incoming.endpoint, body), *query}))
-    seen = (incoming.endpoint, incoming.method, incoming.headers, incoming.query, body)
-    return Received(*seen, key_in, unknown, status, error)
+def unknown(incoming: RawCompletionRequest, body: Mapping[str, Any]) -> Iterator[str]:
+    """The fields and query parameters of a request that the specification does not have.
+
+    It shows no shape for tools and content parts, so no field in them is unknown.
+    """
+    yield from (f"?{name}" for name in incoming.query if name != "apiKey")
+    yield from body.keys() - FIELDS.get(incoming.endpoint, frozenset()) - {"apiKey"}
+    messages = body.get("messages")
+    for message in messages if isinstance(messages, list) else ():
+        if isinstance(message, dict):
+            yield from (f"messages[].{name}" for name in message.keys() - _IN_MESSAGE)
 
 
 def check_chat(body: Mapping[str, Any], behaviour: CompletionBehaviour) -> None:
@@ -137,15 +140,6 @@ def _text(message: Mapping[str, Any]) -> str:
         return content
     texts = (part.get("text") for part in content if isinstance(part, dict))
     return "".join(text for text in texts if isinstance(text, str))
-
-
-def _unknown(endpoint: str, body: Mapping[str, Any]) -> Iterator[str]:
-    # The specification shows no shape for tools and content parts, so no field in them is unknown.
-    yield from body.keys() - FIELDS.get(endpoint, frozenset()) - {"apiKey"}
-    messages = body.get("messages")
-    for message in messages if isinstance(messages, list) else ():
-        if isinstance(message, dict):
-            yield from (f"messages[].{name}" for name in message.keys() - _IN_MESSAGE)
 
 
 def _optional(body: Mapping[str, Any], name: str, fits: Callable[[Any], bool], must_be: str) -> None:
