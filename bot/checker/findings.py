@@ -44,6 +44,11 @@ def declare(**titles: str) -> None:
     TITLES.update(titles)
 
 
+def and_more(count: int) -> str:
+    """The end of a list that names only its beginning: `` and 3 more``; empty if the list names everything."""
+    return f" and {count} more" if count > 0 else ""
+
+
 @immutable
 class Finding(Problem):
     """A fault that contacts would meet in a bot that loads, and its fix.

@@ -126,6 +126,11 @@ class ListMessage:
     sections: tuple[Section, ...]
     footer: str | None = None
 
+    @property
+    def rows(self) -> tuple[Choice, ...]:
+        """The rows of all sections."""
+        return tuple(row for section in self.sections for row in section.rows)
+
 
 @stored
 @immutable
@@ -158,9 +163,8 @@ def in_plain_text(message: Message | None) -> str:
             return _lines(header, body, [f"• {button.title}" for button in buttons], None)
         case LinkButton(body, title, url, header, footer):
             return _lines(header, body, [f"{title}: {url}"], footer)
-        case ListMessage(body, _, sections, footer):
-            rows = [row for section in sections for row in section.rows]
-            return _lines(None, body, [f"• {row.title}" for row in rows], footer)
+        case ListMessage(body=body, footer=footer):
+            return _lines(None, body, [f"• {row.title}" for row in message.rows], footer)
     return ""
 
 
@@ -298,7 +302,7 @@ def _list(message: ListMessage) -> Iterator[str]:
         yield from _over(f'section "{section.title}"', section.title, SECTION_TITLE)
         if not 1 <= len(section.rows) <= ROWS_PER_SECTION:
             yield f'section "{section.title}": {len(section.rows)} rows, 1 to {ROWS_PER_SECTION} are allowed'
-    yield from _choices(tuple(row for section in message.sections for row in section.rows), "row", ROW_TITLE)
+    yield from _choices(message.rows, "row", ROW_TITLE)
 
 
 def clipped(message: Message) -> Message:

@@ -33,7 +33,8 @@ from bot.testing.emulator import (
 from bot.testing.emulator import completion as ai
 from bot.testing.emulator import endpoints as emulated_messages
 from bot.testing.emulator.completion import completion_requests as ai_requests
-from bot.testing.emulator.completion.model_answers import QUOTAS, EmulatedCompletion
+from bot.testing.emulator.completion.completion_account import WINDOWS
+from bot.testing.emulator.completion.model_answers import EmulatedCompletion
 from bot.testing.emulator.endpoints import ENDPOINTS, OF_ENDPOINT, OF_TYPE, QUERY
 from bot.testing.emulator.event_payloads import EVENTS
 from bot.testing.emulator.request_rules import CODES
@@ -330,7 +331,7 @@ def test_every_state_is_in_the_table() -> None:
     assert sorted(named("Chat completion: States")) == sorted({
         *(f"plugin: {status}" for status in ("active", "update_required", "domain_limit")),
         *("finish_reason: stop", "finish_reason: null"),
-        *(f"quota: {kind}" for kind in QUOTAS),
+        *(f"quota: {kind}" for kind in WINDOWS),
         *(f"role: {role}" for role in ai_requests.ROLES),
     })  # fmt: skip
 

@@ -68,7 +68,7 @@ def heard(chat: Simulation) -> list[str]:
 
 
 def kept_files(chat: Simulation) -> list[Path]:
-    return [path for path in files_folder(chat.running._store).rglob("*") if path.is_file()]
+    return [path for path in files_folder(chat.running.store).rglob("*") if path.is_file()]
 
 
 def test_a_handler_reads_the_voice_note_which_is_deleted_then(chat: Simulation) -> None:

@@ -15,7 +15,6 @@ from bot.checker.graph.edges import strongly_connected_components
 from bot.language.expressions.abstract_values import UNKNOWN, AbstractValues, ValueKind, just
 from bot.language.expressions.template_failures import TemplateFailed
 from bot.language.expressions.templates import Template
-from bot.language.steps.transition import Assignment
 from bot.language.types.variable import TypeMismatch, Variable
 
 _MOST_COUNTED = 32  # the largest number that is followed
@@ -49,12 +48,7 @@ def _is_silent(edge: Edge) -> bool:
 def _counted(graph: Graph, edge: Edge) -> Iterator[str]:
     """The numbers that are calculated when an edge is taken."""
     variables = graph.flow(edge.source).variables
-    given: list[Assignment] = []
-    if edge.success:
-        given += graph.steps[edge.source].options.assigned(variables)
-    if edge.transition is not None:
-        given += edge.transition.assigned(variables)
-    yield from (item.name for item in given if variables[item.name].kind is ValueKind.NUMBER)
+    return (item.name for item in graph.assigned_on(edge) if variables[item.name].kind is ValueKind.NUMBER)
 
 
 class _CountedStates(PathStates):

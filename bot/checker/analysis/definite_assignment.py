@@ -5,7 +5,7 @@ function.
 """
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import reduce
 from itertools import permutations
@@ -23,7 +23,7 @@ from bot.checker.analysis.transfer_functions import (
     TransferFunction,
     after_texts,
     bits_of,
-    nobody_reads,
+    ignore,
     place_uses,
 )
 from bot.checker.graph import Cause, Edge, Graph, Opening, Root, StepId
@@ -46,7 +46,10 @@ class Arrival(NamedTuple):
 
 
 class DefiniteAssignment:
-    """The variables that may be null when a conversation gets to a step: ``at`` each step."""
+    """The variables that may be null when a conversation gets to a step: ``at`` each step.
+
+    ``texts`` are those that are evaluated while a conversation is at a step, by the step.
+    """
 
     def __init__(self, graph: Graph, nulls: NullAnalysis) -> None:
         self._graph = graph
@@ -56,8 +59,8 @@ class DefiniteAssignment:
         self._ends: dict[StepId, NullState] = {}  # the state at the end of the frame, by the step before it
         self._failing: set[StepId] = set()
         self.stack = FrameStack(graph)
-        self._texts = dict(self._texts_at())
-        self._transfers = dict(self._all_transfers(graph.analysis(Reachability)))
+        self.texts = {place: self._texts_at(place) for place in graph.steps}
+        self._transfers = {place: self._transfers_from(place, graph.analysis(Reachability)) for place in graph.steps}
         self._declarations = Declarations(graph, self.nulls, self._given())
         self._inputs = {id(root): self._given_to(root) for root in graph.roots}
         self._assigned = reduce(
@@ -81,16 +84,16 @@ class DefiniteAssignment:
         """The arrival by which a variable became null at a step; None where a frame begins."""
         return next((arrival for names, arrival in self._arrivals.get(place, ()) if names & name), None)
 
-    def rested(self, place: StepId, seen: OnRead = nobody_reads) -> NullState:
+    def rested(self, place: StepId, seen: OnRead = ignore) -> NullState:
         """The state while a conversation is at a step, after the step's own texts have been evaluated."""
-        state = after_texts(self._texts[place], self.at[place], seen)
+        state = after_texts(self.texts[place], self.at[place], seen)
         return state.empty(self._emptied_above(place)) if place in self._above and self._emptied else state
 
     def _emptied_above(self, place: StepId) -> VariableSet:
         """The kept variables to which flows that are open on top of a step may give null."""
         return sum(self._emptied) & self._declarations.kept(place)
 
-    def left(self, transfer: EdgeTransfer, rested: NullState, seen: OnRead = nobody_reads) -> NullState:
+    def left(self, transfer: EdgeTransfer, rested: NullState, seen: OnRead = ignore) -> NullState:
         """The state when a step is left by an edge, before the transition.
 
         ``rested`` is the state while it was at the step.
@@ -101,6 +104,10 @@ class DefiniteAssignment:
     def transfers(self, place: StepId) -> Iterator[EdgeTransfer]:
         """The edges from a step. Edges of failures are included only if the step can fail."""
         return (transfer for transfer in self._transfers[place] if place in self._failing or not transfer.fails)
+
+    def all_transfers(self) -> Iterator[EdgeTransfer]:
+        """The edges from all steps that a conversation gets to."""
+        return (transfer for place in self.at for transfer in self.transfers(place))
 
     def may_fail(self, place: StepId) -> bool:
         """True if a text or a value at a step, or on an edge from it, may fail."""
@@ -135,10 +142,6 @@ class DefiniteAssignment:
         """True if a flow that is opened keeps a variable, and so does the flow that opens it."""
         return root.by is not None and bool(self._shared(root, root.by) & name)
 
-    def texts_at(self, place: StepId) -> Sequence[AnalysedText]:
-        """The texts that are evaluated while a conversation is at a step."""
-        return self._texts[place]
-
     def brought(self, transfer: EdgeTransfer) -> BroughtBack | None:
         """The variables that get an output of a flow that was run, and those of them that may be null."""
         return self._brought(transfer.edge, self.rested(transfer.edge.source))
@@ -149,16 +152,14 @@ class DefiniteAssignment:
 
     # -- preparing -------------------------------------------------------------------------------------------------
 
-    def _texts_at(self) -> Iterator[tuple[StepId, list[AnalysedText]]]:
-        for place, step in self._graph.steps.items():
-            flow = self._graph.flow(place)
-            yield place, self.nulls.texts(place_uses(step, flow), flow)
+    def _texts_at(self, place: StepId) -> list[AnalysedText]:
+        flow = self._graph.flow(place)
+        return self.nulls.texts(place_uses(self._graph.steps[place], flow), flow)
 
-    def _all_transfers(self, reachability: Reachability) -> Iterator[tuple[StepId, list[EdgeTransfer]]]:
-        for place, step in self._graph.steps.items():
-            flow, outcomes = self._graph.flow(place), step.outcomes
-            edges = (edge for edge in self._graph.edges[place] if reachability.can_be_taken(edge))
-            yield place, [EdgeTransfer(edge, step, flow, outcomes.get(edge.outcome), self.nulls) for edge in edges]
+    def _transfers_from(self, place: StepId, reachability: Reachability) -> list[EdgeTransfer]:
+        step, flow = self._graph.steps[place], self._graph.flow(place)
+        edges, outcomes = filter(reachability.can_be_taken, self._graph.edges[place]), step.outcomes
+        return [EdgeTransfer(edge, step, flow, outcomes.get(edge.outcome), self.nulls) for edge in edges]
 
     def _given(self) -> dict[str, VariableSet]:
         """The variables that get a value at the steps of each flow, except those that its first step needs."""
@@ -167,7 +168,7 @@ class DefiniteAssignment:
             for transfer in transfers:
                 found[flow] |= transfer.names
         for begun in self._graph.library.flows.values():
-            for text in self._texts[begun.name, begun.first]:
+            for text in self.texts[begun.name, begun.first]:
                 read = text.read(self.nulls.everything)
                 found[begun.name] &= ~(read.holes | read.fails)
         return found
@@ -291,7 +292,7 @@ class DefiniteAssignment:
             breaks
             or step.facts.fails
             or step.refusal is not None
-            or not all(text.never_fails for text in self._texts[place])
+            or not all(text.never_fails for text in self.texts[place])
         ):
             return True
         return not all(transfer.never_fails for transfer in self._transfers[place] if not transfer.fails)
@@ -366,8 +367,9 @@ def set_together(graph: Graph, assigned: "DefiniteAssignment") -> Together:
     candidates = nulls.of(*(name for name, variable in only_on_edges(graph).items() if variable.value is None))
     if candidates.bit_count() < 2:
         return {}
-    transfers = [transfer for place in assigned.at for transfer in assigned.transfers(place)]
-    given = [(transfer, names) for transfer in transfers if (names := assigned.given(transfer) & candidates)]
+    given = [
+        (transfer, names) for transfer in assigned.all_transfers() if (names := assigned.given(transfer) & candidates)
+    ]
     pairs = {pair for _, names in given for pair in permutations(bits_of(names), 2)}
     for transfer, names in given if pairs else ():
         null = assigned.past(transfer).null

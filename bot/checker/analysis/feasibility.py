@@ -67,7 +67,7 @@ class Feasibility:
 
     def _follow(self, place: StepId) -> None:
         have, flow = self._have[place], self._graph.flow(place)
-        fails = any(self._fails(text, have, flow) for text in self._assigned.texts_at(place))
+        fails = any(self._fails(text, have, flow) for text in self._assigned.texts[place])
         (self.failing.add if fails else self.failing.discard)(place)
         for root in () if fails else self._graph.roots_by.get(place, ()):
             self._meet(root.place, self._opened(root, have, flow))
@@ -102,7 +102,7 @@ class Feasibility:
         null, flow = self._assigned.at[place].null, self._graph.flow(place)
         at_once = [each for each in self._assigned.transfers(place) if each.edge.cause is Cause.TURN]
         texts = (
-            *self._assigned.texts_at(place),
+            *self._assigned.texts[place],
             *(text for each in at_once for text in (*each.texts, *each.early_texts)),
         )
         if any(not text.never_fails or text.read(null).fails or _may_be_empty(text) for text in texts):
@@ -114,7 +114,7 @@ class Feasibility:
         )
 
     def _surely_fits(self, value: Any, flow: Flow, variable: Variable | None) -> bool:
-        """True if a value that a flow gets fits its variable: it cannot be anything else, or comes from such a one."""
+        """True if a value that a flow gets fits its variable: by its kind, or because it comes from a like variable."""
         if variable is None or not isinstance(value, Template) or value.constant:
             return True
         ours = flow.variables.get(value.source.strip("{ }"))

@@ -179,7 +179,10 @@ class Declarations:
         self._given = given
         flows = graph.library.flows.values()
         self._own = {flow.name: nulls.of(*flow.variables) for flow in flows}
-        self._initial = {flow.name: nulls.of(*_with_value(flow)) for flow in flows}
+        self._initial = {
+            flow.name: nulls.of(*(each.name for each in flow.variables.values() if each.value is not None))
+            for flow in flows
+        }
         self._needed = {flow.name: nulls.of(*flow.required) for flow in flows}
         self._kept = {flow.name: nulls.of(*flow.kept) for flow in flows}
         self._not_kept = nulls.of(*(name for flow in flows for name in flow.variables.keys() - flow.kept.keys()))
@@ -249,10 +252,6 @@ class Declarations:
         both = (name for name in theirs.keys() & ours.keys() if theirs[name].value is None)
         left = self._kept[here] & ~self._own[there] & self._not_kept  # no frame has it, so no transition brings it
         return left | self._nulls.of(*(name for name in both if not _carries(ours[name], theirs[name])))
-
-
-def _with_value(flow: Flow) -> list[str]:
-    return [name for name, variable in flow.variables.items() if variable.value is not None]
 
 
 def _carries(ours: Variable, theirs: Variable) -> bool:

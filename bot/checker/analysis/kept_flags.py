@@ -4,7 +4,6 @@ Where `status: sent` is only ever set when `letter` has a value, and `letter` is
 a week later knows by `status == "sent"` that there is a letter.
 """
 
-from collections.abc import Iterator
 from typing import Any
 
 from bot.checker.analysis.definite_assignment import DefiniteAssignment, definite_assignment, only_on_edges
@@ -38,7 +37,7 @@ def kept_flags(graph: Graph) -> list[KeptFlag]:
         for has, other in kept.items()
         if has != flag and other.value is None and value != variable.value
     }
-    for transfer in _transfers(graph, assigned) if found else ():
+    for transfer in assigned.all_transfers() if found else ():
         found -= {flag for flag in found if _breaks(flag, transfer, graph, assigned)}
         if not found:
             break
@@ -47,10 +46,6 @@ def kept_flags(graph: Graph) -> list[KeptFlag]:
 
 def _values_of(variable: Variable) -> tuple[Any, ...]:
     return (True, False) if variable.kind is ValueKind.BOOLEAN else variable.values or ()
-
-
-def _transfers(graph: Graph, assigned: DefiniteAssignment) -> Iterator[EdgeTransfer]:
-    return (transfer for place in assigned.at for transfer in assigned.transfers(place))
 
 
 def _breaks(flag: KeptFlag, transfer: EdgeTransfer, graph: Graph, assigned: DefiniteAssignment) -> bool:
@@ -68,16 +63,11 @@ def _breaks(flag: KeptFlag, transfer: EdgeTransfer, graph: Graph, assigned: Defi
 
 def _value_after(name: str, transfer: EdgeTransfer, graph: Graph) -> Any:
     """The value of a variable after an edge that assigns it, where it is written in the flow."""
-    edge, flow, found = transfer.edge, graph.flow(transfer.edge.source), _UNKNOWN
-    step = graph.steps[edge.source]
+    edge, step, found = transfer.edge, graph.steps[transfer.edge.source], _UNKNOWN
     outcome = step.outcomes.get(edge.outcome)
     if edge.success and outcome is not None and step.options.save == name and isinstance(outcome.saves, Saved):
         found = _constant(outcome.saves.value)
-    given = (
-        *(step.options.assigned(flow.variables) if edge.success else ()),
-        *(edge.transition.assigned(flow.variables) if edge.transition is not None else ()),
-    )
-    for each in given:
+    for each in graph.assigned_on(edge):
         found = _constant(each.value) if each.name == name else found
     return found
 

@@ -5,16 +5,16 @@ from functools import cached_property
 from typing import NamedTuple
 
 from bot.checker.analysis.longest_paths import UNBOUNDED, Constraint, LongestPaths, Node, by_node
-from bot.checker.analysis.timed_graph import StepNode, StepNodes, keeps_waiting, messages_said
+from bot.checker.analysis.timed_graph import StepNode, StepNodes, keeps_waiting
 from bot.checker.graph import AFTER_RUN, Cause, Edge, Graph, StepId
 from bot.checker.graph.edges import strongly_connected_components
 from bot.core.immutable import immutable
 from bot.core.text import most_tokens
 from bot.core.values import LEAST_COUNTED
 from bot.language.expressions.abstract_texts import AbstractText
-from bot.language.expressions.abstract_values import AbstractValues, ValueKind
+from bot.language.expressions.abstract_values import ValueKind
 from bot.language.expressions.templates import Template
-from bot.language.flow.definition import Step
+from bot.language.flow.definition import Flow, Step
 from bot.language.flow.library import Library
 from bot.language.steps.judging import AT_ONCE
 from bot.language.steps.schedule import CLOCK
@@ -133,7 +133,7 @@ class _ConversationLoads:
             yield from ((sending, Constraint(own, inner=opened, times=most)) for opened, most in runs)
             for edge in filter(_counts, self._graph.edges[place]):
                 here = self._nodes.of(edge)
-                sent = messages_said(edge) + (own if here.sends else 0)
+                sent = edge.messages + (own if here.sends else 0)
                 inner, times = runs[0] if runs and edge.cause in AFTER_RUN else (None, 1)
                 for after in self._nodes.after(edge) or (None,):
                     yield here, Constraint(sent, after, inner, times)
@@ -143,7 +143,7 @@ class _ConversationLoads:
         remind = step.defaults.remind
         most = 1 if remind is None or remind.most is None else remind.most
         edges = (edge for edge in self._graph.edges[place] if edge.cause is Cause.REMINDER and keeps_waiting(edge))
-        return most * max((messages_said(edge) or step.facts.most_messages for edge in edges), default=0)
+        return most * max((edge.messages or step.facts.most_messages for edge in edges), default=0)
 
 
 def _counts(edge: Edge) -> bool:
@@ -172,8 +172,7 @@ class TurnLoads:
     def __init__(self, graph: Graph) -> None:
         self._graph = graph
         self._nodes = graph.analysis(StepNodes)
-        self._waits = PassableWaits(graph)
-        self._over = set(filter(self._waits.may_be_over, graph.steps))
+        self._over = {place for place in graph.steps if _may_be_over(graph, place)}
         bounds: dict[Node, int] = {}
         for step_node, most in (*self._nodes.bounds.items(), *((step_node, 1) for step_node in self._passed_once())):
             bounds[step_node] = bounds[FrameLoad(step_node)] = most
@@ -247,11 +246,11 @@ class TurnLoads:
     def _said(self, edge: Edge) -> int:
         """The messages that are sent on an edge, including a question that is asked again."""
         returned = edge.target if edge.returns else None
-        return messages_said(edge) + (0 if returned is None else self._graph.steps[returned].facts.most_messages)
+        return edge.messages + (0 if returned is None else self._graph.steps[returned].facts.most_messages)
 
     def _passed_once(self) -> Iterator[StepNode]:
         """The steps whose wait a turn passes at most once, because the time that they wait for moves on."""
-        changing = (place for place in self._over if self._waits.moves_on(place, self._assigned_in_cycle(place)))
+        changing = (place for place in self._over if _moves_on(self._graph, place, self._assigned_in_cycle(place)))
         return map(self._nodes.sending, changing)
 
     def _assigned_in_cycle(self, place: StepId) -> set[str]:
@@ -280,37 +279,30 @@ class TurnLoads:
             yield step.options.save
 
 
-class PassableWaits:
-    """Finds the steps at which a wait may be over at once: they wait for a point in time or for opening hours."""
+def _may_be_over(graph: Graph, place: StepId) -> bool:
+    """True if a step may wait for a time that has passed already: a point in time, or opening hours."""
+    facts = graph.steps[place].facts
+    waits_for = facts.waits_for
+    if waits_for is None or waits_for.what is not WaitsFor.TIME or waits_for.longest is not None:
+        return False
+    return waits_for.over or all(_may_have_passed(moment, graph.flow(place)) for moment in facts.moments)
 
-    def __init__(self, graph: Graph) -> None:
-        self._graph = graph
 
-    def may_be_over(self, place: StepId) -> bool:
-        """True if a step may wait for a time that has passed already."""
-        facts = self._graph.steps[place].facts
-        waits_for = facts.waits_for
-        if waits_for is None or waits_for.what is not WaitsFor.TIME or waits_for.longest is not None:
-            return False
-        return waits_for.over or all(self._may_have_passed(moment, place) for moment in facts.moments)
+def _may_have_passed(moment: Template, flow: Flow) -> bool:
+    """True if the time may have passed. A time that is computed from now alone is always in the future."""
+    if moment.names and moment.names <= CLOCK:
+        return False
+    known = {name: flow.variables[name].abstract_values for name in moment.names if name in flow.variables}
+    return any(case.kind is not ValueKind.DURATION for case in AbstractText(moment).evaluate(known).values)
 
-    def moves_on(self, place: StepId, given: Collection[str]) -> bool:
-        """True if a step may wait for another time when a turn reaches it again. ``given`` are the variables that get
-        a value in between.
 
-        A time that is computed from now and from variables is taken to be in the future.
-        """
-        return any(
-            moment.calls or not moment.names.isdisjoint(given) or (moment.names & CLOCK and moment.names - CLOCK)
-            for moment in self._graph.steps[place].facts.moments
-        )
+def _moves_on(graph: Graph, place: StepId, given: Collection[str]) -> bool:
+    """True if a step may wait for another time when a turn reaches it again. ``given`` are the variables that get a
+    value in between.
 
-    def _may_have_passed(self, moment: Template, place: StepId) -> bool:
-        """True if the time may have passed. A time that is computed from now alone is always in the future."""
-        reckoned = moment.names and moment.names <= CLOCK
-        return not reckoned and any(case.kind is not ValueKind.DURATION for case in self._values(moment, place))
-
-    def _values(self, moment: Template, place: StepId) -> AbstractValues:
-        variables = self._graph.flow(place).variables
-        known = {name: variables[name].abstract_values for name in moment.names if name in variables}
-        return AbstractText(moment).evaluate(known).values
+    A time that is computed from now and from variables is taken to be in the future.
+    """
+    return any(
+        moment.calls or not moment.names.isdisjoint(given) or (moment.names & CLOCK and moment.names - CLOCK)
+        for moment in graph.steps[place].facts.moments
+    )

@@ -153,7 +153,7 @@ class PathStates:
         """The states before and after a step that is left by an edge saves its values; None if it cannot be left so."""
         place = transfer.edge.source
         if transfer.done:
-            for text in self._assigned.texts_at(place):
+            for text in self._assigned.texts[place]:
                 state = self._passed(state, text, place) or state
         before = self.filtered(state, transfer.conditions, place)
         if before is None:
@@ -195,7 +195,7 @@ class PathStates:
 
     def _meet(self, new: PathState) -> None:
         known = self._found[new.place]
-        for state in _told(new.state, self._flags, self.names, self._graph.flow(new.place)):
+        for state in _divided(new.state, self._flags, self.names, self._graph.flow(new.place)):
             if not any(within(state, each.state) for each in known):
                 known.append(replace(new, state=state))
                 self._waiting.append(known[-1])
@@ -225,7 +225,7 @@ class PathStates:
             return [here.state]
         null = self._assigned.rested(here.place).null
         kept = {name: _both(each, null=bool(null & self._nulls.of(name))) for name, each in flow.kept.items()}
-        return _told(self._with(here.state, kept), self._flags, self.names, flow)
+        return _divided(self._with(here.state, kept), self._flags, self.names, flow)
 
     def _opened(self, root: Root, outer: State | None) -> State:
         """The state at the first step of a flow that is opened."""
@@ -369,17 +369,17 @@ def _is_taken_along(graph: Graph, variable: Variable, before: Variable | None) -
     return all(each.type == variable.type and not each.keep for each in declared)
 
 
-def _told(state: State, flags: Iterable[KeptFlag], names: Sequence[str], flow: Flow) -> list[State]:
-    """The state as several, in which each kept flag of a flow tells whether there is the value that it stands for."""
+def _divided(state: State, flags: Iterable[KeptFlag], names: Sequence[str], flow: Flow) -> list[State]:
+    """The state in parts: in each part, every kept flag says whether the variable that it vouches for is set."""
     found = [state]
     for flag in flags:
         if flag.flag in flow.kept and flag.has in flow.kept:
             one, other = names.index(flag.flag), names.index(flag.has)
-            found = [each for before in found for each in _told_by(before, flag, one, other)]
+            found = [each for before in found for each in _divided_by(before, flag, one, other)]
     return found
 
 
-def _told_by(state: State, flag: KeptFlag, one: int, other: int) -> Iterator[State]:
+def _divided_by(state: State, flag: KeptFlag, one: int, other: int) -> Iterator[State]:
     """The states without the flag's value, and with it: then the other variable is not null."""
     values, has = state[one], state[other]
     told = frozenset(value for value in values or () if value.value == flag.value and value.kind is not ValueKind.NULL)
@@ -399,9 +399,7 @@ def route_to(graph: Graph, last: PathState) -> tuple[Edge, ...]:
         if here.edge is not None:
             found.append(here.edge)
             if here.edge.cause in AFTER_RUN:
-                runs = graph.steps[here.edge.source].facts.flows_run
-                paths = (reachability.ending[here.edge.cause].get(graph.opened_by(run.flow)) for run in runs)
-                found += reversed(edges_of(next((path for path in paths if path is not None), None)))
+                found += reversed(edges_of(reachability.path_within(here.edge)))
         here = here.before
     return tuple(reversed(found))
 

@@ -1,6 +1,6 @@
 """Possible values: the values that the variables of a bot can have, by all that gives them one."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from bot.checker.graph import Graph, Opening
@@ -47,7 +47,8 @@ class PossibleValues:
         given = self._given.get(variable.name, [])
         if not given or variable.keep or any(value in _OPEN for value in given):
             return variable.abstract_values | {NULL}
-        declared = [flow.variables[variable.name].value for flow in self._flows() if variable.name in flow.variables]
+        flows = self._graph.library.flows.values()
+        declared = [flow.variables[variable.name].value for flow in flows if variable.name in flow.variables]
         return bounded(_as_value(variable, value) for value in (*declared, *given, None))
 
     def offered(self, name: str) -> list[Any] | None:
@@ -57,13 +58,10 @@ class PossibleValues:
             return None
         return [value for value in given if value is not _TYPED]
 
-    def _flows(self) -> Iterator[Flow]:
-        return iter(self._graph.library.flows.values())
-
     def _given_values(self) -> Iterator[tuple[str, Any]]:
         """Each name that gets a value, and this value."""
         for root in self._graph.roots:
-            yield from _written((item.name, item.value) for item in root.inputs)
+            yield from ((item.name, _literal(item.value)) for item in root.inputs)
             flow = self._graph.flow(root.place)
             if root.opening is Opening.PROGRAM:
                 yield from ((name, _ANY) for name in flow.variables)
@@ -75,10 +73,10 @@ class PossibleValues:
             transitions = {id(edge.transition): edge.transition for edge in self._graph.edges[place]}
             for transition in transitions.values():
                 if transition is not None:
-                    yield from _written((item.name, item.value) for item in transition.assigned(flow.variables))
+                    yield from ((item.name, _literal(item.value)) for item in transition.assigned(flow.variables))
 
     def _of_step(self, step: Step, flow: Flow) -> Iterator[tuple[str, Any]]:
-        yield from _written((item.name, item.value) for item in step.options.assigned(flow.variables))
+        yield from ((item.name, _literal(item.value)) for item in step.options.assigned(flow.variables))
         yield from ((name, _ANY) for name in step.facts.gives)
         yield from ((name, _ANY) for name in (flow.variables if step.facts.gives_any else ()))
         chosen = bool(step.facts.saved_values)
@@ -87,7 +85,7 @@ class PossibleValues:
         for outcome in step.outcomes.values():
             yield from ((name, _ANY) for name in outcome.known)
             if step.options.save is not None and outcome.success:
-                yield from _written((step.options.save, value) for value in _saved(outcome, chosen=chosen))
+                yield from ((step.options.save, _literal(value)) for value in _saved(outcome, chosen=chosen))
 
 
 def _saved(outcome: Outcome, *, chosen: bool) -> list[Any]:
@@ -102,12 +100,11 @@ def _saved(outcome: Outcome, *, chosen: bool) -> list[Any]:
     return [_ANY] if outcome.saves is SavedResult.PERHAPS else []
 
 
-def _written(given: Iterable[tuple[str, Any]]) -> Iterator[tuple[str, Any]]:
-    """The values that are written as they are."""
-    for name, value in given:
-        if value not in _OPEN:
-            value = evaluate(value, {}) if all(text.constant for text in templates_in(value)) else _ANY
-        yield name, value
+def _literal(value: Any) -> Any:
+    """A value that is written as it is; any other value is not known beforehand."""
+    if value in _OPEN:
+        return value
+    return evaluate(value, {}) if all(text.constant for text in templates_in(value)) else _ANY
 
 
 def _as_value(variable: Variable, value: Any) -> AbstractValue:

@@ -61,9 +61,9 @@ class Reachability:
 
     def can_be_taken(self, edge: Edge) -> bool:
         """True if an edge can be taken. An edge after a `run` cannot be taken if the flow never ends in this way."""
-        return edge.cause not in AFTER_RUN or self._inner(edge) is not None
+        return edge.cause not in AFTER_RUN or self.path_within(edge) is not None
 
-    def _inner(self, edge: Edge) -> LinkedPath | None:
+    def path_within(self, edge: Edge) -> LinkedPath | None:
         """A path through the flow that a step runs, to the kind of end that the edge follows."""
         runs = self._graph.steps[edge.source].facts.flows_run
         found = (self.ending[edge.cause].get(self._graph.opened_by(run.flow)) for run in runs)
@@ -97,7 +97,7 @@ class Reachability:
         self, place: StepId, cause: Cause, edge: Edge, onward: LinkedPath | None, waiting: deque[tuple[StepId, Cause]]
     ) -> None:
         if place not in self.ending[cause] and self._leads_on(edge) and not self._goes_below(edge):
-            inner = self._inner(edge) if edge.cause in AFTER_RUN else None
+            inner = self.path_within(edge) if edge.cause in AFTER_RUN else None
             self.ending[cause][place] = path_from(edge, inner, onward)
             waiting.append((place, cause))
 
@@ -141,7 +141,7 @@ class Reachability:
     def _onward(self, place: StepId, path: LinkedPath | None) -> Iterator[tuple[StepId, LinkedPath]]:
         for edge in self._graph.edges[place]:
             if edge.target is not None and not edge.returns and self.can_be_taken(edge):
-                yield edge.target, (path, edge, self._inner(edge) if edge.cause in AFTER_RUN else None)
+                yield edge.target, (path, edge, self.path_within(edge) if edge.cause in AFTER_RUN else None)
 
 
 def _how(edge: Edge) -> Cause:

@@ -1,8 +1,8 @@
 """The nodes and edges of longest paths: steps before and after a visit is counted, ends of frames, and dwell times."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import field
 from datetime import timedelta
+from functools import cached_property
 
 from bot.checker.analysis.counters import counted_visits
 from bot.checker.analysis.definite_assignment import definite_assignment
@@ -38,16 +38,15 @@ Ends = tuple[EndNode, EndNode]
 class StepNode:
     """A step as a node. ``sends``: it sends its message. Otherwise its visit is not counted yet, or the path skips it
     because its visits are used up.
-
-    ``ends`` are the ends of its frame: those without expiry or failure, and those by expiry or failure.
     """
 
     place: StepId
     sends: bool
-    ends: tuple[Ends, Ends] = field(init=False)
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "ends", _ends_of(self))
+    @cached_property
+    def ends(self) -> tuple[Ends, Ends]:
+        """The ends of its frame: those without expiry or failure, and those by expiry or failure."""
+        return _ends_of(self)
 
 
 def _ends_of(step_node: StepNode) -> tuple[Ends, Ends]:
@@ -138,14 +137,9 @@ def timed_edges(graph: Graph) -> Mapping[StepId, tuple[TimedEdge, ...]]:
     return {place: _different(graph, place, step) for place, step in graph.steps.items()}
 
 
-def messages_said(edge: Edge) -> int:
-    """The number of messages that are sent on an edge's transition."""
-    return 0 if edge.transition is None else (edge.transition.say is not None) + (edge.transition.ask is not None)
-
-
 def speaks(edge: Edge) -> bool:
     """True if an edge or a reminder sends something."""
-    return messages_said(edge) > 0 or edge.cause is Cause.REMINDER
+    return edge.messages > 0 or edge.cause is Cause.REMINDER
 
 
 def keeps_waiting(edge: Edge) -> bool:
@@ -212,7 +206,7 @@ def _reminders_at(graph: Graph, place: StepId) -> int:
 
 def _seconds(step: Step, edge: Edge, reminders: int) -> float:
     """The longest dwell time before an edge on which the contact says nothing (docs/language/time.md)."""
-    rest, reminded = step.facts.waits_for, _reminded(step, reminders)
+    wait, reminded = step.facts.waits_for, _reminded(step, reminders)
     match edge.cause:
         case Cause.REMINDER:
             return reminded
@@ -221,11 +215,11 @@ def _seconds(step: Step, edge: Edge, reminders: int) -> float:
         case Cause.SIGNAL:
             return _longest_wait(step, reminders)
         case Cause.TIME | Cause.RESULT:
-            if rest is None or rest.what is WaitsFor.CONTACT:  # the gateway takes or refuses its message at once
+            if wait is None or wait.what is WaitsFor.CONTACT:  # the gateway takes or refuses its message at once
                 return 0.0
-            if rest.what is WaitsFor.RESULT and rest.longest is not None and rest.longest <= _SHORT:
+            if wait.what is WaitsFor.RESULT and wait.longest is not None and wait.longest <= _SHORT:
                 return 0.0
-            return UNBOUNDED if rest.longest is None else rest.longest.total_seconds()
+            return UNBOUNDED if wait.longest is None else wait.longest.total_seconds()
         case Cause.PERSON:
             return UNBOUNDED
         case Cause.REPLY if step.facts.can_gather and step.defaults.gather:
@@ -241,17 +235,17 @@ def _reminded(step: Step, reminders: int) -> float:
 
 def _longest_wait(step: Step, reminders: int) -> float:
     """The longest time at a step without a word of the contact, apart from flows that the step runs."""
-    rest = step.facts.waits_for
-    if rest is not None and rest.what in (WaitsFor.TIME, WaitsFor.RESULT):
-        return UNBOUNDED if rest.longest is None else rest.longest.total_seconds()
+    wait = step.facts.waits_for
+    if wait is not None and wait.what in (WaitsFor.TIME, WaitsFor.RESULT):
+        return UNBOUNDED if wait.longest is None else wait.longest.total_seconds()
     return _until_timeout(step, _reminded(step, reminders)) or UNBOUNDED
 
 
 def waits_during_run(graph: Graph, place: StepId) -> Iterator[tuple[StepId, float]]:
     """The steps at which the conversation can be while a step runs a flow, each with its longest dwell time."""
     for each in steps_of_run(graph, _opened(graph, place)):
-        rest = graph.steps[each].facts.waits_for
-        if rest is not None and rest.what is not WaitsFor.FLOW:
+        wait = graph.steps[each].facts.waits_for
+        if wait is not None and wait.what is not WaitsFor.FLOW:
             yield each, _longest_wait(graph.steps[each], _reminders_at(graph, each))
 
 

@@ -13,7 +13,7 @@ from bot.checker.graph import Edge
 from bot.core.immutable import immutable
 from bot.language.expressions.templates import Template
 from bot.language.flow.definition import ANSWER, Flow, Step
-from bot.language.steps.step_facts import Given, Null, Outcome, SavedResult, SentText, Used, only_if
+from bot.language.steps.step_facts import Given, Null, Outcome, SavedResult, Used, only_if
 from bot.language.steps.step_options import StepOptions
 from bot.language.steps.transition import Assignment, Transition, templates_in
 
@@ -52,8 +52,8 @@ OnRead = Callable[[AnalysedText, NullEffect], None]
 """A function that is called with each text that is evaluated, and the effect of null in it."""
 
 
-def nobody_reads(text: AnalysedText, read: NullEffect) -> None:
-    """For callers who do not need these calls."""
+def ignore(text: AnalysedText, read: NullEffect) -> None:
+    """Do nothing, for callers who do not need these calls."""
 
 
 def after_texts(texts: Sequence[AnalysedText], state: NullState, seen: OnRead) -> NullState:
@@ -188,7 +188,8 @@ class EdgeTransfer:
     failed.
 
     ``names`` are the variables that are assigned on it; if none is, and nothing else can change one, it ``is_idle``.
-    ``texts`` are evaluated on it; the conditions of words (``early_texts``) are not among them.
+    ``early_texts`` are the conditions of words, which are evaluated while the step waits; ``late_texts`` are evaluated
+    after `save` and `set` of the step. ``texts`` are all but the early ones.
     """
 
     def __init__(self, edge: Edge, step: Step, flow: Flow, outcome: Outcome | None, nulls: NullAnalysis) -> None:
@@ -196,37 +197,29 @@ class EdgeTransfer:
         self.fails = edge.outcome.startswith(_ERRORS)
         self.done = not (self.fails or edge.outcome.startswith(_VISITS))
         heard = _heard_if(edge, step, flow) if edge.word else ()
-        self._heard = nulls.texts((Used(given.condition, sure=False) for given in heard), flow) if heard else ()
+        self.early_texts: Sequence[AnalysedText] = (
+            nulls.texts((Used(given.condition, sure=False) for given in heard), flow) if heard else ()
+        )
         self.conditions = (*step.given(edge.outcome), *heard)
         self._given = [ProvingCondition(each, flow, nulls) for each in self.conditions]
         self._saved = self._set = self._at_transition = NOTHING
         self._known, self._bound = 0, False
-        self._texts: Sequence[AnalysedText] = ()
+        self.late_texts: Sequence[AnalysedText] = ()
         if outcome is not None and edge.success:
             self._known = nulls.of(*outcome.known)
             self._bound = bool(outcome.known or step.options.schedule or step.options.cancel)
             self._saved = TransferFunction.of(_saved(outcome, step.options), flow, nulls)
             self._set = TransferFunction.of(_written(step.options.assigned(flow.variables)), flow, nulls)
-            self._texts = nulls.texts(_option_uses(step.options), flow)
+            self.late_texts = nulls.texts(_option_uses(step.options), flow)
         if edge.transition is not None and edge.transition.acts:
             self._lead_through(edge.transition, step.facts.names_in_errors if self.fails else frozenset(), flow, nulls)
         self.names: VariableSet = self._known | self._saved.names | self._set.names | self._at_transition.names
-        self.texts = (*self._saved.texts, *self._set.texts, *self._texts)
-        self.is_idle = not (edge.success or self._given or self._texts or self.names)
+        self.texts = (*self._saved.texts, *self._set.texts, *self.late_texts)
+        self.is_idle = not (edge.success or self._given or self.late_texts or self.names)
 
     def _lead_through(self, transition: Transition, extra: frozenset[str], flow: Flow, nulls: NullAnalysis) -> None:
         self._at_transition = TransferFunction.of(_written(transition.assigned(flow.variables)), flow, nulls, extra)
-        self._texts = (*self._texts, *nulls.texts(_said(transition, extra), flow), *self._at_transition.texts)
-
-    @property
-    def early_texts(self) -> Sequence[AnalysedText]:
-        """The conditions of words, which are evaluated while the step waits."""
-        return self._heard
-
-    @property
-    def late_texts(self) -> Sequence[AnalysedText]:
-        """The texts that are evaluated after `save` and `set` of the step."""
-        return self._texts
+        self.late_texts = (*self.late_texts, *nulls.texts(_said(transition, extra), flow), *self._at_transition.texts)
 
     def may_give(self, is_null: Callable[[AnalysedText], bool]) -> VariableSet:
         """The variables that may get a value on the edge: see `TransferFunction.may_give`."""
@@ -242,14 +235,14 @@ class EdgeTransfer:
     def never_fails(self) -> bool:
         """True if nothing on the edge can fail, null aside."""
         functions = (self._saved, self._set, self._at_transition)
-        texts = (*self._heard, *self._texts)
+        texts = (*self.early_texts, *self.late_texts)
         return (
             not self._bound and all(text.never_fails for text in texts) and all(each.never_fail for each in functions)
         )
 
-    def left(self, state: NullState, brought: BroughtBack | None, seen: OnRead = nobody_reads) -> NullState:
+    def left(self, state: NullState, brought: BroughtBack | None, seen: OnRead = ignore) -> NullState:
         """The state where the step is left, before its transition."""
-        state = after_texts(self._heard, state, seen)
+        state = after_texts(self.early_texts, state, seen)
         for given in self._given:
             state = state.known(given.proves(state.null))
         state = self._saved.given(state, seen).known(self._known)
@@ -257,9 +250,9 @@ class EdgeTransfer:
             state = state.known(brought[0]).empty(brought[1])
         return self._set.given(state, seen)
 
-    def past(self, left: NullState, seen: OnRead = nobody_reads) -> NullState:
+    def past(self, left: NullState, seen: OnRead = ignore) -> NullState:
         """The state after the transition."""
-        before = after_texts(self._texts, left, seen)
+        before = after_texts(self.late_texts, left, seen)
         return self._at_transition.into(before, before)
 
     def copied(self, name: VariableSet, null: VariableSet) -> VariableSet:
@@ -270,10 +263,10 @@ class EdgeTransfer:
 
 def place_uses(step: Step, flow: Flow) -> Iterator[Used]:
     """The texts that are evaluated while a conversation is at a step: for its message, and to understand an answer."""
-    needed = {id(sent.text) for sent in step.facts.sends if isinstance(sent, SentText) and sent.needed}
+    needed = {id(sent.text) for sent in step.facts.texts if sent.needed}
     for used in step.facts.uses:
         yield replace(used, null=Null.NEEDED) if id(used.text) in needed else used
-    variable = flow.variables.get(step.options.save or "")
+    variable = flow.saved_by(step)
     if variable is not None and step.facts.waits:
         for check in variable.checks:
             yield Used(check.condition, ANSWER, sure=False)

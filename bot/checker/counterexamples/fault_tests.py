@@ -6,7 +6,7 @@ A code without one has no counterexample.
 import re
 from collections.abc import Callable, Iterator, Mapping
 from datetime import timedelta
-from typing import Any
+from functools import partial
 
 from bot.checker.counterexamples.finding_case import (
     REFUSED,
@@ -25,13 +25,12 @@ from bot.checker.rules.gateway_limits import PER_MINUTE
 from bot.core.effects import Send
 from bot.core.errors import BotError
 from bot.core.lazy_patterns import lazy_pattern
+from bot.core.text import with_texts
 from bot.core.turn import StepTaken
 from bot.language.expressions.abstract_texts import AbstractText
 from bot.language.expressions.abstract_values import LOST, just
 from bot.language.expressions.templates import Expression, Template
 from bot.language.flow.definition import Step
-from bot.language.source.problems import Mark
-from bot.language.steps.step_facts import ChoiceFacts, SentText
 from bot.language.steps.transition import END
 
 _MISMATCH = ": mismatch: "
@@ -40,24 +39,19 @@ _UnsetTest = Callable[[ExploredState, FindingCase, Template | Expression, str], 
 
 def show_unset(state: ExploredState, case: FindingCase) -> VisibleFault | None:
     """W301, W308: a text that cannot be evaluated, or one with a gap in it."""
-    for text in case.texts:
-        names = (name for name in sorted(text.names) if f'"{name}" may be null' in case.finding.what)
-        for name in names:
-            if (shown := _first_shown(state, case, text, name)) is not None:
-                return shown
-    return None
-
-
-def _first_shown(
-    state: ExploredState, case: FindingCase, text: Template | Expression, name: str
-) -> VisibleFault | None:
-    found = (test(state, case, text, name) for test in _UNSET_TESTS)
+    found = (
+        test(state, case, text, name)
+        for text in case.texts
+        for name in sorted(text.names)
+        if f'"{name}" may be null' in case.finding.what
+        for test in _UNSET_TESTS
+    )
     return next((shown for shown in found if shown is not None), None)
 
 
 def show_misfit(state: ExploredState, case: FindingCase) -> VisibleFault | None:
     """W305: a value that is rejected, or a text that cannot be evaluated."""
-    refused = (note.partition(_MISMATCH)[2] for note in _notes(state) if case.is_of_step(note) and _MISMATCH in note)
+    refused = (note.partition(_MISMATCH)[2] for note in state.notes if case.is_of_step(note) and _MISMATCH in note)
     note = _note_of(state, case) or next(refused, None)
     if note is None:
         return None
@@ -67,10 +61,9 @@ def show_misfit(state: ExploredState, case: FindingCase) -> VisibleFault | None:
 
 def _note_of(state: ExploredState, case: FindingCase) -> str | None:
     """The engine's note about the text of the finding, or about one that uses the definition of the finding."""
-    finding = case.finding
-    marks = (Mark(finding.path, finding.line, finding.column), *(text.mark for text in case.texts))
+    marks = (case.finding.mark, *(text.mark for text in case.texts))
     places = dict.fromkeys(f"{mark}: " for mark in marks)
-    found = (note.partition(place)[2] for note in _notes(state) for place in places if place in note)
+    found = (note.partition(place)[2] for note in state.notes for place in places if place in note)
     return next(found, None)
 
 
@@ -80,7 +73,7 @@ def _failed(state: ExploredState, case: FindingCase, text: Template | Expression
     if note is not None:
         sentence = f"`{short(text.source)}` cannot be evaluated: {note}"
         return VisibleFault(sentence, (*messages(state), _has_value(name)))
-    refused = any(case.is_of_step(note) and REFUSED in note for note in _notes(state))
+    refused = any(case.is_of_step(note) and REFUSED in note for note in state.notes)
     if refused and isinstance(text, Template) and _is_empty(text, name):
         sentence = f"nothing stands in `{short(text.source)}`, and the gateway would refuse the message"
         known = _is_null(state, case, name)
@@ -94,10 +87,6 @@ def _is_empty(text: Template, name: str) -> bool:
         return not text.render({**dict.fromkeys(text.names), name: None}).strip()
     except BotError:
         return False
-
-
-def _notes(state: ExploredState) -> Iterator[str]:
-    return (note for turn in state.turns for note in turn.trace.notes)
 
 
 def _holed_message(
@@ -235,10 +224,9 @@ def show_never(state: ExploredState, case: FindingCase) -> VisibleFault | None:
 
 def _passed(state: ExploredState, case: FindingCase) -> Iterator[tuple[StepTaken, Step]]:
     """Each time that the last turns passed the step."""
-    for turn in state.turns:
-        for taken in turn.trace.steps:
-            if (taken.flow, taken.step) == case.place and taken.outcome is not None:
-                yield taken, case.library.flows[taken.flow].steps[taken.step]
+    for taken in state.steps:
+        if (taken.flow, taken.step) == case.place and taken.outcome is not None:
+            yield taken, case.library.flows[taken.flow].steps[taken.step]
 
 
 def _conditions(case: FindingCase) -> list[Expression]:
@@ -271,7 +259,7 @@ def _first_said(steps: Mapping[str, Step], name: str | None) -> str | None:
         step = steps.get(name or "")
         if step is None:
             return None
-        text = next((sent.text for sent in step.facts.sends if isinstance(sent, SentText)), None)
+        text = next((sent.text for sent in step.facts.texts), None)
         if text is not None:
             return text.source if text.constant else None
         name = step.transitions["then"].target if "then" in step.transitions and not step.facts.pauses else None
@@ -287,15 +275,16 @@ def show_cut(state: ExploredState, case: FindingCase) -> VisibleFault | None:
     for text in case.texts:
         for whole in case.rendered(text, state) if isinstance(text, Template) else ():
             for number, line in enumerate(lines):
-                mended = _replaced(line["bot"], lambda part, whole=whole: whole if _is_cut(part, whole) else part)
+                mended = with_texts(line["bot"], partial(_uncut, whole))
                 if mended != line["bot"]:
                     lines[number] = {"bot": mended}
                     return VisibleFault(f"{quoted(whole)} has {len(whole)} characters, and is cut", tuple(lines))
     return None
 
 
-def _is_cut(part: str, whole: str) -> bool:
-    return part.endswith(_ELLIPSIS) and part != whole and whole.startswith(part.removesuffix(_ELLIPSIS))
+def _uncut(whole: str, part: str) -> str:
+    """The whole text in place of its beginning; any other text as it is."""
+    return whole if part.endswith(_ELLIPSIS) and whole.startswith(part.removesuffix(_ELLIPSIS)) else part
 
 
 def show_alike(state: ExploredState, case: FindingCase) -> VisibleFault | None:
@@ -304,7 +293,7 @@ def show_alike(state: ExploredState, case: FindingCase) -> VisibleFault | None:
         return None
     lines = list(messages(state))
     for number, line in enumerate(lines):
-        mended = _replaced(line["bot"], lambda part: part.removesuffix(_SECOND))
+        mended = with_texts(line["bot"], lambda part: part.removesuffix(_SECOND))
         if mended != line["bot"]:
             lines[number] = {"bot": mended}
             return VisibleFault(
@@ -315,8 +304,7 @@ def show_alike(state: ExploredState, case: FindingCase) -> VisibleFault | None:
 
 def show_empty(state: ExploredState, case: FindingCase) -> VisibleFault | None:
     """W404: a message without a text, which is not sent."""
-    notes = [note for turn in state.turns for note in turn.trace.notes if REFUSED in note]
-    if case.place is None or not any(map(case.is_of_step, notes)):
+    if case.place is None or not any(REFUSED in note and case.is_of_step(note) for note in state.notes):
         return None
     flow, step = case.place
     if state.frame is not None and (state.frame.flow, state.frame.step) == case.place:
@@ -329,9 +317,9 @@ def show_few(state: ExploredState, case: FindingCase) -> VisibleFault | None:
     """W402: a question that asks for more answers than it has choices."""
     if case.place is None or not case.is_passed(state):
         return None
-    sends = list(case.library.flows[case.place[0]].steps[case.place[1]].facts.sends)
-    least = max((sent.least for sent in sends if isinstance(sent, ChoiceFacts)), default=0)
-    titles = {sent.text.source for sent in sends if isinstance(sent, SentText) and sent.title}
+    facts = case.library.flows[case.place[0]].steps[case.place[1]].facts
+    least = max((offered.least for offered in facts.offers), default=0)
+    titles = {sent.text.source for sent in facts.titles}
     for number, line in enumerate(lines := list(messages(state))):
         parts = line["bot"] if isinstance(line["bot"], Mapping) else {}
         key = next((key for key in ("buttons", "rows") if titles & {*parts.get(key, ())}), None)
@@ -340,18 +328,6 @@ def show_few(state: ExploredState, case: FindingCase) -> VisibleFault | None:
             lines[number] = {"bot": {**parts, key: [*parts[key], *[MARK] * (least - count)]}}
             return VisibleFault(f"{least} answers are asked for, and there are {count} to choose from", tuple(lines))
     return None
-
-
-def _replaced(parts: Any, replace: Any) -> Any:
-    """A message's parts with every text replaced."""
-    match parts:
-        case str():
-            return replace(parts)
-        case Mapping():
-            return {key: _replaced(part, replace) for key, part in parts.items()}
-        case list():
-            return [_replaced(part, replace) for part in parts]
-    return parts
 
 
 def _late(state: ExploredState, case: FindingCase) -> VisibleFault | None:

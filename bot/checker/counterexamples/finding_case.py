@@ -16,9 +16,8 @@ from bot.core.immutable import immutable
 from bot.core.turn import StepTaken
 from bot.engine.turn_context import TurnContext
 from bot.language.expressions.templates import Expression, Template
-from bot.language.flow.definition import Flow, Step, uses_of_bot, uses_of_flow
+from bot.language.flow.definition import Flow, Step, uses_of_all
 from bot.language.flow.library import Library
-from bot.language.source.problems import Mark
 
 SOMETHING = "something"
 """The value that a test expects where any value would be right."""
@@ -45,10 +44,9 @@ class FindingCase:
         """Look up the texts at the finding's place: those of a step, or those of a flow or the bot that a step
         inherits, or those that use the definition there.
         """
-        here = Mark(finding.path, finding.line, finding.column)
-        used = (*uses_of_bot(library.bot), *(each for flow in library.flows.values() for each in uses_of_flow(flow)))
-        written = ((each.text, (each.text, *(one.expression for one in each.text.definitions))) for each in used)
-        texts = {id(text): text for text, parts in written if any(part.mark == here for part in parts)}
+        used = [each.text for each in uses_of_all(library.bot, library.flows)]
+        written = ((text, (text, *(each.expression for each in text.definitions))) for text in used)
+        texts = {id(text): text for text, parts in written if any(part.mark == finding.mark for part in parts)}
         return cls(library, finding, place, edge, tuple(texts.values()))
 
     def is_tag(self, text: Template | Expression) -> bool:
@@ -76,18 +74,16 @@ class FindingCase:
 
     def is_passed(self, state: ExploredState) -> bool:
         """True if the last turns pass the step, and take the edge, if there is one."""
-        steps = (step for turn in state.turns for step in turn.trace.steps)
         if self.edge is not None:
-            return any(is_taken(self.edge, step) for step in steps)
-        return self.place is None or any((step.flow, step.step) == self.place for step in steps)
+            return any(is_taken(self.edge, step) for step in state.steps)
+        return self.place is None or any((step.flow, step.step) == self.place for step in state.steps)
 
     def is_given(self, state: ExploredState, name: str) -> bool:
         """True if a step of the finding's flow has assigned the variable in the last turns."""
         flow = None if self.place is None else self.library.flows[self.place[0]]
-        steps = (step for turn in state.turns for step in turn.trace.steps)
         return flow is not None and any(
             name in _assigned_by(flow, flow.steps[taken.step], taken.outcome)
-            for taken in steps
+            for taken in state.steps
             if taken.flow == flow.name
         )
 

@@ -91,7 +91,7 @@ def _place(mark: Mark) -> tuple[int, int]:
 
 SAID = 68  # characters of a step's text
 OTHERWISE = "otherwise"
-_BY_REST = {
+_BY_WAIT = {
     WaitsFor.CONTACT: BoxKind.ASKS,
     WaitsFor.TIME: BoxKind.WAITS,
     WaitsFor.PERSON: BoxKind.WAITS,
@@ -113,7 +113,7 @@ def box_kind(step: Step) -> BoxKind:
     """The kind of box for a step, by what a conversation does there."""
     waits_for = step.facts.waits_for
     if waits_for is not None and waits_for.what is not WaitsFor.RESULT:
-        return _BY_REST[waits_for.what]
+        return _BY_WAIT[waits_for.what]
     if step.facts.most_messages:
         return BoxKind.SAYS
     return BoxKind.WORKS if waits_for is None else BoxKind.CALLS
@@ -206,7 +206,7 @@ def target_name(graph: Graph, place: StepId) -> str:
 def _written(edge: Edge, step: Step) -> str:
     """The word that is written for the end of a flow: `end`, `back` or `route`."""
     if edge.word is not None:
-        return END if edge.transition is None or edge.transition.then is None else edge.transition.then.text
+        return edge.target_text or END
     return step.transitions[edge.outcome].target or END
 
 
@@ -376,8 +376,8 @@ class _Overview:
         A word and its equals in other languages are one word.
         """
         for word in dict.fromkeys(self.graph.library.bot.words.values()):
-            target = "" if word.transition.then is None else word.transition.then.text
-            if target.startswith("/"):
+            target = word.transition.target_text
+            if target is not None and target.startswith("/"):
                 yield word.text, self.graph.opened_by(target)[0]
 
     def _lead_over(self, name: str) -> None:

@@ -104,9 +104,9 @@ def wrapped(text: str, size: float, room: float) -> list[str]:
             line = ""
         line = f"{line} {word}" if line else word
         while width(line, size) > room:
-            head = _fitting(line, size, room)
-            lines.append(line[:head])
-            line = line[head:]
+            cut = _fitting(line, size, room)
+            lines.append(line[:cut])
+            line = line[cut:]
     return [*lines, line] if line else lines
 
 
@@ -194,7 +194,8 @@ class SvgPicture:
             yield _text("about", MARGIN, MARGIN + HEAD + TEXT * 2, about)
 
     def _page(self) -> tuple[float, float]:
-        heading = max(width(self._drawing.title, HEAD), width(self._drawing.about, TEXT), self._legend_width())
+        legend = sum(SWATCH + width(kind.value, TEXT) + 24 for kind in self._kinds)
+        heading = max(width(self._drawing.title, HEAD), width(self._drawing.about, TEXT), legend)
         return max(self.layout.size.width, heading) + 2 * MARGIN, self._top + self.layout.size.height + MARGIN
 
     def _described(self) -> str:
@@ -202,9 +203,6 @@ class SvgPicture:
         flags = [f"{flag.code} at {box.title}: {flag.text}" for box in self._drawing.boxes for flag in box.flags]
         about = f"{self._drawing.about} " if self._drawing.about else ""
         return plain(f"{about}{boxes} boxes, {len(self._drawing.lines)} lines. {' '.join(flags)}")
-
-    def _legend_width(self) -> float:
-        return sum(SWATCH + width(kind.value, TEXT) + 24 for kind in self._kinds)
 
 
 def _box(each: TextBox, middle: Point) -> Iterator[str]:

@@ -6,6 +6,7 @@ from typing import Any
 from bot.checker.exploring.explorer import ExploredState
 from bot.checker.exploring.message_view import message_parts
 from bot.checker.exploring.moves import HandlerResult, move_line
+from bot.core.session import Session
 from bot.language.source.writing import block_style, flow_style
 
 YamlLine = Mapping[str, Any] | str
@@ -45,6 +46,12 @@ def conversation_lines(state: ExploredState) -> Iterator[YamlLine]:
     for each in state.path():
         yield from move_lines(each)
         yield from ({"bot": message_parts(sent.shown)} for sent in each.sent if sent.shown is not None)
+
+
+def place_line(session: Session) -> YamlLine:
+    """The line that expects the contact to be where they are."""
+    frame = session.frame
+    return {"expect": {"flow": None} if frame is None else {"flow": frame.flow, "step": frame.step}}
 
 
 def move_lines(state: ExploredState) -> Iterator[YamlLine]:

@@ -25,17 +25,13 @@ _PATH = lazy_pattern(r"[a-z_][\w.]*")
 _MOST_CONSTANTS = 12
 
 
-def _nothing(request: str) -> Sequence[HttpResult]:
-    return ()
-
-
 @immutable
 class Examples:
     """Inputs from the bot's tests: ``texts`` that contacts write, and results by handler, request and model."""
 
     texts: tuple[str, ...] = ()
     returns: Mapping[str, tuple[HandlerResult, ...]] = field(default_factory=dict)
-    responds: Callable[[str], Sequence[HttpResult]] = _nothing
+    responds: Callable[[str], Sequence[HttpResult]] = lambda request: ()
     speaks: tuple[ModelResult, ...] = ()
     starts: tuple[StartMove, ...] = ()
     extensions: Extensions = field(default_factory=Extensions)

@@ -8,6 +8,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import field, replace
 from datetime import UTC, datetime, timedelta, tzinfo
+from functools import partial
 from json import dumps
 from typing import Any
 
@@ -50,7 +51,7 @@ from bot.core.events import (
 from bot.core.immutable import immutable
 from bot.core.messages import MEDIA_KINDS, Message, TemplateMessage
 from bot.core.session import SENDING_WINDOW, Frame, Session, effect_ref
-from bot.core.turn import Turn
+from bot.core.turn import StepTaken, Turn
 from bot.core.values import Location, Media
 from bot.engine.advance import advance
 from bot.engine.replies import merged
@@ -113,6 +114,16 @@ class ExploredState:
     def frame(self) -> Frame | None:
         """The active frame: the flow and the step at which the conversation is."""
         return self.session.frame
+
+    @property
+    def steps(self) -> list[StepTaken]:
+        """The steps of the last turns."""
+        return [step for turn in self.turns for step in turn.trace.steps]
+
+    @property
+    def notes(self) -> list[str]:
+        """The engine's notes about the last turns."""
+        return [note for turn in self.turns for note in turn.trace.notes]
 
     @property
     def window_is_open(self) -> bool:
@@ -350,15 +361,15 @@ def event_of(act: InputMove, event_id: str, contact: str, now: datetime) -> Even
 
 
 _EVENTS: Mapping[str, Callable[[str, str, datetime], Event]] = {
-    "contact.created": lambda i, c, context: ContactChanged(i, c, context, "contact.created"),
-    "contact.updated": lambda i, c, context: ContactChanged(i, c, context, "contact.updated"),
+    "contact.created": partial(ContactChanged, event="contact.created"),
+    "contact.updated": partial(ContactChanged, event="contact.updated"),
     "conversation.opened": ConversationOpened,
-    "conversation.assigned": lambda i, c, context: ConversationAssigned(i, c, context, agent="Agent"),
+    "conversation.assigned": partial(ConversationAssigned, agent="Agent"),
     "conversation.resolved": HandoffClosed,
-    "message.sent": lambda i, c, context: StatusReported(i, c, context, "sent", ("m",)),
-    "message.delivered": lambda i, c, context: StatusReported(i, c, context, "delivered", ("m",)),
-    "message.read": lambda i, c, context: StatusReported(i, c, context, "read", ("m",)),
-    "message.failed": lambda i, c, context: StatusReported(i, c, context, "failed", ("m",)),
+    "message.sent": partial(StatusReported, status="sent", messages=("m",)),
+    "message.delivered": partial(StatusReported, status="delivered", messages=("m",)),
+    "message.read": partial(StatusReported, status="read", messages=("m",)),
+    "message.failed": partial(StatusReported, status="failed", messages=("m",)),
 }
 
 
@@ -400,7 +411,7 @@ def _said(speaks: ModelResult) -> Mapping[str, Any]:
     return {"text": speaks.text, "said": 0, "calls": calls, "finish": finish, "model": "m", "tokens": 0}
 
 
-MODEL_OUTCOMES: Mapping[str, str] = {
+MODEL_OUTCOMES: dict[str, str] = {
     "server_error": "down",
     "quota_exceeded": "quota",
     "model_no_tool_support": "no_tools",

@@ -35,8 +35,8 @@ def options_of(message: Message, library: Library) -> Iterator[TapOption]:
     match message:
         case Buttons(buttons=buttons):
             yield from (TapOption(button.id, button.title) for button in buttons)
-        case ListMessage(sections=sections):
-            yield from (TapOption(row.id, row.title, picked=True) for section in sections for row in section.rows)
+        case ListMessage():
+            yield from (TapOption(row.id, row.title, picked=True) for row in message.rows)
         case TemplateMessage(replies=replies):
             for reply in replies:
                 title = _title_of(reply, library)
@@ -65,8 +65,8 @@ def _parts(message: Message) -> Mapping[str, Any]:
             return {"says": body}
         case Buttons(body, buttons, header):
             return {"says": body, "header": header, "buttons": [button.title for button in buttons]}
-        case ListMessage(body, _, sections, footer):
-            return {"says": body, "footer": footer, "rows": [row.title for part in sections for row in part.rows]}
+        case ListMessage(body=body, footer=footer):
+            return {"says": body, "footer": footer, "rows": [row.title for row in message.rows]}
         case LinkButton(body, _, url, header, footer):
             return {"says": body, "header": header, "footer": footer, "link": url}
         case MediaMessage(kind, _, caption, filename, content) if content is not None:
@@ -91,8 +91,8 @@ def message_sentence(message: Message) -> str:
     match message:
         case Buttons(body, buttons):
             return f"asks {quoted(body)} {' '.join(f'[{button.title}]' for button in buttons)}"
-        case ListMessage(body, _, sections):
-            rows = [f"[{row.title}]" for section in sections for row in section.rows]
+        case ListMessage(body):
+            rows = [f"[{row.title}]" for row in message.rows]
             more = f" and {len(rows) - _MOST_ROWS} more" if len(rows) > _MOST_ROWS else ""
             return f"asks {quoted(body)} {' '.join(rows[:_MOST_ROWS])}{more}"
         case TemplateMessage(name=name, body=body):

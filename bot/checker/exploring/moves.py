@@ -6,15 +6,16 @@ An `InputMove` is an act of a contact, a program or the gateway, or time that pa
 that a handler, a service or a model returns to the bot.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import field
 from datetime import timedelta
-from typing import Any
+from typing import Any, TypeVar
 
 from bot.checker.exploring.message_view import approximate_duration, quoted, short
 from bot.core.immutable import immutable
 from bot.language.source.wall_clock import UNITS, duration_words
 
+T = TypeVar("T")
 YamlLine = Mapping[str, Any]
 
 
@@ -133,6 +134,14 @@ class RefusalMove:
 
 InputMove = WriteMove | TapMove | SendMove | WaitMove | EventMove | StartMove | SignalMove | RefusalMove
 Move = InputMove | EffectResult
+
+
+def once(values: Iterable[T]) -> list[T]:
+    """Each value once: of values with the same representation, only the first."""
+    found: dict[str, T] = {}
+    for value in values:
+        found.setdefault(repr(value), value)
+    return list(found.values())
 
 
 def move_line(move: Move) -> YamlLine:

@@ -1,6 +1,6 @@
 """Proposals for the next move: of contacts, time and programs, or a result of a handler, a service or a model."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from datetime import datetime, timedelta
 from itertools import chain, islice
 from json import dumps
@@ -24,6 +24,7 @@ from bot.checker.exploring.moves import (
     TapMove,
     WaitMove,
     WriteMove,
+    once,
 )
 from bot.checker.exploring.sample_values import (
     NAME,
@@ -84,9 +85,7 @@ class Proposals:
 
     def moves(self, state: ExploredState) -> list[Move]:
         """All moves, each once; the likely ones come first."""
-        if state.awaited is not None:
-            return list(_once(self._responses.to(state)))
-        return list(_once(self._acts(state)))
+        return once(self._acts(state) if state.awaited is None else self._responses.to(state))
 
     def _acts(self, state: ExploredState) -> Iterator[InputMove]:
         frame = state.frame
@@ -190,7 +189,7 @@ class Proposals:
         shown = {option.title for option in state.options}
         owners = {answer.owner: answer.text for answer in step.facts.answers if answer.owner not in shown}
         yield from (WriteMove(text) for text in owners.values())
-        variable = flow.variables.get(step.options.save or "")
+        variable = flow.saved_by(step)
         match variable:
             case AnswerVariable(accepts=accepts):
                 yield from (WriteMove("Ann") if kind == "text" else SendMove(kind) for kind in accepts)
@@ -243,15 +242,6 @@ def accepts_text(context: TurnContext, text: str) -> bool:
         return False
 
 
-def _once(moves: Iterable[Move]) -> Iterator[Move]:
-    seen: set[str] = set()
-    for move in moves:
-        key = repr(move)
-        if key not in seen:
-            seen.add(key)
-            yield move
-
-
 _STATUSES = (404, 400, 500)
 _PASSING = (408, 425, 429)
 _HTTP_FAILURES = ("timeout", "unreachable", "too_large")
@@ -262,9 +252,7 @@ _MOST_VALUES = 12  # that a handler may return
 class ResultProposals:
     """Proposes results of the effect that a conversation waits for."""
 
-    def __init__(
-        self, library: Library, reads: Mapping[str, FlowReads], examples: Examples = NO_EXAMPLES, *, large: bool = False
-    ) -> None:
+    def __init__(self, library: Library, reads: Mapping[str, FlowReads], examples: Examples, *, large: bool) -> None:
         self._library = library
         self._reads = reads
         self._examples = examples
@@ -373,7 +361,7 @@ class ResultProposals:
         """A text that a question of the flow below takes: one of its choices, else a sample of its variable."""
         flow, now = self._library.flows[state.session.frames[-2].flow], state.local(self._library.bot.timezone)
         step = flow.steps[question]
-        variable = flow.variables.get(step.options.save or "")
+        variable = flow.saved_by(step)
         chosen = (answer.text for answer in step.facts.answers if answer.outcome != "skip")
         samples = (
             () if variable is None else (text for text in sample_texts(variable, now) if _fits(variable, text, now))

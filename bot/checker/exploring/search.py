@@ -141,12 +141,13 @@ class MoveSearch:
 
         The longest possible sequences are left out first.
         """
-        moves = [each.move for each in state.path() if each.move is not None]
+        moves, begun = [each.move for each in state.path() if each.move is not None], state.path()[0].before
+        assert begun is not None
         for length in range(len(moves) - 1, 0, -1):
             for start in range(len(moves) - length):
                 if self._explorer.taken > end:
                     return state
-                again = self._again(state.path()[0], [*moves[:start], *moves[start + length :]])
+                again = self._explorer.take_all(begun, [*moves[:start], *moves[start + length :]])
                 if again is not None and self._tells(again):
                     return self._shortened(again, end)
         return state
@@ -156,11 +157,6 @@ class MoveSearch:
         turns = (turn for each in state.path() for turn in each.turns)
         behind = not self._whole or progress(self._route, 0, turns) == len(self._route)
         return behind and self._shown(state)
-
-    def _again(self, first: ExploredState, moves: Iterable[Move]) -> ExploredState | None:
-        """Make the moves from the beginning; None if a move is not possible."""
-        assert first.before is not None
-        return self._explorer.take_all(first.before, moves)
 
 
 def progress(route: Sequence[Edge], taken: int, turns: Iterable[Turn]) -> int:

@@ -21,7 +21,7 @@ from bot.language.steps.step_facts import WaitsFor
 from bot.language.steps.step_options import SIGNAL, uses_on_leaving
 from bot.language.steps.transition import AGAIN, BACK, END, NEXT, ROUTE, Assignment
 
-_BY_REST = {
+_BY_WAIT = {
     WaitsFor.CONTACT: Cause.REPLY,
     WaitsFor.RESULT: Cause.RESULT,
     WaitsFor.TIME: Cause.TIME,
@@ -58,8 +58,8 @@ class EdgeBuilder:
         return {place: tuple(edges) for place, edges in found.items()}
 
     def _by_outcomes(self, place: StepId, step: Step) -> Iterator[Edge]:
-        rest = step.facts.waits_for
-        cause = Cause.TURN if rest is None else _BY_REST[rest.what]
+        wait = step.facts.waits_for
+        cause = Cause.TURN if wait is None else _BY_WAIT[wait.what]
         failing = self._failing_at(place, step, cause)
         for resolved in step.transitions.values():
             if not resolved.outcome.startswith("errors."):
@@ -132,7 +132,7 @@ class EdgeBuilder:
         for words in (*everywhere, step.options.words):
             for said, word in words.items():
                 transition = word.transition
-                written = None if transition.then is None else transition.then.text
+                written = transition.target_text
                 written = flow.following[step.name] if written == NEXT else written
                 target, enters, ends_all = self._lead(place, written)
                 ends_all = ends_all or (words is bot.words and written == END)
@@ -155,7 +155,7 @@ class EdgeBuilder:
 
     def _lead_back(self, edges: dict[StepId, list[Edge]]) -> None:
         """Add the edges of `back`: it ends the frame, or returns to a question that was left before."""
-        returning = [edge for found in edges.values() for edge in found if _written(edge) == BACK]
+        returning = [edge for found in edges.values() for edge in found if edge.target_text == BACK]
         if not returning:
             return
         left = [e for found in edges.values() for e in found if self._leaves_question(e)]
@@ -196,10 +196,6 @@ def _texts_on(step: Step, resolved: ResolvedTransition) -> Iterator[TextOrExpres
         yield from resolved.written.uses()
     if resolved.success:
         yield from uses_on_leaving(step.options)
-
-
-def _written(edge: Edge) -> str | None:
-    return None if edge.transition is None or edge.transition.then is None else edge.transition.then.text
 
 
 def _to(edge: Edge, target: StepId) -> Edge:
@@ -354,7 +350,7 @@ def _started(library: Library) -> Iterator[Root]:
 
 def _opened_by_words(library: Library) -> Iterator[Root]:
     for word in library.bot.words.values():
-        target = None if word.transition.then is None else word.transition.then.text
+        target = word.transition.target_text
         if target is not None and target.startswith("/"):
             yield Root(opened_by(library, target), Opening.WORD, word.mark, inputs=word.transition.set)
 
@@ -399,12 +395,12 @@ class Graph:
 
     library: Library
     sources: tuple[Source, ...] = ()
-    steps: Mapping[StepId, Step] = field(init=False)
     _analyses: dict[Any, Any] = field(init=False, repr=False, default_factory=dict)
 
-    def __post_init__(self) -> None:
-        found = {(flow.name, step.name): step for flow in self.library.flows.values() for step in flow.steps.values()}
-        object.__setattr__(self, "steps", found)
+    @cached_property
+    def steps(self) -> Mapping[StepId, Step]:
+        """All steps."""
+        return {(flow.name, step.name): step for flow in self.library.flows.values() for step in flow.steps.values()}
 
     @cached_property
     def edges(self) -> Mapping[StepId, tuple[Edge, ...]]:
@@ -493,6 +489,12 @@ class Graph:
     def flow(self, place: StepId) -> Flow:
         """The flow of a step."""
         return self.library.flows[place[0]]
+
+    def assigned_on(self, edge: Edge) -> tuple[Assignment, ...]:
+        """The values that `set` and `clear` give on an edge: those of its step, then those of its transition."""
+        variables = self.flow(edge.source).variables
+        given = self.steps[edge.source].options.assigned(variables) if edge.success else ()
+        return given if edge.transition is None else (*given, *edge.transition.assigned(variables))
 
     def opened_by(self, target: str) -> StepId:
         """The step at which ``flow``, ``/flow`` or ``/flow/step`` begins."""

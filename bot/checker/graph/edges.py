@@ -63,6 +63,16 @@ class Edge:
     alone: bool = False
 
     @property
+    def target_text(self) -> str | None:
+        """The target that its transition names; None if it names none."""
+        return None if self.transition is None else self.transition.target_text
+
+    @property
+    def messages(self) -> int:
+        """The number of messages that its transition sends."""
+        return 0 if self.transition is None else (self.transition.say is not None) + (self.transition.ask is not None)
+
+    @property
     def goes_back(self) -> bool:
         """True if the flows below the step to which it returns are those that were below it before."""
         return self.returns and self.transition is not None
@@ -79,9 +89,7 @@ class Edge:
 
     @property
     def _ends_here(self) -> bool:
-        return self.target is None and (
-            self.transition is None or self.transition.then is None or self.transition.then.text != BACK
-        )
+        return self.target is None and self.target_text != BACK
 
 
 Node = TypeVar("Node")

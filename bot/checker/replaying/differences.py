@@ -108,14 +108,16 @@ def differing_effects(theirs: Sequence[Effect], ours: Sequence[Effect], at: int)
 
 def difference_kind(before: Effect | None, after: Effect | None) -> DifferenceKind:
     """The kind of difference between two effects; None: there is no such effect."""
-    if has_result(after):
+    if _has_result(after):
         return DifferenceKind.ASKS
-    if has_result(before):
+    if _has_result(before):
         return DifferenceKind.ASKS_NOT
     if isinstance(before, Send | None) and isinstance(after, Send | None):
         if before is None or after is None:
             return DifferenceKind.MORE if before is None else DifferenceKind.LESS
-        return DifferenceKind.OFFERS if differs_in_choices(before, after) else DifferenceKind.SAYS
+        one, other = before.message, after.message
+        offers = list(_texts(one)) == list(_texts(other)) and _choices(one) != _choices(other)
+        return DifferenceKind.OFFERS if offers else DifferenceKind.SAYS
     return DifferenceKind.DOES
 
 
@@ -144,7 +146,7 @@ def _go_on_alike(theirs: Sequence[Effect], ours: Sequence[Effect]) -> bool:
 _PERFORMED = get_args(Performed)
 
 
-def has_result(effect: Effect | None) -> bool:
+def _has_result(effect: Effect | None) -> bool:
     """True if the conversation waits for a result of the effect."""
     return isinstance(effect, _PERFORMED) and not isinstance(effect, RunHook | DeleteFile | JudgeAnswer | Publish)
 
@@ -170,15 +172,10 @@ def choice_ids(effect: Effect) -> list[str]:
     """The ids that come back when a part of a message is tapped, in order."""
     if not isinstance(effect, Send):
         return []
-    instead = () if effect.instead is None else effect.instead.replies
-    return [*_ids(effect.message), *instead]
-
-
-def differs_in_choices(one: Effect, other: Effect) -> bool:
-    """True if two messages say the same and only offer other choices."""
-    if not (isinstance(one, Send) and isinstance(other, Send)):
-        return False
-    return list(_texts(one.message)) == list(_texts(other.message)) and _choices(one.message) != _choices(other.message)
+    message, instead = effect.message, () if effect.instead is None else effect.instead.replies
+    if isinstance(message, TemplateMessage):
+        return [*message.replies, *instead]
+    return [*(choice.id for choice in _choices(message)), *instead]
 
 
 def effect_lines(effect: Effect | None) -> tuple[str, ...]:
@@ -216,18 +213,12 @@ def _without_ids(message: Any) -> Any:
     return message
 
 
-def _ids(message: Message) -> list[str]:
-    return (
-        list(message.replies) if isinstance(message, TemplateMessage) else [choice.id for choice in _choices(message)]
-    )
-
-
 def _choices(message: Message) -> list[Choice]:
     match message:
         case Buttons(buttons=buttons):
             return list(buttons)
-        case ListMessage(sections=sections):
-            return [row for section in sections for row in section.rows]
+        case ListMessage():
+            return list(message.rows)
     return []
 
 

@@ -97,23 +97,24 @@ def _outcomes_of_draft(library: Library, draft: Draft) -> Iterator[MigrationOutc
     name, _, step = draft.where.partition("/")
     flow = library.flows.get(name)
     if flow is None or name_now(flow, step, top.former_step_names) is None:
-        to, mark = target_when_gone(library, top), None if flow is None else flow.mark
-        kind = MigrationKind.DROPPED if to is None else MigrationKind.LED
-        yield MigrationOutcome(draft.where, kind, to or "", mark=mark)
+        yield replace(_when_gone(library, top), place=draft.where, mark=None if flow is None else flow.mark)
 
 
 def _outcome(library: Library, frame: Frame, below: bool) -> MigrationOutcome:
     found, place = edited_step(library, frame), f"{frame.flow}/{frame.step}"
-    flow = library.flows.get(frame.flow)
     if found.change is StepChange.GONE:
-        to, mark = target_when_gone(library, frame), None if flow is None else flow.mark
-        return MigrationOutcome(
-            place, MigrationKind.DROPPED if to is None else MigrationKind.LED, to or "", below, mark
-        )
-    assert flow is not None  # the step exists
+        return replace(_when_gone(library, frame), below=below)
+    flow = library.flows[frame.flow]
     to = "" if found.step == frame.step else f"{frame.flow}/{found.step}"
     becomes = MigrationKind.RENAMED if to and found.change is StepChange.NONE else _BECOMES[found.change]
     return MigrationOutcome(place, becomes, to, below, flow.steps[found.step].mark)
+
+
+def _when_gone(library: Library, frame: Frame) -> MigrationOutcome:
+    """The outcome for a frame whose step is gone."""
+    to, flow = target_when_gone(library, frame), library.flows.get(frame.flow)
+    kind = MigrationKind.DROPPED if to is None else MigrationKind.LED
+    return MigrationOutcome(f"{frame.flow}/{frame.step}", kind, to or "", mark=None if flow is None else flow.mark)
 
 
 def _taken_along(library: Library, frames: tuple[Frame, ...], depth: int, outcome: MigrationOutcome) -> int:

@@ -30,7 +30,7 @@ from bot.core.session import Session
 from bot.core.values import Location, Media
 from bot.language.expressions.formats import shown
 from bot.language.expressions.templates import Template
-from bot.language.flow.definition import uses_of_bot, uses_of_flow
+from bot.language.flow.definition import uses_of_all
 from bot.language.flow.library import Library
 
 HIDDEN = "‹…›"
@@ -75,8 +75,7 @@ class Redaction:
 
 def _written(library: Library) -> Iterator[str]:
     """Every text of the flows in one language, without its variables."""
-    used = [*uses_of_bot(library.bot), *(each for flow in library.flows.values() for each in uses_of_flow(flow))]
-    for each in used:
+    for each in uses_of_all(library.bot, library.flows):
         for wording in each.text.wordings if isinstance(each.text, Template) else ():
             yield _INSERTED.sub(" ", wording.source)
 

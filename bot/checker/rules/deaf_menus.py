@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from bot.checker.findings import Finding, rule
+from bot.checker.findings import Finding, and_more, rule
 from bot.checker.graph import Graph
 from bot.language.answers.topics import EXAMPLES
 from bot.language.flow.definition import MADE_FLOWS, Flow, Step
@@ -22,7 +22,7 @@ def find_deaf_menus(graph: Graph) -> Iterator[Finding]:
         deaf = [] if step is None else [*_not_heard(library, flow, step)]
         if step is not None and deaf:
             words = ", ".join(f'"{word}"' for word in deaf[:_MOST_NAMED])
-            others = f" and {len(deaf) - _MOST_NAMED} more" if len(deaf) > _MOST_NAMED else ""
+            others = and_more(len(deaf) - _MOST_NAMED)
             what = (
                 f'step "{step.name}": whoever is asked this is not heard with {words}{others}, which start other flows'
             )

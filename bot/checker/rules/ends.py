@@ -19,7 +19,7 @@ from bot.language.expressions.abstract_texts import AbstractText
 from bot.language.expressions.template_failures import TemplateFailed
 from bot.language.expressions.templates import Expression
 from bot.language.flow.definition import Flow, Step, uses_of_flow
-from bot.language.steps.step_facts import Given, SentText, WaitsFor
+from bot.language.steps.step_facts import Given, WaitsFor
 from bot.language.types.sample_scopes import MOST_SCOPES, SampleScopes
 from bot.language.types.variable import TypeMismatch, Variable
 
@@ -132,8 +132,7 @@ def _settled(graph: Graph, silent: Mapping[StepId, Sequence[Edge]]) -> Iterator[
     if not found:
         return
     assigned = graph.analysis(definite_assignment)
-    transfers = (each for here in assigned.at for each in assigned.transfers(here))
-    gives = [(each.edge.target, assigned.given(each)) for each in transfers if each.edge.target]
+    gives = [(each.edge.target, assigned.given(each)) for each in assigned.all_transfers() if each.edge.target]
     reading = Counter(name for condition in _all_conditions(graph) for name in condition.names)
     for condition, place in found.items():
         flow = graph.flow(place)
@@ -255,8 +254,7 @@ def _fallen_into(graph: Graph) -> Iterator[tuple[StepId, StepId]]:
 
 def _falls(graph: Graph, edge: Edge) -> bool:
     """True if no target is written for an edge."""
-    written = edge.transition is not None and edge.transition.then is not None
-    return not written and graph.steps[edge.source].options.then is None
+    return edge.target_text is None and graph.steps[edge.source].options.then is None
 
 
 def _is_failure(edge: Edge, graph: Graph) -> bool:
@@ -266,7 +264,7 @@ def _is_failure(edge: Edge, graph: Graph) -> bool:
     """
     if edge.outcome == "else" and edge.target is not None:
         step = graph.steps[edge.target]
-        texts = (sent.text.source for sent in step.facts.sends if isinstance(sent, SentText))
+        texts = (sent.text.source for sent in step.facts.texts)
         return any(_APOLOGY.search(text) for text in (step.name.replace("_", " "), *texts))
     return edge.outcome.startswith("errors.") or edge.outcome.endswith(".else")
 

@@ -7,7 +7,7 @@ from bot.checker.analysis.loads import TurnLoads
 from bot.checker.analysis.longest_paths import UNBOUNDED
 from bot.checker.analysis.silent_time import Sender, SilentTimes
 from bot.checker.analysis.timed_graph import speaks
-from bot.checker.findings import Finding, rule
+from bot.checker.findings import Finding, and_more, rule
 from bot.checker.graph import Cause, Edge, Graph
 from bot.checker.graph.edges import strongly_connected_components
 from bot.core.immutable import immutable
@@ -69,8 +69,7 @@ def late_messages(graph: Graph, silent_times: SilentTimes) -> Iterator[LateMessa
 
 def _said_on(edge: Edge, step: Step) -> str:
     """The name of the text that is sent on an edge, or of its reminder; empty if nothing is sent."""
-    transition = edge.transition
-    if transition is not None and (transition.say is not None or transition.ask is not None):
+    if edge.messages:
         return f"the text of `{edge.outcome}`"
     again = edge.cause is Cause.REMINDER and edge.enters and edge.target == edge.source
     return "its reminder" if again and step.facts.needs_window else ""
@@ -78,7 +77,7 @@ def _said_on(edge: Edge, step: Step) -> str:
 
 def _finding(mark: Mark, what: str, latest: LateMessage, steps: int, path: tuple[Edge, ...], begun: Flow) -> Finding:
     """``begun`` is the flow in which the path begins: no message of a contact may start it."""
-    where = f'step "{latest.step}"' + (f" and {steps - 1} more" if steps > 1 else "")
+    where = f'step "{latest.step}"{and_more(steps - 1)}'
     text = f"{where}: {what} can be sent {_long(latest.seconds)}: only templates can be sent then"
     fix = _FIX + (_SOONER if latest.seconds < UNBOUNDED else "")
     if begun.trigger is None:

@@ -10,14 +10,14 @@ from bot.checker.analysis.null_effects import NullAnalysis
 from bot.checker.analysis.service_data import ServiceData
 from bot.checker.analysis.transfer_functions import place_uses
 from bot.checker.findings import Finding, rule
-from bot.checker.graph import Graph, Root, StepId
+from bot.checker.graph import Graph, StepId
 from bot.checker.graph.edges import reachable
 from bot.core.lazy_patterns import lazy_pattern
 from bot.language.expressions.abstract_evaluation import has_field
 from bot.language.expressions.abstract_texts import failing_definition
 from bot.language.expressions.abstract_values import ValueKind, kinds_of_type, may_be_taken
 from bot.language.expressions.templates import Template
-from bot.language.flow.definition import Flow, Step, uses_of_bot, uses_of_flow
+from bot.language.flow.definition import Flow, Step, uses_of_all, uses_of_flow
 from bot.language.source.problems import Mark
 from bot.language.steps.step_facts import Null, Saved, Used
 from bot.language.steps.step_options import uses_on_leaving
@@ -77,7 +77,7 @@ class _Misfits:
             yield _misfit(item.mark, _kind(item.value), variable)
 
     def _saved(self, step: Step, flow: Flow) -> Iterator[Found]:
-        variable = flow.variables.get(step.options.save or "")
+        variable = flow.saved_by(step)
         for outcome in step.outcomes.values() if variable is not None else ():
             assert variable is not None
             if isinstance(outcome.saves, Saved) and isinstance(outcome.saves.value, Template):
@@ -179,28 +179,16 @@ def _misfit(mark: Mark, kind: ValueKind, variable: Variable) -> Found:
 @rule(whole=True, W307="a value that goes into a flow which never reads it")
 def find_unused(graph: Graph) -> Iterator[Finding]:
     """Find inputs of flows that no flow reads, in a bot without hooks: hooks get all variables."""
-    if not graph.library.hooks:
-        inputs = _Inputs(graph)
-        for root in graph.roots:
-            if root.by is not None:
-                yield from inputs.unread(root, root.by)
-
-
-class _Inputs:
-    """The inputs of flows, and the variables that flows read."""
-
-    def __init__(self, graph: Graph) -> None:
-        self._graph = graph
-        self._read = {flow.name: set(_read_in(flow)) for flow in graph.library.flows.values()}
-        for run in (run for step in graph.steps.values() for run in step.facts.flows_run):
-            self._read[run.flow].update(run.outputs.values())
-
-    def unread(self, root: Root, by: StepId) -> Iterator[Finding]:
-        """The inputs that neither the opened flow reads, nor any flow to which its transitions lead."""
-        flows = reachable([root.place[0]], self._graph.crossed.__getitem__) if root.inputs else ()
+    if graph.library.hooks:
+        return
+    read = {flow.name: set(_read_in(flow)) for flow in graph.library.flows.values()}
+    for run in (run for step in graph.steps.values() for run in step.facts.flows_run):
+        read[run.flow].update(run.outputs.values())
+    for place, root in ((place, root) for place, roots in graph.roots_by.items() for root in roots):
+        flows = reachable([root.place[0]], graph.crossed.__getitem__) if root.inputs else ()
         for item in root.inputs:
-            if not any(item.name in self._read[name] for name in flows):
-                what = f'step "{by[1]}": flow {root.place[0]} never reads "{item.name}"'
+            if not any(item.name in read[name] for name in flows):
+                what = f'step "{place[1]}": flow {root.place[0]} never reads "{item.name}"'
                 yield Finding.at("W307", item.mark, what, "leave it out, or let a step of that flow read it")
 
 
@@ -220,10 +208,7 @@ def find_unused_definitions(graph: Graph) -> Iterator[Finding]:
     defined = (library.bot.definitions, *(flow.definitions for flow in library.flows.values()))
     unused = {each.expression.mark: each.name for definitions in defined for each in definitions.values()}
     for spoken in (library, *library.translations.values()) if unused else ():
-        for used in (
-            *uses_of_bot(spoken.bot),
-            *(each for flow in spoken.flows.values() for each in uses_of_flow(flow)),
-        ):
+        for used in uses_of_all(spoken.bot, spoken.flows):
             for definition in used.text.definitions:
                 unused.pop(definition.expression.mark, None)
     for mark, name in unused.items():

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from bot.checker.findings import Finding, rule
+from bot.checker.findings import Finding, and_more, rule
 from bot.checker.graph import Cause, Edge, Graph, StepId
 from bot.language.source.languages import ENGLISH, SORRY
 from bot.language.steps.step_facts import WaitsFor
@@ -23,7 +23,7 @@ def find_silent_failures(graph: Graph) -> Iterator[Finding]:
     found = [(place, edge) for place, edge in failing if edge is not None]
     if found:
         place, edge = found[0]
-        where = f'step "{place[1]}"' + (f" and {len(found) - 1} more" if len(found) > 1 else "")
+        where = f'step "{place[1]}"{and_more(len(found) - 1)}'
         what = f'{where}: `{edge.outcome}` says nothing, so the contact gets "{SORRY[ENGLISH]}"'
         fix = "say something there, or write `ai: {sorry: ...}` in bot.yml"
         yield Finding.at("W901", graph.steps[place].mark, what, fix)
@@ -50,13 +50,7 @@ def _is_silent(graph: Graph, edge: Edge, seen: set[StepId]) -> bool:
     """True if a path may wait or end without any message. A repeated question, or a message that another step takes,
     counts as a message.
     """
-    transition = edge.transition
-    written = None if transition is None or transition.then is None else transition.then.text
-    if (
-        (transition is not None and (transition.say is not None or transition.ask is not None))
-        or written in (BACK, ROUTE)
-        or edge.returns
-    ):
+    if edge.messages or edge.returns or edge.target_text in (BACK, ROUTE):
         return False
     if edge.target is None or not edge.enters:
         return True

@@ -1,13 +1,13 @@
 """W402, W403, W701, W702, W703: questions whose choices are missing, alike, misnumbered, or taken by a word."""
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from decimal import Decimal
 from itertools import combinations
 
 from bot.checker.analysis.timed_graph import waits_during_run
-from bot.checker.findings import Finding, rule
+from bot.checker.findings import Finding, and_more, rule
 from bot.checker.graph import Graph, StepId
 from bot.checker.rules.sent_texts import AskedStep, steps
 from bot.core.messages import clip
@@ -29,15 +29,21 @@ from bot.language.types.variable import Answer, InvalidAnswer, Variable
 @rule(W402="too many choices, or too few", W403="choices that may read the same")
 def find_unfit_choices(graph: Graph) -> Iterator[Finding]:
     """Find unfit choices, each once: their number in the language of the flows, their titles in every language."""
-    found: dict[Mark, Finding] = {}
+    found: list[Finding] = []
     for asked in steps(graph.library):
-        titles = [sent for sent in asked.step.facts.sends if isinstance(sent, SentText) and sent.title]
-        offers = [sent for sent in asked.step.facts.sends if isinstance(sent, ChoiceFacts)]
-        for finding in (*_same_titles(asked, titles), *(f for offered in offers for f in _all_alike(asked, offered))):
-            found.setdefault(Mark(finding.path, finding.line, finding.column), finding)
+        offers = asked.step.facts.offers
+        found += (*_same_titles(asked), *(f for offered in offers for f in _all_alike(asked, offered)))
         if not asked.seen.spoken:
             yield from (finding for offered in offers for finding in _counts(asked, offered))
-    yield from found.values()
+    yield from _once(found)
+
+
+def _once(findings: Iterable[Finding]) -> Iterable[Finding]:
+    """The first finding at each place."""
+    found: dict[Mark, Finding] = {}
+    for finding in findings:
+        found.setdefault(finding.mark, finding)
+    return found.values()
 
 
 def _counts(asked: AskedStep, offered: ChoiceFacts) -> Iterator[Finding]:
@@ -75,9 +81,9 @@ def _fewest(asked: AskedStep, offered: ChoiceFacts) -> tuple[Values, list[Expres
     return fewest
 
 
-def _same_titles(asked: AskedStep, titles: list[SentText]) -> Iterator[Finding]:
+def _same_titles(asked: AskedStep) -> Iterator[Finding]:
     """Titles of one question that read the same for some values. Titles without values are compared at loading."""
-    for one, other in combinations(titles, 2):
+    for one, other in combinations(asked.step.facts.titles, 2):
         if not (one.text.constant and other.text.constant):
             values = next(_equal(asked, one, other), None)
             if values is not None:
@@ -110,18 +116,15 @@ def _all_alike(asked: AskedStep, offered: ChoiceFacts) -> Iterator[Finding]:
 
 
 @rule(W703="a title with the number of another place")
-def find_misnumbered(graph: Graph) -> Iterator[Finding]:
+def find_misnumbered(graph: Graph) -> Iterable[Finding]:
     """Find titles whose number is the place of another choice, where numbers are shown; each once for each language."""
-    found: dict[Mark, Finding] = {}
-    for asked in steps(graph.library):
-        if any(isinstance(sent, ChoiceFacts) and sent.numbered for sent in asked.step.facts.sends):
-            for finding in _misnumbered(asked):
-                found.setdefault(Mark(finding.path, finding.line, finding.column), finding)
-    yield from found.values()
+    return _once(finding for asked in steps(graph.library) for finding in _misnumbered(asked))
 
 
 def _misnumbered(asked: AskedStep) -> Iterator[Finding]:
-    titles = [sent for sent in asked.step.facts.sends if isinstance(sent, SentText) and sent.title]
+    if not any(offered.numbered for offered in asked.step.facts.offers):
+        return
+    titles = asked.step.facts.titles
     texts = [sent.text.source if sent.text.constant else "" for sent in titles]
     for place in range(len(texts)):
         named = with_number(Decimal(place + 1), frozenset(), texts, None)
@@ -142,22 +145,19 @@ _SOME_DAY = datetime(2030, 5, 15, 12, tzinfo=UTC)
 @rule(W701="choices that look alike", W702="a word that takes an answer")
 def find_alike(graph: Graph) -> Iterator[Finding]:
     """Find choices that look alike, once for each language; and words that also answer questions."""
-    found: dict[Mark, Finding] = {}
+    yield from _once(finding for asked in steps(graph.library) for finding in _look_alike(asked))
     taken: dict[tuple[Mark, str, str], list[str]] = {}
     for asked in steps(graph.library):
-        for finding in _look_alike(asked):
-            found.setdefault(Mark(finding.path, finding.line, finding.column), finding)
         for found_word in (*_taken(graph, asked), *_taken_by_runner(graph, asked)):
             taken.setdefault(found_word, []).append(asked.step.name)
-    yield from found.values()
     for (mark, what, fix), names in taken.items():
         yield _word_finding(mark, what, fix, list(dict.fromkeys(names)))
 
 
 def _look_alike(asked: AskedStep) -> Iterator[Finding]:
     seen: dict[str, str] = {}
-    for sent in asked.step.facts.sends:
-        if isinstance(sent, SentText) and sent.title and sent.text.constant:
+    for sent in asked.step.facts.titles:
+        if sent.text.constant:
             title = sent.text.source
             first = seen.setdefault(_looks(title), title)
             if normalise(first) != normalise(title):
@@ -214,7 +214,7 @@ def _runners(graph: Graph) -> Mapping[StepId, list[StepId]]:
 
 def _read_by_question(asked: AskedStep) -> Variable | None:
     """The variable whose values a question reads in what people write; None: any text, or choices alone."""
-    variable = asked.flow.variables.get(asked.step.options.save or "")
+    variable = asked.flow.saved_by(asked.step)
     if not asked.step.facts.asks or variable is None or isinstance(variable, TextVariable):
         return None
     return variable if variable.answered and variable.written else None
@@ -229,6 +229,5 @@ def _is_answer(variable: Variable, text: str, language: str | None) -> bool:
 
 
 def _word_finding(mark: Mark, what: str, fix: str, names: list[str]) -> Finding:
-    others = f" and {len(names) - 1} more" if len(names) > 1 else ""
-    text = f'{what} is an answer of step "{names[0]}"{others} as well, and is understood first'
+    text = f'{what} is an answer of step "{names[0]}"{and_more(len(names) - 1)} as well, and is understood first'
     return Finding.at("W702", mark, text, fix)

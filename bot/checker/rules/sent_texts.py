@@ -1,6 +1,7 @@
 """All texts that a bot sends, in every language, each with the values with which it can be tried out."""
 
 from collections.abc import Iterator, Mapping
+from functools import cached_property
 
 from bot.core import messages as limits
 from bot.core.immutable import immutable
@@ -23,12 +24,11 @@ class TextScope:
     variables: Mapping[str, Variable]
     language: str | None
     spoken: str
-    sample_scopes: SampleScopes
 
-    @classmethod
-    def of(cls, variables: Mapping[str, Variable], language: str | None, spoken: str) -> "TextScope":
-        """Make the scope of these variables in a language."""
-        return cls(variables, language, spoken, SampleScopes(variables, language))
+    @cached_property
+    def sample_scopes(self) -> SampleScopes:
+        """Values with which the text can be tried out."""
+        return SampleScopes(self.variables, self.language)
 
 
 @immutable
@@ -61,7 +61,7 @@ def steps(library: Library) -> Iterator[AskedStep]:
     """Every step in every language."""
     for spoken, language, said in languages(library):
         for flow in spoken.flows.values():
-            seen = TextScope.of(flow.variables, language, said)
+            seen = TextScope(flow.variables, language, said)
             yield from (AskedStep(seen, flow, step) for step in flow.steps.values())
 
 
@@ -71,7 +71,7 @@ def messages(library: Library) -> Iterator[SentMessage]:
     A text that is inherited comes once for each step that inherits it.
     """
     for spoken, language, said in languages(library):
-        nothing = TextScope.of({}, language, said)
+        nothing = TextScope({}, language, said)
         for name, text in spoken.bot.wordings.items():
             most = limits.INTERACTIVE_BODY if name in SENTENCES else limits.BUTTON_TITLE
             yield SentMessage(nothing, "bot", (SentText(name, text, most, needed=True),))
@@ -95,7 +95,7 @@ def _of_flow(seen: TextScope, flow: Flow) -> Iterator[SentMessage]:
 
 def _of_step(seen: TextScope, step: Step) -> Iterator[SentMessage]:
     where = f'step "{step.name}"'
-    texts = tuple(sent for sent in step.facts.sends if isinstance(sent, SentText))
+    texts = tuple(step.facts.texts)
     asked = next((text.most for text in texts if text.question), None) or limits.TEXT_BODY
     if texts:
         yield SentMessage(seen, where, texts)

@@ -162,10 +162,8 @@ class _Guards:
         self._graph = graph
         self._places: dict[Mark, list[StepId]] = {}
         for place, step in graph.steps.items():
-            for sent in step.facts.sends:
-                if isinstance(sent, SentText):
-                    for text in sent.text.wordings:
-                        self._places.setdefault(text.mark, []).append(place)
+            for text in (text for sent in step.facts.texts for text in sent.text.wordings):
+                self._places.setdefault(text.mark, []).append(place)
 
     def allow(self, text: Template, values: Values) -> bool:
         """True if the values that are null or empty may be so at a step that sends the text."""

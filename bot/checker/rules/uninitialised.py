@@ -15,7 +15,7 @@ from bot.core.immutable import immutable
 from bot.language.expressions.templates import Definition, Expression, is_plain
 from bot.language.flow.definition import Flow, uses_of_flow
 from bot.language.source.problems import Mark
-from bot.language.steps.step_facts import Need, Used
+from bot.language.steps.step_facts import Used
 from bot.language.steps.tools import STRUCTURES
 
 _BY_NULL = {"failed", "mismatch"}  # the failures that null may cause
@@ -224,7 +224,10 @@ class _FaultReport:
 @rule(W306="an exit that may stay closed")
 def find_closed_exits(graph: Graph) -> Iterator[Finding]:
     """Find exits that need a list, a record, a file or a place that may be null. No model can note such a value."""
-    needed = list(_structures(graph))
+    needs = [(place, need) for place, step in graph.steps.items() for need in step.facts.needs]
+    needed = [
+        (place, need) for place, need in needs if isinstance(graph.flow(place).variables[need.variable], STRUCTURES)
+    ]
     if not needed:
         return
     assigned, origins = graph.analysis(definite_assignment), Provenance(graph)
@@ -236,10 +239,3 @@ def find_closed_exits(graph: Graph) -> Iterator[Finding]:
             what = f'step "{place[1]}": exit "{need.exit}" needs "{need.variable}", which may be null, and no model'
             what += f" can note a value of type {type_}: {origin.why(place)}"
             yield Finding.at("W306", need.mark, what, "give it a value before, or remove it from `needs`", origin.route)
-
-
-def _structures(graph: Graph) -> Iterator[tuple[StepId, Need]]:
-    for place, step in graph.steps.items():
-        for need in step.facts.needs:
-            if isinstance(graph.flow(place).variables[need.variable], STRUCTURES):
-                yield place, need

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator
 
-from bot.checker.findings import Finding, rule
+from bot.checker.findings import Finding, and_more, rule
 from bot.checker.graph import Graph
 from bot.core.immutable import immutable
 from bot.language.expressions.templates import Template, compile_template, values_shown, values_used
@@ -58,8 +58,7 @@ def _languages(library: Library, sources: Iterable[Source]) -> Iterator[_Languag
 def _missing(spoken: _Language) -> Iterator[Finding]:
     keys = [_key(spot) for spot in spoken.locale.missing(spoken.spots)]
     if keys:
-        language, more = spoken.locale.language, len(keys) - _NAMED
-        named = ", ".join(keys[:_NAMED]) + (f" and {more} more" if more > 0 else "")
+        language, named = spoken.locale.language, ", ".join(keys[:_NAMED]) + and_more(len(keys) - _NAMED)
         count = "1 text is" if len(keys) == 1 else f"{len(keys)} texts are"
         what = f"{language}: {count} not translated: {named}"
         fix = f"translate them; `bot locales missing {language}` lists all, `bot locales extract {language}` adds them"

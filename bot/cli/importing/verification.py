@@ -267,9 +267,9 @@ def _parts_in(message: Message) -> Iterator[SaidPart]:
         case Buttons(body, buttons):
             yield "says", _plain(body)
             yield "choices", " | ".join(button.title for button in buttons)
-        case ListMessage(body, _, sections):
+        case ListMessage(body):
             yield "says", _plain(body)
-            yield "choices", " | ".join(row.title for section in sections for row in section.rows)
+            yield "choices", " | ".join(row.title for row in message.rows)
         case LinkButton(body=body, url=url):
             yield "says", _plain(body)
             yield "media", f"link {url}"

@@ -433,10 +433,14 @@ class Flow:
         """The slots whose questions take any words: only a model can tell such an answer from the rest of a message."""
         return frozenset(name for name in self.slots if self.takes_any_words(name))
 
+    def saved_by(self, step: Step) -> Variable | None:
+        """The variable that gets the answer or the result of a step; None if it is not saved."""
+        return self.variables.get(step.options.save or "")
+
     def takes_any_words(self, question: str) -> bool:
         """True if nothing but their length tells an answer to this question from other words."""
         step = self.steps.get(question)
-        variable = None if step is None else self.variables.get(step.options.save or "")
+        variable = None if step is None else self.saved_by(step)
         return step is not None and variable is not None and variable.takes_any_words and not step.facts.choices_alone
 
     def between(self, first: str, last: str) -> frozenset[str]:

@@ -27,7 +27,7 @@ from bot.language.flow.target_checks import Targets, check_loops, failing_flows
 from bot.language.keys.definitions import refuse_defined
 from bot.language.python.decorators import FunctionSpec
 from bot.language.source.problems import Mark, Problems, did_you_mean, nearest
-from bot.language.steps.step_facts import ChoiceFacts, SavedResult, Used
+from bot.language.steps.step_facts import SavedResult, Used
 from bot.language.steps.tools import STRUCTURES
 from bot.language.steps.transition import ALL, Assignment, Cleared, evaluate, templates_in
 from bot.language.types.structured_types import FileVariable
@@ -368,7 +368,7 @@ def _check_slot_names(flow: Flow, problems: Problems) -> None:
 def _check_slots(flow: Flow, problems: Problems) -> None:
     """A slot is a question whose answer can be told from other words, and which has a variable for it."""
     for step in (flow.steps[name] for name in flow.slots if not flow.steps[name].unread):
-        name, variable = step.name, flow.variables.get(step.options.save or "")
+        name, variable = step.name, flow.saved_by(step)
         if not step.facts.asks or variable is None:
             what = f'slots: step "{name}" asks nothing that is saved'
             problems.add("E110", step.mark, what, "name a question with save")
@@ -456,7 +456,7 @@ def _check_needs(bot: BotDefinition, flows: Mapping[str, Flow], problems: Proble
 def _check_timing(bot: BotDefinition, flows: Mapping[str, Flow], problems: Problems) -> None:
     """Report every name that is written out and that nothing has."""
     asking = (step for flow in flows.values() for step in flow.steps.values())
-    asked = {step.options.save for step in asking if any(isinstance(sent, ChoiceFacts) for sent in step.facts.sends)}
+    asked = {step.options.save for step in asking if step.facts.offers}
     declared = {name for flow in flows.values() for name in flow.variables}
     defined = (*bot.definitions.values(), *(each for flow in flows.values() for each in flow.definitions.values()))
     for used in (*uses_of_all(bot, flows), *(Used(each.expression) for each in defined)):

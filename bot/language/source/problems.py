@@ -113,6 +113,11 @@ class Problem:
     fix: str = ""
 
     @property
+    def mark(self) -> Mark:
+        """Its place."""
+        return Mark(self.path, self.line, self.column)
+
+    @property
     def place(self) -> tuple[str, int, int, str]:
         """Its place and its code."""
         return self.path, self.line, self.column, self.code
@@ -160,6 +165,11 @@ class Problems:
         problem = Problem(mark.path, mark.line, mark.column, code, what, fix)
         self._found.add(problem)
         return problem
+
+    def check_name(self, code: str, mark: Mark, name: str, known: Collection[str], what: str, fix: str = "") -> None:
+        """Note a name that is not known. The fix is the name that is meant, or else this one."""
+        if name not in known:
+            self.add(code, mark, what, did_you_mean(name, known, fix))
 
     def add_taken(self, mark: Mark, what: str, name: str, why: str, fix: str) -> None:
         """Note that a name cannot be declared (E306)."""

@@ -365,6 +365,21 @@ class StepFacts:
         object.__setattr__(self, "hears_signals", (pauses and not self.sets_aside) or reason is WaitsFor.FLOW)
 
     @property
+    def texts(self) -> list[SentText]:
+        """The texts that it sends, titles of choices included."""
+        return [part for part in self.sends if isinstance(part, SentText)]
+
+    @property
+    def titles(self) -> list[SentText]:
+        """The titles of its choices."""
+        return [text for text in self.texts if text.title]
+
+    @property
+    def offers(self) -> list[ChoiceFacts]:
+        """The choices that it offers."""
+        return [part for part in self.sends if isinstance(part, ChoiceFacts)]
+
+    @property
     def shows_question(self) -> bool:
         """True if it asks in words of its own, which other words can stand above: a template cannot."""
         return any(isinstance(part, SentText) and part.question for part in self.sends)

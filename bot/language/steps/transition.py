@@ -120,6 +120,11 @@ class Transition:
     corrects: bool = False
 
     @property
+    def target_text(self) -> str | None:
+        """Its target as it is written; None if it has none."""
+        return None if self.then is None else self.then.text
+
+    @property
     def speaks(self) -> bool:
         """True if it has a target or a text of its own."""
         return self.then is not None or self.say is not None or self.ask is not None

@@ -111,7 +111,7 @@ def plan_of(
         case "http":
             found = routes.answered(target, reached.moves, instruction)
             return _with(reached, found, says, "the model gets nothing that a handler or a service returned")
-        case "tool" if brief is None or all(tool.confirms for tool in brief.tools):
+        case "tool" if not target.plain_tools:
             raise AttackImpossible("the step has no tool that is called without asking")
         case "facts" if brief is None or not (brief.facts or brief.knowledge):
             raise AttackImpossible("the step has no facts or knowledge")

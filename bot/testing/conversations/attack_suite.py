@@ -27,6 +27,7 @@ from bot.checker.exploring.sample_values import values_for_annotation
 from bot.core.clock import MovableClock
 from bot.core.effects import HttpRequest
 from bot.core.immutable import immutable
+from bot.core.text import with_texts
 from bot.language.flow.documents import FILES, Source
 from bot.language.python.decorators import HandlerSpec
 from bot.language.steps.ai_exchange import Exchange
@@ -49,7 +50,7 @@ from bot.testing.conversations.attack_conversation import (
     instruction_of,
     plan_of,
 )
-from bot.testing.conversations.attack_target import HARMLESS, AttackTarget, RouteFinder, targets, with_text
+from bot.testing.conversations.attack_target import HARMLESS, AttackTarget, RouteFinder, targets
 from bot.testing.conversations.attack_weak_points import SAID, shown_by
 from bot.testing.conversations.hostile_model import HostileModel, Prompt
 from bot.testing.conversations.model_sources import AnswerSource, ModelProxy, ModelUnavailable
@@ -182,13 +183,13 @@ class AttackEnvironment:
 
         The step's tools return ``text`` wherever a text fits, or fail with an ``error`` that they do not declare.
         """
-        tools = {tool.handler for tool in (() if target.brief is None else target.brief.tools)}
+        tools = {tool.handler for tool in target.tools}
         answers = {returns.name: HandlerStub(returns.value, returns.fails) for returns in plan.returned}
         for name, spec in self._program.extensions.calls.items():
             if name in tools and error is not None:
                 answers[name] = HandlerStub(fails="error", detail=error)
             elif name in tools and text is not None:
-                answers[name] = HandlerStub(with_text(self._sample(spec), text))
+                answers[name] = HandlerStub(with_texts(self._sample(spec), lambda _: text))
             elif name not in self._judges:  # handlers that judge texts are not replaced
                 answers.setdefault(name, HandlerStub(self._sample(spec)))
         http = HttpStub(200, json.dumps({"text": text or HARMLESS}).encode(), "application/json")
@@ -357,8 +358,7 @@ class _AttackRun:
 
 def _calls_a_tool(prompt: Prompt) -> Iterator[Item]:
     """Ask for the tool whose result has the instruction."""
-    tool = next(tool for tool in prompt.tools if not tool.confirms)
-    yield ModelAnswer(calls=[prompt.call(tool)])
+    yield ModelAnswer(calls=[prompt.call(prompt.target.plain_tools[0])])
 
 
 def _act(simulation: Simulation, move: ScriptedMove) -> None:

@@ -1,6 +1,6 @@
 """The targets of attacks: the steps of a bot that ask a model, and the moves with which a contact reaches them."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -14,12 +14,15 @@ from bot.checker.exploring.search import MoveSearch
 from bot.checker.graph import Graph
 from bot.core.effects import AskModel
 from bot.core.immutable import immutable
+from bot.core.text import with_texts
 from bot.language.flow.library import Library
 from bot.language.source.problems import Mark
 from bot.language.steps.ai_settings import AiSettings
 from bot.language.steps.ai_step import AiStep
 from bot.language.steps.brief import Brief, asks_what_to_search
 from bot.language.steps.classify_step import ClassifyStep
+from bot.language.steps.exits import Exit
+from bot.language.steps.tools import Tool
 from bot.loading.program import Program
 from bot.testing.conversations.transcript_reader import NOW
 
@@ -51,6 +54,26 @@ class AttackTarget:
     def brief(self) -> Brief | None:
         """The brief of an `ai` step's model; None for a `classify` step."""
         return self.kind.brief if isinstance(self.kind, AiStep) else None
+
+    @property
+    def tools(self) -> Sequence[Tool]:
+        """The tools that the model may call."""
+        return () if self.brief is None else self.brief.tools
+
+    @property
+    def plain_tools(self) -> Sequence[Tool]:
+        """The tools that are called without asking the contact."""
+        return [tool for tool in self.tools if not tool.confirms]
+
+    @property
+    def asking_tools(self) -> Sequence[Tool]:
+        """The tools that are called when the contact agrees."""
+        return [tool for tool in self.tools if tool.confirms]
+
+    @property
+    def exits(self) -> Sequence[Exit]:
+        """The exits of an `ai` step."""
+        return () if self.brief is None else self.brief.exits
 
     @property
     def settings(self) -> AiSettings:
@@ -154,7 +177,7 @@ def _written(moves: MoveSequence, number: int, text: str) -> MoveSequence | None
         case WriteMove():
             return (*moves[:number], WriteMove(text), *moves[number + 1 :])
         case StartMove(flow, data) if any(isinstance(value, str) for value in data.values()):
-            return (*moves[:number], StartMove(flow, with_text(data, text)), *moves[number + 1 :])
+            return (*moves[:number], StartMove(flow, with_texts(data, lambda _: text)), *moves[number + 1 :])
     return None
 
 
@@ -162,24 +185,12 @@ def _returned(moves: MoveSequence, number: int, text: str) -> MoveSequence | Non
     move: Move
     match moves[number]:
         case HandlerResult(fails=None) as returns:
-            move = replace(returns, value=with_text(returns.value, text))
+            move = replace(returns, value=with_texts(returns.value, lambda _: text))
         case HttpResult(fails=None) as responds if responds.json is not None:
-            move = replace(responds, json=with_text(responds.json, text))
+            move = replace(responds, json=with_texts(responds.json, lambda _: text))
         case _:
             return None
     return (*moves[:number], move, *moves[number + 1 :])
-
-
-def with_text(value: Any, text: str) -> Any:
-    """The value with each text in it replaced."""
-    match value:
-        case str():
-            return text
-        case dict():
-            return {name: with_text(item, text) for name, item in value.items()}
-        case list():
-            return [with_text(item, text) for item in value]
-    return value
 
 
 def texts_in(value: Any) -> Iterator[str]:

@@ -22,10 +22,9 @@ from bot.testing.conversations.model_sources import (
 )
 from bot.testing.conversations.pass_rates import PassDecision, Tries
 from bot.testing.conversations.simulated_contact import SimulatedMove, asking_for_move, read_move
-from bot.testing.conversations.spoken_lines import SpokenLine, message_text
+from bot.testing.conversations.spoken_lines import SpokenLine
 from bot.testing.conversations.transcript import PersonaLine, Transcript
 from bot.testing.conversations.transcript_run import FailedTest, isolated_simulation, play
-from bot.testing.emulator.completion import ErrorAnswer, ModelAnswer
 
 PAUSES = (2.0, 10.0, 60.0)  # seconds before a try is repeated because the service was busy
 LONGEST_PAUSE = 120.0  # seconds
@@ -177,34 +176,27 @@ def _tried(
 
 def _try(transcript: Transcript, program: Program, folder: Folder, source: AnswerSource) -> EvaluationTry:
     """Run the conversation once. Raises the error of its model, if there was one."""
-    proxy = ModelProxy(source)
+    models = ModelsOfTry(source)
     about = transcript.now, transcript.stub_definitions, transcript.contact
-    with isolated_simulation(program, folder, *about, ModelsOfTry(proxy)) as (simulation, player):
+    with isolated_simulation(program, folder, *about, models) as (simulation, player):
         failure = play(transcript, simulation, player)
-    if proxy.trouble is not None:
-        raise proxy.trouble
-    return EvaluationTry(failure, tuple(proxy.answers))
+    if models.trouble is not None:
+        raise models.trouble
+    return EvaluationTry(failure, tuple(models.answers))
 
 
-class ModelsOfTry:
-    """Asks the models of one try: see `bot.testing.conversations.player.EvaluationModels`."""
-
-    def __init__(self, proxy: ModelProxy) -> None:
-        self._proxy = proxy
-
-    def speak(self, body: dict[str, Any]) -> ModelAnswer | ErrorAnswer:
-        """Answer a question of the bot's."""
-        return self._proxy.speak(body)
+class ModelsOfTry(ModelProxy):
+    """The models of one try: see `bot.testing.conversations.player.EvaluationModels`."""
 
     def judge(self, question: str, conversation: Sequence[SpokenLine]) -> str:
         """Ask the judge, who knows what the models of the bot were told."""
-        asked = judging(question, conversation, told_in(self._proxy.asked), tool_results_in(self._proxy.asked))
-        answered = self._proxy.evaluate(asked, temperature=0)
+        asked = judging(question, conversation, told_in(self.asked), tool_results_in(self.asked))
+        answered = self.evaluate(asked, temperature=0)
         return verdict("" if answered is None else answered.text)
 
     def move(self, contact: PersonaLine, conversation: Sequence[SpokenLine]) -> SimulatedMove:
         """Ask the model that plays the contact."""
-        answered = self._proxy.evaluate(asking_for_move(contact, conversation))
+        answered = self.evaluate(asking_for_move(contact, conversation))
         return read_move("" if answered is None or answered.fails else answered.text)
 
 
@@ -231,14 +223,11 @@ def judging(
     question: str, conversation: Sequence[SpokenLine], told: Sequence[str] = (), tools: Sequence[str] = ()
 ) -> list[dict[str, str]]:
     """The request to the judge, with the conversation as data, and what the chatbot was told and got from tools."""
-    lines = [{"who": "chatbot" if spoken.who == "bot" else "contact", "says": _line(spoken)} for spoken in conversation]
+    lines = [
+        {"who": "chatbot" if spoken.who == "bot" else "contact", "says": spoken.in_words(("user", "bot"))}
+        for spoken in conversation
+    ]
     return judge_messages(lines, question, told=told, tools=tools)
-
-
-def _line(spoken: SpokenLine) -> str:
-    if spoken.message is not None:
-        return message_text(spoken.message)
-    return spoken.text if spoken.who in ("user", "bot") else f"({spoken.who}) {spoken.text}".strip()
 
 
 def verdict(answer: str) -> str:

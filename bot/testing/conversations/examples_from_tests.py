@@ -2,11 +2,10 @@
 
 import json
 from collections.abc import Iterable
-from typing import TypeVar
 
 from bot.checker.exploring.examples import Examples
 from bot.checker.exploring.explorer import MODEL_OUTCOMES
-from bot.checker.exploring.moves import HandlerResult, HttpResult, ModelResult, StartMove
+from bot.checker.exploring.moves import HandlerResult, HttpResult, ModelResult, StartMove, once
 from bot.language.python.gathered import Extensions
 from bot.testing.conversations.transcript import (
     HttpLine,
@@ -20,8 +19,6 @@ from bot.testing.conversations.transcript import (
     is_meant,
 )
 
-T = TypeVar("T")
-
 
 def examples_from(extensions: Extensions, transcripts: Iterable[Transcript]) -> Examples:
     """All inputs and results in tests, each once."""
@@ -33,9 +30,9 @@ def examples_from(extensions: Extensions, transcripts: Iterable[Transcript]) -> 
     return Examples(
         tuple(dict.fromkeys(line.text for line in lines if isinstance(line, UserLine))),
         _returns_in(stubs),
-        lambda request: _once(_response(request, answer) for written, answer in http if is_meant(written, request)),
-        tuple(_once(_models_in(stubs, lines))),
-        tuple(_once(starts)),
+        lambda request: once(_response(request, answer) for written, answer in http if is_meant(written, request)),
+        tuple(once(_models_in(stubs, lines))),
+        tuple(once(starts)),
         extensions,
     )
 
@@ -45,7 +42,7 @@ def _returns_in(stubs: Iterable[StubDefinitions]) -> dict[str, tuple[HandlerResu
     for definitions in stubs:
         for name, standing in definitions.handlers.items():
             found.setdefault(name, []).extend(HandlerResult(name, each.value, each.fails) for each in standing.each)
-    return {name: tuple(_once(answers)) for name, answers in found.items()}
+    return {name: tuple(once(answers)) for name, answers in found.items()}
 
 
 def _http_in(stubs: Iterable[StubDefinitions], lines: Iterable[TranscriptLine]) -> list[tuple[str, HttpStub]]:
@@ -69,11 +66,3 @@ def _response(request: str, answer: HttpStub) -> HttpResult:
     if answer.type == "application/json" and answer.body:
         return HttpResult(request, answer.status, json=json.loads(answer.body), fails=answer.fails)
     return HttpResult(request, answer.status, text=answer.body.decode() or None, fails=answer.fails)
-
-
-def _once(values: Iterable[T]) -> list[T]:
-    """Each value once: of values with the same representation, only the first."""
-    found: dict[str, T] = {}
-    for value in values:
-        found.setdefault(repr(value), value)
-    return list(found.values())

@@ -9,7 +9,7 @@ from bot.language.keys import key_schemas as schemas
 from bot.language.keys.declared_keys import STRING, STRINGS, Form, KeySet, KeySpec, either, integer, nested, one_of
 from bot.language.keys.fields import Fields, entries_of
 from bot.language.keys.key_schemas import Schema
-from bot.language.source.problems import Problems, did_you_mean
+from bot.language.source.problems import Problems
 from bot.language.source.yaml_tree import List, Node, Scalar
 from bot.testing.conversations.stub_reader import CALLS
 from bot.testing.conversations.transcript import BotLine, ExpectLine, KnownNames
@@ -201,29 +201,38 @@ def _read_expect(fields: Fields, known: KnownNames) -> ExpectLine:
 def _check_names(fields: Fields, known: KnownNames) -> None:
     """Check that the flow, the step, the variables and the language that are expected exist."""
     flow, step, language = _FLOW.read(fields), _STEP.read(fields), _LANGUAGE.read(fields)
+    check = fields.problems.check_name
     if flow is not None and flow not in known.flows:
-        fix = did_you_mean(flow, known.flows, f"there are {', '.join(known.flows)}")
-        fields.problems.add("E103", fields.mark_of(_FLOW.name), f'no flow "{flow}"', fix)
+        fix = f"there are {', '.join(known.flows)}"
+        check("E103", fields.mark_of(_FLOW.name), flow, known.flows, f'no flow "{flow}"', fix)
         return
     within = list(known.flows.values()) if flow is None else [known.flows[flow]]
-    steps = [name for one in within for name in one.steps]
-    if step is not None and step not in steps:
-        fields.problems.add("E102", fields.mark_of(_STEP.name), f'no step "{step}"', did_you_mean(step, steps))
+    if step is not None:
+        steps = [name for one in within for name in one.steps]
+        check("E102", fields.mark_of(_STEP.name), step, steps, f'no step "{step}"')
     where = "" if flow is None else f" in flow {flow}"
     reports = sorted({name for one in within for name in one.reported_as.values()})
     for name in _REACHED.read(fields):
-        if name not in reports:
-            fix = did_you_mean(name, reports, f"write report: {name} on a step")
-            fields.problems.add("E102", fields.mark_of(_REACHED.name), f'no step has "report: {name}"', fix)
+        what, fix = f'no step has "report: {name}"', f"write report: {name} on a step"
+        check("E102", fields.mark_of(_REACHED.name), name, reports, what, fix)
     _check_variables(fields, _VARS, {name for one in within for name in one.variables}, where)
     kept = {name for one in known.flows.values() for name, variable in one.variables.items() if variable.keep}
     _check_variables(fields, _KEPT, kept, " that is kept")
     models = [step.facts for one in known.flows.values() for step in one.steps.values() if step.facts.asks_models]
     notable = {name for each in models for name in (*each.gives, *(need.variable for need in each.needs))}
     _check_variables(fields, _FILLED, notable, " that a model may note")
-    _check_exits(fields, known)
-    _check_called(fields, known)
-    _check_events(fields, known)
+    outcomes = [outcome for one in known.flows.values() for step in one.steps.values() for outcome in step.outcomes]
+    exits = dict.fromkeys(outcome.removeprefix(EXIT) for outcome in outcomes if outcome.startswith(EXIT))
+    fix = f"there are {', '.join(exits)}" if exits else "no step has exits"
+    for name in _EXIT.read(fields):
+        check("E109", fields.mark_of(_EXIT.name), name, exits, f'no exit "{name}"', fix)
+    for mark, name, _ in (*_CALLED.read(fields), *_NOT_CALLED.read(fields)):
+        if " " not in name:  # else the expectation could never be met, or never fail
+            fix = "write a handler's name, or a request like GET crm:/orders/*"
+            check("E501", mark, name, known.handlers, f'no handler "{name}"', fix)
+    for mark, name, _ in _EVENTS.read(fields):
+        fix = f"name it in bot.yml: events_to: on: [{name}]"
+        check("E109", mark, name, known.events, f'no event "{name}" is delivered', fix)
     if language is not None and not known.languages:
         fix = f"write languages: [{language}] in bot.yml"
         fields.problems.add("E109", fields.mark_of(_LANGUAGE.name), "expect: language: the bot names no languages", fix)
@@ -234,32 +243,6 @@ def _check_names(fields: Fields, known: KnownNames) -> None:
 def _check_variables(
     fields: Fields, spec: KeySpec[tuple[tuple[Scalar, Node], ...]], names: set[str], where: str
 ) -> None:
+    known, fix = sorted(names), f"there are {', '.join(sorted(names))}" if names else "there are none"
     for key, _ in spec.read(fields):
-        if key.text not in names:
-            otherwise = f"there are {', '.join(sorted(names))}" if names else "there are none"
-            fix = did_you_mean(key.text, sorted(names), otherwise)
-            fields.problems.add("E301", key.mark, f'no variable "{key.text}"{where}', fix)
-
-
-def _check_exits(fields: Fields, known: KnownNames) -> None:
-    outcomes = [outcome for one in known.flows.values() for step in one.steps.values() for outcome in step.outcomes]
-    exits = dict.fromkeys(outcome.removeprefix(EXIT) for outcome in outcomes if outcome.startswith(EXIT))
-    for name in _EXIT.read(fields):
-        if name not in exits:
-            fix = did_you_mean(name, exits, f"there are {', '.join(exits)}" if exits else "no step has exits")
-            fields.problems.add("E109", fields.mark_of(_EXIT.name), f'no exit "{name}"', fix)
-
-
-def _check_called(fields: Fields, known: KnownNames) -> None:
-    """Report a name that no call has: the expectation could never be met, or never fail."""
-    for mark, name, _ in (*_CALLED.read(fields), *_NOT_CALLED.read(fields)):
-        if " " not in name and name not in known.handlers:
-            fix = did_you_mean(name, known.handlers, "write a handler's name, or a request like GET crm:/orders/*")
-            fields.problems.add("E501", mark, f'no handler "{name}"', fix)
-
-
-def _check_events(fields: Fields, known: KnownNames) -> None:
-    for mark, name, _ in _EVENTS.read(fields):
-        if name not in known.events:
-            fix = did_you_mean(name, known.events, f"name it in bot.yml: events_to: on: [{name}]")
-            fields.problems.add("E109", mark, f'no event "{name}" is delivered', fix)
+        fields.problems.check_name("E301", key.mark, key.text, known, f'no variable "{key.text}"{where}', fix)

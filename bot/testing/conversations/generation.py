@@ -12,7 +12,7 @@ from itertools import count, islice
 from random import Random
 
 from bot.checker.analysis.reachability import Reachability
-from bot.checker.exploring.conversation_yaml import CONTACT, conversation_lines, document, heading
+from bot.checker.exploring.conversation_yaml import CONTACT, conversation_lines, document, heading, place_line
 from bot.checker.exploring.examples import Examples
 from bot.checker.exploring.explorer import ExploredState, Explorer
 from bot.checker.exploring.moves import RefusalMove, WaitMove
@@ -105,9 +105,7 @@ class ConversationGenerator:
 
     def _written(self, state: ExploredState, file: str, name: str) -> GeneratedTest:
         head = heading(state, name, drew=self.explorer.drew, zone=self._library.bot.timezone)
-        frame = state.frame
-        place = {"flow": None} if frame is None else {"flow": frame.flow, "step": frame.step}
-        return GeneratedTest(file, name, document(head, [*conversation_lines(state), {"expect": place}]))
+        return GeneratedTest(file, name, document(head, [*conversation_lines(state), place_line(state.session)]))
 
 
 VISITS_OVER = "visits.else"

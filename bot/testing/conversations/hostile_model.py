@@ -40,12 +40,6 @@ class Prompt:
         return {each["name"]: each["parameters"].get("properties", {}) for each in functions}
 
     @property
-    def tools(self) -> tuple[Tool, ...]:
-        """The handlers that the model may call."""
-        brief = self.target.brief
-        return () if brief is None else brief.tools
-
-    @property
     def heard(self) -> str:
         """The text of the newest message: the contact's message, or the result of a tool."""
         return str(self.body["messages"][-1].get("content") or "")

@@ -38,8 +38,6 @@ from bot.testing.simulation.simulation import STUB_MODEL
 BUDGET = 500_000
 """The tokens that a run may use up, unless another number is given."""
 
-"""The text between a conversation and the question about it."""
-
 _QUOTED = 60  # characters of a question in a message
 _PUTS_OFF = (ServiceRateLimited, ProviderError, ServerError, ServiceTimedOut, CutStream)
 _OF_THE_MODEL = "server_error"
@@ -155,7 +153,7 @@ class LiveModel:
     def ask(self, body: Mapping[str, Any], *, evaluates: bool = False) -> AnsweredQuestion:
         """See `AnswerSource`."""
         request = ChatRequest(
-            self.judge if evaluates else self._named(body["model"]),
+            self.judge if evaluates else self.model if self._alone or body["model"] == STUB_MODEL else body["model"],
             body["messages"],
             body.get("max_tokens", ANSWER_TOKENS),
             body.get("temperature"),
@@ -176,9 +174,6 @@ class LiveModel:
         calls = tuple((call.name, call.arguments) for call in completion.calls)
         tokens, seconds = self._budget.take(completion.usage), round(perf_counter() - began, 3)
         return AnsweredQuestion(question, completion.text, calls, completion.finish, tokens=tokens, seconds=seconds)
-
-    def _named(self, model: str) -> str:
-        return self.model if self._alone or model == STUB_MODEL else model
 
 
 def _failing(error: CompletionError) -> str:
@@ -363,14 +358,12 @@ def _written(known: Mapping[str, Mapping[str, RecordedTries]]) -> str:
     for name, models in sorted(known.items()):
         tried = []
         for model, tries in sorted(models.items()):
-            held = ",\n".join("   [\n    " + ",\n    ".join(map(_line, answers)) + "\n   ]" for answers in tries)
+            held = ",\n".join(
+                "   [\n    " + ",\n    ".join(_json(_plain(each)) for each in answers) + "\n   ]" for answers in tries
+            )
             tried.append(f"  {_json(model)}: [\n{held}\n  ]")
         named.append(f" {_json(name)}: {{\n" + ",\n".join(tried) + "\n }")
     return "{\n" + ",\n".join(named) + "\n}\n"
-
-
-def _line(answer: AnsweredQuestion) -> str:
-    return _json(_plain(answer))
 
 
 def _json(value: Any) -> str:

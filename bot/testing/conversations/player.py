@@ -112,9 +112,7 @@ class Player:
         simulation.voice_notes.on_call = stubs.interrupt
         self._models = models
         self._unheard: defaultdict[str, deque[ShownMessage]] = defaultdict(deque)  # by contact
-        self._texts: defaultdict[str, list[str]] = defaultdict(
-            list
-        )  # that were said since the last thing happened, by contact
+        self._texts = defaultdict[str, list[str]](list)  # that were said since the last act, by contact
         self._known: set[str] = set()  # the turns before that
         self._asked_before = 0  # how often models had been asked before that
         self._faults: list[Hit] = []
@@ -288,14 +286,10 @@ class Player:
         if self._models is not None:
             return
         for contact, messages in self._unheard.items():
-            if messages and contact == self._simulation.contact:
-                raise ConversationFailed(
-                    f"the bot says something {where} this that the test does not list", found=messages
-                )
             if messages:
-                what = (
-                    f"the bot says something to {contact} {where} this that the test does not list: add as: {contact}"
-                )
+                mine = contact == self._simulation.contact
+                to, fix = ("", "") if mine else (f" to {contact}", f": add as: {contact}")
+                what = f"the bot says something{to} {where} this that the test does not list{fix}"
                 raise ConversationFailed(what, found=messages)
 
     def _hear(self, line: BotLine, following: Sequence[TranscriptLine]) -> None:
@@ -349,26 +343,23 @@ class Player:
         return [ExpectationDifference(question, "yes", why) for question, why in verdicts if why]
 
     def _seen(self, line: ExpectLine) -> ObservedState:
-        simulation, calls = self._simulation, self._stubs.calls
+        simulation, library = self._simulation, self._simulation.running.program.library
         session, turns = simulation.stored.session(), simulation.stored.all_turns()
-        language = session.language or next(iter(simulation.running.program.library.bot.languages), None)
         new = [turn for turn in turns if turn.event_id not in self._known]
-        filled = filled_in(turns, session, simulation.running.program.library) if "filled" in line.wanted else {}
-        known = {} if session.frame is None else simulation.running.program.library.values_of(session.frame, session)
         return ObservedState(
             session,
-            known,
-            language,
-            calls,
-            simulation.phones.received,
-            simulation.stored.kept_files(),
-            exits_in(new),
-            reached_in(new, simulation.running.program.library),
-            events_in(new),
-            filled,
-            self._said,
-            self._refusal,
-            self._asked(),
+            vars={} if session.frame is None else library.values_of(session.frame, session),
+            language=session.language or next(iter(library.bot.languages), None),
+            calls=self._stubs.calls,
+            sent=simulation.phones.received,
+            files=simulation.stored.kept_files(),
+            exits=exits_in(new),
+            reached=reached_in(new, library),
+            events=events_in(new),
+            filled=filled_in(turns, session, library) if "filled" in line.wanted else {},
+            said=self._said,
+            refusal=self._refusal,
+            asked=self._asked(),
         )
 
 

@@ -2,13 +2,15 @@
 
 import json
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Any
 
-from bot.checker.exploring.conversation_yaml import document
+from bot.checker.exploring.conversation_yaml import document, place_line
+from bot.checker.exploring.explorer import MODEL_OUTCOMES
 from bot.core.effects import AskModel, Call, Effect, HttpRequest, Transcribe
 from bot.core.events import CallEnded, CallProgressed
 from bot.core.immutable import immutable
@@ -18,7 +20,7 @@ from bot.services.outgoing import Unreachable
 from bot.store.trace_rows import TurnTraced
 from bot.testing.conversations.comparison import PARTS, asked_in
 from bot.testing.conversations.expectation_reader import written_parts
-from bot.testing.conversations.stub_reader import BROKEN_OFF, EMPTY, HTTP_FAILURES, TIMEOUT
+from bot.testing.conversations.stub_reader import BROKEN_OFF, HTTP_FAILURES
 from bot.testing.simulation.phone import NotOnScreen, ShownMessage
 from bot.testing.simulation.simulation import FIRST_CONTACT, Operator, Simulation
 
@@ -125,21 +127,23 @@ class RecordedSimulation(Simulation):
         if not self._lines:
             return
         self._catch_up()
-        frame = self.stored.session().frame
-        place = {"flow": None} if frame is None else {"flow": frame.flow, "step": frame.step}
         began = self._began.astimezone(self.running.program.library.bot.timezone)
         head: dict[str, Any] = {"test": f"recorded on {began:%Y-%m-%d at %H.%M}", "now": f"{began:%Y-%m-%dT%H:%M:%S}"}
         head |= {"contact": self.contact} if self.contact != FIRST_CONTACT else {}
         head |= {"random": self._draws.copy()} if self._draws else {}
         turns, program = self.stored.all_turns(), self.running.program
         head |= server_stubs(turns, self._outside_in(turns), program)
-        self._documents.append(document(head, (*with_waits(self._began, self._lines), {"expect": place})))
+        self._documents.append(
+            document(head, (*with_waits(self._began, self._lines), place_line(self.stored.session())))
+        )
         self._lines = []
 
-    def note_refusal(self, refusal: str) -> None:
-        """Record that the bot has refused the last act, if it gave a reason."""
-        if refusal:
-            self._lines.append({"expect": "refused"})
+    def asked(self, line: Line, ask: Callable[[], str]) -> str:
+        """Record a request, and that the bot refuses it, if it does. Returns why; empty if it does not."""
+        with self.recorded(line):
+            refusal = ask()
+        self._lines += [{"expect": "refused"}] if refusal else []
+        return refusal
 
     @contextmanager
     def recorded(self, act: Line | Moment) -> Iterator[None]:
@@ -210,26 +214,19 @@ class _RecordedOperator(Operator):
     def start(self, flow: str, data: Mapping[str, Any], busy: str | None) -> str:
         """A program starts a flow."""
         more = ({"data": dict(data)} if data else {}) | ({"busy": busy} if busy else {})
-        with self._recording.recorded({"start": {"flow": flow, **more} if more else flow}):
-            refusal = super().start(flow, data, busy)
-        self._recording.note_refusal(refusal)
-        return refusal
+        line = {"start": {"flow": flow, **more} if more else flow}
+        return self._recording.asked(line, partial(super().start, flow, data, busy))
 
     def signal(self, name: str, data: Mapping[str, Any]) -> str:
         """A program reports a signal for the contact. One that the bot does not know cannot stand in a test."""
+        report = partial(super().signal, name, data)
         if name not in self._recording.running.program.library.bot.signals:
-            return super().signal(name, data)
-        with self._recording.recorded({"signal": {"name": name, "data": dict(data)} if data else name}):
-            refusal = super().signal(name, data)
-        self._recording.note_refusal(refusal)
-        return refusal
+            return report()
+        return self._recording.asked({"signal": {"name": name, "data": dict(data)} if data else name}, report)
 
     def decide(self, agreed: bool, note: str = "") -> str:
         """A colleague decides."""
-        with self._recording.recorded(colleague_line(agreed, note)):
-            refusal = super().decide(agreed, note)
-        self._recording.note_refusal(refusal)
-        return refusal
+        return self._recording.asked(colleague_line(agreed, note), partial(super().decide, agreed, note))
 
 
 def colleague_line(agreed: bool, note: str) -> Line:
@@ -273,16 +270,8 @@ def server_stubs(turns: list[TurnTraced], asked: Mapping[str, Effect], program: 
     return {"handlers": dict(results)} if results else {}
 
 
-_MODEL_FAILS = {
-    "down": "server_error",
-    "timeout": TIMEOUT,
-    "quota": "quota_exceeded",
-    "refused": "invalid_request_error",
-    "no_tools": "model_no_tool_support",
-    "unsafe": "content_filter",
-    "empty": EMPTY,
-}
-"""A model's failures in a test, by the outcome of the call.
+_MODEL_FAILS = {outcome: failure for failure, outcome in reversed(MODEL_OUTCOMES.items())}
+"""A model's failures in a test, by the outcome of the call; the first of several.
 
 A call without a request (`over_budget`) is no failure of it.
 """

@@ -6,7 +6,7 @@ from itertools import groupby, takewhile
 
 from bot.core.immutable import immutable
 from bot.core.lazy_patterns import lazy_pattern
-from bot.testing.conversations.spoken_lines import SpokenLine, message_text
+from bot.testing.conversations.spoken_lines import SpokenLine
 from bot.testing.conversations.transcript import PersonaLine, PickLine, TapLine, UserLine
 
 _RULES = """\
@@ -18,6 +18,7 @@ Write only what this person sends next: one short message, or several with an em
 them that does not stand here. To tap a button or to pick a row, send its title alone, as it is written.
 When they have reached the goal, write DONE in a line of its own. When they would lose patience, or see that they cannot \
 reach it, write GIVE UP and the reason in a line of its own."""
+_CONTACT = ("user", "tap", "pick")  # what the contact says
 _ENDS = lazy_pattern(r"^[\W_]*(?:(DONE)[\W_]*|GIVE UP\b[\W_]*(.*))$", re.MULTILINE)
 
 
@@ -58,18 +59,12 @@ def asking_for_move(contact: PersonaLine, conversation: Sequence[SpokenLine]) ->
     known = "; ".join(f"{name}: {value}" for name, value in contact.knows.items())
     about = [f"How they are: {contact.persona}"] * bool(contact.persona) + [f"They know: {known}"] * bool(known)
     messages = [{"role": "system", "content": _RULES.format(goal=contact.goal, about="\n".join(about))}]
-    for is_contact, lines in groupby(conversation, lambda spoken: spoken.who in ("user", "tap", "pick")):
+    for is_contact, lines in groupby(conversation, lambda spoken: spoken.who in _CONTACT):
         if is_contact and len(messages) == 1:
             messages.append({"role": "user", "content": "(The chat begins.)"})
-        text = "\n\n".join(map(_text, lines))
+        text = "\n\n".join(spoken.in_words(_CONTACT) for spoken in lines)
         messages.append({"role": "assistant" if is_contact else "user", "content": text})
     if messages[-1]["role"] != "user":
         begun = "(The chat begins.)" if len(messages) == 1 else "(The chatbot says nothing.)"
         messages.append({"role": "user", "content": begun})
     return messages
-
-
-def _text(spoken: SpokenLine) -> str:
-    if spoken.message is not None:
-        return message_text(spoken.message)
-    return spoken.text if spoken.who in ("user", "tap", "pick") else f"({spoken.who}) {spoken.text}".strip()

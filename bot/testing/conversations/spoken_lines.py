@@ -1,5 +1,7 @@
 """A conversation as it was held: its lines, and each message as text."""
 
+from collections.abc import Collection
+
 from bot.core.immutable import immutable
 from bot.testing.conversations.comparison import PARTS
 from bot.testing.simulation.phone import ShownMessage
@@ -12,6 +14,12 @@ class SpokenLine:
     who: str
     text: str
     message: ShownMessage | None = None
+
+    def in_words(self, speakers: Collection[str]) -> str:
+        """The line as text: what one of the ``speakers`` says as it is, anything else with what it is."""
+        if self.message is not None:
+            return message_text(self.message)
+        return self.text if self.who in speakers else f"({self.who}) {self.text}".strip()
 
 
 def message_text(message: ShownMessage) -> str:

@@ -70,24 +70,29 @@ class StubDefinitions:
 
 
 @immutable
-class UserLine:
-    """The contact writes, or says so in a ``voice`` note. ``late`` is how long the message was on its way."""
+class MarkedLine:
+    """A line of a conversation, at its place in the file."""
 
     mark: Mark
+
+
+@immutable
+class UserLine(MarkedLine):
+    """The contact writes, or says so in a ``voice`` note. ``late`` is how long the message was on its way."""
+
     text: str
     late: timedelta = timedelta()
     voice: bool = False
 
 
 @immutable
-class PersonaLine:
+class PersonaLine(MarkedLine):
     """A model plays the contact, until the contact has reached the goal or gives up.
 
     ``persona`` is how they are, ``knows`` what they can tell, ``turns`` how many messages they write at most. ``late``
     is how long each was on its way.
     """
 
-    mark: Mark
     goal: str
     persona: str
     knows: Mapping[str, str]
@@ -96,12 +101,11 @@ class PersonaLine:
 
 
 @immutable
-class TapLine:
+class TapLine(MarkedLine):
     """The contact taps a button: of the newest message, of one with ``of`` in its text, or with a ``payload`` of a
     broadcast's.
     """
 
-    mark: Mark
     title: str
     of: str = ""
     payload: str = ""
@@ -109,20 +113,18 @@ class TapLine:
 
 
 @immutable
-class PickLine:
+class PickLine(MarkedLine):
     """The contact picks a row of a list: of the newest one, or of one with ``of`` in its text."""
 
-    mark: Mark
     title: str
     of: str = ""
     late: timedelta = timedelta()
 
 
 @immutable
-class SendLine:
+class SendLine(MarkedLine):
     """The contact sends a file, a place, a sticker, a reaction or the like. ``content`` None: a sample of the kind."""
 
-    mark: Mark
     kind: str
     caption: str | None = None
     content: bytes | None = None
@@ -131,71 +133,61 @@ class SendLine:
 
 
 @immutable
-class WaitLine:
+class WaitLine(MarkedLine):
     """Time passes."""
 
-    mark: Mark
     duration: timedelta
 
 
 @immutable
-class EventLine:
+class EventLine(MarkedLine):
     """The gateway reports an event, by its name."""
 
-    mark: Mark
     event: str
     data: Mapping[str, Any] = field(default_factory=dict)
 
 
 @immutable
-class StartLine:
+class StartLine(MarkedLine):
     """A program starts a flow."""
 
-    mark: Mark
     flow: str
     data: Mapping[str, Any] = field(default_factory=dict)
     busy: str | None = None
 
 
 @immutable
-class SignalLine:
+class SignalLine(MarkedLine):
     """A program reports a signal."""
 
-    mark: Mark
     name: str
     data: Mapping[str, Any] = field(default_factory=dict)
 
 
 @immutable
-class SetLine:
+class SetLine(MarkedLine):
     """An operator sets variables of a flow that the contact is in; without a name, of the active flow."""
 
-    mark: Mark
     values: Mapping[str, Any]
     flow: str | None = None
 
 
 @immutable
-class ColleagueLine:
+class ColleagueLine(MarkedLine):
     """A colleague decides on what the bot asks the team, with a note."""
 
-    mark: Mark
     agrees: bool
     note: str = ""
 
 
 @immutable
-class RestartLine:
+class RestartLine(MarkedLine):
     """The bot is stopped and started again."""
-
-    mark: Mark
 
 
 @immutable
-class AgainLine:
+class AgainLine(MarkedLine):
     """The gateway delivers its newest event once more."""
-
-    mark: Mark
 
 
 Act = (
@@ -221,71 +213,62 @@ InputLine = Act | PersonaLine
 
 
 @immutable
-class FaultLine:
+class FaultLine(MarkedLine):
     """The gateway does something wrong, so many times."""
 
-    mark: Mark
     kind: str
     times: int = 1
 
 
 @immutable
-class AsLine:
+class AsLine(MarkedLine):
     """The lines behind it are about another contact."""
 
-    mark: Mark
     contact: str
 
 
 @immutable
-class ModelLine:
+class ModelLine(MarkedLine):
     """The model's answer when it is asked next."""
 
-    mark: Mark
     answer: ModelResult
 
 
 @immutable
-class MeanwhileLine:
+class MeanwhileLine(MarkedLine):
     """The contact writes while the bot waits for the next call of a handler, a service or a model."""
 
-    mark: Mark
     text: str
 
 
 @immutable
-class HttpLine:
+class HttpLine(MarkedLine):
     """The answer of a service to the next request of this form."""
 
-    mark: Mark
     request: str
     answer: HttpStub
 
 
 @immutable
-class BotLine:
+class BotLine(MarkedLine):
     """The bot says something: ``parts`` by key, as far as they are written.
 
     ``alone``: the message has this text and nothing else.
     """
 
-    mark: Mark
     parts: Mapping[str, str | tuple[str, ...]]
     alone: bool = False
 
 
 @immutable
-class SilenceLine:
+class SilenceLine(MarkedLine):
     """The bot says nothing."""
-
-    mark: Mark
 
 
 @immutable
-class ExpectLine:
+class ExpectLine(MarkedLine):
     """Where the contact is, and what the conversation knows, as far as it is written."""
 
-    mark: Mark
     wanted: Mapping[str, Node]
 
 

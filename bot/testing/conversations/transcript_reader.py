@@ -353,12 +353,12 @@ def _read_target(node: Node, problems: Problems, what: str, known: KnownNames) -
     target = text_of(node, problems, what)
     name, _, step = (target or "").partition("/")
     flow = known.flows.get(name)
-    if target is not None and flow is None and known.complete:
-        fix = did_you_mean(name, known.flows, f"there are {', '.join(known.flows)}")
-        problems.add("E103", node.mark, f'no flow "{name}"', fix)
-    elif flow is not None and step and step not in flow.steps:
-        fix = did_you_mean(step, flow.steps, f"there are {', '.join(flow.steps)}")
-        problems.add("E102", node.mark, f'no step "{step}" in flow {name}', fix)
+    if target is not None and known.complete:
+        fix = f"there are {', '.join(known.flows)}"
+        problems.check_name("E103", node.mark, name, known.flows, f'no flow "{name}"', fix)
+    if flow is not None and step:
+        what, fix = f'no step "{step}" in flow {name}', f"there are {', '.join(flow.steps)}"
+        problems.check_name("E102", node.mark, step, flow.steps, what, fix)
     return target
 
 
@@ -398,9 +398,9 @@ def _set(known: KnownNames) -> KeySet:
 
 def _read_signal(node: Node, problems: Problems, what: str, known: KnownNames) -> str | None:
     name = text_of(node, problems, what)
-    if name is not None and name not in known.signals and known.complete:
-        fix = did_you_mean(name, known.signals, "declare it in bot.yml, under `signals`")
-        problems.add("E109", node.mark, f'no signal "{name}"', fix)
+    if name is not None and known.complete:
+        fix = "declare it in bot.yml, under `signals`"
+        problems.check_name("E109", node.mark, name, known.signals, f'no signal "{name}"', fix)
     return name
 
 

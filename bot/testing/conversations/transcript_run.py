@@ -68,7 +68,7 @@ def isolated_simulation(
     contact: str | None,
     models: EvaluationModels | None = None,
 ) -> Iterator[tuple[Simulation, Player]]:
-    """Run a bot from ``now`` on, a time on its own clock, with what a test puts in place of the rest."""
+    """Run a bot with the stubs of a test, from ``now`` on: a time on the bot's clock, unless it has a zone."""
     fresh, _ = load_handlers(folder)  # what the bot's Python remembers is no business of the next test
     stubs = Stubs(stub_definitions)
     program = stubs.play(replace(program, extensions=replace(fresh, tools=program.extensions.tools)))

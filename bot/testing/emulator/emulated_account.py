@@ -17,7 +17,6 @@ from bot.testing.emulator.event_payloads import (
     NOTICE_KINDS,
     WITH_MEDIA,
     Contact,
-    Contacts,
     Inbound,
     Payloads,
     envelope,
@@ -72,7 +71,7 @@ class EmulatedAccount:
         self.lock = lock
         self.channels = dict(channels)
         self.inactive: set[str] = set()
-        self.contacts = Contacts()
+        self.contacts: dict[str, Contact] = {}  # by number
         self.templates = Templates()
         self.files: dict[str, int | None] = {}
         self.sent: deque[AcceptedMessage] = deque(maxlen=keep)
@@ -147,7 +146,7 @@ class EmulatedAccount:
         with self.lock:
             now = self.clock.now()
             known = self.find(phone)
-            contact = known or self.contacts.create(phone, now, name)
+            contact = known or self._new_contact(phone, now, name)
             contact.name, contact.updated_at = name or contact.name, now
             contact.email = email if email is not None else contact.email
             if tags is not None:
@@ -174,7 +173,7 @@ class EmulatedAccount:
 
     def known(self, phone: str) -> Contact:
         """The contact of a number; it is created if necessary."""
-        return self.find(phone) or self.contacts.create(phone.removeprefix("+"), self.clock.now())
+        return self.find(phone) or self._new_contact(phone.removeprefix("+"), self.clock.now())
 
     # Contacts and agents
 
@@ -229,7 +228,7 @@ class EmulatedAccount:
         at = at or self.clock.now()
         contact = self.find(phone)
         if contact is None:
-            contact = self.contacts.create(phone.removeprefix("+"), at)
+            contact = self._new_contact(phone.removeprefix("+"), at)
             if self.behaviour.companion_events:
                 self.emit("contact.created", self.payloads.created(contact), contact.phone, at)
         if not opens:
@@ -239,6 +238,10 @@ class EmulatedAccount:
             self.emit("conversation.opened", self.payloads.opened(contact, at), contact.phone, at)
         contact.conversation_open = True
         return contact, at
+
+    def _new_contact(self, phone: str, now: datetime, name: str | None = None) -> Contact:
+        contact = self.contacts[phone] = Contact(len(self.contacts) + 1, phone, now, now, name or phone)
+        return contact
 
     def _id(self, kind: str) -> str:
         self._serial += 1

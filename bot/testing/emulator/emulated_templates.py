@@ -177,9 +177,11 @@ class _Sending:
                 kind = f"button {index}"
                 payloads[index] = payload
             elif kind == "header":
-                self._header(self._parameters(component, field), field)
+                media = self._template.header_media
+                count = 1 if media else _placeholders(self._template.header)
+                self._parameters(component, field, count, (media,) if media else TEXTUAL)
             else:
-                self._body(self._parameters(component, field), field)
+                self._parameters(component, field, _placeholders(self._template.body), TEXTUAL)
             if kind in seen:
                 _refuse("132001", field, f"a second {kind}")
             seen.add(kind)
@@ -194,23 +196,19 @@ class _Sending:
             _refuse("132001", f"{field}.type", "header, body or button")
         return str(kind)
 
-    def _parameters(self, component: Mapping[str, Any], field: str) -> list[dict[str, Any]]:
+    def _parameters(
+        self, component: Mapping[str, Any], field: str, count: int, wanted: tuple[str, ...]
+    ) -> list[dict[str, Any]]:
+        """The parameters of a component: so many, each of a wanted type."""
         parameters = component.get("parameters", [])
         if not isinstance(parameters, list) or not all(isinstance(parameter, dict) for parameter in parameters):
             _refuse("132001", f"{field}.parameters", "an array of objects")
+        if len(parameters) != count:
+            code = "132000" if len(parameters) > count else self._behaviour.too_few_parameters
+            _refuse(code, f"{field}.parameters", f"{count} wanted, {len(parameters)} received")
+        for position, parameter in enumerate(parameters):
+            self._parameter(parameter, wanted, f"{field}.parameters[{position}]")
         return parameters
-
-    def _header(self, parameters: list[dict[str, Any]], field: str) -> None:
-        media = self._template.header_media
-        count = 1 if media else _placeholders(self._template.header)
-        self._counted(parameters, count, field)
-        for position, parameter in enumerate(parameters):
-            self._parameter(parameter, (media,) if media else TEXTUAL, f"{field}.parameters[{position}]")
-
-    def _body(self, parameters: list[dict[str, Any]], field: str) -> None:
-        self._counted(parameters, _placeholders(self._template.body), field)
-        for position, parameter in enumerate(parameters):
-            self._parameter(parameter, TEXTUAL, f"{field}.parameters[{position}]")
 
     def _button(self, component: Mapping[str, Any], field: str) -> tuple[int, str]:
         index, kind = component.get("index"), component.get("sub_type")
@@ -219,17 +217,9 @@ class _Sending:
             _refuse("132001", f"{field}.index", f"an integer below {len(buttons)}")
         if kind != buttons[index].kind:
             _refuse("132001", f"{field}.sub_type", f"button {index} is a {buttons[index].kind} button")
-        parameters = self._parameters(component, field)
-        self._counted(parameters, 1 if kind == "quick_reply" else _placeholders(buttons[index].url), field)
-        wanted = "payload" if kind == "quick_reply" else "text"
-        for position, parameter in enumerate(parameters):
-            self._parameter(parameter, (wanted,), f"{field}.parameters[{position}]")
+        count, wanted = (1, "payload") if kind == "quick_reply" else (_placeholders(buttons[index].url), "text")
+        parameters = self._parameters(component, field, count, (wanted,))
         return index, str(parameters[0][wanted]) if parameters else ""
-
-    def _counted(self, parameters: list[dict[str, Any]], count: int, field: str) -> None:
-        if len(parameters) != count:
-            code = "132000" if len(parameters) > count else self._behaviour.too_few_parameters
-            _refuse(code, f"{field}.parameters", f"{count} wanted, {len(parameters)} received")
 
     def _parameter(self, parameter: Mapping[str, Any], wanted: tuple[str, ...], field: str) -> None:
         kind = parameter.get("type")

@@ -14,7 +14,7 @@ from werkzeug.middleware.dispatcher import DispatcherMiddleware
 
 from bot.core.clock import Clock, SystemClock
 from bot.testing.emulator.emulated_account import AcceptedMessage, EmulatedAccount, NotShown
-from bot.testing.emulator.emulated_templates import MessageTemplate, TemplateButton, Templates
+from bot.testing.emulator.emulated_templates import MessageTemplate, TemplateButton
 from bot.testing.emulator.emulator_server import EmulatorServer
 from bot.testing.emulator.event_payloads import EVENTS, SAMPLES, WITH_MEDIA, Inbound
 from bot.testing.emulator.gateway_api import GatewayApi, GatewayWire
@@ -41,7 +41,9 @@ class Emulator:
     event never leaves this machine. ``seed`` decides on faults with a probability.
 
     `behaviour` has a switch for every point on which the specification is silent; `faults` are what goes wrong;
-    `media` are the files that contacts send, by the last part of their addresses.
+    `media` are the files that contacts send, by the last part of their addresses. `templates` are registered,
+    `inactive_channels` exist and are switched off. `files` are the known media addresses: a size in bytes, or None for
+    one that cannot be reached.
     """
 
     def __init__(
@@ -97,6 +99,8 @@ class Emulator:
             channels=channels,
             keep=keep,
         )
+        self.templates, self.files = self._account.templates, self._account.files
+        self.inactive_channels = self._account.inactive
         self._api = GatewayApi(
             self._account, RequestLimits(per_minute, per_day, self.behaviour), self.faults, api_key, latency
         )
@@ -174,21 +178,6 @@ class Emulator:
     def acknowledged(self) -> list[str]:
         """The ids of all events that a receiver has answered 2xx, in the order of the first such answer."""
         return list(self.webhooks.acknowledged)
-
-    @property
-    def templates(self) -> Templates:
-        """The registered templates."""
-        return self._account.templates
-
-    @property
-    def files(self) -> dict[str, int | None]:
-        """The known media addresses: a size in bytes, or None for one that cannot be reached."""
-        return self._account.files
-
-    @property
-    def inactive_channels(self) -> set[str]:
-        """Channels that exist and are switched off."""
-        return self._account.inactive
 
     def contact(self, contact: str) -> dict[str, Any]:
         """The gateway's record of a contact. Raises `LookupError` for an unknown one."""

@@ -168,28 +168,30 @@ PER_PAGE = 20
 PER_PAGE_MAX = 100
 MESSAGE = "Message sent"
 
-Endpoint = Callable[[EmulatedAccount, Request], tuple[EndpointResult, AcceptedMessage | None]]
+Answered = tuple[EndpointResult, AcceptedMessage | None]
+"""The result of a request, and the message that it had accepted."""
+Endpoint = Callable[[EmulatedAccount, Request], Answered]
 
 
-def send_message(account: EmulatedAccount, request: Request) -> tuple[EndpointResult, AcceptedMessage | None]:
+def send_message(account: EmulatedAccount, request: Request) -> Answered:
     """POST inbox/send-message."""
     return _send(account, request, account.behaviour.send_message_refuses)
 
 
-def chat_messages(account: EmulatedAccount, request: Request) -> tuple[EndpointResult, AcceptedMessage | None]:
+def chat_messages(account: EmulatedAccount, request: Request) -> Answered:
     """POST chat/messages: a result with ``messageId``. The specification shows no more of it."""
     result, sent = _send(account, request, account.behaviour.chat_messages_refuses)
     known = {name: result.data[name] for name in ("messageId", "to", "type", "status") if name in result.data}
     return EndpointResult(known), sent
 
 
-def send_interactive(account: EmulatedAccount, request: Request) -> tuple[EndpointResult, AcceptedMessage | None]:
+def send_interactive(account: EmulatedAccount, request: Request) -> Answered:
     """POST v1/chat/interactive."""
     everything_else = frozenset(TYPES) - {"interactive"}
     return _send(account, request, everything_else)
 
 
-def send_template(account: EmulatedAccount, request: Request) -> tuple[EndpointResult, AcceptedMessage | None]:
+def send_template(account: EmulatedAccount, request: Request) -> Answered:
     """POST inbox/send-template-message."""
     phone = _recipient(account, request)
     template = request_rules.required_object(request.body, "template")
@@ -204,22 +206,22 @@ def send_template(account: EmulatedAccount, request: Request) -> tuple[EndpointR
     return EndpointResult({"messaging_product": CHANNEL, "contacts": [contact], "messages": [message]}), sent
 
 
-def template_list(account: EmulatedAccount, request: Request) -> tuple[EndpointResult, AcceptedMessage | None]:
+def template_list(account: EmulatedAccount, request: Request) -> Answered:
     """GET inbox/template-list."""
     return EndpointResult([template.listed() for template in account.templates]), None
 
 
-def templates_page(account: EmulatedAccount, request: Request) -> tuple[EndpointResult, AcceptedMessage | None]:
+def templates_page(account: EmulatedAccount, request: Request) -> Answered:
     """GET chat/templates."""
     return _page(account, request, [template.listed() for template in account.templates]), None
 
 
-def contacts_page(account: EmulatedAccount, request: Request) -> tuple[EndpointResult, AcceptedMessage | None]:
+def contacts_page(account: EmulatedAccount, request: Request) -> Answered:
     """GET contacts."""
-    return _page(account, request, [contact.record() for contact in account.contacts]), None
+    return _page(account, request, [contact.record() for contact in account.contacts.values()]), None
 
 
-def upsert_contact(account: EmulatedAccount, request: Request) -> tuple[EndpointResult, AcceptedMessage | None]:
+def upsert_contact(account: EmulatedAccount, request: Request) -> Answered:
     """POST contacts."""
     body = request.body
     phone = request_rules.phone(body.get("phone"), "phone")
@@ -234,7 +236,7 @@ def upsert_contact(account: EmulatedAccount, request: Request) -> tuple[Endpoint
     return EndpointResult(account.upsert(phone, name, email, tags).record()), None
 
 
-def create_webhook(account: EmulatedAccount, request: Request) -> tuple[EndpointResult, AcceptedMessage | None]:
+def create_webhook(account: EmulatedAccount, request: Request) -> Answered:
     """POST v1/webhooks: the only answer that shows the secret."""
     body = request.body
     name = request_rules.text(body.get("name"), "name")
@@ -271,9 +273,7 @@ KEYED = ("send-message", "chat/messages")
 """The endpoints that take an ``Idempotency-Key``."""
 
 
-def _send(
-    account: EmulatedAccount, request: Request, refused: frozenset[str]
-) -> tuple[EndpointResult, AcceptedMessage | None]:
+def _send(account: EmulatedAccount, request: Request, refused: frozenset[str]) -> Answered:
     kind = request.body.get("type")
     if kind is None or kind == "":
         refuse("VALIDATION_MISSING_TYPE", "type is required", field="type")

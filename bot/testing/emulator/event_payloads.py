@@ -2,7 +2,7 @@
 
 from base64 import b64decode
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
@@ -76,26 +76,6 @@ class Contact:
             "created_at": self.created_at.isoformat(),
             "updated_at": self.updated_at.isoformat(),
         }
-
-
-class Contacts:
-    """All contacts, by number. Not safe for threads by itself: the account's lock is held."""
-
-    def __init__(self) -> None:
-        self._by_phone: dict[str, Contact] = {}
-
-    def __iter__(self) -> Iterator[Contact]:
-        return iter(self._by_phone.values())
-
-    def get(self, phone: str) -> Contact | None:
-        """The contact of a number, if there is one."""
-        return self._by_phone.get(phone)
-
-    def create(self, phone: str, now: datetime, name: str | None = None) -> Contact:
-        """A new contact."""
-        contact = Contact(len(self._by_phone) + 1, phone, now, now, name or phone)
-        self._by_phone[phone] = contact
-        return contact
 
 
 EVENTS = (

@@ -199,11 +199,9 @@ class GatewayApi:
             headers = self._budget.retry_after(self._account.clock.now(), fault.seconds)
             message = f"Rate limit exceeded, retry in {fault.seconds:g} s"
             return self._failure(Refusal("RATE_LIMIT_EXCEEDED", message, fault.details, headers))
-        if fault.kind in _REFUSED_BY:
-            code, message = _REFUSED_BY[fault.kind]
+        if fault.kind in (*_REFUSED_BY, *REFUSALS):
+            code, message = _REFUSED_BY.get(fault.kind, (fault.kind, "the gateway does not take this message"))
             return self._failure(Refusal(code, message, fault.details, {}))
-        if fault.kind in REFUSALS:
-            return self._failure(Refusal(fault.kind, "the gateway does not take this message", fault.details, {}))
         return None
 
     def _repeat(self, answer: GatewayAnswer) -> GatewayAnswer:

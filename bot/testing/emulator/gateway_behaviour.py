@@ -22,7 +22,7 @@ class Behaviour:
     * ``ids_in_results``: False leaves every message id out of the results.
     * ``success_status``: the HTTP status of an accepted POST. ``error_status``: one for all refusals (200, say),
       instead of each its own. ``interactive_status``: of the ``INTERACTIVE_...`` errors.
-    * ``recipients``: ``to`` is a ``number``, or ``any`` text that names a sender.
+    * ``recipients``: ``to`` has ``numbers``, or ``any`` text that names a sender.
     * ``window``: ``enforced``, or ``open`` for every contact.
     * ``aliases``: numbers whose ``contacts[].chat_id`` differs, and from which events then come.
     * ``per_page_over_max``: a ``per_page`` above 100 is ``refused`` or ``clamped``.

@@ -1,6 +1,7 @@
 """A started bot behind an emulated gateway."""
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Self
 
@@ -33,15 +34,23 @@ class RunningBot:
         located: Callable[[str], str] = lambda url: url,
     ) -> None:
         self.program = program
-        self._store = store
-        self._clock = clock
+        self.store = store
         self._emulator = emulator
-        self._models = models
-        self._requester = requester
-        self._secrets = secrets
-        self._spoken = spoken
-        self._prompter = prompter
-        self._located = located
+        self._engine_of = partial(
+            Engine,
+            store=store,
+            clock=clock,
+            account=GatewayAccount(emulator.url, emulator.api_key, per_minute=LIMIT, per_day=LIMIT),
+            models=models,
+            requester=requester,
+            secrets=secrets,
+            spoken=spoken,
+            prompter=prompter,
+            located=located,
+            delivers_events=False,
+            gathering=0.0,  # there is one contact, so no other events come together with its own
+        )
+        self._bot_of = partial(Bot, store=store, clock=clock, secret=emulator.secret)
 
     def __enter__(self) -> Self:
         self._start()
@@ -66,21 +75,8 @@ class RunningBot:
         self.engine.swap(program)
 
     def _start(self) -> None:
-        self.engine = Engine(
-            self.program,
-            self._store,
-            self._clock,
-            GatewayAccount(self._emulator.url, self._emulator.api_key, per_minute=LIMIT, per_day=LIMIT),
-            models=self._models,
-            requester=self._requester,
-            secrets=self._secrets,
-            spoken=self._spoken,
-            prompter=self._prompter,
-            located=self._located,
-            delivers_events=False,
-            gathering=0.0,  # there is one contact, so no other events come together with its own
-        )
-        self._bot = Bot(self.engine, self._store, self._clock, self._emulator.secret)
+        self.engine = self._engine_of(self.program)
+        self._bot = self._bot_of(self.engine)
         self._bot.start()
         self._webhook = self._emulator.subscribe(self._bot.url)
 

@@ -46,9 +46,8 @@ from bot.testing.simulation.models_by_hand import ByHand, ModelsByHand
 from bot.testing.simulation.phone import ShownMessage, choice_of, newest_choice
 from bot.testing.simulation.phones import Phones
 from bot.testing.simulation.running_bot import LIMIT, RunningBot
-from bot.testing.simulation.sent_files import SentFiles
+from bot.testing.simulation.sent_files import SentFiles, VoiceNotes
 from bot.testing.simulation.store_view import TURNS_LOOKED_AT, StoreView
-from bot.testing.simulation.voice_notes import VoiceNotes
 
 SETTLED_WITHIN = 30.0  # real seconds; a handler may take some time
 ANSWERED_WITHIN = 600.0  # real seconds; a real model may need many rounds
@@ -364,25 +363,22 @@ class Operator:
 
     def decide(self, agreed: bool, note: str = "") -> str:
         """Decide as a colleague on what the bot asks. Returns why the bot refuses that; empty if it does not."""
-        simulation = self._simulation
-        asked = simulation.stored.session().team_question
+        asked = self._simulation.stored.session().team_question
         if asked is None:
             return "no colleague is asked anything"
         kind = AgreeToCall if agreed else RefuseCall
-        try:
-            simulation.running.engine.operate(kind(simulation.contact, asked.id, note, by=COLLEAGUE))
-        except RequestRefused as refusal:
-            return str(refusal)
-        simulation.settle()
-        return ""
+        return self._operate(kind(self._simulation.contact, asked.id, note, by=COLLEAGUE))
 
-    def set_values(self, values: Mapping[str, Any], flow: str | None = None) -> str:
+    def set_values(self, values: Mapping[str, Any], flow: str | None) -> str:
         """Set variables of an open flow, or of the active one.
 
         Returns why the bot refuses that; empty if it does not.
         """
+        return self._operate(SetValues(self._simulation.contact, dict(values), flow))
+
+    def _operate(self, request: EngineRequest[Any]) -> str:
         try:
-            self._simulation.running.engine.operate(SetValues(self._simulation.contact, dict(values), flow))
+            self._simulation.running.engine.operate(request)
         except RequestRefused as refusal:
             return str(refusal)
         self._simulation.settle()

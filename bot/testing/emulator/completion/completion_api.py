@@ -22,6 +22,7 @@ from bot.testing.emulator.completion.model_answers import (
     encode,
     refuse,
 )
+from bot.testing.emulator.emulator_server import read_object
 
 JSON = "application/json"
 EVENT_STREAM = "text/event-stream"
@@ -175,7 +176,7 @@ class CompletionApi:
     def respond(self, incoming: RawCompletionRequest) -> CompletionReply:
         """Answer a request. Everything that is wrong with it becomes an error in the specification's shape."""
         try:
-            body, problem = completion_requests.read_json(incoming.raw), None
+            body, problem = read_object(incoming.raw) if incoming.raw else {}, None
         except (ValueError, RecursionError) as error:
             body, problem = {}, f"the body is no JSON object: {error}"
         key_in, key = completion_requests.find_key(incoming, body)
@@ -183,7 +184,9 @@ class CompletionApi:
             reply = self._reply(incoming, key, body, problem)
         except CompletionRefusal as refusal:
             reply = no_answer(refusal.failure, self._behaviour)
-        received = completion_requests.received(incoming, body, key_in, reply.status, reply.error)
+        unknown = tuple(sorted({*completion_requests.unknown(incoming, body)}))
+        seen = incoming.endpoint, incoming.method, incoming.headers, incoming.query, body
+        received = Received(*seen, key_in, unknown, reply.status, reply.error)
         with self.changed:
             self.received.append(received)
         answered = [f"answered {reply.status}"] if reply.status else []

@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from bot.testing.emulator.completion.model_answers import CompletionBehaviour, refuse
-from bot.testing.emulator.emulator_server import read_object
 
 ROLES = ("system", "user", "assistant", "developer", "tool", "tool_result")
 MAX_TOKENS = 1024
@@ -58,11 +57,6 @@ class Received:
     error: str | None = None
 
 
-def read_json(raw: bytes) -> dict[str, Any]:
-    """The body of a POST; empty for none. Raises `ValueError` if it is not a JSON object."""
-    return read_object(raw) if raw else {}
-
-
 def find_key(incoming: RawCompletionRequest, body: Mapping[str, Any]) -> tuple[str | None, Any]:
     """The place of a request's key, and the key (spec: "Authentication")."""
     if "authorization" in incoming.headers:
@@ -76,14 +70,17 @@ def find_key(incoming: RawCompletionRequest, body: Mapping[str, Any]) -> tuple[s
     return None, None
 
 
-def received(
-    incoming: RawCompletionRequest, body: dict[str, Any], key_in: str | None, status: int, error: str | None
-) -> Received:
-    """A request and how it was answered."""
-    query = (f"?{name}" for name in incoming.query if name != "apiKey")
-    unknown = tuple(sorted({*_unknown(incoming.endpoint, body), *query}))
-    seen = (incoming.endpoint, incoming.method, incoming.headers, incoming.query, body)
-    return Received(*seen, key_in, unknown, status, error)
+def unknown(incoming: RawCompletionRequest, body: Mapping[str, Any]) -> Iterator[str]:
+    """The fields and query parameters of a request that the specification does not have.
+
+    It shows no shape for tools and content parts, so no field in them is unknown.
+    """
+    yield from (f"?{name}" for name in incoming.query if name != "apiKey")
+    yield from body.keys() - FIELDS.get(incoming.endpoint, frozenset()) - {"apiKey"}
+    messages = body.get("messages")
+    for message in messages if isinstance(messages, list) else ():
+        if isinstance(message, dict):
+            yield from (f"messages[].{name}" for name in message.keys() - _IN_MESSAGE)
 
 
 def check_chat(body: Mapping[str, Any], behaviour: CompletionBehaviour) -> None:
@@ -143,15 +140,6 @@ def _text(message: Mapping[str, Any]) -> str:
         return content
     texts = (part.get("text") for part in content if isinstance(part, dict))
     return "".join(text for text in texts if isinstance(text, str))
-
-
-def _unknown(endpoint: str, body: Mapping[str, Any]) -> Iterator[str]:
-    # The specification shows no shape for tools and content parts, so no field in them is unknown.
-    yield from body.keys() - FIELDS.get(endpoint, frozenset()) - {"apiKey"}
-    messages = body.get("messages")
-    for message in messages if isinstance(messages, list) else ():
-        if isinstance(message, dict):
-            yield from (f"messages[].{name}" for name in message.keys() - _IN_MESSAGE)
 
 
 def _optional(body: Mapping[str, Any], name: str, fits: Callable[[Any], bool], must_be: str) -> None:

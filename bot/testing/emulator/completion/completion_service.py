@@ -6,7 +6,7 @@ from typing import Any
 from urllib.parse import parse_qsl
 
 from bot.core.clock import Clock, SystemClock, to_microseconds
-from bot.testing.emulator.completion.completion_account import CompletionAccount, EmulatedModel, Plugin
+from bot.testing.emulator.completion.completion_account import CompletionAccount, EmulatedModel
 from bot.testing.emulator.completion.completion_api import EVENT_STREAM, CompletionApi, CompletionReply, Speaker
 from bot.testing.emulator.completion.completion_requests import RawCompletionRequest, Received
 from bot.testing.emulator.completion.model_answers import CompletionBehaviour, ModelAnswer, NoAnswer, RawAnswer, failure
@@ -106,8 +106,10 @@ class CompletionService:
     limit tokens by kind of window (``5h``, ``weekly``, ``monthly_exhausted``); without them there are no limits.
     ``threads`` requests are answered at once, and ``keep`` requests are remembered; the counts are of all.
 
-    `behaviour` has a switch for every point on which the specification is silent, `plugin` is what the plugin's
-    endpoints know. With `pieces_per_second`, answers without a ``delay`` of their own take time by the given clock.
+    `behaviour` has a switch for every point on which the specification is silent. `plugin` is what the plugin's
+    endpoints know: its newest ``version``, ``most_domains``, and the throttles ``minute`` and ``day``.
+
+    With `pieces_per_second`, answers without a ``delay`` of their own take time by the given clock.
     """
 
     def __init__(
@@ -130,6 +132,7 @@ class CompletionService:
         self._account = CompletionAccount(
             self.behaviour, key=key, models=models, package=package, per_minute=per_minute, quotas=quotas or {}
         )
+        self.plugin = self._account.plugin
         self._api = CompletionApi(clock or SystemClock(), self._account, self.behaviour, keep)
         self._wire = CompletionWire(self._api)
         self._server: EmulatorServer | None = None
@@ -224,11 +227,6 @@ class CompletionService:
     def close_key(self, why: str = "the API key has been revoked") -> None:
         """Refuse the key from now on, like a revoked key or one of an inactive package."""
         self._account.closed = why
-
-    @property
-    def plugin(self) -> Plugin:
-        """The plugin: its newest ``version``, ``most_domains``, and its throttles ``minute`` and ``day``."""
-        return self._account.plugin
 
     @property
     def pieces_per_second(self) -> float | None:

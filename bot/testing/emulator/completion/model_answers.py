@@ -63,9 +63,6 @@ ERRORS: Mapping[str, tuple[int, ...]] = {
 }
 """The specification's errors and their HTTP statuses, the usual one first (table "Errors")."""
 
-QUOTAS = ("5h", "weekly", "monthly_exhausted")
-"""The kinds of quotas."""
-
 
 @dataclass(frozen=True, slots=True)
 class ModelAnswer:
@@ -172,7 +169,7 @@ def failure(
     if http is None and name not in ERRORS:
         raise ValueError(f"there is no error {name!r}, but these: {', '.join(ERRORS)}; or give an http status")
     if kind is None and name == "quota_exceeded":
-        kind = QUOTAS[0]
+        kind = "5h"
     return ErrorAnswer(name, http or ERRORS[name][0], message or name.replace("_", " "), kind, reset_in)
 
 
