@@ -2,7 +2,7 @@
 
 import re
 import unicodedata
-from collections.abc import Container, Mapping
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import field
 from enum import StrEnum
 from keyword import kwlist
@@ -97,6 +97,11 @@ class ImportedBot:
     def lost(self, place: str, note: str, flow: str = "", step: str = "") -> None:
         """Report a node that is lost: ``note`` says why, and what to write instead."""
         self.nodes.append(ImportedNode(place, Fate.LOST, note, flow, step))
+
+    def report(self, place: str, flow: str, step: str, nearly: Sequence[str], lost: Sequence[str] = ()) -> None:
+        """Report a node with the notes on it: what has no counterpart, and what differs."""
+        fate = Fate.LOST if lost else Fate.NEARLY if nearly else Fate.SAME
+        self.nodes.append(ImportedNode(place, fate, "; ".join(dict.fromkeys([*lost, *nearly])), flow, step))
 
     def untranslatable(
         self, name: str, original: str, parameters: Mapping[str, str] | None = None, decorator: str = "handler"

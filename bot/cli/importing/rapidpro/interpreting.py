@@ -10,19 +10,21 @@ from typing import Any
 from bot.cli.importing.conversations import SourceMessage
 from bot.cli.importing.rapidpro import excellent_functions as library
 from bot.cli.importing.rapidpro.expressions import FUNCTIONS, Path, Untranslatable, evaluated, parts_of, takes_now
-from bot.cli.importing.rapidpro.messages import message_of
-from bot.cli.importing.rapidpro.reading import Data, RapidProExport, RapidProFlow, RapidProNode, language_of, result_key
+from bot.cli.importing.rapidpro.messages import file_of, message_of
+from bot.cli.importing.rapidpro.reading import (
+    MEDIA_TESTS,
+    Data,
+    RapidProExport,
+    RapidProFlow,
+    RapidProNode,
+    action_key,
+    language_of,
+    result_key,
+)
 from bot.cli.importing.rapidpro.scopes import place_of, result_names
 from bot.core.immutable import mutable
 
 _MOST_STEPS = 100  # of RapidPro without a wait
-_MEDIA = {
-    "has_image": "image",
-    "has_audio": "audio",
-    "has_video": "video",
-    "has_file": "document",
-    "has_location": "location",
-}
 
 
 @mutable
@@ -144,10 +146,10 @@ class SessionTexts:
                 return _within(library.with_extra(self._session.params, "", self._session.extra), parts)
             case "child", [*parts]:
                 return self._of_run(run.child, [part for part in parts if part != "run"])
+            case "parent", [*parts] if run.parent is not None:
+                return self._of_run(run.parent, parts)
             case "parent", [*parts]:
-                return (
-                    self._of_run(run.parent, parts) if run.parent is not None else _plain(self._session.parent, parts)
-                )
+                return _plain(self._session.parent, parts)
             case ("run", ["flow", "name"]) | ("flow", ["name"]):
                 return run.flow.name
             case (("globals" | "global"), [key, *_]):
@@ -184,10 +186,10 @@ class SessionTexts:
                 return run.status if run is not None else ""
             case ["flow", "name"] if run is not None:
                 return run.flow.name
+            case ["contact", "fields", key, *_]:
+                return self._session.contact.fields.get(key, "")
             case ["contact", *rest]:
-                return (
-                    self._of_contact(rest) if rest[:1] != ["fields"] else self._session.contact.fields.get(rest[1], "")
-                )
+                return self._of_contact(rest)
         return ""
 
 
@@ -218,10 +220,15 @@ class FlowInterpreter:
 
     def reply(self, text: str, kind: str = "text") -> None:
         """The contact writes, or sends a file of a kind."""
-        self.session.input, self.session.input_kind = text, kind
-        self.session.input_file = "" if kind == "text" else f"{kind}:https://files.example/{kind}"
+        self.hear(text, kind)
         self._route(self.node)
         self._walk()
+
+    def hear(self, text: str, kind: str) -> None:
+        """Note the input. A `choice` is a text."""
+        is_text = kind in ("text", "choice")
+        self.session.input, self.session.input_kind = text, "text" if is_text else kind
+        self.session.input_file = "" if is_text else f"{kind}:https://files.example/{kind}"
 
     def time_out(self) -> None:
         """The time-out of the wait is over."""
@@ -342,8 +349,8 @@ class FlowInterpreter:
         kind, operand = str(case["type"]), str((node.router or {}).get("operand") or "@input.text")
         written = self.texts.localized(str(case.get("uuid", "")), "arguments", list(case.get("arguments") or ()))
         arguments = [self.texts.text(str(each)) for each in written]
-        if kind in _MEDIA:
-            return (self.session.input_file if self.session.input_kind == _MEDIA[kind] else None), None
+        if kind in MEDIA_TESTS:
+            return (self.session.input_file if self.session.input_kind == MEDIA_TESTS[kind] else None), None
         if kind == "has_category":
             result = self.session.runs[-1].results.get(result_key(operand.removeprefix("@results.").split(".")[0]), {})
             return (result["category"] if result.get("category") in arguments else None), None
@@ -414,12 +421,8 @@ class FlowInterpreter:
             self.said.append(SourceMessage(f"template {name}", place=place))
             return
         replies = self.texts.localized(uuid, "quick_replies", list(message.choices))
-        media = []
-        for each in message.media:
-            kind, _, url = self.texts.text(each).partition(":")
-            main = kind.partition("/")[0]
-            media.append(f"{main if main in ('image', 'audio', 'video') else 'document'} {url}")
-        self.said.append(SourceMessage(text, tuple(self.texts.text(each) for each in replies), tuple(media), place))
+        media = tuple(" ".join(file_of(self.texts.text(each))) for each in message.media)
+        self.said.append(SourceMessage(text, tuple(map(self.texts.text, replies)), media, place))
 
     def _local(self, run: PlayedRun, action: Data) -> None:
         key, value = str(action.get("local")), self.texts.text(str(action.get("value") or ""))
@@ -461,9 +464,7 @@ class FlowInterpreter:
         works = self.choose(self.session.runs[-1].flow, node, ["Success", "Failure"]) == 0
         answer = self.answer(action) if works else None
         if works:
-            self.calls.append(
-                (json.dumps({key: value for key, value in action.items() if key != "uuid"}, sort_keys=True), answer)
-            )
+            self.calls.append((action_key(action), answer))
         if name := action.get("result_name"):
             self._result(str(name), "200" if works else "0", "Success" if works else "Failure", "", answer)
 
