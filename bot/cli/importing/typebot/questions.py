@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from bot.cli.importing.imported import Fate
 from bot.cli.importing.typebot.context import LONGEST, Step, TypebotContext
 from bot.cli.importing.typebot.expressions import LIST, NUMBER, TEXT, OurExpression, quoted
-from bot.cli.importing.typebot.interpreting import INVALID, NO_TEXT, RETRIES
+from bot.cli.importing.typebot.interpreting import INVALID, NO_TEXT, RETRIES, date_format
 from bot.cli.importing.typebot.reading import CHOICES, PLACEHOLDER, TypebotBlock, TypebotItem, may_be_empty, shown_title
 from bot.cli.importing.typebot.variables import KEPT, input_spec
 
@@ -33,7 +33,7 @@ class TypebotQuestions:
         retry = block.options.get("retryMessageContent") or RETRIES.get(block.type)
         retry = self._shared.texts.template(retry or self._shared.export.text("invalidMessage") or INVALID)
         if block.type in CHOICES:
-            pictures = [item for item in block.items if item.data.get("pictureSrc") or item.data.get("imageUrl")]
+            pictures = [item for item in block.items if item.picture]
             return self._pictures(block, name, pictures, lambda own: self._choices(block, own, text, retry))
         step: Step = {"ask": text, "then": self._shared.target(self._shared.export.after(block))}
         if block.type == "payment input":
@@ -55,12 +55,11 @@ class TypebotQuestions:
         if not items:
             return ask(name)
         item, *others = items
-        following = self._shared.step(
-            block, f"{name} {len(others)}", lambda own: self._pictures(block, own, others, ask)
-        )
+        key = f"{name} {len(others)}"
+        following = self._shared.step(block, key, lambda own: self._pictures(block, own, others, ask))
         lines = [f"*{item.content}*" if item.data.get("title") else "", str(item.data.get("description") or "")]
         words = self._shared.texts.template("\n\n".join(line for line in lines if line))
-        picture = self._shared.texts.template(str(item.data.get("pictureSrc") or item.data.get("imageUrl")))
+        picture = self._shared.texts.template(str(item.picture))
         return {"say": words or None, "image": picture, "errors": {"else": following}, "then": following}
 
     def _save(self, block: TypebotBlock, name: str, step: Step) -> None:
@@ -123,23 +122,19 @@ class TypebotQuestions:
         if not items and dynamic is None:
             self._shared.mark(block, name, "it has no buttons: every answer leads on here, none there", fate=Fate.LOST)
             return step | {"then": after}
-        is_many = bool(block.options.get("isMultipleChoice"))
+        is_many = block.is_many
         if is_many:
             step |= {"many": {"max": len(items)} if dynamic is None else True, "show": "numbers"}
-            self._shared.mark(
-                block,
-                name,
-                "one number alone is asked on until Done; the answers are in the order in which they were chosen",
-            )
+            why = "one number alone is asked on until Done; the answers are in the order in which they were chosen"
+            self._shared.mark(block, name, why)
         else:
             step["match"] = "exact"
         if not text and is_many:
             self._shared.mark(block, name, f"{NO_TEXT} stands above the choices")
-        step["options"] = (
-            self._listed(dynamic, block, name, is_many)
-            if dynamic is not None
-            else self._options(block, items, name, title is not None, is_many, after)
-        )
+        if dynamic is not None:
+            step["options"] = self._listed(dynamic, block, name, is_many)
+        else:
+            step["options"] = self._options(block, items, name, title is not None, is_many, after)
         step["retry"] = {"ask": retry}
         if title is not None:
             self._save_choice(block, title, name, step, is_many)
@@ -187,31 +182,23 @@ class TypebotQuestions:
                     self._shared.mark(block, name, "titles that differ only in capitals and signs have numbers")
                 choice: Step = {}
                 value = self._shared.texts.template(item.value or content)
-                words = [
-                    each
-                    for each in dict.fromkeys((whole, value))
-                    if "{{" not in each and bare(each) not in taken | {bare(shown)}
-                ]
-                taken |= {bare(shown), *map(bare, words)}
+                taken.add(bare(shown))
+                plain = (each for each in dict.fromkeys((whole, value)) if "{{" not in each)
+                words = [each for each in plain if bare(each) not in taken]
+                taken |= {*map(bare, words)}
                 if is_saved or is_many:
                     choice["value"] = value
                 if words:
                     choice["words"] = words
                 if shown != whole and len(items) > _BUTTONS and len(whole) <= _ABOUT:
                     choice["about"] = whole
-                condition = (
-                    item.data.get("displayCondition") or (item.data.get("options") or {}).get("displayCondition")
-                ) or {}
                 if "{{" in whole and not PLACEHOLDER.sub("", content).strip():
                     choice["if"] = f"({self._shared.texts.expression(content)} ~ '') != ''"
-                if condition.get("isEnabled") and condition.get("condition"):
-                    choice["if"] = self._shared.texts.condition(self._shared.export, condition["condition"])
-                if not is_many and (edge in self._shared.export.edges or not is_saved):
-                    choice["then"] = (
-                        self._shared.target(self._shared.export.behind(edge))
-                        if edge in self._shared.export.edges
-                        else after
-                    )
+                if item.shown_if is not None:
+                    choice["if"] = self._shared.texts.condition(self._shared.export, item.shown_if)
+                leads = edge in self._shared.export.edges
+                if not is_many and (leads or not is_saved):
+                    choice["then"] = self._shared.target(self._shared.export.behind(edge)) if leads else after
                 options[shown] = choice["then"] if [*choice] == ["then"] else choice
         return options
 
@@ -235,9 +222,7 @@ def _answer_text(block: TypebotBlock, answer: str) -> OurExpression:
     """An answer as Typebot keeps it: days and times in their format, a phone number with its plus."""
     match block.type:
         case "date input" | "time input" if not block.options.get("isRange"):
-            is_time = block.type == "time input"
-            usual = "HH:mm" if is_time else "dd/MM/yyyy HH:mm" if block.options.get("hasTime") else "dd/MM/yyyy"
-            parts = re.split(f"({'|'.join(_DATE_PARTS)})", block.options.get("format") or usual)
+            parts = re.split(f"({'|'.join(_DATE_PARTS)})", date_format(block))
             made = [_DATE_PARTS[part].format(answer) if part in _DATE_PARTS else quoted(part) for part in parts if part]
             return OurExpression(" ~ ".join(made), TEXT, (), True)
         case "phone number input":

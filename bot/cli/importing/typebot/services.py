@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from bot.cli.importing.imported import Fate, name_of
@@ -123,12 +124,9 @@ class TypebotServices:
     def _call(self, block: TypebotBlock, name: str, original: str, title: str | None) -> Step:
         """A step that calls a function which somebody has to write."""
         read = [each for each in self._shared.texts.reads(original) if each in self._shared.variables.kinds]
-        parameters = {
-            self._shared.variables.name(each): {NUMBER: "float", LIST: "list"}.get(
-                self._shared.variables.kinds[each], "str"
-            )
-            for each in sorted(read)
-        }
+        types = {NUMBER: "float", LIST: "list"}
+        kinds = {self._shared.variables.name(each): self._shared.variables.kinds[each] for each in sorted(read)}
+        parameters = {name: types.get(kind, "str") for name, kind in kinds.items()}
         handler = name_of(f"{block.group or block.type} {title or block.type}", self._shared.bot.functions)
         self._shared.bot.untranslatable(handler, original, parameters)
         self._shared.handlers[block.place] = handler
@@ -163,10 +161,8 @@ class TypebotServices:
             messages.insert(0, {"role": "system", "content": system})
         lines, text = [], ""
         for number, message in enumerate(messages, 1):
-            role, content = (
-                str(message.get("role") or ""),
-                self._shared.texts.template(str(message.get("content") or "")),
-            )
+            role = str(message.get("role") or "")
+            content = self._shared.texts.template(str(message.get("content") or ""))
             if role == "Dialogue" and (title := self._shared.title(message, "dialogueVariableId")) is not None:
                 listed = self._shared.variables.name(title)
                 said = listed if self._shared.variables.kinds[title] == LIST else f"[{listed}]"
@@ -215,13 +211,10 @@ class TypebotServices:
         if not block.options.get("isCustomBody") or not body:
             if body == "{}" or block.options.get("isCustomBody"):
                 return None
-            self._shared.mark(
-                block, name, "the body has all variables by their names; Typebot sends the answers by their groups"
-            )
-            return {
-                each: f"{{{{ {self._shared.variables.name(each)} }}}}"
-                for each in self._shared.export.variables.values()
-            }
+            why = "the body has all variables by their names; Typebot sends the answers by their groups"
+            self._shared.mark(block, name, why)
+            titles = self._shared.export.variables.values()
+            return {title: f"{{{{ {self._shared.variables.name(title)} }}}}" for title in titles}
         try:
             read = json.loads(re.sub(r'(?<!["\w{ ])\s*(\{\{[^{}"]+\}\})\s*(?=[,}\]]|$)', r' "\1"', body))
         except ValueError:
@@ -242,14 +235,8 @@ class TypebotServices:
             title = self._shared.title(each)
             if title is None or not each.get("bodyPath"):
                 continue
-            found = next(
-                answer_paths(
-                    [self._shared.export],
-                    TypebotBlock("", "", None, {"responseVariableMapping": [each]}, {}, (), "", 0, ""),
-                    title,
-                ),
-                None,
-            )
+            alone = replace(block, options={"responseVariableMapping": [each]})
+            found = next(answer_paths([self._shared.export], alone, title), None)
             if found is None:
                 self._shared.mark(
                     block, name, f"{each['bodyPath']} is not translated: {title} is not saved", fate=Fate.LOST

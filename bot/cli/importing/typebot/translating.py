@@ -24,7 +24,6 @@ from bot.cli.importing.typebot.variables import TypebotTexts, TypebotVariables, 
 
 UNFINISHED = "unfinished"
 """The flow that passes contacts to a person where the new bot has no code yet."""
-_SILENT = ("Set variable", "Condition", "AB test", "Jump", "Code", "Email", "Google Sheets", "OpenAI", *HTTP_BLOCKS)
 _WAITING = {"ask", "wait", "handoff"}
 _ROUNDS = 100
 _SESSION_HOURS = 4
@@ -132,20 +131,14 @@ class TypebotTranslator:
                 break
         else:
             block = None
-        if (
-            pending is None
-            and block is not None
-            and block.type == "text"
-            and _waits_for_question(self._shared.export, block)
-        ):
+        is_text = pending is None and block is not None and block.type == "text"
+        if is_text and block is not None and _waits_for_question(self._shared.export, block):
             return self._target(self._shared.export.after(block), block)
-        is_kept = (
-            block is not None and (block.type in INPUTS or _is_silent(block)) and not self._changes(block, pending)
-        )
-        if pending is not None and block is not None and self._changes(block, pending):
-            self._shared.mark(
-                pending, "", "its buttons are a message of their own: a variable that it shows changes before them"
-            )
+        changes = block is not None and self._changes(block, pending)
+        is_kept = block is not None and (block.type in INPUTS or _is_silent(block)) and not changes
+        if pending is not None and changes:
+            why = "its buttons are a message of their own: a variable that it shows changes before them"
+            self._shared.mark(pending, "", why)
         if pending is not None and not is_kept:
             return self._step(
                 pending, block.id if block else "end", lambda name: self._say(pending, name, self._target(block))
@@ -174,13 +167,8 @@ class TypebotTranslator:
         """Return whether a block writes a variable that the text which waits shows."""
         if pending is None or block.type in INPUTS:
             return False
-        ids = [
-            block.options.get("variableId"),
-            *(each.get("variableId") for each in block.options.get("responseVariableMapping") or []),
-        ]
-        written = {self._shared.export.variables.get(each or "") for each in ids} | {
-            *saved_names(self._shared.export, block)
-        }
+        mapped = (block.options, *(block.options.get("responseVariableMapping") or []))
+        written = {*map(self._shared.title, mapped), *saved_names(self._shared.export, block)}
         return bool(written & self._shared.texts.reads(pending.text))
 
     def _is_sent(self, block: TypebotBlock) -> bool:
@@ -214,20 +202,14 @@ class TypebotTranslator:
             case "Set variable":
                 step = self._services.set(block, name)
             case "Condition":
-                return self._branch(
-                    block,
-                    [
-                        (self._shared.texts.condition(self._shared.export, item.data.get("content")), item.edge)
-                        for item in block.items
-                    ],
-                    pending,
-                )
+                tests = [
+                    self._shared.texts.condition(self._shared.export, each.data.get("content")) for each in block.items
+                ]
+                edges = [item.edge for item in block.items]
+                return self._branch(block, list(zip(tests, edges, strict=True)), pending)
             case "AB test":
                 share = block.options.get("aPercent", 50) / 100
-                a, b = (
-                    [item.edge if item.edge in self._shared.export.edges else None for item in block.items]
-                    + [None, None]
-                )[:2]
+                a, b = self._shared.export.halves(block)
                 return self._branch(block, [(f"random() < {share:g}", a)] * bool(a) + [("true", b)] * bool(b), pending)
             case "Jump":
                 titles = [(group.title, group.id) for group in self._shared.export.groups if group.blocks]
@@ -240,10 +222,8 @@ class TypebotTranslator:
             case "Wait":
                 step = self._wait(block, name)
             case "Redirect":
-                step = {
-                    "say": self._shared.texts.template(str(block.options.get("url") or NO_TEXT)),
-                    "preview_url": True,
-                }
+                url = self._shared.texts.template(str(block.options.get("url") or NO_TEXT))
+                step = {"say": url, "preview_url": True}
             case "Typebot link":
                 return self._link(block, name)
             case kind if kind in HTTP_BLOCKS:
@@ -320,12 +300,8 @@ class TypebotTranslator:
             self._shared.mark(block, name, "it begins with the first group of the other bot")
         shared = [each for each in self._shared.export.variables.values() if each in other.variables.values()]
         names = [self._shared.variables.name(each) for each in shared if self._shared.variables.kinds.get(each)]
-        given = (
-            {"with": {each: f"{{{{ {each} }}}}" for each in names}, "save": {each: each for each in names}}
-            if names
-            else {}
-        )
-        return {"run": f"/{self._flows[other.id]}", **given, "then": self._target(after)}
+        given = {"with": {each: f"{{{{ {each} }}}}" for each in names}, "save": {each: each for each in names}}
+        return {"run": f"/{self._flows[other.id]}", **(given if names else {}), "then": self._target(after)}
 
 
 def targets_of(step: Step, after: str) -> list[str]:
@@ -337,14 +313,7 @@ def targets_of(step: Step, after: str) -> list[str]:
 
 
 def _is_silent(block: TypebotBlock) -> bool:
-    return block.type in _SILENT or block.type not in (
-        *BUBBLES,
-        *INPUTS,
-        "Redirect",
-        "Wait",
-        "Typebot link",
-        "Return",
-    )
+    return block.type not in (*BUBBLES, *INPUTS, "Redirect", "Wait", "Typebot link", "Return")
 
 
 def _waits_for_question(export: TypebotExport, block: TypebotBlock) -> bool:
