@@ -1,7 +1,7 @@
 """Reads the files of an export, and finds the system that they come from."""
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -38,9 +38,8 @@ def read_export(paths: Sequence[Path]) -> list[ExportFile]:
     """Read files and, of folders, all JSON and YAML files in them. Raises `UnreadableExport`."""
     files = [ExportFile(file, _read(file)) for path in paths for file in _files(path)]
     if not files:
-        raise UnreadableExport(
-            f"there is no .json or .yml file in {', '.join(map(str, paths))}: name the export's files"
-        )
+        named = ", ".join(map(str, paths))
+        raise UnreadableExport(f"there is no .json or .yml file in {named}: name the export's files")
     return files
 
 
@@ -63,11 +62,10 @@ def _package(name: str) -> Any:
     return import_module(f"bot.cli.importing.{name}")
 
 
-def _files(path: Path) -> Iterator[Path]:
-    if path.is_dir():
-        yield from sorted(file for file in path.rglob("*") if file.suffix in (".json", *_YAML) and file.is_file())
-    else:
-        yield path
+def _files(path: Path) -> list[Path]:
+    if not path.is_dir():
+        return [path]
+    return sorted(file for file in path.rglob("*") if file.suffix in (".json", *_YAML) and file.is_file())
 
 
 def _read(file: Path) -> Any:

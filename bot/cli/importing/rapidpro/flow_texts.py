@@ -76,14 +76,13 @@ class BotNames:
         """True if a text reads the contact's name."""
         return "contact.name" in str(self.bot.flows)
 
-    def unwritable(self, original: str, decorator: str = "function") -> str:
+    def unwritable(self, original: str) -> str:
         """Add a function for an expression that cannot be translated; return its name."""
         known = (name for name, function in self.bot.functions.items() if function.doc.endswith(f"\n\n{original}"))
         if (name := next(known, None)) is not None:
             return name
-        return self.bot.untranslatable(
-            name_of(f"original {original}", self.bot.functions, "original"), original, None, decorator
-        )
+        name = name_of(f"original {original}", self.bot.functions, "original")
+        return self.bot.untranslatable(name, original, decorator="function")
 
 
 class FlowTexts:

@@ -50,7 +50,6 @@ class RapidProContact:
     language: str = ""
     fields: dict[str, str] = field(default_factory=dict)
     groups: list[str] = field(default_factory=list)
-    urns: list[str] = field(default_factory=list)
 
 
 class UnwrittenAction(Exception):
@@ -235,7 +234,7 @@ class FlowInterpreter:
         node = self.node
         assert node is not None and node.timeout is not None
         category = str(node.timeout["category_uuid"])
-        self._save(node, "", str(node.categories[category].get("name")), "", category=category)
+        self._save(node, "", category, "", None)
         self.session.runs[-1].node = node.target(category)
         self._walk()
 
@@ -327,9 +326,7 @@ class FlowInterpreter:
             category, value, extra = list(node.categories)[place], str(drawn), None
         else:
             category, value, extra = self.category(node)
-        self._save(
-            node, value, str(node.categories.get(category, {}).get("name") or ""), self._operand(node), extra, category
-        )
+        self._save(node, value, category, self._operand(node), extra)
         run.node = node.target(category)
 
     def _operand(self, node: RapidProNode) -> str:
@@ -369,11 +366,9 @@ class FlowInterpreter:
             return None, None
         return found, library.pattern_groups(*values[:2]) if kind == "has_pattern" else None
 
-    def _save(
-        self, node: RapidProNode, value: str, title: str, given: str, extra: Any = None, category: str = ""
-    ) -> None:
-        name = (node.router or {}).get("result_name")
-        if name:
+    def _save(self, node: RapidProNode, value: str, category: str, given: str, extra: Any) -> None:
+        if name := (node.router or {}).get("result_name"):
+            title = str(node.categories.get(category, {}).get("name") or "")
             self._result(str(name), value, title, given, extra, category)
 
     def _result(self, name: str, value: str, category: str, given: str = "", extra: Any = None, uuid: str = "") -> None:
@@ -398,9 +393,8 @@ class FlowInterpreter:
             case "set_run_local":
                 self._local(run, action)
             case "set_contact_field":
-                self.session.contact.fields[str(action["field"]["key"]).lower()] = self.texts.text(
-                    str(action.get("value") or "")
-                )
+                key = str(action["field"]["key"]).lower()
+                self.session.contact.fields[key] = self.texts.text(str(action.get("value") or ""))
             case "set_contact_name":
                 self.session.contact.name = self.texts.text(str(action.get("name") or ""))
             case "set_contact_language":
@@ -434,14 +428,15 @@ class FlowInterpreter:
         run.values[key] = value
 
     def _groups(self, action: Data) -> None:
+        groups = self.session.contact.groups
         names = [
             self.texts.text(str(each.get("name") or each.get("name_match"))) for each in action.get("groups") or ()
         ]
         if action["type"] == "add_contact_groups":
-            self.session.contact.groups += [name for name in names if name not in self.session.contact.groups]
+            groups += [name for name in names if name not in groups]
         else:
-            gone = self.session.contact.groups if action.get("all_groups") else names
-            self.session.contact.groups = [name for name in self.session.contact.groups if name not in gone]
+            gone = names if not action.get("all_groups") else list(groups)
+            groups[:] = [name for name in groups if name not in gone]
 
     def _service(self, node: RapidProNode, action: Data) -> None:
         method = str(action.get("method") or "GET").upper()
@@ -473,13 +468,10 @@ class FlowInterpreter:
         run = self.session.runs[-1]
         name = result_key(str(action.get("result_name") or ""))
         texts = json.dumps([[node.actions, node.router] for node in run.flow.nodes.values()], default=dict)
-        found = re.findall(rf"results\.{name}\.(?:extra\.)?(\w+)", texts) + re.findall(
-            r"@webhook\.(?:json\.)?(\w+)", texts
-        )
-        parts = dict.fromkeys(
-            part for part in found if part not in ("value", "category", "input", "extra", "json", "status", "text")
-        )
-        return {part: f"the {part}" for part in parts}
+        found = re.findall(rf"results\.{name}\.(?:extra\.)?(\w+)", texts)
+        found += re.findall(r"@webhook\.(?:json\.)?(\w+)", texts)
+        own = ("value", "category", "input", "extra", "json", "status", "text")
+        return {part: f"the {part}" for part in found if part not in own}
 
 
 def _within(value: Any, parts: list[str]) -> Any:

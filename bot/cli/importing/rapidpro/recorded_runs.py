@@ -110,12 +110,11 @@ class _Places:
 def _data(trigger: Data, names: BotNames, uuid: str) -> dict[str, Any]:
     """The values with which the flow is started: the parameters of the trigger, and what the parent was."""
     scope, data = names.scopes[uuid], {}
+    parent = trigger.get("run_summary") or trigger.get("run") or {}
     for key, name in scope.names.items():
         if key == ("trigger", "params") and trigger.get("params"):
             data[name] = trigger["params"]
-        if key[0] == "parent" and (
-            found := _of_parent(trigger.get("run_summary") or trigger.get("run") or {}, key[1:])
-        ):
+        if key[0] == "parent" and (found := _of_parent(parent, key[1:])):
             data[name] = found
     return data
 
@@ -125,8 +124,7 @@ def _of_parent(summary: Any, path: tuple[str, ...]) -> str:
     for key in path:
         found = found.get(key) if isinstance(found, Mapping) else None
     if isinstance(found, Mapping):
-        parts = [found[key] for key in ("value", "ward", "district", "state", "text") if key in found]
-        found = parts[0] if parts else None
+        found = next((found[key] for key in ("value", "ward", "district", "state", "text") if key in found), None)
     return str(found or "")
 
 
@@ -179,6 +177,6 @@ def _kept(contact: Data, names: BotNames) -> dict[str, Any]:
     values = {}
     for key, value in (contact.get("fields") or {}).items():
         if key in names.fields.names and isinstance(value, Mapping):
-            parts = [value[part] for part in ("ward", "district", "state", "text") if value.get(part)]
-            values[names.fields.names[key]] = str(parts[0]) if parts else ""
+            parts = (value[part] for part in ("ward", "district", "state", "text") if value.get(part))
+            values[names.fields.names[key]] = str(next(parts, ""))
     return values

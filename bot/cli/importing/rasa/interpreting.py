@@ -50,8 +50,6 @@ def _is_meant(wanted: str, said: str, assistant: RasaAssistant) -> bool:
 
 
 class _CalmExecution:
-    """One conversation."""
-
     def __init__(self, assistant: RasaAssistant, given: Mapping[Key, Any], begins: tuple[str, str]) -> None:
         self.assistant = assistant
         self.out = CalmRun(given, happened=begins)

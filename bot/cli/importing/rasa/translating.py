@@ -250,8 +250,6 @@ class _CalmTexts:
 
 
 class _FlowTranslation:
-    """One flow."""
-
     def __init__(self, whole: CalmTranslation, flow: RasaFlow) -> None:
         self.whole = whole
         self.bot = whole.bot

@@ -207,8 +207,6 @@ class _Blocks:
 
 
 class _Tokens:
-    """A reader of an expression."""
-
     def __init__(self, text: str) -> None:
         self.original = text.strip()
         self.tokens: list[tuple[str, str]] = []

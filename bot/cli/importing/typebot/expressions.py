@@ -100,8 +100,6 @@ def _free_names(tree: JavaScript, bound: frozenset[str] = frozenset()) -> list[s
 
 
 class _Parser:
-    """Reads tokens by precedence."""
-
     def __init__(self, tokens: Sequence[tuple[str, str]]) -> None:
         self._tokens = tokens
         self._at = self._depth = 0
@@ -286,8 +284,6 @@ _COMPARED = {"===": "==", "!==": "!="}
 
 
 class _Translator:
-    """Translates a tree, part by part."""
-
     def __init__(self, names: Mapping[str, OurExpression]) -> None:
         self._names = names
 

@@ -588,7 +588,7 @@ def conversations_of(
 
 
 class _Explored:
-    """Which answers and blocks conversations have taken."""
+    """Makes conversations, and counts the answers and the ways between blocks that these have taken."""
 
     def __init__(
         self, exports: Mapping[str, TypebotExport], export: TypebotExport, first: TypebotBlock, is_main: bool
