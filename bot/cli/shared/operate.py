@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import click
 
-from bot.cli.shared.output import counted, problem_lines, styled
+from bot.cli.shared.output import counted, echo_lines, problem_lines, styled
 from bot.core.engine_answers import EngineAnswer, EngineRefused, GatewayItems, NoPermit
 from bot.core.engine_requests import (
     A,
@@ -433,8 +433,7 @@ def loaded(bot: Folder) -> "Program":
         with contextlib.redirect_stdout(sys.stderr):  # what the bot's own Python prints is no part of a report
             return load_program(bot)
     except FaultyBot as error:
-        for line in problem_lines(bot.path, error.problems):
-            click.echo(line, err=True)
+        echo_lines(problem_lines(bot.path, error.problems), err=True)
         click.echo(styled(counted(len(error.problems), "problem"), fg="red"), err=True)
         raise click.exceptions.Exit(1) from None
 
