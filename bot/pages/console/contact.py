@@ -88,14 +88,7 @@ def contact(console: Console, user: User, who: str) -> str:
     )
 
 
-_BESIDES = (
-    StartRequested,
-    SignalReceived,
-    ConversationAssigned,
-    HandoffClosed,
-    ColleagueDecided,
-    ResetRequested,
-)
+_BESIDES = (StartRequested, SignalReceived, ConversationAssigned, HandoffClosed, ColleagueDecided, ResetRequested)
 
 
 def recorded_phone(reader: StoreReader, session: Session, limit: int) -> PhoneView:

@@ -109,9 +109,9 @@ class EditableTexts:
     def groups(self, place: Place) -> list[TextGroup]:
         """The texts at a place, in the order of the file."""
         found = [each.spot for each in self._spoken if each.place == place]
-        return [
-            TextGroup(_label(spot, place), tuple(self._fields(spot))) for each in found for spot in _with_words(each)
-        ]
+        spots = [spot for each in found for spot in _with_words(each)]
+        above = 2 if place[1] else 1  # keys, which the form's heading has
+        return [TextGroup(" › ".join(spot.path[above:]), tuple(self._fields(spot))) for spot in spots]
 
     def fields(self) -> dict[str, TextField]:
         """All fields, by their ids."""
@@ -228,11 +228,6 @@ def _with_words(spot: Spot) -> Iterator[Spot]:
     words = spot.value.get(WORDS) if spot.part is Part.TITLE and isinstance(spot.value, Map) else None
     if words is not None:
         yield Spot((*spot.path, WORDS), Part.WORDS, words)
-
-
-def _label(spot: Spot, place: Place) -> str:
-    keys = spot.path[2 if place[1] else 1 :]
-    return " › ".join(keys)
 
 
 def _at(node: Node | None, path: Path) -> Node | None:
