@@ -2,7 +2,7 @@
 
 import re
 import unicodedata
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import field
 from enum import StrEnum
 from keyword import kwlist
@@ -118,6 +118,23 @@ _BRACES = lazy_pattern(r"\{(?:[{%#]|\Z)|[}%#]\}|\A\}")
 def written_out(text: str) -> str:
     """A text as it stands in a flow: braces that would be an expression there are texts of one."""
     return _BRACES.sub(lambda found: f'{{{{ "{found[0]}" }}}}', text)
+
+
+def tokens_in(text: str, pattern: re.Pattern[str], unreadable: Callable[[str], Exception]) -> list[tuple[str, str]]:
+    """The tokens of a text, each behind the name of its group in the pattern.
+
+    Raises what ``unreadable`` makes of the rest of the text where no token follows.
+    """
+    found: list[tuple[str, str]] = []
+    text, at = text.rstrip(), 0
+    while at < len(text):
+        match = pattern.match(text, at)
+        if match is None:
+            raise unreadable(text[at:])
+        kind = str(match.lastgroup)
+        found.append((kind, match[kind]))
+        at = match.end()
+    return found
 
 
 _MOST = 40  # characters of a name

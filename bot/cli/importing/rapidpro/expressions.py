@@ -11,7 +11,7 @@ from decimal import Decimal
 from functools import cache
 from typing import Any
 
-from bot.cli.importing.imported import written_out
+from bot.cli.importing.imported import tokens_in, written_out
 from bot.cli.importing.rapidpro import excellent_functions as library
 from bot.core.errors import BotError
 from bot.core.immutable import immutable
@@ -59,20 +59,16 @@ _LEVELS: tuple[tuple[str, ...], ...] = (
 _BARE = lazy_pattern(r"@(@|\(|[A-Za-z_]\w*(?:\.\w+)*)")
 
 
+def _unreadable(rest: str) -> Untranslatable:
+    return Untranslatable(f"{rest.strip()[:20]} is no expression of RapidPro")
+
+
 class ExcellentReader:
     """Reads one expression, by recursive descent."""
 
     def __init__(self, source: str) -> None:
         self.source = source
-        self.tokens: list[tuple[str, str]] = []
-        place = 0
-        while place < len(source.rstrip()):
-            found = _TOKEN.match(source, place)
-            if found is None:
-                raise Untranslatable(f"{source[place:].strip()[:20]} is no expression of RapidPro")
-            kind = str(found.lastgroup)
-            self.tokens.append((kind, found[kind]))
-            place = found.end()
+        self.tokens = tokens_in(source, _TOKEN, _unreadable)
         self.at = 0
 
     def read(self) -> Excellent:

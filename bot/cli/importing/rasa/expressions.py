@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+from bot.cli.importing.imported import tokens_in
 from bot.core.errors import BotError
 from bot.core.lazy_patterns import lazy_pattern
 
@@ -107,22 +108,16 @@ def _leaves(node: Predicate) -> Iterator[SlotValue | LiteralValue]:
 class _PredicateReader:
     def __init__(self, text: str) -> None:
         self.text = text.strip()
-        self.tokens: list[tuple[str, str]] = []
-        at = 0
-        while at < len(self.text):
-            match = _TOKEN.match(self.text, at)
-            if match is None or match.end() == at:
-                raise PredicateError(f'"{self.text}" cannot be read at "{self.text[at:][:20]}"')
-            self.tokens.append((str(match.lastgroup), match[str(match.lastgroup)]))
-            at = match.end()
-            while self.text[at : at + 1].isspace():
-                at += 1
+        self.tokens = tokens_in(text, _TOKEN, lambda rest: self._unreadable(rest.strip()[:20]))
         self.at = 0
+
+    def _unreadable(self, there: str) -> PredicateError:
+        return PredicateError(f'"{self.text}" cannot be read at "{there}"')
 
     def read(self) -> Predicate:
         node = self._or()
         if self.at < len(self.tokens):
-            raise PredicateError(f'"{self.text}" cannot be read at "{self.tokens[self.at][1]}"')
+            raise self._unreadable(self.tokens[self.at][1])
         return node
 
     def _or(self) -> Predicate:
@@ -180,7 +175,7 @@ class _PredicateReader:
             self.at += 1
             return LiteralSet(tuple(values))
         if kind != "word":
-            raise PredicateError(f'"{self.text}" cannot be read at "{text}"')
+            raise self._unreadable(text)
         if text.lower() in _WORDS:
             return _WORDS[text.lower()]
         if text.startswith("context."):

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
 from typing import TypeAlias
 
-from bot.cli.importing.imported import written_out
+from bot.cli.importing.imported import tokens_in, written_out
 from bot.core.errors import BotError
 from bot.core.lazy_patterns import lazy_pattern
 from bot.language.expressions.grammar import MAX_LOOPS
@@ -209,15 +209,11 @@ class _Blocks:
 class _Tokens:
     def __init__(self, text: str) -> None:
         self.original = text.strip()
-        self.tokens: list[tuple[str, str]] = []
-        at = 0
-        while at < len(text) and text[at:].strip():
-            match = _TOKEN.match(text, at)
-            if match is None:
-                raise LiquidError(f'"{self.original}" cannot be read at "{text[at:].strip()[:20]}"')
-            self.tokens.append((str(match.lastgroup), match[str(match.lastgroup)]))
-            at = match.end()
+        self.tokens = tokens_in(text, _TOKEN, lambda rest: self._unreadable(rest.strip()[:20]))
         self.at = 0
+
+    def _unreadable(self, there: str) -> LiquidError:
+        return LiquidError(f'"{self.original}" cannot be read at "{there}"')
 
     def whole(self) -> LiquidExpression:
         """A value with its filters, up to the end."""
@@ -249,7 +245,7 @@ class _Tokens:
     def word(self) -> str:
         kind, text = self._next()
         if kind != "word":
-            raise LiquidError(f'"{self.original}" cannot be read at "{text}"')
+            raise self._unreadable(text)
         return text
 
     def sign(self, sign: str) -> None:
@@ -271,7 +267,7 @@ class _Tokens:
         if kind == "number":
             return LiquidValue(float(text) if "." in text else int(text))
         if kind != "word":
-            raise LiquidError(f'"{self.original}" cannot be read at "{text}"')
+            raise self._unreadable(text)
         if text in _WORDS:
             return _WORDS[text]
         parts: list[str | int] = [text]
@@ -285,7 +281,7 @@ class _Tokens:
 
     def _ended(self, value: LiquidExpression) -> LiquidExpression:
         if self.at < len(self.tokens):
-            raise LiquidError(f'"{self.original}" cannot be read at "{self.tokens[self.at][1]}"')
+            raise self._unreadable(self.tokens[self.at][1])
         return value
 
     def _peek(self) -> tuple[str, str]:

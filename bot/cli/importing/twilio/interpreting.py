@@ -233,7 +233,7 @@ class _Execution:
     def _split(self, widget: StudioWidget) -> tuple[str, str | None]:
         conditions = [each for each in widget.transitions if each.conditions]
         taken = self._branch(widget, None, None)
-        arguments = {self._argument(widget, one) for each in conditions for one in each.conditions}
+        arguments = {self._argument(widget, condition) for condition in widget.conditions}
         keys = {key for argument in arguments if (key := self._decided_by(argument))}
         if len(keys) == 1:
             (key,) = keys
@@ -267,7 +267,7 @@ class _Execution:
     def _candidates(self, widget: StudioWidget) -> list[str]:
         """Values that may lead to each branch."""
         found = []
-        for condition in (one for each in widget.transitions for one in each.conditions):
+        for condition in widget.conditions:
             value = self._render(condition.value).strip()
             found += [value, *(each.strip() for each in value.split(",")), f"{value} and more".strip(), value.upper()]
             found += re.findall(r"\w+", value)
@@ -552,7 +552,5 @@ def _put(data: Any, path: list[str | int], value: Any) -> Any:
 def _texts(widget: StudioWidget) -> Iterator[str]:
     yield from (str(value) for value in widget.properties.values() if isinstance(value, str))
     yield from (text for _, text, _ in widget.pairs)
-    for transition in widget.transitions:
-        for condition in transition.conditions:
-            yield condition.argument
-            yield condition.value
+    for condition in widget.conditions:
+        yield from (condition.argument, condition.value)

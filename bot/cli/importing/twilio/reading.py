@@ -72,6 +72,11 @@ class StudioWidget:
         wanted = {event.lower() for event in events}
         return next((each.target for each in self.transitions if each.event.lower() in wanted), None)
 
+    @property
+    def conditions(self) -> list[StudioCondition]:
+        """The conditions of all its transitions."""
+        return [condition for each in self.transitions for condition in each.conditions]
+
     def text(self, key: str) -> str:
         """A setting as text; "" if it is missing."""
         value = self.properties.get(key)

@@ -167,7 +167,5 @@ def texts_of(widget: StudioWidget) -> Iterator[str]:
         yield widget.text(key)
     for _, value, _ in widget.pairs:
         yield value
-    for transition in widget.transitions:
-        for condition in transition.conditions:
-            yield condition.argument
-            yield condition.value
+    for condition in widget.conditions:
+        yield from (condition.argument, condition.value)
