@@ -1,20 +1,18 @@
 """``bot export``."""
 
-import contextlib
-import sys
 from pathlib import Path
 from typing import Any
 
 import click
 
 from bot import __version__
-from bot.cli.shared.operate import bot_argument
+from bot.cli.shared.operate import bot_argument, own_python
 from bot.cli.shared.output import echo_json
 from bot.language.flow.documents import read_documents
 from bot.language.source.problems import Problems
 from bot.language.source.yaml_tree import as_written
 from bot.loading.folder import Folder, find_bot, read_folder
-from bot.loading.program import FaultyBot, load_handlers
+from bot.loading.program import FaultyBot
 
 
 @click.command("export")
@@ -33,11 +31,7 @@ def command(folder: Path | None) -> None:
     from bot.testing.conversations.documents_schema import documents_schema
 
     bot = read_folder(find_bot(folder))
-    with contextlib.redirect_stdout(sys.stderr):  # what the bot's own Python prints is no part of the document
-        extensions, problems = load_handlers(bot)
-    if problems:
-        raise FaultyBot(problems)
-    made_by, schema = f"bot-flows {__version__}", documents_schema(extensions.verbs)
+    made_by, schema = f"bot-flows {__version__}", documents_schema(own_python(bot).verbs)
     echo_json({"made_by": made_by, "documents": exported(bot), "schema": schema})
 
 

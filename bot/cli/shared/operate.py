@@ -46,6 +46,7 @@ from bot.store.database import StoreAddress, shards_of
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
+    from bot.language.python.gathered import Extensions
     from bot.loading.program import Program
     from bot.store.store_reader import StoreReader
 
@@ -436,6 +437,17 @@ def loaded(bot: Folder) -> "Program":
         echo_lines(problem_lines(bot.path, error.problems), err=True)
         click.echo(styled(counted(len(error.problems), "problem"), fg="red"), err=True)
         raise click.exceptions.Exit(1) from None
+
+
+def own_python(bot: Folder) -> "Extensions":
+    """The functions and verbs that a bot's Python adds to the language. Raises `bot.loading.program.FaultyBot`."""
+    from bot.loading.program import FaultyBot, load_handlers
+
+    with contextlib.redirect_stdout(sys.stderr):  # what it prints is no part of a document
+        extensions, problems = load_handlers(bot)
+    if problems:
+        raise FaultyBot(problems)
+    return extensions
 
 
 def write_whole(file: Path, content: bytes) -> None:
