@@ -21,17 +21,12 @@ class _CoreLoader(yaml.SafeLoader):
     """Reads YAML 1.2: only `true` and `false` are truth values, and dates are texts."""
 
 
+_BOOL, _TIME = "tag:yaml.org,2002:bool", "tag:yaml.org,2002:timestamp"
 _CoreLoader.yaml_implicit_resolvers = {
-    first: [
-        (tag, pattern)
-        for tag, pattern in resolvers
-        if tag not in ("tag:yaml.org,2002:bool", "tag:yaml.org,2002:timestamp")
-    ]
+    first: [(tag, pattern) for tag, pattern in resolvers if tag not in (_BOOL, _TIME)]
     for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
 }
-_CoreLoader.add_implicit_resolver(
-    "tag:yaml.org,2002:bool", lazy_pattern(r"^(?:true|True|TRUE|false|False|FALSE)$"), list("tTfF")
-)
+_CoreLoader.add_implicit_resolver(_BOOL, lazy_pattern(r"^(?:true|True|TRUE|false|False|FALSE)$"), list("tTfF"))
 
 
 def read_export(paths: Sequence[Path]) -> list[ExportFile]:

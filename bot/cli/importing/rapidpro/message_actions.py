@@ -122,9 +122,8 @@ def _ask(steps: NodeSteps, asks: RapidProNode, message: RapidProMessage, uuid: s
     if scope.reads("input", "file"):
         file = scope.name(("input", "file"), "input file")
         values[file] = ""
-        other[file] = "{{ message.file.url | default('') }}" if texts.flow.is_glific else (
-            "{{ (message.kind ~ ':' ~ message.file.url) if message.file else '' }}"
-        )  # fmt: skip
+        with_kind = "{{ (message.kind ~ ':' ~ message.file.url) if message.file else '' }}"
+        other[file] = "{{ message.file.url | default('') }}" if texts.flow.is_glific else with_kind
     if values:
         step["set"] = values
     step["other"] = {"set": other, "then": after}

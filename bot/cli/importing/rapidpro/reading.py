@@ -38,7 +38,7 @@ class RapidProNode:
     @property
     def timeout(self) -> Data | None:
         """The time-out of its wait, with `seconds` and `category_uuid`."""
-        return (self.waits or {}).get("timeout") if self.waits else None
+        return (self.waits or {}).get("timeout")
 
     @property
     def categories(self) -> Mapping[str, Data]:
