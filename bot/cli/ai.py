@@ -39,11 +39,9 @@ def check_models(service: "Completions", models: Sequence[str]) -> None:
         listed = [model.id for model in service.models()]
     except CompletionError:
         return  # a request to a model reports what is wrong
-    for model in models if listed else ():
-        if model not in listed:
-            raise click.UsageError(
-                f'there is no model "{model}" ({did_you_mean(model, listed, "`bot models` lists them")})'
-            )
+    if listed and (unknown := [model for model in models if model not in listed]):
+        fix = did_you_mean(unknown[0], listed, "`bot models` lists them")
+        raise click.UsageError(f'there is no model "{unknown[0]}" ({fix})')
 
 
 @click.command("ai")
@@ -85,7 +83,6 @@ def command(question: str, model: str | None, stream: bool, folder: Path | None,
 
 
 def _streamed(service: "Completions", request: "ChatRequest") -> "Completion":
-    """Ask, and print the answer as it arrives."""
     with service.stream(request) as pieces:
         for piece in pieces:
             click.echo(printable(piece), nl=False)

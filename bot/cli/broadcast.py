@@ -27,7 +27,7 @@ from bot.cli.shared.operate import (
     used_bot,
     user_name,
 )
-from bot.cli.shared.output import counted, echo_json
+from bot.cli.shared.output import counted, echo_json, echo_lines
 from bot.cli.start import values_of
 from bot.core.engine_answers import EngineRefused, RecipientsAdded, RecipientsCorrected, Status
 from bot.core.engine_requests import (
@@ -211,9 +211,9 @@ def command(
 
 def _file_of_flow(first: str | None, second: Path | None) -> Path | None:
     """The file of a command with --flow, which has no template before it. Raises `click.UsageError`."""
-    if first is None or second is not None:
-        if second is not None:
-            raise click.UsageError(f"--flow starts a flow instead of the template {first}: leave one of both out")
+    if second is not None:
+        raise click.UsageError(f"--flow starts a flow instead of the template {first}: leave one of both out")
+    if first is None:
         return None
     if not Path(first).is_file():
         raise click.UsageError(f'there is no file "{first}": with --flow, write CONTACTS.CSV or --where')
@@ -420,8 +420,7 @@ def _preview(folder: Path | None, what: Mapping[str, Any], recipients: Sequence[
     if "at" in what:
         times, late = moments(recipients), timedelta(seconds=what["late"])
         click.echo(_when(what["at"], times, _zone(folder)))
-        for line in over_in_words(times, datetime.now(UTC), late):
-            click.echo(line, err=True)
+        echo_lines(over_in_words(times, datetime.now(UTC), late), err=True)
         click.echo(f"If no server runs then, it is sent up to {duration_words(late)} late, and else counted as missed.")
 
 
@@ -486,12 +485,9 @@ def _list(folder: Path | None, as_json: bool) -> None:
         click.echo(f"{'state':9}  {'begin':16}  {'end':16}  name")
     for each in listed:
         began, ended = (f"{at.astimezone(zone):%Y-%m-%d %H:%M}" if at else "" for at in (each.began_at, each.ended_at))
-        notes = (
-            [f"{each.to_come:,} to come, next at {each.next_at.astimezone(zone):%Y-%m-%d %H:%M}"]
-            if each.next_at
-            else []
-        )
-        notes += [f"{each.missed:,} missed"] if each.missed else []
+        notes = [f"{each.missed:,} missed"] if each.missed else []
+        if each.next_at:
+            notes.insert(0, f"{each.to_come:,} to come, next at {each.next_at.astimezone(zone):%Y-%m-%d %H:%M}")
         click.echo(f"{each.state:9}  {began}  {ended:16}  {each.name}" + (f"  ({'; '.join(notes)})" if notes else ""))
     if not listed:
         click.echo("There are no broadcasts.")
@@ -506,11 +502,8 @@ def show(folder: Path | None, name: str, as_json: bool) -> None:
     from bot.store.broadcast_rows import ANSWERED_WITHIN, PAUSED, FlowToStart
 
     with open_store(folder) as store:
-        broadcast, counts, recipients = (
-            store.broadcasts.get(name),
-            store.broadcasts.outcomes(name),
-            store.broadcasts.recipients(name),
-        )
+        broadcast, counts = store.broadcasts.get(name), store.broadcasts.outcomes(name)
+        recipients = store.broadcasts.recipients(name)
         reached, to_come = store.broadcasts.reached(name), store.broadcasts.to_come(name)
     if broadcast is None:
         raise CommandRefused(f'there is no broadcast "{name}" (`bot broadcast` lists them)')
@@ -521,16 +514,10 @@ def show(folder: Path | None, name: str, as_json: bool) -> None:
         named, words = {"template": content.name, "language": content.language}, f"{content.name} ({content.language})"
     if as_json:
         each = [
-            dict(zip(("contact", "outcome", "code"), recipient, strict=True)) | _fields(reached.get(recipient[0]))
-            for recipient in recipients
+            {"contact": contact, "outcome": outcome, "code": code, **_fields(reached.get(contact))}
+            for contact, outcome, code in recipients
         ]
-        named = {
-            "name": name,
-            **named,
-            "state": broadcast.state,
-            "code": broadcast.code,
-            "started_by": broadcast.started_by,
-        }
+        state = {name: getattr(broadcast, name) for name in ("state", "code", "started_by")}
         totals = {
             "at": broadcast.at or None,
             "late": broadcast.late.total_seconds(),
@@ -540,7 +527,7 @@ def show(folder: Path | None, name: str, as_json: bool) -> None:
             "outcomes": counts,
             "reached": reached_totals(reached.values()),
         }
-        echo_json({**named, **totals, "recipients": each})
+        echo_json({"name": name, **named, **state, **totals, "recipients": each})
         return
     click.echo(f"{name}: {words}, started by {printable(broadcast.started_by)}")
     if to_come:
@@ -607,12 +594,11 @@ def trouble(folder: Path | None, name: str) -> str:
     server = _server(folder)
     if server is None:
         return "The server has stopped."
-    alarms = [
-        alarm
+    return "\n".join(
+        f"{alarm['what']} ({alarm['advice']})"
         for alarm in server.alarms
         if alarm["name"] in HOLD_ALL or (alarm["name"], alarm["about"]) == (ALARM, name)
-    ]
-    return "\n".join(f"{alarm['what']} ({alarm['advice']})" for alarm in alarms)
+    )
 
 
 def _watch(folder: Path | None, store: "StoreReader", name: str) -> dict[str, int]:

@@ -18,7 +18,7 @@ import click
 
 from bot.cli.shared.flow_reloader import BotFiles, FlowReloader, loaded_to_run, trouble_lines
 from bot.cli.shared.operate import CommandRefused, bot_argument
-from bot.cli.shared.output import message_lines, styled
+from bot.cli.shared.output import echo_lines, message_lines, styled
 from bot.cli.start import values_of
 from bot.core.errors import BotError
 from bot.core.filetypes import END, type_of
@@ -269,9 +269,7 @@ class _Chat:
         """``/vars``."""
         from bot.cli.shared.explain import session_lines
 
-        self._screen.print(
-            *session_lines(self._simulation.stored.session(), self._simulation.running.program.library.bot.timezone)
-        )
+        self._screen.print(*session_lines(self._simulation.stored.session(), self._choices.times.zone))
 
     def trace(self, _: str) -> None:
         """``/trace``: the turns since the last one."""
@@ -279,9 +277,7 @@ class _Chat:
 
         new = [turn for turn in self._simulation.stored.trace() if turn.event_id not in self._traced]
         self._traced.update(turn.event_id for turn in new)
-        lines = [
-            line for turn in new for line in turn_lines(turn, self._simulation.running.program.library.bot.timezone)
-        ]
+        lines = [line for turn in new for line in turn_lines(turn, self._choices.times.zone)]
         self._screen.print(*lines or ["Nothing has happened."])
 
     def restart(self, _: str) -> None:
@@ -434,7 +430,8 @@ class _Choices:
         if message.opens:
             lines.append(f"     [{styled(message.opens, bold=True)}]")
         for number, title in enumerate(message.choices, start=len(self._shown) + 1):
-            lines.append(f"     {styled(str(number), fg='cyan', bold=True)}  {title}{_beside(about.get(title))}")
+            beside = styled(f"  {about[title]}", dim=True) if about.get(title) else ""
+            lines.append(f"     {styled(str(number), fg='cyan', bold=True)}  {title}{beside}")
         self._shown += [(title, bool(message.rows)) for title in message.choices]
         self._screen.print(*self.times.after_a_while(), *lines)
 
@@ -449,10 +446,6 @@ class _Choices:
             titled = with_number(Decimal(text), frozenset(), [title for title, _ in shown], None)
             return shown[place] if titled in ([], [place]) else None  # "2" is "2 nights", as on a phone
         return next((choice for choice in shown if choice[0].casefold() == text.casefold()), None)
-
-
-def _beside(about: str | None) -> str:
-    return styled(f"  {about}", dim=True) if about else ""
 
 
 class Screen:
@@ -490,8 +483,7 @@ class Screen:
         with self._lock:
             if self._asking:
                 click.echo(_CLEAR_LINE, nl=False)
-            for line in lines:
-                click.echo(line)
+            echo_lines(lines)
             if self._asking:
                 click.echo(PROMPT + self._typed(), nl=False)
             sys.stdout.flush()

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bot.cli.shared.operate import NUMBER, bot_argument, loaded, refuse_together, store_of
-from bot.cli.shared.output import counted, echo_json, path_from_here, place_object, styled, where
+from bot.cli.shared.output import counted, echo_json, echo_lines, place_object, styled, where
 from bot.core.immutable import mutable
 from bot.loading.folder import Folder, NoBot, Watch, find_bot, read_folder
 from bot.store.database import StoreAddress
@@ -125,7 +125,6 @@ def command(
 
 
 def _report(path: Path, form: str, kept: "KeptReading | None" = None) -> "Report":
-    """Check, and print what was found."""
     from bot.checker.run_rules import uncollected
     from bot.cli.shared.check_report import objects, report_on, sarif, short, text
 
@@ -140,36 +139,29 @@ def _report(path: Path, form: str, kept: "KeptReading | None" = None) -> "Report
         echo_json(sarif(report))
     else:
         lines = text(report) if form == "text" else short(report)
-        for line in lines:
-            click.echo(line)
+        echo_lines(lines)
     return report
 
 
 def _list_cuts(report: "Report") -> None:
-    """Print the texts that are cut when they turn out too long."""
     from bot.checker.rules.text_lengths import notes
 
     if report.loaded.program is not None:
         found = notes(report.loaded.program.library)
         for note in found:
-            click.echo(
-                f"{path_from_here(report.folder.path, note.mark.path)}:{note.mark.line}:{note.mark.column}: {note.what}"
-            )
+            click.echo(f"{where(report.folder.path, note.mark)}:{note.mark.column}: {note.what}")
         they_are = "it is" if len(found) == 1 else "they are"
         click.echo(f"{counted(len(found), 'text')} may be cut when {they_are} sent.")
 
 
 def _list_load(report: "Report") -> None:
-    """Print the most that each flow can send."""
     from bot.cli.shared.check_report import lines
 
     if report.loaded.program is not None:
-        for line in lines(report.loaded.program.library):
-            click.echo(line)
+        echo_lines(lines(report.loaded.program.library))
 
 
 def _write_tests(report: "Report", folder: Path) -> None:
-    """Write the conversations that show the findings as tests."""
     from bot.cli.shared.counterexamples import write_tests
 
     try:
@@ -221,8 +213,7 @@ def report_live(bot: Folder, store: StoreAddress, as_json: bool, number: int | N
     if as_json:
         echo_json(_object(live, bot.path))
     else:
-        for line in live_lines(live, bot.path):
-            click.echo(line)
+        echo_lines(live_lines(live, bot.path))
     return 1 if live.dropped else 0
 
 
@@ -236,11 +227,8 @@ def look(library: "Library", reader: "StoreReader") -> Live:
             live.unreadable += 1
             live.dropped += 1
             continue
-        changes = [
-            outcome
-            for outcome in migration_outcomes(library, session, now)
-            if outcome.becomes is not MigrationKind.UNCHANGED
-        ]
+        outcomes = migration_outcomes(library, session, now)
+        changes = [outcome for outcome in outcomes if outcome.becomes is not MigrationKind.UNCHANGED]
         live.outcomes.update(changes)
         there = bool(session.frames or session.drafts)
         live.conversations += there

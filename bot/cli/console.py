@@ -37,12 +37,11 @@ def password(name: str, role: str, teams: tuple[str, ...]) -> None:
     from bot.pages.console.passwords import SHORTEST, hashed, read_password
     from bot.pages.console.users import entry_of
 
-    on_terminal = sys.stdin.isatty()
-    given = (
-        click.prompt(f"Password, {SHORTEST} characters or more", hide_input=True, confirmation_prompt=True, err=True)
-        if on_terminal
-        else sys.stdin.readline().rstrip("\r\n")
-    )
+    if sys.stdin.isatty():
+        asked = f"Password, {SHORTEST} characters or more"
+        given = click.prompt(asked, hide_input=True, confirmation_prompt=True, err=True)
+    else:
+        given = sys.stdin.readline().rstrip("\r\n")
     entry = entry_of(name.strip(), role, teams, hashed(read_password(given)))
     try:
         console_users(entry)

@@ -5,11 +5,11 @@ from pathlib import Path
 import click
 
 from bot.cli.shared.operate import bot_argument
+from bot.cli.shared.output import echo_lines
 from bot.loading.folder import find_bot, read_folder
 
 
 def _known(ctx: click.Context, argument: click.Parameter, code: str) -> str:
-    """The code, which there must be."""
     from bot.cli.shared.check_report import TITLES
     from bot.language.source.problems import did_you_mean
 
@@ -42,6 +42,5 @@ def command(ctx: click.Context, code: str, folder: Path | None) -> None:
             click.echo(f"\n## Allowing it\n\nEnd its line by a comment with your reason: `# allow {code}: ...`")
         return
     report = report_on(read_folder(find_bot(folder)))
-    for line in explained(report, code):
-        click.echo(line)
+    echo_lines(explained(report, code))
     ctx.exit(1 if any(entry.code == code for entry in report.entries) else 0)

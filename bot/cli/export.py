@@ -1,21 +1,18 @@
 """``bot export``."""
 
-import contextlib
-import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import click
 
 from bot import __version__
-from bot.cli.shared.operate import bot_argument
+from bot.cli.shared.operate import bot_argument, own_python
 from bot.cli.shared.output import echo_json
 from bot.language.flow.documents import read_documents
 from bot.language.source.problems import Problems
-from bot.language.source.yaml_tree import Map, as_written
+from bot.language.source.yaml_tree import as_written
 from bot.loading.folder import Folder, find_bot, read_folder
-from bot.loading.program import FaultyBot, load_handlers
+from bot.loading.program import FaultyBot
 
 
 @click.command("export")
@@ -34,17 +31,8 @@ def command(folder: Path | None) -> None:
     from bot.testing.conversations.documents_schema import documents_schema
 
     bot = read_folder(find_bot(folder))
-    with contextlib.redirect_stdout(sys.stderr):  # what the bot's own Python prints is no part of the document
-        extensions, problems = load_handlers(bot)
-    if problems:
-        raise FaultyBot(problems)
-    echo_json(
-        {
-            "made_by": f"bot-flows {__version__}",
-            "documents": exported(bot),
-            "schema": documents_schema(extensions.verbs),
-        }
-    )
+    made_by, schema = f"bot-flows {__version__}", documents_schema(own_python(bot).verbs)
+    echo_json({"made_by": made_by, "documents": exported(bot), "schema": schema})
 
 
 def exported(bot: Folder) -> list[dict[str, Any]]:
@@ -53,18 +41,12 @@ def exported(bot: Folder) -> list[dict[str, Any]]:
     documents = read_documents(bot.sources, problems)
     if problems:
         raise FaultyBot(problems.sorted())
-
-    def objects() -> Iterator[dict[str, Any]]:
-        for node in (*documents.bots, *documents.flows, *documents.tests):
-            yield _object(node, "bot" if node in documents.bots else _KINDS[node.entries[0][0].text])
-        for node in documents.locales.values():
-            yield _object(node, "locale")
-
-    return list(objects())
+    nodes = [
+        *((node, "bot") for node in documents.bots),
+        *((node, _KINDS[node.entries[0][0].text]) for node in (*documents.flows, *documents.tests)),
+        *((node, "locale") for node in documents.locales.values()),
+    ]
+    return [{"file": node.mark.path, "kind": kind, "content": as_written(node)} for node, kind in nodes]
 
 
 _KINDS = {"flow": "flow", "test": "test", "evaluate": "evaluation"}
-
-
-def _object(node: Map, kind: str) -> dict[str, Any]:
-    return {"file": node.mark.path, "kind": kind, "content": as_written(node)}

@@ -45,11 +45,15 @@ def command(
 
     Exit code 0: success. 1: the bot has problems, which are listed.
     """
+    from bot.checker.drawing import mermaid as as_mermaid
+    from bot.checker.drawing import svg as as_svg
+
     if folder is not None and flow is None and not Path(folder).is_dir():
         folder, flow = None, folder
     form = _form_of(output, svg, mermaid)
     bot = read_folder(find_bot(folder))
-    text = _written(drawing(loaded(bot).library, bot, flow, everything), form)
+    drawn = drawing(loaded(bot).library, bot, flow, everything)
+    text = as_svg(drawn) if form == "svg" else as_mermaid(drawn)
     if output is None and (svg or mermaid):
         click.echo(text, nl=False)
         return
@@ -86,9 +90,3 @@ def drawing(library: "Library", bot: Folder, flow: str | None, everything: bool 
     if flow is None:
         return draw_bot(graph, flags, everything=everything)
     return draw_flow(graph, flow, flags, everything=everything)
-
-
-def _written(drawing: "Drawing", form: str) -> str:
-    from bot.checker.drawing import mermaid, svg
-
-    return svg(drawing) if form == "svg" else mermaid(drawing)

@@ -1,6 +1,6 @@
 """``bot locales``."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 import click
@@ -10,7 +10,7 @@ from bot.cli.shared.output import counted, echo_json, path_from_here, problem_li
 from bot.core.errors import BotError
 from bot.core.immutable import immutable
 from bot.core.lazy_patterns import lazy_pattern
-from bot.language.flow.documents import LOCALES, Documents, language_of, read_documents
+from bot.language.flow.documents import LOCALES, language_of, read_documents
 from bot.language.flow.translations import Locale, Originals, all_spots, extracted, read_translations, wording_spots
 from bot.language.keys.text_shapes import Spot, texts_of
 from bot.language.source.problems import CODES, Mark, Problems
@@ -45,6 +45,9 @@ class _Spoken:
 
     def missing(self, language: str) -> list[Spot]:
         return list(self.locale(language).missing(self.spots(language)))
+
+    def count(self, language: str) -> int:
+        return sum(spot.required for spot in self.spots(language))
 
 
 @click.group("locales")
@@ -84,9 +87,11 @@ def extract(language: str, folder: Path | None) -> None:
         raise CommandRefused("the flows' language may be en itself: name it in bot.yml first, such as languages: [id]")
     path = _file_of(spoken.folder, language)
     before = path.read_bytes() if path.exists() else None
-    after = _extracted(spoken, language, "" if before is None else before.decode())
+    noted = spoken.noted.get(language, Originals())
+    written = "" if before is None else before.decode()
+    after = extracted(spoken.spots(language), spoken.locale(language), written, noted)
     replace_files(spoken.folder.path, {path.relative_to(spoken.folder.path).as_posix(): (before, after.encode())})
-    needed, missing = _count(spoken, language), len(spoken.missing(language))
+    needed, missing = spoken.count(language), len(spoken.missing(language))
     click.echo(f"{path_from_here(Path(), str(path))}: {counted(needed, 'text')}, {missing} of them to be translated.")
     if language not in spoken.languages:
         known = ", ".join((spoken.written or "en", *spoken.languages, language))
@@ -137,7 +142,7 @@ def stats(folder: Path | None, as_json: bool) -> None:
       id     42 of 45  93 %
     """
     spoken = _read(folder)
-    counts = [(each, _count(spoken, each), len(spoken.missing(each))) for each in spoken.languages]
+    counts = [(each, spoken.count(each), len(spoken.missing(each))) for each in spoken.languages]
     if as_json:
         echo_json([{"language": each, "texts": all, "translated": all - missing} for each, all, missing in counts])
         return
@@ -161,9 +166,9 @@ def _read(folder: Path | None) -> _Spoken:
     languages = _languages(documents.bots[0]) if documents.bots else ()
     others = tuple(dict.fromkeys((*languages[1:], *(each for each in documents.locales if each not in languages))))
     written = languages[0] if languages else ""
-    return _Spoken(
-        bot, written, others, locales, all_spots(documents, all_kinds(extensions.verbs)), _noted(bot, documents)
-    )
+    texts = {source.path: source.text.decode("utf-8-sig") for source in bot.sources}
+    noted = {language: Originals.of(node, texts[node.mark.path]) for language, node in documents.locales.items()}
+    return _Spoken(bot, written, others, locales, all_spots(documents, all_kinds(extensions.verbs)), noted)
 
 
 def _languages(bot: Map) -> tuple[str, ...]:
@@ -172,24 +177,10 @@ def _languages(bot: Map) -> tuple[str, ...]:
     return tuple(map(str, value if isinstance(value, list) else [] if value is None else [value]))
 
 
-def _noted(bot: Folder, documents: Documents) -> dict[str, Originals]:
-    texts = {source.path: source.text.decode("utf-8-sig") for source in bot.sources}
-    return {language: Originals.of(node, texts[node.mark.path]) for language, node in documents.locales.items()}
-
-
-def _extracted(spoken: _Spoken, language: str, before: str) -> str:
-    noted = spoken.noted.get(language, Originals())
-    return extracted(spoken.spots(language), spoken.locale(language), before, noted)
-
-
 def _file_of(folder: Folder, language: str) -> Path:
     """The language's file, which may not exist yet."""
-    known: Iterator[str] = (source.path for source in folder.sources if language_of(source.path) == language)
+    known = (source.path for source in folder.sources if language_of(source.path) == language)
     return folder.path / next(known, f"{LOCALES}/{language}.yml")
-
-
-def _count(spoken: _Spoken, language: str) -> int:
-    return sum(spot.required for spot in spoken.spots(language))
 
 
 def _as_object(folder: Folder, language: str, spot: Spot) -> dict[str, object]:

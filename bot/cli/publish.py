@@ -16,7 +16,7 @@ from bot.cli.shared.operate import (
     store_of,
     user_name,
 )
-from bot.cli.shared.output import quiet_log
+from bot.cli.shared.output import echo_lines, quiet_log
 from bot.loading.folder import Folder, links_out
 from bot.store.database import StoreAddress, shards_of
 
@@ -64,8 +64,7 @@ def command(ctx: click.Context, folder: Path | None, note: str, no_tests: bool, 
             click.echo(f"Nothing is published: {already_served(newest)}.")
             return
         report = report_on(bot)
-        for line in text(report):
-            click.echo(line)
+        echo_lines(text(report))
         program = report.loaded.program
         if program is None or report.loaded.problems or not (no_tests or _tests_pass(report.loaded, bot)):
             click.echo("Nothing is published.", err=True)
@@ -91,8 +90,7 @@ def confirm_for(library: "Library", reader: "StoreReader", path: Path, yes: bool
     from bot.cli.check import live_lines, look
 
     live = look(library, reader)
-    for line in live_lines(live, path):
-        click.echo(line)
+    echo_lines(live_lines(live, path))
     if not live.ends_or_moves or yes:
         return
     if not sys.stdin.isatty():

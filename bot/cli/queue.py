@@ -1,7 +1,7 @@
 """``bot queue``."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -88,25 +88,18 @@ def command(
         from bot.store.dead_letter_rows import LetterSearch
 
         with open_store(folder) as store:
-            letters = tuple(
-                store.dead_letters.ids(
-                    LetterSearch(code=code or "", broadcast=broadcast or "", retried=action == "retry")
-                )
-            )
+            search = LetterSearch(code=code or "", broadcast=broadcast or "", retried=action == "retry")
+            letters = tuple(store.dead_letters.ids(search))
     if letters and not yes and (every or action == "drop"):
         click.confirm(QUESTIONS[action].format(counted(len(letters), THINGS[action])), abort=True, err=True)
     end = partial(end_dead_letters, partial(operate, folder))
     answer = end(RetryDeadLetters(letters) if action == "retry" else DropDeadLetters(letters))
     if answer.unclear and _is_to_be_repeated(answer, yes=yes):
         again = end(RetryDeadLetters(answer.unclear, sure=True))
-        answer = DeadLettersEnded(
-            [*answer.done, *again.done],
-            [*answer.missing, *again.missing],
-            [*answer.opted_out, *again.opted_out],
-            again.same_key,
-            again.may_double,
-            [*answer.held, *again.held],
-        )
+        both = {
+            name: [*getattr(answer, name), *getattr(again, name)] for name in ("done", "missing", "opted_out", "held")
+        }
+        answer = replace(again, **both)
     missing = [] if every else answer.missing  # of all dead letters, some may have been handled by another command
     if as_json:
         echo_json(asdict(answer))
@@ -150,7 +143,9 @@ def _show(folder: Path | None, limit: int, as_json: bool) -> None:
         shown = {"alarms": status.alarms, "pending": pending, "waits": status.waits, "events": events, "dead": dead}
         echo_json(shown | {"late": late, "broadcasts": broadcasts, "counts": counts})
         return
-    _echo_alarms(server)
+    for alarm in server.status.alarms:
+        click.echo(styled(f"{alarm['what']} (since {local_time(datetime.fromisoformat(alarm['since']))})", fg="red"))
+        click.echo(f"  {alarm['advice']}\n")
     for send in pending:
         _echo(_pending_lines(send, server))
     for event in events:
@@ -189,12 +184,6 @@ def _ask_server(folder: Path | None, ids: list[int]) -> _Server:
         return _Server(store, False, Status())
 
 
-def _echo_alarms(server: _Server) -> None:
-    for alarm in server.status.alarms:
-        click.echo(styled(f"{alarm['what']} (since {local_time(datetime.fromisoformat(alarm['since']))})", fg="red"))
-        click.echo(f"  {alarm['advice']}\n")
-
-
 def _echo(lines: Iterator[str]) -> None:
     click.echo("\n".join(lines) + "\n")
 
@@ -205,7 +194,7 @@ def _pending_lines(send: "PendingSend", server: _Server) -> Iterator[str]:
     yield f"{styled('waiting', fg='yellow')} {send.id}  to {send.contact}  since {local_time(send.created_at)}"
     yield f"  {effect_in_words(send.effect)}"
     if send.attempts:
-        yield f"  {counted(send.attempts, 'try') if send.attempts == 1 else f'{send.attempts} tries'}: {send.detail}"
+        yield f"  {_tries(send.attempts)}: {send.detail}"
     elif send.detail:
         yield styled(f"  held: {send.detail}", fg="red")
     yield f"  {_why(send, server)}"
@@ -217,8 +206,11 @@ def _event_lines(event: "PendingSend") -> Iterator[str]:
     yield f"{styled('waiting', fg='yellow')} event {event.id}  of {event.contact}  since {local_time(event.created_at)}"
     yield f"  {effect_in_words(event.effect)}"
     if event.attempts:
-        tries = counted(event.attempts, "try") if event.attempts == 1 else f"{event.attempts} tries"
-        yield f"  {tries}: {event.detail}; it is tried again: {local_time(event.due_at)}"
+        yield f"  {_tries(event.attempts)}: {event.detail}; it is tried again: {local_time(event.due_at)}"
+
+
+def _tries(number: int) -> str:
+    return f"{number} {'try' if number == 1 else 'tries'}"
 
 
 def _late_lines(contact: str, messages: "Sequence[Message]") -> Iterator[str]:
@@ -231,7 +223,6 @@ def _late_lines(contact: str, messages: "Sequence[Message]") -> Iterator[str]:
 
 
 def _why(send: "PendingSend", server: _Server) -> str:
-    """The reason why a message waits."""
     if not server.runs:
         return "it waits until a server runs: `bot serve`"
     wait = server.status.waits.get(str(send.id))

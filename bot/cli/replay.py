@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
-from itertools import zip_longest
+from itertools import takewhile, zip_longest
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
@@ -16,14 +16,13 @@ import click
 from bot.checker.replaying.differences import ReplayDifference, ReplayResult
 from bot.checker.replaying.redaction import Redaction, common_words
 from bot.cli.shared.operate import CommandRefused, bot_option, loaded, number, span, store_of
-from bot.cli.shared.output import counted, echo_json, local_time, place_object, quiet_log, styled, where
+from bot.cli.shared.output import counted, echo_json, echo_lines, local_time, place_object, quiet_log, styled, where
 from bot.core.immutable import mutable
 from bot.core.text import printable
 from bot.language.flow.library import Library
 from bot.testing.conversations.transcript_run import ComparedRow, beside
 
 if TYPE_CHECKING:
-    from bot.core.turn import Conversation
     from bot.store.store_reader import StoreReader
 
 
@@ -65,8 +64,7 @@ def command(
     if as_json:
         echo_json(object_of(tally, bot.path))
     else:
-        for line in lines_of(tally, bot.path, perf_counter() - began):
-            click.echo(line)
+        echo_lines(lines_of(tally, bot.path, perf_counter() - began))
     ctx.exit(1 if tally.differ else 0)
 
 
@@ -77,16 +75,12 @@ def replay_stored(store: "StoreReader", tally: "Tally", contact: str | None, sin
 
     for each in store.trace.contacts(since) if contact is None else (store.sessions.known_as(number(contact)),):
         try:
-            recorded = list(_since(store.trace.conversations(each), since))
+            recorded = [found for found in store.trace.conversations(each) if found.turns[-1].event.at >= since]
         except UnreadableRecord:
             tally.add_unreadable()
             continue
         for conversation in recorded:
             tally.add(conversation.contact, replay(tally.library, conversation))
-
-
-def _since(conversations: list["Conversation"], since: datetime) -> Iterator["Conversation"]:
-    return (conversation for conversation in conversations if conversation.turns[-1].event.at >= since)
 
 
 UNREADABLE = "cannot be read by this version"
@@ -247,9 +241,4 @@ def _apart(before: tuple[str, ...], after: tuple[str, ...]) -> tuple[tuple[str, 
 
 def _alike(one: Iterable[str], other: Iterable[str]) -> int:
     """The number of lines that both begin with."""
-    count = 0
-    for left, right in zip(one, other, strict=False):
-        if left != right:
-            break
-        count += 1
-    return count
+    return len(list(takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False))))

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from bot.cli.shared.operate import CommandRefused, bot_option, loaded, open_store, refuse_together, span, used_bot
-from bot.cli.shared.output import echo_json, quiet_log, styled
+from bot.cli.shared.output import aligned, echo_json, echo_lines, quiet_log, styled
 from bot.core.turn import ANSWERED, ENTERED, WAYS
 from bot.language.source import wall_clock
 from bot.language.source.problems import did_you_mean
@@ -52,8 +52,7 @@ def command(flow: str | None, since: timedelta, folder: Path | None, as_csv: boo
         echo_json([{"flow": name, "steps": [*map(_object, steps)]} for name, steps in reports.items()])
         return
     for name, steps in reports.items():
-        for line in _lines(name, steps, since):
-            click.echo(line)
+        echo_lines(_lines(name, steps, since))
 
 
 def _object(step: StepResults) -> dict[str, Any]:
@@ -76,30 +75,19 @@ def _lines(flow: str, steps: Sequence[StepResults], since: timedelta) -> Iterato
         if len(step.outcomes) > 1:
             for (way, outcome), count in step.outcomes.items():
                 table.append([f"    {outcome}", *(str(count) if each == way else "" for each in WAYS), ""])
-    yield from _aligned(table)
+    yield from aligned(table)
     for place, parts in splits_of(steps).items():
         yield f"  after {place}: entered > answered"
         table = [["", *parts]]
         for step in steps:
             if counted := step.splits.get(place):
-                ways = [counted.get(part, Counter()) for part in parts]
-                table.append(
-                    [
-                        f"  {step.step}",
-                        *(f"{each[ENTERED]:,} > {_shown(each, ANSWERED)}" if each else "" for each in ways),
-                    ]
-                )
-        yield from _aligned(table)
+                ways = (counted.get(part, Counter()) for part in parts)
+                cells = (f"{each[ENTERED]:,} > {_shown(each, ANSWERED)}" if each else "" for each in ways)
+                table.append([f"  {step.step}", *cells])
+        yield from aligned(table)
 
 
 def _shown(ways: Mapping[str, int], way: str) -> str:
     """A count; of answers also which part of the entries they are."""
     share = answered_share(ways) if way == ANSWERED else None
     return f"{ways.get(way, 0):,}" if share is None else f"{ways.get(way, 0):,} ({share:.0%})"
-
-
-def _aligned(table: Sequence[Sequence[str]]) -> Iterator[str]:
-    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
-    for first, *rest in table:
-        cells = (f"{cell:>{width}}" for cell, width in zip(rest, widths[1:], strict=True))
-        yield "  ".join((f"{first:{widths[0]}}", *cells)).rstrip()

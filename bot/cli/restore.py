@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from bot.cli.shared.operate import bot_option, store_of
-from bot.cli.shared.output import counted, echo_json
+from bot.cli.shared.output import counted, echo_json, echo_lines
 
 if TYPE_CHECKING:
     from bot.store.store_backup import Restored
@@ -46,12 +46,10 @@ def command(backup: Path | None, folder: Path | None, keep_inbox: bool, new_inbo
         return
     restored = restore(store, backup, SystemClock().now(), keep_inbox=keep_inbox)
     if as_json:
-        echo_json(
-            {**asdict(restored.age), "left": restored.left, "replaced": restored.replaced and str(restored.replaced)}
-        )
+        replaced = restored.replaced and str(restored.replaced)
+        echo_json({**asdict(restored.age), "left": restored.left, "replaced": replaced})
         return
-    for line in _lines(restored):
-        click.echo(line)
+    echo_lines(_lines(restored))
 
 
 def _lines(restored: "Restored") -> list[str]:

@@ -1,15 +1,12 @@
 """``bot schema``."""
 
-import contextlib
 import json
-import sys
 from pathlib import Path
 
 import click
 
-from bot.cli.shared.operate import bot_argument
+from bot.cli.shared.operate import bot_argument, own_python
 from bot.loading.folder import find_bot, read_folder
-from bot.loading.program import FaultyBot, load_handlers
 
 
 @click.command("schema")
@@ -29,9 +26,5 @@ def command(folder: Path | None) -> None:
     """
     from bot.testing.conversations.documents_schema import documents_schema
 
-    bot = read_folder(find_bot(folder))
-    with contextlib.redirect_stdout(sys.stderr):  # what the bot's own Python prints is no part of the schema
-        extensions, problems = load_handlers(bot)
-    if problems:
-        raise FaultyBot(problems)
+    extensions = own_python(read_folder(find_bot(folder)))
     click.echo(json.dumps(documents_schema(extensions.verbs), ensure_ascii=False))

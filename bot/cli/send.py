@@ -3,6 +3,7 @@
 from dataclasses import asdict
 from pathlib import Path
 from time import monotonic, sleep
+from typing import Any
 
 import click
 
@@ -70,12 +71,8 @@ def command(
     if template is None:
         request = SendMessage(phone(contact), text, by="bot send")
     else:
-        filled = {
-            "name": template,
-            "language": language,
-            "body": list(body),
-            **({"header": header(head)} if head else {}),
-        }
+        filled: dict[str, Any] = {"name": template, "language": language, "body": list(body)}
+        filled |= {"header": header(head)} if head else {}
         request = SendMessage(phone(contact), template=filled, by="bot send")
     answer = operate(folder, request)
     outcome, detail = _outcome(folder, answer.contact, answer.id)

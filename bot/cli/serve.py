@@ -65,17 +65,13 @@ def command(ctx: click.Context, folder: Path | None, console: bool, web: bool, e
     bot = read_folder(find_bot(folder))
     settings = _settings(bot)
     if console and not settings.console_users:
-        raise BadSettings(
-            ["BOT_CONSOLE_USERS is missing: `bot console password` makes a user, and prints what to set it to"]
-        )
+        why = "BOT_CONSOLE_USERS is missing: `bot console password` makes a user, and prints what to set it to"
+        raise BadSettings([why])
     if role is not None and not is_shared(settings.store):
         other = "engine" if role == "web" else "web"
-        raise BadSettings(
-            [
-                f"--{role} is for a store that several machines share: a file of SQLite has one server, which does both. "
-                f"Leave --{role} out, or set BOT_STORE to a database of PostgreSQL and run `bot serve --{other}`, too"
-            ]
-        )
+        why = f"--{role} is for a store that several machines share: a file of SQLite has one server, which does both"
+        fix = f"Leave --{role} out, or set BOT_STORE to a database of PostgreSQL and run `bot serve --{other}`, too"
+        raise BadSettings([f"{why}. {fix}"])
     telemetry.set_up("serve", settings.secrets, settings.log_format)
     for line in [*unknown_variables(os.environ), *short_secrets(settings)]:
         log.warning(line)
@@ -83,11 +79,8 @@ def command(ctx: click.Context, folder: Path | None, console: bool, web: bool, e
     def announce(address: str | None, console_url: str | None) -> None:
         if console_url is not None:
             click.echo(f"Its console is at {console_url}.")
-        does = (
-            "processes the events of other machines"
-            if address is None
-            else f"answers at {address}{settings.webhook_path}"
-        )
+        answers = f"answers at {address}{settings.webhook_path}"
+        does = "processes the events of other machines" if address is None else answers
         click.echo(f"{bot.name} {does}, its store is {settings.store}. Ctrl-C stops it.")
 
     roles = ROLES if role is None else (role,)

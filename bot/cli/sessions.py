@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 
 from bot.cli.shared.operate import NUMBER, CommandRefused, bot_option, number, open_store, operate
-from bot.cli.shared.output import counted, echo_json, local_time
+from bot.cli.shared.output import counted, echo_json, echo_lines, local_time
 from bot.core.engine_requests import ResetContact
 
 RESET = "reset"
@@ -75,7 +75,6 @@ def _show(folder: Path | None, contact: str, as_json: bool) -> None:
         echo_json(session)
         return
     click.echo(contact + (f", {session.name}" if session.name else ""))
-    for line in session_lines(session):
-        click.echo(line)
+    echo_lines(session_lines(session))
     if session.last_inbound is not None:
         click.echo(f"last message at {local_time(session.last_inbound)}")

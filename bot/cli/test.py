@@ -11,6 +11,7 @@ from bot.cli.shared.operate import bot_argument
 from bot.cli.shared.output import (
     counted,
     echo_json,
+    echo_lines,
     explain,
     failure_object,
     place_object,
@@ -142,11 +143,10 @@ def command(
     from bot.testing.conversations.coverage import Coverage
     from bot.testing.conversations.transcript_reader import load_with_tests
 
-    if intents and (attacks or generates or shows_coverage or least is not None or record or judge):
+    wants_coverage = shows_coverage or least is not None
+    if intents and (attacks or generates or wants_coverage or record or judge):
         raise click.UsageError("--intents runs no tests: leave out the options that are about tests")
-    if judged is not None and (
-        intents or attacks or generates or shows_coverage or least is not None or record or name
-    ):
+    if judged is not None and (intents or attacks or generates or wants_coverage or record or name):
         raise click.UsageError("--judge-agreement runs no tests: leave out the options that are about tests")
     if (intents or judged is not None) and models is None:
         models = ""
@@ -158,13 +158,18 @@ def command(
         raise click.UsageError("--compare only compares: leave out the other options")
     if (walks or force) and not generates:
         raise click.UsageError("--walks and --force go with --generate")
-    if generates and not attacks and (name or as_json or shows_coverage or least is not None):
+    if generates and not attacks and (name or as_json or wants_coverage):
         raise click.UsageError("--generate writes tests: leave out -k, --json, --coverage and --min-coverage")
-    if attacks and (generates or shows_coverage or least is not None or record or judge):
+    if attacks and (generates or wants_coverage or record or judge):
         raise click.UsageError("--attack runs no tests: leave out the options that are about tests")
     wanted = None
     if models is not None:
-        _check_options(models, generates or shows_coverage or least is not None)
+        if models and Path(models).is_dir():
+            raise click.UsageError(
+                f"--model: {models} is a folder, not a model: write the folder first: bot test {models} --model"
+            )
+        if generates or wants_coverage:
+            raise click.UsageError("--model runs evaluations: leave out --coverage, --min-coverage and --generate")
         wanted = Wanted(tuple(filter(None, map(str.strip, models.split(",")))), judge, budget, record)
     quiet_log()
     bot = read_folder(find_bot(folder))
@@ -179,8 +184,7 @@ def command(
 
         loaded = without_generated(loaded)
     if loaded.program is None or loaded.problems:
-        for line in problem_lines(bot.path, loaded.problems):
-            click.echo(line, err=as_json)
+        echo_lines(problem_lines(bot.path, loaded.problems), err=as_json)
         click.echo(styled(f"{counted(len(loaded.problems), 'problem')}, no test was run.", fg="red"), err=as_json)
         ctx.exit(1)
     if generates:
@@ -211,7 +215,7 @@ def command(
         ctx.exit(1)
     coverage = Coverage(loaded.program.library)
     report, replayed = _run(bot, loaded.program, chosen, coverage, as_json)
-    report.end(coverage if shows_coverage or least is not None else None, least, replayed)
+    report.end(coverage if wants_coverage else None, least, replayed)
     ctx.exit(1 if report.failed or replayed.failed or coverage.percent < (least or 0) else 0)
 
 
@@ -228,7 +232,6 @@ def passes(bot: Folder, loaded: "LoadedTests") -> bool:
 def _run(
     bot: Folder, program: "Program", chosen: "Sequence[Transcript]", coverage: "Coverage", as_json: bool
 ) -> "tuple[_Report, Evaluations]":
-    """Run tests, and evaluations with their recorded answers."""
     from bot.cli.shared.evaluating import Evaluations
     from bot.testing.conversations.transcript_run import run
 
@@ -241,16 +244,6 @@ def _run(
             report.add(transcript, run(transcript, program, bot, coverage))
     replayed.replay(evaluations)
     return report, replayed
-
-
-def _check_options(models: str, others: bool) -> None:
-    """Raise `click.UsageError` for an option that only works with --model."""
-    if models and Path(models).is_dir():
-        raise click.UsageError(
-            f"--model: {models} is a folder, not a model: write the folder first: bot test {models} --model"
-        )
-    if others:
-        raise click.UsageError("--model runs evaluations: leave out --coverage, --min-coverage and --generate")
 
 
 class _Report:

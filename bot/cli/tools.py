@@ -69,9 +69,8 @@ def _write(bot: Folder, name: str, server: McpServer, protocol: str, listed: lis
     kept = [{key: each[key] for key in _KEPT if key in each} for each in listed if each.get("name") in tools]
     path = list_path(name)
     text = json.dumps({"protocol": protocol, "tools": kept}, indent=2, ensure_ascii=False)
-    text = "".join(
-        each if each.isprintable() or each == "\n" else json.dumps(each)[1:-1] for each in text
-    )  # all is seen
+    # all is seen
+    text = "".join(each if each.isprintable() or each == "\n" else json.dumps(each)[1:-1] for each in text)
     file = bot.path / path
     replace_files(bot.path, {path: (file.read_bytes() if file.exists() else None, f"{text}\n".encode())})
     changes = difference(server.tools, tools)

@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from bot.cli.shared.operate import NUMBER, bot_option, store_of
-from bot.cli.shared.output import echo_json, local_time, styled
+from bot.cli.shared.output import echo_json, echo_lines, local_time, styled
 from bot.loading.folder import Folder
 
 
@@ -38,8 +38,7 @@ def command(number: int | None, folder: Path | None, limit: int, as_json: bool) 
         if number is not None:
             files, before = files_of(reader.database, number, bot.path), version_before(reader.database, number)
             old = Folder(bot.path, (), ()) if before is None else files_of(reader.database, before.number, bot.path)
-            for line in _difference(old, files):
-                click.echo(line)
+            echo_lines(_difference(old, files))
             return
         listed, served = history(reader.database, bot.path, limit), served_version(reader.database)
     if as_json:

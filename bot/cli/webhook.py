@@ -14,7 +14,7 @@ import click
 from dotenv import dotenv_values, set_key
 
 from bot.cli.shared.operate import CommandRefused, bot_option, env_file, gateway, store_of, write_whole
-from bot.cli.shared.output import counted, echo_json, local_time, styled
+from bot.cli.shared.output import counted, echo_json, echo_lines, local_time, styled
 from bot.core.engine_answers import WebhookRegistration
 from bot.core.engine_requests import RegisterWebhook
 from bot.core.errors import BotError
@@ -99,8 +99,7 @@ def register(
         click.echo(
             "An existing secret was left out, because it is too short: events signed with it are refused.", err=True
         )
-    for line in _left_to_do(registered, known.path, file, outside):
-        click.echo(line, err=True)
+    echo_lines(_left_to_do(registered, known.path, file, outside), err=True)
 
 
 def _registered(folder: Path | None, command: RegisterWebhook, file: Path | None) -> WebhookRegistration:

@@ -1,7 +1,7 @@
 """Reads the files of an export, and finds the system that they come from."""
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -21,26 +21,20 @@ class _CoreLoader(yaml.SafeLoader):
     """Reads YAML 1.2: only `true` and `false` are truth values, and dates are texts."""
 
 
+_BOOL, _TIME = "tag:yaml.org,2002:bool", "tag:yaml.org,2002:timestamp"
 _CoreLoader.yaml_implicit_resolvers = {
-    first: [
-        (tag, pattern)
-        for tag, pattern in resolvers
-        if tag not in ("tag:yaml.org,2002:bool", "tag:yaml.org,2002:timestamp")
-    ]
+    first: [(tag, pattern) for tag, pattern in resolvers if tag not in (_BOOL, _TIME)]
     for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
 }
-_CoreLoader.add_implicit_resolver(
-    "tag:yaml.org,2002:bool", lazy_pattern(r"^(?:true|True|TRUE|false|False|FALSE)$"), list("tTfF")
-)
+_CoreLoader.add_implicit_resolver(_BOOL, lazy_pattern(r"^(?:true|True|TRUE|false|False|FALSE)$"), list("tTfF"))
 
 
 def read_export(paths: Sequence[Path]) -> list[ExportFile]:
     """Read files and, of folders, all JSON and YAML files in them. Raises `UnreadableExport`."""
     files = [ExportFile(file, _read(file)) for path in paths for file in _files(path)]
     if not files:
-        raise UnreadableExport(
-            f"there is no .json or .yml file in {', '.join(map(str, paths))}: name the export's files"
-        )
+        named = ", ".join(map(str, paths))
+        raise UnreadableExport(f"there is no .json or .yml file in {named}: name the export's files")
     return files
 
 
@@ -63,11 +57,10 @@ def _package(name: str) -> Any:
     return import_module(f"bot.cli.importing.{name}")
 
 
-def _files(path: Path) -> Iterator[Path]:
-    if path.is_dir():
-        yield from sorted(file for file in path.rglob("*") if file.suffix in (".json", *_YAML) and file.is_file())
-    else:
-        yield path
+def _files(path: Path) -> list[Path]:
+    if not path.is_dir():
+        return [path]
+    return sorted(file for file in path.rglob("*") if file.suffix in (".json", *_YAML) and file.is_file())
 
 
 def _read(file: Path) -> Any:

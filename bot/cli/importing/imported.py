@@ -2,7 +2,7 @@
 
 import re
 import unicodedata
-from collections.abc import Container, Mapping
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import field
 from enum import StrEnum
 from keyword import kwlist
@@ -98,6 +98,11 @@ class ImportedBot:
         """Report a node that is lost: ``note`` says why, and what to write instead."""
         self.nodes.append(ImportedNode(place, Fate.LOST, note, flow, step))
 
+    def report(self, place: str, flow: str, step: str, nearly: Sequence[str], lost: Sequence[str] = ()) -> None:
+        """Report a node with the notes on it: what has no counterpart, and what differs."""
+        fate = Fate.LOST if lost else Fate.NEARLY if nearly else Fate.SAME
+        self.nodes.append(ImportedNode(place, fate, "; ".join(dict.fromkeys([*lost, *nearly])), flow, step))
+
     def untranslatable(
         self, name: str, original: str, parameters: Mapping[str, str] | None = None, decorator: str = "handler"
     ) -> str:
@@ -113,6 +118,23 @@ _BRACES = lazy_pattern(r"\{(?:[{%#]|\Z)|[}%#]\}|\A\}")
 def written_out(text: str) -> str:
     """A text as it stands in a flow: braces that would be an expression there are texts of one."""
     return _BRACES.sub(lambda found: f'{{{{ "{found[0]}" }}}}', text)
+
+
+def tokens_in(text: str, pattern: re.Pattern[str], unreadable: Callable[[str], Exception]) -> list[tuple[str, str]]:
+    """The tokens of a text, each behind the name of its group in the pattern.
+
+    Raises what ``unreadable`` makes of the rest of the text where no token follows.
+    """
+    found: list[tuple[str, str]] = []
+    text, at = text.rstrip(), 0
+    while at < len(text):
+        match = pattern.match(text, at)
+        if match is None:
+            raise unreadable(text[at:])
+        kind = str(match.lastgroup)
+        found.append((kind, match[kind]))
+        at = match.end()
+    return found
 
 
 _MOST = 40  # characters of a name

@@ -116,8 +116,6 @@ def verify(
 
 
 class _PlayedConversation:
-    """One conversation, played."""
-
     def __init__(self, conversation: SourceConversation, program: Program) -> None:
         self._conversation = conversation
         self._program = program
@@ -129,9 +127,8 @@ class _PlayedConversation:
         self._models = deque(conversation.models)
         self._handlers = {name: deque(results) for name, results in conversation.handlers.items()}
         self.messages = self.same = 0
-        zone = program.library.bot.timezone
         now = conversation.now or NOW
-        self._began = now if now.tzinfo is not None else now.replace(tzinfo=zone)
+        self._began = now if now.tzinfo is not None else now.replace(tzinfo=program.library.bot.timezone)
         self._state = self._explorer.begin(conversation.contact, self._began)
         known = conversation
         session = replace(
@@ -165,10 +162,8 @@ class _PlayedConversation:
         """True if a test can say all that has happened."""
         known = self._conversation
         started = any(turn.kind == "start" for turn in known.turns)
-        return (
-            not (started or known.contact_name or known.tags or known.language or known.kept)
-            and self._state.move is not None
-        )
+        unsaid = started or known.contact_name or known.tags or known.language or known.kept
+        return not unsaid and self._state.move is not None
 
     def written(self) -> str:
         """The conversation as a test."""

@@ -137,15 +137,8 @@ def _cell(text: str) -> str:
 
 def _difference(difference: Difference) -> Iterator[str]:
     yield f"* **{_cell(difference.conversation)}**, {_cell(difference.when)}: {_cell(difference.what)}"
-    why = (
-        ("Because of an earlier node" if difference.earlier else "Because of")
-        if difference.reasons
-        else "NOT EXPLAINED"
-    )
-    yield f"  {why}{_reasons(difference)}"
-
-
-def _reasons(difference: Difference) -> str:
     if not difference.reasons:
-        return ": no node above says why. Please compare both bots here before you go live."
-    return ": " + "; ".join(f"{_cell(node.place)} ({node.fate}: {_cell(node.note)})" for node in difference.reasons)
+        yield "  NOT EXPLAINED: no node above says why. Please compare both bots here before you go live."
+        return
+    reasons = "; ".join(f"{_cell(node.place)} ({node.fate}: {_cell(node.note)})" for node in difference.reasons)
+    yield f"  Because of{' an earlier node' if difference.earlier else ''}: {reasons}"

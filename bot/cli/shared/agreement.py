@@ -4,8 +4,8 @@ from pathlib import Path
 
 import click
 
-from bot.cli.shared.evaluating import Wanted, live_models
-from bot.cli.shared.output import INDENT, counted, echo_json, place_object, problem_lines, styled, where
+from bot.cli.shared.evaluating import Wanted, live_models, say_end
+from bot.cli.shared.output import INDENT, counted, echo_json, echo_lines, place_object, problem_lines, styled, where
 from bot.loading.folder import Folder
 from bot.testing.conversations.evaluation import judging, verdict
 from bot.testing.conversations.judged_cases import JudgedCase, read_cases
@@ -22,8 +22,7 @@ def run_agreement(bot: Folder, file: Path, wanted: Wanted, as_json: bool) -> boo
     """
     cases, problems = read_cases(file)
     if problems:
-        for line in problem_lines(Path(), problems):
-            click.echo(line, err=as_json)
+        echo_lines(problem_lines(Path(), problems), err=as_json)
         return False
     reasons: list[str] = []  # of each no; empty: yes
     stopped = ""
@@ -49,16 +48,8 @@ def run_agreement(bot: Folder, file: Path, wanted: Wanted, as_json: bool) -> boo
             }
             for case, reason in different
         ]
-        echo_json(
-            {
-                "judge": judge,
-                "questions": len(pairs),
-                "agreed": agreed,
-                "kappa": beyond,
-                "disagreements": objects,
-                "stopped": stopped or None,
-            }
-        )
+        found = {"judge": judge, "questions": len(pairs), "agreed": agreed, "kappa": beyond}
+        echo_json({**found, "disagreements": objects, "stopped": stopped or None})
         return not stopped
     for case, reason in different:
         click.echo(f"{styled(where(Path(), case.mark), bold=True)}: {case.question}")
@@ -67,9 +58,7 @@ def run_agreement(bot: Folder, file: Path, wanted: Wanted, as_json: bool) -> boo
         low, high = interval(agreed, len(pairs))
         rate = f"{judge} agrees on {agreed} of {len(pairs)}, {100 * low:.0f}-{100 * high:.0f} %"
         click.echo(f"{rate}; kappa {'is unknown: all verdicts are the same' if beyond is None else f'{beyond:.2f}'}.")
-    click.echo(f"{budget.used:,} of {budget.most:,} tokens used up.")
-    if stopped:
-        click.echo(styled(stopped, fg="red"))
+    say_end(budget, [stopped] if stopped else [])
     return not stopped
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from bot.cli.shared.evaluating import Wanted, live_models
-from bot.cli.shared.output import INDENT, counted, echo_json, place_object, styled, where
+from bot.cli.shared.output import INDENT, counted, echo_json, echo_lines, place_object, styled, where
 from bot.loading.folder import Folder
 from bot.loading.program import Program
 from bot.testing.conversations.attack_checks import Violation, visible
@@ -94,8 +94,9 @@ class Attacks:
 
     def _sum_up(self, seconds: float) -> None:
         if not self._tried:
-            named = f' with "{self._name}" in its name' if self._left_alone else ""
-            why = f"there is no attack{named}" if named else "no step asks a model, so there is nothing to attack"
+            why = "no step asks a model, so there is nothing to attack"
+            if self._left_alone:
+                why = f'there is no attack with "{self._name}" in its name'
             click.echo(f"{self._bot.name}: {why}.")
             return
         points = 0
@@ -103,12 +104,10 @@ class Attacks:
             points += _say(f"{step}, {model}" if model else step, tried)
         results = [tried for _, tried in self._tried]
         click.echo(f"{styled(self._bot.name, bold=True)}: {_verdict(results, points)}")
-        for why in self._stopped:
-            click.echo(styled(why, fg="red"))
+        echo_lines(styled(why, fg="red") for why in self._stopped)
         click.echo(f"In {seconds:.1f} s.")
 
     def _by_step(self) -> dict[tuple[str, str], list[AttackResult]]:
-        """The results by model and step."""
         groups = groupby(self._tried, key=lambda each: (each[0], each[1].target.name))
         return {step: [tried for _, tried in group] for step, group in groups}
 
@@ -163,12 +162,9 @@ def _say(where: str, tried: Sequence[AttackResult]) -> int:
     for point in points:
         click.echo(f"{INDENT}{styled('weak', fg='yellow')}  {point.violation.what}{_by(point.attacks)}")
         click.echo(f"{INDENT}      fix: {point.violation.fix}")
-    missed = dict[str, list[str]]()
-    for each in tried:
-        if each.missed is not None:
-            missed.setdefault(each.missed, []).append(each.name)
-    for why, names in missed.items():
-        click.echo(f"{INDENT}not tried, {why}: {', '.join(names)}")
+    for why in dict.fromkeys(each.missed for each in tried if each.missed is not None):
+        names = ", ".join(each.name for each in tried if each.missed == why)
+        click.echo(f"{INDENT}not tried, {why}: {names}")
     return len(points)
 
 

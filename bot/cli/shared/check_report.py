@@ -260,12 +260,10 @@ def _end(report: Report) -> Iterator[str]:
         evaluations = sum(transcript.tries is not None for transcript in report.loaded.transcripts)
         parts = [counted(len(flows), "flow"), steps, counted(len(report.loaded.transcripts) - evaluations, "test")]
         parts += [counted(evaluations, "evaluation")] if evaluations else []
-        searched = {
-            folder: found
-            for flow in flows
-            for step in flow.steps.values()
-            for folder, found in step.facts.searched.items()
-        }
+        searched: dict[str, int] = {}
+        for flow in flows:
+            for step in flow.steps.values():
+                searched |= step.facts.searched
         parts += [f"{counted(found, 'passage')} in {folder}" for folder, found in searched.items()]
         yield f"{report.folder.name}: no problems in {', '.join(parts[:-1])} and {parts[-1]}."
         return
@@ -302,7 +300,7 @@ def sarif(report: Report) -> dict[str, Any]:
     """A SARIF log with one run. Paths are relative to where the command was called: to a repository's top, there."""
     codes = sorted({entry.code for entry in report.entries})
     driver = {"name": "bot check", "semanticVersion": __version__, "rules": [_rule(code) for code in codes]}
-    run = {"tool": {"driver": driver}, "columnKind": "unicodeCodePoints", "results": _results(report, codes)}
+    run = {"tool": {"driver": driver}, "columnKind": "unicodeCodePoints", "results": [*_results(report, codes)]}
     return {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
 
 
@@ -320,14 +318,12 @@ def _level(code: str) -> str:
     return "error" if code in CODES else "warning"
 
 
-def _results(report: Report, codes: list[str]) -> list[dict[str, Any]]:
+def _results(report: Report, codes: list[str]) -> Iterator[dict[str, Any]]:
     known: Counter[str] = Counter()
-    results = []
     for entry in report.entries:
         mark = _fingerprint(entry)
         known[mark] += 1
-        results.append(_result(entry, codes.index(entry.code), f"{mark}:{known[mark]}"))
-    return results
+        yield _result(entry, codes.index(entry.code), f"{mark}:{known[mark]}")
 
 
 def _result(entry: ReportEntry, rule: int, fingerprint: str) -> dict[str, Any]:
@@ -416,11 +412,6 @@ def _started(messages: int | None) -> str:
     """The cost of starting a flow for many contacts if its first turn sends so many messages to each."""
     if messages is None:
         return "its first turn has no end"
-    return f"{CONTACTS:,} contacts x {counted(messages, 'message')}: {_duration(CONTACTS * messages)}"
-
-
-def _duration(messages: int) -> str:
-    """The time that the gateway's limits need for so many messages, in words."""
-    if messages > PER_DAY:
-        return f"{ceil(messages / PER_DAY):,} days"
-    return f"{ceil(messages / PER_MINUTE)} min"
+    sent = CONTACTS * messages
+    time = f"{ceil(sent / PER_DAY):,} days" if sent > PER_DAY else f"{ceil(sent / PER_MINUTE)} min"
+    return f"{CONTACTS:,} contacts x {counted(messages, 'message')}: {time}"

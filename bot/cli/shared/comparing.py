@@ -6,8 +6,8 @@ from typing import Any
 
 import click
 
-from bot.cli.shared.evaluating import Wanted, live_models
-from bot.cli.shared.output import echo_json, problem_lines, styled
+from bot.cli.shared.evaluating import Wanted, live_models, say_end
+from bot.cli.shared.output import aligned, echo_json, echo_lines, problem_lines
 from bot.core.immutable import immutable
 from bot.loading.folder import Folder, find_bot, read_folder
 from bot.loading.program import Program
@@ -35,8 +35,7 @@ class ComparedBot:
         bot = read_folder(find_bot(path))
         tests = load_with_tests(bot)
         if tests.program is None or tests.problems:
-            for line in problem_lines(bot.path, tests.problems):
-                click.echo(line, err=True)
+            echo_lines(problem_lines(bot.path, tests.problems), err=True)
             return None
         return cls(str(path), bot, tests.program, evaluations_in(tests.transcripts))
 
@@ -99,11 +98,8 @@ def compare(
     if as_json:
         echo_json({"compared": [_object(row, headings) for row in rows], "stopped": stopped or None})
     else:
-        for line in _table(headings, rows, results, chance) if rows else ():
-            click.echo(line)
-        click.echo(f"{budget.used:,} of {budget.most:,} tokens used up.")
-        if stopped:
-            click.echo(styled(stopped, fg="red"))
+        echo_lines(_table(headings, rows, results, chance) if rows else ())
+        say_end(budget, [stopped] if stopped else [])
     return not stopped and (before is None or not any(row.sign(1, chance) == "-" for row in rows))
 
 
@@ -146,10 +142,7 @@ def _table(
     lines.append(("tokens", *(f"{sum(each.tokens for each in column):,}  " for column in columns)))
     seconds = (f"{sum(each.seconds for each in asked) / max(1, len(asked)):.1f}  " for asked in answers)
     lines.append(("seconds an answer", *seconds))
-    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    for line in lines:
-        aligned = (f"{cell:>{width}}" for cell, width in zip(line[1:], widths[1:], strict=True))
-        yield "  ".join((f"{line[0]:{widths[0]}}", *aligned)).rstrip()
+    yield from aligned(lines)
     if any(row.sign(place, chance) for row in rows for place in range(len(headings))):
         yield f"+ better, - worse than {headings[0]}, beyond chance."
     else:

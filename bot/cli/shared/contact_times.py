@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from datetime import UTC, date, datetime, timedelta, tzinfo
 
 from bot.cli.shared.csv_rows import Recipient
@@ -68,11 +69,9 @@ def with_times(bot: Folder, at: ContactsTime, recipients: Sequence[Recipient], n
     timed = []
     with open_store(bot.path) as store:
         for recipient in recipients:
-            contact = recipient["contact"]
-            try:
-                session = store.sessions.get(contact) or Session(contact)
-            except UnreadableSession:
-                session = Session(contact)
+            session = Session(recipient["contact"])
+            with suppress(UnreadableSession):
+                session = store.sessions.get(session.contact) or session
             timed.append({**recipient, "at": at.on(library.zone_of(session), now).isoformat()})
     if all(moment <= now for moment in moments(timed)):
         raise CommandRefused(f"--at {at.text} is over for all contacts: write a later time, or leave --at out")

@@ -93,7 +93,7 @@ def _of_text(path: Path, content: bytes) -> Iterator[tuple[int, list[str]]]:
 
 def _delimiter(text: str) -> str:
     header = text.partition("\n")[0]
-    return "," if "," in header else next((each for each in ";\t" if each in header), ",")
+    return next((each for each in ",;\t" if each in header), ",")
 
 
 def _of_workbook(path: Path, content: bytes) -> Iterator[tuple[int, list[str]]]:

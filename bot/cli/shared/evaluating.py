@@ -1,7 +1,7 @@
 """``bot test --model``: evaluations, with models or with their recordings, and how they went."""
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from functools import partial
 from itertools import groupby
@@ -17,6 +17,7 @@ from bot.cli.shared.output import (
     INDENT,
     counted,
     echo_json,
+    echo_lines,
     explain,
     failure_object,
     path_from_here,
@@ -169,13 +170,12 @@ class Evaluations:
             are = f"{counted(number, 'evaluation')} {_are(number)}"
             click.echo(f"{are} not run, because there is no recording: `bot test --model --record` asks a model.")
         if self._budget is not None:
-            click.echo(f"{self._budget.used:,} of {self._budget.most:,} tokens used up.")
+            say_end(self._budget, [])
         for model in self._judged_themselves:
             click.echo(
                 styled(f"{model} has judged itself: name another model with --judge, or in BOT_AI_MODEL.", fg="yellow")
             )
-        for why in self.stopped:
-            click.echo(styled(why, fg="red"))
+        echo_lines(styled(why, fg="red") for why in self.stopped)
 
     def objects(self) -> dict[str, Any]:
         """The results for a program: each evaluation, those without a recording, and models that were not finished."""
@@ -249,6 +249,12 @@ def live_models(bot: Folder, wanted: Wanted) -> Iterator[tuple[list[LiveModel], 
     with closing(Completions(settings.url, settings.key, key_in=settings.key_in)) as service:
         check_models(service, (*models, *judges.values()))
         yield [LiveModel(service, model, judges[model], budget, alone=bool(wanted.models)) for model in models], budget
+
+
+def say_end(budget: RunBudget, stopped: Iterable[str]) -> None:
+    """Print how many tokens a run has used, and why models were not asked to the end."""
+    click.echo(f"{budget.used:,} of {budget.most:,} tokens used up.")
+    echo_lines(styled(why, fg="red") for why in stopped)
 
 
 def _other(model: str, models: Sequence[str]) -> str:

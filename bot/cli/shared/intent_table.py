@@ -6,8 +6,8 @@ from dataclasses import asdict, replace
 
 import click
 
-from bot.cli.shared.evaluating import Wanted, live_models
-from bot.cli.shared.output import counted, echo_json, styled, where
+from bot.cli.shared.evaluating import Wanted, live_models, say_end
+from bot.cli.shared.output import counted, echo_json, echo_lines, styled, where
 from bot.core.immutable import immutable
 from bot.language.source.problems import Mark
 from bot.language.steps.classify_step import NONE
@@ -73,9 +73,7 @@ def run_intents(bot: Folder, program: Program, name: str, wanted: Wanted, as_jso
         for model in models:
             if of_model := [each for each in tried if each.model == model.model]:
                 _show(bot, model.model, of_model, marks)
-        click.echo(f"{budget.used:,} of {budget.most:,} tokens used up.")
-        for why in stopped:
-            click.echo(styled(why, fg="red"))
+        say_end(budget, stopped)
     return not stopped and all(each.ok for each in tried)
 
 
@@ -98,8 +96,7 @@ def _ask(model: LiveModel, kind: IntentStep, intent: Intent, example: str) -> Tr
 
 def _show(bot: Folder, model: str, tried: list[TriedExample], marks: Mapping[str, Mark]) -> None:
     """A row for each flow, a column for each flow that was found; then what is wrong."""
-    for line in _table(model, tried):
-        click.echo(line)
+    echo_lines(_table(model, tried))
     for each in tried:
         if not each.ok:
             sure = ", ".join(f"{name} {sure} %" for name, sure in each.percent.items())

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import click
 
-from bot.cli.shared.output import counted, problem_lines, styled
+from bot.cli.shared.output import counted, echo_lines, problem_lines, styled
 from bot.core.engine_answers import EngineAnswer, EngineRefused, GatewayItems, NoPermit
 from bot.core.engine_requests import (
     A,
@@ -46,6 +46,7 @@ from bot.store.database import StoreAddress, shards_of
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
+    from bot.language.python.gathered import Extensions
     from bot.loading.program import Program
     from bot.store.store_reader import StoreReader
 
@@ -433,10 +434,20 @@ def loaded(bot: Folder) -> "Program":
         with contextlib.redirect_stdout(sys.stderr):  # what the bot's own Python prints is no part of a report
             return load_program(bot)
     except FaultyBot as error:
-        for line in problem_lines(bot.path, error.problems):
-            click.echo(line, err=True)
+        echo_lines(problem_lines(bot.path, error.problems), err=True)
         click.echo(styled(counted(len(error.problems), "problem"), fg="red"), err=True)
         raise click.exceptions.Exit(1) from None
+
+
+def own_python(bot: Folder) -> "Extensions":
+    """The functions and verbs that a bot's Python adds to the language. Raises `bot.loading.program.FaultyBot`."""
+    from bot.loading.program import FaultyBot, load_handlers
+
+    with contextlib.redirect_stdout(sys.stderr):  # what it prints is no part of a document
+        extensions, problems = load_handlers(bot)
+    if problems:
+        raise FaultyBot(problems)
+    return extensions
 
 
 def write_whole(file: Path, content: bytes) -> None:

@@ -4,7 +4,7 @@ import dataclasses
 import logging
 import os
 import shutil
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime, tzinfo
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -53,6 +53,20 @@ def quiet_log() -> None:
 def echo_json(value: Any) -> None:
     """Print a value for a program to read."""
     click.echo(readable_json(value))
+
+
+def echo_lines(lines: Iterable[str], *, err: bool = False) -> None:
+    """Print lines, or nothing where there are none."""
+    for line in lines:
+        click.echo(line, err=err)
+
+
+def aligned(table: Sequence[Sequence[str]]) -> Iterator[str]:
+    """The lines of a table: the first column is aligned on the left, the others on the right."""
+    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+    for first, *rest in table:
+        cells = (f"{cell:>{width}}" for cell, width in zip(rest, widths[1:], strict=True))
+        yield "  ".join((f"{first:{widths[0]}}", *cells)).rstrip()
 
 
 def local_time(at: datetime, zone: tzinfo | None = None) -> str:

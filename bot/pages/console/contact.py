@@ -88,14 +88,7 @@ def contact(console: Console, user: User, who: str) -> str:
     )
 
 
-_BESIDES = (
-    StartRequested,
-    SignalReceived,
-    ConversationAssigned,
-    HandoffClosed,
-    ColleagueDecided,
-    ResetRequested,
-)
+_BESIDES = (StartRequested, SignalReceived, ConversationAssigned, HandoffClosed, ColleagueDecided, ResetRequested)
 
 
 def recorded_phone(reader: StoreReader, session: Session, limit: int) -> PhoneView:
@@ -114,17 +107,12 @@ def recorded_phone(reader: StoreReader, session: Session, limit: int) -> PhoneVi
         shown.append((place, _went(each, next(numbers), people.get(of, ""))))
     bubbles = [bubble for _, bubble in sorted(shown, key=itemgetter(0)) if bubble is not None]
     unsent = (
-        (each, each.effect.message) for each in sends if each.status == "waiting" and isinstance(each.effect, Send)
+        Unsent("", shown_message(each.effect.message), each.status, each.detail, each.attempts, each.due_at)
+        for each in sends
+        if each.status == "waiting" and isinstance(each.effect, Send)
     )
-    return PhoneView(
-        tuple(bubbles[-limit:]),
-        tuple(
-            Unsent("", shown_message(message), each.status, each.detail, each.attempts, each.due_at)
-            for each, message in unsent
-        ),
-        max(len(bubbles) - limit, int(len(turns) == limit)),
-        session.waits_for_effect,
-    )
+    earlier = max(len(bubbles) - limit, int(len(turns) == limit))
+    return PhoneView(tuple(bubbles[-limit:]), tuple(unsent), earlier, session.waits_for_effect)
 
 
 def _came(turn: TurnTraced, number: int) -> ShownBubble | None:

@@ -18,31 +18,11 @@ from bot.testing.simulation.turn_words import CONTACT_CHANGES, SEND_ENDS
 
 HIDDEN = "•••"
 _HAPPENED = (  # how the words of events begin, up to what may say more than that it happened
-    *(
-        "wrote",
-        "sent",
-        "tapped",
-        "the time came",
-        "the call ended",
-        "the call returned",
-        *SEND_ENDS.values(),
-        *CONTACT_CHANGES.values(),
-        "the model said",
-        "a message was",
-    ),
-    *(
-        "the broadcast",
-        "an agent answered at the gateway",
-        "the conversation was opened",
-        "the conversation was assigned",
-        "the conversation was resolved",
-        "the conversation was given back",
-        "a colleague agreed",
-        "a colleague refused",
-        "reset",
-        "start",
-        "signal",
-    ),
+    *("wrote", "sent", "tapped", "the time came", "the call ended", "the call returned"),
+    *(*SEND_ENDS.values(), *CONTACT_CHANGES.values(), "the model said", "a message was", "the broadcast"),
+    *("an agent answered at the gateway", "the conversation was opened", "the conversation was assigned"),
+    *("the conversation was resolved", "the conversation was given back", "a colleague agreed", "a colleague refused"),
+    *("reset", "start", "signal"),
 )
 _SHOWN_FACTS = ("window", "language", "timezone", "agent")
 

@@ -20,6 +20,7 @@ MOST = 100
 """The most rows that are shown."""
 MOST_WRONG = 10
 """The most examples of answers that judges have found wrong."""
+COUNTED = ("answers", "prompt_tokens", "completion_tokens", "estimated")
 PARTS = PROMPT, COMPLETION = "prompt", "completion"
 
 
@@ -51,10 +52,7 @@ def usage(console: Console, user: User) -> str:
         by=by,
         sums=shown,
         left_out=len(sums) - len(shown),
-        total=[
-            sum(getattr(each, of) for each in sums)
-            for of in ("answers", "prompt_tokens", "completion_tokens", "estimated")
-        ],
+        total=[sum(getattr(each, of) for each in sums) for of in COUNTED],
         by_day=bars_by_day(tokens, days, PARTS) if by == "day" else [],
         tokens=tokens,
         bar=partial(bar, parts=PARTS, most=longest(tokens.values(), PARTS)),

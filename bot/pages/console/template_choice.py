@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from contextlib import suppress
+from operator import itemgetter
 from typing import Any
 
 from flask import request
@@ -20,6 +21,7 @@ And how long it is not asked again after it could not be had.
 REPLIES_SECONDS = 10.0
 FILES = ("image", "video", "document")
 """The kinds of headers that are filled with a file's address."""
+_NAMED = itemgetter("name", "language")
 
 
 @immutable
@@ -88,16 +90,11 @@ def message_of(form: Any) -> dict[str, Any]:
 def _listed(console: Console) -> TemplateList:
     try:
         items = console.ask(ListTemplates()).items
-        filled = {(each["name"], each["language"]): each for each in console.ask(AskFlows()).templates}
+        filled = {_NAMED(each): each for each in console.ask(AskFlows()).templates}
     except (ActionRefused, NotRunning) as error:
         return TemplateList((), str(error))
-    return TemplateList(
-        tuple(
-            _template(item, filled.get((item["name"], item["language"])))
-            for item in sorted(items, key=lambda item: (item["name"], item["language"]))
-            if item["status"] == APPROVED
-        )
-    )
+    approved = sorted((item for item in items if item["status"] == APPROVED), key=_NAMED)
+    return TemplateList(tuple(_template(item, filled.get(_NAMED(item))) for item in approved))
 
 
 def _template(item: Mapping[str, Any], filled: Mapping[str, Any] | None) -> SendableTemplate:

@@ -21,17 +21,13 @@ def versions(console: Console, user: User) -> str:
 def version(console: Console, user: User, number: str) -> str:
     """The page of a version: its differences from the served version, and its effect on the conversations under way."""
     database, check, shown = console.reader.database, console.live_check, _number(number)
-    files, newest, served = (
-        files_of(database, shown, console.folder.path),
-        newest_version(database),
-        served_version(database),
-    )
+    files, served = files_of(database, shown, console.folder.path), served_version(database)
     before = None if served is None else files_of(database, served.number, console.folder.path)
     return render_template(
         "version.html",
         number=shown,
         served=served,
-        newest=newest,
+        newest=newest_version(database),
         differs=served is None or served.digest != files.digest,
         changes=None if before is None else file_changes(before, files),
         report=check.reports.get(shown),

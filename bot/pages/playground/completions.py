@@ -36,15 +36,19 @@ def completions(schema: Schema, text: str, at: int, steps: Sequence[str], flows:
     head = before[: len(before) - len(word)]
     line = head.rpartition("\n")[2].rstrip()
     is_value = line.endswith(":")
-    found: Iterable[OfferedWord] = ()
+    found: Iterable[tuple[str, str]] = ()
     for written in _readable(head, text[at:], is_key=not is_value):
         path = _path_to(written)
         if path is not None:
             step = schema["then"]["properties"]["steps"]["additionalProperties"]
-            here = _at(_Schemas(schema["definitions"]), step, path, written)
+            here = _at(schema["definitions"], step, path, written)
             found = _values(here, steps, flows) if is_value else _keys(here)
             break
-    return [each for each in found if each.word.startswith(word) and each.word != word]
+    offered: dict[str, OfferedWord] = {}
+    for name, about in found:
+        if name.startswith(word) and name != word:
+            offered.setdefault(name, OfferedWord(name, name if is_value else f"{name}: ", about))
+    return list(offered.values())
 
 
 def _readable(head: str, tail: str, *, is_key: bool) -> Iterator[Any]:
@@ -92,25 +96,17 @@ def _path_to(value: Any) -> tuple[str, ...] | None:
     return None
 
 
-class _Schemas:
-    """The schemas that apply to a value."""
-
-    def __init__(self, definitions: Mapping[str, Schema]) -> None:
-        self._definitions = definitions
-
-    def of(self, schema: Schema, value: Any) -> Iterator[Schema]:
-        """All parts of a schema that apply to a value."""
-        reference = schema.get("$ref")
-        yield schema
-        if isinstance(reference, str):
-            yield from self.of(self._definitions[reference.rpartition("/")[2]], value)
-        for key in ("anyOf", "allOf", "oneOf"):
-            for each in schema.get(key, ()):
-                yield from self.of(each, value)
-        if "if" in schema:
-            branch = schema.get("then" if _holds(schema["if"], value) else "else")
-            if isinstance(branch, Mapping):
-                yield from self.of(branch, value)
+def _applying(definitions: Mapping[str, Schema], schema: Schema, value: Any) -> Iterator[Schema]:
+    """All parts of a schema that apply to a value."""
+    parts = [each for key in ("anyOf", "allOf", "oneOf") for each in schema.get(key, ())]
+    if isinstance(reference := schema.get("$ref"), str):
+        parts.insert(0, definitions[reference.rpartition("/")[2]])
+    if "if" in schema:
+        parts.append(schema.get("then" if _holds(schema["if"], value) else "else"))
+    yield schema
+    for part in parts:
+        if isinstance(part, Mapping):
+            yield from _applying(definitions, part, value)
 
 
 def _holds(condition: Schema, value: Any) -> bool:
@@ -127,13 +123,13 @@ def _holds(condition: Schema, value: Any) -> bool:
     return is_of_kind and has_keys and all(values)
 
 
-def _at(schemas: _Schemas, schema: Schema, path: Sequence[str], value: Any) -> list[tuple[Schema, Any]]:
+def _at(definitions: Mapping[str, Schema], schema: Schema, path: Sequence[str], value: Any) -> list[tuple[Schema, Any]]:
     """The schemas that apply at the end of a path, each with the value there."""
-    here = [(each, value) for each in schemas.of(schema, value)]
+    here = [(each, value) for each in _applying(definitions, schema, value)]
     for key in path:
         value = value[0] if key == "[]" and value else value.get(key) if isinstance(value, Mapping) else None
         inner = (_inner(each, key) for each, _ in here)
-        here = [(part, value) for each in inner if each is not None for part in schemas.of(each, value)]
+        here = [(part, value) for each in inner if each is not None for part in _applying(definitions, each, value)]
     return here
 
 
@@ -146,32 +142,26 @@ def _inner(schema: Schema, key: str) -> Schema | None:
     return found if isinstance(found, Mapping) else None
 
 
-def _keys(here: Iterable[tuple[Schema, Any]]) -> list[OfferedWord]:
-    found: dict[str, OfferedWord] = {}
+def _keys(here: Iterable[tuple[Schema, Any]]) -> Iterator[tuple[str, str]]:
+    """The keys that are not written yet, each with what it means."""
     for schema, value in here:
         for name, each in schema.get("properties", {}).items():
             unwritten = not isinstance(value, Mapping) or name not in value
             if unwritten and not each.get("doNotSuggest"):
-                about = str(each.get("description", ""))
-                found.setdefault(name, OfferedWord(name, f"{name}: ", about))
-    return list(found.values())
+                yield name, str(each.get("description", ""))
 
 
-def _values(here: Iterable[tuple[Schema, Any]], steps: Sequence[str], flows: Sequence[str]) -> list[OfferedWord]:
-    found: dict[str, OfferedWord] = {}
+def _values(
+    here: Iterable[tuple[Schema, Any]], steps: Sequence[str], flows: Sequence[str]
+) -> Iterator[tuple[str, str]]:
+    """The values that may be written, each with what it means."""
     for schema, _ in here:
         for snippet in schema.get("defaultSnippets", ()):
-            word = str(snippet.get("body", ""))
-            found.setdefault(word, OfferedWord(word, word, str(snippet.get("description", ""))))
+            yield str(snippet.get("body", "")), str(snippet.get("description", ""))
         for value in schema.get("enum", ()):
-            word = str(value).lower() if isinstance(value, bool) else str(value)
-            found.setdefault(word, OfferedWord(word, word, ""))
+            yield str(value).lower() if isinstance(value, bool) else str(value), ""
         if schema.get("type") == "boolean":
-            for word in ("true", "false"):
-                found.setdefault(word, OfferedWord(word, word, ""))
+            yield from (("true", ""), ("false", ""))
         if schema.get("$ref") == _TARGET:
-            for step in steps:
-                found.setdefault(step, OfferedWord(step, step, "a step of this flow"))
-            for flow in flows:
-                found.setdefault(f"/{flow}", OfferedWord(f"/{flow}", f"/{flow}", "another flow"))
-    return list(found.values())
+            yield from ((step, "a step of this flow") for step in steps)
+            yield from ((f"/{flow}", "another flow") for flow in flows)

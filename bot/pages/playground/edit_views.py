@@ -31,8 +31,6 @@ def _conflict(error: EditConflict) -> Response:
 
 
 class _EditViews:
-    """The form, and what it sends."""
-
     def __init__(self, playground: Playground, editor: TextEditor) -> None:
         self._playground = playground
         self._editor = editor

@@ -61,14 +61,6 @@ class TextGroup:
     fields: tuple[TextField, ...]
 
 
-@immutable
-class _Spoken:
-    """A text or word of a bot, and its place."""
-
-    place: Place
-    spot: Spot
-
-
 class EditableTexts:
     """The texts in a bot's files, as they are at one moment."""
 
@@ -82,11 +74,11 @@ class EditableTexts:
         """The languages besides that of the flows."""
         starts = sorted(self._starts())
         marks = [start for start, _ in starts]
-        self._spoken = [
-            _Spoken(starts[at][1] if at >= 0 else ("", ""), spot)
-            for spot in all_spots(documents, all_kinds(extensions.verbs))
-            for at in [bisect_right(marks, _order(spot.node.mark)) - 1]
-        ]
+        self._spots: list[tuple[Place, Spot]] = []
+        """All texts and words with their places."""
+        for spot in all_spots(documents, all_kinds(extensions.verbs)):
+            at = bisect_right(marks, _order(spot.node.mark)) - 1
+            self._spots.append((starts[at][1] if at >= 0 else ("", ""), spot))
 
     def _starts(self) -> Iterator[tuple[tuple[str, int, int], Place]]:
         """Where each step and each other part of a flow begins."""
@@ -108,20 +100,20 @@ class EditableTexts:
 
     def groups(self, place: Place) -> list[TextGroup]:
         """The texts at a place, in the order of the file."""
-        found = [each.spot for each in self._spoken if each.place == place]
-        return [
-            TextGroup(_label(spot, place), tuple(self._fields(spot))) for each in found for spot in _with_words(each)
-        ]
+        found = [spot for there, spot in self._spots if there == place]
+        spots = [spot for each in found for spot in _with_words(each)]
+        above = 2 if place[1] else 1  # keys, which the form's heading has
+        return [TextGroup(" › ".join(spot.path[above:]), tuple(self._fields(spot))) for spot in spots]
 
     def fields(self) -> dict[str, TextField]:
         """All fields, by their ids."""
-        spots = (spot for each in self._spoken for spot in _with_words(each.spot))
+        spots = (spot for _, each in self._spots for spot in _with_words(each))
         return {field.id: field for spot in spots for field in self._fields(spot)}
 
     def renoted(self, id: str) -> tuple[str, bytes] | None:
         """The file of a translation in which the comment above it is the present original; None if it is that."""
         language, path = json.loads(id)[0], path_of(id)
-        spot = next((each.spot for each in self._spoken if each.spot.path == path), None)
+        spot = next((spot for _, spot in self._spots if spot.path == path), None)
         locale = self._locales.get(language)
         if spot is None or locale is None:
             return None
@@ -135,7 +127,7 @@ class EditableTexts:
         It is one of the places that come ``first``, if they say any.
         """
         wanted, near = [text.strip() for text in texts if text.strip()], list(dict.fromkeys(first))
-        everywhere = dict.fromkeys(each.place for each in self._spoken)
+        everywhere = dict.fromkeys(place for place, _ in self._spots)
         for places, share in ((near, 0.0), (everywhere, SURE)):
             best: tuple[int, Place, list[str]] = 0, ("", ""), []
             for place in places:
@@ -228,11 +220,6 @@ def _with_words(spot: Spot) -> Iterator[Spot]:
     words = spot.value.get(WORDS) if spot.part is Part.TITLE and isinstance(spot.value, Map) else None
     if words is not None:
         yield Spot((*spot.path, WORDS), Part.WORDS, words)
-
-
-def _label(spot: Spot, place: Place) -> str:
-    keys = spot.path[2 if place[1] else 1 :]
-    return " › ".join(keys)
 
 
 def _at(node: Node | None, path: Path) -> Node | None:

@@ -21,7 +21,8 @@ from bot.core.errors import BotError
 from bot.core.filetypes import FILE_TYPES
 from bot.core.own_addresses import EXAMPLE_BASE
 from bot.core.session import Session
-from bot.core.turn import JUDGED
+from bot.core.turn import ENTERED, JUDGED
+from bot.language.flow.library import Library
 from bot.language.source import wall_clock
 from bot.pages.playground.edit_views import add_edit_views
 from bot.pages.playground.editing import TextEditor
@@ -37,6 +38,7 @@ from bot.pages.shared import contact_view
 from bot.pages.shared.contact_view import Bubble, PhoneView, ShownBubble, Unsent
 from bot.pages.shared.page_server import ALIVE, ALIVE_SECONDS, page_app
 from bot.store.dead_letter_rows import DeadLetter
+from bot.store.store_reader import StoreReader
 from bot.testing.conversations.stub_reader import MODEL_FAILURES
 from bot.testing.simulation.gateway_events import GATEWAY_EVENTS
 from bot.testing.simulation.store_view import EVERY_TURN
@@ -103,12 +105,21 @@ def playground_app(
 
 
 class _Pages:
-    """The views."""
-
     def __init__(self, playground: Playground, maps: Callable[[], FlowMap], stopping: threading.Event) -> None:
         self._playground = playground
         self._maps = maps
         self._stopping = stopping
+
+    @property
+    def _library(self) -> Library:
+        return self._playground.simulation.running.program.library
+
+    @property
+    def _reader(self) -> StoreReader:
+        return self._playground.simulation.stored.reader
+
+    def _session(self, contact: str) -> Session:
+        return self._reader.sessions.get(contact) or Session(contact)
 
     def home(self) -> AnyResponse:
         return redirect(url_for("page", contact=self._playground.chats.contacts[0]))
@@ -117,7 +128,7 @@ class _Pages:
         playground = self._playground
         if contact not in playground.chats.contacts:
             return redirect(url_for("home"))
-        library = playground.simulation.running.program.library
+        library = self._library
         return render_template(
             "page.html",
             contact=contact,
@@ -126,7 +137,7 @@ class _Pages:
             signals=list(library.bot.signals),
             events=list(GATEWAY_EVENTS),
             faults=SERVICE_FAULTS,
-            zone=playground.simulation.running.program.library.bot.timezone,
+            zone=library.bot.timezone,
             **self._parts(contact, everything="all" in request.args),
         )
 
@@ -141,11 +152,8 @@ class _Pages:
         version: Any = None
         spoken = monotonic()
         while not self._stopping.is_set():
-            now = (
-                self._playground.version(),
-                self._map_version(),
-                self._playground.simulation.clock.now().replace(second=0, microsecond=0),
-            )
+            minute = self._playground.simulation.clock.now().replace(second=0, microsecond=0)
+            now = (self._playground.version(), self._map_version(), minute)
             if now != version:
                 version = now
                 parts = self._parts(contact)
@@ -166,20 +174,14 @@ class _Pages:
     def _parts(self, contact: str, *, everything: bool = False) -> dict[str, Any]:
         """The parts of the page that change, by their ids in it; `state` is for the map."""
         playground = self._playground
-        now, session = (
-            playground.simulation.clock.now(),
-            playground.simulation.stored.reader.sessions.get(contact) or Session(contact),
-        )
-        turns = contact_view.turns_of(
-            playground.simulation.stored.reader, contact, EVERY_TURN if everything else contact_view.NEWEST_TURNS
-        )
+        now, session = playground.simulation.clock.now(), self._session(contact)
+        most = EVERY_TURN if everything else contact_view.NEWEST_TURNS
+        turns = contact_view.turns_of(self._reader, contact, most)
         turns = [replace(turn, detail=cause_of(turn.detail)) for turn in turns]
         phone = phone_view(playground, session, everything=everything)
         return {
             "contacts": render_template("contacts.html", names=playground.chats.names, contact=contact),
-            "clock": render_template(
-                "clock.html", now=now, zone=playground.simulation.running.program.library.bot.timezone
-            ),
+            "clock": render_template("clock.html", now=now, zone=self._library.bot.timezone),
             "problems": render_template("problems.html", trouble=playground.trouble),
             "conversation": render_template("conversation.html", phone=phone, acts=True, openers=self._openers()),
             "travel": self._travel(contact),
@@ -192,7 +194,7 @@ class _Pages:
                 "values.html",
                 acts=True,
                 session=contact_view.session_view(session, now),
-                settable=declared_in(playground.simulation.running.program.library),
+                settable=declared_in(self._library),
             ),
             "state": self._state(session, turns),
         }
@@ -201,7 +203,7 @@ class _Pages:
         """First messages that the bot understands: the first word of each flow that words start, and
         first of the flow that any message starts.
         """
-        library = self._playground.simulation.running.program.library
+        library = self._library
         starts = [flow.trigger for flow in library.flows.values() if flow.trigger and flow.trigger.words]
         words = [start.words[0][0] for start in sorted(starts, key=lambda start: not start.otherwise)]
         return words[:MOST_OPENERS] or ["Hello"]
@@ -219,7 +221,7 @@ class _Pages:
         row = None if questions is None else questions.of(session.contact)
         if row is None or not isinstance(row.effect, AskModel):
             return ""
-        effect, library = row.effect, self._playground.simulation.running.program.library
+        effect, library = row.effect, self._library
         return render_template(
             "asked.html",
             key=row.key,
@@ -231,20 +233,13 @@ class _Pages:
 
     def _state(self, session: Session, turns: list[contact_view.ShownTurn]) -> dict[str, Any]:
         """The contact's place and way, for the map, and which faults are on."""
-        here = [f"{frame.flow}/{frame.step}" for frame in session.frames]
-        flow_map = self._maps()
+        entered = (each for each in self._reader.results(EVER) if each.way == ENTERED)
         return {
-            "here": here,
+            "here": [f"{frame.flow}/{frame.step}" for frame in session.frames],
             "way": contact_view.newest_way(session, turns)[-200:],
-            "tried": sorted(
-                {
-                    f"{each.flow}/{each.step}"
-                    for each in self._playground.simulation.stored.reader.results(EVER)
-                    if each.way == "entered"
-                }
-            ),
+            "tried": sorted({f"{each.flow}/{each.step}" for each in entered}),
             "map": self._map_version(),
-            "flows": flow_map.flows,
+            "flows": self._maps().flows,
             "faults": self._playground.faults.names,
         }
 
@@ -272,10 +267,8 @@ class _Pages:
 
     def variable(self, contact: str) -> str:
         """A form that sets a variable."""
-        simulation = self._playground.simulation
-        session = simulation.stored.reader.sessions.get(contact) or Session(contact)
-        asked = request.args
-        found = written_value(simulation.running.program.library, session, asked.get("flow", ""), asked.get("name", ""))
+        flow, name = request.args.get("flow", ""), request.args.get("name", "")
+        found = written_value(self._library, self._session(contact), flow, name)
         return render_template("variable.html", written=found)
 
     def map(self) -> AnyResponse:
@@ -288,7 +281,7 @@ class _Pages:
     def step(self) -> str:
         """A step: its lines, its findings, who waits there, and how many left it by which outcome."""
         flow, step = request.args.get("flow", ""), request.args.get("step", "")
-        flow_map, reader = self._maps(), self._playground.simulation.stored.reader
+        flow_map, reader = self._maps(), self._reader
         try:
             written = flow_map.written(flow, step)
         except KeyError:
@@ -300,10 +293,12 @@ class _Pages:
         counted: Counter[str] = Counter()
         visits = 0
         for result in reader.results(EVER):
-            if (result.flow, result.step) == (flow, step) and result.way != JUDGED:
-                visits += result.count if result.way == "entered" else 0
-                if result.way != "entered":
-                    counted[result.outcome or result.way] += result.count
+            if (result.flow, result.step) != (flow, step) or result.way == JUDGED:
+                continue
+            if result.way == ENTERED:
+                visits += result.count
+            else:
+                counted[result.outcome or result.way] += result.count
         return render_template(
             "step.html",
             flow=flow,
@@ -323,7 +318,7 @@ class _Pages:
 
     def own(self, path: str) -> AnyResponse:
         """A file of the bot's own."""
-        return _file(self._playground.simulation.running.program.library.files.get(path), path)
+        return _file(self._library.files.get(path), path)
 
     def drawing_style(self) -> AnyResponse:
         """The style sheet of drawings."""

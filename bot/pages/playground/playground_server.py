@@ -3,7 +3,6 @@
 import socket
 import threading
 from collections.abc import Sequence
-from types import TracebackType
 from typing import Self
 
 from bot.core.defects import guard
@@ -77,11 +76,9 @@ class PlaygroundServer:
         self._server.__enter__()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *exc: object) -> None:
         self._newest_map().retire()
-        self._server.__exit__(kind, error, trace)
+        self._server.__exit__(*exc)
 
     def use(self, program: Program, folder: Folder) -> None:
         """Show these flows, and continue the bot with them."""

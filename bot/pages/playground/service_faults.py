@@ -82,11 +82,7 @@ class FaultSwitches:
             raise Refused(f"there is no fault {fault}")
         with self._lock:
             if on and fault not in self._on:
-                self._on[fault] = SERVICE_FAULTS[fault].begin(self._emulator) if fault != "late" else _nothing
+                self._on[fault] = (lambda: None) if fault == "late" else SERVICE_FAULTS[fault].begin(self._emulator)
             elif not on and fault in self._on:
                 self._on.pop(fault)()
         self._changed()
-
-
-def _nothing() -> None:
-    pass

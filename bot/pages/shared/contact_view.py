@@ -19,6 +19,7 @@ from bot.core.messages import in_words
 from bot.core.session import Session
 from bot.core.text import head, printable
 from bot.language.source.wall_clock import UNITS, duration_words, parse_duration
+from bot.store.rows import MessageStatus
 from bot.store.store_reader import StoreReader
 from bot.store.trace_rows import TurnTraced
 from bot.testing.simulation.phone import ShownMessage
@@ -260,30 +261,23 @@ def _turn(turn: TurnTraced) -> ShownTurn:
         )
         for step in turn.steps
     )
-    effects = tuple(
-        _effect(effect, "" if status is None else status.name, "" if status is None else status.detail)
-        for effect, status in zip(turn.effects, turn.statuses, strict=True)
-    )
+    effects = tuple(_effect(*each) for each in zip(turn.effects, turn.statuses, strict=True))
     notes = tuple(printable(note) for note in turn.notes if note not in turn.problems)
     event, detail, problems = turn.event, "", tuple(map(printable, turn.problems))
     if isinstance(event, SendEnded):
         event, detail = replace(event, detail=""), printable(event.detail)
     words = event_in_words(event)
-    id = _page_id(turn.event_id)
+    id = hmac.digest(_PAGES, turn.event_id.encode(), "sha256").hex()[:20]  # the event's own may have a number
     return ShownTurn(id, turn.at, words, turn.rule, turn.micros, steps, effects, notes, problems, detail)
 
 
-def _page_id(event_id: str) -> str:
-    """The id of an event on the pages of this process. The event's own may have a number."""
-    return hmac.digest(_PAGES, event_id.encode(), "sha256").hex()[:20]
-
-
-def _effect(effect: Effect, status: str, detail: str) -> DecidedEffect:
+def _effect(effect: Effect, status: MessageStatus | None) -> DecidedEffect:
     if isinstance(effect, AskModel):
         asked = prompt_of(effect)
         tools = ", ".join(tool["function"]["name"] for tool in effect.tools)
         return DecidedEffect(effect_in_words(effect), asked=asked, tools=tools)
-    return DecidedEffect(_KIND.sub("send ", effect_in_words(effect)), status, detail)
+    how = ("", "") if status is None else (status.name, status.detail)
+    return DecidedEffect(_KIND.sub("send ", effect_in_words(effect)), *how)
 
 
 def prompt_of(effect: AskModel) -> tuple[tuple[str, str], ...]:

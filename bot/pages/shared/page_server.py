@@ -8,7 +8,6 @@ import sys
 import threading
 from contextlib import suppress
 from time import monotonic
-from types import TracebackType
 from typing import Any, Self
 
 from flask import Blueprint, Flask, Response, request
@@ -170,9 +169,7 @@ class PageServer:
         self._thread.start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *exc: object) -> None:
         self._stopping.set()
         self._server.shutdown()
         self._thread.join()

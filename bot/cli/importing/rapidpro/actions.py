@@ -41,10 +41,9 @@ def _set_result(steps: NodeSteps, action: Data) -> None:
     texts, node = steps.texts, steps.node
     key = result_key(str(action["name"]))
     values = {texts.scope.result(key): texts.shown(node, action.get("value"))}
-    if texts.scope.reads("results", key, "category"):
-        values[texts.scope.result(key, "category")] = texts.text(node, action.get("category"))
-    if texts.scope.reads("results", key, "category_localized"):
-        values[texts.scope.result(key, "category_localized")] = texts.text(node, action.get("category"))
+    for part in ("category", "category_localized"):
+        if texts.scope.reads("results", key, part):
+            values[texts.scope.result(key, part)] = texts.text(node, action.get("category"))
     steps.add({"set": values}, f"set {key}")
 
 
@@ -78,9 +77,7 @@ def _set_name(steps: NodeSteps, action: Data) -> None:
         other.read.add(("contact", "name"))
     name = scope.name(("contact", "name"), "own name", type="text", value="", keep=True)
     steps.add({"set": {name: steps.texts.shown(steps.node, action.get("name"))}}, "set name")
-    steps.texts.notes[steps.node.uuid].nearly.append(
-        "the name is kept by the bot; the gateway's own name of the contact stays"
-    )
+    steps.texts.nearly(steps.node, "the name is kept by the bot; the gateway's own name of the contact stays")
 
 
 def _add_urn(steps: NodeSteps, action: Data) -> None:
@@ -90,9 +87,7 @@ def _add_urn(steps: NodeSteps, action: Data) -> None:
     steps.add(
         {"set": {name: f"{{{{ {name} ~ ' ' ~ {quoted(str(action.get('scheme')) + ':')} ~ {path} }}}}"}}, "add address"
     )
-    texts.notes[steps.node.uuid].nearly.append(
-        "a contact has one number here: another address is only noted in a variable"
-    )
+    steps.texts.nearly(steps.node, "a contact has one number here: another address is only noted in a variable")
     _update_groups(steps)
 
 
@@ -117,28 +112,24 @@ def _groups(steps: NodeSteps, action: Data) -> None:
                  for each in other.actions if "groups" in each["type"]
                  for group in each.get("groups") or () if group.get("name")}  # fmt: skip
         tags = list(dict.fromkeys([*known, *sorted(named)]))
-        texts.notes[node.uuid].nearly.append("the groups that the export names are removed; tags of other origin stay")
+        texts.nearly(node, "the groups that the export names are removed; tags of other origin stay")
     else:
         groups = action.get("groups") or ()
-        tags = [str(each["name"]) if each.get("name") else texts.text(node, each.get("name_match")) for each in groups]
-    if tags:
-        steps.add(
-            {"tag" if adds else "untag": tags[0] if len(tags) == 1 else tags},
-            "add to group" if adds else "remove from group",
-        )
-    else:
-        steps.add({"branch": [{"else": NEXT}]}, "groups")
+        tags = [str(each.get("name") or texts.text(node, each.get("name_match"))) for each in groups]
+    title = ("add to group" if adds else "remove from group") if tags else "groups"
+    steps.add(_tagging("tag" if adds else "untag", tags), title)
+
+
+def _tagging(verb: str, tags: list[str]) -> Step:
+    return {verb: tags[0] if len(tags) == 1 else tags} if tags else {"branch": [{"else": NEXT}]}
 
 
 def _labels(steps: NodeSteps, action: Data) -> None:
     texts, node = steps.texts, steps.node
     labels = action.get("labels") or ()
-    tags = [
-        f"label {each['name']}" if each.get("name") else f"label {texts.text(node, each.get('name_match'))}"
-        for each in labels
-    ]
-    steps.add({"tag": tags[0] if len(tags) == 1 else tags} if tags else {"branch": [{"else": NEXT}]}, "label")
-    texts.notes[node.uuid].nearly.append("a label of the message is a tag of the contact: label NAME")
+    tags = [f"label {each.get('name') or texts.text(node, each.get('name_match'))}" for each in labels]
+    steps.add(_tagging("tag", tags), "label")
+    texts.nearly(node, "a label of the message is a tag of the contact: label NAME")
 
 
 def _status(steps: NodeSteps, action: Data) -> None:
@@ -147,7 +138,7 @@ def _status(steps: NodeSteps, action: Data) -> None:
         return add_lost(steps, "set_contact_status", action, f"the status {status} has no counterpart")
     steps.add({"untag" if status == "active" else "tag": "opted_out"}, "set status")
     note = f"the status {status} is the tag opted_out, which keeps the bot from writing first; groups stay"
-    return steps.texts.notes[steps.node.uuid].nearly.append(note)
+    return steps.texts.nearly(steps.node, note)
 
 
 def _enter_flow(steps: NodeSteps, action: Data) -> None:
@@ -156,25 +147,23 @@ def _enter_flow(steps: NodeSteps, action: Data) -> None:
     flow = names.flow_name(reference)
     child = names.scopes.get(str(reference.get("uuid")))
     if child is None:
-        texts.notes[node.uuid].lost.append(
-            f"the export lacks the flow {reference.get('name')}: export it together with this one"
-        )
+        texts.lost(node, f"the export lacks the flow {reference.get('name')}: export it together with this one")
     if node.uuid in texts.endless:
-        texts.notes[node.uuid].lost.append(
-            "the flows enter each other without a wait, where RapidPro stops after 100 steps: let one wait"
+        texts.lost(
+            node, "the flows enter each other without a wait, where RapidPro stops after 100 steps: let one wait"
         )
         handler = names.bot.untranslatable(
             name_of(f"endless {flow}", names.bot.functions), f"enter the flow {reference.get('name')}"
         )
         return steps.add({"call": handler, "errors": {"else": "end"}}, f"run {flow}")
+    theirs = {} if child is None else child.names
+    given = {name: texts.shown_path(node, key[1:]) for key, name in theirs.items() if key[0] == "parent"}
     if action.get("terminal"):
-        theirs = {} if child is None else child.names
         shared = [
             name
             for key, name in texts.scope.names.items()
             if name in theirs.values() and key[0] not in ("input", "contact")
         ]
-        given = {name: texts.shown_path(node, key[1:]) for key, name in theirs.items() if key[0] == "parent"}
         texts.scope.variables |= {name: {"type": "text", "value": ""} for name in given}
         leaves: Step = {
             **({"clear": shared} if shared else {}),
@@ -183,15 +172,10 @@ def _enter_flow(steps: NodeSteps, action: Data) -> None:
         }
         return steps.add(leaves if len(leaves) > 1 else {"branch": [{"else": f"/{flow}"}]}, f"go to {flow}")
     step: Step = {"run": f"/{flow}"}
-    given = (
-        {}
-        if child is None
-        else {name: texts.shown_path(node, key[1:]) for key, name in child.names.items() if key[0] == "parent"}
-    )
     taken: dict[str, str] = {}
     done: dict[str, str] = {}
     mine = texts.scope.names.get(_INPUT)
-    its = None if child is None else child.names.get(_INPUT)
+    its = theirs.get(_INPUT)
     if mine is not None and its is not None:
         given[its], taken[mine] = f"{{{{ {mine} }}}}", its
     for key in sorted(each for each in texts.scope.read if each[0] == "child"):
@@ -218,9 +202,10 @@ def _enter_flow(steps: NodeSteps, action: Data) -> None:
 
 
 def _wait_for_time(steps: NodeSteps, action: Data) -> None:
-    if int(action.get("delay") or 60) >= WINDOW:
-        steps.texts.notes[steps.node.uuid].nearly.append(LATE)
-    steps.add({"wait": f"{max(1, int(action.get('delay') or 60))}s"}, "wait")
+    seconds = int(action.get("delay") or 60)
+    if seconds >= WINDOW:
+        steps.texts.nearly(steps.node, LATE)
+    steps.add({"wait": f"{max(1, seconds)}s"}, "wait")
 
 
 _ACTIONS: dict[str, Callable[[NodeSteps, Data], None]] = {

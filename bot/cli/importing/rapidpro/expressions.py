@@ -3,15 +3,15 @@
 import ast
 import inspect
 import json
+import operator
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from decimal import Decimal
 from functools import cache
-from types import FunctionType
 from typing import Any
 
-from bot.cli.importing.imported import written_out
+from bot.cli.importing.imported import tokens_in, written_out
 from bot.cli.importing.rapidpro import excellent_functions as library
 from bot.core.errors import BotError
 from bot.core.immutable import immutable
@@ -19,9 +19,8 @@ from bot.core.lazy_patterns import lazy_pattern
 
 Path = tuple[str, ...]
 ROOTS = frozenset({
-    "contact", "fields", "urns", "results", "run", "parent", "child", "input", "trigger", "webhook",
-    "legacy_extra", "node",
-    "globals", "global", "ticket", "resume", "locals", "calendar", "extra", "step", "flow", "date",
+    "contact", "fields", "urns", "results", "run", "parent", "child", "input", "trigger", "webhook", "legacy_extra",
+    "node", "globals", "global", "ticket", "resume", "locals", "calendar", "extra", "step", "flow", "date",
 })  # fmt: skip
 """The names with which `@name` in a text is an expression."""
 
@@ -60,20 +59,16 @@ _LEVELS: tuple[tuple[str, ...], ...] = (
 _BARE = lazy_pattern(r"@(@|\(|[A-Za-z_]\w*(?:\.\w+)*)")
 
 
+def _unreadable(rest: str) -> Untranslatable:
+    return Untranslatable(f"{rest.strip()[:20]} is no expression of RapidPro")
+
+
 class ExcellentReader:
     """Reads one expression, by recursive descent."""
 
     def __init__(self, source: str) -> None:
         self.source = source
-        self.tokens: list[tuple[str, str]] = []
-        place = 0
-        while place < len(source.rstrip()):
-            found = _TOKEN.match(source, place)
-            if found is None:
-                raise Untranslatable(f"{source[place:].strip()[:20]} is no expression of RapidPro")
-            kind = str(found.lastgroup)
-            self.tokens.append((kind, found[kind]))
-            place = found.end()
+        self.tokens = tokens_in(source, _TOKEN, _unreadable)
         self.at = 0
 
     def read(self) -> Excellent:
@@ -232,59 +227,59 @@ def _closing(text: str, start: int) -> int | None:
 
 
 FUNCTIONS: dict[str, str] = {
-    **{name: name for name, value in vars(library).items() if isinstance(value,
-    FunctionType) and name.startswith("has_")},
-    "abs": "absolute", "title": "title_case", "trim": "trimmed", "replace": "replaced", "round": "round_half",
-    "mod": "modulo",
-    "split": "split_parts", "join": "joined", "count": "count_of", "length": "count_of", "code": "char_code",
-    "extract": "part_of",
-    "json": "to_json", "date": "date_of", "datetime": "datetime_of", "now": "current_time", "today": "current_day",
-    "first_word": "first_word", "unique": "unique_values", "reverse": "reversed_values",
-    "has_category": "has_only_text", "text": "shown",
-    "upper_case": "upper", "parse_date": "parse_datetime", "is_text_eq": "has_only_text", "is_error": "is_error",
-    "boolean": "truth", "char": "char_of", "clean": "cleaned", "field": "field_at", "number": "to_number",
-    "percent": "percentage",
-    "word": "word_at", "time": "time_of",
+    **{name: name for name in vars(library) if name.startswith("has_")},
     **{name: name for name in (
-        "attachment_parts", "date_from_parts", "datetime_add", "datetime_diff", "epoch", "format_date",
-        "format_datetime",
-        "format_location", "format_number", "format_time", "mean", "parse_datetime", "parse_json", "read_chars",
-        "regex_match",
-        "remove_first_word", "repeat", "replace_time", "round_down", "round_up", "text_compare", "text_length",
-        "text_slice",
-        "url_encode", "urn_parts", "weekday", "word_count", "word_slice",
+        "attachment_parts", "date_from_parts", "datetime_add", "datetime_diff", "epoch", "first_word", "format_date",
+        "format_datetime", "format_location", "format_number", "format_time", "is_error", "mean", "parse_datetime",
+        "parse_json", "read_chars", "regex_match", "remove_first_word", "repeat", "replace_time", "round_down", "round_up",
+        "text_compare", "text_length", "text_slice", "url_encode", "urn_parts", "weekday", "word_count", "word_slice",
     )},
+    "abs": "absolute", "boolean": "truth", "char": "char_of", "clean": "cleaned", "code": "char_code",
+    "count": "count_of", "date": "date_of", "datetime": "datetime_of", "extract": "part_of", "field": "field_at",
+    "has_category": "has_only_text", "is_text_eq": "has_only_text", "join": "joined", "json": "to_json",
+    "length": "count_of", "mod": "modulo", "now": "current_time", "number": "to_number", "parse_date": "parse_datetime",
+    "percent": "percentage", "replace": "replaced", "reverse": "reversed_values", "round": "round_half",
+    "split": "split_parts", "text": "shown", "time": "time_of", "title": "title_case", "today": "current_day",
+    "trim": "trimmed", "unique": "unique_values", "upper_case": "upper", "word": "word_at",
 }  # fmt: skip
 """The functions of RapidPro by their names, each with the function of `excellent_functions` that does it."""
+_OF_NUMBERS = {"max": "largest", "min": "smallest", "mean": "mean"}
+"""Those that take any number of numbers; here they take a list."""
 OLD_NAMES = {
-    "proper": ("title", None), "len": ("text_length", None), "concatenate": ("concat", None),
-    "substitute": ("replace", None), "fixed": ("format_number", None), "int": ("round_down", None),
-    "power": ("^", None),
-    "average": ("mean", None), "regex_group": ("regex_match", None), "datevalue": ("datetime", None),
-    "unichar": ("char", None),
+    "proper": "title", "len": "text_length", "concatenate": "concat", "substitute": "replace", "fixed": "format_number",
+    "int": "round_down", "power": "^", "average": "mean", "regex_group": "regex_match", "datevalue": "datetime",
+    "unichar": "char",
 }  # fmt: skip
 """Functions of flows before version 12, with their present names."""
 _NUMBERS = frozenset({
-    "absolute", "char_code", "count_of", "datetime_diff", "epoch", "mean", "to_number", "round_half",
-    "round_down", "round_up", "modulo",
-    "text_compare", "text_length", "weekday", "word_count", "power", "largest", "smallest",
+    "absolute", "char_code", "count_of", "datetime_diff", "epoch", "mean", "to_number", "round_half", "round_down",
+    "round_up", "modulo", "text_compare", "text_length", "weekday", "word_count", "power", "largest", "smallest",
 })  # fmt: skip
 _FALLIBLE = frozenset({
     "to_number", "date_of", "datetime_of", "format_date", "format_datetime", "format_time", "datetime_add",
-    "datetime_diff", "epoch",
-    "weekday", "word_at", "parse_datetime", "parse_json", "time_of", "replace_time", "format_number",
-    "percentage", "char_code",
+    "datetime_diff", "epoch", "weekday", "word_at", "parse_datetime", "parse_json", "time_of", "replace_time",
+    "format_number", "percentage", "char_code",
 })  # fmt: skip
 """The functions that fail where a value is no number, no time or has no such word."""
-_ANY = frozenset(
-    {"part_of", "parse_json", "split_parts", "unique_values", "reversed_values", "attachment_parts", "urn_parts"}
-)
-_COMPARISONS = ("=", "!=", "<", "<=", ">", ">=")
+_ANY = frozenset({
+    "part_of", "parse_json", "split_parts", "unique_values", "reversed_values", "attachment_parts", "urn_parts", "truth",
+})  # fmt: skip
+_OPERATORS: Mapping[str, Callable[[Decimal, Decimal], Any]] = {
+    "+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv, "^": library.power,
+    "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
+}  # fmt: skip
 
 
 def takes_now(name: str) -> bool:
     """True if a function of the library is given the time of now."""
     return "now" in inspect.signature(getattr(library, name)).parameters
+
+
+def _arguments(name: str) -> tuple[int, int]:
+    """Return how many arguments a function of the library takes at least and at most, besides the time of now."""
+    parameters = inspect.signature(getattr(library, name)).parameters.values()
+    taken = [each for each in parameters if each.name != "now"]
+    return sum(each.default is each.empty for each in taken), len(taken)
 
 
 def evaluated(tree: Excellent, scope: Callable[[Path], Any], now: datetime) -> Any:
@@ -320,11 +315,10 @@ def evaluated(tree: Excellent, scope: Callable[[Path], Any], now: datetime) -> A
                     return value(second, names)
             case "foreach", (values, function, *rest):
                 extra = [value(each, names) for each in rest]
+                name, listed = function.value[0], value(values, names)
                 if function.kind == "lambda":
-                    return [
-                        value(function.parts[0], {**names, function.value[0]: each}) for each in value(values, names)
-                    ]
-                return [_applied(function.value[0], [each, *extra], now) for each in value(values, names)]
+                    return [value(function.parts[0], {**names, name: each}) for each in listed]
+                return [_applied(name, [each, *extra], now) for each in listed]
         return _applied(node.value, [value(part, names) for part in node.parts], now)
 
     return value(tree, {})
@@ -334,23 +328,14 @@ def _calculated(sign: str, left: Any, right: Any) -> Any:
     if sign == "&":
         return library.concatenated(left, right)
     if sign in ("=", "!="):
-        same = (
-            left == right
-            if isinstance(left, Decimal) and isinstance(right, Decimal)
-            else library.shown(left) == library.shown(right)
-        )
-        return same == (sign == "=")
-    one, two = library.to_number(left), library.to_number(right)
-    made: dict[str, Callable[[], Any]] = {
-        "+": lambda: one + two, "-": lambda: one - two, "*": lambda: one * two, "/": lambda: one / two,
-        "^": lambda: library.power(one, two), "<": lambda: one < two, "<=": lambda: one <= two, ">": lambda: one > two,
-        ">=": lambda: one >= two,
-    }  # fmt: skip
-    return made[sign]()
+        if not (isinstance(left, Decimal) and isinstance(right, Decimal)):
+            left, right = library.shown(left), library.shown(right)
+        return (left == right) == (sign == "=")
+    return _OPERATORS[sign](library.to_number(left), library.to_number(right))
 
 
 def _applied(name: str, values: list[Any], now: datetime) -> Any:
-    name = OLD_NAMES.get(name, (name, None))[0]
+    name = OLD_NAMES.get(name, name)
     match name:
         case "upper" | "lower":
             return getattr(library.shown(values[0]), name)()
@@ -361,7 +346,7 @@ def _applied(name: str, values: list[Any], now: datetime) -> Any:
         case "object":
             return dict(zip(map(library.shown, values[::2]), values[1::2], strict=True))
         case "max" | "min" | "mean":
-            return {"max": library.largest, "min": library.smallest, "mean": library.mean}[name](values)
+            return getattr(library, _OF_NUMBERS[name])(values)
         case "concat":
             return "".join(map(library.shown, values))
     if name not in FUNCTIONS or not hasattr(library, FUNCTIONS[name]):
@@ -425,7 +410,7 @@ class ExpressionWriter:
             case "binary":
                 return self._binary(tree.value, *tree.parts)
             case "call":
-                return self._called(OLD_NAMES.get(tree.value, (tree.value, None))[0], tree.parts)
+                return self._called(OLD_NAMES.get(tree.value, tree.value), tree.parts)
         raise Untranslatable("a function without a name")
 
     def called_with(self, name: str, arguments: list[str]) -> str:
@@ -433,15 +418,16 @@ class ExpressionWriter:
         function = FUNCTIONS.get(name, "")
         if not hasattr(library, function) or not function:
             raise Untranslatable(f"the test {name}")
-        taken = [
-            each for each in inspect.signature(getattr(library, function)).parameters.values() if each.name != "now"
-        ]
-        if len(arguments) < sum(each.default is each.empty for each in taken):
+        least, most = _arguments(function)
+        if len(arguments) < least:
             raise Untranslatable(f"the test {name} without an argument")
-        return self._call(function, *arguments[: len(taken)])
+        return self._call(function, *arguments[:most])
 
     def _call(self, name: str, *arguments: str) -> str:
         return f"{name}({', '.join(arguments)})"
+
+    def _list(self, trees: Iterable[Excellent]) -> str:
+        return f"[{', '.join(self.written(each)[0] for each in trees)}]"
 
     def _number(self, tree: Excellent) -> str:
         written, kind = self.written(tree)
@@ -466,7 +452,7 @@ class ExpressionWriter:
         one_number, two_number = self._number(left), self._number(right)
         if sign == "^":
             return self._call("power", one_number, two_number), "number"
-        return f"({one_number} {sign} {two_number})", "bool" if sign in _COMPARISONS else "number"
+        return f"({one_number} {sign} {two_number})", "bool" if sign[0] in "<>" else "number"
 
     def _called(self, name: str, parts: tuple[Excellent, ...]) -> tuple[str, str]:
         match name, parts:
@@ -484,39 +470,32 @@ class ExpressionWriter:
                     return f"({one[0]} or {two[0]})", kind
                 return f"({one[0]} | default({two[0]}))", kind
             case "array", _:
-                return f"[{', '.join(self.written(part)[0] for part in parts)}]", "any"
+                return self._list(parts), "any"
             case "object", _ if len(parts) % 2 == 0:
-                pairs = zip(parts[::2], parts[1::2], strict=True)
-                return (
-                    f"{{{', '.join(f'{self.written(key)[0]}: {self.written(part)[0]}' for key, part in pairs)}}}",
-                    "any",
-                )
+                written = [self.written(part)[0] for part in parts]
+                pairs = zip(written[::2], written[1::2], strict=True)
+                return f"{{{', '.join(f'{key}: {value}' for key, value in pairs)}}}", "any"
             case (("max" | "min" | "mean"), _) if parts:
-                function = {"max": "largest", "min": "smallest", "mean": "mean"}[name]
-                return self._call(function, f"[{', '.join(self.written(part)[0] for part in parts)}]"), "number"
+                return self._call(_OF_NUMBERS[name], self._list(parts)), "number"
             case "concat", _:
                 return f"({' ~ '.join(self.shown(part) for part in parts)})", "text"
-            case "foreach", (values, function, *rest):
-                return self._each(values, function, rest)
+            case "foreach", (values, applied, *rest):
+                return self._each(values, applied, rest)
             case "rand", ():
                 return "random()", "number"
-            case "rand_between", (least, most):
-                low, high = self._number(least), self._number(most)
+            case "rand_between", (lowest, highest):
+                low, high = self._number(lowest), self._number(highest)
                 return f"(((random() * ({high} - {low} + 1)) | floor) + {low})", "number"
         function = FUNCTIONS.get(name, "")
         if not hasattr(library, function):
             raise Untranslatable(f"the function {name}()")
-        signature = inspect.signature(getattr(library, function)).parameters.values()
-        taken = [each for each in signature if each.name != "now"]
-        if not sum(each.default is each.empty for each in taken) <= len(parts) <= len(taken):
+        least, most = _arguments(function)
+        if not least <= len(parts) <= most:
             raise Untranslatable(f"{name}() with {len(parts)} arguments")
         if function in _FALLIBLE:
             self.can_fail = True
-        written = self._call(function, *(self.written(part)[0] for part in parts))
-        return (
-            written,
-            "number" if function in _NUMBERS else "any" if function in _ANY or function == "truth" else "text",
-        )
+        kind = "number" if function in _NUMBERS else "any" if function in _ANY else "text"
+        return self._call(function, *(self.written(part)[0] for part in parts)), kind
 
     def _each(self, values: Excellent, function: Excellent, rest: list[Excellent]) -> tuple[str, str]:
         """A list with a function applied to each element."""
@@ -567,13 +546,12 @@ def used_in(texts: list[str]) -> tuple[list[str], list[str]]:
     """Return the imports and the sources of the functions that texts call, with those that these call."""
     lines, functions = _library()
     called = {name for text in texts for name in re.findall(r"\b(\w+)\(", text)}
-    direct = [name for name in functions if name in called]
     needed: set[str] = set()
-    waiting = list(direct)
+    waiting = [name for name in functions if name in called]
     while waiting:
         if (name := waiting.pop()) not in needed:
             needed.add(name)
-            waiting += [each for each in {*re.findall(r"\w+", functions[name].partition("\n")[2])} if each in functions]
+            waiting += functions.keys() & re.findall(r"\w+", functions[name].partition("\n")[2])
     sources = [
         (f'@function("{name}")\n' if name in called else "") + source
         for name, source in functions.items()

@@ -76,14 +76,13 @@ class BotNames:
         """True if a text reads the contact's name."""
         return "contact.name" in str(self.bot.flows)
 
-    def unwritable(self, original: str, decorator: str = "function") -> str:
+    def unwritable(self, original: str) -> str:
         """Add a function for an expression that cannot be translated; return its name."""
         known = (name for name, function in self.bot.functions.items() if function.doc.endswith(f"\n\n{original}"))
         if (name := next(known, None)) is not None:
             return name
-        return self.bot.untranslatable(
-            name_of(f"original {original}", self.bot.functions, "original"), original, None, decorator
-        )
+        name = name_of(f"original {original}", self.bot.functions, "original")
+        return self.bot.untranslatable(name, original, decorator="function")
 
 
 class FlowTexts:
@@ -116,6 +115,14 @@ class FlowTexts:
         """Return a writer of expressions with this flow's variables."""
         return ExpressionWriter(self.scope.written)
 
+    def nearly(self, node: RapidProNode, note: str) -> None:
+        """Note a difference at a node."""
+        self.notes[node.uuid].nearly.append(note)
+
+    def lost(self, node: RapidProNode, note: str) -> None:
+        """Note what has no counterpart at a node."""
+        self.notes[node.uuid].lost.append(note)
+
     def text(self, node: RapidProNode, template: Any) -> str:
         """Return a text of an action with the values of this bot. One that cannot be translated fails."""
         return self._written(node, str(template or ""), "text")
@@ -134,36 +141,37 @@ class FlowTexts:
             written: str = getattr(writer, how)(template)
         except Untranslatable as reason:
             self.can_fail = True
-            self.notes[node.uuid].lost.append(f"{reason} cannot be translated: write the function in handlers.py")
+            self.lost(node, f"{reason} cannot be translated: write the function in handlers.py")
             call = f"{self.names.unwritable(template)}()"
             return f"{{{{ {call} }}}}" if how == "text" else call
         self.notes[node.uuid].nearly += self.scope.remarks
         self.scope.remarks.clear()
         if "legacy_extra" in template:
-            self.notes[node.uuid].nearly.append("what @legacy_extra has of a service's answer is written anew as JSON")
+            self.nearly(node, "what @legacy_extra has of a service's answer is written anew as JSON")
         if writer.can_fail:
             self.can_fail = True
-            self.notes[node.uuid].nearly.append(
+            self.nearly(
+                node,
                 "where a value is no number, no time or has no such word, RapidPro inserts an empty text; "
-                "here the step fails, the operator is told, and the flow goes on"
-            )  # fmt: skip
+                "here the step fails, the operator is told, and the flow goes on",
+            )
         return written
 
     def translated(self, uuid: str, key: str, place: int = 0) -> Iterator[tuple[str, str]]:
         """Yield the translations of a text, by language."""
-        for code, texts in self.flow.localization.items():
-            language = language_of(code)
-            found = (texts.get(uuid) or {}).get(key) or []
-            if language != language_of(self.flow.language) and len(found) > place and found[place]:
-                yield language, str(found[place])
+        own = language_of(self.flow.language)
+        return ((each, str(text)) for each, text in self._localized(uuid, key, place) if each != own)
 
     def base(self, uuid: str, key: str, default: Any, place: int = 0) -> Any:
         """Return a text in the flow's own language; Glific has it among the translations, too."""
+        own = language_of(self.flow.language)
+        return next((text for each, text in self._localized(uuid, key, place) if each == own), default)
+
+    def _localized(self, uuid: str, key: str, place: int) -> Iterator[tuple[str, Any]]:
         for code, texts in self.flow.localization.items():
             found = (texts.get(uuid) or {}).get(key) or []
-            if language_of(code) == language_of(self.flow.language) and len(found) > place and found[place]:
-                return found[place]
-        return default
+            if len(found) > place and found[place]:
+                yield language_of(code), found[place]
 
     def shown(self, node: RapidProNode, template: Any) -> str:
         """Return a value as a text, also where it is a single expression with another type."""
@@ -174,5 +182,5 @@ class FlowTexts:
         try:
             return f"{{{{ {self.writer().shown(Excellent('path', path))} }}}}"
         except Untranslatable as reason:
-            self.notes[node.uuid].lost.append(f"{reason} cannot be given to the flow")
+            self.lost(node, f"{reason} cannot be given to the flow")
             return ""

@@ -8,19 +8,12 @@ from bot.checker.exploring.moves import HttpResult
 from bot.cli.importing.conversations import SourceConversation, SourceMessage, SourceTurn
 from bot.cli.importing.rapidpro.flow_texts import BotNames
 from bot.cli.importing.rapidpro.interpreting import FlowInterpreter, RapidProContact, UnwrittenAction
-from bot.cli.importing.rapidpro.reading import RapidProFlow, RapidProNode, language_of
+from bot.cli.importing.rapidpro.message_actions import BUTTON_TITLE, MOST_BUTTONS, MOST_ROWS, ROW_TITLE
+from bot.cli.importing.rapidpro.reading import MEDIA_TESTS, RapidProFlow, RapidProNode, language_of
 
 _NOW = datetime.fromisoformat("2030-05-06T10:00:00+00:00")
 _MOST_CONVERSATIONS, _MOST_TURNS = 40, 25  # of a flow; of a conversation
 _ANYTHING = ("something else", "7", "yes", "12-05-2030", "ann@example.com", "+6281234567890")
-_FILES = {
-    "has_image": "image",
-    "has_audio": "audio",
-    "has_video": "video",
-    "has_file": "document",
-    "has_location": "location",
-}
-_BUTTONS, _BUTTON, _ROWS, _ROW = 3, 20, 10, 24  # what can be tapped: so many, of so many characters
 
 
 class FlowWays:
@@ -93,25 +86,24 @@ class FlowWays:
         category = min(ways, key=lambda each: self._taken[node.uuid, each])
         self._taken[node.uuid, category] += 1
         kind, value = ways[category]
-        place = [] if node.timeout is None else [str(node.timeout.get("seconds") or 60)]
         if kind == "wait":
             played.time_out()
-            return SourceTurn("wait", place[0], *played.take())
-        played.reply(value if kind in ("text", "choice") else "", "text" if kind in ("text", "choice") else kind)
-        return SourceTurn(kind, value if kind in ("text", "choice") else "", *played.take())
+        else:
+            played.reply(value, kind)
+        return SourceTurn(kind, value, *played.take())
 
     def _inputs(
         self, played: FlowInterpreter, node: RapidProNode, said: tuple[SourceMessage, ...]
     ) -> dict[str, tuple[str, str]]:
         """Return a kind of turn and its value that leads to each category, by the category's id."""
         choices = said[-1].choices if said else ()
-        longest = _BUTTON if len(choices) <= _BUTTONS else _ROW
-        can_tap = len(choices) <= _ROWS and all(len(each) <= longest for each in choices)
+        longest = BUTTON_TITLE if len(choices) <= MOST_BUTTONS else ROW_TITLE
+        can_tap = len(choices) <= MOST_ROWS and all(len(each) <= longest for each in choices)
         tried = [("choice" if can_tap else "text", each) for each in choices]
         cases = (node.router or {}).get("cases") or ()
         for case in cases:
             words = [played.texts.text(str(each)) for each in case.get("arguments") or ()]
-            tried += [(_FILES[case["type"]], "")] if case["type"] in _FILES else []
+            tried += [(MEDIA_TESTS[case["type"]], "")] if case["type"] in MEDIA_TESTS else []
             tried += [("text", each) for word in words for each in (word, word.split(" ")[0]) if each.strip()]
             tried += [
                 ("text", str(int(word) + more)) for word in words if word.lstrip("-").isdigit() for more in (-1, 1)
@@ -120,13 +112,11 @@ class FlowWays:
         ways: dict[str, tuple[str, str]] = {}
         before = played.session.input, played.session.input_kind, played.session.input_file
         for kind, value in tried:
-            played.session.input = value if kind in ("text", "choice") else ""
-            played.session.input_kind = "text" if kind in ("text", "choice") else kind
-            played.session.input_file = f"{kind}:https://files.example/{kind}" if kind not in ("text", "choice") else ""
+            played.hear(value, kind)
             ways.setdefault(played.category(node)[0], (kind, value))
         played.session.input, played.session.input_kind, played.session.input_file = before
         if node.timeout is not None and node.timeout.get("category_uuid") in node.categories:
-            ways[str(node.timeout["category_uuid"])] = ("wait", "")
+            ways[str(node.timeout["category_uuid"])] = ("wait", str(node.timeout.get("seconds") or 60))
         return ways
 
     def _choose(self, flow: RapidProFlow, node: RapidProNode, ways: list[str]) -> int:

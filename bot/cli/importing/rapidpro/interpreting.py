@@ -10,19 +10,21 @@ from typing import Any
 from bot.cli.importing.conversations import SourceMessage
 from bot.cli.importing.rapidpro import excellent_functions as library
 from bot.cli.importing.rapidpro.expressions import FUNCTIONS, Path, Untranslatable, evaluated, parts_of, takes_now
-from bot.cli.importing.rapidpro.messages import message_of
-from bot.cli.importing.rapidpro.reading import Data, RapidProExport, RapidProFlow, RapidProNode, language_of, result_key
+from bot.cli.importing.rapidpro.messages import file_of, message_of
+from bot.cli.importing.rapidpro.reading import (
+    MEDIA_TESTS,
+    Data,
+    RapidProExport,
+    RapidProFlow,
+    RapidProNode,
+    action_key,
+    language_of,
+    result_key,
+)
 from bot.cli.importing.rapidpro.scopes import place_of, result_names
 from bot.core.immutable import mutable
 
 _MOST_STEPS = 100  # of RapidPro without a wait
-_MEDIA = {
-    "has_image": "image",
-    "has_audio": "audio",
-    "has_video": "video",
-    "has_file": "document",
-    "has_location": "location",
-}
 
 
 @mutable
@@ -48,7 +50,6 @@ class RapidProContact:
     language: str = ""
     fields: dict[str, str] = field(default_factory=dict)
     groups: list[str] = field(default_factory=list)
-    urns: list[str] = field(default_factory=list)
 
 
 class UnwrittenAction(Exception):
@@ -144,10 +145,10 @@ class SessionTexts:
                 return _within(library.with_extra(self._session.params, "", self._session.extra), parts)
             case "child", [*parts]:
                 return self._of_run(run.child, [part for part in parts if part != "run"])
+            case "parent", [*parts] if run.parent is not None:
+                return self._of_run(run.parent, parts)
             case "parent", [*parts]:
-                return (
-                    self._of_run(run.parent, parts) if run.parent is not None else _plain(self._session.parent, parts)
-                )
+                return _plain(self._session.parent, parts)
             case ("run", ["flow", "name"]) | ("flow", ["name"]):
                 return run.flow.name
             case (("globals" | "global"), [key, *_]):
@@ -184,10 +185,10 @@ class SessionTexts:
                 return run.status if run is not None else ""
             case ["flow", "name"] if run is not None:
                 return run.flow.name
+            case ["contact", "fields", key, *_]:
+                return self._session.contact.fields.get(key, "")
             case ["contact", *rest]:
-                return (
-                    self._of_contact(rest) if rest[:1] != ["fields"] else self._session.contact.fields.get(rest[1], "")
-                )
+                return self._of_contact(rest)
         return ""
 
 
@@ -218,17 +219,22 @@ class FlowInterpreter:
 
     def reply(self, text: str, kind: str = "text") -> None:
         """The contact writes, or sends a file of a kind."""
-        self.session.input, self.session.input_kind = text, kind
-        self.session.input_file = "" if kind == "text" else f"{kind}:https://files.example/{kind}"
+        self.hear(text, kind)
         self._route(self.node)
         self._walk()
+
+    def hear(self, text: str, kind: str) -> None:
+        """Note the input. A `choice` is a text."""
+        is_text = kind in ("text", "choice")
+        self.session.input, self.session.input_kind = text, "text" if is_text else kind
+        self.session.input_file = "" if is_text else f"{kind}:https://files.example/{kind}"
 
     def time_out(self) -> None:
         """The time-out of the wait is over."""
         node = self.node
         assert node is not None and node.timeout is not None
         category = str(node.timeout["category_uuid"])
-        self._save(node, "", str(node.categories[category].get("name")), "", category=category)
+        self._save(node, "", category, "", None)
         self.session.runs[-1].node = node.target(category)
         self._walk()
 
@@ -320,9 +326,7 @@ class FlowInterpreter:
             category, value, extra = list(node.categories)[place], str(drawn), None
         else:
             category, value, extra = self.category(node)
-        self._save(
-            node, value, str(node.categories.get(category, {}).get("name") or ""), self._operand(node), extra, category
-        )
+        self._save(node, value, category, self._operand(node), extra)
         run.node = node.target(category)
 
     def _operand(self, node: RapidProNode) -> str:
@@ -342,8 +346,8 @@ class FlowInterpreter:
         kind, operand = str(case["type"]), str((node.router or {}).get("operand") or "@input.text")
         written = self.texts.localized(str(case.get("uuid", "")), "arguments", list(case.get("arguments") or ()))
         arguments = [self.texts.text(str(each)) for each in written]
-        if kind in _MEDIA:
-            return (self.session.input_file if self.session.input_kind == _MEDIA[kind] else None), None
+        if kind in MEDIA_TESTS:
+            return (self.session.input_file if self.session.input_kind == MEDIA_TESTS[kind] else None), None
         if kind == "has_category":
             result = self.session.runs[-1].results.get(result_key(operand.removeprefix("@results.").split(".")[0]), {})
             return (result["category"] if result.get("category") in arguments else None), None
@@ -362,11 +366,9 @@ class FlowInterpreter:
             return None, None
         return found, library.pattern_groups(*values[:2]) if kind == "has_pattern" else None
 
-    def _save(
-        self, node: RapidProNode, value: str, title: str, given: str, extra: Any = None, category: str = ""
-    ) -> None:
-        name = (node.router or {}).get("result_name")
-        if name:
+    def _save(self, node: RapidProNode, value: str, category: str, given: str, extra: Any) -> None:
+        if name := (node.router or {}).get("result_name"):
+            title = str(node.categories.get(category, {}).get("name") or "")
             self._result(str(name), value, title, given, extra, category)
 
     def _result(self, name: str, value: str, category: str, given: str = "", extra: Any = None, uuid: str = "") -> None:
@@ -391,9 +393,8 @@ class FlowInterpreter:
             case "set_run_local":
                 self._local(run, action)
             case "set_contact_field":
-                self.session.contact.fields[str(action["field"]["key"]).lower()] = self.texts.text(
-                    str(action.get("value") or "")
-                )
+                key = str(action["field"]["key"]).lower()
+                self.session.contact.fields[key] = self.texts.text(str(action.get("value") or ""))
             case "set_contact_name":
                 self.session.contact.name = self.texts.text(str(action.get("name") or ""))
             case "set_contact_language":
@@ -414,12 +415,8 @@ class FlowInterpreter:
             self.said.append(SourceMessage(f"template {name}", place=place))
             return
         replies = self.texts.localized(uuid, "quick_replies", list(message.choices))
-        media = []
-        for each in message.media:
-            kind, _, url = self.texts.text(each).partition(":")
-            main = kind.partition("/")[0]
-            media.append(f"{main if main in ('image', 'audio', 'video') else 'document'} {url}")
-        self.said.append(SourceMessage(text, tuple(self.texts.text(each) for each in replies), tuple(media), place))
+        media = tuple(" ".join(file_of(self.texts.text(each))) for each in message.media)
+        self.said.append(SourceMessage(text, tuple(map(self.texts.text, replies)), media, place))
 
     def _local(self, run: PlayedRun, action: Data) -> None:
         key, value = str(action.get("local")), self.texts.text(str(action.get("value") or ""))
@@ -431,14 +428,15 @@ class FlowInterpreter:
         run.values[key] = value
 
     def _groups(self, action: Data) -> None:
+        groups = self.session.contact.groups
         names = [
             self.texts.text(str(each.get("name") or each.get("name_match"))) for each in action.get("groups") or ()
         ]
         if action["type"] == "add_contact_groups":
-            self.session.contact.groups += [name for name in names if name not in self.session.contact.groups]
+            groups += [name for name in names if name not in groups]
         else:
-            gone = self.session.contact.groups if action.get("all_groups") else names
-            self.session.contact.groups = [name for name in self.session.contact.groups if name not in gone]
+            gone = names if not action.get("all_groups") else list(groups)
+            groups[:] = [name for name in groups if name not in gone]
 
     def _service(self, node: RapidProNode, action: Data) -> None:
         method = str(action.get("method") or "GET").upper()
@@ -461,9 +459,7 @@ class FlowInterpreter:
         works = self.choose(self.session.runs[-1].flow, node, ["Success", "Failure"]) == 0
         answer = self.answer(action) if works else None
         if works:
-            self.calls.append(
-                (json.dumps({key: value for key, value in action.items() if key != "uuid"}, sort_keys=True), answer)
-            )
+            self.calls.append((action_key(action), answer))
         if name := action.get("result_name"):
             self._result(str(name), "200" if works else "0", "Success" if works else "Failure", "", answer)
 
@@ -472,13 +468,10 @@ class FlowInterpreter:
         run = self.session.runs[-1]
         name = result_key(str(action.get("result_name") or ""))
         texts = json.dumps([[node.actions, node.router] for node in run.flow.nodes.values()], default=dict)
-        found = re.findall(rf"results\.{name}\.(?:extra\.)?(\w+)", texts) + re.findall(
-            r"@webhook\.(?:json\.)?(\w+)", texts
-        )
-        parts = dict.fromkeys(
-            part for part in found if part not in ("value", "category", "input", "extra", "json", "status", "text")
-        )
-        return {part: f"the {part}" for part in parts}
+        found = re.findall(rf"results\.{name}\.(?:extra\.)?(\w+)", texts)
+        found += re.findall(r"@webhook\.(?:json\.)?(\w+)", texts)
+        own = ("value", "category", "input", "extra", "json", "status", "text")
+        return {part: f"the {part}" for part in found if part not in own}
 
 
 def _within(value: Any, parts: list[str]) -> Any:

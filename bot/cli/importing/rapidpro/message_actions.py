@@ -1,12 +1,13 @@
 """RapidPro's messages and questions as steps: texts, attachments, quick replies, templates."""
 
-import re
+from collections.abc import Sequence
+from dataclasses import replace
 
 from bot.cli.importing.rapidpro.expressions import Untranslatable, parts_of
-from bot.cli.importing.rapidpro.flow_texts import FlowTexts
-from bot.cli.importing.rapidpro.messages import RapidProMessage, message_of
+from bot.cli.importing.rapidpro.messages import RapidProMessage, file_of, message_of
 from bot.cli.importing.rapidpro.node_steps import NEXT, NodeSteps, Step
 from bot.cli.importing.rapidpro.reading import Data, RapidProNode, result_key
+from bot.cli.importing.rapidpro.scopes import first_words
 
 MOST_BUTTONS, BUTTON_TITLE, ROW_TITLE, MOST_ROWS = 3, 20, 24, 10  # of the messaging platform
 WINDOW = 86_100  # seconds of silence after which the gateway takes templates only
@@ -20,7 +21,7 @@ def add_message(steps: NodeSteps, action: Data, asks: RapidProNode | None) -> No
     texts, node = steps.texts, steps.node
     message = message_of(action)
     if action["type"] in ("say_msg", "play_audio"):
-        texts.notes[node.uuid].nearly.append("what was said in a call is a message here")
+        texts.nearly(node, "what was said in a call is a message here")
     templating = action.get("templating")
     if templating and not message.text:
         _template(steps, templating)
@@ -28,19 +29,16 @@ def add_message(steps: NodeSteps, action: Data, asks: RapidProNode | None) -> No
             _ask(steps, asks, RapidProMessage(""), str(action.get("uuid", "")))
         return
     if templating:
-        texts.notes[node.uuid].nearly.append(
-            "the text is sent, not its template: write window_closed for contacts who were silent"
-        )
+        texts.nearly(node, "the text is sent, not its template: write window_closed for contacts who were silent")
     if action.get("all_urns"):
-        texts.notes[node.uuid].nearly.append("the message is sent to the contact's one number")
+        texts.nearly(node, "the message is sent to the contact's one number")
     uuid = str(action.get("uuid", ""))
     text = texts.base(uuid, "text", message.text)
-    media = [_media(texts, node, each) for each in message.media]
-    asked = RapidProMessage(text, message.choices, (), message.header, message.abouts, message.button)
+    media = [(kind, texts.text(node, url)) for kind, url in map(file_of, message.media)]
+    asked = replace(message, text=text)
     texts.can_fail = False
     if asks is not None and (text or not message.choices):
-        for kind, url in media:
-            steps.add({"say": "", kind: url}, kind)
+        _files(steps, media)
         texts.text(node, text)
         if not message.choices and (texts.can_fail or _may_be_empty(text)):
             _say(steps, text, uuid, {})
@@ -48,20 +46,20 @@ def add_message(steps: NodeSteps, action: Data, asks: RapidProNode | None) -> No
         _ask(steps, asks, asked, uuid)
         return
     if message.choices and text:
-        for kind, url in media:
-            steps.add({"say": "", kind: url}, kind)
+        _files(steps, media)
         steps.add(*_said_with_buttons(steps, asked))
         return
-    for place, (kind, url) in enumerate(media):
-        last = place + 1 == len(media) and kind != "audio"
-        if last:
-            _say(steps, text, uuid, {kind: url})
-        else:
-            steps.add({"say": "", kind: url}, kind)
-    if text and (not media or media[-1][0] == "audio"):
-        _say(steps, text, uuid, {})
-    if not text and not media:
+    above = [] if not media or media[-1][0] == "audio" else media[-1:]  # the file with the text as its caption
+    _files(steps, media[:-1] if above else media)
+    if text or above:
+        _say(steps, text, uuid, dict(above))
+    elif not media:
         steps.add({"branch": [{"else": NEXT}]})
+
+
+def _files(steps: NodeSteps, media: Sequence[tuple[str, str]]) -> None:
+    for kind, url in media:
+        steps.add({"say": "", kind: url}, kind)
 
 
 def _say(steps: NodeSteps, text: str, uuid: str, media: Step) -> None:
@@ -70,7 +68,7 @@ def _say(steps: NodeSteps, text: str, uuid: str, media: Step) -> None:
     failing = texts.can_fail
     local = {language: {"say": texts.text(node, each)} for language, each in texts.translated(uuid, "text")}
     texts.can_fail = failing or texts.can_fail or (_may_be_empty(text) and not media)
-    steps.add({"say": said, **media}, _words(text) or "say", texts=local)
+    steps.add({"say": said, **media}, first_words(text) or "say", texts=local)
 
 
 def _may_be_empty(text: str) -> bool:
@@ -81,29 +79,18 @@ def _may_be_empty(text: str) -> bool:
         return False
 
 
-def _words(text: str) -> str:
-    return " ".join(re.findall(r"[A-Za-z][\w']*", re.sub(r"@\([^)]*\)|@[\w.]+", " ", text))[:4])[:30]
-
-
-def _media(texts: FlowTexts, node: RapidProNode, attachment: str) -> tuple[str, str]:
-    kind, _, url = attachment.partition(":")
-    main = kind.partition("/")[0].strip()
-    found = main if main in ("image", "audio", "video") else "document"
-    return found, texts.text(node, url)
-
-
 def _said_with_buttons(steps: NodeSteps, message: RapidProMessage) -> tuple[Step, str]:
     """A message with quick replies that nothing waits for."""
     texts, node = steps.texts, steps.node
     note = "nothing waits for an answer to this message: a tap on its buttons is a message like any other"
     if len(message.choices) > MOST_BUTTONS or any("@" in each or len(each) > BUTTON_TITLE for each in message.choices):
         note = f"nothing waits for an answer: only {MOST_BUTTONS} buttons of {BUTTON_TITLE} characters are shown"
-    texts.notes[node.uuid].nearly.append(note)
+    texts.nearly(node, note)
     shown = [each for each in message.choices if "@" not in each and len(each) <= BUTTON_TITLE][:MOST_BUTTONS]
     said: Step = {"say": texts.text(node, message.text)}
     if shown:
         said["buttons"] = {title: {"payload": f"reply:{title}"} for title in shown}
-    return said, _words(message.text) or "say"
+    return said, first_words(message.text) or "say"
 
 
 def ask_without_text(steps: NodeSteps, asks: RapidProNode) -> None:
@@ -135,29 +122,26 @@ def _ask(steps: NodeSteps, asks: RapidProNode, message: RapidProMessage, uuid: s
     if scope.reads("input", "file"):
         file = scope.name(("input", "file"), "input file")
         values[file] = ""
-        other[file] = "{{ message.file.url | default('') }}" if texts.flow.is_glific else (
-            "{{ (message.kind ~ ':' ~ message.file.url) if message.file else '' }}"
-        )  # fmt: skip
+        with_kind = "{{ (message.kind ~ ':' ~ message.file.url) if message.file else '' }}"
+        other[file] = "{{ message.file.url | default('') }}" if texts.flow.is_glific else with_kind
     if values:
         step["set"] = values
     step["other"] = {"set": other, "then": after}
     texts.can_fail = False
     hint = (asks.waits or {}).get("type")
     if hint not in ("msg", None):
-        texts.notes[asks.uuid].lost.append(f"a wait for {hint} is a wait for a message here")
+        texts.lost(asks, f"a wait for {hint} is a wait for a message here")
     if asks.timeout and (timeout := asks.categories.get(str(asks.timeout.get("category_uuid")))) is not None:
-        if int(asks.timeout.get("seconds") or 60) >= WINDOW:
-            texts.notes[asks.uuid].nearly.append(LATE)
-        leaves: Step = {
-            "after": f"{int(asks.timeout.get('seconds') or 60)}s",
-            "then": texts.target(asks.target(timeout["uuid"])),
-        }
+        seconds = int(asks.timeout.get("seconds") or 60)
+        if seconds >= WINDOW:
+            texts.nearly(asks, LATE)
+        leaves: Step = {"after": f"{seconds}s", "then": texts.target(asks.target(timeout["uuid"]))}
         if router.get("result_name"):
             name = result_key(str(router["result_name"]))
             leaves["set"] = {scope.result(name): "", scope.result(name, "category"): str(timeout.get("name"))}
         step["timeout"] = leaves
     step["then"] = after
-    steps.add(step, _words(message.text) or "wait", texts=local)
+    steps.add(step, first_words(message.text) or "wait", texts=local)
 
 
 def _choices(steps: NodeSteps, message: RapidProMessage, step: Step, uuid: str, local: dict[str, Step]) -> None:
@@ -169,13 +153,11 @@ def _choices(steps: NodeSteps, message: RapidProMessage, step: Step, uuid: str, 
         step["header"] = texts.text(node, message.header)
     longest = BUTTON_TITLE if len(titles) <= MOST_BUTTONS else ROW_TITLE
     if any(len(each) > ROW_TITLE for each in titles):
-        texts.notes[node.uuid].nearly.append(
-            f"titles of more than {ROW_TITLE} characters are shortened by the platform"
-        )
+        texts.nearly(node, f"titles of more than {ROW_TITLE} characters are shortened by the platform")
     elif any(len(each) > longest for each in titles) or len(titles) > MOST_BUTTONS:
-        texts.notes[node.uuid].nearly.append("more than 3 buttons, or long ones, are a list here")
+        texts.nearly(node, "more than 3 buttons, or long ones, are a list here")
     if len(titles) > MOST_ROWS:
-        texts.notes[node.uuid].nearly.append(f"more than {MOST_ROWS} choices are several pages")
+        texts.nearly(node, f"more than {MOST_ROWS} choices are several pages")
     if any("@" in each for each in titles):
         step["options"] = {"from": f"[{', '.join(texts.value(node, each) for each in titles)}]"}
         return
@@ -185,12 +167,8 @@ def _choices(steps: NodeSteps, message: RapidProMessage, step: Step, uuid: str, 
         return
     step["options"] = titles
     for language in list(local):
-        replies = [
-            text
-            for at in range(len(titles))
-            for lang, text in texts.translated(uuid, "quick_replies", at)
-            if lang == language
-        ]
+        found = (texts.translated(uuid, "quick_replies", at) for at in range(len(titles)))
+        replies = [text for each in found for code, text in each if code == language]
         if len(replies) == len(titles):
             local[language]["options"] = dict(zip(titles, replies, strict=True))
 
@@ -203,4 +181,4 @@ def _template(steps: NodeSteps, templating: Data) -> None:
     steps.add(
         {"template": {"name": name, "language": language, **({"body": body} if body else {})}}, f"template {name}"
     )
-    texts.notes[node.uuid].nearly.append("the template must exist at the gateway under this name and language")
+    texts.nearly(node, "the template must exist at the gateway under this name and language")

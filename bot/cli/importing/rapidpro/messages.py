@@ -20,6 +20,18 @@ class RapidProMessage:
     button: str = ""
 
 
+def replies_of(listed: Any) -> tuple[str, ...]:
+    """Return quick replies, of which each is a text or a map with one."""
+    return tuple(each.get("text", "") if isinstance(each, Mapping) else str(each) for each in listed or ())
+
+
+def file_of(attachment: str) -> tuple[str, str]:
+    """Return the kind and the address of an attachment: `image/png:https://x.example/a` is an image."""
+    kind, _, url = attachment.partition(":")
+    main = kind.partition("/")[0].strip()
+    return main if main in ("image", "audio", "video") else "document", url
+
+
 def message_of(action: Data) -> RapidProMessage:
     """Return the message of an action that sends one."""
     kind = action["type"]
@@ -27,11 +39,10 @@ def message_of(action: Data) -> RapidProMessage:
         return RapidProMessage("", media=(f"audio:{action.get('audio_url', '')}",))
     if kind == "send_interactive_msg":
         return _interactive(action)
-    replies = [
-        each.get("text", "") if isinstance(each, Mapping) else str(each) for each in action.get("quick_replies") or ()
-    ]
     media = tuple(str(each) for each in action.get("attachments") or () if each)
-    return RapidProMessage(str(action.get("text") or ""), tuple(each for each in replies if each), media)
+    return RapidProMessage(
+        str(action.get("text") or ""), tuple(filter(None, replies_of(action.get("quick_replies")))), media
+    )
 
 
 def _interactive(action: Data) -> RapidProMessage:

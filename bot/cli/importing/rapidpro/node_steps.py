@@ -60,7 +60,7 @@ class NodeSteps:
             if rounds and place == 0:
                 step["visits"] = {"max": _MOST_ROUNDS, "else": "end"}
                 note = f"a circle without a wait: at most {_MOST_ROUNDS} rounds here, {_MOST_ROUNDS} steps there"
-                self.texts.notes[self.node.uuid].nearly.append(note)
+                self.texts.nearly(self.node, note)
             made[each.name] = step
             for language, texts in each.texts.items():
                 self.texts.locale.setdefault(language, {})[each.name] = texts

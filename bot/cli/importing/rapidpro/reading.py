@@ -1,5 +1,6 @@
 """Reads exports of RapidPro, TextIt, Glific and goflow: flows, what stands around them, and recorded runs."""
 
+import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -10,6 +11,14 @@ from bot.core.immutable import immutable
 from bot.core.lazy_patterns import lazy_pattern
 
 Data = Mapping[str, Any]
+MEDIA_TESTS = {
+    "has_image": "image",
+    "has_audio": "audio",
+    "has_video": "video",
+    "has_file": "document",
+    "has_location": "location",
+}
+"""The tests for files and places, each with the kind of message that passes it."""
 
 
 @immutable
@@ -29,7 +38,7 @@ class RapidProNode:
     @property
     def timeout(self) -> Data | None:
         """The time-out of its wait, with `seconds` and `category_uuid`."""
-        return (self.waits or {}).get("timeout") if self.waits else None
+        return (self.waits or {}).get("timeout")
 
     @property
     def categories(self) -> Mapping[str, Data]:
@@ -102,12 +111,10 @@ def is_run(data: Any) -> bool:
     )
 
 
-_MAPS = {"router", "wait", "timeout", "flow", "headers", "topic", "localization", "session", "definition",
-"metadata", "templating",
-         "trigger", "contact", "event", "environment"}  # fmt: skip
-_LISTS_OF_MAPS = {"nodes", "actions", "exits", "categories", "cases", "outputs", "resumes", "events", "runs",
-"rules", "action_sets",
-                  "rule_sets"}  # fmt: skip
+_MAPS = {"router", "wait", "timeout", "flow", "headers", "topic", "localization", "session", "definition", "metadata",
+         "templating", "trigger", "contact", "event", "environment"}  # fmt: skip
+_LISTS_OF_MAPS = {"nodes", "actions", "exits", "categories", "cases", "outputs", "resumes", "events", "runs", "rules",
+                  "action_sets", "rule_sets"}  # fmt: skip
 _LISTS = {"arguments", "quick_replies", "attachments", "groups", "labels", "addresses", "variables", "subscribers"}
 _FREE = {"extra", "params", "payload", "http_mocks", "_ui", "text", "body"}  # whose values are not looked at
 
@@ -218,12 +225,10 @@ def _check_router(router: Any, where: str) -> None:
 
 _OLD_TESTS = {
     "contains": "has_all_words", "contains_any": "has_any_word", "contains_phrase": "has_phrase",
-    "contains_only_phrase":
-    "has_only_phrase", "starts": "has_beginning", "regex": "has_pattern", "number": "has_number", "lt": "has_number_lt",
-    "lte": "has_number_lte", "eq": "has_number_eq", "gte": "has_number_gte", "gt": "has_number_gt", "between":
-    "has_number_between", "date": "has_date", "date_before": "has_date_lt", "date_equal": "has_date_eq", "date_after":
-    "has_date_gt", "phone": "has_phone", "has_email": "has_email", "email": "has_email", "not_empty": "has_text",
-    "state": "has_state", "district": "has_district", "ward": "has_ward",
+    "contains_only_phrase": "has_only_phrase", "starts": "has_beginning", "regex": "has_pattern",
+    "lt": "has_number_lt", "lte": "has_number_lte", "eq": "has_number_eq", "gte": "has_number_gte",
+    "gt": "has_number_gt", "between": "has_number_between", "date_before": "has_date_lt", "date_equal": "has_date_eq",
+    "date_after": "has_date_gt", "has_email": "has_email", "not_empty": "has_text",
 }  # fmt: skip
 
 
@@ -291,9 +296,14 @@ def _old_action(action: Data, said: Any) -> Iterator[Data]:
             yield {"type": "enter_flow", "uuid": uuid, "flow": action["flow"], "terminal": True}
         case "email":
             text = {key: old_template(str(action.get(key, ""))) for key in ("subject", "msg")}
-            yield {"type": "send_email", "uuid": uuid, "addresses": action.get("emails") or [],
-            "subject": text["subject"],
-                   "body": text["msg"]}  # fmt: skip
+            addresses = action.get("emails") or []
+            yield {
+                "type": "send_email",
+                "uuid": uuid,
+                "addresses": addresses,
+                "subject": text["subject"],
+                "body": text["msg"],
+            }
         case "send":
             yield {"type": "send_broadcast", "uuid": uuid, "text": said(action.get("msg"), uuid, "text")}
         case "trigger-flow":
@@ -308,27 +318,24 @@ def _old_rules(node: Data, said: Any) -> Data:
     actions: list[Data] = []
     operand = old_template(node.get("operand") or "@input.text")
     wait: dict[str, Any] | None = {"type": "msg"} if kind.startswith("wait_") else None
-    result: str | None = name
     match kind:
         case "webhook":
             headers = {each["name"]: old_template(each["value"]) for each in config.get("webhook_headers") or ()}
-            actions.append({"type": "call_webhook", "method": config.get("webhook_action") or "GET",
-            "headers": headers, "url":
-                            old_template(config["webhook"]), "result_name": name,
-                            "body": "" if config.get("webhook_action")
-                            != "POST" else OLD_BODY})  # fmt: skip
-            operand, result = f"@results.{result_key(name)}.category", None
+            method, url = config.get("webhook_action") or "GET", old_template(config["webhook"])
+            body = OLD_BODY if method == "POST" else ""
+            actions.append({"type": "call_webhook", "method": method, "headers": headers, "url": url,
+                            "result_name": name, "body": body})  # fmt: skip
         case "resthook":
             actions.append({"type": "call_resthook", "resthook": config.get("resthook"), "result_name": name})
-            operand, result = f"@results.{result_key(name)}.category", None
-        case "subflow":
-            actions.append({"type": "enter_flow", "flow": config["flow"]})
-            operand, result = "@child.status", name
         case "airtime":
             actions.append({"type": "transfer_airtime", "amounts": {}, "result_name": name})
-            operand, result = f"@results.{result_key(name)}.category", None
-        case "expression" | "contact_field" | "flow_field" | "group" | "random" | "form_field":
-            operand = "@contact.groups" if kind == "group" else operand
+        case "subflow":
+            actions.append({"type": "enter_flow", "flow": config["flow"]})
+            operand = "@child.status"
+        case "group":
+            operand = "@contact.groups"
+    has_result = kind in ("webhook", "resthook", "airtime")  # its action has one already
+    operand = f"@results.{result_key(name)}.category" if has_result else operand
     cases: list[Data] = []
     categories: dict[str, str] = {}
     exits: list[Data] = []
@@ -343,27 +350,32 @@ def _old_rules(node: Data, said: Any) -> Data:
                 default = uuid
             case "timeout" if wait is not None:
                 wait["timeout"] = {"seconds": int(test.get("minutes", 5)) * 60, "category_uuid": uuid}
-            case "webhook_status" | "airtime_status" | "subflow" as old:
-                value = test.get("exit_type") if old == "subflow" else category
-                cases.append(
-                    {"uuid": rule["uuid"], "type": "has_only_text", "arguments": [value], "category_uuid": uuid}
-                )
-            case "in_group":
-                group = test["test"]
-                cases.append({"uuid": rule["uuid"], "type": "has_group", "arguments": [group["uuid"], group["name"]],
-                              "category_uuid": uuid})  # fmt: skip
-            case old:
-                keys = ("min", "max") if old == "between" else ("test",)
-                arguments = [said(test[key], rule["uuid"], "arguments") for key in keys if key in test]
-                cases.append({"uuid": rule["uuid"], "type": _OLD_TESTS.get(old, f"has_{old}"), "arguments": arguments,
-                              "category_uuid": uuid})  # fmt: skip
+            case _:
+                new, arguments = _old_test(rule, category, said)
+                cases.append({"uuid": rule["uuid"], "type": new, "arguments": arguments, "category_uuid": uuid})
     listed = [{"uuid": uuid, "name": category, "exit_uuid": f"{uuid}-exit"} for category, uuid in categories.items()]
+    default = default or (listed[-1]["uuid"] if listed else None)
     router: dict[str, Any] = {"type": "random" if kind == "random" else "switch", "operand": operand, "cases": cases,
-                              "categories": listed,
-                              "default_category_uuid": default or (listed[-1]["uuid"] if listed else None)}  # fmt: skip
+                              "categories": listed, "default_category_uuid": default}  # fmt: skip
     router |= {"wait": wait} if wait else {}
-    router |= {"result_name": result} if result else {}
+    router |= {"result_name": name} if name and not has_result else {}
     return {"uuid": node["uuid"], "actions": actions, "router": router, "exits": exits}
+
+
+def _old_test(rule: Data, category: str, said: Any) -> tuple[str, list[Any]]:
+    """The test of a rule as one of today, with its arguments."""
+    test = rule["test"]
+    match test["type"]:
+        case "webhook_status" | "airtime_status":
+            return "has_only_text", [category]
+        case "subflow":
+            return "has_only_text", [test.get("exit_type")]
+        case "in_group":
+            return "has_group", [test["test"]["uuid"], test["test"]["name"]]
+        case kind:
+            keys = ("min", "max") if kind == "between" else ("test",)
+            arguments = [said(test[key], rule["uuid"], "arguments") for key in keys if key in test]
+            return _OLD_TESTS.get(kind, f"has_{kind}"), arguments
 
 
 OLD_BODY = '{"contact": "@contact.name", "flow": "@flow.name", "results": "@results"}'
@@ -397,18 +409,14 @@ def _new_path(root: str, rest: str) -> str:
     first, _, more = rest.partition(".")
     match root:
         case "flow":
-            part = {"text": "input"}.get(more, more)
+            part = "input" if more == "text" else more
             return f"results.{first}{'.' if part else ''}{part}" if first else "results"
         case "contact":
             known = ("name", "first_name", "language", "groups", "uuid", "id", "urn", "")
             schemes = ("tel", "tel_e164", "twitter", "telegram", "facebook", "mailto", "whatsapp")
-            return (
-                f"contact.{rest}".rstrip(".")
-                if first in known
-                else f"urns.{first}"
-                if first in schemes
-                else f"fields.{rest}"
-            )
+            if first in schemes:
+                return f"urns.{first}"
+            return f"contact.{rest}".rstrip(".") if first in known else f"fields.{rest}"
         case "step":
             return {"value": "input.text", "": "input", "text": "input.text"}.get(rest, f"input.{rest}")
         case "extra":
@@ -418,24 +426,24 @@ def _new_path(root: str, rest: str) -> str:
     return f"{root}.{rest}".rstrip(".")
 
 
+def action_key(action: Data) -> str:
+    """Return the JSON of an action without its id: equal actions have the same."""
+    return json.dumps({key: value for key, value in action.items() if key != "uuid"}, sort_keys=True)
+
+
 def result_key(name: str) -> str:
     """Return the key of a result: `Result 1` is `result_1`."""
     return re.sub(r"[^a-z0-9]+", "_", name.lower()).strip("_")
 
 
 LANGUAGES = {
-    "eng": "en", "spa": "es", "fra": "fr", "fre": "fr", "por": "pt", "deu": "de", "ger": "de", "ita": "it",
-    "nld": "nl", "rus": "ru",
-    "ara": "ar", "hin": "hi", "ind": "id", "tur": "tr", "swa": "sw", "kin": "rw", "jpn": "ja", "zho": "zh",
-    "ben": "bn", "mar": "mr",
-    "tam": "ta", "tel": "te", "guj": "gu", "kan": "kn", "mal": "ml", "pan": "pa", "urd": "ur", "vie": "vi",
-    "tha": "th", "ukr": "uk",
-    "pol": "pl", "ron": "ro", "hau": "ha", "ibo": "ig", "yor": "yo", "zul": "zu", "xho": "xh", "som": "so",
-    "amh": "am", "nep": "ne",
-    "sin": "si", "msa": "ms", "tgl": "tl", "fil": "tl", "mya": "my", "khm": "km", "lao": "lo", "fas": "fa",
-    "per": "fa", "kor": "ko",
-    "ell": "el", "ces": "cs", "swe": "sv", "dan": "da", "fin": "fi", "hun": "hu", "bul": "bg", "srp": "sr",
-    "hrv": "hr", "base": "en",
+    "eng": "en", "spa": "es", "fra": "fr", "fre": "fr", "por": "pt", "deu": "de", "ger": "de", "ita": "it", "nld": "nl",
+    "rus": "ru", "ara": "ar", "hin": "hi", "ind": "id", "tur": "tr", "swa": "sw", "kin": "rw", "jpn": "ja", "zho": "zh",
+    "ben": "bn", "mar": "mr", "tam": "ta", "tel": "te", "guj": "gu", "kan": "kn", "mal": "ml", "pan": "pa", "urd": "ur",
+    "vie": "vi", "tha": "th", "ukr": "uk", "pol": "pl", "ron": "ro", "hau": "ha", "ibo": "ig", "yor": "yo", "zul": "zu",
+    "xho": "xh", "som": "so", "amh": "am", "nep": "ne", "sin": "si", "msa": "ms", "tgl": "tl", "fil": "tl", "mya": "my",
+    "khm": "km", "lao": "lo", "fas": "fa", "per": "fa", "kor": "ko", "ell": "el", "ces": "cs", "swe": "sv", "dan": "da",
+    "fin": "fi", "hun": "hu", "bul": "bg", "srp": "sr", "hrv": "hr", "base": "en",
 }  # fmt: skip
 """Languages of RapidPro, in three letters, as they are called here."""
 

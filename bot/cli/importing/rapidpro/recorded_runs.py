@@ -9,6 +9,7 @@ from typing import Any
 from bot.checker.exploring.moves import HttpResult
 from bot.cli.importing.conversations import SourceConversation, SourceMessage, SourceTurn
 from bot.cli.importing.rapidpro.flow_texts import BotNames
+from bot.cli.importing.rapidpro.messages import file_of, replies_of
 from bot.cli.importing.rapidpro.reading import Data, RecordedRun, language_of
 from bot.cli.importing.rapidpro.scopes import place_of
 
@@ -34,12 +35,14 @@ def conversation_of(run: RecordedRun, names: BotNames) -> SourceConversation | N
         turns.append(SourceTurn(*_input(resume, outputs, names), *places.said(output)))
     events = [event for output in outputs for event in output.get("events") or ()]
     began = next((event["created_on"] for event in events if "created_on" in event), None)
+    groups = (each for each in contact.get("groups") or () if isinstance(each, Mapping))
+    tags = tuple(str(each["name"]) for each in groups if each.get("name"))
     return SourceConversation(
         run.name, names.flows[uuid], tuple(turns),
         None if began is None else datetime.fromisoformat(began[:26] + "+00:00"),
         data=_data(trigger, names, uuid), http=tuple(_answers(events, names)), handlers=_results(events, names),
         contact=_number(contact),
-        contact_name=contact.get("name"), tags=tuple(_tags(contact, names)), language=_language(contact, names),
+        contact_name=contact.get("name"), tags=tags, language=_language(contact, names),
         kept=_kept(contact, names),
     )  # fmt: skip
 
@@ -99,34 +102,19 @@ class _Places:
     def _of(self, event: Data) -> SourceMessage:
         message, at = event.get("msg") or {}, str(event.get("created_on") or "")
         place = [place for reached, place in self._reached if reached[:23] <= at[:23]]
-        replies = [
-            each.get("text", "") if isinstance(each, Mapping) else str(each)
-            for each in message.get("quick_replies") or ()
-        ]
-        return source_message(
-            str(message.get("text") or ""), replies, message.get("attachments") or (), place[-1] if place else ""
-        )
-
-
-def source_message(text: str, choices: Any, attachments: Any, place: str) -> SourceMessage:
-    """Return a message of RapidPro as conversations have it."""
-    media = []
-    for attachment in attachments:
-        kind, _, url = str(attachment).partition(":")
-        main = kind.partition("/")[0]
-        media.append(f"{main if main in ('image', 'audio', 'video') else 'document'} {url}")
-    return SourceMessage(text, tuple(choices), tuple(media), place)
+        media = tuple(" ".join(file_of(str(each))) for each in message.get("attachments") or ())
+        replies = replies_of(message.get("quick_replies"))
+        return SourceMessage(str(message.get("text") or ""), replies, media, place[-1] if place else "")
 
 
 def _data(trigger: Data, names: BotNames, uuid: str) -> dict[str, Any]:
     """The values with which the flow is started: the parameters of the trigger, and what the parent was."""
     scope, data = names.scopes[uuid], {}
+    parent = trigger.get("run_summary") or trigger.get("run") or {}
     for key, name in scope.names.items():
         if key == ("trigger", "params") and trigger.get("params"):
             data[name] = trigger["params"]
-        if key[0] == "parent" and (
-            found := _of_parent(trigger.get("run_summary") or trigger.get("run") or {}, key[1:])
-        ):
+        if key[0] == "parent" and (found := _of_parent(parent, key[1:])):
             data[name] = found
     return data
 
@@ -136,8 +124,7 @@ def _of_parent(summary: Any, path: tuple[str, ...]) -> str:
     for key in path:
         found = found.get(key) if isinstance(found, Mapping) else None
     if isinstance(found, Mapping):
-        parts = [found[key] for key in ("value", "ward", "district", "state", "text") if key in found]
-        found = parts[0] if parts else None
+        found = next((found[key] for key in ("value", "ward", "district", "state", "text") if key in found), None)
     return str(found or "")
 
 
@@ -176,18 +163,9 @@ def _results(events: list[Any], names: BotNames) -> dict[str, tuple[Any, ...]]:
 
 def _number(contact: Data) -> str:
     """The phone number of the contact; without one, any."""
-    numbers = [
-        re.sub(r"\D", "", str(urn).partition("?")[0])
-        for urn in contact.get("urns") or ()
-        if str(urn).startswith("tel:")
-    ]
-    return numbers[0] if numbers and numbers[0] else "6281234567890"
-
-
-def _tags(contact: Data, names: BotNames) -> Iterator[str]:
-    yield from (
-        str(each["name"]) for each in contact.get("groups") or () if isinstance(each, Mapping) and each.get("name")
-    )
+    urns = (str(urn) for urn in contact.get("urns") or ())
+    first = next((urn for urn in urns if urn.startswith("tel:")), "")
+    return re.sub(r"\D", "", first.partition("?")[0]) or "6281234567890"
 
 
 def _language(contact: Data, names: BotNames) -> str | None:
@@ -199,6 +177,6 @@ def _kept(contact: Data, names: BotNames) -> dict[str, Any]:
     values = {}
     for key, value in (contact.get("fields") or {}).items():
         if key in names.fields.names and isinstance(value, Mapping):
-            parts = [value[part] for part in ("ward", "district", "state", "text") if value.get(part)]
-            values[names.fields.names[key]] = str(parts[0]) if parts else ""
+            parts = (value[part] for part in ("ward", "district", "state", "text") if value.get(part))
+            values[names.fields.names[key]] = str(next(parts, ""))
     return values

@@ -10,6 +10,7 @@ from bot.cli.importing.rapidpro.expressions import Path, Untranslatable, quoted
 from bot.cli.importing.rapidpro.reading import RapidProExport, RapidProFlow, RapidProNode, result_key
 
 RESULT_PARTS = ("value", "category", "category_localized", "input", "extra", "name")
+_DAYS = {"current_date": "today", "tomorrow": "(today + days(1))", "yesterday": "(today - days(1))"}  # of Glific
 _LIBRARY = frozenset(name for name in vars(library) if not name.startswith("__"))
 
 
@@ -37,9 +38,7 @@ class ContactFields:
         """Return the variable of a field."""
         if key not in self.names:
             taken = {*self._results, *_LIBRARY, *self.names.values(), "language", "timezone", "input"}
-            self.names[key] = (
-                name_of(key, taken, "field") if key not in taken else name_of(f"contact {key}", taken, "field")
-            )
+            self.names[key] = name_of(f"contact {key}" if key in taken else key, taken, "field")
         return self.names[key]
 
 
@@ -80,6 +79,10 @@ class FlowScope:
     def extra(self) -> str:
         """Return the variable with all that results have beside their values."""
         return self.name(("legacy_extra",), "legacy_extra", type="object", value={})
+
+    def webhook(self) -> str:
+        """Return the variable with the newest request of a webhook, and its answer."""
+        return self.name(("webhook",), "webhook", type="object", value={"json": "", "status": 0, "request": ""})
 
     def other_addresses(self) -> str:
         """Return the variable with the addresses that flows add to a contact."""
@@ -132,15 +135,10 @@ class FlowScope:
                 self.read.add(("legacy_extra",))
                 given = self.name(("trigger", "params"), "params", type="object")
                 return _part(f'with_extra({given}, "", {self.extra()})', parts)
-            case "child", [_, *_]:
+            case (("child" | "parent"), [_, *_]):
                 return self._shared(path)
-            case "parent", [_, *_]:
-                return self._shared(path)
-            case "calendar", [("current_date" | "tomorrow" | "yesterday") as day]:
-                shift = {"current_date": "today", "tomorrow": "(today + days(1))", "yesterday": "(today - days(1))"}[
-                    day
-                ]
-                return self.day(shift), "text"
+            case "calendar", [day] if day in _DAYS:
+                return f'format_date({_DAYS[day]}, "DD/MM/YYYY")', "text"
             case (("globals" | "global"), [key, *_]):
                 if key not in self.fields.globals:
                     self.remarks.append(f"the export has no value of the global {key}: give its variable one")
@@ -148,13 +146,9 @@ class FlowScope:
                 return self.name(("globals", key), f"global {key}", type="text", value=value), "text"
         raise Untranslatable(f"@{'.'.join(path)}")
 
-    def day(self, written: str) -> str:
-        """Return a day as Glific writes it."""
-        return f'format_date({written}, "DD/MM/YYYY")'
-
     def _result(self, key: str, parts: list[str]) -> tuple[str, str]:
         part = parts[0] if parts else "value"
-        if part == "text" or part == "value" or (self.flow.is_glific and part == "input"):
+        if part == "text" or (self.flow.is_glific and part == "input"):
             part = "value"
         if part not in RESULT_PARTS:
             if not self.flow.is_glific:
@@ -183,7 +177,7 @@ class FlowScope:
                 self.remarks.append("@contact.language is a code of two letters, and never empty")
                 return "language", "text"
             case ["groups", *_]:
-                return _part("contact.tags", ["groups", *parts[1:]][1:]) if parts[1:] else ("contact.tags", "any")
+                return _part("contact.tags", parts[1:])
             case ["urn"] | ["tel"] | ["tel_e164"]:
                 return '("tel:+" ~ contact.id)', "text"
         raise Untranslatable(f"@contact.{'.'.join(parts)}")
@@ -208,7 +202,7 @@ class FlowScope:
         raise Untranslatable(f"@input.{'.'.join(parts)}")
 
     def _webhook(self, parts: list[str]) -> tuple[str, str]:
-        name = self.name(("webhook",), "webhook", type="object", value={"json": "", "status": 0, "request": ""})
+        name = self.webhook()
         self.read.add(("webhook",))
         if self.flow.version < 14:
             return _part(f"{name}.json", parts)
@@ -239,22 +233,22 @@ def _part(name: str, parts: list[str]) -> tuple[str, str]:
     return name, "any"
 
 
+def first_words(text: str) -> str:
+    """Return the first words of a text, without those of its expressions."""
+    return " ".join(re.findall(r"[A-Za-z][\w']*", re.sub(r"@\([^)]*\)|@[\w.]+", " ", text))[:4])[:30]
+
+
 def label_of(node: RapidProNode) -> str:
     """Return what a node is about, for the names of its steps: its first text, or its result."""
     for action in node.actions:
-        if action["type"] == "send_msg" and str(action.get("text") or "").strip():
-            text = re.sub(r"@\([^)]*\)|@[\w.]+", " ", str(action["text"]))
-            words = re.findall(r"[A-Za-z][\w']*", text)[:4]
-            if words:
-                return " ".join(words)[:30]
+        if action["type"] == "send_msg" and (words := first_words(str(action.get("text") or ""))):
+            return words
     if node.router is not None and node.router.get("result_name"):
         return f"{'wait' if node.waits is not None else 'split'} {node.router['result_name']}"
     if node.actions:
-        return (
-            str(node.actions[0].get("name") or node.actions[0]["type"])
-            if node.actions[0]["type"] == "send_interactive_msg"
-            else str(node.actions[0]["type"])
-        )
+        first = node.actions[0]
+        is_named = first["type"] == "send_interactive_msg" and first.get("name")
+        return str(first["name"] if is_named else first["type"])
     return "wait" if node.waits is not None else "split"
 
 

@@ -9,7 +9,7 @@ from bot.cli.importing.imported import name_of
 from bot.cli.importing.rapidpro.expressions import Excellent, Inserted, Untranslatable, parts_of, quoted
 from bot.cli.importing.rapidpro.flow_texts import FlowTexts
 from bot.cli.importing.rapidpro.node_steps import NEXT, NodeSteps, Step
-from bot.cli.importing.rapidpro.reading import OLD_BODY, Data, RapidProNode, result_key
+from bot.cli.importing.rapidpro.reading import OLD_BODY, Data, RapidProNode, action_key, result_key
 
 
 def _address(texts: FlowTexts, node: RapidProNode, url: str) -> str | None:
@@ -26,7 +26,7 @@ def _address(texts: FlowTexts, node: RapidProNode, url: str) -> str | None:
             case Inserted(Excellent("call", "url_encode" | "urlencode", (inner,))):
                 tree = inner
             case _:
-                texts.notes[node.uuid].nearly.append("values in the address are encoded here")
+                texts.nearly(node, "values in the address are encoded here")
         written += f"{{{{ {texts.writer().shown(tree)} }}}}"
     return written if re.match(r"https?://[^/?]+", written) else None
 
@@ -52,27 +52,20 @@ def call_webhook(steps: NodeSteps, action: Data) -> None:
         address = None
     if address is None or method not in ("GET", "POST", "PUT", "PATCH", "DELETE"):
         why = f"the function {url} is one of Glific's own" if method == "FUNCTION" else "the address is a value"
-        return _call(
-            steps,
-            url if method == "FUNCTION" else "call webhook",
-            action,
-            f"{why}: write it in handlers.py",
-            _body(texts, node, action),
-        )
+        title, body = url if method == "FUNCTION" else "call webhook", _body(texts, node, action)
+        return _call(steps, title, action, f"{why}: write it in handlers.py", body)
     headers = {
         name: texts.text(node, each)
         for name, each in (action.get("headers") or {}).items()
         if name.lower() != "content-type"
     }
     if (own := texts.names.service_address(address)) != address:
-        texts.notes[node.uuid].nearly.append("the address is in a private network: bot.yml allows this")
+        texts.nearly(node, "the address is in a private network: bot.yml allows this")
     step: Step = {"http": f"{method} {own}", **({"headers": headers} if headers else {})}
     if method != "GET" and action.get("body"):
         step["json"] = _body(texts, node, action)
         if action.get("body") == OLD_BODY:
-            texts.notes[node.uuid].nearly.append(
-                "the body has the contact, the flow and the results, and not all that RapidPro sends"
-            )
+            texts.nearly(node, "the body has the contact, the flow and the results, and not all that RapidPro sends")
     return _http(steps, action, step, f"{method} {url}")
 
 
@@ -97,10 +90,8 @@ def _http(steps: NodeSteps, action: Data, step: Step, request: str, after_others
     if scope.reads("webhook"):
         asked = texts.value(steps.node, request)
         record = f'{{"json": answer | default(""), "status": status | default(0), "request": {asked}}}'
-        saved[scope.name(("webhook",), "webhook", type="object", value={"json": "", "status": 0, "request": ""})] = (
-            record
-        )
-        failed[scope.names[("webhook",)]] = f"{{{{ {record} }}}}"
+        name = scope.webhook()
+        saved[name], failed[name] = record, f"{{{{ {record} }}}}"
     if after_others and action.get("result_name"):
         key = result_key(str(action["result_name"]))
         scope.read.add(("results", key, "category"))
@@ -133,7 +124,7 @@ def _body(texts: FlowTexts, node: RapidProNode, action: Data) -> Any:
                 return f"{{{{ {texts.writer().written(inner)[0]} }}}}"
     except Untranslatable:
         pass
-    texts.notes[node.uuid].nearly.append("the body is sent as one JSON text")
+    texts.nearly(node, "the body is sent as one JSON text")
     return texts.text(node, body)
 
 
@@ -143,28 +134,14 @@ def call_resthook(steps: NodeSteps, action: Data) -> None:
     hooks = texts.names.export.assets.get("resthooks", ())
     addresses = next((each.get("subscribers") or () for each in hooks if each.get("slug") == slug), ())
     if not addresses:
-        return _call(
-            steps,
-            f"resthook {slug}",
-            action,
-            f"the export has no addresses of the resthook {slug}: write an http step",
-            {},
-        )
+        why = f"the export has no addresses of the resthook {slug}: write an http step"
+        return _call(steps, f"resthook {slug}", action, why, {})
     for place, url in enumerate(addresses):
-        body = {
-            "contact": {"name": "{{ contact.name }}", "urn": "tel:+{{ contact.id }}"},
-            "flow": {"name": texts.flow.name},
-        }
-        _http(
-            steps,
-            action,
-            {"http": f"POST {texts.names.service_address(url)}", "json": body},
-            f"POST {url}",
-            after_others=place > 0,
-        )
-    return texts.notes[steps.node.uuid].nearly.append(
-        "the body has the contact and the flow, and not all that RapidPro sends"
-    )
+        contact = {"name": "{{ contact.name }}", "urn": "tel:+{{ contact.id }}"}
+        body = {"contact": contact, "flow": {"name": texts.flow.name}}
+        step: Step = {"http": f"POST {texts.names.service_address(url)}", "json": body}
+        _http(steps, action, step, f"POST {url}", after_others=place > 0)
+    return steps.texts.nearly(steps.node, "the body has the contact and the flow, and not all that RapidPro sends")
 
 
 def open_ticket(steps: NodeSteps, action: Data) -> None:
@@ -175,7 +152,7 @@ def open_ticket(steps: NodeSteps, action: Data) -> None:
         note = texts.text(node, action.get("body") or action.get("note"))
         steps.add({"handoff": {"team": topic, "note": note}, "closed": NEXT, "timeout": {"after": "24h", "then": NEXT},
                    "set": _result_sets(texts, action, "opened", "Success")}, "ticket")  # fmt: skip
-        texts.notes[node.uuid].nearly.append("the ticket is a handoff: the flow goes on when a person has closed it")
+        texts.nearly(node, "the ticket is a handoff: the flow goes on when a person has closed it")
     else:
         note = "the flow goes on after the ticket is opened: write handoff where the conversation is handed over"
         _call(steps, "open ticket", action, note, {"topic": topic, "body": texts.text(node, action.get("body"))})
@@ -210,9 +187,7 @@ def _call(steps: NodeSteps, title: str, action: Data, note: str, given: Any) -> 
         title, [each for each, made in texts.names.bot.functions.items() if not made.doc.endswith(original)], "call"
     )
     texts.names.bot.untranslatable(handler, original, dict.fromkeys(names, "Any"))
-    texts.names.handlers[json.dumps({key: value for key, value in action.items() if key != "uuid"}, sort_keys=True)] = (
-        handler
-    )
+    texts.names.handlers[action_key(action)] = handler
     step: Step = {"call": handler, **({"with": names} if names else {})}
     done = _result_sets(texts, action, "200", "Success")
     key = result_key(str(action.get("result_name") or ""))
@@ -224,7 +199,7 @@ def _call(steps: NodeSteps, title: str, action: Data, note: str, given: Any) -> 
     failed = _result_sets(texts, action, "0", "Failure")
     step["errors"] = {"else": {"set": failed, "then": NEXT} if failed else NEXT}
     steps.add(step, title)
-    texts.notes[node.uuid].lost.append(note)
+    texts.lost(node, note)
 
 
 def add_lost(steps: NodeSteps, title: str, action: Data, note: str) -> None:

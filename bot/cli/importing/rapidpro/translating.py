@@ -13,17 +13,17 @@ from bot.cli.importing.rapidpro.flow_ways import FlowWays
 from bot.cli.importing.rapidpro.message_actions import ask_without_text
 from bot.cli.importing.rapidpro.node_steps import NEXT, NodeSteps, Step
 from bot.cli.importing.rapidpro.query_groups import GroupQuery, group_steps
-from bot.cli.importing.rapidpro.reading import Data, RapidProExport, RapidProFlow, RapidProNode, result_key
+from bot.cli.importing.rapidpro.reading import (
+    MEDIA_TESTS,
+    Data,
+    RapidProExport,
+    RapidProFlow,
+    RapidProNode,
+    result_key,
+)
 from bot.cli.importing.rapidpro.recorded_runs import conversation_of, flows_of
 from bot.cli.importing.rapidpro.scopes import FlowScope, label_of, place_of
 
-_MEDIA_TESTS = {
-    "has_image": "image",
-    "has_audio": "audio",
-    "has_video": "video",
-    "has_file": "document",
-    "has_location": "location",
-}
 _SENDING = ("send_msg", "send_interactive_msg")
 
 
@@ -59,11 +59,8 @@ class BotTranslation:
                 self.bot.conversations += FlowWays(self.names, uuid).conversations()
         for uuid, flow in self.export.flows.items():
             for exit_ in flow.astray:
-                self.bot.lost(
-                    f"{flow.name} > {exit_}",
-                    "this node is not in the export: the flow ends there",
-                    self.names.flows[uuid],
-                )
+                why = "this node is not in the export: the flow ends there"
+                self.bot.lost(f"{flow.name} > {exit_}", why, self.names.flows[uuid])
         for other in self.export.others:
             self.bot.lost(other, "this file is neither a flow nor a recorded run: nothing is imported from it")
         for key in ("campaigns", "triggers"):
@@ -209,25 +206,10 @@ class FlowTranslation:
             self._row(node, self.texts.notes[uuid])
         return document
 
-    def place(self, node: RapidProNode) -> str:
-        """Return where a node is, for the report."""
-        return place_of(self.flow, node)
-
     def _row(self, node: RapidProNode, notes: NodeNotes) -> None:
-        step = (
-            self.texts.entries[node.uuid]
-            if self.texts.entries[node.uuid] in self.steps
-            else self.texts.routers.get(node.uuid, "")
-        )
-        step = step if step in self.steps else ""
-        if notes.lost:
-            self.names.bot.lost(
-                self.place(node), "; ".join(dict.fromkeys([*notes.lost, *notes.nearly])), self.name, step
-            )
-        elif notes.nearly:
-            self.names.bot.nearly(self.place(node), "; ".join(dict.fromkeys(notes.nearly)), self.name, step)
-        else:
-            self.names.bot.same(self.place(node), self.name, step)
+        names = (self.texts.entries[node.uuid], self.texts.routers.get(node.uuid, ""))
+        step = next((name for name in names if name in self.steps), "")
+        self.names.bot.report(place_of(self.flow, node), self.name, step, notes.nearly, notes.lost)
 
     def _node(self, node: RapidProNode, is_first: bool) -> None:
         steps = NodeSteps(self.texts, node)
@@ -242,7 +224,7 @@ class FlowTranslation:
             note = (
                 "a message that starts the flow is there the answer to its first question; here the question is asked"
             )
-            self.texts.notes[node.uuid].nearly.append(note)
+            self.texts.nearly(node, note)
         elif is_first and self._reads_message():
             key = self.scope.name(("input", "text"), "input")
             steps.add({"set": {key: f"{{{{ message.text | default({key}) }}}}"}})
@@ -269,13 +251,10 @@ class FlowTranslation:
         """True if anything leads to the node but a message that asks for it."""
         if is_first or node.actions:
             return True
-        for other in self.flow.nodes.values():
-            for target in other.exits.values():
-                if target == node.uuid:
-                    last = other.actions[-1]["type"] if other.actions else ""
-                    if other.router is not None or last not in _SENDING:
-                        return True
-        return False
+        before = (other for other in self.flow.nodes.values() if node.uuid in other.exits.values())
+        return any(
+            each.router is not None or not each.actions or each.actions[-1]["type"] not in _SENDING for each in before
+        )
 
     def _reads_message(self) -> bool:
         """True if a text before the first wait reads the message that has started the flow."""
@@ -286,9 +265,8 @@ class FlowTranslation:
             texts = f"{node.actions}" + ("" if node.waits is not None else f"{node.router}")
             if re.search(r"\binput\b(?!_)", re.sub(r"add_input_labels", "", texts)):
                 return True
-            following = (
-                [] if node.waits is not None else [each for each in node.exits.values() if each and each not in seen]
-            )
+            behind = () if node.waits is not None else node.exits.values()
+            following = [each for each in behind if each and each not in seen]
             seen.update(following)
             waiting += following
         return False
@@ -301,7 +279,7 @@ class FlowTranslation:
         )  # fmt: skip
         if entered:
             note = "the message that starts the flow is its first answer; here also where another flow runs it"
-            self.texts.notes[node.uuid].nearly.append(note)
+            self.texts.nearly(node, note)
         key = self.scope.name(("input", "text"), "input")
         steps.add({"set": {key: "{{ message.text | default('') }}"}})
         steps.add(
@@ -404,8 +382,8 @@ class FlowTranslation:
         """The condition of a case, the value that it matches, and further values."""
         kind = str(case["type"])
         arguments = [self._argument(node, case, place) for place in range(len(case.get("arguments") or ()))]
-        if kind in _MEDIA_TESTS:
-            condition = f"{self.scope.written(('input', 'kind'))[0]} == {quoted(_MEDIA_TESTS[kind])}"
+        if kind in MEDIA_TESTS:
+            condition = f"{self.scope.written(('input', 'kind'))[0]} == {quoted(MEDIA_TESTS[kind])}"
             return condition, self.scope.written(("input", "file"))[0], ""
         if kind == "has_category" and (found := re.fullmatch(r"@results\.(\w+)(\.category)?", operand)):
             category = self.scope.written(("results", found[1], "category"))[0]
@@ -417,9 +395,7 @@ class FlowTranslation:
         if kind in ("has_state", "has_district", "has_ward"):
             places = self._places(kind)
             matched = f"location_in({self.texts.value(node, operand)}, {places})"
-            self.texts.notes[node.uuid].nearly.append(
-                "places are found by their names alone, without the place around them"
-            )
+            self.texts.nearly(node, "places are found by their names alone, without the place around them")
             return matched, matched, ""
         subject = self.texts.value(node, operand)
         if kind == "has_only_text" and arguments:
@@ -428,9 +404,7 @@ class FlowTranslation:
             written = self.texts.writer().called_with(kind, [subject, *arguments])
         except Untranslatable:
             self.texts.can_fail = True
-            self.texts.notes[node.uuid].lost.append(
-                f"the test {kind} has no counterpart: write the function in handlers.py"
-            )
+            self.texts.lost(node, f"the test {kind} has no counterpart: write the function in handlers.py")
             original = f"{kind}({operand}, {', '.join(map(str, case.get('arguments') or ()))})"
             call = f"{self.names.unwritable(original)}()"
             return call, call, ""
@@ -438,7 +412,7 @@ class FlowTranslation:
             note = {"has_phone": "a phone number is recognised by its digits alone"}.get(
                 kind, "days in digits are read with the day before the month, or the year first"
             )
-            self.texts.notes[node.uuid].nearly.append(note)
+            self.texts.nearly(node, note)
         extra = f'{{"json": pattern_groups({subject}, {arguments[0]})}}' if kind == "has_pattern" and arguments else ""
         return written, written, extra
 
@@ -487,20 +461,14 @@ class FlowCircles:
     def _begun(self, at: tuple[str, str]) -> list[tuple[str, str]]:
         actions = self._flows[at[0]].nodes[at[1]].actions
         entered = [str((each.get("flow") or {}).get("uuid")) for each in actions if each["type"] == "enter_flow"]
-        return [
-            (uuid, next(iter(self._flows[uuid].nodes)))
-            for uuid in entered
-            if uuid in self._flows and self._flows[uuid].nodes
-        ]
+        nodes = {uuid: self._flows[uuid].nodes for uuid in entered if uuid in self._flows}
+        return [(uuid, next(iter(each))) for uuid, each in nodes.items() if each]
 
     def _following(self, at: tuple[str, str]) -> list[tuple[str, str]]:
         node = self._flows[at[0]].nodes[at[1]]
         begun = self._begun(at)
-        return (
-            begun
-            if node.waits is not None
-            else [*begun, *((at[0], target) for target in node.exits.values() if target)]
-        )
+        behind = () if node.waits is not None else node.exits.values()
+        return [*begun, *((at[0], target) for target in behind if target)]
 
     def _leads(self, starts: list[tuple[str, str]], end: tuple[str, str]) -> bool:
         waiting, seen = list(starts), set(starts)

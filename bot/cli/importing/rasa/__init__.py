@@ -17,15 +17,12 @@ def recognises(files: Sequence[ExportFile]) -> bool:
 def import_bot(files: Sequence[ExportFile]) -> ImportedBot:
     """A bot with all flows of an assistant. Raises `UnreadableExport`."""
     assistant = read_assistant(files)
-    bot = ImportedBot(
-        "Rasa", next((file.path for file in files if is_rasa(file.data)), files[0].path).absolute().parent.name
-    )
+    first = next((file.path for file in files if is_rasa(file.data)), files[0].path)
+    bot = ImportedBot("Rasa", first.absolute().parent.name)
     translation = CalmTranslation(assistant, bot)
     translation.translate()
-    runs = {
-        name: [*calm_runs(assistant, assistant.flows[name], _beginning(translation, name))]
-        for name in translation.flows
-    }
+    flows = {name: assistant.flows[name] for name in translation.flows}
+    runs = {name: [*calm_runs(assistant, flow, _beginning(translation, name))] for name, flow in flows.items()}
     bot.conversations += _conversations(translation, runs)
     return bot
 

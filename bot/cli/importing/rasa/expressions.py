@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+from bot.cli.importing.imported import tokens_in
 from bot.core.errors import BotError
 from bot.core.lazy_patterns import lazy_pattern
 
@@ -74,7 +75,7 @@ _WORDS: Mapping[str, LiteralValue] = {
     "undefined": LiteralValue(None),
     "empty": LiteralValue("", is_empty=True),
 }
-_SIGNS = {"=": "=", "==": "=", "!=": "!=", "<": "<", ">": ">", "<=": "<=", ">=": ">="}
+_SIGNS = ("=", "==", "!=", "<", ">", "<=", ">=")
 
 
 def parse_predicate(text: str) -> Predicate:
@@ -84,45 +85,39 @@ def parse_predicate(text: str) -> Predicate:
 
 def slots_in(node: Predicate) -> Iterator[str]:
     """The names of all slots that a predicate reads."""
-    if isinstance(node, SlotValue):
-        yield node.name
-    elif isinstance(node, PredicateNot):
-        yield from slots_in(node.inner)
-    elif isinstance(node, PredicateTest | PredicateJoin):
-        yield from (*slots_in(node.left), *slots_in(node.right))
+    return (each.name for each in _leaves(node) if isinstance(each, SlotValue))
 
 
 def literals_in(node: Predicate) -> Iterator[Any]:
     """The values that a predicate compares with."""
-    if isinstance(node, LiteralValue):
-        yield node.value
-    elif isinstance(node, LiteralSet):
-        yield from (each.value for each in node.values)
-    elif isinstance(node, PredicateNot):
-        yield from literals_in(node.inner)
-    elif isinstance(node, PredicateTest | PredicateJoin):
-        yield from (*literals_in(node.left), *literals_in(node.right))
+    return (each.value for each in _leaves(node) if isinstance(each, LiteralValue))
+
+
+def _leaves(node: Predicate) -> Iterator[SlotValue | LiteralValue]:
+    match node:
+        case LiteralSet(values):
+            yield from values
+        case PredicateNot(inner):
+            yield from _leaves(inner)
+        case PredicateTest() | PredicateJoin():
+            yield from (*_leaves(node.left), *_leaves(node.right))
+        case _:
+            yield node
 
 
 class _PredicateReader:
     def __init__(self, text: str) -> None:
         self.text = text.strip()
-        self.tokens: list[tuple[str, str]] = []
-        at = 0
-        while at < len(self.text):
-            match = _TOKEN.match(self.text, at)
-            if match is None or match.end() == at:
-                raise PredicateError(f'"{self.text}" cannot be read at "{self.text[at:][:20]}"')
-            self.tokens.append((str(match.lastgroup), match[str(match.lastgroup)]))
-            at = match.end()
-            while self.text[at : at + 1].isspace():
-                at += 1
+        self.tokens = tokens_in(text, _TOKEN, lambda rest: self._unreadable(rest.strip()[:20]))
         self.at = 0
+
+    def _unreadable(self, there: str) -> PredicateError:
+        return PredicateError(f'"{self.text}" cannot be read at "{there}"')
 
     def read(self) -> Predicate:
         node = self._or()
         if self.at < len(self.tokens):
-            raise PredicateError(f'"{self.text}" cannot be read at "{self.tokens[self.at][1]}"')
+            raise self._unreadable(self.tokens[self.at][1])
         return node
 
     def _or(self) -> Predicate:
@@ -145,7 +140,7 @@ class _PredicateReader:
         kind, text = self._peek()
         if kind == "sign" and text in _SIGNS:
             self.at += 1
-            return PredicateTest(_SIGNS[text], left, self._value())
+            return PredicateTest(text.replace("==", "="), left, self._value())
         if self._word("is"):
             return PredicateTest("!=" if self._word("not") else "=", left, self._value())
         if self._word("contains"):
@@ -180,7 +175,7 @@ class _PredicateReader:
             self.at += 1
             return LiteralSet(tuple(values))
         if kind != "word":
-            raise PredicateError(f'"{self.text}" cannot be read at "{text}"')
+            raise self._unreadable(text)
         if text.lower() in _WORDS:
             return _WORDS[text.lower()]
         if text.startswith("context."):
@@ -207,19 +202,19 @@ class _PredicateReader:
 
 def written_predicate(node: Predicate, name_of_slot: Callable[[str], str], inner: bool = False) -> str:
     """A predicate in this language: `amount > 100` becomes `amount is not null and amount > 100`."""
-    if isinstance(node, SlotValue):
-        return name_of_slot(node.name)
-    if isinstance(node, LiteralValue):
-        return _written(node.value)
-    if isinstance(node, LiteralSet):
-        return f"[{', '.join(_written(each.value) for each in node.values)}]"
-    if isinstance(node, PredicateNot):
-        return f"not {written_predicate(node.inner, name_of_slot, True)}"
-    if isinstance(node, PredicateJoin):
-        sides = (written_predicate(side, name_of_slot, True) for side in (node.left, node.right))
-        text = f" {node.word} ".join(sides)
-        return f"({text})" if inner else text
-    text = _written_test(node, name_of_slot)
+    match node:
+        case SlotValue(name):
+            return name_of_slot(name)
+        case LiteralValue(value):
+            return _written(value)
+        case LiteralSet(values):
+            return f"[{', '.join(_written(each.value) for each in values)}]"
+        case PredicateNot(inner_node):
+            return f"not {written_predicate(inner_node, name_of_slot, True)}"
+        case PredicateJoin(word, left, right):
+            text = f" {word} ".join(written_predicate(side, name_of_slot, True) for side in (left, right))
+        case PredicateTest():
+            text = _written_test(node, name_of_slot)
     return f"({text})" if inner else text
 
 
@@ -267,10 +262,8 @@ def evaluated(node: Predicate, slots: Mapping[str, Any]) -> Any:
         case PredicateNot(inner):
             return not evaluated(inner, slots)
         case PredicateJoin(word, left, right):
-            first = evaluated(left, slots)
-            if word == "and":
-                return bool(first) and bool(evaluated(right, slots))
-            return bool(first) or bool(evaluated(right, slots))
+            sides = (bool(evaluated(side, slots)) for side in (left, right))
+            return all(sides) if word == "and" else any(sides)
         case PredicateTest():
             return _compared(node, slots)
 

@@ -50,8 +50,6 @@ def _is_meant(wanted: str, said: str, assistant: RasaAssistant) -> bool:
 
 
 class _CalmExecution:
-    """One conversation."""
-
     def __init__(self, assistant: RasaAssistant, given: Mapping[Key, Any], begins: tuple[str, str]) -> None:
         self.assistant = assistant
         self.out = CalmRun(given, happened=begins)
@@ -112,11 +110,10 @@ class _CalmExecution:
     def _collect(self, step: RasaStep, place: str) -> None:
         if self.slots.get(step.value) is not None and not step.ask_before_filling:
             return
-        response = step.utter or f"utter_ask_{step.value}"
-        listed = self.assistant.responses.get(response, ())
+        listed = self.assistant.responses.get(step.question, ())
         rejections = [(predicate, utter) for text, utter in step.rejections if (predicate := _parsed(text)) is not None]
         while not self._is_too_long:
-            self._say(response, listed, place)
+            self._say(step.question, listed, place)
             titles = self._titles(step, listed)
             number = self.asked[step.value] = self.asked.get(step.value, 0) + 1
             key = ("collect", step.value, number)
@@ -165,7 +162,7 @@ class _CalmExecution:
         self.out.results.setdefault(step.value, []).append(result)
 
     def _next(self, flow: RasaFlow, step: RasaStep) -> str:
-        branches = [(None if text is None else _parsed(text), target) for text, target in step.next.branches]
+        branches = [(None if text is None else _parsed(text), target) for text, target in step.branches]
         if len(branches) == 1:
             return branches[0][1]
         taken = self._branch(branches, self.slots)
@@ -180,9 +177,8 @@ class _CalmExecution:
         return branches[taken][1]
 
     def _branch(self, branches: list[tuple[Predicate | None, str]], slots: Mapping[str, Any]) -> int:
-        return next(
-            (i for i, (each, _) in enumerate(branches) if each is None or evaluated(each, slots)), len(branches) - 1
-        )
+        holding = (index for index, (each, _) in enumerate(branches) if each is None or evaluated(each, slots))
+        return next(holding, len(branches) - 1)
 
     def _candidates(self, name: str, predicates: list[Predicate]) -> list[Any]:
         """Values that a slot may get, the usual one first."""
@@ -230,12 +226,7 @@ class _CalmExecution:
     def _rendered(self, variation: RasaVariation, value: Any) -> str:
         """The text with the values of slots; `{value}` is a value that is rejected."""
         values = self.slots if value is None else {"value": value, **self.slots}
-        pattern = r"\{\{\s*slots\.(\w+)\s*\}\}" if variation.is_jinja else r"\{(\w+)\}"
-        return re.sub(
-            pattern,
-            lambda found: str(values[found[1]]) if found[1] in values else found[0],
-            variation.text,
-        )
+        return variation.places.sub(lambda found: str(values.get(found[1], found[0])), variation.text)
 
     def _end_turn(self, happens: tuple[str, str]) -> None:
         self.out.end_turn(happens)
@@ -247,14 +238,10 @@ def _slots_read(assistant: RasaAssistant, flow: RasaFlow) -> set[str]:
     """The slots that conditions and responses of a flow read."""
     found: set[str] = set()
     for step in flow.steps.values():
-        texts = [text for text, _ in (*step.next.branches, *step.rejections) if text is not None]
-        found |= {name for text in texts if (tree := _parsed(text)) is not None for name in slots_in(tree)}
-        names = [step.value, step.utter, f"utter_ask_{step.value}", *(utter for _, utter in step.rejections)]
-        for variation in (each for name in names for each in assistant.responses.get(name, ())):
-            pattern = r"\{\{\s*slots\.(\w+)\s*\}\}" if variation.is_jinja else r"\{(\w+)\}"
-            found |= {name for name in re.findall(pattern, variation.text) if name in assistant.slots}
-            found |= {name for name, _ in variation.conditions}
-            found |= {name for button in variation.buttons for name in button.sets}
+        trees = (tree for text in step.predicates if (tree := _parsed(text)) is not None)
+        found |= {name for tree in trees for name in slots_in(tree)}
+        responses = [step.value, step.utter, f"utter_ask_{step.value}", *(utter for _, utter in step.rejections)]
+        found |= {name for response in responses for name in assistant.slots_of(response)}
     return found
 
 

@@ -10,7 +10,9 @@ from bot.cli.importing.imported import ExportFile, UnreadableExport
 from bot.core.lazy_patterns import lazy_pattern
 
 END = "END"
+Branches = tuple[tuple[str | None, str], ...]
 _KINDS = ("collect", "action", "link", "call", "set_slots", "noop")
+_IN_BRACES, _IN_JINJA = lazy_pattern(r"\{(\w+)\}"), lazy_pattern(r"\{\{\s*slots\.(\w+)\s*\}\}")
 _SET_SLOTS = lazy_pattern(r"/SetSlots\((.*)\)\s*")
 
 
@@ -51,27 +53,38 @@ class RasaVariation:
     is_jinja: bool = False
     has_more: bool = False  # something that no channel here shows: a custom payload, elements
 
-
-@dataclass(frozen=True)
-class RasaNext:
-    """Where a step leads: the first target whose predicate holds; None: otherwise."""
-
-    branches: tuple[tuple[str | None, str], ...]
+    @property
+    def places(self) -> re.Pattern[str]:
+        """The pattern of the places in its text that show the value of a slot."""
+        return _IN_JINJA if self.is_jinja else _IN_BRACES
 
 
 @dataclass(frozen=True)
 class RasaStep:
-    """A step of a flow. ``value`` is the slot, the action or the flow that it names."""
+    """A step of a flow. ``value`` is the slot, the action or the flow that it names.
+
+    It leads to the first of its ``branches`` whose predicate holds; None: otherwise.
+    """
 
     id: str
     kind: str
     value: str
-    next: RasaNext
+    branches: Branches
     utter: str = ""
     ask_before_filling: bool = False
     rejections: tuple[tuple[str, str], ...] = ()  # predicates with responses
     slots: tuple[tuple[str, Any], ...] = ()
     extra: tuple[str, ...] = ()  # keys that are not known
+
+    @property
+    def question(self) -> str:
+        """The response that asks for the slot."""
+        return self.utter or f"utter_ask_{self.value}"
+
+    @property
+    def predicates(self) -> list[str]:
+        """The predicates that decide where it leads, and which answers it rejects."""
+        return [text for text, _ in (*self.branches, *self.rejections) if text is not None]
 
 
 @dataclass(frozen=True)
@@ -117,6 +130,13 @@ class RasaAssistant:
     classic: list[tuple[str, str]] = field(default_factory=list)  # kinds and names of what older assistants have
     minutes: int = 60  # until a session expires
     mentions_completed: bool = False
+
+    def slots_of(self, response: str) -> Iterator[str]:
+        """The slots that a response shows, depends on, or sets by its buttons."""
+        for variation in self.responses.get(response, ()):
+            yield from (name for name in variation.places.findall(variation.text) if name in self.slots)
+            yield from (name for name, _ in variation.conditions)
+            yield from (name for button in variation.buttons for name in button.sets)
 
     def slot(self, name: str) -> RasaSlot:
         """A slot; one that the domain does not declare is a text."""
@@ -240,7 +260,7 @@ def _flow(path: Path, name: str, data: Any) -> RasaFlow:
     steps: dict[str, RasaStep] = {}
     _steps(f"{path}: $.flows.{name}", data["steps"], steps)
     for step in steps.values():
-        for _, target in step.next.branches:
+        for _, target in step.branches:
             if target != END and target not in steps:
                 raise UnreadableExport(f'{path}: $.flows.{name} "{step.id}" leads to "{target}", which does not exist')
     persisted = _list(data, "persisted_slots")
@@ -261,7 +281,7 @@ def _steps(where: str, listed: Sequence[Any], found: dict[str, RasaStep]) -> str
     """Read steps into `found`; returns the id of the first."""
     ids = [_id(where, each, len(found) + index, found) for index, each in enumerate(listed)]
     for name in ids:
-        found[name] = RasaStep(name, "", "", RasaNext(()))  # keeps its place before the steps of its branches
+        found[name] = RasaStep(name, "", "", ())  # keeps its place before the steps of its branches
     for index, (name, data) in enumerate(zip(ids, listed, strict=True)):
         following = ids[index + 1] if index + 1 < len(ids) else END
         found[name] = _step(where, name, data, _next(where, data.get("next"), following, found))
@@ -279,11 +299,11 @@ def _id(where: str, data: Any, index: int, found: Mapping[str, RasaStep]) -> str
     return unique
 
 
-def _next(where: str, written: Any, following: str, found: dict[str, RasaStep]) -> RasaNext:
+def _next(where: str, written: Any, following: str, found: dict[str, RasaStep]) -> Branches:
     if written is None:
-        return RasaNext(((None, following),))
+        return ((None, following),)
     if not isinstance(written, list):
-        return RasaNext(((None, str(written)),))
+        return ((None, str(written)),)
     branches: list[tuple[str | None, str]] = []
     for each in written:
         if not isinstance(each, Mapping):
@@ -293,10 +313,10 @@ def _next(where: str, written: Any, following: str, found: dict[str, RasaStep]) 
         branches.append((str(each["if"]) if "if" in each else None, target))
     if branches and branches[-1][0] is not None:
         branches.append((None, following))
-    return RasaNext(tuple(branches))
+    return tuple(branches)
 
 
-def _step(where: str, name: str, data: Mapping[str, Any], leads: RasaNext) -> RasaStep:
+def _step(where: str, name: str, data: Mapping[str, Any], leads: Branches) -> RasaStep:
     kind = next((kind for kind in _KINDS if kind in data), "noop")
     known = {"id", "next", "utter", "ask_before_filling", "rejections", "reset_after_flow_ends", "description", kind}
     return RasaStep(

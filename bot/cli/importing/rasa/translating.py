@@ -8,13 +8,10 @@ from typing import Any
 from bot.cli.importing.imported import ImportedBot, name_of, written_out
 from bot.cli.importing.rasa.expressions import PredicateError, parse_predicate, slots_in, written_predicate
 from bot.cli.importing.rasa.reading import END, RasaAssistant, RasaFlow, RasaSlot, RasaStep, RasaVariation
-from bot.core.lazy_patterns import lazy_pattern
 
 MOST_VISITS = 100
 COMPLETED = "What else can I help you with?"
 _KINDS = {"text": "text", "any": "text", "bool": "boolean", "float": "number", "categorical": "choice", "list": "list"}
-_PLACEHOLDER = lazy_pattern(r"\{(\w+)\}")
-_JINJA = lazy_pattern(r"\{\{\s*slots\.(\w+)\s*\}\}")
 _MOST_BUTTONS, _MOST_ROWS, _LONGEST_TITLE = 3, 10, 24
 _NOT_VARIABLES = ("language", "timezone", "event", "answer", "status", "all")
 """Names that mean something else where a text reads them."""
@@ -23,16 +20,6 @@ _CLASSIC = {
     "rules": "write what it does as a flow: its intents are the flow's start, its actions are steps",
     "forms": "write a flow of ask steps, one for each slot",
 }
-
-
-def asked_response(assistant: RasaAssistant, step: RasaStep) -> str:
-    """The response that asks for the slot of a step."""
-    return step.utter or f"utter_ask_{step.value}"
-
-
-def called_flows(assistant: RasaAssistant) -> set[str]:
-    """The flows that other flows call, so that they do not end the conversation."""
-    return {step.value for flow in assistant.flows.values() for step in flow.steps.values() if step.kind == "call"}
 
 
 _NOTHING = ("null", "none", "undefined")
@@ -65,7 +52,8 @@ class CalmTranslation:
         for name in assistant.flows:
             if not name.startswith("pattern_"):
                 self.flows[name] = name_of(name, {*self.flows.values()}, "flow")
-        self.called = called_flows(assistant)
+        steps = (step for flow in assistant.flows.values() for step in flow.steps.values())
+        self.called = {step.value for step in steps if step.kind == "call"}  # these do not end the conversation
         self.slots: dict[str, str] = {}
         self.handlers: dict[str, str] = {}  # of custom actions
         self.persisted = {slot for flow in assistant.flows.values() for slot in flow.persisted}
@@ -209,13 +197,12 @@ class _CalmTexts:
             return f"{{{{ {self.whole.slot(name)} }}}}"
 
         if variation.is_jinja:
-            rest = _JINJA.sub("", variation.text)
+            rest = variation.places.sub("", variation.text)
             if "{{" in rest or "{%" in rest:
                 self.lost.append("a text is made by a function in handlers.py that must be written")
                 name = name_of(f"{self.name} text", self.whole.bot.functions)
                 return f"{{{{ {self.whole.bot.untranslatable(name, variation.text, decorator='function')}() }}}}"
-            return _filled(variation.text, _JINJA, shown)
-        return _filled(variation.text, _PLACEHOLDER, shown)
+        return _filled(variation.text, variation.places, shown)
 
     def image(self, response: str) -> str:
         """The picture of a response."""
@@ -263,8 +250,6 @@ class _CalmTexts:
 
 
 class _FlowTranslation:
-    """One flow."""
-
     def __init__(self, whole: CalmTranslation, flow: RasaFlow) -> None:
         self.whole = whole
         self.bot = whole.bot
@@ -295,11 +280,8 @@ class _FlowTranslation:
         if self.flow.guard.strip().lower() != "false":
             examples = [example for intent in self.flow.intents for example in self.assistant.examples.get(intent, ())]
             words = [self.whole.starting_word(self.flow)]
-            document["start"] = {
-                "words": words,
-                "about": self._about,
-                **({"examples": examples} if examples else {}),
-            }
+            start = {"words": words, "about": self._about}
+            document["start"] = {**start, **({"examples": examples} if examples else {})}
             if self.flow.guard:
                 notes.append(f"it starts also where this does not hold: {self.flow.guard}")
             document["interrupted"] = "resume"
@@ -358,7 +340,7 @@ class _FlowTranslation:
             if self._is_in_circle(step):
                 self.steps[name]["visits"] = {"max": MOST_VISITS, "else": "end"}
                 self.texts.notes.append(f"it is entered {MOST_VISITS} times at most")
-        response = asked_response(self.assistant, step)
+        response = step.question
         if f"action_ask_{step.value}" in self.assistant.actions and response not in self.assistant.responses:
             self.texts.lost.append(f"action_ask_{step.value} asks in Python: write its question here")
             self.whole.used.add(f"action_ask_{step.value}")
@@ -394,9 +376,8 @@ class _FlowTranslation:
         if step.value in self.assistant.responses or step.value.startswith("utter_"):
             said = self.texts.say(step.value, "?")
             variation = next(iter(self.assistant.responses.get(step.value, ())), RasaVariation(""))
-            self.steps[name] = {"say": said, "then": self._after(name, step)}
-            if image := self.texts.image(step.value):
-                self.steps[name] = {"say": said, "image": image, "then": self._after(name, step)}
+            image = self.texts.image(step.value)
+            self.steps[name] = {"say": said, **({"image": image} if image else {}), "then": self._after(name, step)}
             if variation.buttons:
                 titles = ", ".join(button.title for button in variation.buttons)
                 self.texts.notes.append(
@@ -435,9 +416,8 @@ class _FlowTranslation:
             self.steps[name] = {"call": handler, "errors": {"else": "end"}, "then": self._after(name, step)}
         else:
             there = _FlowTranslation(self.whole, self.assistant.flows[step.value])
-            both = [
-                self.whole.slot(slot) for slot in sorted((self.read | self.set_here) & (there.read | there.set_here))
-            ]
+            shared = (self.read | self.set_here) & (there.read | there.set_here)
+            both = [self.whole.slot(slot) for slot in sorted(shared)]
             written: dict[str, Any] = {"run": f"/{self.whole.flows[step.value]}"}
             if both:
                 written |= {"with": {slot: f"{{{{ {slot} }}}}" for slot in both}, "save": both}
@@ -450,29 +430,29 @@ class _FlowTranslation:
         self._branches(name, step)
 
     def _noop(self, name: str, step: RasaStep) -> None:
-        if len(step.next.branches) == 1:
-            self.steps[name] = {"branch": [{"else": self._target(step.next.branches[0][1])}]}
+        if len(step.branches) == 1:
+            self.steps[name] = {"branch": [{"else": self._target(step.branches[0][1])}]}
         else:
             self.steps[name] = self._branch(step)
 
     # Where a step leads
 
     def _after(self, name: str, step: RasaStep) -> str:
-        if len(step.next.branches) == 1:
-            return self._target(step.next.branches[0][1])
+        if len(step.branches) == 1:
+            return self._target(step.branches[0][1])
         return f"{name}_next"
 
     def _branches(self, name: str, step: RasaStep) -> None:
-        if len(step.next.branches) > 1:
+        if len(step.branches) > 1:
             self.steps[f"{name}_next"] = self._branch(step)
 
     def _branch(self, step: RasaStep) -> dict[str, Any]:
         branches: list[dict[str, Any]] = []
-        for predicate, target in step.next.branches:
-            if predicate is None:
-                branches.append({"else": self._target(target)})
-            else:
-                branches.append({"if": self.texts.predicate(predicate), "then": self._target(target)})
+        for predicate, target in step.branches:
+            then = self._target(target)
+            branches.append(
+                {"else": then} if predicate is None else {"if": self.texts.predicate(predicate), "then": then}
+            )
         return {"branch": branches}
 
     def _target(self, target: str) -> str:
@@ -490,14 +470,14 @@ class _FlowTranslation:
         return name_of(title, {*self.names.values(), *self.steps, "completed"})
 
     def _is_in_circle(self, step: RasaStep) -> bool:
-        waiting, seen = [target for _, target in step.next.branches], set()
+        waiting, seen = [target for _, target in step.branches], set()
         while waiting:
             name = waiting.pop()
             if name == step.id:
                 return True
             if name != END and name not in seen:
                 seen.add(name)
-                waiting += [target for _, target in self.flow.steps[name].next.branches]
+                waiting += [target for _, target in self.flow.steps[name].branches]
         return False
 
     def _may_be_filled(self, step: RasaStep) -> bool:
@@ -505,14 +485,8 @@ class _FlowTranslation:
         slot = step.value
         if self.assistant.slot(slot).initial is not None or slot in self.whole.persisted or self._is_in_circle(step):
             return True
-        elsewhere = [
-            name
-            for flow in self.assistant.flows.values()
-            if flow is not self.flow
-            for each in flow.steps.values()
-            for name, _ in each.slots
-        ]
-        if slot in elsewhere:
+        others = (flow for flow in self.assistant.flows.values() if flow is not self.flow)
+        if any(slot in dict(each.slots) for flow in others for each in flow.steps.values()):
             return True
         setters = [each for each in self.flow.steps.values() if each.value == slot or slot in dict(each.slots)]
         has_calls = self.flow.id in self.whole.called or any(each.kind == "call" for each in self.flow.steps.values())
@@ -521,19 +495,14 @@ class _FlowTranslation:
     # Texts
 
     def _reads(self, step: RasaStep) -> Iterator[str]:
-        predicates = [predicate for predicate, _ in step.next.branches if predicate is not None]
-        for predicate in (*predicates, *(each for each, _ in step.rejections)):
+        for predicate in step.predicates:
             try:
                 yield from slots_in(parse_predicate(predicate))
             except PredicateError:
                 continue
-        named = [asked_response(self.assistant, step)] if step.kind == "collect" else [step.value]
-        for response in (*named, *(utter for _, utter in step.rejections)):
-            for variation in self.assistant.responses.get(response, ()):
-                found = _JINJA.findall(variation.text) if variation.is_jinja else _PLACEHOLDER.findall(variation.text)
-                yield from (name for name in found if name in self.assistant.slots)
-                yield from (name for name, _ in variation.conditions)
-                yield from (name for button in variation.buttons for name in button.sets)
+        named = step.question if step.kind == "collect" else step.value
+        for response in (named, *(utter for _, utter in step.rejections)):
+            yield from self.assistant.slots_of(response)
 
 
 def _filled(text: str, places: re.Pattern[str], shown: Callable[[re.Match[str]], str]) -> str:

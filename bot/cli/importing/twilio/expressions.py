@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
 from typing import TypeAlias
 
-from bot.cli.importing.imported import written_out
+from bot.cli.importing.imported import tokens_in, written_out
 from bot.core.errors import BotError
 from bot.core.lazy_patterns import lazy_pattern
 from bot.language.expressions.grammar import MAX_LOOPS
@@ -207,19 +207,13 @@ class _Blocks:
 
 
 class _Tokens:
-    """A reader of an expression."""
-
     def __init__(self, text: str) -> None:
         self.original = text.strip()
-        self.tokens: list[tuple[str, str]] = []
-        at = 0
-        while at < len(text) and text[at:].strip():
-            match = _TOKEN.match(text, at)
-            if match is None:
-                raise LiquidError(f'"{self.original}" cannot be read at "{text[at:].strip()[:20]}"')
-            self.tokens.append((str(match.lastgroup), match[str(match.lastgroup)]))
-            at = match.end()
+        self.tokens = tokens_in(text, _TOKEN, lambda rest: self._unreadable(rest.strip()[:20]))
         self.at = 0
+
+    def _unreadable(self, there: str) -> LiquidError:
+        return LiquidError(f'"{self.original}" cannot be read at "{there}"')
 
     def whole(self) -> LiquidExpression:
         """A value with its filters, up to the end."""
@@ -251,7 +245,7 @@ class _Tokens:
     def word(self) -> str:
         kind, text = self._next()
         if kind != "word":
-            raise LiquidError(f'"{self.original}" cannot be read at "{text}"')
+            raise self._unreadable(text)
         return text
 
     def sign(self, sign: str) -> None:
@@ -273,7 +267,7 @@ class _Tokens:
         if kind == "number":
             return LiquidValue(float(text) if "." in text else int(text))
         if kind != "word":
-            raise LiquidError(f'"{self.original}" cannot be read at "{text}"')
+            raise self._unreadable(text)
         if text in _WORDS:
             return _WORDS[text]
         parts: list[str | int] = [text]
@@ -287,7 +281,7 @@ class _Tokens:
 
     def _ended(self, value: LiquidExpression) -> LiquidExpression:
         if self.at < len(self.tokens):
-            raise LiquidError(f'"{self.original}" cannot be read at "{self.tokens[self.at][1]}"')
+            raise self._unreadable(self.tokens[self.at][1])
         return value
 
     def _peek(self) -> tuple[str, str]:
@@ -365,11 +359,16 @@ class WrittenLiquid:
         return f'({self.text} | default(""))' if self.may_miss else self.text
 
     @property
+    def as_text(self) -> str:
+        """The value as a text."""
+        return self.safe if self.kind == "text" else f'({self.safe} ~ "")'
+
+    @property
     def number(self) -> str:
         """The value as Liquid's filters for numbers read it: a text that is none counts as 0."""
         if self.kind == "number":
             return self.text
-        plain = f"{self.safe} | trim" if self.kind == "text" else f'({self.safe} ~ "") | trim'
+        plain = f"{self.as_text} | trim"
         return f'({plain} | as_number if {plain} | matches("-?[0-9]+([.][0-9]+)?") else 0)'
 
     @property
@@ -377,9 +376,7 @@ class WrittenLiquid:
         """A condition that holds if Liquid counts the value as true: all but nil and false."""
         if self.kind == "boolean":
             return self.text
-        known = (
-            f"{self.text} is not null" if self.kind == "text" else f"{self.text} is not null and {self.text} != false"
-        )
+        known = f"{self.text} is not null" + ("" if self.kind == "text" else f" and {self.text} != false")
         return f"({self.text} is defined and {known})" if self.may_miss else f"({known})"
 
 
@@ -454,7 +451,8 @@ class LiquidWriter:
             if self._inside:
                 raise LiquidError("a name that is assigned within a block has no counterpart here")
             value = self.expression(node.expression) if isinstance(node, LiquidAssign) else self._joined(node.body)
-            self.assigned[node.name] = value if re.fullmatch(r"\w+", value.text) else _in_brackets(value)
+            is_name = re.fullmatch(r"\w+", value.text)
+            self.assigned[node.name] = value if is_name else WrittenLiquid(f"({value.safe})", value.kind)
             return ""
         self._inside += 1
         written = self._for(node) if isinstance(node, LiquidFor) else self._if(node)
@@ -502,7 +500,7 @@ class LiquidWriter:
         if not parts:
             return WrittenLiquid('""', "text")
         if len(parts) == 1:
-            return parts[0] if parts[0].kind == "text" else WrittenLiquid(f'({parts[0].safe} ~ "")', "text")
+            return parts[0] if parts[0].kind == "text" else WrittenLiquid(parts[0].as_text, "text")
         return WrittenLiquid("(" + " ~ ".join(part.safe for part in parts) + ")", "text")
 
     def _test(self, node: LiquidTest) -> str:
@@ -513,16 +511,11 @@ class LiquidWriter:
             stripped = f'({left.safe} ~ "") | trim' if node.right.word == "blank" else f'({left.safe} ~ "")'
             return f'({stripped} {node.operator} "")'
         if node.right == LiquidValue(None):
-            known = (
-                f"({left.text} is defined and {left.text} is not null)"
-                if left.may_miss
-                else f"({left.text} is not null)"
-            )
+            known = f"({f'{left.text} is defined and ' if left.may_miss else ''}{left.text} is not null)"
             return known if node.operator == "!=" else f"(not {known})"
         if node.operator == "contains":
-            part = (
-                right.safe if isinstance(node.right, LiquidValue) and right.kind == "text" else f'({right.safe} ~ "")'
-            )
+            is_word = isinstance(node.right, LiquidValue) and right.kind == "text"
+            part = right.safe if is_word else f'({right.safe} ~ "")'
             return f'({part} in ({left.safe} or ""))'
         if node.operator in ("==", "!="):
             return f"({left.safe} {node.operator} {right.safe})"
@@ -543,9 +536,8 @@ class LiquidWriter:
             first, second = (value, given[0]) if node.name == "append" else (given[0], value)
             return WrittenLiquid(f"({first.safe} ~ {second.safe})", "text")
         if node.name == "default" and given:
-            return WrittenLiquid(
-                f"({value.text} | default({given[0].safe}))", given[0].kind if value.kind == given[0].kind else "any"
-            )
+            kind = value.kind if value.kind == given[0].kind else "any"
+            return WrittenLiquid(f"({value.text} | default({given[0].safe}))", kind)
         if node.name in ("round", "ceil", "floor", "abs"):
             arguments = f"({given[0].text})" if given and node.name == "round" else ""
             return WrittenLiquid(f"({value.number} | {node.name}{arguments})", "number")
@@ -557,8 +549,7 @@ class LiquidWriter:
             if node.name == "size" and value.kind == "number":
                 return WrittenLiquid("0", "number")
             is_text = value.kind == "text" or node.name not in _OF_TEXTS
-            subject = value.safe if is_text else f'({value.safe} ~ "")'
-            return WrittenLiquid(f"({subject} | {name}{arguments})", kind)
+            return WrittenLiquid(f"({value.safe if is_text else value.as_text} | {name}{arguments})", kind)
         if node.name == "remove" and given:
             return WrittenLiquid(f'({value.safe} | replace({given[0].safe}, ""))', "text")
         if node.name == "concat" and given:
@@ -567,7 +558,7 @@ class LiquidWriter:
             return self._slice(value, [each.value for each in node.arguments if isinstance(each, LiquidValue)])
         if node.name == "truncate" and node.arguments and isinstance(node.arguments[0], LiquidValue):
             most, end = int(node.arguments[0].value or 0), given[1].text if len(given) > 1 else '"..."'
-            subject = value.safe if value.kind == "text" else f'({value.safe} ~ "")'
+            subject = value.as_text
             kept = f"({subject})[:{most} - ({end} | length)] ~ {end}"
             return WrittenLiquid(f"({subject} if ({subject} | length) <= {most} else {kept})", "text")
         raise LiquidError(f'the filter "{node.name}" has no counterpart here')
@@ -575,20 +566,13 @@ class LiquidWriter:
     def _number(self, node: LiquidFilter, value: WrittenLiquid, other: WrittenLiquid) -> WrittenLiquid:
         left, right = value.number, other.number
         argument = node.arguments[0]
-        if node.name == "divided_by":
-            if isinstance(argument, LiquidValue) and isinstance(argument.value, float):
-                self._fraction()
-                return WrittenLiquid(f"({left} / {right})", "number")
-            whole = (
-                f"{left} % 1 == 0 and {right} % 1 == 0" if not isinstance(argument, LiquidValue) else f"{left} % 1 == 0"
-            )
+        is_fraction = isinstance(argument, LiquidValue) and isinstance(argument.value, float)
+        if is_fraction:
+            self.notes.append("a whole result of a calculation with fractions is written 2, in Studio 2.0")
+        elif node.name == "divided_by":
+            whole = f"{left} % 1 == 0" + ("" if isinstance(argument, LiquidValue) else f" and {right} % 1 == 0")
             return WrittenLiquid(f"({left} // {right} if {whole} else {left} / {right})", "number")
-        if isinstance(argument, LiquidValue) and isinstance(argument.value, float):
-            self._fraction()
         return WrittenLiquid(f"({left} {_ARITHMETIC[node.name]} {right})", "number")
-
-    def _fraction(self) -> None:
-        self.notes.append("a whole result of a calculation with fractions is written 2, in Studio 2.0")
 
     def _slice(self, value: WrittenLiquid, given: list[object]) -> WrittenLiquid:
         start, count = given[0], given[1] if len(given) > 1 else 1
@@ -614,10 +598,6 @@ class LiquidWriter:
             elif piece:
                 parts.append(quoted(piece))
         return WrittenLiquid("(" + " ~ ".join(parts) + ' ~ "")', "text")
-
-
-def _in_brackets(value: WrittenLiquid) -> WrittenLiquid:
-    return WrittenLiquid(f"({value.safe})", value.kind)
 
 
 _ONLY_BLOCKS = lazy_pattern(r"\s*(\{%[^%]*%\}\s*)+")

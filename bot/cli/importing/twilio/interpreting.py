@@ -1,6 +1,7 @@
 """Studio's own rules: runs a flow as Studio does, for every branch, and notes what it says."""
 
 import json
+import operator
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -29,7 +30,7 @@ from bot.cli.importing.twilio.expressions import (
     parse_liquid,
     paths_in,
 )
-from bot.cli.importing.twilio.reading import StudioCondition, StudioFlow, StudioWidget
+from bot.cli.importing.twilio.reading import StudioCondition, StudioFlow, StudioWidget, media_kind
 
 _MOST_TURNS = 15
 _ALL_TURNS = 250  # of all conversations together
@@ -154,13 +155,12 @@ class _Execution:
     def _say(self, widget: StudioWidget) -> bool:
         """Send a message. Returns false where Twilio refuses it: it has neither words nor a file."""
         media = self._render(widget.text("media_url")).strip()
-        kind = _media_kind(media)
         text = self._render(widget.text("body"))
         if template := widget.text("content_template_sid") or widget.text("content_sid"):
             text, media = f"template {template.lower()}", ""
         if not text.strip() and not media:
             return False
-        files = (f"{kind} {media}",) if media else ()
+        files = (f"{media_kind(media) or 'image'} {media}",) if media else ()
         self.out.said.append(SourceMessage(text, media=files, place=self.flow.place(widget)))
         return True
 
@@ -233,12 +233,8 @@ class _Execution:
     def _split(self, widget: StudioWidget) -> tuple[str, str | None]:
         conditions = [each for each in widget.transitions if each.conditions]
         taken = self._branch(widget, None, None)
-        keys = {
-            key
-            for each in conditions
-            for one in each.conditions
-            if (key := self._decided_by(self._argument(widget, one)))
-        }
+        arguments = {self._argument(widget, condition) for condition in widget.conditions}
+        keys = {key for argument in arguments if (key := self._decided_by(argument))}
         if len(keys) == 1:
             (key,) = keys
             found: dict[int, str] = {}
@@ -265,12 +261,13 @@ class _Execution:
         instead = value if key is not None and self._decided_by(argument) == key else None
         subject = (self._render(argument) if instead is None else instead).strip().lower()
         compared = self._render(condition.value).strip()
-        return _holds(condition.kind, subject, compared)
+        kind, is_opposite = condition.test
+        return _holds(kind, subject, compared) != is_opposite
 
     def _candidates(self, widget: StudioWidget) -> list[str]:
         """Values that may lead to each branch."""
         found = []
-        for condition in (one for each in widget.transitions for one in each.conditions):
+        for condition in widget.conditions:
             value = self._render(condition.value).strip()
             found += [value, *(each.strip() for each in value.split(",")), f"{value} and more".strip(), value.upper()]
             found += re.findall(r"\w+", value)
@@ -323,29 +320,18 @@ class _Execution:
 
 def _holds(kind: str, subject: str, compared: str) -> bool:
     """True if a condition holds: `compared` is the text that stands in it, `subject` has small letters."""
-    kind = _SYNONYMS.get(kind, kind)
     small = compared.lower()
     match kind:
         case "equal_to":
             return subject == small
-        case "not_equal_to":
-            return subject != small
         case "matches_any_of":
             return subject in [each.strip() for each in small.split(",")]
-        case "does_not_match_any_of":
-            return subject not in [each.strip() for each in small.split(",")]
         case "is_blank":
             return not subject
-        case "is_not_blank":
-            return bool(subject)
         case "contains":
             return small in subject
-        case "does_not_contain":
-            return small not in subject
         case "starts_with":
             return subject.startswith(small)
-        case "does_not_start_with":
-            return not subject.startswith(small)
         case "less_than" | "greater_than":
             left, right = _number(subject), _number(small)
             return left is not None and right is not None and (left < right if kind == "less_than" else left > right)
@@ -359,18 +345,6 @@ def _holds(kind: str, subject: str, compared: str) -> bool:
             left_text, right_text = subject[:length], small[:length]
             return left_text < right_text if "before" in kind else left_text > right_text
     return False
-
-
-_SYNONYMS = {
-    "does_not_equal": "not_equal_to",
-    "is_not_equal_to": "not_equal_to",
-    "has_any_value": "is_not_blank",
-    "not_contains": "does_not_contain",
-    "not_matches_any_of": "does_not_match_any_of",
-    "is_less_than": "less_than",
-    "is_greater_than": "greater_than",
-    "matches_regex": "regex",
-}
 
 
 class _Renderer:
@@ -466,15 +440,9 @@ def _text(value: Any) -> str:
         return ""
     if isinstance(value, bool):
         return "true" if value else "false"
-    if isinstance(value, float | Decimal):
-        return f"{value}"
-    return (
-        json.dumps(value)
-        if isinstance(value, dict)
-        else "".join(map(_text, value))
-        if isinstance(value, list)
-        else str(value)
-    )
+    if isinstance(value, dict):
+        return json.dumps(value)
+    return "".join(map(_text, value)) if isinstance(value, list) else str(value)
 
 
 def _number(value: Any) -> float | int | None:
@@ -505,14 +473,14 @@ def _filtered(name: str, value: Any, given: list[Any]) -> Any:
             return _text(given[0] if given else " ").join(map(_text, value or []))
         case "map":
             return [_part(each, str(given[0])) for each in value or []]
-        case "sort" | "uniq" | "reverse" | "concat":
-            listed = list(value or [])
-            return {
-                "sort": lambda: sorted(listed, key=_text),
-                "uniq": lambda: list({_text(each): each for each in listed}.values()),
-                "reverse": lambda: listed[::-1],
-                "concat": lambda: listed + list(given[0] or []),
-            }[name]()
+        case "sort":
+            return sorted(value or [], key=_text)
+        case "uniq":
+            return list({_text(each): each for each in value or []}.values())
+        case "reverse":
+            return list(value or [])[::-1]
+        case "concat":
+            return [*(value or []), *(given[0] or [])]
         case "slice":
             start, count = int(given[0]), int(given[1]) if len(given) > 1 else 1
             return _text(value)[start : start + count]
@@ -541,9 +509,9 @@ def _rounded(left: float | int, right: float | int) -> float | int:
 
 
 _NUMBERS: Mapping[str, Callable[[float | int, float | int], float | int]] = {
-    "plus": lambda left, right: left + right,
-    "minus": lambda left, right: left - right,
-    "times": lambda left, right: left * right,
+    "plus": operator.add,
+    "minus": operator.sub,
+    "times": operator.mul,
     "divided_by": _divided,
     "modulo": lambda left, right: left % right if right else 0,
     "round": _rounded,
@@ -556,7 +524,7 @@ _TEXTS: Mapping[str, Callable[..., str]] = {
     "downcase": str.lower,
     "capitalize": lambda text: text[:1].upper() + text[1:],
     "strip": str.strip,
-    "append": lambda text, more: text + more,
+    "append": operator.add,
     "prepend": lambda text, more: more + text,
     "replace": lambda text, old, new="": text.replace(old, new),
     "remove": lambda text, old: text.replace(old, ""),
@@ -581,16 +549,8 @@ def _put(data: Any, path: list[str | int], value: Any) -> Any:
     return record
 
 
-def _media_kind(address: str) -> str:
-    ending = re.sub(r"[?#].*", "", address).rpartition(".")[2].lower()
-    kinds = {"video": ("mp4", "3gp"), "audio": ("mp3", "ogg", "amr", "aac"), "document": ("pdf",)}
-    return next((kind for kind, endings in kinds.items() if ending in endings), "image")
-
-
 def _texts(widget: StudioWidget) -> Iterator[str]:
     yield from (str(value) for value in widget.properties.values() if isinstance(value, str))
     yield from (text for _, text, _ in widget.pairs)
-    for transition in widget.transitions:
-        for condition in transition.conditions:
-            yield condition.argument
-            yield condition.value
+    for condition in widget.conditions:
+        yield from (condition.argument, condition.value)

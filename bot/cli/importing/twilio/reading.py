@@ -1,5 +1,6 @@
 """A Studio flow definition, read from its JSON."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +12,27 @@ ENTRIES = ("incomingMessage", "incomingConversationMessage", "incomingRequest", 
 """The events of a trigger that start a flow here, the one that begins the flow first. Calls start none."""
 
 
+_SAME = {"is_less_than": "less_than", "is_greater_than": "greater_than", "matches_regex": "regex"}
+_OPPOSITES = {
+    "not_equal_to": "equal_to",
+    "does_not_equal": "equal_to",
+    "is_not_equal_to": "equal_to",
+    "is_not_blank": "is_blank",
+    "has_any_value": "is_blank",
+    "does_not_contain": "contains",
+    "not_contains": "contains",
+    "does_not_start_with": "starts_with",
+    "does_not_match_any_of": "matches_any_of",
+    "not_matches_any_of": "matches_any_of",
+}
+_ENDINGS = {
+    "video": ("mp4", "3gp"),
+    "audio": ("mp3", "ogg", "amr", "aac"),
+    "document": ("pdf",),
+    "image": ("jpg", "jpeg", "png", "webp", "gif"),
+}
+
+
 @dataclass(frozen=True)
 class StudioCondition:
     """A condition of a split: what is tested, how, and against what."""
@@ -18,6 +40,13 @@ class StudioCondition:
     kind: str
     argument: str
     value: str
+
+    @property
+    def test(self) -> tuple[str, bool]:
+        """The kind by its shortest name, and whether its opposite must hold: `not_equal_to` is `equal_to`, True."""
+        if self.kind in _OPPOSITES:
+            return _OPPOSITES[self.kind], True
+        return _SAME.get(self.kind, self.kind), False
 
 
 @dataclass(frozen=True)
@@ -42,6 +71,11 @@ class StudioWidget:
         """The widget that follows one of these events, in any case; None: the execution ends."""
         wanted = {event.lower() for event in events}
         return next((each.target for each in self.transitions if each.event.lower() in wanted), None)
+
+    @property
+    def conditions(self) -> list[StudioCondition]:
+        """The conditions of all its transitions."""
+        return [condition for each in self.transitions for condition in each.conditions]
 
     def text(self, key: str) -> str:
         """A setting as text; "" if it is missing."""
@@ -137,6 +171,12 @@ def _condition(data: Mapping[str, Any]) -> StudioCondition:
     argument = str(arguments[0]) if isinstance(arguments, list) and arguments else ""
     value = data.get("value")
     return StudioCondition(str(data.get("type", "")), argument, "" if value is None else str(value))
+
+
+def media_kind(address: str) -> str:
+    """The kind of the file at an address, by its ending; "" if that does not say it."""
+    ending = re.sub(r"[?#].*", "", address).rpartition(".")[2].lower()
+    return next((kind for kind, endings in _ENDINGS.items() if ending in endings), "")
 
 
 def _as_json(pair: Mapping[str, Any]) -> bool:

@@ -59,14 +59,11 @@ class StudioScope:
             case ("flow", "data", str(name), *rest) | ("trigger", "request" | "parent", "parameters", str(name), *rest):
                 return self._field(self.parameter(name), rest)
             case ("flow", "data"):
-                names = [
-                    path[2] for path in sorted(self.used, key=str) if path[:2] == ("flow", "data") and len(path) > 2
-                ]
-                fields = [f"{quoted(name)}: {self.parameter(name)}" for name in dict.fromkeys(map(str, names))]
+                read = [path[2:3] for path in sorted(self.used, key=str) if path[:2] == ("flow", "data")]
+                names = dict.fromkeys(str(name) for each in read for name in each)
+                fields = [f"{quoted(name)}: {self.parameter(name)}" for name in names]
                 return WrittenLiquid("{" + ", ".join(fields) + "}", "any")
-            case ("contact", "channel", "address") | ("trigger", "message", "From"):
-                return WrittenLiquid('("+" ~ contact.id)', "text")
-            case ("widgets", str(name), "inbound", "From"):
+            case ("contact", "channel", "address") | ("trigger", "message", "From") | ("widgets", _, "inbound", "From"):
                 return WrittenLiquid('("+" ~ contact.id)', "text")
             case ("trigger", "message", "ProfileName") | ("widgets", _, "inbound", "ProfileName"):
                 return WrittenLiquid("contact.name", "text")
@@ -123,12 +120,8 @@ class StudioScope:
         """The variable of what a request has given."""
         kind = "text"
         if field == "parsed":
-            listed = any(
-                path[:3] == ("widgets", widget, "parsed") and isinstance(path[3:4][0], int)
-                for path in self.used
-                if len(path) > 3
-            )
-            kind = "list" if listed else "object"
+            below = (path[3] for path in self.used if path[:3] == ("widgets", widget, "parsed") and len(path) > 3)
+            kind = "list" if any(isinstance(each, int) for each in below) else "object"
         return self._variable(("result", widget, field), kind, f"{widget} {field}")
 
     def reads(self, widget: str, *fields: str) -> bool:
@@ -144,9 +137,7 @@ class StudioScope:
     def _field(self, variable: str, rest: Iterable[str | int]) -> WrittenLiquid:
         text = variable
         for part in rest:
-            text += (
-                f".{part}" if isinstance(part, str) and re.fullmatch(r"[A-Za-z_]\w*", part) else f"[{json.dumps(part)}]"
-            )
+            text += f".{part}" if re.fullmatch(r"[A-Za-z_]\w*", str(part)) else f"[{json.dumps(part)}]"
         kind = "text" if text == variable and self.declared[variable]["type"] == "text" else "any"
         return WrittenLiquid(text, kind, text != variable)
 
@@ -176,7 +167,5 @@ def texts_of(widget: StudioWidget) -> Iterator[str]:
         yield widget.text(key)
     for _, value, _ in widget.pairs:
         yield value
-    for transition in widget.transitions:
-        for condition in transition.conditions:
-            yield condition.argument
-            yield condition.value
+    for condition in widget.conditions:
+        yield from (condition.argument, condition.value)

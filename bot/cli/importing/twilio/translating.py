@@ -14,7 +14,7 @@ from bot.cli.importing.twilio.expressions import (
     parse_liquid,
     paths_in,
 )
-from bot.cli.importing.twilio.reading import StudioFlow, StudioWidget
+from bot.cli.importing.twilio.reading import ENTRIES, StudioFlow, StudioWidget, media_kind
 from bot.cli.importing.twilio.scope import StudioScope
 from bot.cli.importing.twilio.widget_texts import WidgetTexts
 from bot.core.lazy_patterns import lazy_pattern
@@ -23,28 +23,12 @@ WINDOW = 23 * 3600 + 55 * 60  # seconds: how long the bot sends other messages t
 MOST_VISITS = 10  # Studio stops an execution in which a widget runs more often in a row
 WAITING = frozenset({"send-and-wait-for-reply", "send-to-flex"})
 _ADDRESS = lazy_pattern(r"https?://[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)*(:\d+)?([/?]\S*)?")
-_ENDINGS = {
-    "mp4": "video",
-    "3gp": "video",
-    "mp3": "audio",
-    "ogg": "audio",
-    "amr": "audio",
-    "aac": "audio",
-    "pdf": "document",
-}
-_CALLS = "a call has no counterpart here: the bot writes and reads messages"
+_OF_CALLS = (
+    *("say-play", "gather-input-on-call", "connect-call-to", "make-outgoing-call", "make-outgoing-call-v2"),
+    *("enqueue-call", "record-voicemail", "record-call", "capture-payments", "fork-stream", "connect-virtual-agent"),
+)
 LOST_KINDS = {
-    "say-play": _CALLS,
-    "gather-input-on-call": _CALLS,
-    "connect-call-to": _CALLS,
-    "make-outgoing-call": _CALLS,
-    "make-outgoing-call-v2": _CALLS,
-    "enqueue-call": _CALLS,
-    "record-voicemail": _CALLS,
-    "record-call": _CALLS,
-    "capture-payments": _CALLS,
-    "fork-stream": _CALLS,
-    "connect-virtual-agent": _CALLS,
+    **dict.fromkeys(_OF_CALLS, "a call has no counterpart here: the bot writes and reads messages"),
     "add-twiml-redirect": "TwiML is not run here: write what it does as steps, or call your own program by http",
     "send-to-auto-pilot": "Autopilot has ended: write an ai step",
     "send-to-autopilot": "Autopilot has ended: write an ai step",
@@ -81,14 +65,11 @@ class StudioTranslation:
             _WidgetTranslation(self, widget, subflows).write()
         if not self.scope.entries:
             self.steps["nothing"] = {"branch": [{"else": "end"}]}
-        by_message = next(
-            (event for event in ("incomingMessage", "incomingConversationMessage") if event in self.scope.entries), ""
-        )
+        by_message = next((event for event in ENTRIES[:2] if event in self.scope.entries), "")
         taken = any("start" in flow for flow in self.bot.flows.values())
         if by_message and not taken and self.scope.entries[by_message] == targets[0]:
             document["start"] = {"otherwise": True}
-        document.update({"vars": self._vars()} if self.scope.declared else {})
-        document["steps"] = self.steps
+        document |= {**self._vars(), "steps": self.steps}
         self._note_trigger(bool(by_message) and taken)
         for event, target in self.scope.entries.items():
             if target != targets[0]:
@@ -99,7 +80,8 @@ class StudioTranslation:
                 self.bot.lost(self.scope.source.place(widget), f"{reason}; it is left out")
 
     def _vars(self) -> dict[str, Any]:
-        return {name: each["type"] if len(each) == 1 else each for name, each in self.scope.declared.items()}
+        declared = {name: each["type"] if len(each) == 1 else each for name, each in self.scope.declared.items()}
+        return {"vars": declared} if declared else {}
 
     def _note_trigger(self, is_taken: bool) -> None:
         place = self.scope.source.place(self.scope.source.trigger)
@@ -115,20 +97,13 @@ class StudioTranslation:
                 f"a program starts it by POST /api/flows/{self.scope.flow}/start, with values that it reads alone; more than 24 hours after the contact's last "
                 "message WhatsApp takes templates alone (window_closed)"
             )
-        first = next(iter(self.steps))
-        if notes:
-            self.bot.nearly(place, "; ".join(notes), self.scope.flow, first)
-        else:
-            self.bot.same(place, self.scope.flow, first)
+        self.bot.report(place, self.scope.flow, next(iter(self.steps)), notes)
 
     def _entry(self, event: str, target: str) -> None:
         """A flow of its own for a trigger that leads elsewhere than the first."""
         name = name_of(f"{self.scope.flow} {event}", self.bot.flows)
-        document: dict[str, Any] = {}
-        if self.scope.declared:
-            document["vars"] = self._vars()
-        document["steps"] = {"begin": {"branch": [{"else": f"/{self.scope.flow}/{self.scope.names[target]}"}]}}
-        self.bot.flows[name] = document
+        step = {"branch": [{"else": f"/{self.scope.flow}/{self.scope.names[target]}"}]}
+        self.bot.flows[name] = {**self._vars(), "steps": {"begin": step}}
         self.entry_flows[event] = name
         note = "this trigger has a flow of its own, which leads into the other one"
         self.bot.nearly(f"{self.scope.source.place(self.scope.source.trigger)} {event}", note, name, "begin")
@@ -191,12 +166,7 @@ class _WidgetTranslation:
             each["then"] = names[index + 1]
         self.flow.steps.update(zip(names, steps, strict=True))
         place, (name, *_) = self.scope.source.place(self.widget), names
-        if self.lost:
-            self.scope.bot.lost(place, "; ".join(dict.fromkeys([*self.lost, *self.notes])), self.scope.flow, name)
-        elif self.notes:
-            self.scope.bot.nearly(place, "; ".join(dict.fromkeys(self.notes)), self.scope.flow, name)
-        else:
-            self.scope.bot.same(place, self.scope.flow, name)
+        self.scope.bot.report(place, self.scope.flow, name, self.notes, self.lost)
 
     # Kinds of widgets
 
@@ -255,9 +225,8 @@ class _WidgetTranslation:
     def _set(self) -> dict[str, Any]:
         values: dict[str, Any] = {}
         for key, text, as_json in self.widget.pairs:
-            if any(
-                ("flow", "variables", earlier) in paths_in(text) for earlier, *_ in self.widget.pairs if earlier != key
-            ):
+            others = {("flow", "variables", other) for other, *_ in self.widget.pairs if other != key}
+            if others.intersection(paths_in(text)):
                 self.notes.append(f"{key} reads the values from before this widget")
             name = self.scope.variable("variables", key)
             values[name] = self.texts.json_value(name, text) if as_json else self.texts.value(text)
@@ -335,11 +304,8 @@ class _WidgetTranslation:
     def _errors(self, sent: str, failed: str) -> dict[str, Any]:
         """The transition of a message that is refused; one whose values are all empty is refused as well."""
         errors = {} if self.widget.leads(sent) == self.widget.leads(failed) else {"refused": self._to(failed)}
-        if (
-            self.widget.leads(failed) is not None
-            and not self.widget.text("media_url")
-            and may_be_empty(self.widget.text("body"))
-        ):
+        is_empty = not self.widget.text("media_url") and may_be_empty(self.widget.text("body"))
+        if self.widget.leads(failed) is not None and is_empty:
             errors["failed"] = self._to(failed)
         return {"errors": errors} if errors else {}
 
@@ -372,46 +338,37 @@ class _WidgetTranslation:
             listed = json.loads(self.widget.text("content_variables") or "{}")
         except ValueError:
             listed = {}
-        values = (
-            listed.values()
-            if isinstance(listed, dict)
-            else [each.get("value", "") for each in listed if isinstance(each, dict)]
-        )
-        body = [self.texts.value(str(each)) for each in values]
+        if not isinstance(listed, dict):
+            listed = dict(enumerate(each.get("value", "") for each in listed if isinstance(each, dict)))
+        body = [self.texts.value(str(each)) for each in listed.values()]
         return {"template": {"name": sid.lower(), "language": "en", **({"body": body} if body else {})}}
 
     def _media(self) -> dict[str, Any]:
         media = self.widget.text("media_url").strip()
         if not media:
             return {}
-        ending = re.sub(r"[?#].*", "", media).rpartition(".")[2].lower()
-        if ending not in _ENDINGS and ending not in ("jpg", "jpeg", "png", "webp", "gif"):
+        kind = media_kind(media)
+        if not kind:
             self.notes.append("the file is sent as an image: its address does not say what it is")
-        return {_ENDINGS.get(ending, "image"): self.texts.text(media)}
+        return {kind or "image": self.texts.text(media)}
 
     def _address(self) -> str:
         """The method and address of a request: a host that a variable holds is written out."""
         written = ""
         for node in parse_liquid(self.widget.text("url").strip()):
-            path = (
-                node.expression.parts
-                if isinstance(node, LiquidOutput) and isinstance(node.expression, LiquidPath)
-                else ()
-            )
-            if isinstance(node, str):
-                written += node
-            elif path[:2] == ("flow", "variables") and str(path[-1]) in self.scope.constants:
-                written += self.scope.constants[str(path[-1])]
-                self.notes.append(f"the address has the value of {path[-1]} in it")
-            elif isinstance(node, LiquidOutput):
-                written += f"{{{{ {self.texts.expression(node.expression).safe} }}}}"
-                self.notes.append("a value stays one part of the address, and without one the request fails")
-            else:
-                raise LiquidError("an address with a block has no counterpart here")
-        if (
-            not _ADDRESS.fullmatch(re.sub(r"\{\{.*?\}\}", "x", written))
-            or "{{" in written.partition("://")[2].partition("/")[0]
-        ):
+            match node:
+                case str():
+                    written += node
+                case LiquidOutput(LiquidPath(("flow", "variables", *_, name))) if str(name) in self.scope.constants:
+                    written += self.scope.constants[str(name)]
+                    self.notes.append(f"the address has the value of {name} in it")
+                case LiquidOutput(expression):
+                    written += f"{{{{ {self.texts.expression(expression).safe} }}}}"
+                    self.notes.append("a value stays one part of the address, and without one the request fails")
+                case _:
+                    raise LiquidError("an address with a block has no counterpart here")
+        host = written.partition("://")[2].partition("/")[0]
+        if "{{" in host or not _ADDRESS.fullmatch(re.sub(r"\{\{.*?\}\}", "x", written)):
             raise LiquidError(f'"{written}" is no address')
         method = (self.widget.text("method") or ("POST" if self.widget.kind == "run-function" else "GET")).upper()
         return f"{method} {written}"

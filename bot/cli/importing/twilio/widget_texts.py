@@ -144,34 +144,20 @@ class WidgetTexts:
 
     def condition(self, condition: StudioCondition) -> str:
         """A condition. Capitals do not count in Studio, nor do the spaces around a text."""
-        kind = _KINDS.get(condition.kind, condition.kind)
+        kind, is_opposite = condition.test
         subject = f"{self.operand(condition.argument or self.widget.text('input'))} | trim | lower"
         plain = condition.value.strip()
         value = quoted(plain.lower()) if "{" not in plain else f"({self.operand(plain)} | trim | lower)"
-        if kind.removeprefix("not_") in _DIFFER:
-            self.notes.append(_DIFFER[kind.removeprefix("not_")])
+        if kind in _DIFFER:
+            self.notes.append(_DIFFER[kind])
         try:
-            written = written_condition(kind.removeprefix("not_"), subject, value, plain)
+            written = written_condition(kind, subject, value, plain)
         except LiquidError as error:
             self.lost.append(f"{error}: it never holds")
             return "false"
-        return f"not ({written})" if kind.startswith("not_") else written
+        return f"not ({written})" if is_opposite else written
 
 
-_KINDS = {
-    "not_equal_to": "not_equal_to",
-    "does_not_equal": "not_equal_to",
-    "is_not_equal_to": "not_equal_to",
-    "is_not_blank": "not_is_blank",
-    "has_any_value": "not_is_blank",
-    "does_not_contain": "not_contains",
-    "not_contains": "not_contains",
-    "does_not_start_with": "not_starts_with",
-    "does_not_match_any_of": "not_matches_any_of",
-    "is_less_than": "less_than",
-    "is_greater_than": "greater_than",
-    "matches_regex": "regex",
-}
 _DIFFER = {
     "regex": "the pattern must match the whole text, in capitals or not",
     "is_before_date": "days are compared as texts like 2030-05-12",
@@ -208,8 +194,7 @@ def written_condition(kind: str, subject: str, value: str, plain: str) -> str:
         except re.error:
             raise LiquidError(f'the pattern "{plain}" cannot be read') from None
         return f"{subject} | matches({quoted('(?i)' + plain)})"
-    if kind in ("is_before_date", "is_after_date"):
-        return f"({subject})[:10] {'<' if 'before' in kind else '>'} {value}[:10]"
-    if kind in ("is_before_time", "is_after_time"):
-        return f"({subject})[:5] {'<' if 'before' in kind else '>'} {value}[:5]"
+    if kind in ("is_before_date", "is_after_date", "is_before_time", "is_after_time"):
+        length = 10 if kind.endswith("date") else 5
+        return f"({subject})[:{length}] {'<' if 'before' in kind else '>'} {value}[:{length}]"
     raise LiquidError(f'the condition "{kind}" has no counterpart here')

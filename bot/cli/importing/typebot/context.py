@@ -65,12 +65,8 @@ class TypebotContext:
         kind = self.variables.kinds[title]
         if kind == LIST:
             self.mark(block, name, "a single value is a list of one here")
-            is_answer = block.type in INPUTS
-            return {
-                variable: f"{{{{ {variable} | append({value.as_text}) }}}}"
-                if is_answer
-                else f"{{{{ [{value.as_text}] }}}}"
-            }
+            listed = f"{variable} | append({value.as_text})" if block.type in INPUTS else f"[{value.as_text}]"
+            return {variable: f"{{{{ {listed} }}}}"}
         return {variable: f"{{{{ {value.text if kind in (NUMBER, value.kind) else value.as_text} }}}}"}
 
     def cut(self, block: TypebotBlock, name: str, text: str, most: int) -> str:

@@ -2,10 +2,12 @@
 
 import json
 import math
+import operator
 import re
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
+from itertools import product
 from typing import Any
 
 from bot.cli.importing.typebot.expressions import JavaScript, NoJavaScript, UnknownJavaScript
@@ -29,9 +31,9 @@ def stored(value: Any) -> Value:
         return "null"
     if isinstance(value, bool | int | float):
         return json.dumps(int(value) if isinstance(value, float) and value.is_integer() else value)
-    return (
-        value or None if isinstance(value, str | None) else json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-    )
+    if isinstance(value, str | None):
+        return value or None
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
 def guessed(value: Value) -> Any:
@@ -60,32 +62,23 @@ def leading_number(text: str) -> float | None:
     return None if found is None else number_of(found[0])
 
 
-def compared(operator: str | None, left: Value, right: Value) -> bool:
+def compared(how: str | None, left: Value, right: Value) -> bool:
     """The result of a comparison of a condition."""
-    if operator in ("Greater than", "Less than", "Greater or equal to", "Less or equal to"):
-        if left is None or right is None:
-            return False
-        one, other = _measures(left, right)
-        signs = {"Greater than": one > other, "Less than": one < other, "Greater or equal to": one >= other}
-        return signs.get(operator, one <= other)
-    if operator in ("Is set", "Is empty"):
-        return bool(left) == (operator == "Is set")
+    if how in _ORDERS:
+        return left is not None and right is not None and bool(_ORDERS[how](*_measures(left, right)))
+    if how in ("Is set", "Is empty"):
+        return bool(left) == (how == "Is set")
     is_list = isinstance(left, list)
-    pairs = [
-        (a, b)
-        for a in (left if isinstance(left, list) else [left])
-        for b in (right if isinstance(right, list) else [right])
-    ]
-    match operator:
+    pairs = list(product(*(each if isinstance(each, list) else [each] for each in (left, right))))
+    match how:
         case "Equal to":
             return all(_same(a, b) for a, b in pairs)
         case "Not equal":
             return all(not _same(a, b) for a, b in pairs)
         case "Contains":
-            return any(
-                (_same(a, b) or None in (a, b)) if is_list else bool(a and b) and _plain(b) in _plain(a)
-                for a, b in pairs
-            )
+            if is_list:
+                return any(_same(a, b) or None in (a, b) for a, b in pairs)
+            return any(bool(a and b) and _plain(b) in _plain(a) for a, b in pairs)
         case "Does not contain":
             return all(not _same(a, b) if is_list else not (a and b) or _plain(b) not in _plain(a) for a, b in pairs)
         case "Starts with":
@@ -100,12 +93,16 @@ def compared(operator: str | None, left: Value, right: Value) -> bool:
             return False
 
 
+_ORDERS: Mapping[str | None, Callable[[float, float], Any]] = {
+    "Greater than": operator.gt, "Less than": operator.lt, "Greater or equal to": operator.ge,
+    "Less or equal to": operator.le,
+}  # fmt: skip
+
+
 def _same(one: str | None, other: str | None) -> bool:
-    return (
-        one == other
-        if one is None or other is None
-        else unicodedata.normalize("NFC", one) == unicodedata.normalize("NFC", other)
-    )
+    if one is None or other is None:
+        return one == other
+    return unicodedata.normalize("NFC", one) == unicodedata.normalize("NFC", other)
 
 
 def _plain(text: str | None) -> str:
@@ -130,11 +127,9 @@ def python_pattern(pattern: str) -> str | None:
 
 
 def _measures(left: str | list[str | None], right: str | list[str | None]) -> tuple[float, float]:
-    if isinstance(left, str) and isinstance(right, str):
-        return measure(left), measure(right)
-    return (number_of(left) if isinstance(left, str) else len(left)), (
-        number_of(right) if isinstance(right, str) else len(right)
-    )
+    of_text = measure if isinstance(left, str) and isinstance(right, str) else number_of
+    one, other = (of_text(each) if isinstance(each, str) else len(each) for each in (left, right))
+    return one, other
 
 
 def measure(text: str) -> float:
@@ -189,47 +184,27 @@ def _binary(sign: str, left: Any, right: Any) -> Any:
     one, other = _as_number(left), _as_number(right)
     if sign in ("/", "%") and other == 0:
         return math.nan if sign == "%" or one == 0 or math.isnan(one) else math.copysign(math.inf, one)
-    match sign:
-        case "+":
-            return one + other
-        case "-":
-            return one - other
-        case "*":
-            return one * other
-        case "/":
-            return one / other
-        case "%":
-            return math.fmod(one, other)
-        case "**":
-            return one**other
-        case "<":
-            return one < other
-        case ">":
-            return one > other
-        case "<=":
-            return one <= other
-        case _:
-            return one >= other
+    return _SIGNS[sign](one, other)
+
+
+_SIGNS: Mapping[str, Callable[[float, float], Any]] = {
+    "+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv, "%": math.fmod, "**": operator.pow,
+    "<": operator.lt, ">": operator.gt, "<=": operator.le, ">=": operator.ge,
+}  # fmt: skip
 
 
 def _as_number(value: Any) -> float:
     if value is None or isinstance(value, dict):
         return math.nan
-    return (
-        number_of(value) if isinstance(value, str) else number_of(_string(value)) if isinstance(value, list) else value
-    )
+    return number_of(_string(value)) if isinstance(value, str | list) else value
 
 
 def _string(value: Any) -> str:
     if isinstance(value, list):
         return ",".join("" if part is None else _string(part) for part in value)
-    return (
-        value
-        if isinstance(value, str)
-        else "undefined"
-        if value is None
-        else shown(stored(value)).replace("null", "NaN")
-    )
+    if value is None:
+        return "undefined"
+    return value if isinstance(value, str) else shown(stored(value)).replace("null", "NaN")
 
 
 def _at(owner: Any, at: Any) -> Any:
@@ -269,32 +244,22 @@ def _called(tree: JavaScript, scope: Mapping[str, Any]) -> Any:
 
 
 def _function(name: str, values: Sequence[Any]) -> Any:
-    numbers = [_as_number(value) for value in values] if name not in ("String", "encodeURIComponent", "random") else []
-    if name in ("round", "floor", "ceil", "abs", "min", "max", "pow") and any(map(math.isnan, numbers)):
-        return math.nan
-    match name:
-        case "round":
-            return math.floor(numbers[0] + 0.5)
-        case "parseInt":
-            return math.nan if math.isnan(numbers[0]) else math.trunc(numbers[0])
-        case "floor":
-            return math.floor(numbers[0])
-        case "ceil":
-            return math.ceil(numbers[0])
-        case "abs":
-            return abs(numbers[0])
-        case "min":
-            return min(numbers)
-        case "max":
-            return max(numbers)
-        case "pow":
-            return numbers[0] ** numbers[1]
-        case "Number" | "parseFloat":
-            return numbers[0]
-        case "String":
-            return _string(values[0])
-        case _:
-            raise UnknownJavaScript(name)
+    if name == "String":
+        return _string(values[0])
+    if name not in (*_OF_NUMBERS, "Number", "parseFloat"):
+        raise UnknownJavaScript(name)
+    numbers = [_as_number(value) for value in values]
+    if name in ("Number", "parseFloat"):
+        return numbers[0]
+    used = numbers[:1] if name == "parseInt" else numbers
+    return math.nan if any(map(math.isnan, used)) else _OF_NUMBERS[name](used)
+
+
+_OF_NUMBERS: Mapping[str, Callable[[Sequence[float]], Any]] = {
+    "round": lambda given: math.floor(given[0] + 0.5), "floor": lambda given: math.floor(given[0]),
+    "ceil": lambda given: math.ceil(given[0]), "abs": lambda given: abs(given[0]), "min": min, "max": max,
+    "pow": lambda given: given[0] ** given[1], "parseInt": lambda given: math.trunc(given[0]),
+}  # fmt: skip
 
 
 def _method(name: str, owner: Any, values: Sequence[Any]) -> Any:

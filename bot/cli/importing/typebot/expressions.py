@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from bot.cli.importing.imported import tokens_in
 from bot.core.lazy_patterns import lazy_pattern
 
 TEXT, NUMBER, LIST, TRUTH, ANY = "text", "number", "list", "truth", "any"
@@ -81,15 +82,7 @@ def parse_path(code: str) -> JavaScript:
 
 
 def _tokens(code: str) -> list[tuple[str, str]]:
-    found, at = [], 0
-    code = code.rstrip()
-    while at < len(code):
-        token = _TOKEN.match(code, at)
-        if token is None or token.lastgroup is None:
-            raise NoJavaScript(f"at {code[at : at + 10]!r}")
-        found.append((token.lastgroup, token[token.lastgroup]))
-        at = token.end()
-    return [*found, ("end", "")]
+    return [*tokens_in(code, _TOKEN, lambda rest: NoJavaScript(f"at {rest[:10]!r}")), ("end", "")]
 
 
 def _free_names(tree: JavaScript, bound: frozenset[str] = frozenset()) -> list[str]:
@@ -100,8 +93,6 @@ def _free_names(tree: JavaScript, bound: frozenset[str] = frozenset()) -> list[s
 
 
 class _Parser:
-    """Reads tokens by precedence."""
-
     def __init__(self, tokens: Sequence[tuple[str, str]]) -> None:
         self._tokens = tokens
         self._at = self._depth = 0
@@ -286,8 +277,6 @@ _COMPARED = {"===": "==", "!==": "!="}
 
 
 class _Translator:
-    """Translates a tree, part by part."""
-
     def __init__(self, names: Mapping[str, OurExpression]) -> None:
         self._names = names
 

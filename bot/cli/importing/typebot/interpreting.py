@@ -3,7 +3,7 @@
 import math
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
@@ -166,7 +166,7 @@ class TypebotSession:
                 item.id, item.edge, {"content": self.rendered(item.content).strip(), "value": self.rendered(item.value)}
             )
             for item in block.items
-            if self.rendered(item.content).strip() and self._is_displayed(item)
+            if self.rendered(item.content).strip() and (item.shown_if is None or self.holds(item.shown_if))
         ]
 
     def answers(self, name: str) -> Iterator[str]:
@@ -186,10 +186,6 @@ class TypebotSession:
         found = [self._compared(each) for each in comparisons]
         return bool(found) and (any(found) if (condition or {}).get("logicalOperator") == "OR" else all(found))
 
-    def _is_displayed(self, item: TypebotItem) -> bool:
-        shown_if = item.data.get("displayCondition") or (item.data.get("options") or {}).get("displayCondition") or {}
-        return not shown_if.get("isEnabled") or not shown_if.get("condition") or self.holds(shown_if["condition"])
-
     def _compared(self, comparison: Mapping[str, Any]) -> bool:
         name = self.variable(comparison)
         if name is None:
@@ -197,11 +193,8 @@ class TypebotSession:
         written = comparison.get("value")
         single = re.fullmatch(r"\{\{([^{}]+)\}\}", written or "")
         value: Value = self.rendered(written) if not single else self.values.get(single[1]) or ""
-        return compared(
-            comparison.get("comparisonOperator"),
-            self.values.get(name),
-            None if written in ("undefined", "null") else value,
-        )
+        other = None if written in ("undefined", "null") else value
+        return compared(comparison.get("comparisonOperator"), self.values.get(name), other)
 
     def _walk(self, block: TypebotBlock | None) -> None:
         self.waiting, self.pause = None, 0.0
@@ -232,9 +225,7 @@ class TypebotSession:
                 if item is not None:
                     return self.export.behind(item.edge)
             case "AB test":
-                a, b = ([item.edge if item.edge in self.export.edges else None for item in block.items] + [None] * 2)[
-                    :2
-                ]
+                a, b = self.export.halves(block)
                 edge = a if a and self._draw(block.options.get("aPercent", 50)) else b
                 if edge is not None:
                     return self.export.behind(edge)
@@ -323,11 +314,8 @@ class TypebotSession:
             self.models.append(ModelResult(wanted[self.round % len(wanted)] if self.round and wanted else "Fine."))
             result: Value = self.models[-1].text
         else:
-            result = (
-                "https://files.example/made.mp3"
-                if "saveUrlInVariableId" in block.options
-                else f"result of {block.type}"
-            )
+            is_file = "saveUrlInVariableId" in block.options
+            result = "https://files.example/made.mp3" if is_file else f"result of {block.type}"
             self.handled.append((block.place, result))
         self.values.update(dict.fromkeys(saved[:1], result))
 
@@ -336,15 +324,11 @@ class TypebotSession:
             return
         items = self.items(block)
         last = self.said[-1] if self.said and self.said[-1].text and not self.said[-1].media else None
-        is_many = bool(block.options.get("isMultipleChoice"))
-        if is_many and block.type == "choice input":
+        if block.is_many and block.type == "choice input":
             lines = "\n".join(f"{number}. {item.content}" for number, item in enumerate(items, 1))
             self._below_text(last, block, f"{last.text}\n\n{lines}" if last else lines)
         elif block.type == "choice input":
-            titles: list[str] = []
-            for number, item in enumerate(items):
-                titles.append(shown_title(item.content or "", titles[number - number % 3 :]))
-            self._below_text(last, block, last.text[:_LONGEST_BODY] if last else NO_TEXT, tuple(titles))
+            self._below_text(last, block, last.text[:_LONGEST_BODY] if last else NO_TEXT, _titles(items))
         else:
             self.said += _pictures(self, block)
 
@@ -361,7 +345,7 @@ class TypebotSession:
         if block.type not in CHOICES:
             return accepted(block, answer.value), None
         items = self.items(block)
-        if block.options.get("isMultipleChoice"):
+        if block.is_many:
             numbers = {int(number) for number in re.findall(r"\d+", answer.value)}
             chosen = [item for number, item in enumerate(items, 1) if number in numbers]
             return ", ".join(item.value or "" for item in chosen) or None, None
@@ -440,13 +424,20 @@ def _request(session: TypebotSession, block: TypebotBlock) -> None:
 def _pictures(session: TypebotSession, block: TypebotBlock) -> Iterator[SourceMessage]:
     """Each picture or card, with its buttons."""
     for number, item in enumerate(block.items, 1):
-        picture, about = item.data.get("pictureSrc") or item.data.get("imageUrl"), item.data.get("description")
         title = f"*{item.data['title']}*" if item.data.get("title") else None
-        words = "\n\n".join(session.rendered(part) for part in (title, about) if part)
+        words = "\n\n".join(session.rendered(part) for part in (title, item.data.get("description")) if part)
         choices = tuple(str(path.get("text") or "") for path in item.data.get("paths") or []) or ("Select",)
-        if block.options.get("isMultipleChoice"):
+        if block.is_many:
             words, choices = f"{number}. {words}", ()
-        yield SourceMessage(words, choices, (f"image {picture}",) if picture else (), block.place)
+        yield SourceMessage(words, choices, (f"image {item.picture}",) if item.picture else (), block.place)
+
+
+def _titles(items: Sequence[TypebotItem]) -> tuple[str, ...]:
+    """The titles of buttons, which Typebot sends three by three."""
+    titles: list[str] = []
+    for number, item in enumerate(items):
+        titles.append(shown_title(item.content or "", titles[number - number % 3 :]))
+    return tuple(titles)
 
 
 def accepted(block: TypebotBlock, text: str) -> str | None:
@@ -455,7 +446,7 @@ def accepted(block: TypebotBlock, text: str) -> str | None:
     match block.type:
         case "email input":
             return text.lower() if _EMAIL.fullmatch(text) else None
-        case "url input":
+        case "url input" | "file input":
             return text if _URL.fullmatch(text) else None
         case "number input":
             number = leading_number(text.replace(",", ".", 1))
@@ -472,23 +463,26 @@ def accepted(block: TypebotBlock, text: str) -> str | None:
             is_time = kind == "time input"
             if options.get("isRange"):
                 return _SAMPLES_OF_RANGES.get(text)
+            read = "%H:%M" if is_time else "%Y-%m-%d %H:%M" if " " in text else "%Y-%m-%d"
             try:
-                moment = datetime.strptime(
-                    text, "%H:%M" if is_time else "%Y-%m-%d %H:%M" if " " in text else "%Y-%m-%d"
-                )
+                moment = datetime.strptime(text, read)
             except ValueError:
                 return None
             moment = moment if is_time or " " in text else moment.replace(hour=12)
-            form = options.get("format") or (
-                "HH:mm" if is_time else "dd/MM/yyyy HH:mm" if options.get("hasTime") else "dd/MM/yyyy"
-            )
+            form = date_format(block)
             return re.sub("|".join(_DATE_PARTS), lambda found: moment.strftime(_DATE_PARTS[found[0]]), form)
         case "payment input":
             return None if text == "fail" else text
-        case "file input":
-            return text if _URL.fullmatch(text) else None
         case _:
             return text
+
+
+def date_format(block: TypebotBlock) -> str:
+    """The format in which Typebot keeps the day or the time that an input asks for."""
+    usual = (
+        "HH:mm" if block.type == "time input" else "dd/MM/yyyy HH:mm" if block.options.get("hasTime") else "dd/MM/yyyy"
+    )
+    return str(block.options.get("format") or usual)
 
 
 def is_completion(block: TypebotBlock) -> bool:
@@ -499,12 +493,9 @@ def is_completion(block: TypebotBlock) -> bool:
 def saved_names(export: TypebotExport, block: TypebotBlock) -> list[str]:
     """The names of the variables that an integration fills."""
     mapped = block.options.get("responseMapping") or []
-    first = [
-        each
-        for each in mapped
-        if (each.get("item") or each.get("valueToExtract")) in (None, "Message content", "Answer")
-    ]
-    ids = [each.get("variableId") for each in [*first, *(each for each in mapped if each not in first)]]
+    words = (None, "Message content", "Answer")
+    words_first = sorted(mapped, key=lambda each: (each.get("item") or each.get("valueToExtract")) not in words)
+    ids = [each.get("variableId") for each in words_first]
     ids += [each.get("variableId") for each in block.options.get("cellsToExtract") or []]
     ids += [
         value
@@ -597,7 +588,7 @@ def conversations_of(
 
 
 class _Explored:
-    """Which answers and blocks conversations have taken."""
+    """Makes conversations, and counts the answers and the ways between blocks that these have taken."""
 
     def __init__(
         self, exports: Mapping[str, TypebotExport], export: TypebotExport, first: TypebotBlock, is_main: bool
@@ -644,13 +635,11 @@ class _Explored:
         wrong = _SAMPLES.get(block.type, ("", "zzz"))[1]
         if block.type in CHOICES:
             items = session.items(block)
-            if block.options.get("isMultipleChoice"):
+            if block.is_many:
                 yield from (TypebotAnswer("text", f"{n}, {n + 1}") for n in range(1, len(items), 2))
             elif block.type == "choice input":
-                titles: list[str] = []
-                for number, item in enumerate(items):
-                    titles.append(shown_title(item.content or "", titles[number - number % 3 :]))
-                    yield TypebotAnswer("choice", titles[-1], item.id)
+                titles = zip(_titles(items), items, strict=True)
+                yield from (TypebotAnswer("choice", title, item.id) for title, item in titles)
             else:
                 yield from (TypebotAnswer("choice", shown_title(item.content or ""), item.id) for item in items)
         elif block.type == "file input":

@@ -57,6 +57,17 @@ class TypebotItem:
         """The text that is saved."""
         return self.data.get("value") or self.content
 
+    @property
+    def picture(self) -> str | None:
+        """The address of its picture."""
+        return self.data.get("pictureSrc") or self.data.get("imageUrl")
+
+    @property
+    def shown_if(self) -> Mapping[str, Any] | None:
+        """The condition under which it is shown, if it has one that is enabled."""
+        found = self.data.get("displayCondition") or (self.data.get("options") or {}).get("displayCondition") or {}
+        return found.get("condition") or None if found.get("isEnabled") else None
+
 
 @dataclass(frozen=True, slots=True)
 class TypebotBlock:
@@ -76,6 +87,11 @@ class TypebotBlock:
     def place(self) -> str:
         """Where it stands in the export, for the report: ``Lead > "Email" > 2: email input (sc4f8a…)``."""
         return f'{self.bot} > "{self.group}" > {self.number + 1}: {self.type} ({self.id[:SHOWN_ID]}…)'
+
+    @property
+    def is_many(self) -> bool:
+        """True if a contact can choose several of its items."""
+        return bool(self.options.get("isMultipleChoice"))
 
     @property
     def text(self) -> str:
@@ -140,6 +156,11 @@ class TypebotExport:
         if block.edge in self.edges and not (below and block.type in BUBBLES):
             return self.behind(block.edge)
         return below
+
+    def halves(self, block: TypebotBlock) -> tuple[str | None, str | None]:
+        """The edges of both halves of an A/B test; None where one leads nowhere."""
+        first, second, *_ = [*(item.edge if item.edge in self.edges else None for item in block.items), None, None]
+        return first, second
 
     def jumped(self, block: TypebotBlock) -> TypebotBlock | None:
         """The target of a jump."""

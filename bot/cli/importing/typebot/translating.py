@@ -24,7 +24,6 @@ from bot.cli.importing.typebot.variables import TypebotTexts, TypebotVariables, 
 
 UNFINISHED = "unfinished"
 """The flow that passes contacts to a person where the new bot has no code yet."""
-_SILENT = ("Set variable", "Condition", "AB test", "Jump", "Code", "Email", "Google Sheets", "OpenAI", *HTTP_BLOCKS)
 _WAITING = {"ask", "wait", "handoff"}
 _ROUNDS = 100
 _SESSION_HOURS = 4
@@ -35,9 +34,10 @@ class TypebotTranslator:
 
     def __init__(self, exports: Sequence[TypebotExport]) -> None:
         self.bot = ImportedBot("Typebot", exports[0].name)
-        variables = TypebotVariables(exports)
-        texts = TypebotTexts(variables)
-        self._shared = TypebotContext(self.bot, variables, texts, exports[0], self._target, self._step)
+        self._variables = TypebotVariables(exports)
+        self._texts = TypebotTexts(self._variables)
+        self._shared = TypebotContext(self.bot, self._variables, self._texts, exports[0], self._target, self._step)
+        self._mark = self._shared.mark
         self._questions, self._services = TypebotQuestions(self._shared), TypebotServices(self._shared)
         self.handlers = self._shared.handlers
         self.roots: list[tuple[str, TypebotExport, TypebotBlock]] = []
@@ -65,7 +65,7 @@ class TypebotTranslator:
             self._shared.flow = flow or name_of(
                 block.group, {*self.bot.flows, *self._flows.values(), UNFINISHED}, "group"
             )
-            self._shared.variables.declared = {}
+            self._variables.declared = {}
             start = {"start": {"otherwise": True}} if flow and is_main else {}
             document: dict[str, Any] = {**start, "vars": {}, "steps": {}}
             self.bot.flows[self._shared.flow] = document
@@ -83,7 +83,7 @@ class TypebotTranslator:
                 mark = self._shared.marks[block_id]
                 mark.notes.append(f"blocks that go round without waiting end after {_ROUNDS} rounds")
                 mark.fate = Fate.NEARLY if mark.fate is Fate.SAME else mark.fate
-            document["vars"] = dict(sorted(self._shared.variables.declared.items()))
+            document["vars"] = dict(sorted(self._variables.declared.items()))
             if not document["vars"]:
                 del document["vars"]
             self.roots.append((self._shared.flow, export, block))
@@ -121,31 +121,25 @@ class TypebotTranslator:
         while block is not None and block.id not in seen:
             seen.add(block.id)
             if block.type == "Jump" and not PLACEHOLDER.search(block.options.get("groupId") or ""):
-                self._shared.mark(block, "")
+                self._mark(block, "")
                 block = self._shared.export.jumped(block)
             elif pending is None and block.type in BUBBLES and not self._is_sent(block):
                 block = self._shared.export.after(block)
             elif block.type == "Return":
-                self._shared.mark(block, "", "the conversation ends here")
+                self._mark(block, "", "the conversation ends here")
                 block = None
             else:
                 break
         else:
             block = None
-        if (
-            pending is None
-            and block is not None
-            and block.type == "text"
-            and _waits_for_question(self._shared.export, block)
-        ):
+        is_text = pending is None and block is not None and block.type == "text"
+        if is_text and block is not None and _waits_for_question(self._shared.export, block):
             return self._target(self._shared.export.after(block), block)
-        is_kept = (
-            block is not None and (block.type in INPUTS or _is_silent(block)) and not self._changes(block, pending)
-        )
-        if pending is not None and block is not None and self._changes(block, pending):
-            self._shared.mark(
-                pending, "", "its buttons are a message of their own: a variable that it shows changes before them"
-            )
+        changes = block is not None and self._changes(block, pending)
+        is_kept = block is not None and (block.type in INPUTS or _is_silent(block)) and not changes
+        if pending is not None and changes:
+            why = "its buttons are a message of their own: a variable that it shows changes before them"
+            self._mark(pending, "", why)
         if pending is not None and not is_kept:
             return self._step(
                 pending, block.id if block else "end", lambda name: self._say(pending, name, self._target(block))
@@ -174,35 +168,30 @@ class TypebotTranslator:
         """Return whether a block writes a variable that the text which waits shows."""
         if pending is None or block.type in INPUTS:
             return False
-        ids = [
-            block.options.get("variableId"),
-            *(each.get("variableId") for each in block.options.get("responseVariableMapping") or []),
-        ]
-        written = {self._shared.export.variables.get(each or "") for each in ids} | {
-            *saved_names(self._shared.export, block)
-        }
-        return bool(written & self._shared.texts.reads(pending.text))
+        mapped = (block.options, *(block.options.get("responseVariableMapping") or []))
+        written = {*map(self._shared.title, mapped), *saved_names(self._shared.export, block)}
+        return bool(written & self._texts.reads(pending.text))
 
     def _is_sent(self, block: TypebotBlock) -> bool:
         url = str(block.content.get("url") or "")
         if block.type == "text":
             if not block.text.strip():
-                self._shared.mark(block, "")
+                self._mark(block, "")
             return bool(block.text.strip())
         if not url:
-            self._shared.mark(block, "")
+            self._mark(block, "")
             return False
         if block.type == "image" and not PLACEHOLDER.match(url) and not is_shown_image(url):
             why = "WhatsApp shows no GIF and no SVG, so Typebot leaves it out there, too: send it as a video or a PNG"
-            self._shared.mark(block, "", why, fate=Fate.LOST)
+            self._mark(block, "", why, fate=Fate.LOST)
             return False
         return True
 
     def _write(self, block: TypebotBlock, name: str, pending: TypebotBlock | None) -> Step:
         if pending is not None and block.type in INPUTS:
-            self._shared.mark(pending, name)
+            self._mark(pending, name)
         step = self._written(block, name, pending)
-        self._shared.mark(block, name, *self._shared.texts.taken())
+        self._mark(block, name, *self._texts.taken())
         return step
 
     def _written(self, block: TypebotBlock, name: str, pending: TypebotBlock | None) -> Step:
@@ -214,24 +203,16 @@ class TypebotTranslator:
             case "Set variable":
                 step = self._services.set(block, name)
             case "Condition":
-                return self._branch(
-                    block,
-                    [
-                        (self._shared.texts.condition(self._shared.export, item.data.get("content")), item.edge)
-                        for item in block.items
-                    ],
-                    pending,
-                )
+                tests = [self._texts.condition(self._shared.export, each.data.get("content")) for each in block.items]
+                edges = [item.edge for item in block.items]
+                return self._branch(block, list(zip(tests, edges, strict=True)), pending)
             case "AB test":
                 share = block.options.get("aPercent", 50) / 100
-                a, b = (
-                    [item.edge if item.edge in self._shared.export.edges else None for item in block.items]
-                    + [None, None]
-                )[:2]
+                a, b = self._shared.export.halves(block)
                 return self._branch(block, [(f"random() < {share:g}", a)] * bool(a) + [("true", b)] * bool(b), pending)
             case "Jump":
                 titles = [(group.title, group.id) for group in self._shared.export.groups if group.blocks]
-                value = self._shared.texts.expression(block.options["groupId"])
+                value = self._texts.expression(block.options["groupId"])
                 options = [
                     (f"{value} == {quoted(title)}", self._target(self._shared.export.at(each), pending))
                     for title, each in titles
@@ -240,10 +221,8 @@ class TypebotTranslator:
             case "Wait":
                 step = self._wait(block, name)
             case "Redirect":
-                step = {
-                    "say": self._shared.texts.template(str(block.options.get("url") or NO_TEXT)),
-                    "preview_url": True,
-                }
+                url = self._texts.template(str(block.options.get("url") or NO_TEXT))
+                step = {"say": url, "preview_url": True}
             case "Typebot link":
                 return self._link(block, name)
             case kind if kind in HTTP_BLOCKS:
@@ -259,11 +238,11 @@ class TypebotTranslator:
         return step
 
     def _say(self, block: TypebotBlock, name: str, then: str) -> Step:
-        url = self._shared.texts.template(str(block.content.get("url") or ""))
-        self._shared.mark(block, name)
+        url = self._texts.template(str(block.content.get("url") or ""))
+        self._mark(block, name)
         match block.type:
             case "text":
-                step: Step = {"say": self._shared.cut(block, name, self._shared.texts.template(block.text), LONGEST)}
+                step: Step = {"say": self._shared.cut(block, name, self._texts.template(block.text), LONGEST)}
             case "video" if shown := video_text(url):
                 step = {"say": shown, "preview_url": True}
             case "embed" if url.rpartition(".")[2] in DOCUMENTS:
@@ -273,13 +252,13 @@ class TypebotTranslator:
             case kind:
                 step = {"say": None, kind: url}
         if block.type == "image" and (block.content.get("clickLink") or {}).get("url"):
-            self._shared.mark(block, name, "the picture is no link")
+            self._mark(block, name, "the picture is no link")
         if block.type == "text" and may_be_empty(block.text):
             step["errors"] = {"else": then}
         if block.type != "text" and PLACEHOLDER.search(str(block.content.get("url") or "")):
             step["errors"] = {"else": then}
-            self._shared.mark(block, name, "an empty or wrong address is left out, and so is a GIF by its variable")
-        self._shared.mark(block, name, *self._shared.texts.taken())
+            self._mark(block, name, "an empty or wrong address is left out, and so is a GIF by its variable")
+        self._mark(block, name, *self._texts.taken())
         return step | {"then": then}
 
     def _branch(
@@ -294,13 +273,13 @@ class TypebotTranslator:
     def _wait(self, block: TypebotBlock, name: str) -> Step:
         written = str(block.options.get("secondsToWaitFor") or "")
         if PLACEHOLDER.search(written):
-            self._shared.mark(block, name, "a time that is no number fails here")
-            return {"wait": f"{{{{ now + minutes(({self._shared.texts.expression(written)} | as_number) / 60) }}}}"}
+            self._mark(block, name, "a time that is no number fails here")
+            return {"wait": f"{{{{ now + minutes(({self._texts.expression(written)} | as_number) / 60) }}}}"}
         seconds = literal_number(written) or 0
         if seconds > 10:
-            self._shared.mark(block, name, "in WhatsApp Typebot waits for 10 s at most")
+            self._mark(block, name, "in WhatsApp Typebot waits for 10 s at most")
         if seconds != round(seconds):
-            self._shared.mark(block, name, "whole seconds")
+            self._mark(block, name, "whole seconds")
         return {"wait": f"{max(round(seconds), 1)}s"} if seconds > 0 else {}
 
     def _link(self, block: TypebotBlock, name: str) -> Step:
@@ -308,24 +287,18 @@ class TypebotTranslator:
         after = self._shared.export.after(block)
         if linked in ("current", self._shared.export.id):
             if after is not None:
-                self._shared.mark(
-                    block, name, "it does not come back: write the group as a flow of its own, and run it"
-                )
+                self._mark(block, name, "it does not come back: write the group as a flow of its own, and run it")
             target = self._target(self._shared.export.at(group) if group else self._shared.export.first)
             return {"branch": [{"else": target}]}
         other = self._exports.get(linked or "")
         if other is None:
             return self._services.lost(block, name) | {"then": self._target(after)}
         if group and (other.first is None or other.at(group) is not other.first):
-            self._shared.mark(block, name, "it begins with the first group of the other bot")
+            self._mark(block, name, "it begins with the first group of the other bot")
         shared = [each for each in self._shared.export.variables.values() if each in other.variables.values()]
-        names = [self._shared.variables.name(each) for each in shared if self._shared.variables.kinds.get(each)]
-        given = (
-            {"with": {each: f"{{{{ {each} }}}}" for each in names}, "save": {each: each for each in names}}
-            if names
-            else {}
-        )
-        return {"run": f"/{self._flows[other.id]}", **given, "then": self._target(after)}
+        names = [self._variables.name(each) for each in shared if self._variables.kinds.get(each)]
+        given = {"with": {each: f"{{{{ {each} }}}}" for each in names}, "save": {each: each for each in names}}
+        return {"run": f"/{self._flows[other.id]}", **(given if names else {}), "then": self._target(after)}
 
 
 def targets_of(step: Step, after: str) -> list[str]:
@@ -337,14 +310,7 @@ def targets_of(step: Step, after: str) -> list[str]:
 
 
 def _is_silent(block: TypebotBlock) -> bool:
-    return block.type in _SILENT or block.type not in (
-        *BUBBLES,
-        *INPUTS,
-        "Redirect",
-        "Wait",
-        "Typebot link",
-        "Return",
-    )
+    return block.type not in (*BUBBLES, *INPUTS, "Redirect", "Wait", "Typebot link", "Return")
 
 
 def _waits_for_question(export: TypebotExport, block: TypebotBlock) -> bool:

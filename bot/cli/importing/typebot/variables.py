@@ -122,9 +122,8 @@ def answer_paths(exports: Sequence[TypebotExport], block: TypebotBlock, title: s
     """The expressions, over a service's answer, that a request saves in a variable."""
     names = {"data": OurExpression("answer", ANY), "statusCode": OurExpression("status", NUMBER)}
     for each in block.options.get("responseVariableMapping") or []:
-        if any(export.variables.get(each.get("variableId") or "") == title for export in exports) and each.get(
-            "bodyPath"
-        ):
+        is_meant = any(export.variables.get(each.get("variableId") or "") == title for export in exports)
+        if is_meant and each.get("bodyPath"):
             try:
                 yield translate(parse_path(each["bodyPath"]), names)
             except (NoJavaScript, UnknownJavaScript):
@@ -205,30 +204,23 @@ class TypebotTexts:
                 self.notes.append(f"the code {found['code'].strip()} is left out ({error}): write it as an expression")
                 return None
             self.notes += made.notes
-            if self.reads(found["code"].replace("{{=", "")):
+            read = self.reads(found["code"].replace("{{=", ""))
+            if read:
                 self.notes.append("code with a variable that has no value fails here")
-            for name in self.reads(found["code"].replace("{{=", "")):
-                self._declare(name)
+            for name in read & self._variables.kinds.keys():
+                self._variables.name(name)
             return made
         if found["name"] not in self._variables.kinds:
             return None
-        self._declare(found["name"])
+        self._variables.name(found["name"])
         variable = self._variables.expressions[found["name"]]
         return OurExpression(variable.as_text, TEXT) if variable.kind == LIST else variable
-
-    def _declare(self, title: str) -> None:
-        if title in self._variables.kinds:
-            self._variables.name(title)
 
     def condition(self, export: TypebotExport, condition: Mapping[str, Any] | None) -> str:
         """A condition as an expression."""
         found = [self._comparison(export, each) for each in (condition or {}).get("comparisons") or []]
         word = " or " if (condition or {}).get("logicalOperator") == "OR" else " and "
-        return (
-            (f"({found[0]})" if len(found) < 2 else word.join(f"({each})" for each in found))[1:-1]
-            if len(found) == 1
-            else (word.join(f"({each})" for each in found) or "false")
-        )
+        return found[0] if len(found) == 1 else word.join(f"({each})" for each in found) or "false"
 
     def _comparison(self, export: TypebotExport, comparison: Mapping[str, Any]) -> str:
         title = export.variables.get(comparison.get("variableId") or "")
@@ -246,10 +238,9 @@ class TypebotTexts:
             found = {"Equal to": f"{left.text} is null", "Not equal": f"{left.text} is not null", "Contains": some}
             return found.get(operator, "true" if operator == "Does not contain" else "false")
         if operator in _ORDERED:
-            limit = self._limit(written, left.kind)
-            return (
-                f"{left.text} is not null and {self._measured(left)} {_ORDERED[operator]} {limit}" if limit else "false"
-            )
+            if not (limit := self._limit(written, left.kind)):
+                return "false"
+            return f"{left.text} is not null and {self._measured(left)} {_ORDERED[operator]} {limit}"
         if operator in ("Matches regex", "Does not match regex"):
             return self._pattern(left, written, operator == "Matches regex")
         return self._texts(left, operator, written)
