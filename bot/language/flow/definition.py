@@ -577,7 +577,7 @@ ANSWER = frozenset({"it"})  # what the texts of a variable may use beside the fl
 def uses_of_bot(bot: BotDefinition) -> Iterator[Used]:
     """The templates and expressions of ``bot.yml``."""
     for name, text in bot.wordings.items():
-        yield Used(text, VALUES.get(name, frozenset()))
+        yield Used(text, VALUES[name])
     if bot.opt_out.say is not None:
         yield Used(bot.opt_out.say)
     if bot.transcription is not None:
