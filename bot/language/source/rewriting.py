@@ -15,7 +15,7 @@ from bot.core.immutable import immutable
 from bot.core.lazy_patterns import lazy_pattern
 from bot.language.source.problems import Mark, Problems
 from bot.language.source.writing import block_style, inline, quoted
-from bot.language.source.yaml_tree import List, Map, Node, Scalar, parsed, plain, read
+from bot.language.source.yaml_tree import List, Map, Node, Scalar, indent_of, parsed, plain, read
 
 _HALF = lazy_pattern("[\ud800-\udfff]")
 _HALF_SAID = "the text has half a character in it: delete it and write it again"
@@ -197,11 +197,6 @@ def with_block(content: bytes, mark: Mark, block: str) -> bytes:
     margin, line_end = " " * indent_of(lines[first]), "\r" if lines[first].endswith("\r") else ""
     fresh = [f"{margin}{line}{line_end}" if line else line_end for line in block.rstrip().replace("\r", "").split("\n")]
     return "\n".join([*lines[:first], *fresh, *lines[end:]]).encode("utf-8", "surrogateescape")
-
-
-def indent_of(line: str) -> int:
-    """How many spaces a line begins with."""
-    return len(line) - len(line.lstrip(" "))
 
 
 def _readable(path: str, content: bytes) -> tuple[str, list[Leaf]]:
