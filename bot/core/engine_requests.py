@@ -118,6 +118,13 @@ class ContactAct(Act[A]):
     contact: Contact
 
 
+@immutable
+class PersonAct(ContactAct[A]):
+    """An act of a person who answers contacts, by that person's name."""
+
+    by: Name = field(kw_only=True)
+
+
 # -- Questions
 
 
@@ -253,66 +260,59 @@ class SendMessage(ContactAct[MessageAccepted]):
 
 
 @immutable
-class TakeOver(ContactAct[ConversationHeld]):
+class TakeOver(PersonAct[ConversationHeld]):
     """A person takes a conversation; from another person only if ``taken_from`` is that person's name."""
 
     do = "take"
 
-    by: Name = field(kw_only=True)
     taken_from: str | None = None
 
 
 @immutable
-class AnswerContact(ContactAct[MessageAccepted]):
+class AnswerContact(PersonAct[MessageAccepted]):
     """A person answers in the conversation that they have taken: as `SendMessage`, or with the ``file`` at an address,
     of which ``text`` is the caption.
     """
 
     do = "answer"
 
-    by: Name = field(kw_only=True)
     text: str | None = None
     template: dict[str, Any] | None = None
     file: str | None = None
 
 
 @immutable
-class NoteContact(ContactAct[Done]):
+class NoteContact(PersonAct[Done]):
     """A person writes down something about a conversation for the others who answer, and not for the contact."""
 
     do = "note"
 
-    by: Name = field(kw_only=True)
     text: str
 
 
 @immutable
-class GiveBack(ContactAct[ConversationHeld]):
+class GiveBack(PersonAct[ConversationHeld]):
     """A person gives a conversation back to the bot."""
 
     do = "give_back"
 
-    by: Name = field(kw_only=True)
-
 
 @immutable
-class AgreeToCall(ContactAct[Done]):
+class AgreeToCall(PersonAct[Done]):
     """A person of the team agrees to the call that a step has asked about: see `bot.core.session.TeamQuestion`."""
 
     do = "agree"
 
-    by: Name = field(kw_only=True)
     question: Name
     note: str = ""
 
 
 @immutable
-class RefuseCall(ContactAct[Done]):
+class RefuseCall(PersonAct[Done]):
     """A person of the team refuses such a call."""
 
     do = "refuse"
 
-    by: Name = field(kw_only=True)
     question: Name
     note: str = ""
 
