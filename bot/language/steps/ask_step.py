@@ -36,6 +36,8 @@ from bot.language.steps.form_reader import FORM
 from bot.language.steps.message_parts import SENDING, VALID, check_error_names, check_length
 from bot.language.steps.small_talk_texts import BOT, BYE, HELP, MOMENT, topic_of
 from bot.language.steps.step_facts import (
+    GOES_ON,
+    MAY_FAIL,
     AnswerText,
     DefaultTarget,
     FormFacts,
@@ -48,6 +50,8 @@ from bot.language.steps.step_facts import (
     Used,
     Wait,
     WaitsFor,
+    text_sent,
+    texts_used,
 )
 from bot.language.steps.step_kind import (
     Awaited,
@@ -256,20 +260,18 @@ class AskStep(StepKind):
         """Each choice, any other answer (``then``), `skip` and `other`; where a file is kept, that this may fail."""
         found = {} if self.choices is None else self.choices.outcomes()
         if self._ends_by_then:
-            found["then"] = Outcome(None, DefaultTarget.THEN)
+            found |= GOES_ON
         if self.skip_words:
             found["skip"] = Outcome(self.skip, DefaultTarget.THEN, saves=SavedResult.NULL)
         if self.other is not None:
             found["other"] = Outcome(self.other, DefaultTarget.STAY, success=False)
         if self._keeping is not None:
-            found["errors.else"] = Outcome(None, DefaultTarget.ERRORS, success=False)
+            found |= MAY_FAIL
         return found
 
     def _uses(self) -> Iterator[Used]:
         """Every template of the question and of its choices."""
-        for text in (self.body, self.header, self.footer):
-            if text is not None:
-                yield Used(text)
+        yield from texts_used(self.body, self.header, self.footer)
         if self.choices is not None:
             yield from self.choices.uses()
 
@@ -285,13 +287,10 @@ class AskStep(StepKind):
         most = limits.TEXT_BODY if plain else limits.INTERACTIVE_BODY
         if not self.body.blank:
             yield SentText("ask", self.body, most, needed=True, question=True)
-        if self.header is not None:
-            yield SentText("header", self.header, limits.HEADER_TEXT)
-        if self.footer is not None:
-            yield SentText("footer", self.footer, limits.FOOTER_TEXT)
+        yield from text_sent("header", self.header, limits.HEADER_TEXT)
+        yield from text_sent("footer", self.footer, limits.FOOTER_TEXT)
         if self.choices is not None:
             yield from choice_texts(self.choices)
-        if self.choices is not None:
             yield self.choices.offered
 
     def enter(self, context: StepContext) -> StepResult:

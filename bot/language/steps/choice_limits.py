@@ -9,7 +9,7 @@ from bot.language.keys.fields import Fields
 from bot.language.steps.choice_reader import MANY
 from bot.language.steps.choices import Choices, FixedChoice
 from bot.language.steps.message_parts import check_text, payload_text
-from bot.language.steps.step_facts import SentText, only_if
+from bot.language.steps.step_facts import SentText, only_if, text_sent
 
 ShownForm = Literal["text", "buttons", "list", "open"]
 """The form of a question: ``open`` if only the run will tell whether it has buttons or a list."""
@@ -25,18 +25,16 @@ def choice_texts(choices: Choices) -> Iterator[SentText]:
     for choice in choices.fixed:
         given = only_if(choice.condition)
         yield SentText("title", choice.title, most, title=True, given=given)
-        if choice.about is not None:
-            yield SentText("about", choice.about, about, given=given)
+        yield from text_sent("about", choice.about, about, given=given)
         if choice.payload is not None:
             yield payload_text(choice.payload, given)
     if choices.made is not None:
         yield SentText("title", choices.made.title, most)
-        if choices.made.about is not None:
-            yield SentText("about", choices.made.about, about)
-    if choices.opener is not None:
-        yield SentText("button", choices.opener, limits.BUTTON_TITLE, needed=True)
-    if choices.many is not None and choices.many.done is not None:
-        yield SentText("done", choices.many.done, limits.BUTTON_TITLE if as_buttons else limits.ROW_TITLE, needed=True)
+        yield from text_sent("about", choices.made.about, about)
+    yield from text_sent("button", choices.opener, limits.BUTTON_TITLE, needed=True)
+    if choices.many is not None:
+        most = limits.BUTTON_TITLE if as_buttons else limits.ROW_TITLE
+        yield from text_sent("done", choices.many.done, most, needed=True)
 
 
 def shown_form(choices: Choices | None) -> ShownForm:

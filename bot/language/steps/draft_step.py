@@ -28,7 +28,7 @@ from bot.language.source.problems import Mark
 from bot.language.source.word_matching import normalise
 from bot.language.steps.answer_hints import answer_hint
 from bot.language.steps.schedule import in_time
-from bot.language.steps.step_facts import DefaultTarget, Null, Outcome, StepFacts, Used, Wait, WaitsFor
+from bot.language.steps.step_facts import GOES_ON, DefaultTarget, Null, Outcome, StepFacts, Used, Wait, WaitsFor
 from bot.language.steps.step_kind import (
     ReadContext,
     Redirect,
@@ -80,10 +80,7 @@ class DraftStep(StepKind):
         return StepFacts(
             waits_for=Wait(WaitsFor.TIME, self.keep),
             sets_aside=True,
-            outcomes={
-                "then": Outcome(None, DefaultTarget.THEN),
-                CONTINUED: Outcome(back, DefaultTarget.WRITTEN, success=False),
-            },
+            outcomes={**GOES_ON, CONTINUED: Outcome(back, DefaultTarget.WRITTEN, success=False)},
             tapped_later=frozenset({CONTINUED}),
             uses=(Used(self.title, null=Null.TAKEN if self.title.single else Null.SHOWN),),
         )

@@ -10,7 +10,7 @@ from bot.language.keys.declared_keys import LITERAL, STRINGS, KeySet, KeySpec, a
 from bot.language.keys.fields import Fields, entries_of
 from bot.language.source.problems import Mark, Problems, did_you_mean
 from bot.language.source.yaml_tree import Map, Node, Scalar
-from bot.language.steps.step_facts import DefaultTarget, Outcome, Used, only_if
+from bot.language.steps.step_facts import DefaultTarget, Outcome, Used, only_if, texts_used
 from bot.language.steps.transition import (
     CONDITION,
     TO_TARGET,
@@ -139,4 +139,4 @@ def open_exits(exits: Iterable[Exit], scope: Mapping[str, Any]) -> tuple[Exit, .
 
 def exit_uses(exits: Iterable[Exit]) -> Iterator[Used]:
     """The exits' conditions."""
-    return (Used(exit_.condition) for exit_ in exits if exit_.condition is not None)
+    return texts_used(*(exit_.condition for exit_ in exits))

@@ -35,7 +35,18 @@ from bot.language.source.yaml_tree import Map, Node, Scalar
 from bot.language.steps.attempts import ATTEMPT_KEYS, CACHE_KEY, TRIES_KEY, WITHIN_KEY, Attempts
 from bot.language.steps.http_services import HEADERS, HttpService, Named, is_header
 from bot.language.steps.message_parts import check_error_names
-from bot.language.steps.step_facts import DefaultTarget, Null, Outcome, StepFacts, StepFailed, Used, Wait, WaitsFor
+from bot.language.steps.step_facts import (
+    MAY_FAIL,
+    DefaultTarget,
+    Null,
+    Outcome,
+    StepFacts,
+    StepFailed,
+    Used,
+    Wait,
+    WaitsFor,
+    texts_used,
+)
 from bot.language.steps.step_kind import (
     Awaited,
     LeaveStep,
@@ -242,10 +253,7 @@ class HttpStep(StepKind):
         gives = frozenset(self.outputs)
         return StepFacts(
             waits_for=Wait(WaitsFor.RESULT, timedelta(seconds=self.within * self.tries)),
-            outcomes={
-                "then": Outcome(None, DefaultTarget.THEN, known=gives),
-                "errors.else": Outcome(None, DefaultTarget.ERRORS, success=False),
-            },
+            outcomes={"then": Outcome(None, DefaultTarget.THEN, known=gives), **MAY_FAIL},
             names_in_errors=_TOLD,
             uses=tuple(self.uses()),
             gives=gives,
@@ -253,11 +261,11 @@ class HttpStep(StepKind):
 
     def uses(self) -> Iterator[Used]:
         """The values that are put in, and what is taken out of the answer."""
-        yield from (Used(text) for text in self.address.uses())
+        yield from texts_used(*self.address.uses())
         sent = [item.value for item in self.query] + [text for _, text in self.headers]
         sent += [] if self.body is None else [self.body.value]
-        yield from (Used(text, null=Null.TAKEN) for text in templates_in(sent))
-        yield from (Used(taken, _TOLD) for taken in self.outputs.values() if taken is not None)
+        yield from texts_used(*templates_in(sent), null=Null.TAKEN)
+        yield from texts_used(*self.outputs.values(), extra=_TOLD)
 
     def enter(self, context: StepContext) -> StepResult:
         """Ask for the request and wait for its answer."""

@@ -12,16 +12,7 @@ from bot.core.lazy_patterns import lazy_pattern
 from bot.core.messages import TEXT_BODY, Message, TextMessage, clip
 from bot.core.text import head
 from bot.language.answers.passages import Passage, PassageIndex
-from bot.language.keys.declared_keys import (
-    BOOLEAN,
-    STRING,
-    STRINGS,
-    Form,
-    KeySet,
-    KeySpec,
-    as_fields,
-    word_or,
-)
+from bot.language.keys.declared_keys import BOOLEAN, STRING, STRINGS, Form, KeySet, KeySpec, as_fields, word_or
 from bot.language.keys.fields import Fields
 from bot.language.keys.key_schemas import ANY_TEXT, list_of
 from bot.language.source.languages import wording

@@ -32,7 +32,7 @@ from bot.language.source.problems import Mark, Problems
 from bot.language.source.writing import flow_style
 from bot.language.source.yaml_tree import List, Map, Node, Scalar
 from bot.language.steps.schedule import SCHEDULE, Schedule
-from bot.language.steps.step_facts import Given, Outcome, StepFacts, Used, only_if
+from bot.language.steps.step_facts import Given, Outcome, StepFacts, Used, only_if, texts_used
 from bot.language.steps.template_message import TEMPLATE_MESSAGE, TemplateToSend
 from bot.language.steps.transition import (
     EFFECTS,
@@ -511,12 +511,10 @@ def uses_of_defaults(defaults: Defaults, extra: frozenset[str] = frozenset()) ->
         names = extra if name.startswith("errors.") else EVENT if name.startswith(SIGNAL) else frozenset()
         yield from _used_by(transition, names)
     for _, heard in signal_outcomes(defaults.signals or {}):
-        if heard.condition is not None:
-            yield Used(heard.condition, EVENT)
+        yield from texts_used(heard.condition, extra=EVENT)
     if defaults.window_closed is not None:
         yield from defaults.window_closed.uses()
 
 
 def _used_by(transition: Transition, extra: frozenset[str] = frozenset()) -> Iterator[Used]:
-    for text in transition.uses():
-        yield Used(text, extra)
+    return texts_used(*transition.uses(), extra=extra)

@@ -28,6 +28,7 @@ from bot.language.steps.message_parts import (
     rendered_payload,
 )
 from bot.language.steps.step_facts import (
+    GOES_ON,
     AnswerText,
     DefaultTarget,
     Outcome,
@@ -38,6 +39,7 @@ from bot.language.steps.step_facts import (
     Wait,
     WaitsFor,
     only_if,
+    texts_used,
 )
 from bot.language.steps.step_kind import (
     Awaited,
@@ -171,7 +173,7 @@ class TemplateStep(StepKind):
             for reply in self.replies
         }
         if not self.replies:
-            found["then"] = Outcome(None, DefaultTarget.THEN)
+            found |= GOES_ON
         elif self.other is not None:
             found["other"] = Outcome(self.other, DefaultTarget.STAY, success=False)
         return found
@@ -185,8 +187,7 @@ class TemplateStep(StepKind):
     def _uses(self) -> Iterator[Used]:
         """Every text that fills the template, and the replies' conditions."""
         yield from self.notice.uses()
-        yield from (Used(reply.condition) for reply in self.replies if reply.condition is not None)
-        yield from (Used(reply.payload) for reply in self.replies if reply.payload is not None)
+        yield from texts_used(*(reply.condition for reply in self.replies), *(reply.payload for reply in self.replies))
 
     def _answers(self) -> Iterator[AnswerText]:
         """The replies' titles and words."""

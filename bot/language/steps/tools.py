@@ -48,7 +48,7 @@ from bot.language.steps.exits import Exit
 from bot.language.steps.http_step import ANSWER, REQUEST, HttpStep
 from bot.language.steps.mcp_servers import MCP, McpServer, ServerTool, ToolError, list_path
 from bot.language.steps.output_guard import without_data_marks
-from bot.language.steps.step_facts import StepFailed, Used
+from bot.language.steps.step_facts import StepFailed, Used, texts_used
 from bot.language.steps.step_kind import ReadContext, StepContext
 from bot.language.steps.transition import ASSIGNMENTS, Assignment
 from bot.language.steps.yes_no_question import QuestionTooLong, asked_about, harmless
@@ -285,10 +285,8 @@ class Tool:
             yield from argument_uses(item, self.spec, sure=False)
         if self.sent is not None:
             yield from (replace(used, extra=used.extra | _IT, sure=False) for used in self.sent.uses())
-        if self.confirm is not None:
-            yield Used(self.confirm, _IT, sure=False)
-        if self.colleague is not None and self.colleague.text is not None:
-            yield Used(self.colleague.text, sure=False)
+        yield from texts_used(self.confirm, extra=_IT, sure=False)
+        yield from texts_used(None if self.colleague is None else self.colleague.text, sure=False)
 
 
 def read_tools(fields: Fields, reading: ReadContext) -> tuple[Tool, ...]:

@@ -27,7 +27,7 @@ from bot.language.steps.attempts import ATTEMPT_KEYS, TRIES_KEY
 from bot.language.steps.call_step import argument_uses, check_known
 from bot.language.steps.http_services import HttpService
 from bot.language.steps.http_step import ANSWER, REQUEST, STATUS, HttpStep, attempts_at
-from bot.language.steps.step_facts import StepFailed, Used
+from bot.language.steps.step_facts import StepFailed, Used, texts_used
 from bot.language.steps.step_kind import ReadContext
 from bot.language.steps.transition import ASSIGNMENTS, Assignment
 
@@ -102,8 +102,7 @@ class Transcription:
             yield from argument_uses(item, self.spec)
         if isinstance(self.by, HttpStep):
             yield from (replace(used, extra=used.extra | _VOICE) for used in self.by.uses())
-        if self.text is not None:
-            yield Used(self.text, _TOLD)
+        yield from texts_used(self.text, extra=_TOLD)
 
 
 def read_transcription(

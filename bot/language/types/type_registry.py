@@ -48,15 +48,7 @@ from bot.language.types.structured_types import (
     ObjectVariable,
 )
 from bot.language.types.text_types import ChoiceVariable, NameVariable, TextVariable
-from bot.language.types.variable import (
-    NEEDED,
-    SENT_AS,
-    Answer,
-    AnswerCheck,
-    InvalidAnswer,
-    TypeMismatch,
-    Variable,
-)
+from bot.language.types.variable import NEEDED, SENT_AS, Answer, AnswerCheck, InvalidAnswer, TypeMismatch, Variable
 from bot.language.types.yes_no_type import BooleanVariable
 
 __all__ = ["TYPES", "Answer", "InvalidAnswer", "TypeMismatch", "Variable", "read_variable"]
