@@ -7,7 +7,6 @@ The others stand by their subject: `formats` (numbers, dates as text), `date_fil
 import functools
 import hashlib
 from collections.abc import Callable, Mapping
-from decimal import Decimal
 from typing import Any
 from urllib.parse import quote
 
@@ -215,6 +214,6 @@ TESTS: dict[str, Callable[..., bool]] = {
     "defined": lambda value: not isinstance(value, Undefined),
     "undefined": lambda value: isinstance(value, Undefined),
     **dict.fromkeys(("none", "null"), lambda value: value is None),
-    "number": lambda value: isinstance(value, int | float | Decimal) and not isinstance(value, bool),
+    "number": formats.is_number,
     "text": lambda value: isinstance(value, str),
 }
