@@ -270,9 +270,7 @@ class TakeOver(PersonAct[ConversationHeld]):
 
 @immutable
 class AnswerContact(PersonAct[MessageAccepted]):
-    """A person answers in the conversation that they have taken: as `SendMessage`, or with the ``file`` at an address,
-    of which ``text`` is the caption.
-    """
+    """A person answers in the conversation that they have: a text, a template, or a ``file`` at an address."""
 
     do = "answer"
 
@@ -322,9 +320,7 @@ class RefuseCall(PersonAct[Done]):
 
 @immutable
 class RetryDeadLetters(Act[DeadLettersEnded]):
-    """Send the messages of dead letters again, and deliver their events again; if ``sure``, also messages that may have
-    been sent.
-    """
+    """Send or deliver dead letters again; if ``sure``, also messages that may have been sent."""
 
     do = "retry"
     concerns = Shards.ALL
@@ -515,9 +511,7 @@ class RegisterWebhook(GatewayCommand[WebhookRegistration]):
 
 @immutable
 class NoteCommand(EngineRequest[Done]):
-    """Note that a request of a command is about to go to the gateway: it counts against the limits, also after a
-    restart.
-    """
+    """Count a command's request to the gateway, which is about to go, against the limits, also after a restart."""
 
     do = "note_command"
     concerns = Shards.FIRST
@@ -547,9 +541,7 @@ def as_json(request: AnyRequest) -> dict[str, Any]:
 
 
 def answer_as_json(answer: EngineAnswer | BotError) -> dict[str, Any]:
-    """The answer as JSON: its fields. An error is an ``error``, which has ``may_be_done`` if nobody knows whether the
-    request is done, and ``wait`` if the gateway's limits leave no room for so many seconds.
-    """
+    """The answer as JSON; an error with ``may_be_done`` if its outcome is unknown, or the seconds to ``wait``."""
     if isinstance(answer, EngineAnswer):
         return _given(answer)
     doubt = {"may_be_done": True} if isinstance(answer, OutcomeLost) else {}
@@ -631,9 +623,7 @@ def _fields(kind: Any) -> Mapping[str, tuple[Any, bool]]:
 
 
 def _fits(value: object, annotation: Any) -> bool:
-    """True if a value read from JSON has the type of a field. The items of lists and objects are checked where they are
-    used.
-    """
+    """True if a value from JSON has the type of a field. Items of lists and objects are checked where they are used."""
     origin = get_origin(annotation)
     if origin is Annotated:
         kind, check = get_args(annotation)

@@ -1,6 +1,4 @@
-"""Abstract evaluation of texts and conditions: whether null leaves a hole in them or makes them fail, their possible
-values, and whether they never fail.
-"""
+"""Abstract evaluation of texts and conditions: their values, whether null leaves a hole, whether they may fail."""
 
 from collections.abc import Iterable, Mapping
 from functools import cached_property

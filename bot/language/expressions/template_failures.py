@@ -72,9 +72,7 @@ class Effort:
         self._known[id(value)] = value, (before - self._left) // times
 
     def _go_through(self, value: Any, times: int) -> None:
-        """Count the parts of a value, and stop as soon as it is too much, so that a value which repeats others is not
-        counted to its end.
-        """
+        """Count the parts of a value; stop as soon as they are too many, for a value may repeat others."""
         if isinstance(value, str):
             self.spend(times * (1 + len(value) // CHARACTERS))
             return

@@ -421,9 +421,7 @@ def _texts_and_names(tree: nodes.Template) -> Sequence[tuple[str, bool]]:
 
 
 def _completed(tree: Node) -> Node:
-    """A copy of the tree, made from the inside out: loops count their elements, and `OWN_FILTER`, with the name as an
-    argument, replaces each filter that the bot's own Python declares.
-    """
+    """A copy of the tree in which loops count their elements, and `OWN_FILTER` stands for each of the bot's filters."""
     node = copy.copy(tree)
     for field, value in tree.iter_fields():
         if isinstance(value, nodes.Node):

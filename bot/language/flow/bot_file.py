@@ -236,9 +236,7 @@ _SURE = KeySpec(
 def _read_ai(
     fields: Fields | None, extensions: Extensions, documents: Mapping[str, str]
 ) -> tuple[AiSettings, int, dict[str, Template]]:
-    """The settings of all AI turns; how sure a model must be of a flow; and what is said where one fails, as one of the
-    bot's wordings.
-    """
+    """The settings of all AI turns, how sure a model must be of a flow, and the wording for a model's failure."""
     if fields is None:
         return AiSettings(), SURE, {}
     sorry = _SORRY.read(fields)

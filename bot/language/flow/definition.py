@@ -237,9 +237,7 @@ class Step:
 
     @cached_property
     def counts_late(self) -> bool:
-        """True if a reply to its template counts after the time-out: that is inherited, so it says nothing of this
-        template, and it only ends the flow.
-        """
+        """True if a reply to its template counts after an inherited time-out, which only ends the flow."""
         ended, own = self.transitions.get("timeout"), self.options.defaults.timeout
         if own is not None or ended is None or ended.target != END or self.facts.stays_valid:
             return False
@@ -325,9 +323,7 @@ class Flow:
 
     @property
     def starting(self) -> StartingWords:
-        """The words that choose, in a sentence, a choice that leads to this flow: those that start it, and the answers
-        to its first question. None for the flow with `otherwise`: greetings start it.
-        """
+        """The words that start the flow, and the answers to its first question; empty for the flow with `otherwise`."""
         trigger = self.trigger
         if trigger is None or trigger.otherwise:
             return StartingWords()

@@ -175,9 +175,7 @@ class TriggerIndex:
         )
 
     def by_wish(self, text: str, language: str | None) -> TriggerMatch | None:
-        """The only flow for the first wish of a text that some flow has, else for a word with another ending; None if
-        the text names another flow. A question about the business is left to the flow for questions.
-        """
+        """The only flow for a text's first wish, else for an inflected word. The flow for questions gets questions."""
         asks = QUESTION in self.topics and is_question(text) and not asks_to_do(text, language)
         for wish, phrase in wished(text, language).items() if self.wishes else ():
             if wish in self.wishes and (wish in ASKED_FOR or not asks):
@@ -209,9 +207,7 @@ class TriggerIndex:
         return None
 
     def _by_text(self, text: str, language: str | None) -> TriggerMatch | None:
-        """The flow by a whole word, else by a pattern, else by a topic that is heard before words, else by a word in
-        the text, else by a word that the text comes close to, else because the contact asks for a person.
-        """
+        """The flow by a whole word, a pattern, an early topic, a word within, a close word, a call for a person."""
         whole = self.words.get(normalise(text))
         if whole is not None:
             return TriggerMatch(whole, whole=True)
@@ -400,9 +396,7 @@ class Library:
         return any(HISTORY in used.text.names for used in uses_of_all(self.bot, self.flows))
 
     def prepare(self) -> None:
-        """Compile every template now, and build every machine: what only checks a bot needs none of that, what runs it
-        all of it.
-        """
+        """Compile every template and build every machine now, for a bot that runs: a mere check needs none of that."""
         for used in uses_of_all(self.bot, self.flows):
             used.text.prepare()
         for flow in self.flows.values():
@@ -579,9 +573,7 @@ def _with_forms(bot: BotDefinition, flows: Mapping[str, Flow], problems: Problem
 def _sound(
     loading: "_Loading", documents: Documents, flows: Mapping[str, Flow], problems: Problems
 ) -> dict[str, Flow] | None:
-    """The flows without steps that have problems; None where one is in ``bot.yml``, or a document or the name of a flow
-    was not read at all.
-    """
+    """The flows without faulty steps; None if ``bot.yml`` is faulty, or a document or a flow's name was not read."""
     parts = PartIndex(documents)
     found = [parts.of(problem) for problem in problems.sorted()]
     names = [node.get("flow") for node in documents.flows]

@@ -366,9 +366,7 @@ _NONE = Originals()
 
 
 def extracted(spots: Iterable[Spot], locale: Locale, before: str = "", noted: Originals = _NONE) -> str:
-    """The text of the file. ``before`` is the one that is there: what it kept as a comment is kept on, and so are the
-    originals that it has ``noted``, where they are others now.
-    """
+    """The text of a language's file. It keeps the comments of ``before``, and originals ``noted`` that have changed."""
     shown = [spot for spot in spots if _is_shown(spot, locale)]
     above = {spot.path[:length] for spot in shown for length in range(1, len(spot.path))}
     root = _Branch()

@@ -383,9 +383,7 @@ VALUES = {
 
 
 def wording(scope: Mapping[str, Any], name: str, **values: str) -> str:
-    """One of `OWN_WORDINGS`, or ``sorry``, in the contact's language, with ``values`` put in: the bot's own, the
-    built-in one, the English one. Raises `TemplateFailed` where the bot's own cannot be rendered.
-    """
+    """The bot's own wording, else the built-in one in the contact's language or English. Raises `TemplateFailed`."""
     own = scope.get(OWN_WORDINGS, {}).get(name)
     if own is not None:
         text: str = own.render({**scope, **values})

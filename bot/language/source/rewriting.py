@@ -56,9 +56,7 @@ def with_text(content: bytes, mark: Mark, text: str) -> bytes:
 
 
 def with_more(content: bytes, node: Node, value: Any) -> bytes:
-    """The content of a file with more in it: further keys of a map (``value`` is a map, too), further items of a list
-    (``value`` is a list), or a value where it was empty. Raises `Unwritable`.
-    """
+    """The content of a file with more keys, more items, or a value where it was empty. Raises `Unwritable`."""
     written, _ = _readable(node.mark.path, content)
     tries = (f"{written[:start]}{more}{written[start:]}" for start, more in _additions(written, node, value))
 
@@ -166,9 +164,7 @@ def _collection_at(text: str, mark: Mark, *, of_map: bool) -> tuple[int, int, bo
 
 
 def block_at(lines: list[str], line: int) -> tuple[int, int]:
-    """The lines, counted from 0, from this one (counted from 1) on that are indented further than it; ends without
-    empty lines.
-    """
+    """The first line (from 0) and the end of the block at a ``line`` (from 1): all that is indented further."""
     first = min(line, len(lines)) - 1
     end = first + 1
     while end < len(lines) and (not lines[end].strip() or indent_of(lines[end]) > indent_of(lines[first])):

@@ -229,9 +229,7 @@ class _Block:
 
     @classmethod
     def around(cls, lines: list[str], at: int, level: int | None) -> "_Block | None":
-        """The innermost one around a line; None where it is all of the document. Where the line may have been meant at
-        the ``level`` of the block's own key, nobody knows what keys there are.
-        """
+        """The innermost block around a line; None: it is the whole document. At a line's ``level`` its key is unsure."""
         written = [number for number, line in enumerate(lines) if line.strip() and not line.lstrip().startswith("#")]
         written = [number for number in written if not lines[number].startswith("---")]
         tops = [number for number in written if not lines[number].startswith((" ", "\t", "-", "}", "]"))]

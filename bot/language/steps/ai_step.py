@@ -204,9 +204,7 @@ class AiStep(StepKind):
         )
 
     def answer(self, context: StepContext, reply: Reply) -> StepResult | None:
-        """The contact's next turn, unless it is for `other`; or more of this one; while the model works it waits, or is
-        taken along.
-        """
+        """Begin the contact's next turn, unless it is for `other`. While the model works, keep or merge the message."""
         exchange = Exchange.of(context.step_state)
         if exchange.asking is not None:
             return self._agreed(context, exchange, reply)

@@ -267,9 +267,7 @@ def _one(offer: ShownChoices, text: str, read: Reading) -> int | None:
 
 
 def _by_distinction(text: str, options: Sequence[Option], language: str | None) -> int | None:
-    """The only choice whose title has the words of a text, where the title's other words change nothing or stand in
-    other titles, too: "track order" is Track my order; "almond" is Almond cake beside Carrot cake.
-    """
+    """The only choice whose title has a text's words, and else words of other titles: "almond" is Almond cake."""
     said = telling_words(text, language)
     if not said:
         return None
@@ -321,9 +319,7 @@ _MOST_OF_REFUSAL = 10  # words
 
 
 def _by_place(offer: ShownChoices, text: str, number: tuple[Decimal, frozenset[str]] | None) -> int | None:
-    """The choice at the place that a text names, if no title has a number. At a menu, whose choices save nothing, a
-    ``number`` alone is a place.
-    """
+    """The choice at the place that a text names, if no title has a number; at a menu also by a bare ``number``."""
     titles = [choice.title for choice in offer.shown]
     if not offer.choices.placed or any(map(_NUMBERED.search, titles)):
         return None

@@ -46,8 +46,7 @@ class ApprovedAnswer:
         return function(f"{SAY}{self.name}", f"Send the contact this text: {self.text.source}", self.schema)
 
     def rendered(self, given: Mapping[str, Any], scope: Mapping[str, Any]) -> str:
-        """The text with what the model gives. Raises
-        `bot.language.python.annotations.BadArgument`, in words for the model."""
+        """The text with what the model gives. Raises `BadArgument`, in words for the model."""
         fitted = self.arguments.fitted(given)
         values = {name: one_line(value) if isinstance(value, str) else value for name, value in fitted.items()}
         return clip(self.text.render({**scope, "it": values}), TEXT_BODY)

@@ -514,9 +514,7 @@ class AskStep(StepKind):
         return None
 
     def phrases(self, context: StepContext) -> tuple[str, ...] | None:
-        """The texts of which an answer has a word, if it has no number, day or time: those of the choices. None if any
-        other text may be an answer.
-        """
+        """The texts of its choices: an answer has a word of them, a number or a time. None: it may be any text."""
         variable = self.variable
         if variable is not None and (self.choices is None or not self.closed) and variable.type not in _TOLD_BY_WORDS:
             return None
@@ -530,9 +528,7 @@ class AskStep(StepKind):
         return tuple(found)
 
     def hint(self, context: StepContext, reply: Reply) -> str | None:
-        """Return the choices in words; or what the variable takes, if an answer need not be one of them. A question
-        without a letter, such as "?", stays as it is.
-        """
+        """Return its choices in words, else what the variable takes; None for a question without a letter, like "?"."""
         if self.body.source and not any(map(str.isalpha, self.body.source)):
             return None
         choices, titles = self.choices, []

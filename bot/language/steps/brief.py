@@ -205,9 +205,7 @@ class Brief:
         )
 
     def rewriting(self, context: StepContext, exchange: Exchange) -> AskModel | None:
-        """The question to the model what is to be searched for; None if nothing is left to ask in this turn. The
-        contact gets nothing of its answer.
-        """
+        """The question to the model what to search for, which no contact sees; None if nothing is left to ask."""
         if self.knowledge is None or not self.knowledge.rewrite or exchange.searched is not None:
             return None
         asked = self._question(context, exchange, _search_text(self.knowledge))
@@ -408,9 +406,7 @@ def asks_what_to_search(messages: Sequence[Mapping[str, Any]]) -> bool:
 def about_contact(
     now: datetime, language: str | None, before: datetime | None, *, unseen: bool = True
 ) -> Iterator[str]:
-    """Sentences about the contact: their language, if they have chosen one; the time of the messages before
-    the last one, if that is long ago; and that it cannot see what they have sent.
-    """
+    """Sentences about the contact: the chosen language, a long pause before the last message, what cannot be seen."""
     if language is not None:
         yield f"The contact has chosen {language_name(language)}."
     if before is not None and now - before >= LONG_PAUSE:
@@ -533,9 +529,7 @@ def commands_text(exits: Iterable[Exit], fill: Mapping[str, str], answers: Itera
 def read_commands(
     text: str, exits: Iterable[Exit], notable: Collection[str], answers: Collection[str] = ()
 ) -> tuple[str, list[dict[str, Any]]]:
-    """The text without its commands, and these as calls: an open exit's, values to note, and texts of the flow. All
-    else is text.
-    """
+    """The text without its commands, and the commands as calls: an exit, values to note, texts of the flow."""
     kept, notes, calls = [], list[dict[str, str]](), list[dict[str, Any]]()
     names = {exit_.name for exit_ in exits}
     for line in text.splitlines():

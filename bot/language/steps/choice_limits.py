@@ -16,9 +16,7 @@ ShownForm = Literal["text", "buttons", "list", "open"]
 
 
 def choice_texts(choices: Choices) -> Iterator[SentText]:
-    """The texts of choices. Titles that are too long for buttons become rows of a list, but where buttons are asked
-    for.
-    """
+    """The texts of choices. Titles too long for buttons become rows of a list, unless buttons are asked for."""
     as_buttons = choices.form == "buttons"
     most = choices.title_limit(as_buttons=as_buttons)
     about = None if choices.numbered else limits.ROW_DESCRIPTION

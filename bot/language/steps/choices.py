@@ -326,9 +326,7 @@ class Choices:
         return _unique(shown, self.title_limit(as_buttons=self.as_buttons(shown)))
 
     def title_of(self, value: Any, scope: Mapping[str, Any], saved_as: Callable[[Any], Any]) -> str | None:
-        """The title of the choice whose value is ``saved_as`` this value. None: there is none, or it cannot be
-        evaluated any more.
-        """
+        """The title of the choice that is ``saved_as`` this value; None without it, or if it cannot be evaluated."""
         try:
             for choice in self.fixed:
                 if choice.saves and saved_as(evaluate(choice.value, scope)) == value:

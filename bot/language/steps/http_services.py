@@ -1,6 +1,4 @@
-"""The services that a bot sends requests to, as ``bot.yml`` declares them: base addresses, and the secrets that only
-they get.
-"""
+"""The services that a bot sends requests to, as ``bot.yml`` declares them: base addresses and their secrets."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import field, replace

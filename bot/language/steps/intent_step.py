@@ -78,9 +78,7 @@ class Intent:
 
 @immutable
 class IntentStep(StepKind):
-    """Which flows there are, and how sure (in per cent) a model, or the words, must be. If it is less, the contact is
-    asked.
-    """
+    """The flows, and how sure (in per cent) a model or the words must be; else the contact is asked."""
 
     mark: Mark
     intents: tuple[Intent, ...]

@@ -70,9 +70,7 @@ class UnreadableDocument(BotError):
 
 
 class CitingTurn(Protocol):
-    """The turn of an exchange with a model: what is searched for, the passages that it was given, and the numbers of
-    those that it cites.
-    """
+    """A turn with a model: what is searched for, the passages given, and the numbers of the cited ones."""
 
     given: list[str]
     cited: list[int]
@@ -85,9 +83,7 @@ class CitingTurn(Protocol):
 
 @immutable
 class Knowledge:
-    """The searched documents of a step or of all, and their headings (``titles``). ``links`` are the addresses and
-    accounts in them: they may be sent.
-    """
+    """Searched documents with their headings (``titles``). Addresses and accounts in them (``links``) may be sent."""
 
     folder: str
     index: PassageIndex

@@ -1,6 +1,4 @@
-"""Parts of messages that several kinds of step have: texts within the gateway's limits, addresses, a place; and how
-sending fails.
-"""
+"""Parts of messages that several kinds of step share: limited texts, addresses, a place, failures of sending."""
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence

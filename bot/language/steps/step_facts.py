@@ -58,9 +58,7 @@ def only_if(condition: Expression | None) -> tuple[Given, ...]:
 
 @immutable
 class Saved:
-    """A value that a step may save, as `value_of` read it. ``altered`` is as in `Assignment` (both in
-    `bot.language.steps.transition`).
-    """
+    """A value that a step may save, as `value_of` read it. ``altered`` is as in `Assignment`."""
 
     value: Any
     mark: Mark

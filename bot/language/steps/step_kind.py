@@ -234,9 +234,7 @@ class LeaveStep:
 
 @immutable
 class _Waiting:
-    """The base of all results with which the contact stays at the step. ``step_state`` is what the step needs to
-    continue.
-    """
+    """The base of all results that stay at the step, which continues with its ``step_state``."""
 
     messages: tuple[Message, ...] = ()
     step_state: Mapping[str, Any] = field(default_factory=dict)

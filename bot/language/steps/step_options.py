@@ -282,9 +282,7 @@ _LIKE_A_TARGET = lazy_pattern(r"/?[a-z][a-z0-9_]*(/[a-z][a-z0-9_]*)?")
 
 
 def _option(name: str, form: Form[T], about: str, word: str | None = None) -> KeySpec[T]:
-    """The key of an option that authors write in a short form by mistake. The problem then shows the full form, which
-    is read instead. ``word`` is the only text that may stand in place of the map.
-    """
+    """An option whose short form is a common mistake: it is reported with the full form, and read; but not ``word``."""
 
     def read(node: Node, problems: Problems, what: str) -> T:
         if isinstance(node, List) and any(isinstance(item, Map) for item in node.items):

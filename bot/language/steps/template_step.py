@@ -215,15 +215,11 @@ class TemplateStep(StepKind):
         return WaitForSend(sent) if self.watches else LeaveStep("then", messages=sent)
 
     def answer_before_words(self, context: StepContext, reply: Reply) -> StepResult | None:
-        """A tap on a button of this template, or its title or payload as a text. Another button counts by its payload,
-        which may be one of a reply's words.
-        """
+        """A tap on a button of this template, its title or payload as a text, or a payload that is a reply's word."""
         return next((LeaveStep(button.outcome) for button in self._meant(reply) if button.heard(context)), None)
 
     def answer(self, context: StepContext, reply: Reply) -> StepResult | None:
-        """A title or a word beside others that change nothing: "on my way, thanks"; or another way to say yes or no, if
-        one of the titles says that and another one the opposite.
-        """
+        """A title or a word beside words that change nothing; or, if two titles are opposites, another yes or no."""
         if reply.text is None or reply.tap is not None or reply.is_foreign:
             return None
         heard = [button for button in self.replies if button.heard(context)]

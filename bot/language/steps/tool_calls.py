@@ -334,9 +334,7 @@ class ToolCalls:
 
 
 class _Made(NamedTuple):
-    """A call as it would be done now: the arguments as the handler sees them, its effect, and a key that equal calls
-    share.
-    """
+    """A call as it would be done now: its arguments, its effect, and a key that equal calls share."""
 
     values: Mapping[str, Any]
     effect: Call | HttpRequest

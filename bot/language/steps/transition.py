@@ -134,9 +134,7 @@ class Transition:
         return assigned(self.clear, self.set, variables)
 
     def inheriting_from(self, inherited: Self | None) -> Self:
-        """This transition, with missing keys from the inherited one; `say`, `ask` and `then` are inherited together or
-        not at all.
-        """
+        """This transition, with missing keys from the inherited one: `say`, `ask` and `then` only together."""
         if inherited is None:
             return self
         leading = self if self.speaks else inherited

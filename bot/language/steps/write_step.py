@@ -1,6 +1,4 @@
-"""``write``: a model writes a text, or a record, into a variable. The contact hears nothing of it, unless the flow says
-it.
-"""
+"""``write``: a model writes a text, or a record, into a variable. The contact gets nothing of it."""
 
 import json
 from collections.abc import Iterator, Mapping
