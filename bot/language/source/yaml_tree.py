@@ -229,7 +229,7 @@ class _Block:
 
     @classmethod
     def around(cls, lines: list[str], at: int, level: int | None) -> "_Block | None":
-        """The innermost block around a line; None: it is the whole document. At a line's ``level`` its key is unsure."""
+        """The innermost block around a line; None if that is all. If the line has its ``level``, its key is unsure."""
         written = [number for number, line in enumerate(lines) if line.strip() and not line.lstrip().startswith("#")]
         written = [number for number in written if not lines[number].startswith("---")]
         tops = [number for number in written if not lines[number].startswith((" ", "\t", "-", "}", "]"))]
