@@ -87,10 +87,7 @@ def _value_text(value: Any) -> str:
 
 
 class _OneLine(logging.Formatter):
-    """Time, level, process, text.
-
-    An exception is its type and the places it went through: its words may be a contact's.
-    """
+    """Time, level, process, text. An exception is its type and where it went through: its words may be a contact's."""
 
     def __init__(self, process: str, secrets: Iterable[str]) -> None:
         super().__init__()

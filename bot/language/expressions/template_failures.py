@@ -1,7 +1,4 @@
-"""Why a template fails: values that do not fit, and too much work in one turn.
-
-An error names a value's kind, not the value.
-"""
+"""Why a template fails: values that do not fit, or too much work in a turn. An error names a value's kind only."""
 
 import re
 from collections.abc import Mapping

@@ -321,10 +321,7 @@ class _Reading:
         return None if self.uses.faults else tree
 
     def _inlined(self, tree: nodes.Template, used: Iterable[Definition]) -> nodes.Template:
-        """The tree with these definitions in place.
-
-        Their names count as its own; their calls have been checked already.
-        """
+        """The tree with these definitions in place. Their names count as its own; their calls are already checked."""
         found = {each.name: each for one in used for each in (one, *one.expression.definitions)}
         self.definitions = tuple(found[name] for name in sorted(found))
         own, self.uses = self.uses, TemplateUses()

@@ -181,10 +181,7 @@ class Trigger:
 
 @immutable
 class Step:
-    """One step: its name is its state.
-
-    ``transitions`` are all its outcomes, ``written`` is what stands beside its verb.
-    """
+    """A step: its name is its state. ``transitions``: all its outcomes; ``written``: what stands beside its verb."""
 
     name: str
     mark: Mark
@@ -228,10 +225,7 @@ class Step:
 
     @cached_property
     def timeout(self) -> Timed | None:
-        """The time-out that applies to it: an inherited one only where it waits for the contact.
-
-        None: it waits for ever.
-        """
+        """The time-out that applies: an inherited one only where it waits for the contact. None: it waits for ever."""
         timeout = self.defaults.timeout if self.facts.waits else self.options.defaults.timeout
         return None if timeout is None or timeout.never else timeout
 
@@ -401,10 +395,7 @@ class Flow:
         return {name: variable for name, variable in self.variables.items() if variable.keep}
 
     def kept_values(self, given: Mapping[str, Any], kept: Mapping[str, Any], now: datetime | None) -> dict[str, Any]:
-        """The values of its kept variables: the contact's, where it fits.
-
-        Before an edit, a frame may have had one of them.
-        """
+        """The values of its kept variables: the contact's, where it fits. Before an edit, a frame may have had one."""
         values = {}
         for name, variable in self.kept.items():
             try:

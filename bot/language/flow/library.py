@@ -340,10 +340,7 @@ class Library:
 
     @property
     def asks_models(self) -> bool:
-        """True if any step asks a model.
-
-        Without one, nobody is asked what a message is about, or which answers it holds.
-        """
+        """True if a step asks a model. Else nobody is asked what a message is about, or which answers it holds."""
         flows = (flow for flow in self.flows.values() if flow.name not in MADE_FLOWS)
         return any(step.facts.asks_models for flow in flows for step in flow.steps.values())
 
@@ -358,10 +355,7 @@ class Library:
         return f"no service for models is set up, so no model reads an answer ({marks[0].path}:{marks[0].line})"
 
     def without_model(self) -> "Library":
-        """The same bot where there is no model to ask which answers a message holds.
-
-        The words of a message tell what it is about.
-        """
+        """The same bot where no model says which answers a message holds. Its words tell what it is about."""
         others = {language: other.without_model() for language, other in self.translations.items()}
         flows = {name: flow.without_model() for name, flow in self.flows.items() if name != SLOT_FILLING}
         return replace(self, flows=flows, translations=others)

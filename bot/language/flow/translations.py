@@ -46,10 +46,7 @@ class Locale:
 
 
 def all_spots(documents: Documents, kinds: Mapping[str, type[StepKind]]) -> tuple[Spot, ...]:
-    """Everything in a bot's documents that contacts read or write, in the order of the files.
-
-    ``kinds`` are those of its steps, by their verbs.
-    """
+    """All that contacts read or write in a bot's documents, by file. ``kinds`` are those of its steps, by verb."""
     found: list[Spot] = []
     for node in documents.bots[:1]:
         found += spots(BOT_KEYS.texts, node, (BOT,))

@@ -182,10 +182,7 @@ def block_of(text: str, line: int) -> str:
 
 
 def with_block(content: bytes, mark: Mark, block: str) -> bytes:
-    """The content of a file in which other lines stand in place of the block at a mark, as far indented as it is.
-
-    Raises `Unwritable`.
-    """
+    """A file's content with other lines in place of the block at a mark, indented as it is. Raises `Unwritable`."""
     if _HALF.search(block):
         raise Unwritable(_HALF_SAID)
     lines = content.decode("utf-8", "surrogateescape").split("\n")

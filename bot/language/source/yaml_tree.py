@@ -189,10 +189,7 @@ def _level_meant(lines: list[str], at: int) -> int | None:
 
 
 def _aligned(lines: list[str], at: int, meant: int) -> list[str]:
-    """The lines with one of them indented so far.
-
-    A move to the left takes along all lines below that are indented as far, or further.
-    """
+    """The lines with one indented so far. A move to the left takes along all lines below at least as far in."""
     depth = indent_of(lines[at])
     after = (
         number for number in range(at + 1, len(lines)) if lines[number].strip() and indent_of(lines[number]) < depth
@@ -427,10 +424,7 @@ class _Builder:
             above.key = None
 
     def _refuse_second(self, above: _Open, key: Scalar, first: Scalar) -> None:
-        """A key twice.
-
-        Right behind a key without a value it is that one's, and so is what follows: not indented enough.
-        """
+        """A key twice. Right behind a key without a value it is that one's, and so is the rest: not indented enough."""
         before, value = list(above.entries.values())[-1]
         if isinstance(value, Scalar) and value.value is None and not above.misplaced:
             above.misplaced = True

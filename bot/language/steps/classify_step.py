@@ -121,10 +121,7 @@ def to_sort(text: str, rules: str, settings: AiSettings, flow: str, within: floa
 
 
 def label(text: str) -> str:
-    """The whole of an answer as a label, without what models put around one.
-
-    ``"*Order.*" -> "order"``; "not an order" stays whole.
-    """
+    """The whole of an answer as a label, without what is around it: ``"*Order.*" -> "order"``; "not an order" stays."""
     return without_invisible(text).casefold().strip(_AROUND)
 
 

@@ -178,10 +178,7 @@ _LEFT, _VALUES = "left", "values"  # of a `set`: the files that are not kept yet
 
 @immutable
 class SetStep(_OptionStep):
-    """A step that only sets variables.
-
-    A file for a variable that keeps files is kept before the step is left: ``keeping`` are these variables.
-    """
+    """A step that only sets variables. Files for ``keeping``, variables that keep files, are kept before it is left."""
 
     keeping: Mapping[str, FileVariable] = field(default_factory=dict)
     values: tuple[Assignment, ...] = ()  # of the `set`, if one of its variables keeps files
@@ -581,10 +578,7 @@ def elements_of(each: Expression, scope: Mapping[str, Any]) -> Sequence[Any]:
 
 @immutable
 class UnreadStep(StepKind):
-    """A step that leads nowhere and says nothing: what becomes of a conversation there is not known.
-
-    It is never entered.
-    """
+    """A step that leads nowhere and says nothing, never entered: what becomes of a conversation there is unknown."""
 
     verb = ""
 

@@ -66,10 +66,7 @@ from bot.language.steps.transition import RESERVED, TRANSITION, Transition, eval
 
 @immutable
 class CustomStep(StepKind):
-    """A step of the bot's own: the value of each key, and where each outcome leads.
-
-    Subclasses have their verb's ``spec``.
-    """
+    """A step of the bot's own: the value of each key, where outcomes lead. Subclasses have their verb's ``spec``."""
 
     written: Mapping[str, Any]
     transitions: Mapping[str, Transition | None]

@@ -50,10 +50,7 @@ EXITS: KeySpec[tuple[tuple[Scalar, Node], ...]] = KeySpec(
 
 @immutable
 class Exit:
-    """An exit: when to take it, which variables must be known, and which handlers must have succeeded by then.
-
-    It is there where ``condition`` holds.
-    """
+    """When to take an exit, where its ``condition`` holds: which variables are known, which handlers succeeded."""
 
     name: str
     mark: Mark

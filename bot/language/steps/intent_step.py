@@ -149,10 +149,7 @@ class IntentStep(StepKind):
         return WaitForEffect(effect=self.question(reply.text, intents), about=AskedMessage(reply.text))
 
     def resume(self, context: StepContext, event: Awaited) -> StepResult | None:
-        """Offer the message to the flow that it is about.
-
-        After a failure its words decide. If an agent has taken over, the agent answers it instead.
-        """
+        """Offer the message to the flow that it is about, after a failure by its words; or to the agent."""
         if not isinstance(event, CallEnded):
             return Redirect("other", None)
         message = _message(context)

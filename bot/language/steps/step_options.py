@@ -501,10 +501,7 @@ def uses_of_words(words: Words) -> Iterator[Used]:
 
 
 def uses_of_defaults(defaults: Defaults, extra: frozenset[str] = frozenset()) -> Iterator[Used]:
-    """The templates and expressions of defaults.
-
-    ``extra`` are the names that the transitions of `errors` may use beside the rest.
-    """
+    """The templates and expressions of defaults. ``extra``: more names that the transitions of `errors` may use."""
     for name, transition in defaults.transitions():
         names = extra if name.startswith("errors.") else EVENT if name.startswith(SIGNAL) else frozenset()
         yield from _used_by(transition, names)

@@ -124,10 +124,7 @@ _OTHER = KeySpec("other", TRANSITION, "Where every other reply leads.")
 
 @immutable
 class TemplateStep(StepKind):
-    """Sends a template; with `replies` it waits for one of them.
-
-    ``valid`` is how long a tap on a reply counts, wherever the contact is then.
-    """
+    """Sends a template; with `replies` it waits for a tap, which counts for ``valid``, wherever the contact is."""
 
     notice: TemplateToSend
     replies: tuple[ReplyButton, ...]

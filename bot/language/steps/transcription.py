@@ -53,10 +53,7 @@ _REQUEST_KEYS = KeySet(*(key for key in REQUEST if key not in ATTEMPT_KEYS), _TE
 
 @immutable
 class Transcription:
-    """The transcription of voice notes: by a handler with its other arguments, or by a request.
-
-    ``text`` reads its answer.
-    """
+    """How voice notes become texts: by a handler with its other arguments, or a request. ``text`` reads its answer."""
 
     by: str | HttpStep
     given: tuple[Assignment, ...] = ()

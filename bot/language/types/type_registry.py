@@ -273,10 +273,7 @@ def check_written(variable: Variable, written: Node, problems: Problems) -> bool
 
 
 def to_fit(variable: Variable, given: object = None, known: Collection[str] = ()) -> str:
-    """The fix for a value that does not fit a variable.
-
-    ``given`` is the step's value, in a flow with the ``known`` names.
-    """
+    """The fix for a value that does not fit a variable. ``given``: the step's, in a flow with the ``known`` names."""
     if variable.type == BooleanVariable.type:
         return "write true or false"
     calculated = _CALCULATION.match(given) if isinstance(given, str) else None
