@@ -47,6 +47,7 @@ from bot.language.flow.definition import (
     Flow,
     Trigger,
     form_signals,
+    steps_of,
     uses_of_all,
     uses_of_flow,
 )
@@ -368,10 +369,11 @@ class Library:
     @property
     def makes_addresses(self) -> bool:
         """True if a text makes an address for a signal, a question has a form, or a message a file of the bot's own."""
-        steps = (step for flow in self.flows.values() for step in flow.steps.values())
-        if any(file.own for file in sent_files(self.bot, self.flows)) or any(step.facts.form for step in steps):
+        if any(file.own for file in sent_files(self.bot, self.flows)):
             return True
-        return any("signal_url" in used.text.names for flow in self.flows.values() for used in uses_of_flow(flow))
+        return any(step.facts.form for step in steps_of(self.flows)) or any(
+            "signal_url" in used.text.names for flow in self.flows.values() for used in uses_of_flow(flow)
+        )
 
     @property
     def keeps_files(self) -> bool:
@@ -580,12 +582,9 @@ def _sound(
 
 def _library(bot: BotDefinition, flows: Mapping[str, Flow], loading: _Loading, sources: list[Source]) -> Library:
     digest = hashlib.sha256()
-    for source in sorted(loading.texts.sources, key=lambda source: source.path):
-        digest.update(source.path.encode() + b"\0" + source.text + b"\0")
-    for path, content in sorted(loading.files.items()):
+    texts, own = ([(each.path, each.text) for each in some] for some in (loading.texts.sources, sources))
+    for path, content in (*sorted(texts), *sorted(loading.files.items()), *sorted(own)):
         digest.update(path.encode() + b"\0" + content + b"\0")
-    for source in sorted(sources, key=lambda source: source.path):
-        digest.update(source.path.encode() + b"\0" + source.text + b"\0")
     return Library(
         bot,
         flows,

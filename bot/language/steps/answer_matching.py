@@ -50,7 +50,7 @@ from bot.language.source.word_matching import (
 )
 from bot.language.steps.choices import MARK, MOST, Choices, Many, ShownChoice
 from bot.language.steps.small_talk_texts import asks_hours
-from bot.language.steps.step_kind import LeaveStep, Reply, ReplyId, StepContext, WaitHere, reply_id, value_hash
+from bot.language.steps.step_kind import LeaveStep, Reply, ReplyId, StepContext, WaitHere, value_hash
 
 DONE, PAGE = MOST, MOST + 1  # reply ids above those of the choices: the end of many answers, then each page
 
@@ -81,7 +81,7 @@ class ShownChoices:
         if self.choices.as_buttons(self.shown):
             buttons = tuple(
                 [
-                    Choice(self._id(choice.index, choice.hash, choice.payload), self._marked(choice))
+                    Choice(self.context.reply_id(choice.index, choice.hash, choice.payload), self._marked(choice))
                     for choice in self.shown
                 ]
             )
@@ -119,13 +119,11 @@ class ShownChoices:
 
     def _move(self, index: int, title: str) -> Choice:
         taken = any(choice.title == title for choice in self.shown)
-        return Choice(self._id(index, value_hash("", index)), f"{title} (2)" if taken else title)
+        return Choice(self.context.reply_id(index, value_hash("", index)), f"{title} (2)" if taken else title)
 
     def _row(self, choice: ShownChoice) -> tuple[str, Choice]:
-        return choice.section, Choice(self._id(choice.index, choice.hash), self._marked(choice), choice.about)
-
-    def _id(self, index: int, hashed: str, payload: str | None = None) -> str:
-        return reply_id(self.context.flow, self.context.step, index, self.context.visit, hashed, payload)
+        id = self.context.reply_id(choice.index, choice.hash)
+        return choice.section, Choice(id, self._marked(choice), choice.about)
 
     def _marked(self, choice: ShownChoice) -> str:
         return MARK + choice.title if self.picked and choice.hash in self.picked else choice.title

@@ -33,7 +33,6 @@ from bot.language.steps.step_kind import (
     ReadContext,
     Redirect,
     Reply,
-    ReplyId,
     SetAside,
     StepContext,
     StepKind,
@@ -159,8 +158,7 @@ class WhichDraftStep(StepKind):
         titles = _different((title for _, title in state["drafts"]), most, {normalise(clip(anew, most))})
         shown = zip((*(visit for visit, _ in state["drafts"]), 0), (*titles, clip(anew, most)), strict=True)
         for number, (visit, title) in enumerate(shown):
-            id = ReplyId(context.flow, context.step, number, context.visit, value_hash(str(visit), None))
-            yield visit, Choice(str(id), title)
+            yield visit, Choice(context.reply_id(number, value_hash(str(visit), None)), title)
 
 
 def _different(titles: Iterable[str], most: int, taken: set[str]) -> Iterator[str]:

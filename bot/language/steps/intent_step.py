@@ -24,7 +24,6 @@ from bot.language.steps.step_kind import (
     Awaited,
     Redirect,
     Reply,
-    ReplyId,
     StepContext,
     StepKind,
     StepResult,
@@ -211,8 +210,7 @@ class IntentStep(StepKind):
         titles[NONE] = wording(context.scope, "none_of_these")
         for number, name in enumerate((*likely, NONE)):
             if name in titles:
-                id = ReplyId(context.flow, context.step, number, context.visit, value_hash(name, None))
-                yield name, Choice(str(id), clip(titles[name], BUTTON_TITLE))
+                yield name, Choice(context.reply_id(number, value_hash(name, None)), clip(titles[name], BUTTON_TITLE))
 
     def _open(self, context: StepContext) -> tuple[Intent, ...]:
         """The flows that this contact can start: no flow interrupts itself."""

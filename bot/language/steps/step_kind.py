@@ -60,7 +60,7 @@ class ReplyId:
     payload: str | None = None
 
     def __str__(self) -> str:
-        return reply_id(self.flow, self.step, self.choice, self.visit, self.hash, self.payload)
+        return _reply_id(self.flow, self.step, self.choice, self.visit, self.hash, self.payload)
 
     @classmethod
     def parse(cls, text: str) -> Self | None:
@@ -72,8 +72,7 @@ class ReplyId:
         return cls(flow, step, int(choice), int(visit), hashed, payload)
 
 
-def reply_id(flow: str, step: str, choice: int, visit: int, hashed: str, payload: str | None = None) -> str:
-    """A `ReplyId` as it is written."""
+def _reply_id(flow: str, step: str, choice: int, visit: int, hashed: str, payload: str | None) -> str:
     id = f"{flow}/{step}/{choice}/{visit}/{hashed}"
     return f"{id}/{payload}" if payload else id
 
@@ -189,6 +188,10 @@ class StepContext:
     def text(self, template: Template) -> str:
         """The rendered text. The names are asked for only if it has templates. Raises `TemplateFailed`."""
         return template.source if template.constant else template.render(self.names())
+
+    def reply_id(self, choice: int, hashed: str, payload: str | None = None) -> str:
+        """The `ReplyId` of a choice of this visit, as it is written."""
+        return _reply_id(self.flow, self.step, choice, self.visit, hashed, payload)
 
     @property
     def window_open(self) -> bool:

@@ -51,7 +51,6 @@ from bot.language.steps.step_kind import (
     StepResult,
     WaitForSend,
     WaitHere,
-    reply_id,
     value_hash,
 )
 from bot.language.steps.step_options import SOME_HAVE
@@ -201,9 +200,8 @@ class TemplateStep(StepKind):
 
     def enter(self, context: StepContext) -> StepResult:
         """Send the template; wait for a reply, for the gateway's word, or not at all."""
-        flow, step, visit = context.flow, context.step, context.visit
         payloads = tuple(
-            reply_id(flow, step, n, visit, reply.hash, rendered_payload(reply.payload, context.scope))
+            context.reply_id(n, reply.hash, rendered_payload(reply.payload, context.scope))
             for n, reply in enumerate(self.replies)
         )
         sent = (self.notice.message(context.scope, payloads),)
