@@ -101,9 +101,7 @@ class MovableClock:
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """Let the clock stand still meanwhile, also a running one; it can be moved. May be nested, and used from many
-        threads.
-        """
+        """Let the clock stand still meanwhile; it can be moved. May be nested, and used from many threads."""
         with self._lock:
             self._holds += 1
             self._passed, runs = self._all_passed(), self._running_since is not None
@@ -267,9 +265,7 @@ class Timekeeper:
 
 
 class DelayQueue(Generic[T]):
-    """Items that are ready, in the order in which they became so, and items that are ready later. Times are
-    `Clock.elapsed`'s.
-    """
+    """Items in the order in which they become ready. Times are those of `Clock.elapsed`."""
 
     def __init__(self) -> None:
         self.ready: deque[T] = deque()
@@ -300,9 +296,7 @@ class DelayQueue(Generic[T]):
 
 
 def backoff(attempts: int, random: Random) -> float:
-    """The seconds to wait after so many attempts: 1, 2, 4 ... `LONGEST_BACKOFF`, spread, so that not all come back at
-    once.
-    """
+    """The seconds to wait after so many attempts: 1, 2, 4 ... `LONGEST_BACKOFF`, and up to a quarter more by chance."""
     seconds = min(2.0 ** min(max(attempts - 1, 0), 10), LONGEST_BACKOFF)
     return to_microseconds(seconds * random.uniform(1.0, _SPREAD))
 

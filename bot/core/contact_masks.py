@@ -1,6 +1,4 @@
-"""Masks phone numbers, e-mail addresses and quoted words of contacts: in the log, and on pages for users who may not
-read them.
-"""
+"""Masks phone numbers, e-mail addresses and words of contacts in the log, and on pages for some users."""
 
 import re
 
@@ -42,7 +40,5 @@ def mask_emails(text: str, mark: str) -> str:
 
 
 def mask_answers(rule: str, mark: str) -> str:
-    """The rule of a turn without the words of a contact that it quotes, and without the contact that it names:
-    ``answers size "large"`` -> ``answers …``
-    """
+    """The rule of a turn without a contact and quoted words: ``answers size "large"`` -> ``answers …``"""
     return _SAID.sub(lambda found: found[1] + mark, rule)

@@ -32,9 +32,7 @@ log = logging.getLogger("bot.core.defects")
 
 @immutable
 class Defect:
-    """The last defect: the process and the thread that it was in, its kind and place, when it was, and how many there
-    were in a row, less than an hour apart.
-    """
+    """The last defect: its process, thread, kind, place and time, and how many there were less than an hour apart."""
 
     process: str
     thread: str
@@ -101,9 +99,7 @@ def guard(run: Callable[Given, object], *, ends_process: bool = True) -> Callabl
 
 
 def found(defect: BaseException, thread: str, *, ends_process: bool = True) -> None:
-    """Log and note a defect that was caught in a thread, and end the process, unless it costs no more than what was
-    being done.
-    """
+    """Log and note a defect that was caught in a thread, and end the process unless ``ends_process`` is False."""
     place = error_location(defect)
     log.critical('a defect in "%s", %s: please report this line', thread, place)
     HANDLER.note(thread, place)

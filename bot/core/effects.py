@@ -64,9 +64,7 @@ class PutContact:
 @stored
 @immutable
 class ReadContact:
-    """Find out what the gateway has of the contact, in its list of contacts: a `ContactChanged` says it, and what is
-    not known yet is not overwritten.
-    """
+    """Look the contact up in the gateway's list: a `ContactChanged` says what is there and fills in what is unknown."""
 
 
 @stored
@@ -86,9 +84,7 @@ class ListContacts:
 
     @property
     def page(self) -> int:
-        """The page to read: the first one, the last one, then all from the second one on. Somebody new is on one of
-        these ends.
-        """
+        """The page to read: the first, the last, then from the second on. A new contact is on the first or the last."""
         if self.skips:
             assert self.last is not None
             return self.last
@@ -136,9 +132,7 @@ class DeleteFile:
 @stored
 @immutable
 class TokenBudget:
-    """How many tokens may be used up: by the contact in this turn, which began at ``since``; and since midnight (UTC)
-    by the contact, and by all together. None: no bound.
-    """
+    """The most tokens of the ``turn`` that began at ``since``, and of a day (UTC) of the ``contact`` and of ``all``."""
 
     contact: int | None = None
     all: int | None = None
@@ -266,9 +260,7 @@ class RunHook:
 @stored
 @immutable
 class Publish:
-    """Deliver an event to the address under ``events_to`` of `bot.yml`. No step waits for it. ``at`` is when it
-    happened.
-    """
+    """Deliver an event that happened ``at`` a time to the address under ``events_to``. No step waits for it."""
 
     within: ClassVar[float] = 20.0
     tries: ClassVar[int] = 1  # a failed delivery is a row that is due later

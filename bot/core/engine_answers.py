@@ -1,6 +1,4 @@
-"""All answers to requests to a running engine: `bot.core.engine_requests` says which request has which, and writes and
-reads them as JSON.
-"""
+"""All answers to requests to a running engine; `bot.core.engine_requests` says to which each belongs."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import field

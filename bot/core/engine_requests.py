@@ -118,6 +118,13 @@ class ContactAct(Act[A]):
     contact: Contact
 
 
+@immutable
+class PersonAct(ContactAct[A]):
+    """An act of a person who answers contacts, by that person's name."""
+
+    by: Name = field(kw_only=True)
+
+
 # -- Questions
 
 
@@ -253,66 +260,57 @@ class SendMessage(ContactAct[MessageAccepted]):
 
 
 @immutable
-class TakeOver(ContactAct[ConversationHeld]):
+class TakeOver(PersonAct[ConversationHeld]):
     """A person takes a conversation; from another person only if ``taken_from`` is that person's name."""
 
     do = "take"
 
-    by: Name = field(kw_only=True)
     taken_from: str | None = None
 
 
 @immutable
-class AnswerContact(ContactAct[MessageAccepted]):
-    """A person answers in the conversation that they have taken: as `SendMessage`, or with the ``file`` at an address,
-    of which ``text`` is the caption.
-    """
+class AnswerContact(PersonAct[MessageAccepted]):
+    """A person answers in the conversation that they have: a text, a template, or a ``file`` at an address."""
 
     do = "answer"
 
-    by: Name = field(kw_only=True)
     text: str | None = None
     template: dict[str, Any] | None = None
     file: str | None = None
 
 
 @immutable
-class NoteContact(ContactAct[Done]):
+class NoteContact(PersonAct[Done]):
     """A person writes down something about a conversation for the others who answer, and not for the contact."""
 
     do = "note"
 
-    by: Name = field(kw_only=True)
     text: str
 
 
 @immutable
-class GiveBack(ContactAct[ConversationHeld]):
+class GiveBack(PersonAct[ConversationHeld]):
     """A person gives a conversation back to the bot."""
 
     do = "give_back"
 
-    by: Name = field(kw_only=True)
-
 
 @immutable
-class AgreeToCall(ContactAct[Done]):
+class AgreeToCall(PersonAct[Done]):
     """A person of the team agrees to the call that a step has asked about: see `bot.core.session.TeamQuestion`."""
 
     do = "agree"
 
-    by: Name = field(kw_only=True)
     question: Name
     note: str = ""
 
 
 @immutable
-class RefuseCall(ContactAct[Done]):
+class RefuseCall(PersonAct[Done]):
     """A person of the team refuses such a call."""
 
     do = "refuse"
 
-    by: Name = field(kw_only=True)
     question: Name
     note: str = ""
 
@@ -322,9 +320,7 @@ class RefuseCall(ContactAct[Done]):
 
 @immutable
 class RetryDeadLetters(Act[DeadLettersEnded]):
-    """Send the messages of dead letters again, and deliver their events again; if ``sure``, also messages that may have
-    been sent.
-    """
+    """Send or deliver dead letters again; if ``sure``, also messages that may have been sent."""
 
     do = "retry"
     concerns = Shards.ALL
@@ -515,9 +511,7 @@ class RegisterWebhook(GatewayCommand[WebhookRegistration]):
 
 @immutable
 class NoteCommand(EngineRequest[Done]):
-    """Note that a request of a command is about to go to the gateway: it counts against the limits, also after a
-    restart.
-    """
+    """Count a command's request to the gateway, which is about to go, against the limits, also after a restart."""
 
     do = "note_command"
     concerns = Shards.FIRST
@@ -547,9 +541,7 @@ def as_json(request: AnyRequest) -> dict[str, Any]:
 
 
 def answer_as_json(answer: EngineAnswer | BotError) -> dict[str, Any]:
-    """The answer as JSON: its fields. An error is an ``error``, which has ``may_be_done`` if nobody knows whether the
-    request is done, and ``wait`` if the gateway's limits leave no room for so many seconds.
-    """
+    """The answer as JSON; an error with ``may_be_done`` if its outcome is unknown, or the seconds to ``wait``."""
     if isinstance(answer, EngineAnswer):
         return _given(answer)
     doubt = {"may_be_done": True} if isinstance(answer, OutcomeLost) else {}
@@ -631,9 +623,7 @@ def _fields(kind: Any) -> Mapping[str, tuple[Any, bool]]:
 
 
 def _fits(value: object, annotation: Any) -> bool:
-    """True if a value read from JSON has the type of a field. The items of lists and objects are checked where they are
-    used.
-    """
+    """True if a value from JSON has the type of a field. Items of lists and objects are checked where they are used."""
     origin = get_origin(annotation)
     if origin is Annotated:
         kind, check = get_args(annotation)

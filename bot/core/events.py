@@ -292,9 +292,7 @@ class SharedRunRequested(ContactEvent):
 @stored
 @immutable
 class ValuesSet(ContactEvent):
-    """An operator sets variables of a flow that the contact is in, or those with `keep`. ``flow`` None: the active
-    flow.
-    """
+    """An operator sets variables of a ``flow`` that is open (None: the active one), or those with `keep`."""
 
     values: dict[str, Any]
     flow: str | None = None

@@ -39,9 +39,7 @@ def mutable(cls: type[T]) -> type[T]:
 
 
 def _dataclass(methods: Mapping[str, Callable[[type], Method]], kw_only: bool, cls: type[T]) -> type[T]:
-    """The class with slots for its fields, what the standard library keeps of a dataclass, and those methods that it
-    does not define itself.
-    """
+    """The class with slots for its fields, and with those of the ``methods`` that it does not define itself."""
     own = vars(cls)
     annotations: dict[str, Any] = own.get("__annotations__", {})
     fields = [name for name, annotation in annotations.items() if get_origin(annotation) is not ClassVar]

@@ -37,9 +37,7 @@ def is_public(address: str) -> bool:
 
 
 def private_host(url: str) -> str | None:
-    """The host of an address if it is written as one of a private network, like ``127.0.0.1``; what a name stands for
-    is not known.
-    """
+    """The host of an address that is written as one of a private network, like ``127.0.0.1`` or ``localhost``."""
     with suppress(ValueError):
         host = urlsplit(url).hostname or ""
         if is_this_machine(host) or (is_address(host) and not is_public(host)):

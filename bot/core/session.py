@@ -353,9 +353,7 @@ class Session:
 
     @property
     def handed_over_at(self) -> datetime | None:
-        """The time since which a person has the conversation, is to take it, or is to decide; None if the bot has
-        it.
-        """
+        """The time since which a person has the conversation, or is to take it or decide; None: the bot has it."""
         if self.hand_over is not None:
             return self.frames[-1].entered_at
         question = self.team_question

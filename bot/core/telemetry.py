@@ -47,18 +47,14 @@ def hide(secrets: Iterable[str]) -> None:
 
 
 def redact(text: str, secrets: Iterable[str] = ()) -> str:
-    """The text without secrets and e-mail addresses, and with phone numbers cut to their last two digits: the last line
-    of defence.
-    """
+    """The text without secrets and e-mail addresses, and with the last two digits of phone numbers only."""
     for secret in secrets:
         text = text.replace(secret, "[secret]")
     return mask_emails(mask_numbers(text, MASKED, 2), MASKED)
 
 
 def log_turns(turns: Sequence[tuple[Event, Turn, int]], store_id: str) -> None:
-    """Log turns with the microseconds that each took. ``store_id`` makes the names of contacts there, which are no
-    numbers.
-    """
+    """Log turns with the microseconds of each. ``store_id`` makes the names of contacts, which are no numbers."""
     for event, turn, micros in turns:
         name = in_letters(hashlib.sha256(f"{store_id} {event.contact}".encode()).hexdigest())
         fields = _turn_fields(event, turn, name) | {"microseconds": micros}
@@ -91,10 +87,7 @@ def _value_text(value: Any) -> str:
 
 
 class _OneLine(logging.Formatter):
-    """Time, level, process, text.
-
-    An exception is its type and the places it went through: its words may be a contact's.
-    """
+    """Time, level, process, text. An exception is its type and where it went through: its words may be a contact's."""
 
     def __init__(self, process: str, secrets: Iterable[str]) -> None:
         super().__init__()

@@ -92,9 +92,7 @@ def without_controls(text: str) -> str:
 
 
 def printable(text: str) -> str:
-    """A text from outside, without characters that move a terminal's cursor or colour it. Characters that join letters
-    or emoji stay.
-    """
+    """A text without characters that move a terminal's cursor or colour it. Joiners of letters and emoji stay."""
     return "".join(char for char in text if char.isprintable() or char in "\n\t\u200c\u200d")
 
 
@@ -179,9 +177,7 @@ _MEXICO = lazy_pattern(r"(52)(1?)(\d{10})")
 
 
 def in_one_form(number: str) -> str:
-    """A phone number in one form. Senders write a mobile number of Brazil or Mexico in two: the result has the 9 behind
-    the area code in Brazil, and no 1 behind the country code in Mexico.
-    """
+    """A phone number in one form: with the 9 of mobile numbers in Brazil, without the 1 of those in Mexico."""
     if number.startswith(("55", "52")):
         if found := _BRAZIL.fullmatch(number):
             return f"{found[1]}9{found[3]}"
@@ -217,9 +213,7 @@ def digits(value: Any) -> str | None:
 
 
 def in_letters(digest: str) -> str:
-    """The beginning of a hexadecimal digest, as twelve letters: with digits, the log could take it for a
-    phone number.
-    """
+    """The beginning of a hexadecimal digest, as twelve letters: the log could take digits for a phone number."""
     return digest[:12].translate(_LETTERS)
 
 
@@ -249,9 +243,7 @@ def _of_message(message: Mapping[str, Any]) -> int:
 
 
 def most_tokens(prompt_tokens: int, max_tokens: int) -> int:
-    """The most that a request is counted for: a letter is four tokens at worst, and a service may add a text of its
-    own.
-    """
+    """The most that a request counts: a letter is four tokens at worst, and a service may add a text."""
     return 4 * prompt_tokens + _ADDED + max_tokens
 
 

@@ -83,9 +83,7 @@ LEAST_COUNTED = 200
 
 @immutable
 class Usage:
-    """The tokens that a model's answer used up (spec: usage). ``estimated``: the service did not say, or said something
-    impossible.
-    """
+    """The tokens of a model's answer (spec: usage); ``estimated`` if the service has not said a possible number."""
 
     model: str
     prompt_tokens: int
@@ -368,9 +366,7 @@ def json_text(value: Any) -> str:
 
 
 def plain_json_text(value: Any) -> str:
-    """The same of a value that is JSON as it is: texts, numbers, lists, and dicts without keys that begin
-    with ``$``.
-    """
+    """The same for plain JSON: texts, numbers, lists, and dicts without keys that begin with ``$``."""
     try:
         return orjson.dumps(value).decode()
     except TypeError:  # as in `dumps`

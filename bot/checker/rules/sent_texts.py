@@ -7,7 +7,7 @@ from bot.core import messages as limits
 from bot.core.immutable import immutable
 from bot.language.flow.definition import Flow, Step
 from bot.language.flow.library import Library
-from bot.language.source.languages import SENTENCES
+from bot.language.source.languages import TITLES
 from bot.language.steps.step_facts import SentText
 from bot.language.steps.transition import Transition, Words
 from bot.language.types.sample_scopes import SampleScopes
@@ -73,7 +73,7 @@ def messages(library: Library) -> Iterator[SentMessage]:
     for spoken, language, said in languages(library):
         nothing = TextScope({}, language, said)
         for name, text in spoken.bot.wordings.items():
-            most = limits.INTERACTIVE_BODY if name in SENTENCES else limits.BUTTON_TITLE
+            most = limits.BUTTON_TITLE if name in TITLES else limits.INTERACTIVE_BODY
             yield SentMessage(nothing, "bot", (SentText(name, text, most, needed=True),))
         if spoken.bot.opt_out.say is not None:
             yield SentMessage(nothing, "bot", (SentText("opt_out: say", spoken.bot.opt_out.say, limits.TEXT_BODY),))

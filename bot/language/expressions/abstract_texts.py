@@ -1,6 +1,4 @@
-"""Abstract evaluation of texts and conditions: whether null leaves a hole in them or makes them fail, their possible
-values, and whether they never fail.
-"""
+"""Abstract evaluation of texts and conditions: their values, whether null leaves a hole, whether they may fail."""
 
 from collections.abc import Iterable, Mapping
 from functools import cached_property
@@ -81,10 +79,7 @@ class AbstractText:
 
 
 def failing_definition(text: Template | Expression, known: Mapping[str, AbstractValues]) -> Definition | None:
-    """The definition in a text that always fails, with these values for some names: the innermost.
-
-    None: each may have a value.
-    """
+    """The innermost definition in a text that always fails, with these values for some names. None: all may work."""
     failing = [each for each in text.definitions if not AbstractText(each.expression).evaluate(known).values]
     return next((each for each in failing if not {*failing}.intersection(each.expression.definitions)), None)
 
@@ -240,10 +235,7 @@ class _Safety:
 
 
 def _below(node: nodes.Node) -> Iterable[nodes.Node]:
-    """The children that can fail.
-
-    A value before `default` or a test may be missing, and the name of a function is no value.
-    """
+    """The children that can fail. A value before `default` or a test may be missing; a function's name is no value."""
     match node:
         case nodes.Filter(name="default", node=nodes.Getattr() | nodes.Name(), args=arguments):
             return arguments

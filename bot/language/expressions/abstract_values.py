@@ -12,7 +12,7 @@ from types import UnionType
 from typing import Annotated, Any, Union, get_args, get_origin
 
 from bot.core.immutable import immutable
-from bot.core.values import Location, Media
+from bot.core.values import Location, Media, Record
 
 MOST = 64  # possibilities of one value: with more of them it may be anything
 
@@ -74,7 +74,7 @@ GONE: AbstractValues = frozenset({AbstractValue(ValueKind.GONE)})
 TRUE, FALSE = AbstractValue(ValueKind.BOOLEAN, True), AbstractValue(ValueKind.BOOLEAN, False)
 NULL = AbstractValue(ValueKind.NULL, None)
 LOST = AbstractValue(ValueKind.NULL, None, lost=True)
-_BY_TYPE: tuple[tuple[type | tuple[type, ...], ValueKind], ...] = (
+KINDS_BY_TYPE: tuple[tuple[type | tuple[type, ...], ValueKind], ...] = (
     (type(None), ValueKind.NULL),
     (bool, ValueKind.BOOLEAN),
     (str, ValueKind.TEXT),
@@ -84,7 +84,7 @@ _BY_TYPE: tuple[tuple[type | tuple[type, ...], ValueKind], ...] = (
     (time, ValueKind.TIME),
     (timedelta, ValueKind.DURATION),
     ((list, tuple), ValueKind.LIST),
-    (Mapping, ValueKind.RECORD),
+    ((dict, Record, Mapping), ValueKind.RECORD),
     (Media, ValueKind.FILE),
     (Location, ValueKind.PLACE),
 )
@@ -135,7 +135,7 @@ def some(kind: ValueKind, *, full: bool = False, whole: bool = False) -> Abstrac
 
 def just(value: Any) -> AbstractValue:
     """Exactly one value; of lists, records and the like only the kind is known."""
-    kind = next((kind for types, kind in _BY_TYPE if isinstance(value, types)), ValueKind.ANY)
+    kind = next((kind for types, kind in KINDS_BY_TYPE if isinstance(value, types)), ValueKind.ANY)
     if kind in (ValueKind.NULL, ValueKind.BOOLEAN, ValueKind.NUMBER, ValueKind.TEXT):
         whole = kind is ValueKind.NUMBER and isinstance(value, int)
         return AbstractValue(kind, Decimal(repr(value)) if isinstance(value, float) else value, whole=whole)
@@ -149,7 +149,7 @@ def kind_of_type(annotation: Any) -> ValueKind:
         return ValueKind.ANY
     if is_dataclass(origin) and origin not in (Media, Location):
         return ValueKind.RECORD
-    return next((kind for types, kind in _BY_TYPE if issubclass(origin, types)), ValueKind.ANY)
+    return next((kind for types, kind in KINDS_BY_TYPE if issubclass(origin, types)), ValueKind.ANY)
 
 
 def kinds_of_type(annotation: Any) -> frozenset[ValueKind]:

@@ -1,6 +1,4 @@
-"""Filters and functions for days and times: calculating with them, in the bot's time zone. How a language writes
-them: `bot.language.expressions.formats`.
-"""
+"""Filters and functions that calculate with days and times, in the bot's time zone."""
 
 from collections.abc import Callable
 from datetime import UTC, date, datetime, time, timedelta

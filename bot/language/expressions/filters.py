@@ -7,7 +7,6 @@ The others stand by their subject: `formats` (numbers, dates as text), `date_fil
 import functools
 import hashlib
 from collections.abc import Callable, Mapping
-from decimal import Decimal
 from typing import Any
 from urllib.parse import quote
 
@@ -50,9 +49,7 @@ def _pick(context: Context, value: Any) -> Any:
 
 @pass_context
 def _share(context: Context, name: Any) -> int:
-    """``{{ share("new_greeting") }}``: 0 to 99, always the same for one contact and one name: `share("x") < 20`
-    is true for every fifth contact.
-    """
+    """``{{ share("new_greeting") }}``: 0 to 99, for a contact and a name always the same number."""
     if not isinstance(name, str):
         raise TemplateFailed(f"share() takes a name, not {kind_of(name)}")
     contact = context.parent["contact"]
@@ -130,9 +127,7 @@ def _replace(value: Any, old: str, new: str) -> str:
 
 
 def _split(value: Any, separator: str | None = None) -> list[str]:
-    """``{{ names | split(",") }}``: the parts between the separators, without spaces around them; without an
-    argument, the words.
-    """
+    """``{{ names | split(",") }}``: the parts, without spaces around them; without an argument, the words."""
     parts = written(value).split(None if separator is None else _text(separator))
     return [stripped for part in parts if (stripped := part.strip())]
 
@@ -215,6 +210,6 @@ TESTS: dict[str, Callable[..., bool]] = {
     "defined": lambda value: not isinstance(value, Undefined),
     "undefined": lambda value: isinstance(value, Undefined),
     **dict.fromkeys(("none", "null"), lambda value: value is None),
-    "number": lambda value: isinstance(value, int | float | Decimal) and not isinstance(value, bool),
+    "number": formats.is_number,
     "text": lambda value: isinstance(value, str),
 }

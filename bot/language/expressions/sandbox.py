@@ -50,8 +50,7 @@ class OwnCall:
         """Its value, which a conversation can keep. Raises `TemplateFailed`."""
         spec = self._spec
         for value in (*args, *kwargs.values()):
-            if isinstance(value, Undefined):
-                value._fail_with_undefined_error()
+            there(value)
         if spec.takes_now:
             kwargs[NOW_PARAMETER] = context.parent["now"]
         context.effort.spend(A_CALL)  # type: ignore[attr-defined]  # the sandbox's

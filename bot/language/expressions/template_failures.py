@@ -1,34 +1,16 @@
-"""Why a template fails: values that do not fit, and too much work in one turn.
-
-An error names a value's kind, not the value.
-"""
+"""Why a template fails: values that do not fit, or too much work in a turn. An error names a value's kind only."""
 
 import re
 from collections.abc import Mapping
-from datetime import date, datetime, time, timedelta
-from decimal import Decimal
 from typing import Any
 
 from bot.core.errors import BotError
-from bot.core.values import Location, Media, Record
+from bot.core.values import Record
+from bot.language.expressions.abstract_values import KINDS_BY_TYPE
 
-_KINDS: tuple[tuple[type | tuple[type, ...], str], ...] = (
-    (type(None), "null"),
-    (bool, "true or false"),
-    (str, "a text"),
-    ((int, float, Decimal), "a number"),
-    (datetime, "a date with a time"),
-    (date, "a date"),
-    (time, "a time of day"),
-    (timedelta, "a duration"),
-    ((list, tuple), "a list"),
-    ((dict, Record, Mapping), "a record"),
-    (Media, "a file"),
-    (Location, "a place"),
-)
 _NAMED = {
-    name: words
-    for types, words in _KINDS
+    name: kind.value
+    for types, kind in KINDS_BY_TYPE
     for cls in (types if isinstance(types, tuple) else (types,))
     for name in (cls.__name__, f"{cls.__module__}.{cls.__name__}")
 }
@@ -41,7 +23,7 @@ class TemplateFailed(BotError):
 
 def kind_of(value: Any) -> str:
     """The kind of a value, in words. Errors name it instead of the value, which may be a contact's text."""
-    return next((words for types, words in _KINDS if isinstance(value, types)), "a value of another kind")
+    return next((kind.value for types, kind in KINDS_BY_TYPE if isinstance(value, types)), "a value of another kind")
 
 
 def kinds_in(message: str) -> list[str]:
@@ -87,9 +69,7 @@ class Effort:
         self._known[id(value)] = value, (before - self._left) // times
 
     def _go_through(self, value: Any, times: int) -> None:
-        """Count the parts of a value, and stop as soon as it is too much, so that a value which repeats others is not
-        counted to its end.
-        """
+        """Count the parts of a value; stop as soon as they are too many, for a value may repeat others."""
         if isinstance(value, str):
             self.spend(times * (1 + len(value) // CHARACTERS))
             return

@@ -321,10 +321,7 @@ class _Reading:
         return None if self.uses.faults else tree
 
     def _inlined(self, tree: nodes.Template, used: Iterable[Definition]) -> nodes.Template:
-        """The tree with these definitions in place.
-
-        Their names count as its own; their calls have been checked already.
-        """
+        """The tree with these definitions in place. Their names count as its own; their calls are already checked."""
         found = {each.name: each for one in used for each in (one, *one.expression.definitions)}
         self.definitions = tuple(found[name] for name in sorted(found))
         own, self.uses = self.uses, TemplateUses()
@@ -421,9 +418,7 @@ def _texts_and_names(tree: nodes.Template) -> Sequence[tuple[str, bool]]:
 
 
 def _completed(tree: Node) -> Node:
-    """A copy of the tree, made from the inside out: loops count their elements, and `OWN_FILTER`, with the name as an
-    argument, replaces each filter that the bot's own Python declares.
-    """
+    """A copy of the tree in which loops count their elements, and `OWN_FILTER` stands for each of the bot's filters."""
     node = copy.copy(tree)
     for field, value in tree.iter_fields():
         if isinstance(value, nodes.Node):

@@ -42,7 +42,7 @@ from bot.language.keys.key_schemas import Schema
 from bot.language.keys.patterns import PAYLOAD_PATTERN, PayloadPattern
 from bot.language.keys.text_shapes import TEXT, Part
 from bot.language.python.gathered import Extensions
-from bot.language.source.languages import SENTENCES, SORRY, WORDINGS
+from bot.language.source.languages import SORRY, TITLES, WORDINGS
 from bot.language.source.problems import Mark, Problems, did_you_mean
 from bot.language.source.wall_clock import A_DAY, WEEKDAYS, days_in, minutes_in, parse_duration
 from bot.language.source.word_matching import normalise
@@ -211,7 +211,7 @@ def _read_wordings(fields: Fields) -> dict[str, Template]:
     found = _WORDINGS.values(fields)
     titles: set[str] = set()
     for name, text in found.items():
-        if text is None or name in SENTENCES:
+        if text is None or name not in TITLES:
             continue
         check_length(fields, name, text, BUTTON_TITLE)
         if text.source in titles:
@@ -236,9 +236,7 @@ _SURE = KeySpec(
 def _read_ai(
     fields: Fields | None, extensions: Extensions, documents: Mapping[str, str]
 ) -> tuple[AiSettings, int, dict[str, Template]]:
-    """The settings of all AI turns; how sure a model must be of a flow; and what is said where one fails, as one of the
-    bot's wordings.
-    """
+    """The settings of all AI turns, how sure a model must be of a flow, and the wording for a model's failure."""
     if fields is None:
         return AiSettings(), SURE, {}
     sorry = _SORRY.read(fields)

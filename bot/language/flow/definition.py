@@ -181,10 +181,7 @@ class Trigger:
 
 @immutable
 class Step:
-    """One step: its name is its state.
-
-    ``transitions`` are all its outcomes, ``written`` is what stands beside its verb.
-    """
+    """A step: its name is its state. ``transitions``: all its outcomes; ``written``: what stands beside its verb."""
 
     name: str
     mark: Mark
@@ -228,18 +225,13 @@ class Step:
 
     @cached_property
     def timeout(self) -> Timed | None:
-        """The time-out that applies to it: an inherited one only where it waits for the contact.
-
-        None: it waits for ever.
-        """
+        """The time-out that applies: an inherited one only where it waits for the contact. None: it waits for ever."""
         timeout = self.defaults.timeout if self.facts.waits else self.options.defaults.timeout
         return None if timeout is None or timeout.never else timeout
 
     @cached_property
     def counts_late(self) -> bool:
-        """True if a reply to its template counts after the time-out: that is inherited, so it says nothing of this
-        template, and it only ends the flow.
-        """
+        """True if a reply to its template counts after an inherited time-out, which only ends the flow."""
         ended, own = self.transitions.get("timeout"), self.options.defaults.timeout
         if own is not None or ended is None or ended.target != END or self.facts.stays_valid:
             return False
@@ -325,9 +317,7 @@ class Flow:
 
     @property
     def starting(self) -> StartingWords:
-        """The words that choose, in a sentence, a choice that leads to this flow: those that start it, and the answers
-        to its first question. None for the flow with `otherwise`: greetings start it.
-        """
+        """The words that start the flow, and the answers to its first question; empty for the flow with `otherwise`."""
         trigger = self.trigger
         if trigger is None or trigger.otherwise:
             return StartingWords()
@@ -405,10 +395,7 @@ class Flow:
         return {name: variable for name, variable in self.variables.items() if variable.keep}
 
     def kept_values(self, given: Mapping[str, Any], kept: Mapping[str, Any], now: datetime | None) -> dict[str, Any]:
-        """The values of its kept variables: the contact's, where it fits.
-
-        Before an edit, a frame may have had one of them.
-        """
+        """The values of its kept variables: the contact's, where it fits. Before an edit, a frame may have had one."""
         values = {}
         for name, variable in self.kept.items():
             try:
@@ -581,7 +568,7 @@ ANSWER = frozenset({"it"})  # what the texts of a variable may use beside the fl
 def uses_of_bot(bot: BotDefinition) -> Iterator[Used]:
     """The templates and expressions of ``bot.yml``."""
     for name, text in bot.wordings.items():
-        yield Used(text, VALUES.get(name, frozenset()))
+        yield Used(text, VALUES[name])
     if bot.opt_out.say is not None:
         yield Used(bot.opt_out.say)
     if bot.transcription is not None:

@@ -1,6 +1,4 @@
-"""The YAML documents of a bot's folder, sorted by what they are: a bot, a flow, a test, an evaluation or a locale; and
-the texts of its other documents.
-"""
+"""The YAML documents of a bot's folder, sorted by what they are, and the texts of its other documents."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping

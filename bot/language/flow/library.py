@@ -47,6 +47,7 @@ from bot.language.flow.definition import (
     Flow,
     Trigger,
     form_signals,
+    steps_of,
     uses_of_all,
     uses_of_flow,
 )
@@ -175,9 +176,7 @@ class TriggerIndex:
         )
 
     def by_wish(self, text: str, language: str | None) -> TriggerMatch | None:
-        """The only flow for the first wish of a text that some flow has, else for a word with another ending; None if
-        the text names another flow. A question about the business is left to the flow for questions.
-        """
+        """The only flow for a text's first wish, else for an inflected word. The flow for questions gets questions."""
         asks = QUESTION in self.topics and is_question(text) and not asks_to_do(text, language)
         for wish, phrase in wished(text, language).items() if self.wishes else ():
             if wish in self.wishes and (wish in ASKED_FOR or not asks):
@@ -209,9 +208,7 @@ class TriggerIndex:
         return None
 
     def _by_text(self, text: str, language: str | None) -> TriggerMatch | None:
-        """The flow by a whole word, else by a pattern, else by a topic that is heard before words, else by a word in
-        the text, else by a word that the text comes close to, else because the contact asks for a person.
-        """
+        """The flow by a whole word, a pattern, an early topic, a word within, a close word, a call for a person."""
         whole = self.words.get(normalise(text))
         if whole is not None:
             return TriggerMatch(whole, whole=True)
@@ -344,10 +341,7 @@ class Library:
 
     @property
     def asks_models(self) -> bool:
-        """True if any step asks a model.
-
-        Without one, nobody is asked what a message is about, or which answers it holds.
-        """
+        """True if a step asks a model. Else nobody is asked what a message is about, or which answers it holds."""
         flows = (flow for flow in self.flows.values() if flow.name not in MADE_FLOWS)
         return any(step.facts.asks_models for flow in flows for step in flow.steps.values())
 
@@ -362,10 +356,7 @@ class Library:
         return f"no service for models is set up, so no model reads an answer ({marks[0].path}:{marks[0].line})"
 
     def without_model(self) -> "Library":
-        """The same bot where there is no model to ask which answers a message holds.
-
-        The words of a message tell what it is about.
-        """
+        """The same bot where no model says which answers a message holds. Its words tell what it is about."""
         others = {language: other.without_model() for language, other in self.translations.items()}
         flows = {name: flow.without_model() for name, flow in self.flows.items() if name != SLOT_FILLING}
         return replace(self, flows=flows, translations=others)
@@ -378,10 +369,11 @@ class Library:
     @property
     def makes_addresses(self) -> bool:
         """True if a text makes an address for a signal, a question has a form, or a message a file of the bot's own."""
-        steps = (step for flow in self.flows.values() for step in flow.steps.values())
-        if any(file.own for file in sent_files(self.bot, self.flows)) or any(step.facts.form for step in steps):
+        if any(file.own for file in sent_files(self.bot, self.flows)):
             return True
-        return any("signal_url" in used.text.names for flow in self.flows.values() for used in uses_of_flow(flow))
+        return any(step.facts.form for step in steps_of(self.flows)) or any(
+            "signal_url" in used.text.names for flow in self.flows.values() for used in uses_of_flow(flow)
+        )
 
     @property
     def keeps_files(self) -> bool:
@@ -400,9 +392,7 @@ class Library:
         return any(HISTORY in used.text.names for used in uses_of_all(self.bot, self.flows))
 
     def prepare(self) -> None:
-        """Compile every template now, and build every machine: what only checks a bot needs none of that, what runs it
-        all of it.
-        """
+        """Compile every template and build every machine now, for a bot that runs: a mere check needs none of that."""
         for used in uses_of_all(self.bot, self.flows):
             used.text.prepare()
         for flow in self.flows.values():
@@ -579,9 +569,7 @@ def _with_forms(bot: BotDefinition, flows: Mapping[str, Flow], problems: Problem
 def _sound(
     loading: "_Loading", documents: Documents, flows: Mapping[str, Flow], problems: Problems
 ) -> dict[str, Flow] | None:
-    """The flows without steps that have problems; None where one is in ``bot.yml``, or a document or the name of a flow
-    was not read at all.
-    """
+    """The flows without faulty steps; None if ``bot.yml`` is faulty, or a document or a flow's name was not read."""
     parts = PartIndex(documents)
     found = [parts.of(problem) for problem in problems.sorted()]
     names = [node.get("flow") for node in documents.flows]
@@ -594,12 +582,9 @@ def _sound(
 
 def _library(bot: BotDefinition, flows: Mapping[str, Flow], loading: _Loading, sources: list[Source]) -> Library:
     digest = hashlib.sha256()
-    for source in sorted(loading.texts.sources, key=lambda source: source.path):
-        digest.update(source.path.encode() + b"\0" + source.text + b"\0")
-    for path, content in sorted(loading.files.items()):
+    texts, own = ([(each.path, each.text) for each in some] for some in (loading.texts.sources, sources))
+    for path, content in (*sorted(texts), *sorted(loading.files.items()), *sorted(own)):
         digest.update(path.encode() + b"\0" + content + b"\0")
-    for source in sorted(sources, key=lambda source: source.path):
-        digest.update(source.path.encode() + b"\0" + source.text + b"\0")
     return Library(
         bot,
         flows,

@@ -30,10 +30,7 @@ BUILT_INS = ("contact", "now", "today", "came_from", "message", HISTORY, WINDOW_
 def check_uses(
     uses: Iterable[Used], variables: Mapping[str, Variable], problems: Problems, vars_of: str = "vars"
 ) -> None:
-    """Check that every name in a template or an expression is declared.
-
-    The names in a definition are checked at the definition.
-    """
+    """Check that every name in a template or an expression is declared. Names in a definition are checked there."""
     everywhere = frozenset({*variables, *BUILT_INS, *FUNCTIONS})
     for used in uses:
         defined = [each.expression for each in used.text.definitions]
@@ -89,10 +86,7 @@ def check_definitions(
 
 
 def _check_used(uses: Iterable[Used], elsewhere: Collection[str], problems: Problems) -> None:
-    """A definition keeps its meaning where it is used, and there is what it reads.
-
-    Other flows have variables ``elsewhere``.
-    """
+    """A definition keeps its meaning, and its names, where it is used. Other flows have variables ``elsewhere``."""
     reported = set()
     for used in uses:
         place = used.text.mark

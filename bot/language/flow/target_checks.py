@@ -174,17 +174,13 @@ class _Leads(NamedTuple):
     used_up: list[StepId | None]
 
     def on(self, past: list[StepId | None], through: Collection[StepId]) -> list[StepId | None]:
-        """The places to which a turn goes on in the flow: ``past`` where the step can be, as the flows can that begin
-        at ``through``.
-        """
+        """``past`` if the flows that begin at ``through`` let a turn pass the step, and the places past its bound."""
         passes = not self.runs or any(first in through for first in self.runs)
         return [*self.used_up, *(past if passes else ())]
 
 
 def _onward(flows: Mapping[str, Flow], failing: Collection[str]) -> dict[StepId, list[StepId]]:
-    """The places to which a turn can go on from each step, again and again: by its ways, into a flow that it runs, and
-    past that.
-    """
+    """The steps to which a turn can go on from each step again and again: past it, or into a flow that it runs."""
     steps = {(flow.name, step.name): step for flow in flows.values() for step in flow.steps.values()}
     leads = {place: _leads(place, step, flows, failing) for place, step in steps.items()}
     through = _through(leads)

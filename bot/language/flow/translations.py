@@ -46,10 +46,7 @@ class Locale:
 
 
 def all_spots(documents: Documents, kinds: Mapping[str, type[StepKind]]) -> tuple[Spot, ...]:
-    """Everything in a bot's documents that contacts read or write, in the order of the files.
-
-    ``kinds`` are those of its steps, by their verbs.
-    """
+    """All that contacts read or write in a bot's documents, by file. ``kinds`` are those of its steps, by verb."""
     found: list[Spot] = []
     for node in documents.bots[:1]:
         found += spots(BOT_KEYS.texts, node, (BOT,))
@@ -366,9 +363,7 @@ _NONE = Originals()
 
 
 def extracted(spots: Iterable[Spot], locale: Locale, before: str = "", noted: Originals = _NONE) -> str:
-    """The text of the file. ``before`` is the one that is there: what it kept as a comment is kept on, and so are the
-    originals that it has ``noted``, where they are others now.
-    """
+    """The text of a language's file. It keeps the comments of ``before``, and originals ``noted`` that have changed."""
     shown = [spot for spot in spots if _is_shown(spot, locale)]
     above = {spot.path[:length] for spot in shown for length in range(1, len(spot.path))}
     root = _Branch()

@@ -77,10 +77,7 @@ def entries_of(node: Node, problems: Problems, what: str, form: str = "key: valu
 
 
 def map_in(node: Node, problems: Problems, what: str, form: str = "key: value") -> Map | None:
-    """The node as a map. Anything else is reported.
-
-    A list of maps is merged into one: stray dashes are a common mistake.
-    """
+    """The node as a map; anything else is reported. A list of maps is merged into a map: stray dashes are common."""
     if isinstance(node, Map):
         return node
     entries = [entry for item in one_or_more(node) if isinstance(item, Map) for entry in item.entries]

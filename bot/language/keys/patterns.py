@@ -71,9 +71,7 @@ _VALUE = lazy_pattern(r"\{([a-z][a-z0-9_]*)\}")
 
 
 def _payload_of(node: Node, problems: Problems, what: str) -> PayloadPattern | None:
-    """A payload's pattern. It begins with a text, and a text follows each value but the last: so a payload is read in
-    one way.
-    """
+    """A payload's pattern: a text, then values with a text between two, so that a payload is read in one way."""
     written = text_of(node, problems, what)
     if written is None:
         return None

@@ -174,9 +174,7 @@ class Results:
 
 
 def reader(annotation: Any) -> Read:
-    """A function that makes values of an annotation: dates from texts, dataclasses from maps. A value that does not
-    fit is not changed.
-    """
+    """A function that reads values of an annotation: dates, dataclasses. It does not change what does not fit."""
     if annotation is Any:
         return copy.deepcopy
     # 100 ms, which bots without stubs need not spend

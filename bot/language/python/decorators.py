@@ -204,9 +204,7 @@ def function(name: str) -> Callable[[F], F]:
 
 
 def template_filter(name: str) -> Callable[[F], F]:
-    """Declare a function as a filter: ``{{ slot | spoken }}``. Its first parameter is the value; the rest is as in
-    `function`.
-    """
+    """Declare a filter: ``{{ slot | spoken }}``. Its first parameter is the value; the rest is as in `function`."""
     return _declaring(named(name, "template_filter"), FILTER)
 
 

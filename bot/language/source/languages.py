@@ -4,6 +4,7 @@ A bot's own `wordings` come before the built-in ones.
 """
 
 from collections.abc import Mapping
+from string import Formatter
 from typing import Any
 
 ENGLISH = "en"
@@ -369,56 +370,20 @@ SORRY = {
 A bot writes its own under `ai`, not `wordings`.
 """
 
-PLEASE = tuple(name for name in WORDINGS if name.startswith("please_"))
-"""The second texts: what a question takes, for a contact whose replies were no answer."""
-_SMALL_TALK = (
-    "not_understood", "welcome", "greeting", "goodbye", "smile", "no_hurry", "about_bot", "can_write", "open_until", "closed_until"
-)  # fmt: skip
-SENTENCES = (
-    "go_on",
-    "old_tap",
-    "did_you_mean",
-    "did_you_mean_this",
-    "page",
-    "sorry",
-    "asks_colleague",
-    "or",
-    "form_sent",
-    "form_closed",
-    *PLEASE,
-    *_SMALL_TALK,
-)
-"""Those that are no titles: they may be as long as a message."""
-VALUES = {
-    "go_on": frozenset({"flow"}),
-    **dict.fromkeys(("please_choose", "can_write"), frozenset({"choices"})),
-    "please_between": frozenset({"least", "most"}),
-    **dict.fromkeys(
-        (
-            "did_you_mean_this",
-            "please_number",
-            "please_at_least",
-            "please_at_most",
-            "please_not_before",
-            "please_not_after",
-            "please_date",
-            "please_time",
-            "please_date_and_time",
-            "please_shorter",
-            "please_like",
-        ),
-        frozenset({"value"}),
-    ),
-    **dict.fromkeys(("about_bot", "open_until", "closed_until", "page"), frozenset({"value"})),
-}
-"""The values in wordings."""
+TITLES = frozenset({
+    "yes", "no", "none_of_these", "start_anew", "choose", "more", "back", "done", "form_send",
+})  # fmt: skip
+"""Wordings that are titles of buttons. The others may be as long as a message."""
 _BUILT_IN = {**WORDINGS, "sorry": SORRY}
+VALUES = {
+    name: frozenset(value for _, value, _, _ in Formatter().parse(texts[ENGLISH]) if value is not None)
+    for name, texts in _BUILT_IN.items()
+}
+"""The values in each wording, by their names."""
 
 
 def wording(scope: Mapping[str, Any], name: str, **values: str) -> str:
-    """One of `OWN_WORDINGS`, or ``sorry``, in the contact's language, with ``values`` put in: the bot's own, the
-    built-in one, the English one. Raises `TemplateFailed` where the bot's own cannot be rendered.
-    """
+    """The bot's own wording, else the built-in one in the contact's language or English. Raises `TemplateFailed`."""
     own = scope.get(OWN_WORDINGS, {}).get(name)
     if own is not None:
         text: str = own.render({**scope, **values})

@@ -4,6 +4,7 @@ It reads ``flows/order.yml:14:9: E102 no step "pya" (did you mean "pay"?)``.
 """
 
 from collections.abc import Collection, Iterable, Mapping
+from copy import copy
 from dataclasses import replace
 from typing import Any
 
@@ -151,12 +152,8 @@ class Problems:
 
     def defining(self, definitions: Mapping[str, Any]) -> "Problems":
         """The same problems, where expressions may use these names as well."""
-        inner = Problems()
-        inner._found = self._found
-        inner.unread, inner.undeclared, inner.emptied = self.unread, self.undeclared, self.emptied
-        inner.taken = self.taken
+        inner = copy(self)
         inner.definitions = {**self.definitions, **definitions}
-        inner.types = self.types
         return inner
 
     def add(self, code: str, mark: Mark, what: str, fix: str = "") -> Problem:

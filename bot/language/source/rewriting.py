@@ -15,7 +15,7 @@ from bot.core.immutable import immutable
 from bot.core.lazy_patterns import lazy_pattern
 from bot.language.source.problems import Mark, Problems
 from bot.language.source.writing import block_style, inline, quoted
-from bot.language.source.yaml_tree import List, Map, Node, Scalar, parsed, plain, read
+from bot.language.source.yaml_tree import List, Map, Node, Scalar, indent_of, parsed, plain, read
 
 _HALF = lazy_pattern("[\ud800-\udfff]")
 _HALF_SAID = "the text has half a character in it: delete it and write it again"
@@ -56,9 +56,7 @@ def with_text(content: bytes, mark: Mark, text: str) -> bytes:
 
 
 def with_more(content: bytes, node: Node, value: Any) -> bytes:
-    """The content of a file with more in it: further keys of a map (``value`` is a map, too), further items of a list
-    (``value`` is a list), or a value where it was empty. Raises `Unwritable`.
-    """
+    """The content of a file with more keys, more items, or a value where it was empty. Raises `Unwritable`."""
     written, _ = _readable(node.mark.path, content)
     tries = (f"{written[:start]}{more}{written[start:]}" for start, more in _additions(written, node, value))
 
@@ -166,9 +164,7 @@ def _collection_at(text: str, mark: Mark, *, of_map: bool) -> tuple[int, int, bo
 
 
 def block_at(lines: list[str], line: int) -> tuple[int, int]:
-    """The lines, counted from 0, from this one (counted from 1) on that are indented further than it; ends without
-    empty lines.
-    """
+    """The first line (from 0) and the end of the block at a ``line`` (from 1): all that is indented further."""
     first = min(line, len(lines)) - 1
     end = first + 1
     while end < len(lines) and (not lines[end].strip() or indent_of(lines[end]) > indent_of(lines[first])):
@@ -186,10 +182,7 @@ def block_of(text: str, line: int) -> str:
 
 
 def with_block(content: bytes, mark: Mark, block: str) -> bytes:
-    """The content of a file in which other lines stand in place of the block at a mark, as far indented as it is.
-
-    Raises `Unwritable`.
-    """
+    """A file's content with other lines in place of the block at a mark, indented as it is. Raises `Unwritable`."""
     if _HALF.search(block):
         raise Unwritable(_HALF_SAID)
     lines = content.decode("utf-8", "surrogateescape").split("\n")
@@ -197,11 +190,6 @@ def with_block(content: bytes, mark: Mark, block: str) -> bytes:
     margin, line_end = " " * indent_of(lines[first]), "\r" if lines[first].endswith("\r") else ""
     fresh = [f"{margin}{line}{line_end}" if line else line_end for line in block.rstrip().replace("\r", "").split("\n")]
     return "\n".join([*lines[:first], *fresh, *lines[end:]]).encode("utf-8", "surrogateescape")
-
-
-def indent_of(line: str) -> int:
-    """How many spaces a line begins with."""
-    return len(line) - len(line.lstrip(" "))
 
 
 def _readable(path: str, content: bytes) -> tuple[str, list[Leaf]]:

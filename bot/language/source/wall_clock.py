@@ -104,9 +104,7 @@ _WORDS = lazy_pattern(r"(\d)\s*(seconds?|minutes?|mins?|hours?|days?|weeks?)\b(?
 
 
 def spoken_duration(text: str) -> timedelta | None:
-    """The duration that a person writes at a clock: ``3 hours``, ``1 day and 2 hours``, ``tomorrow``; else as
-    `parse_duration`.
-    """
+    """The duration that a person writes: ``3 hours``, ``1 day and 2 hours``, ``tomorrow``; else `parse_duration`."""
     if text.strip().lower() == "tomorrow":
         return timedelta(days=1)
     return parse_duration(_WORDS.sub(lambda found: f"{found[1]}{found[2][0]} ", text[:100]))

@@ -70,9 +70,7 @@ def _remembered(text: str) -> str:
 
 
 def folded(text: str) -> str:
-    """A text in small letters, without accents, invisible characters and other ways of drawing a letter; figures of
-    every script are 0 to 9.
-    """
+    """A text in small letters without accents and invisible characters, with the figures of every script as 0 to 9."""
     if text.isascii():
         return text.lower()
     text = unicodedata.normalize("NFKD", without_invisible(text).translate(_WRITTEN_OUT))
@@ -160,9 +158,7 @@ def by_number(wanted: str, count: int) -> int | None:
 
 
 def contains(said: str, phrase: str) -> bool:
-    """True if a text contains a phrase as whole words, the last of them perhaps with the -s of several: "flat whites".
-    Both are normalised already.
-    """
+    """True if a text contains a phrase as whole words, or its plural: "flat whites". Both are normalised already."""
     if not phrase or not is_spaced(said):
         return bool(phrase) and _as_words(phrase).search(said) is not None
     text = f" {said} "
@@ -234,9 +230,7 @@ def _close(said: str, phrase: str, known: frozenset[str]) -> float:
 
 
 def slipped(said: str, phrases: Sequence[str]) -> int | None:
-    """The only phrase of one long word that a word of a text comes close to: "coffe". A shorter word may have two
-    letters in each other's place: "tabel".
-    """
+    """The only long word among the phrases that a word of a text comes close to: "coffe", "tabel"."""
     words = [word for word in said.split() if len(word) >= FEWEST_AMONG_OTHERS - 1]
     found = [
         place

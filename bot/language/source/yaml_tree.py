@@ -8,8 +8,9 @@ import hashlib
 import math
 import re
 from bisect import bisect_right
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import field
+from operator import attrgetter
 from typing import Any
 
 import yaml
@@ -75,49 +76,33 @@ def one_or_more(node: Node | None) -> tuple[Node, ...]:
     return () if node is None else node.items if isinstance(node, List) else (node,)
 
 
-def plain(node: Node) -> Any:
-    """The content of a node as plain values."""
+def plain(node: Node, value_of: Callable[[Scalar], Any] = attrgetter("value")) -> Any:
+    """The content of a node as plain values. ``value_of`` gives that of a scalar."""
     match node:
-        case Scalar(value=value):
-            return value
+        case Scalar():
+            return value_of(node)
         case List(items=items):
-            return [plain(item) for item in items]
+            return [plain(item, value_of) for item in items]
         case Map(entries=entries):
-            return {key.text: plain(item) for key, item in entries}
+            return {key.text: plain(item, value_of) for key, item in entries}
 
 
 def as_written(node: Node) -> Any:
     """The content of a node as plain values. A number that YAML alters is the text in the file: ``"007"``."""
-    match node:
-        case Scalar():
-            return node.text if node.altered else node.value
-        case List(items=items):
-            return [as_written(item) for item in items]
-        case Map(entries=entries):
-            return {key.text: as_written(item) for key, item in entries}
+    return plain(node, lambda scalar: scalar.text if scalar.altered else scalar.value)
 
 
 def fingerprint(node: Node, without: Collection[str] = ()) -> str:
     """A short hash of what a node says, however it is written; ``without`` names keys of a map to leave out."""
     if isinstance(node, Map):
         node = Map(node.mark, tuple((key, value) for key, value in node.entries if key.text not in without))
-    return digest(_said(node))
+    # numbers as they are written, too: the title 1.10 is not the title 1.1
+    return digest(plain(node, lambda scalar: (scalar.value, scalar.text) if scalar.altered else scalar.value))
 
 
 def digest(value: Any) -> str:
     """A short hash of plain values."""
     return hashlib.sha256(repr(value).encode()).hexdigest()[:16]
-
-
-def _said(node: Node) -> Any:
-    """The content of a node, with numbers as they are written: the title 1.10 is not the title 1.1."""
-    match node:
-        case Scalar():
-            return (node.value, node.text) if node.altered else node.value
-        case List(items=items):
-            return [_said(item) for item in items]
-        case Map(entries=entries):
-            return {key.text: _said(item) for key, item in entries}
 
 
 MAX_BYTES = 1 << 20
@@ -199,19 +184,18 @@ def _whole(path: str, lines: list[str], line: int) -> list[Node] | None:
 
 def _level_meant(lines: list[str], at: int) -> int | None:
     """The indentation that was meant for a line that is not aligned with any key above; None if it is aligned."""
-    depth, above = _indent(lines[at]), _levels_above(lines, at)
+    depth, above = indent_of(lines[at]), _levels_above(lines, at)
     return min(above, key=lambda level: (abs(level - depth), -level)) if above and depth not in above else None
 
 
 def _aligned(lines: list[str], at: int, meant: int) -> list[str]:
-    """The lines with one of them indented so far.
-
-    A move to the left takes along all lines below that are indented as far, or further.
-    """
-    depth = _indent(lines[at])
-    after = (number for number in range(at + 1, len(lines)) if lines[number].strip() and _indent(lines[number]) < depth)
+    """The lines with one indented so far. A move to the left takes along all lines below at least as far in."""
+    depth = indent_of(lines[at])
+    after = (
+        number for number in range(at + 1, len(lines)) if lines[number].strip() and indent_of(lines[number]) < depth
+    )
     end = at + 1 if meant > depth else next(after, len(lines))
-    moved = [" " * (_indent(line) + meant - depth) + line.lstrip(" ") for line in lines[at:end]]
+    moved = [" " * (indent_of(line) + meant - depth) + line.lstrip(" ") for line in lines[at:end]]
     return [*lines[:at], *moved, *lines[end:]]
 
 
@@ -219,8 +203,8 @@ def _levels_above(lines: list[str], at: int) -> list[int]:
     """The indentations of the line above and of each key that it belongs to."""
     levels: list[int] = []
     for line in reversed(lines[:at]):
-        if line.strip() and not line.lstrip().startswith("#") and (not levels or _indent(line) < levels[-1]):
-            levels.append(_indent(line))
+        if line.strip() and not line.lstrip().startswith("#") and (not levels or indent_of(line) < levels[-1]):
+            levels.append(indent_of(line))
     return levels
 
 
@@ -242,9 +226,7 @@ class _Block:
 
     @classmethod
     def around(cls, lines: list[str], at: int, level: int | None) -> "_Block | None":
-        """The innermost one around a line; None where it is all of the document. Where the line may have been meant at
-        the ``level`` of the block's own key, nobody knows what keys there are.
-        """
+        """The innermost block around a line; None if that is all. If the line has its ``level``, its key is unsure."""
         written = [number for number, line in enumerate(lines) if line.strip() and not line.lstrip().startswith("#")]
         written = [number for number in written if not lines[number].startswith("---")]
         tops = [number for number in written if not lines[number].startswith((" ", "\t", "-", "}", "]"))]
@@ -260,8 +242,8 @@ class _Block:
             and below
             and not lines[below[0]].lstrip().startswith("-")
         ):
-            depth = _indent(lines[below[0]])
-            keys = [number for number in below if _indent(lines[number]) <= depth]
+            depth = indent_of(lines[below[0]])
+            keys = [number for number in below if indent_of(lines[number]) <= depth]
             inner = next((number for number in reversed(keys) if number <= at), None)
             if inner is not None:
                 first, end = inner, next((number for number in keys if number > inner), end)
@@ -270,13 +252,14 @@ class _Block:
             return None
         kept = [] if here is None else [f"{here[0]}:"]
         emptied = [*lines[:first], *kept, *[""] * (end - first - len(kept)), *lines[end:]]
-        alone = level is None or level > _indent(lines[first])
+        alone = level is None or level > indent_of(lines[first])
         inner_key = here[0].strip() if here is not None and first != top and alone else ""
         named = "" if key is None else key[0].strip(), inner_key
         return cls(first, "\n".join(emptied), named, (first,) if here is not None else (first, top))
 
 
-def _indent(line: str) -> int:
+def indent_of(line: str) -> int:
+    """How many spaces a line begins with."""
     return len(line) - len(line.lstrip(" "))
 
 
@@ -441,10 +424,7 @@ class _Builder:
             above.key = None
 
     def _refuse_second(self, above: _Open, key: Scalar, first: Scalar) -> None:
-        """A key twice.
-
-        Right behind a key without a value it is that one's, and so is what follows: not indented enough.
-        """
+        """A key twice. Right behind a key without a value it is that one's, and so is the rest: not indented enough."""
         before, value = list(above.entries.values())[-1]
         if isinstance(value, Scalar) and value.value is None and not above.misplaced:
             above.misplaced = True

@@ -160,9 +160,7 @@ REMEMBER_KEY: KeySpec[Mapping[str, str] | str | None] = KeySpec(
 
 
 def settings_keys(budget: KeySpec[Fields | None], unsupported: KeySpec[Fields | str | None]) -> KeySet:
-    """The keys of these settings. Under the ``budget`` of a step there is an `else` as well, and transitions under its
-    ``unsupported``.
-    """
+    """The keys of these settings. A step has an `else` under its ``budget``, and transitions under ``unsupported``."""
     return KeySet(
         MODEL,
         TRIES_KEY,
@@ -291,9 +289,7 @@ def read_ai_settings(
     budget: KeySpec[Fields | None] = _BOT_BUDGET,
     unsupported: KeySpec[Fields | str | None] = BOT_UNSUPPORTED,
 ) -> AiSettings:
-    """Read the keys that stand under ``ai`` in ``bot.yml``, or on a step, which inherits the rest and has another
-    ``budget`` and ``unsupported``.
-    """
+    """Read ``ai`` of ``bot.yml``, or a step's keys, with its ``budget`` and ``unsupported``; the rest is inherited."""
     inherited, busy, links = inherited or AiSettings(), _WHILE_BUSY.read(fields), _LINKS.read(fields)
     for host in links:
         if not _HOST.fullmatch(host):
@@ -341,9 +337,7 @@ def _with_own(
 
 
 def read_own_settings(fields: Fields, inherited: AiSettings, errors: tuple[str, ...] = ()) -> AiSettings:
-    """Read `ONE_QUESTION`: which model, how often, and for how many tokens; the rest is inherited. ``errors`` are those
-    that the step has beside `MODEL_ERRORS`.
-    """
+    """Read `ONE_QUESTION`; the rest is inherited. The step may have ``errors`` beside `MODEL_ERRORS`."""
     check_model_errors(fields, errors)
     return _with_own(fields, inherited, {"models": MODEL, "tries": TRIES_KEY}, _DAY_BUDGET_KEY)
 

@@ -30,17 +30,18 @@ from bot.language.steps.exits import EXITS, exit_outcomes
 from bot.language.steps.message_parts import check_length
 from bot.language.steps.output_guard import CUT, in_chat_form, messages_of
 from bot.language.steps.step_facts import (
+    MAY_FAIL,
     DefaultTarget,
     Need,
     Outcome,
-    SentText,
     Spends,
     StepFacts,
     StepFailed,
     UnaskedTool,
-    Used,
     Wait,
     WaitsFor,
+    text_sent,
+    texts_used,
 )
 from bot.language.steps.step_kind import (
     Awaited,
@@ -123,18 +124,21 @@ class AiStep(StepKind):
 
     def facts(self) -> StepFacts:
         """Return the facts. Between its turns it waits for the contact."""
-        greeting = () if self.greet is None else (SentText(_GREET.name, self.greet, TEXT_BODY),)
         thinking = self.brief.settings.thinking
-        waiting = () if thinking is None else (SentText(THINKING_SAY.name, thinking.say, TEXT_BODY),)
+        waiting = None if thinking is None else thinking.say
         exits, tools, knowledge = self.brief.exits, self.brief.tools, self.brief.knowledge
         return StepFacts(
             waits_for=Wait(WaitsFor.CONTACT),
             takes_pending_input=True,
             can_gather=True,
-            sends=(*greeting, *waiting, *(answer.sent() for answer in self.brief.answers)),
-            most_messages=1 + len(waiting),
+            sends=(
+                *text_sent(_GREET.name, self.greet, TEXT_BODY),
+                *text_sent(THINKING_SAY.name, waiting, TEXT_BODY),
+                *(answer.sent() for answer in self.brief.answers),
+            ),
+            most_messages=1 if waiting is None else 2,
             outcomes=_outcomes_of(self),
-            uses=(*(Used(sent.text) for sent in (*greeting, *waiting)), *self.brief.uses()),
+            uses=(*texts_used(self.greet, waiting), *self.brief.uses()),
             gives=frozenset(self.brief.taken),
             asks_models=True,
             searched={} if knowledge is None else {knowledge.folder: len(knowledge.index.passages)},
@@ -200,9 +204,7 @@ class AiStep(StepKind):
         )
 
     def answer(self, context: StepContext, reply: Reply) -> StepResult | None:
-        """The contact's next turn, unless it is for `other`; or more of this one; while the model works it waits, or is
-        taken along.
-        """
+        """Begin the contact's next turn, unless it is for `other`. While the model works, keep or merge the message."""
         exchange = Exchange.of(context.step_state)
         if exchange.asking is not None:
             return self._agreed(context, exchange, reply)
@@ -399,5 +401,4 @@ def _outcomes_of(step: AiStep) -> dict[str, Outcome]:
     found |= step.brief.settings.unsupported.outcomes()
     for tool in step.brief.tools:
         found |= {} if tool.colleague is None else tool.colleague.outcomes()
-    found["errors.else"] = Outcome(None, DefaultTarget.ERRORS, success=False)
-    return found
+    return {**found, **MAY_FAIL}

@@ -50,7 +50,7 @@ from bot.language.source.word_matching import (
 )
 from bot.language.steps.choices import MARK, MOST, Choices, Many, ShownChoice
 from bot.language.steps.small_talk_texts import asks_hours
-from bot.language.steps.step_kind import LeaveStep, Reply, ReplyId, StepContext, WaitHere, reply_id, value_hash
+from bot.language.steps.step_kind import LeaveStep, Reply, ReplyId, StepContext, WaitHere, value_hash
 
 DONE, PAGE = MOST, MOST + 1  # reply ids above those of the choices: the end of many answers, then each page
 
@@ -81,7 +81,7 @@ class ShownChoices:
         if self.choices.as_buttons(self.shown):
             buttons = tuple(
                 [
-                    Choice(self._id(choice.index, choice.hash, choice.payload), self._marked(choice))
+                    Choice(self.context.reply_id(choice.index, choice.hash, choice.payload), self._marked(choice))
                     for choice in self.shown
                 ]
             )
@@ -119,13 +119,11 @@ class ShownChoices:
 
     def _move(self, index: int, title: str) -> Choice:
         taken = any(choice.title == title for choice in self.shown)
-        return Choice(self._id(index, value_hash("", index)), f"{title} (2)" if taken else title)
+        return Choice(self.context.reply_id(index, value_hash("", index)), f"{title} (2)" if taken else title)
 
     def _row(self, choice: ShownChoice) -> tuple[str, Choice]:
-        return choice.section, Choice(self._id(choice.index, choice.hash), self._marked(choice), choice.about)
-
-    def _id(self, index: int, hashed: str, payload: str | None = None) -> str:
-        return reply_id(self.context.flow, self.context.step, index, self.context.visit, hashed, payload)
+        id = self.context.reply_id(choice.index, choice.hash)
+        return choice.section, Choice(id, self._marked(choice), choice.about)
 
     def _marked(self, choice: ShownChoice) -> str:
         return MARK + choice.title if self.picked and choice.hash in self.picked else choice.title
@@ -267,9 +265,7 @@ def _one(offer: ShownChoices, text: str, read: Reading) -> int | None:
 
 
 def _by_distinction(text: str, options: Sequence[Option], language: str | None) -> int | None:
-    """The only choice whose title has the words of a text, where the title's other words change nothing or stand in
-    other titles, too: "track order" is Track my order; "almond" is Almond cake beside Carrot cake.
-    """
+    """The only choice whose title has a text's words, and else words of other titles: "almond" is Almond cake."""
     said = telling_words(text, language)
     if not said:
         return None
@@ -321,9 +317,7 @@ _MOST_OF_REFUSAL = 10  # words
 
 
 def _by_place(offer: ShownChoices, text: str, number: tuple[Decimal, frozenset[str]] | None) -> int | None:
-    """The choice at the place that a text names, if no title has a number. At a menu, whose choices save nothing, a
-    ``number`` alone is a place.
-    """
+    """The choice at the place that a text names, if no title has a number; at a menu also by a bare ``number``."""
     titles = [choice.title for choice in offer.shown]
     if not offer.choices.placed or any(map(_NUMBERED.search, titles)):
         return None

@@ -5,7 +5,6 @@ from dataclasses import replace
 from typing import Any
 
 from bot.core.immutable import immutable
-from bot.core.lazy_patterns import lazy_pattern
 from bot.core.messages import TEXT_BODY, clip
 from bot.language.expressions.templates import Template
 from bot.language.keys.declared_keys import TEMPLATE, KeySet, KeySpec, as_fields, either, map_of
@@ -14,12 +13,11 @@ from bot.language.keys.text_shapes import TEXT
 from bot.language.python.annotations import Arguments
 from bot.language.python.decorators import HandlerSpec
 from bot.language.source.yaml_tree import Map, Node, Scalar
+from bot.language.steps.exits import check_tool_name
 from bot.language.steps.output_guard import one_line
 from bot.language.steps.step_facts import SentText, Used
 from bot.language.steps.tools import SAY, TAKES, check_taken, function, nothing_called, read_taken
 
-FREE_TEXT = "text"
-_NAME = lazy_pattern(r"[a-z][a-z0-9_]{0,49}")  # what models take as part of a tool's name
 _SAID = KeySpec("say", TEMPLATE, "The text; what the model gives is called it.name in it.", required=True, texts=TEXT)
 _KEYS = KeySet(_SAID, TAKES)
 ANSWERS: KeySpec[tuple[tuple[Scalar, Node], ...]] = KeySpec(
@@ -48,8 +46,7 @@ class ApprovedAnswer:
         return function(f"{SAY}{self.name}", f"Send the contact this text: {self.text.source}", self.schema)
 
     def rendered(self, given: Mapping[str, Any], scope: Mapping[str, Any]) -> str:
-        """The text with what the model gives. Raises
-        `bot.language.python.annotations.BadArgument`, in words for the model."""
+        """The text with what the model gives. Raises `BadArgument`, in words for the model."""
         fitted = self.arguments.fitted(given)
         values = {name: one_line(value) if isinstance(value, str) else value for name, value in fitted.items()}
         return clip(self.text.render({**scope, "it": values}), TEXT_BODY)
@@ -71,9 +68,7 @@ def read_answers(fields: Fields) -> tuple[ApprovedAnswer, ...]:
 
 def _read_answer(fields: Fields, name: Scalar, node: Node) -> ApprovedAnswer | None:
     what = f"{fields.what}: {ANSWERS.name}: {name.text}"
-    if not _NAME.fullmatch(name.text):
-        fix = "use small letters from a to z, digits and _, a letter first, 50 at most"
-        fields.report("E108", name.mark, f'answers: "{name.text}" is no name', fix)
+    check_tool_name(fields, ANSWERS, name)
     if isinstance(node, Map):
         each = _KEYS.open(node, fields.problems, what)
         text, (schema, parameters) = _SAID.read(each), read_taken(each)

@@ -36,6 +36,8 @@ from bot.language.steps.form_reader import FORM
 from bot.language.steps.message_parts import SENDING, VALID, check_error_names, check_length
 from bot.language.steps.small_talk_texts import BOT, BYE, HELP, MOMENT, topic_of
 from bot.language.steps.step_facts import (
+    GOES_ON,
+    MAY_FAIL,
     AnswerText,
     DefaultTarget,
     FormFacts,
@@ -48,6 +50,8 @@ from bot.language.steps.step_facts import (
     Used,
     Wait,
     WaitsFor,
+    text_sent,
+    texts_used,
 )
 from bot.language.steps.step_kind import (
     Awaited,
@@ -256,20 +260,18 @@ class AskStep(StepKind):
         """Each choice, any other answer (``then``), `skip` and `other`; where a file is kept, that this may fail."""
         found = {} if self.choices is None else self.choices.outcomes()
         if self._ends_by_then:
-            found["then"] = Outcome(None, DefaultTarget.THEN)
+            found |= GOES_ON
         if self.skip_words:
             found["skip"] = Outcome(self.skip, DefaultTarget.THEN, saves=SavedResult.NULL)
         if self.other is not None:
             found["other"] = Outcome(self.other, DefaultTarget.STAY, success=False)
         if self._keeping is not None:
-            found["errors.else"] = Outcome(None, DefaultTarget.ERRORS, success=False)
+            found |= MAY_FAIL
         return found
 
     def _uses(self) -> Iterator[Used]:
         """Every template of the question and of its choices."""
-        for text in (self.body, self.header, self.footer):
-            if text is not None:
-                yield Used(text)
+        yield from texts_used(self.body, self.header, self.footer)
         if self.choices is not None:
             yield from self.choices.uses()
 
@@ -285,13 +287,10 @@ class AskStep(StepKind):
         most = limits.TEXT_BODY if plain else limits.INTERACTIVE_BODY
         if not self.body.blank:
             yield SentText("ask", self.body, most, needed=True, question=True)
-        if self.header is not None:
-            yield SentText("header", self.header, limits.HEADER_TEXT)
-        if self.footer is not None:
-            yield SentText("footer", self.footer, limits.FOOTER_TEXT)
+        yield from text_sent("header", self.header, limits.HEADER_TEXT)
+        yield from text_sent("footer", self.footer, limits.FOOTER_TEXT)
         if self.choices is not None:
             yield from choice_texts(self.choices)
-        if self.choices is not None:
             yield self.choices.offered
 
     def enter(self, context: StepContext) -> StepResult:
@@ -515,9 +514,7 @@ class AskStep(StepKind):
         return None
 
     def phrases(self, context: StepContext) -> tuple[str, ...] | None:
-        """The texts of which an answer has a word, if it has no number, day or time: those of the choices. None if any
-        other text may be an answer.
-        """
+        """The texts of its choices: an answer has a word of them, a number or a time. None: it may be any text."""
         variable = self.variable
         if variable is not None and (self.choices is None or not self.closed) and variable.type not in _TOLD_BY_WORDS:
             return None
@@ -531,9 +528,7 @@ class AskStep(StepKind):
         return tuple(found)
 
     def hint(self, context: StepContext, reply: Reply) -> str | None:
-        """Return the choices in words; or what the variable takes, if an answer need not be one of them. A question
-        without a letter, such as "?", stays as it is.
-        """
+        """Return its choices in words, else what the variable takes; None for a question without a letter, like "?"."""
         if self.body.source and not any(map(str.isalpha, self.body.source)):
             return None
         choices, titles = self.choices, []

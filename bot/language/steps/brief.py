@@ -190,7 +190,7 @@ class Brief:
         """The question to the model, with the exchange so far."""
         return replace(
             self._question(context, exchange, self._system(context, exchange)),
-            tools=() if exchange.plain else self._tools(context),
+            tools=() if exchange.plain else self._tools(open_exits(self.exits, context.scope), context.variables),
             paragraphs=0 if exchange.plain or self.answers else self.settings.messages - 1,
         )
 
@@ -205,9 +205,7 @@ class Brief:
         )
 
     def rewriting(self, context: StepContext, exchange: Exchange) -> AskModel | None:
-        """The question to the model what is to be searched for; None if nothing is left to ask in this turn. The
-        contact gets nothing of its answer.
-        """
+        """The question to the model what to search for, which no contact sees; None if nothing is left to ask."""
         if self.knowledge is None or not self.knowledge.rewrite or exchange.searched is not None:
             return None
         asked = self._question(context, exchange, _search_text(self.knowledge))
@@ -282,7 +280,7 @@ class Brief:
         values = len(self.notable) * (MOST_VALUE + 100) + notes * (MOST_NOTE + 20)
         passages = 0 if self.knowledge is None else 2 * MOST_TOKENS
         own = most_instructions(self.instructions) + estimate(text) + values + passages
-        own += estimate(json.dumps(self._all_tools(self.exits, variables)))
+        own += estimate(json.dumps(self._tools(self.exits, variables)))
         search = 0 if self.knowledge is None else estimate(_search_text(self.knowledge))
         settings = self.settings
         shown = messages * PICTURE_TOKENS if settings.pictures else 0
@@ -297,12 +295,10 @@ class Brief:
         before = exchange.before if exchange.history else None
         about = about_contact(context.now, context.chosen_language, before, unseen=exchange.has_unseen)
         mark = canary(context.flow, context.step)
-        data = [*_noted(notes), *_of_team(context.team_question, exchange), *self._told(exchange)]
+        passages = [] if self.knowledge is None else self.knowledge.told(exchange)
+        data = [*_noted(notes), *_of_team(context.team_question, exchange), *passages]
         rules = [*self._rules, *commands]
         return system_text(instructions, mark, self.facts, context.now, known, rules, about, data)
-
-    def _told(self, exchange: Exchange) -> list[str]:
-        return [] if self.knowledge is None else self.knowledge.told(exchange)
 
     @property
     def _rules(self) -> list[str]:
@@ -314,10 +310,7 @@ class Brief:
     def _commands(self, exits: Iterable[Exit]) -> list[str]:
         return commands_text(exits, self.notable, answers_in_words(self.answers))
 
-    def _tools(self, context: StepContext) -> tuple[dict[str, Any], ...]:
-        return self._all_tools(open_exits(self.exits, context.scope), context.variables)
-
-    def _all_tools(self, exits: Iterable[Exit], variables: Mapping[str, Variable]) -> tuple[dict[str, Any], ...]:
+    def _tools(self, exits: Iterable[Exit], variables: Mapping[str, Variable]) -> tuple[dict[str, Any], ...]:
         tools = [tool.wire() for tool in self.tools]
         tools += [answer.wire() for answer in self.answers]
         if self.taken:
@@ -413,9 +406,7 @@ def asks_what_to_search(messages: Sequence[Mapping[str, Any]]) -> bool:
 def about_contact(
     now: datetime, language: str | None, before: datetime | None, *, unseen: bool = True
 ) -> Iterator[str]:
-    """Sentences about the contact: their language, if they have chosen one; the time of the messages before
-    the last one, if that is long ago; and that it cannot see what they have sent.
-    """
+    """Sentences about the contact: the chosen language, a long pause before the last message, what cannot be seen."""
     if language is not None:
         yield f"The contact has chosen {language_name(language)}."
     if before is not None and now - before >= LONG_PAUSE:
@@ -538,9 +529,7 @@ def commands_text(exits: Iterable[Exit], fill: Mapping[str, str], answers: Itera
 def read_commands(
     text: str, exits: Iterable[Exit], notable: Collection[str], answers: Collection[str] = ()
 ) -> tuple[str, list[dict[str, Any]]]:
-    """The text without its commands, and these as calls: an open exit's, values to note, and texts of the flow. All
-    else is text.
-    """
+    """The text without its commands, and the commands as calls: an exit, values to note, texts of the flow."""
     kept, notes, calls = [], list[dict[str, str]](), list[dict[str, Any]]()
     names = {exit_.name for exit_ in exits}
     for line in text.splitlines():

@@ -17,6 +17,7 @@ from bot.language.source.yaml_tree import Map
 from bot.language.steps.attempts import TRIES_KEY, WITHIN_KEY
 from bot.language.steps.message_parts import check_error_names
 from bot.language.steps.step_facts import (
+    MAY_FAIL,
     DefaultTarget,
     Null,
     Outcome,
@@ -81,10 +82,7 @@ class CallStep(StepKind):
         annotation = Any if self.spec is None else self.spec.returns
         return StepFacts(
             waits_for=Wait(WaitsFor.RESULT, timedelta(seconds=self.within * self.tries)),
-            outcomes={
-                "then": Outcome(None, DefaultTarget.THEN, saves=saves, annotation=annotation),
-                "errors.else": Outcome(None, DefaultTarget.ERRORS, success=False),
-            },
+            outcomes={"then": Outcome(None, DefaultTarget.THEN, saves=saves, annotation=annotation), **MAY_FAIL},
             uses=tuple(used for argument in self.arguments for used in argument_uses(argument, self.spec)),
         )
 

@@ -8,35 +8,31 @@ from bot.core import messages as limits
 from bot.language.keys.fields import Fields
 from bot.language.steps.choice_reader import MANY
 from bot.language.steps.choices import Choices, FixedChoice
-from bot.language.steps.message_parts import check_text, payload_text
-from bot.language.steps.step_facts import SentText, only_if
+from bot.language.steps.message_parts import check_length, payload_text
+from bot.language.steps.step_facts import SentText, only_if, text_sent
 
 ShownForm = Literal["text", "buttons", "list", "open"]
 """The form of a question: ``open`` if only the run will tell whether it has buttons or a list."""
 
 
 def choice_texts(choices: Choices) -> Iterator[SentText]:
-    """The texts of choices. Titles that are too long for buttons become rows of a list, but where buttons are asked
-    for.
-    """
+    """The texts of choices. Titles too long for buttons become rows of a list, unless buttons are asked for."""
     as_buttons = choices.form == "buttons"
     most = choices.title_limit(as_buttons=as_buttons)
     about = None if choices.numbered else limits.ROW_DESCRIPTION
     for choice in choices.fixed:
         given = only_if(choice.condition)
         yield SentText("title", choice.title, most, title=True, given=given)
-        if choice.about is not None:
-            yield SentText("about", choice.about, about, given=given)
+        yield from text_sent("about", choice.about, about, given=given)
         if choice.payload is not None:
             yield payload_text(choice.payload, given)
     if choices.made is not None:
         yield SentText("title", choices.made.title, most)
-        if choices.made.about is not None:
-            yield SentText("about", choices.made.about, about)
-    if choices.opener is not None:
-        yield SentText("button", choices.opener, limits.BUTTON_TITLE, needed=True)
-    if choices.many is not None and choices.many.done is not None:
-        yield SentText("done", choices.many.done, limits.BUTTON_TITLE if as_buttons else limits.ROW_TITLE, needed=True)
+        yield from text_sent("about", choices.made.about, about)
+    yield from text_sent("button", choices.opener, limits.BUTTON_TITLE, needed=True)
+    if choices.many is not None:
+        most = limits.BUTTON_TITLE if as_buttons else limits.ROW_TITLE
+        yield from text_sent("done", choices.many.done, most, needed=True)
 
 
 def shown_form(choices: Choices | None) -> ShownForm:
@@ -60,31 +56,27 @@ def check_choices(fields: Fields, choices: Choices) -> None:
     _check_titles_differ(fields, choices)
     as_buttons = choices.form == "buttons" or shown_form(choices) == "buttons"
     for choice in choices.fixed:
-        _check_texts(fields, choices, choice, as_buttons=as_buttons)
-    check_text(fields, "button", choices.opener, limits.BUTTON_TITLE)
+        _check_lengths(fields, choices, choice, as_buttons=as_buttons)
+    check_length(fields, "button", choices.opener, limits.BUTTON_TITLE)
     if choices.many is not None:
-        check_text(fields, "done", choices.many.done, limits.BUTTON_TITLE if as_buttons else limits.ROW_TITLE)
+        check_length(fields, "done", choices.many.done, limits.BUTTON_TITLE if as_buttons else limits.ROW_TITLE)
 
 
 def _check_number(fields: Fields, choices: Choices) -> None:
     sections = Counter(choice.section for choice in choices.fixed)
     if sum(-(-rows // limits.ROWS_PER_SECTION) for rows in sections.values()) > limits.SECTIONS:
-        fields.report(
-            "E401",
-            choices.mark,
-            f"more than {limits.SECTIONS} sections of {limits.ROWS_PER_SECTION} rows",
-            "divide the question",
-        )
+        what = f"more than {limits.SECTIONS} sections of {limits.ROWS_PER_SECTION} rows"
+        fields.report("E401", choices.mark, what, "divide the question")
     certain = [choice for choice in choices.fixed if choice.condition is None]
     most = limits.BUTTONS - (0 if choices.many is None else 1)
     if choices.form == "buttons" and len(certain) > most and choices.made is None:
-        what = f"{fields.what}: buttons: {len(certain)} buttons, {most} are allowed"
+        what = f"buttons: {len(certain)} buttons, {most} are allowed"
         what += "" if choices.many is None else " beside the one that ends many answers"
         fix = "write `options` in place of `buttons`: what does not fit on buttons is shown as a list"
-        fields.problems.add("E401", certain[most].mark, what, fix)
+        fields.report("E401", certain[most].mark, what, fix)
     if choices.many is not None and choices.made is None and choices.many.least > len(choices.fixed):
-        what = f"{fields.what}: many: {choices.many.least} at least, and there are {len(choices.fixed)} to choose from"
-        fields.problems.add("E307", MANY.mark(fields), what, "write a smaller `min`, or add choices")
+        what = f"many: {choices.many.least} at least, and there are {len(choices.fixed)} to choose from"
+        MANY.report(fields, "E307", what, "write a smaller `min`, or add choices")
 
 
 def _check_titles_differ(fields: Fields, choices: Choices) -> None:
@@ -97,11 +89,11 @@ def _check_titles_differ(fields: Fields, choices: Choices) -> None:
         seen.add(title)
 
 
-def _check_texts(fields: Fields, choices: Choices, choice: FixedChoice, *, as_buttons: bool) -> None:
+def _check_lengths(fields: Fields, choices: Choices, choice: FixedChoice, *, as_buttons: bool) -> None:
     fits_a_row = len(choice.title.source) <= choices.title_limit(as_buttons=False)
     fix = f"shorten it, or use a list ({limits.ROW_TITLE} characters)" if as_buttons and fits_a_row else "shorten it"
-    check_text(fields, f'"{choice.title.source}"', choice.title, choices.title_limit(as_buttons=as_buttons), fix)
-    check_text(fields, "about", choice.about, limits.ROW_DESCRIPTION)
+    check_length(fields, f'"{choice.title.source}"', choice.title, choices.title_limit(as_buttons=as_buttons), fix)
+    check_length(fields, "about", choice.about, limits.ROW_DESCRIPTION)
     if choice.about is not None and as_buttons:
         fields.report("E403", choice.mark, "only rows of a list have an `about`", "use a list")
     transition = choice.transition

@@ -27,6 +27,7 @@ from bot.language.steps.step_facts import (
     StepFailed,
     Used,
     only_if,
+    texts_used,
 )
 from bot.language.steps.step_kind import StepContext, value_hash
 from bot.language.steps.transition import Transition, evaluate, templates_in
@@ -96,14 +97,9 @@ class MadeChoices:
         """The list, and the templates of its elements. ``null`` is what happens where there is no list."""
         yield Used(self.source, null=null)
         given = only_if(self.condition)
-        if self.condition is not None:
-            yield Used(self.condition, ELEMENT, sure=False)
-        for text in (self.title, self.about):
-            if text is not None:
-                yield Used(text, ELEMENT, given=given, sure=False)
-        for text in (self.value, *self.words):
-            if text is not None:
-                yield Used(text, ELEMENT, Null.TAKEN, given, sure=False)
+        yield from texts_used(self.condition, extra=ELEMENT, sure=False)
+        yield from texts_used(self.title, self.about, extra=ELEMENT, given=given, sure=False)
+        yield from texts_used(self.value, *self.words, extra=ELEMENT, null=Null.TAKEN, given=given, sure=False)
 
 
 PICKED = "picked"  # the outcome of a choice that was made at run time
@@ -189,13 +185,9 @@ class FixedChoice:
     def uses(self) -> Iterator[Used]:
         """Its templates and its condition."""
         given = only_if(self.condition)
-        if self.condition is not None:
-            yield Used(self.condition)
-        yield Used(self.title, given=given)
-        for beside in (self.about, self.payload):
-            if beside is not None:
-                yield Used(beside, given=given)
-        yield from (Used(text, null=Null.TAKEN, given=given) for text in templates_in(self.value))
+        yield from texts_used(self.condition)
+        yield from texts_used(self.title, self.about, self.payload, given=given)
+        yield from texts_used(*templates_in(self.value), null=Null.TAKEN, given=given)
 
 
 @immutable
@@ -293,10 +285,7 @@ class Choices:
 
     def uses(self) -> Iterator[Used]:
         """Every template and expression of the choices."""
-        if self.opener is not None:
-            yield Used(self.opener)
-        if self.many is not None and self.many.done is not None:
-            yield Used(self.many.done)
+        yield from texts_used(self.opener, None if self.many is None else self.many.done)
         for choice in self.fixed:
             yield from choice.uses()
         if self.made is not None:
@@ -337,9 +326,7 @@ class Choices:
         return _unique(shown, self.title_limit(as_buttons=self.as_buttons(shown)))
 
     def title_of(self, value: Any, scope: Mapping[str, Any], saved_as: Callable[[Any], Any]) -> str | None:
-        """The title of the choice whose value is ``saved_as`` this value. None: there is none, or it cannot be
-        evaluated any more.
-        """
+        """The title of the choice that is ``saved_as`` this value; None without it, or if it cannot be evaluated."""
         try:
             for choice in self.fixed:
                 if choice.saves and saved_as(evaluate(choice.value, scope)) == value:

@@ -14,7 +14,7 @@ from bot.language.keys.fields import Fields
 from bot.language.steps.ai_settings import ANSWER_TOKENS, ONE_QUESTION, AiSettings, answer_of, read_own_settings
 from bot.language.steps.brief import most_instructions, prompt_of, with_data_rule
 from bot.language.steps.exits import EXITS, Exit, exit_outcomes, exit_uses, open_exits, read_exits
-from bot.language.steps.step_facts import DefaultTarget, Outcome, Spends, StepFacts, Used
+from bot.language.steps.step_facts import MAY_FAIL, DefaultTarget, Outcome, Spends, StepFacts, Used, texts_used
 from bot.language.steps.step_kind import (
     Awaited,
     LeaveStep,
@@ -69,12 +69,10 @@ class ClassifyStep(StepKind):
 
     def facts(self) -> StepFacts:
         """Return the facts: an outcome for each exit, ``other`` where none fits, and failures."""
-        outcomes = exit_outcomes(self.exits)
-        outcomes["other"] = Outcome(self.other, DefaultTarget.WRITTEN)
-        outcomes["errors.else"] = Outcome(None, DefaultTarget.ERRORS, success=False)
+        other = Outcome(self.other, DefaultTarget.WRITTEN)
         return StepFacts(
             waits_for=self.settings.waits_for(self.within),
-            outcomes=outcomes,
+            outcomes={**exit_outcomes(self.exits), "other": other, **MAY_FAIL},
             uses=tuple(self._uses()),
             asks_models=True,
         )
@@ -83,8 +81,7 @@ class ClassifyStep(StepKind):
         """The question, the text and the conditions of the exits."""
         yield Used(self.question, sure=False)  # only where there is something to read
         yield from exit_uses(self.exits)
-        if self.text is not None:
-            yield Used(self.text)
+        yield from texts_used(self.text)
 
     def spends(self, variables: Mapping[str, Variable]) -> Spends:
         """Return the tokens that a contact can make it use."""
@@ -124,10 +121,7 @@ def to_sort(text: str, rules: str, settings: AiSettings, flow: str, within: floa
 
 
 def label(text: str) -> str:
-    """The whole of an answer as a label, without what models put around one.
-
-    ``"*Order.*" -> "order"``; "not an order" stays whole.
-    """
+    """The whole of an answer as a label, without what is around it: ``"*Order.*" -> "order"``; "not an order" stays."""
     return without_invisible(text).casefold().strip(_AROUND)
 
 

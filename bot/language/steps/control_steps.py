@@ -38,6 +38,8 @@ from bot.language.source.yaml_tree import Map, Node
 from bot.language.steps.message_parts import SETTING, check_error_names
 from bot.language.steps.schedule import CLOCK, duration_of, in_time, start_of
 from bot.language.steps.step_facts import (
+    GOES_ON,
+    MAY_FAIL,
     DefaultTarget,
     FlowRun,
     Given,
@@ -48,6 +50,7 @@ from bot.language.steps.step_facts import (
     Used,
     Wait,
     WaitsFor,
+    texts_used,
 )
 from bot.language.steps.step_kind import (
     Awaited,
@@ -175,10 +178,7 @@ _LEFT, _VALUES = "left", "values"  # of a `set`: the files that are not kept yet
 
 @immutable
 class SetStep(_OptionStep):
-    """A step that only sets variables.
-
-    A file for a variable that keeps files is kept before the step is left: ``keeping`` are these variables.
-    """
+    """A step that only sets variables. Files for ``keeping``, variables that keep files, are kept before it is left."""
 
     keeping: Mapping[str, FileVariable] = field(default_factory=dict)
     values: tuple[Assignment, ...] = ()  # of the `set`, if one of its variables keeps files
@@ -207,10 +207,7 @@ class SetStep(_OptionStep):
             return StepFacts()
         return StepFacts(
             waits_for=Wait(WaitsFor.RESULT, KEPT_WITHIN),
-            outcomes={
-                "then": Outcome(None, DefaultTarget.THEN),
-                "errors.else": Outcome(None, DefaultTarget.ERRORS, success=False),
-            },
+            outcomes={**GOES_ON, **MAY_FAIL},
             keeps_files=True,
         )
 
@@ -344,14 +341,14 @@ class WaitStep(StepKind):
     def facts(self) -> StepFacts:
         """Return the facts. It may fail: a value may be no point in time, or the office may never open again."""
         moments = (self.until,) if isinstance(self.until, Template) else ()
-        outcomes = {"then": Outcome(None, DefaultTarget.THEN)}
+        outcomes = {**GOES_ON}
         if self.other is not None:
             outcomes["other"] = Outcome(self.other, DefaultTarget.STAY, success=False)
         return StepFacts(
             waits_for=self._waits_for(),
             outcomes=outcomes,
             values_may_fail=not isinstance(self.until, timedelta),
-            uses=tuple(Used(moment, null=Null.REFUSED) for moment in moments),
+            uses=tuple(texts_used(*moments, null=Null.REFUSED)),
             moments=moments,
         )
 
@@ -490,7 +487,7 @@ class RunStep(StepKind):
         """
         listed, most = (False, 1) if self.each is None else (True, MOST_ELEMENTS)
         shared = self.of is not None
-        outcomes = {"then": Outcome(None, DefaultTarget.THEN)}
+        outcomes = {**GOES_ON}
         if not shared:
             outcomes["expired"] = Outcome(self.expired, DefaultTarget.THEN, success=False)
         return StepFacts(
@@ -504,16 +501,12 @@ class RunStep(StepKind):
 
     def _uses(self) -> Iterator[Used]:
         """The list, the record, and the templates among the inputs."""
-        if self.each is not None:
-            yield Used(self.each)
-        if self.of is not None:
-            yield Used(self.of, null=Null.REFUSED)
+        yield from texts_used(self.each)
+        yield from texts_used(self.of, null=Null.REFUSED)
         extra = frozenset() if self.each is None else ELEMENT
         for item in self.inputs:
-            for text in item.uses():
-                yield Used(text, extra, Null.TAKEN, sure=self.each is None)
-        if self.until is not None:
-            yield Used(self.until, ELEMENT.union(self.outputs.values()), Null.TAKEN, sure=False)
+            yield from texts_used(*item.uses(), extra=extra, null=Null.TAKEN, sure=self.each is None)
+        yield from texts_used(self.until, extra=ELEMENT.union(self.outputs.values()), null=Null.TAKEN, sure=False)
 
     def enter(self, context: StepContext) -> StepResult:
         """Open the flow's frame, for the first element where there are several."""
@@ -585,10 +578,7 @@ def elements_of(each: Expression, scope: Mapping[str, Any]) -> Sequence[Any]:
 
 @immutable
 class UnreadStep(StepKind):
-    """A step that leads nowhere and says nothing: what becomes of a conversation there is not known.
-
-    It is never entered.
-    """
+    """A step that leads nowhere and says nothing, never entered: what becomes of a conversation there is unknown."""
 
     verb = ""
 

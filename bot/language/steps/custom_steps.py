@@ -37,7 +37,18 @@ from bot.language.source.yaml_tree import Node
 from bot.language.steps import KINDS
 from bot.language.steps.attempts import TRIES_KEY, WITHIN_KEY
 from bot.language.steps.call_step import check_errors
-from bot.language.steps.step_facts import DefaultTarget, Null, Outcome, StepFacts, StepFailed, Used, Wait, WaitsFor
+from bot.language.steps.step_facts import (
+    GOES_ON,
+    MAY_FAIL,
+    DefaultTarget,
+    Null,
+    Outcome,
+    StepFacts,
+    StepFailed,
+    Used,
+    Wait,
+    WaitsFor,
+)
 from bot.language.steps.step_kind import (
     Awaited,
     LeaveStep,
@@ -55,10 +66,7 @@ from bot.language.steps.transition import RESERVED, TRANSITION, Transition, eval
 
 @immutable
 class CustomStep(StepKind):
-    """A step of the bot's own: the value of each key, and where each outcome leads.
-
-    Subclasses have their verb's ``spec``.
-    """
+    """A step of the bot's own: the value of each key, where outcomes lead. Subclasses have their verb's ``spec``."""
 
     written: Mapping[str, Any]
     transitions: Mapping[str, Transition | None]
@@ -89,15 +97,12 @@ class CustomStep(StepKind):
 
         The outcomes that are declared must be written.
         """
-        outcomes = {"then": Outcome(None, DefaultTarget.THEN)}
-        outcomes |= {name: Outcome(transition, DefaultTarget.WRITTEN) for name, transition in self.transitions.items()}
-        if self.spec.outside is not None:
-            outcomes["errors.else"] = Outcome(None, DefaultTarget.ERRORS, success=False)
+        written = {name: Outcome(transition, DefaultTarget.WRITTEN) for name, transition in self.transitions.items()}
         return StepFacts(
             waits_for=self._waits_for(),
             most_messages=1,
             refusable=self.spec.answer is not None,
-            outcomes=outcomes,
+            outcomes={**GOES_ON, **written, **(MAY_FAIL if self.spec.outside is not None else {})},
             values_may_fail=True,
             uses=tuple(self._uses()),
             gives_any=True,

@@ -28,12 +28,11 @@ from bot.language.source.problems import Mark
 from bot.language.source.word_matching import normalise
 from bot.language.steps.answer_hints import answer_hint
 from bot.language.steps.schedule import in_time
-from bot.language.steps.step_facts import DefaultTarget, Null, Outcome, StepFacts, Used, Wait, WaitsFor
+from bot.language.steps.step_facts import GOES_ON, DefaultTarget, Null, Outcome, StepFacts, Used, Wait, WaitsFor
 from bot.language.steps.step_kind import (
     ReadContext,
     Redirect,
     Reply,
-    ReplyId,
     SetAside,
     StepContext,
     StepKind,
@@ -80,10 +79,7 @@ class DraftStep(StepKind):
         return StepFacts(
             waits_for=Wait(WaitsFor.TIME, self.keep),
             sets_aside=True,
-            outcomes={
-                "then": Outcome(None, DefaultTarget.THEN),
-                CONTINUED: Outcome(back, DefaultTarget.WRITTEN, success=False),
-            },
+            outcomes={**GOES_ON, CONTINUED: Outcome(back, DefaultTarget.WRITTEN, success=False)},
             tapped_later=frozenset({CONTINUED}),
             uses=(Used(self.title, null=Null.TAKEN if self.title.single else Null.SHOWN),),
         )
@@ -162,8 +158,7 @@ class WhichDraftStep(StepKind):
         titles = _different((title for _, title in state["drafts"]), most, {normalise(clip(anew, most))})
         shown = zip((*(visit for visit, _ in state["drafts"]), 0), (*titles, clip(anew, most)), strict=True)
         for number, (visit, title) in enumerate(shown):
-            id = ReplyId(context.flow, context.step, number, context.visit, value_hash(str(visit), None))
-            yield visit, Choice(str(id), title)
+            yield visit, Choice(context.reply_id(number, value_hash(str(visit), None)), title)
 
 
 def _different(titles: Iterable[str], most: int, taken: set[str]) -> Iterator[str]:

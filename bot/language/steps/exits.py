@@ -10,7 +10,7 @@ from bot.language.keys.declared_keys import LITERAL, STRINGS, KeySet, KeySpec, a
 from bot.language.keys.fields import Fields, entries_of
 from bot.language.source.problems import Mark, Problems, did_you_mean
 from bot.language.source.yaml_tree import Map, Node, Scalar
-from bot.language.steps.step_facts import DefaultTarget, Outcome, Used, only_if
+from bot.language.steps.step_facts import DefaultTarget, Outcome, Used, only_if, texts_used
 from bot.language.steps.transition import (
     CONDITION,
     TO_TARGET,
@@ -21,7 +21,7 @@ from bot.language.steps.transition import (
 )
 from bot.language.types.type_registry import Variable
 
-_NAME = lazy_pattern(r"[a-z][a-z0-9_]{0,49}")  # what models take as part of a tool's name
+_TOOL_NAME = lazy_pattern(r"[a-z][a-z0-9_]{0,49}")
 
 _WHEN = KeySpec("when", LITERAL, "When to take it, in words for the model.")
 _NEEDS = KeySpec(
@@ -50,10 +50,7 @@ EXITS: KeySpec[tuple[tuple[Scalar, Node], ...]] = KeySpec(
 
 @immutable
 class Exit:
-    """An exit: when to take it, which variables must be known, and which handlers must have succeeded by then.
-
-    It is there where ``condition`` holds.
-    """
+    """When to take an exit, where its ``condition`` holds: which variables are known, which handlers succeeded."""
 
     name: str
     mark: Mark
@@ -88,9 +85,7 @@ def _read_exit(
     handlers: Collection[str],
 ) -> Exit:
     when = f"it is about: {name.text}"
-    if not _NAME.fullmatch(name.text):
-        fix = "use small letters from a to z, digits and _, a letter first, 50 at most"
-        fields.report("E108", name.mark, f'exits: "{name.text}" is no name', fix)
+    check_tool_name(fields, EXITS, name)
     if not isinstance(node, Map):
         return Exit(name.text, name.mark, when, (), transition_to(node, fields.problems, f"{fields.what}: exits"))
     each = _KEYS.open(node, fields.problems, f'{fields.what}: exit "{name.text}"')
@@ -102,6 +97,13 @@ def _read_exit(
     return Exit(
         name.text, name.mark, when, known, transition, condition, tuple(need for need in needs if need in tools)
     )
+
+
+def check_tool_name(fields: Fields, key: KeySpec[Any], name: Scalar) -> None:
+    """Check that a name under a key is what models take as part of a tool's name."""
+    if not _TOOL_NAME.fullmatch(name.text):
+        fix = "use small letters from a to z, digits and _, a letter first, 50 at most"
+        fields.report("E108", name.mark, f'{key.name}: "{name.text}" is no name', fix)
 
 
 def _check_need(
@@ -139,4 +141,4 @@ def open_exits(exits: Iterable[Exit], scope: Mapping[str, Any]) -> tuple[Exit, .
 
 def exit_uses(exits: Iterable[Exit]) -> Iterator[Used]:
     """The exits' conditions."""
-    return (Used(exit_.condition) for exit_ in exits if exit_.condition is not None)
+    return texts_used(*(exit_.condition for exit_ in exits))

@@ -9,16 +9,8 @@ from bot.language.expressions.templates import Template
 from bot.language.keys.declared_keys import LITERAL, TEMPLATE, KeySet, KeySpec, as_fields, either
 from bot.language.keys.fields import Fields
 from bot.language.keys.text_shapes import TEXT
-from bot.language.steps.step_facts import DefaultTarget, Outcome, SentText, StepFacts, Used, Wait, WaitsFor
-from bot.language.steps.step_kind import (
-    Awaited,
-    HandOver,
-    LeaveStep,
-    ReadContext,
-    StepContext,
-    StepKind,
-    StepResult,
-)
+from bot.language.steps.step_facts import DefaultTarget, Outcome, StepFacts, Wait, WaitsFor, text_sent, texts_used
+from bot.language.steps.step_kind import Awaited, HandOver, LeaveStep, ReadContext, StepContext, StepKind, StepResult
 from bot.language.steps.transition import TRANSITION, Transition
 
 _TEAM = KeySpec("team", LITERAL, "The team; the contact gets the tag handoff:team meanwhile.", required=True)
@@ -56,14 +48,13 @@ class HandoffStep(StepKind):
 
     def facts(self) -> StepFacts:
         """Return the facts. ``closed`` must be written: nobody should be forgotten after a hand-over."""
-        said = () if self.text is None else (self.text,)
         return StepFacts(
             waits_for=Wait(WaitsFor.PERSON),
             ignores_messages=True,
-            sends=tuple(SentText("say", text, TEXT_BODY, needed=True) for text in said),
-            most_messages=len(said),
+            sends=tuple(text_sent("say", self.text, TEXT_BODY, needed=True)),
+            most_messages=0 if self.text is None else 1,
             outcomes={"closed": Outcome(self.closed, DefaultTarget.WRITTEN)},
-            uses=tuple(Used(text) for text in (self.note, self.text) if text is not None),
+            uses=tuple(texts_used(self.note, self.text)),
         )
 
     def enter(self, context: StepContext) -> StepResult:

@@ -1,6 +1,4 @@
-"""The services that a bot sends requests to, as ``bot.yml`` declares them: base addresses, and the secrets that only
-they get.
-"""
+"""The services that a bot sends requests to, as ``bot.yml`` declares them: base addresses and their secrets."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import field, replace
@@ -110,10 +108,8 @@ def _read_service(name: str, fields: Fields, secrets: tuple[str, ...]) -> HttpSe
         Attempts(**ATTEMPT_KEYS.values(fields)),
     )
     if base is not None and base.constant and not _is_base(base.source):
-        what = f"{fields.what}: base: this is no address"
-        fields.problems.add(
-            "E405", base.mark, what, "write one like https://api.example/v1, with no name, key or query"
-        )
+        fix = "write one like https://api.example/v1, with no name, key or query"
+        fields.report("E405", base.mark, "base: this is no address", fix)
     check_public(fields, _BASE.name, service.base)
     for text in service.texts():
         check_service_text(fields, text, secrets)
@@ -172,13 +168,13 @@ def check_service_text(fields: Fields, text: Template, secrets: tuple[str, ...])
     """A service's texts know the bot's secrets and nothing else, not even its own Python."""
     check_calls(text.calls, {}, fields.problems)
     for name in sorted(text.names - {SECRET} - FUNCTIONS.keys()):
-        what = f'{fields.what}: "{name}" means nothing here'
-        fields.problems.add("E301", text.mark, what, "a service knows only the bot's secrets: secret.NAME")
+        fix = "a service knows only the bot's secrets: secret.NAME"
+        fields.report("E301", text.mark, f'"{name}" means nothing here', fix)
     for path in sorted(text.paths):
         if path[0] == SECRET and (len(path) != 2 or path[1] not in secrets):
             named = ".".join(path[1:])
             fix = did_you_mean(named, secrets, f"name it in bot.yml: secrets: [{named}]")
-            fields.problems.add("E509", text.mark, f'{fields.what}: no secret "{named}"', fix)
+            fields.report("E509", text.mark, f'no secret "{named}"', fix)
 
 
 _NAMED: Form[Named] = map_of(TEMPLATE, _read_named, absent=())

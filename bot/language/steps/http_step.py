@@ -35,7 +35,18 @@ from bot.language.source.yaml_tree import Map, Node, Scalar
 from bot.language.steps.attempts import ATTEMPT_KEYS, CACHE_KEY, TRIES_KEY, WITHIN_KEY, Attempts
 from bot.language.steps.http_services import HEADERS, HttpService, Named, is_header
 from bot.language.steps.message_parts import check_error_names
-from bot.language.steps.step_facts import DefaultTarget, Null, Outcome, StepFacts, StepFailed, Used, Wait, WaitsFor
+from bot.language.steps.step_facts import (
+    MAY_FAIL,
+    DefaultTarget,
+    Null,
+    Outcome,
+    StepFacts,
+    StepFailed,
+    Used,
+    Wait,
+    WaitsFor,
+    texts_used,
+)
 from bot.language.steps.step_kind import (
     Awaited,
     LeaveStep,
@@ -95,10 +106,9 @@ def read_address(fields: Fields, services: Mapping[str, HttpService]) -> Address
         fix = did_you_mean(method, METHODS, f"begin with one of {', '.join(METHODS)}")
         if "/" in method:
             fix = f"write the method before the address: GET {method}"
-        fields.problems.add("E109", _HTTP.mark(fields), f'{fields.what}: "{method}" is no method', fix)
+        _HTTP.report(fields, "E109", f'"{method}" is no method', fix)
         return Address("GET", "", ())
-    mark = _HTTP.mark(fields)
-    pieces = pieces_of(written.strip(), mark, fields.problems)
+    pieces = pieces_of(written.strip(), _HTTP.mark(fields), fields.problems)
     return Address(method, "" if pieces is None else _check_address(fields, pieces, services), pieces or ())
 
 
@@ -110,19 +120,18 @@ def attempts_at(address: Address, services: Mapping[str, HttpService]) -> Attemp
 def _check_address(fields: Fields, pieces: Pieces, services: Mapping[str, HttpService]) -> str:
     """Check the constant parts of an address; returns the name of its service, or an empty text."""
     start = _ADDRESS_START.match(_shape(pieces))
-    what, mark = f"{fields.what}: http", _HTTP.mark(fields)
     if start is None:
         fix = "write https://host/path, or service:/path with a service of bot.yml; values may stand behind that only"
-        fields.problems.add("E405", mark, f"{what}: this is no address", fix)
+        _HTTP.report(fields, "E405", "http: this is no address", fix)
     elif not all(_WRITTEN.fullmatch(piece) for piece in pieces if isinstance(piece, str)):
         fix = "percent-encode what is no letter, digit or sign of an address"
-        fields.problems.add("E405", mark, f"{what}: this address has characters that none can have", fix)
+        _HTTP.report(fields, "E405", "http: this address has characters that none can have", fix)
     elif start[1] is not None and start[1] not in services:
         fix = did_you_mean(start[1], services, f"add it to bot.yml: http: {{{start[1]}: {{base: https://...}}}}")
-        fields.problems.add("E508", mark, f'{what}: no service "{start[1]}"', fix)
+        _HTTP.report(fields, "E508", f'http: no service "{start[1]}"', fix)
     elif (host := private_host(_shape(pieces))) is not None:
         fix = f"add a service to bot.yml: http: {{{_OWN}: {{base: {start[0]}, allow_private: true}}}}; then write {_OWN}:/path"
-        fields.problems.add("E510", mark, f"{what}: {host} is in a private network", fix)
+        _HTTP.report(fields, "E510", f"http: {host} is in a private network", fix)
     return "" if start is None else start[1] or ""
 
 
@@ -242,10 +251,7 @@ class HttpStep(StepKind):
         gives = frozenset(self.outputs)
         return StepFacts(
             waits_for=Wait(WaitsFor.RESULT, timedelta(seconds=self.within * self.tries)),
-            outcomes={
-                "then": Outcome(None, DefaultTarget.THEN, known=gives),
-                "errors.else": Outcome(None, DefaultTarget.ERRORS, success=False),
-            },
+            outcomes={"then": Outcome(None, DefaultTarget.THEN, known=gives), **MAY_FAIL},
             names_in_errors=_TOLD,
             uses=tuple(self.uses()),
             gives=gives,
@@ -253,11 +259,11 @@ class HttpStep(StepKind):
 
     def uses(self) -> Iterator[Used]:
         """The values that are put in, and what is taken out of the answer."""
-        yield from (Used(text) for text in self.address.uses())
+        yield from texts_used(*self.address.uses())
         sent = [item.value for item in self.query] + [text for _, text in self.headers]
         sent += [] if self.body is None else [self.body.value]
-        yield from (Used(text, null=Null.TAKEN) for text in templates_in(sent))
-        yield from (Used(taken, _TOLD) for taken in self.outputs.values() if taken is not None)
+        yield from texts_used(*templates_in(sent), null=Null.TAKEN)
+        yield from texts_used(*self.outputs.values(), extra=_TOLD)
 
     def enter(self, context: StepContext) -> StepResult:
         """Ask for the request and wait for its answer."""
@@ -318,7 +324,7 @@ class HttpStep(StepKind):
 
 def _read_body(fields: Fields) -> Body | None:
     if _JSON.written(fields) and _FORM.written(fields):
-        fields.problems.add("E121", _FORM.mark(fields), f'{fields.what}: "form" beside "json"', "keep one of them")
+        _FORM.report(fields, "E121", '"form" beside "json"', "keep one of them")
     node = _JSON.read(fields)
     if node is not None:
         refuse_altered(node, fields.problems)
@@ -333,12 +339,9 @@ def _read_outputs(fields: Fields, reading: ReadContext) -> dict[str, Expression 
     for name, part in taken:
         defined = refuse_defined(name.text, name.mark, problems.definitions, problems)
         if name.text not in reading.variables and not defined:
-            fix = did_you_mean(
-                name.text,
-                reading.variables,
-                f"declare it under vars: {name.text}: {{type: {'object' if part is None else 'text'}}}",
-            )
-            problems.add("E301", name.mark, f'{fields.what}: save: no variable "{name.text}"', fix)
+            declared = f"{name.text}: {{type: {'object' if part is None else 'text'}}}"
+            fix = did_you_mean(name.text, reading.variables, f"declare it under vars: {declared}")
+            fields.report("E301", name.mark, f'save: no variable "{name.text}"', fix)
     return {name.text: part for name, part in taken}
 
 
@@ -347,14 +350,12 @@ def _check_method(fields: Fields, step: HttpStep) -> None:
     if not step.address.pieces:  # it could not be read
         return
     method = step.address.method
-    wrong: list[tuple[KeySpec[Any], str]] = []
     if method == "GET" and step.body is not None:
-        wrong.append((_FORM if step.body.is_form else _JSON, "use `query`, or another method"))
+        key = _FORM if step.body.is_form else _JSON
+        key.report(fields, "E123", f'"{key.name}" means nothing with GET', "use `query`, or another method")
     if method != "GET" and CACHE_KEY.written(fields):
-        wrong.append((CACHE_KEY, "leave it out: only what a GET answers is kept"))
-    for key, fix in wrong:
-        what = f'{fields.what}: "{key.name}" means nothing with {method}'
-        fields.problems.add("E123", key.mark(fields), what, fix)
+        what = f'"{CACHE_KEY.name}" means nothing with {method}'
+        CACHE_KEY.report(fields, "E123", what, "leave it out: only what a GET answers is kept")
 
 
 def json_text(value: Any) -> str:

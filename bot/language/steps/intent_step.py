@@ -24,7 +24,6 @@ from bot.language.steps.step_kind import (
     Awaited,
     Redirect,
     Reply,
-    ReplyId,
     StepContext,
     StepKind,
     StepResult,
@@ -78,9 +77,7 @@ class Intent:
 
 @immutable
 class IntentStep(StepKind):
-    """Which flows there are, and how sure (in per cent) a model, or the words, must be. If it is less, the contact is
-    asked.
-    """
+    """The flows, and how sure (in per cent) a model or the words must be; else the contact is asked."""
 
     mark: Mark
     intents: tuple[Intent, ...]
@@ -151,10 +148,7 @@ class IntentStep(StepKind):
         return WaitForEffect(effect=self.question(reply.text, intents), about=AskedMessage(reply.text))
 
     def resume(self, context: StepContext, event: Awaited) -> StepResult | None:
-        """Offer the message to the flow that it is about.
-
-        After a failure its words decide. If an agent has taken over, the agent answers it instead.
-        """
+        """Offer the message to the flow that it is about, after a failure by its words; or to the agent."""
         if not isinstance(event, CallEnded):
             return Redirect("other", None)
         message = _message(context)
@@ -216,8 +210,7 @@ class IntentStep(StepKind):
         titles[NONE] = wording(context.scope, "none_of_these")
         for number, name in enumerate((*likely, NONE)):
             if name in titles:
-                id = ReplyId(context.flow, context.step, number, context.visit, value_hash(name, None))
-                yield name, Choice(str(id), clip(titles[name], BUTTON_TITLE))
+                yield name, Choice(context.reply_id(number, value_hash(name, None)), clip(titles[name], BUTTON_TITLE))
 
     def _open(self, context: StepContext) -> tuple[Intent, ...]:
         """The flows that this contact can start: no flow interrupts itself."""

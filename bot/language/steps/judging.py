@@ -59,9 +59,7 @@ def read_verdict(answer: str) -> tuple[str, str]:
 
 @immutable
 class AnswerSample:
-    """The answers that are judged: which share of them, by which questions. Without ``models`` a model
-    that has not answered is asked first.
-    """
+    """The judged ``share`` of the answers. Without ``models``, a model that has not answered is asked first."""
 
     share: float
     questions: tuple[str, ...]

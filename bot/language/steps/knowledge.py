@@ -12,16 +12,7 @@ from bot.core.lazy_patterns import lazy_pattern
 from bot.core.messages import TEXT_BODY, Message, TextMessage, clip
 from bot.core.text import head
 from bot.language.answers.passages import Passage, PassageIndex
-from bot.language.keys.declared_keys import (
-    BOOLEAN,
-    STRING,
-    STRINGS,
-    Form,
-    KeySet,
-    KeySpec,
-    as_fields,
-    word_or,
-)
+from bot.language.keys.declared_keys import BOOLEAN, STRING, STRINGS, Form, KeySet, KeySpec, as_fields, word_or
 from bot.language.keys.fields import Fields
 from bot.language.keys.key_schemas import ANY_TEXT, list_of
 from bot.language.source.languages import wording
@@ -79,9 +70,7 @@ class UnreadableDocument(BotError):
 
 
 class CitingTurn(Protocol):
-    """The turn of an exchange with a model: what is searched for, the passages that it was given, and the numbers of
-    those that it cites.
-    """
+    """A turn with a model: what is searched for, the passages given, and the numbers of the cited ones."""
 
     given: list[str]
     cited: list[int]
@@ -94,9 +83,7 @@ class CitingTurn(Protocol):
 
 @immutable
 class Knowledge:
-    """The searched documents of a step or of all, and their headings (``titles``). ``links`` are the addresses and
-    accounts in them: they may be sent.
-    """
+    """Searched documents with their headings (``titles``). Addresses and accounts in them (``links``) may be sent."""
 
     folder: str
     index: PassageIndex

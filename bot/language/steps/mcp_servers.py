@@ -136,10 +136,7 @@ class ServerTool:
 
 @immutable
 class McpServer:
-    """A server, with its tools by their names; ``listed`` is false while they are not known.
-
-    ``protocol`` is the version that it speaks.
-    """
+    """A server, and its tools by name: not ``listed`` while unknown. ``protocol`` is the version that it speaks."""
 
     service: HttpService
     tools: Mapping[str, ServerTool] = field(default_factory=dict)

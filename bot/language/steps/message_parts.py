@@ -1,6 +1,4 @@
-"""Parts of messages that several kinds of step have: texts within the gateway's limits, addresses, a place; and how
-sending fails.
-"""
+"""Parts of messages that several kinds of step share: limited texts, addresses, a place, failures of sending."""
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -20,18 +18,12 @@ from bot.language.source.yaml_tree import Map, Node, Scalar
 from bot.language.steps.step_facts import Given, SentText, StepFailed
 
 
-def check_length(fields: Fields, key: str, text: Template | None, most: int) -> None:
-    """A text that is written out in the flow fits the gateway's limit (spec: Limits)."""
+def check_length(fields: Fields, name: str, text: Template | None, most: int, fix: str = "shorten it") -> None:
+    """Check that a text that is written out in the flow fits the gateway's limit (spec: Limits)."""
     for wording in () if text is None else text.wordings:
         if wording.constant and len(wording.source) > most:
-            what = f"{key} has {len(wording.source)} characters, {most} are allowed"
-            fields.report("E402", wording.mark, what, "shorten it")
-
-
-def check_text(fields: Fields, name: str, text: Template | None, most: int, fix: str = "shorten it") -> None:
-    """The same for a text further inside, which is called by a name."""
-    if text is not None and text.constant and len(text.source) > most:
-        fields.report("E402", text.mark, f"{name} has {len(text.source)} characters, {most} are allowed", fix)
+            what = f"{name} has {len(wording.source)} characters, {most} are allowed"
+            fields.report("E402", wording.mark, what, fix)
 
 
 MOST_PAYLOAD = 90

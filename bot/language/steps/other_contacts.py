@@ -14,7 +14,7 @@ from bot.language.keys.declared_keys import EXPRESSION, SIGNAL_NAME, TEMPLATE, F
 from bot.language.keys.fields import Fields
 from bot.language.source.problems import Mark
 from bot.language.steps.control_steps import ELEMENT, elements_of, within
-from bot.language.steps.step_facts import FlowStart, Null, SentSignal, StepFacts, StepFailed, Used
+from bot.language.steps.step_facts import FlowStart, Null, SentSignal, StepFacts, StepFailed, Used, texts_used
 from bot.language.steps.step_kind import LeaveStep, ReadContext, StepContext, StepKind, StepResult
 from bot.language.steps.transition import ASSIGNMENTS, TARGET, Assignment, Target, target_of
 
@@ -53,13 +53,11 @@ class _OtherContactStep(StepKind):
 
     def _uses(self) -> Iterator[Used]:
         """The list, the number, and what goes in."""
-        if self.each is not None:
-            yield Used(self.each)
+        yield from texts_used(self.each)
         extra = frozenset() if self.each is None else ELEMENT
         yield Used(self.contact, extra, Null.REFUSED, sure=self.each is None)  # perhaps there is no element
         for item in self.inputs:
-            for text in item.uses():
-                yield Used(text, extra, Null.TAKEN, sure=self.each is None)
+            yield from texts_used(*item.uses(), extra=extra, null=Null.TAKEN, sure=self.each is None)
 
     def enter(self, context: StepContext) -> StepResult:
         """Let it happen, and go on."""

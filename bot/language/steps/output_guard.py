@@ -46,9 +46,7 @@ _VALUE = lazy_pattern(r"\{[{%].*?[}%]\}", re.DOTALL)
 
 
 def without_data_marks(text: str) -> str:
-    """A model's text, or its JSON, without the marks around values, and without tag characters, which nobody sees, but
-    in flags such as that of Scotland.
-    """
+    """A model's text or JSON without the marks around values and invisible tag characters, except in flags."""
     return _TAGS.sub(r"\1", _DATA_MARK.sub("", text))
 
 

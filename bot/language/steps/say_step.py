@@ -49,7 +49,7 @@ from bot.language.steps.message_parts import (
     written_source,
 )
 from bot.language.steps.step_facts import (
-    DefaultTarget,
+    GOES_ON,
     Outcome,
     SentFile,
     SentPart,
@@ -59,6 +59,8 @@ from bot.language.steps.step_facts import (
     Used,
     Wait,
     WaitsFor,
+    text_sent,
+    texts_used,
 )
 from bot.language.steps.step_kind import (
     Awaited,
@@ -289,7 +291,7 @@ class SayStep(StepKind):
 
     def _outcomes(self) -> dict[str, Outcome]:
         """``then``, and what a later tap leads to: then the step's options have happened long ago."""
-        found = {"then": Outcome(None, DefaultTarget.THEN)}
+        found = {**GOES_ON}
         if self._taken_buttons is not None:
             found |= {name: replace(each, success=False) for name, each in self._taken_buttons.outcomes().items()}
         return found
@@ -315,29 +317,23 @@ class SayStep(StepKind):
         """Every template of the step."""
         if self.instead is not None:
             yield from self.instead.uses()
-        found: list[object] = [self.text, self.header, self.footer]
+        yield from texts_used(self.text, self.header, self.footer)
         match self.attachment:
             case LinkPart(title, url):
-                found += [title, url]
+                yield from texts_used(title, url)
             case FilePart(_, _, source, filename):
-                found += [source, filename]
+                yield from texts_used(source, filename)
             case LocationPart() as place:
-                found += place.uses()
+                yield from texts_used(*place.uses())
             case ButtonsPart(choices):
                 yield from choices.uses()
-        for text in found:
-            if isinstance(text, Template):
-                yield Used(text)
 
     def _sends(self) -> Iterator[SentPart]:
         """The text, which goes alone where a caption is too short for it; what goes with it; the file."""
         needed = self._interactive
-        if self.text is not None:
-            yield SentText("say", self.text, limits.INTERACTIVE_BODY if needed else limits.TEXT_BODY, needed=needed)
-        if self.header is not None:
-            yield SentText("header", self.header, limits.HEADER_TEXT)
-        if self.footer is not None:
-            yield SentText("footer", self.footer, limits.FOOTER_TEXT)
+        yield from text_sent("say", self.text, limits.INTERACTIVE_BODY if needed else limits.TEXT_BODY, needed=needed)
+        yield from text_sent("header", self.header, limits.HEADER_TEXT)
+        yield from text_sent("footer", self.footer, limits.FOOTER_TEXT)
         match self.attachment:
             case LinkPart(title, url):
                 yield SentText("title", title, limits.BUTTON_TITLE, needed=True)

@@ -66,9 +66,7 @@ def topic_of(text: str, language: str | None = None) -> str | None:
 
 
 def asks_hours(text: str, phrase: str) -> bool:
-    """True for a question about opening hours in the clause that has a phrase: coffee in "how late can I come for a
-    coffee?". A phrase about hours is none of those.
-    """
+    """True if the clause with a phrase asks for opening hours: coffee in "how late can I come for a coffee?"."""
     known = [each for each in _of_hours() if phrase not in each and each.strip() not in phrase]
     clauses = (f" {said} " for part in _CLAUSES.split(text) if contains(said := normalise(part), phrase))
     asked = any(hours in clause for clause in clauses for hours in known)
@@ -118,9 +116,7 @@ _CLAUSES = lazy_pattern(r"[,.;:!\n،؛।]+")
 
 
 def _among_fillers(words: list[str]) -> str | None:
-    """The topic of a phrase among words that say nothing more: "never mind, wrong number". Beside smiles alone, it is
-    one: "ok cool".
-    """
+    """The topic of a phrase among words that say nothing more: "never mind, wrong number", "ok cool"."""
     places = range(len(words))
     said = (_topics().get(" ".join(words[first:end])) for first in places for end in range(len(words), first, -1))
     found = [topic for topic in dict.fromkeys(said) if topic is not None and _consists_of(words, topic)]
@@ -128,9 +124,7 @@ def _among_fillers(words: list[str]) -> str | None:
 
 
 def _consists_of(words: list[str], topic: str | None) -> bool:
-    """True if all words are of phrases of a topic or smiles, or, except beside a smile, say nothing more. One pass: a
-    contact may write anything.
-    """
+    """True if all words belong to phrases of a topic, to smiles or, except beside a smile, to fillers; in one pass."""
     reached = {0}
     for first, word in enumerate(words):
         if first in reached:

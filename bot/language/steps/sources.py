@@ -163,10 +163,7 @@ def _is_of(value: Decimal, amounts: Sequence[Decimal], counts: Sequence[Decimal]
 
 @lru_cache(maxsize=1024)
 def _supported(text: str, language: str, today: date, most: int | None) -> frozenset[Meaning]:
-    """The meanings that a source supports, read in its own language, the usual one and English.
-
-    The lengths of lists are among them.
-    """
+    """The meanings that a source supports, in its own language, the usual one and English. Lengths of lists count."""
     found: set[Meaning] = set()
     readings = (stated_as(text, each, today, most) for each in (language_of(text, language), language, ENGLISH))
     for value in chain.from_iterable(dict.fromkeys(readings)):

@@ -1,6 +1,6 @@
 """The facts of a step: known once it has been read, and asked by code that knows no kind of step."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import field
 from datetime import timedelta
 from enum import Enum
@@ -58,9 +58,7 @@ def only_if(condition: Expression | None) -> tuple[Given, ...]:
 
 @immutable
 class Saved:
-    """A value that a step may save, as `value_of` read it. ``altered`` is as in `Assignment` (both in
-    `bot.language.steps.transition`).
-    """
+    """A value that a step may save, as `value_of` read it. ``altered`` is as in `Assignment`."""
 
     value: Any
     mark: Mark
@@ -83,6 +81,12 @@ class Outcome:
     saves: SavedResult | Saved = SavedResult.VALUE
     known: frozenset[str] = frozenset()
     annotation: Any = Any
+
+
+GOES_ON: Mapping[str, Outcome] = {"then": Outcome(None, DefaultTarget.THEN)}
+"""The outcome of a step that leads where its `then` does."""
+MAY_FAIL: Mapping[str, Outcome] = {"errors.else": Outcome(None, DefaultTarget.ERRORS, success=False)}
+"""The outcome of a step whose failures lead where its `errors` say."""
 
 
 class WaitsFor(Enum):
@@ -133,6 +137,11 @@ class Used:
     given: tuple[Given, ...] = ()
     sure: bool = True
     annotation: Any = Any
+
+
+def texts_used(*texts: Template | Expression | None, **how: Any) -> Iterator[Used]:
+    """The uses of those texts that are there: all are used in the same way."""
+    return (Used(text, **how) for text in texts if text is not None)
 
 
 @immutable
@@ -210,6 +219,12 @@ class SentText(SentPart):
     title: bool = False
     parameter: bool = False
     given: tuple[Given, ...] = ()
+
+
+def text_sent(what: str, text: Template | None, most: int | None, **how: Any) -> Iterator[SentText]:
+    """The text of a message, if it is there."""
+    if text is not None:
+        yield SentText(what, text, most, **how)
 
 
 @immutable
@@ -323,7 +338,7 @@ class StepFacts:
     refusable: bool = False  # a message that the gateway refuses is a failure of the step: its `errors` take over
 
     # leaving
-    outcomes: Mapping[str, Outcome] = field(default_factory=lambda: {"then": Outcome(None, DefaultTarget.THEN)})
+    outcomes: Mapping[str, Outcome] = field(default_factory=lambda: GOES_ON)
     values_may_fail: bool = False  # a value may not be one that it can work with, such as a list or an address
     names_in_errors: frozenset[str] = frozenset()  # what templates of its `errors` may use beside the rest
 

@@ -60,7 +60,7 @@ class ReplyId:
     payload: str | None = None
 
     def __str__(self) -> str:
-        return reply_id(self.flow, self.step, self.choice, self.visit, self.hash, self.payload)
+        return _reply_id(self.flow, self.step, self.choice, self.visit, self.hash, self.payload)
 
     @classmethod
     def parse(cls, text: str) -> Self | None:
@@ -72,8 +72,7 @@ class ReplyId:
         return cls(flow, step, int(choice), int(visit), hashed, payload)
 
 
-def reply_id(flow: str, step: str, choice: int, visit: int, hashed: str, payload: str | None = None) -> str:
-    """A `ReplyId` as it is written."""
+def _reply_id(flow: str, step: str, choice: int, visit: int, hashed: str, payload: str | None) -> str:
     id = f"{flow}/{step}/{choice}/{visit}/{hashed}"
     return f"{id}/{payload}" if payload else id
 
@@ -190,6 +189,10 @@ class StepContext:
         """The rendered text. The names are asked for only if it has templates. Raises `TemplateFailed`."""
         return template.source if template.constant else template.render(self.names())
 
+    def reply_id(self, choice: int, hashed: str, payload: str | None = None) -> str:
+        """The `ReplyId` of a choice of this visit, as it is written."""
+        return _reply_id(self.flow, self.step, choice, self.visit, hashed, payload)
+
     @property
     def window_open(self) -> bool:
         """True if a message that is no template can be sent now."""
@@ -234,9 +237,7 @@ class LeaveStep:
 
 @immutable
 class _Waiting:
-    """The base of all results with which the contact stays at the step. ``step_state`` is what the step needs to
-    continue.
-    """
+    """The base of all results that stay at the step, which continues with its ``step_state``."""
 
     messages: tuple[Message, ...] = ()
     step_state: Mapping[str, Any] = field(default_factory=dict)

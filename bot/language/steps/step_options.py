@@ -32,7 +32,7 @@ from bot.language.source.problems import Mark, Problems
 from bot.language.source.writing import flow_style
 from bot.language.source.yaml_tree import List, Map, Node, Scalar
 from bot.language.steps.schedule import SCHEDULE, Schedule
-from bot.language.steps.step_facts import Given, Outcome, StepFacts, Used, only_if
+from bot.language.steps.step_facts import Given, Outcome, StepFacts, Used, only_if, texts_used
 from bot.language.steps.template_message import TEMPLATE_MESSAGE, TemplateToSend
 from bot.language.steps.transition import (
     EFFECTS,
@@ -282,9 +282,7 @@ _LIKE_A_TARGET = lazy_pattern(r"/?[a-z][a-z0-9_]*(/[a-z][a-z0-9_]*)?")
 
 
 def _option(name: str, form: Form[T], about: str, word: str | None = None) -> KeySpec[T]:
-    """The key of an option that authors write in a short form by mistake. The problem then shows the full form, which
-    is read instead. ``word`` is the only text that may stand in place of the map.
-    """
+    """An option whose short form is a common mistake: it is reported with the full form, and read; but not ``word``."""
 
     def read(node: Node, problems: Problems, what: str) -> T:
         if isinstance(node, List) and any(isinstance(item, Map) for item in node.items):
@@ -503,20 +501,15 @@ def uses_of_words(words: Words) -> Iterator[Used]:
 
 
 def uses_of_defaults(defaults: Defaults, extra: frozenset[str] = frozenset()) -> Iterator[Used]:
-    """The templates and expressions of defaults.
-
-    ``extra`` are the names that the transitions of `errors` may use beside the rest.
-    """
+    """The templates and expressions of defaults. ``extra``: more names that the transitions of `errors` may use."""
     for name, transition in defaults.transitions():
         names = extra if name.startswith("errors.") else EVENT if name.startswith(SIGNAL) else frozenset()
         yield from _used_by(transition, names)
     for _, heard in signal_outcomes(defaults.signals or {}):
-        if heard.condition is not None:
-            yield Used(heard.condition, EVENT)
+        yield from texts_used(heard.condition, extra=EVENT)
     if defaults.window_closed is not None:
         yield from defaults.window_closed.uses()
 
 
 def _used_by(transition: Transition, extra: frozenset[str] = frozenset()) -> Iterator[Used]:
-    for text in transition.uses():
-        yield Used(text, extra)
+    return texts_used(*transition.uses(), extra=extra)

@@ -77,10 +77,7 @@ class TemplateParameter:
 
 @immutable
 class UrlButton:
-    """The text that is added to the address of a link button.
-
-    ``index`` is its place among the buttons, if it is written.
-    """
+    """The text that is added to the address of a link button. ``index`` is its place among the buttons, if written."""
 
     text: Template
     index: int | None = None

@@ -28,6 +28,7 @@ from bot.language.steps.message_parts import (
     rendered_payload,
 )
 from bot.language.steps.step_facts import (
+    GOES_ON,
     AnswerText,
     DefaultTarget,
     Outcome,
@@ -38,6 +39,7 @@ from bot.language.steps.step_facts import (
     Wait,
     WaitsFor,
     only_if,
+    texts_used,
 )
 from bot.language.steps.step_kind import (
     Awaited,
@@ -49,7 +51,6 @@ from bot.language.steps.step_kind import (
     StepResult,
     WaitForSend,
     WaitHere,
-    reply_id,
     value_hash,
 )
 from bot.language.steps.step_options import SOME_HAVE
@@ -122,10 +123,7 @@ _OTHER = KeySpec("other", TRANSITION, "Where every other reply leads.")
 
 @immutable
 class TemplateStep(StepKind):
-    """Sends a template; with `replies` it waits for one of them.
-
-    ``valid`` is how long a tap on a reply counts, wherever the contact is then.
-    """
+    """Sends a template; with `replies` it waits for a tap, which counts for ``valid``, wherever the contact is."""
 
     notice: TemplateToSend
     replies: tuple[ReplyButton, ...]
@@ -171,7 +169,7 @@ class TemplateStep(StepKind):
             for reply in self.replies
         }
         if not self.replies:
-            found["then"] = Outcome(None, DefaultTarget.THEN)
+            found |= GOES_ON
         elif self.other is not None:
             found["other"] = Outcome(self.other, DefaultTarget.STAY, success=False)
         return found
@@ -185,8 +183,7 @@ class TemplateStep(StepKind):
     def _uses(self) -> Iterator[Used]:
         """Every text that fills the template, and the replies' conditions."""
         yield from self.notice.uses()
-        yield from (Used(reply.condition) for reply in self.replies if reply.condition is not None)
-        yield from (Used(reply.payload) for reply in self.replies if reply.payload is not None)
+        yield from texts_used(*(reply.condition for reply in self.replies), *(reply.payload for reply in self.replies))
 
     def _answers(self) -> Iterator[AnswerText]:
         """The replies' titles and words."""
@@ -203,9 +200,8 @@ class TemplateStep(StepKind):
 
     def enter(self, context: StepContext) -> StepResult:
         """Send the template; wait for a reply, for the gateway's word, or not at all."""
-        flow, step, visit = context.flow, context.step, context.visit
         payloads = tuple(
-            reply_id(flow, step, n, visit, reply.hash, rendered_payload(reply.payload, context.scope))
+            context.reply_id(n, reply.hash, rendered_payload(reply.payload, context.scope))
             for n, reply in enumerate(self.replies)
         )
         sent = (self.notice.message(context.scope, payloads),)
@@ -214,15 +210,11 @@ class TemplateStep(StepKind):
         return WaitForSend(sent) if self.watches else LeaveStep("then", messages=sent)
 
     def answer_before_words(self, context: StepContext, reply: Reply) -> StepResult | None:
-        """A tap on a button of this template, or its title or payload as a text. Another button counts by its payload,
-        which may be one of a reply's words.
-        """
+        """A tap on a button of this template, its title or payload as a text, or a payload that is a reply's word."""
         return next((LeaveStep(button.outcome) for button in self._meant(reply) if button.heard(context)), None)
 
     def answer(self, context: StepContext, reply: Reply) -> StepResult | None:
-        """A title or a word beside others that change nothing: "on my way, thanks"; or another way to say yes or no, if
-        one of the titles says that and another one the opposite.
-        """
+        """A title or a word beside words that change nothing; or, if two titles are opposites, another yes or no."""
         if reply.text is None or reply.tap is not None or reply.is_foreign:
             return None
         heard = [button for button in self.replies if button.heard(context)]

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from bot.core.effects import Call, HttpRequest
 from bot.core.events import CallEnded, ColleagueDecided
 from bot.core.messages import INTERACTIVE_BODY, TEXT_BODY
-from bot.core.session import TeamQuestion
+from bot.core.session import CONTACT, TeamQuestion
 from bot.core.text import texts_in
 from bot.core.values import dumps, loads
 from bot.language.expressions.grammar import HISTORY
@@ -18,9 +18,10 @@ from bot.language.steps.ai_exchange import Exchange
 from bot.language.steps.approved_answers import ApprovedAnswer, answer_called
 from bot.language.steps.brief import Brief
 from bot.language.steps.colleague import Colleague
+from bot.language.steps.contact_notes import most_notes, no_note, with_note
 from bot.language.steps.exits import Exit
-from bot.language.steps.noting import Noting
 from bot.language.steps.output_guard import accounts_in, addresses_in
+from bot.language.steps.said_values import SaidValues
 from bot.language.steps.step_facts import StepFailed
 from bot.language.steps.step_kind import (
     KeepWaiting,
@@ -31,7 +32,7 @@ from bot.language.steps.step_kind import (
     WaitForSend,
     WaitHere,
 )
-from bot.language.steps.tools import REMEMBER, SAY, Tool, names_of, read_arguments, result_text
+from bot.language.steps.tools import REMEMBER, SAY, Tool, names_of, noted, read_arguments, result_text
 from bot.language.steps.unsupported import HeldText
 from bot.language.steps.yes_no_question import QuestionTooLong, agreed, question
 
@@ -50,6 +51,7 @@ UNDECIDED = "Not done: no colleague has decided in time."
 PENDING = "Not done yet: a colleague is asked, and the contact has been told. You get the result later."
 ONE_AT_A_TIME = "Not done: a colleague is still being asked about another call. Wait for that."
 TOO_LONG = f"Not done: nobody can be asked, for the call has more than {TEXT_BODY} characters. Do less at a time."
+UNSAID = "the conversation does not say it"
 USED_UP = "Not done: it has been called as often as it may be here. One that timed out counts: it may have been done."
 
 
@@ -332,9 +334,7 @@ class ToolCalls:
 
 
 class _Made(NamedTuple):
-    """A call as it would be done now: the arguments as the handler sees them, its effect, and a key that equal calls
-    share.
-    """
+    """A call as it would be done now: its arguments, its effect, and a key that equal calls share."""
 
     values: Mapping[str, Any]
     effect: Call | HttpRequest
@@ -350,3 +350,54 @@ def _key(tool: Tool, values: Mapping[str, Any], effect: Call | HttpRequest) -> s
 def _in_json(value: Any) -> Any:
     """A text that no other value of its type has; a number like 1E+1000000 is not written out."""
     return dict(value) if isinstance(value, Mapping) else str(value)
+
+
+# -- the values that a model notes --------------------------------------------------------------------
+
+
+class Noting:
+    """Notes what a model gives. ``sets`` are the values so far, ``refusals`` say for the trace what was refused."""
+
+    def __init__(self, brief: Brief, context: StepContext, exchange: Exchange) -> None:
+        self._brief = brief
+        self._context = context
+        self._exchange = exchange
+        self.sets: dict[str, Any] = {}
+        self.refusals: list[str] = []
+
+    def note(self, arguments: Mapping[str, Any]) -> str:
+        """Note values; what is wrong with the others, in words for the model."""
+        remember = self._brief.remember
+        others = {name: value for name, value in arguments.items() if name not in remember}
+        values, wrong = noted(others, self._brief.notable, self._context)
+        scope = self._context.scope
+        earlier = [said["text"] for said in reversed(scope.get(HISTORY, ())) if said["role"] == CONTACT]
+        theirs = map(str, scope["contact"].values())
+        said = SaidValues([*self._exchange.sources, *earlier, *theirs], self._context)
+        for name, value in values.items():
+            reason = self._brief.objection(self._context, self._exchange, value) if isinstance(value, str) else None
+            if reason is not None:  # what is noted may be said later, where no guard stands
+                self.refusals.append(f"{name} is not noted: {reason}")
+                wrong = f"{wrong} {name} may not hold that: {reason.partition(':')[0]}.".strip()
+            elif not said.has(self._context.variables[name], value):
+                self.refusals.append(f"{name} is not noted: {UNSAID}")
+                wrong = f"{wrong} {name} is not noted: {UNSAID}. Ask for it, or take the contact's own words.".strip()
+            else:
+                self.sets[name] = value
+        for name in (name for name in remember if arguments.get(name)):
+            if (refused := self._remember(name, arguments[name], earlier)) is not None:
+                self.refusals.append(f"{name} is not noted: {refused}")
+                wrong = f"{wrong} {name} is not noted: {refused}.".strip()
+        return wrong
+
+    def _remember(self, name: str, text: Any, earlier: list[str]) -> str | None:
+        """Add a note about the contact, or say why not. ``earlier`` are their messages from before the step."""
+        context, exchange = self._context, self._exchange
+        refused = no_note(text, [*exchange.texts_of_contact, *earlier], context)
+        refused = refused or self._brief.objection(context, exchange, text)
+        if refused is None:
+            most = most_notes(context.variables[name])
+            self.sets[name] = with_note(
+                self.sets.get(name, self._context.scope.get(name)), text, context.now.date(), most
+            )
+        return refused

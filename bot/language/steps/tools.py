@@ -48,7 +48,7 @@ from bot.language.steps.exits import Exit
 from bot.language.steps.http_step import ANSWER, REQUEST, HttpStep
 from bot.language.steps.mcp_servers import MCP, McpServer, ServerTool, ToolError, list_path
 from bot.language.steps.output_guard import without_data_marks
-from bot.language.steps.step_facts import StepFailed, Used
+from bot.language.steps.step_facts import StepFailed, Used, texts_used
 from bot.language.steps.step_kind import ReadContext, StepContext
 from bot.language.steps.transition import ASSIGNMENTS, Assignment
 from bot.language.steps.yes_no_question import QuestionTooLong, asked_about, harmless
@@ -211,9 +211,8 @@ class Tool:
         except BadArgument as error:
             if error.name in self.schema["properties"]:
                 raise
-            raise BadArgument(
-                error.name, f"{error.name}, which is not yours to give, is not known or not right"
-            ) from error
+            what = f"{error.name}, which is not yours to give, is not known or not right"
+            raise BadArgument(error.name, what) from error
         return {name: _kept(value, given[name]) for name, value in fitted.items()}
 
     @property
@@ -285,10 +284,8 @@ class Tool:
             yield from argument_uses(item, self.spec, sure=False)
         if self.sent is not None:
             yield from (replace(used, extra=used.extra | _IT, sure=False) for used in self.sent.uses())
-        if self.confirm is not None:
-            yield Used(self.confirm, _IT, sure=False)
-        if self.colleague is not None and self.colleague.text is not None:
-            yield Used(self.colleague.text, sure=False)
+        yield from texts_used(self.confirm, extra=_IT, sure=False)
+        yield from texts_used(None if self.colleague is None else self.colleague.text, sure=False)
 
 
 def read_tools(fields: Fields, reading: ReadContext) -> tuple[Tool, ...]:
@@ -359,11 +356,13 @@ def _kept(value: Any, given: Any) -> Any:
         return given
 
 
-def _asks(asked: Template | bool | Fields | None, name: str) -> dict[str, Any]:
-    """The fields of a tool that say who is asked before it is called."""
+def _asking(fields: Fields, tool: Tool, asked: Template | bool | Fields | None, **more: Any) -> Tool:
+    """The tool with ``more``, and with who is ``asked`` before it is called."""
     confirm = asked if isinstance(asked, Template) else None
-    colleague = Colleague.read(asked, name) if isinstance(asked, Fields) else None
-    return {"confirms": asked is not False, "confirm": confirm, "colleague": colleague}
+    colleague = Colleague.read(asked, tool.name) if isinstance(asked, Fields) else None
+    tool = replace(tool, confirms=asked is not False, confirm=confirm, colleague=colleague, **more)
+    _check_question(fields, tool)
+    return tool
 
 
 def _read_tools(fields: Fields, item: Node | Fields, reading: ReadContext) -> Iterator[Tool]:
@@ -388,15 +387,8 @@ def _read_tool(fields: Fields, item: Node | Fields, reading: ReadContext) -> Too
     tool = _tool(fields, item.mark, spec, given)
     if tool is None:
         return None
-    tool = replace(
-        tool,
-        about=about or tool.about,
-        **_asks(asked, tool.name),
-        within=_WITHIN.read(item),
-        times=_TIMES.read(item),
-    )
-    _check_question(fields, tool)
-    return tool
+    within, times = _WITHIN.read(item), _TIMES.read(item)
+    return _asking(fields, tool, asked, about=about or tool.about, within=within, times=times)
 
 
 def _read_request(fields: Fields, reading: ReadContext) -> Tool | None:
@@ -407,15 +399,9 @@ def _read_request(fields: Fields, reading: ReadContext) -> Tool | None:
         return None
     spec = HandlerSpec(name, nothing_called, parameters, {}, Any, about or "")
     tool = Tool(name, fields.mark, name, about or "", schema, spec, Arguments(spec), sent=sent)
-    tool = replace(
-        tool,
-        **_asks(asked, tool.name),
-        times=_TIMES.read(fields),
-    )
     for used in sent.uses():
         _check_names(fields, tool, used.text, HttpStep.verb)
-    _check_question(fields, tool)
-    return tool
+    return _asking(fields, tool, asked, times=_TIMES.read(fields))
 
 
 def _read_server_tools(fields: Fields, reading: ReadContext) -> Iterator[Tool]:
@@ -443,15 +429,7 @@ def _read_server_tools(fields: Fields, reading: ReadContext) -> Iterator[Tool]:
         check_known(fields, spec, given)
         tool = _server_tool(fields, found, spec, given)
         if tool is not None:
-            tool = replace(
-                tool,
-                about=about or "",
-                **_asks(asked, tool.name),
-                within=server.within,
-                times=times,
-            )
-            _check_question(fields, tool)
-            yield tool
+            yield _asking(fields, tool, asked, about=about or "", within=server.within, times=times)
 
 
 def _server(fields: Fields, name: str, reading: ReadContext) -> McpServer | None:
@@ -552,13 +530,8 @@ def _tool(fields: Fields, mark: Any, spec: HandlerSpec, given: tuple[Assignment,
     try:
         schema = parameters_schema(spec, bound | {CONTACT})
     except NoSchema as error:
-        what = f'no model can call "{spec.name}": {error}'
-        fields.report(
-            "E506",
-            mark,
-            what,
-            "annotate it with text, numbers, dates, lists or a dataclass of these, or give it under `with`",
-        )
+        fix = "annotate it with text, numbers, dates, lists or a dataclass of these, or give it under `with`"
+        fields.report("E506", mark, f'no model can call "{spec.name}": {error}', fix)
         return None
     binds_contact = CONTACT in spec.parameters and CONTACT not in bound
     about = summary(spec.doc)

@@ -27,7 +27,7 @@ from bot.language.steps.attempts import ATTEMPT_KEYS, TRIES_KEY
 from bot.language.steps.call_step import argument_uses, check_known
 from bot.language.steps.http_services import HttpService
 from bot.language.steps.http_step import ANSWER, REQUEST, STATUS, HttpStep, attempts_at
-from bot.language.steps.step_facts import StepFailed, Used
+from bot.language.steps.step_facts import StepFailed, Used, texts_used
 from bot.language.steps.step_kind import ReadContext
 from bot.language.steps.transition import ASSIGNMENTS, Assignment
 
@@ -53,10 +53,7 @@ _REQUEST_KEYS = KeySet(*(key for key in REQUEST if key not in ATTEMPT_KEYS), _TE
 
 @immutable
 class Transcription:
-    """The transcription of voice notes: by a handler with its other arguments, or by a request.
-
-    ``text`` reads its answer.
-    """
+    """How voice notes become texts: by a handler with its other arguments, or a request. ``text`` reads its answer."""
 
     by: str | HttpStep
     given: tuple[Assignment, ...] = ()
@@ -102,8 +99,7 @@ class Transcription:
             yield from argument_uses(item, self.spec)
         if isinstance(self.by, HttpStep):
             yield from (replace(used, extra=used.extra | _VOICE) for used in self.by.uses())
-        if self.text is not None:
-            yield Used(self.text, _TOLD)
+        yield from texts_used(self.text, extra=_TOLD)
 
 
 def read_transcription(

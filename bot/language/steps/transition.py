@@ -31,7 +31,7 @@ from bot.language.keys.patterns import PATTERN
 from bot.language.keys.text_shapes import TEXT, Part
 from bot.language.source.problems import Mark, Problems
 from bot.language.source.word_matching import normalise
-from bot.language.source.yaml_tree import List, Map, Node, Scalar, one_or_more
+from bot.language.source.yaml_tree import List, Map, Node, Scalar, one_or_more, plain
 from bot.language.types.variable import Variable
 
 ALL = "all"
@@ -139,9 +139,7 @@ class Transition:
         return assigned(self.clear, self.set, variables)
 
     def inheriting_from(self, inherited: Self | None) -> Self:
-        """This transition, with missing keys from the inherited one; `say`, `ask` and `then` are inherited together or
-        not at all.
-        """
+        """This transition, with missing keys from the inherited one: `say`, `ask` and `then` only together."""
         if inherited is None:
             return self
         leading = self if self.speaks else inherited
@@ -240,15 +238,11 @@ def altered_in(node: Node) -> Scalar | None:
 
 def value_of(node: Node, problems: Problems) -> Any:
     """A value as it is written, with a template for every text in it."""
-    match node:
-        case List(items=items):
-            return [value_of(item, problems) for item in items]
-        case Map(entries=entries):
-            return {key.text: value_of(item, problems) for key, item in entries}
-        case Scalar(value=str()):
-            return template_of(node, problems, "value")
-        case Scalar():
-            return node.value
+
+    def of(scalar: Scalar) -> Any:
+        return template_of(scalar, problems, "value") if isinstance(scalar.value, str) else scalar.value
+
+    return plain(node, of)
 
 
 def evaluate(value: Any, scope: Mapping[str, Any]) -> Any:

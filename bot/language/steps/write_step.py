@@ -1,6 +1,4 @@
-"""``write``: a model writes a text, or a record, into a variable. The contact hears nothing of it, unless the flow says
-it.
-"""
+"""``write``: a model writes a text, or a record, into a variable. The contact gets nothing of it."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -26,7 +24,7 @@ from bot.language.steps.brief import (
 )
 from bot.language.steps.output_guard import CUT, canary, without_data_marks
 from bot.language.steps.sources import Sources, Unsupported
-from bot.language.steps.step_facts import DefaultTarget, Outcome, Spends, StepFacts, StepFailed, Used
+from bot.language.steps.step_facts import MAY_FAIL, DefaultTarget, Outcome, Spends, StepFacts, StepFailed, texts_used
 from bot.language.steps.step_kind import (
     Awaited,
     LeaveStep,
@@ -100,9 +98,9 @@ class WriteStep(StepKind):
             outcomes={
                 "then": Outcome(None, DefaultTarget.THEN, annotation=annotation),
                 **({} if _is_record(self.variable) else self.settings.unsupported.outcomes()),
-                "errors.else": Outcome(None, DefaultTarget.ERRORS, success=False),
+                **MAY_FAIL,
             },
-            uses=tuple(Used(text) for text in (self.instructions, self.text) if text is not None),
+            uses=tuple(texts_used(self.instructions, self.text)),
             asks_models=True,
         )
 

@@ -12,7 +12,7 @@ from bot.language.answers.readers import read_yes_no
 from bot.language.expressions.formats import as_spoken
 from bot.language.source.languages import CONTACT_LANGUAGE, wording
 from bot.language.source.word_matching import normalise
-from bot.language.steps.step_kind import Reply, ReplyId, StepContext, value_hash
+from bot.language.steps.step_kind import Reply, StepContext, value_hash
 
 MOST_TEXT = 200  # characters of one text among what is asked about
 MOST_VALUES = INTERACTIVE_BODY // 3  # more do not fit, with their commas
@@ -29,7 +29,7 @@ class QuestionTooLong(BotError):
 def question(context: StepContext, body: str, number: int | str = 0) -> Buttons:
     """The question as buttons. ``number`` tells it from others that the same step asks in one visit."""
     buttons = (
-        Choice(str(_id(context, choice, number)), wording(context.scope, name)) for choice, name in enumerate(_ANSWERS)
+        Choice(_id(context, choice, number), wording(context.scope, name)) for choice, name in enumerate(_ANSWERS)
     )
     return Buttons(clip(body, INTERACTIVE_BODY), tuple(buttons))
 
@@ -41,7 +41,7 @@ def agreed(context: StepContext, reply: Reply, number: int | str = 0, asked: str
     count.
     """
     if reply.tap is not None:
-        return {_id(context, choice, number): name == "yes" for choice, name in enumerate(_ANSWERS)}.get(reply.tap)
+        return {_id(context, choice, number): name == "yes" for choice, name in enumerate(_ANSWERS)}.get(str(reply.tap))
     if reply.text is None or reply.is_foreign or _DOUBTED.search(reply.text):
         return None
     titles = {normalise(wording(context.scope, name)): name == "yes" for name in _ANSWERS}
@@ -112,7 +112,5 @@ def _spoken(value: Any, scope: Mapping[str, Any], *, inner: bool = False) -> str
     return as_spoken(value, scope)
 
 
-def _id(context: StepContext, choice: int, number: int | str) -> ReplyId:
-    return ReplyId(
-        context.flow, context.step, choice, context.visit, value_hash(_ANSWERS[choice], {"question": number})
-    )
+def _id(context: StepContext, choice: int, number: int | str) -> str:
+    return context.reply_id(choice, value_hash(_ANSWERS[choice], {"question": number}))

@@ -48,15 +48,7 @@ from bot.language.types.structured_types import (
     ObjectVariable,
 )
 from bot.language.types.text_types import ChoiceVariable, NameVariable, TextVariable
-from bot.language.types.variable import (
-    NEEDED,
-    SENT_AS,
-    Answer,
-    AnswerCheck,
-    InvalidAnswer,
-    TypeMismatch,
-    Variable,
-)
+from bot.language.types.variable import NEEDED, SENT_AS, Answer, AnswerCheck, InvalidAnswer, TypeMismatch, Variable
 from bot.language.types.yes_no_type import BooleanVariable
 
 __all__ = ["TYPES", "Answer", "InvalidAnswer", "TypeMismatch", "Variable", "read_variable"]
@@ -281,10 +273,7 @@ def check_written(variable: Variable, written: Node, problems: Problems) -> bool
 
 
 def to_fit(variable: Variable, given: object = None, known: Collection[str] = ()) -> str:
-    """The fix for a value that does not fit a variable.
-
-    ``given`` is the step's value, in a flow with the ``known`` names.
-    """
+    """The fix for a value that does not fit a variable. ``given``: the step's, in a flow with the ``known`` names."""
     if variable.type == BooleanVariable.type:
         return "write true or false"
     calculated = _CALCULATION.match(given) if isinstance(given, str) else None

@@ -1,6 +1,4 @@
-"""The base of all types of variables: which answers of contacts a variable takes, which values of flows and handlers,
-and what the checker may conclude from its declaration.
-"""
+"""The base of all types of variables: their answers, their values, and what the checker may conclude."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
@@ -255,9 +253,7 @@ class Variable:
 
 
 def _only(values: Iterable[Any], fit: Callable[[Any], Any], figures: bool) -> Any:
-    """The only one of these values that fits, as ``fit`` returns it. Raises `UnsureAnswer` where several fit, and what
-    ``fit`` raises for the first one where none does.
-    """
+    """The only value that fits, as ``fit`` returns it. Raises `UnsureAnswer`, or what ``fit`` raises for the first."""
     fitting, reasons = [], []
     for value in values:
         try:

@@ -3,7 +3,7 @@
 import pytest
 
 from bot.language.expressions.templates import Template
-from bot.language.source.languages import CONTACT_LANGUAGE, OWN_WORDINGS, SENTENCES, VALUES, WORDINGS, built_in, wording
+from bot.language.source.languages import CONTACT_LANGUAGE, OWN_WORDINGS, TITLES, VALUES, WORDINGS, built_in, wording
 from bot.language.source.problems import Mark
 
 BUTTON_TITLE = 20
@@ -16,7 +16,7 @@ def test_a_wording_is_built_in_for_every_language(name: str) -> None:
     assert all(WORDINGS[name].values())
 
 
-@pytest.mark.parametrize("name", [name for name in WORDINGS if name not in SENTENCES])
+@pytest.mark.parametrize("name", sorted(TITLES))
 def test_a_title_fits_a_button_in_every_language(name: str) -> None:
     assert [text for text in WORDINGS[name].values() if len(text) > BUTTON_TITLE] == []
 
@@ -40,7 +40,7 @@ def test_the_bots_own_wording_comes_first_and_sees_what_texts_see() -> None:
 
 @pytest.mark.parametrize("name", WORDINGS)
 def test_what_is_put_in_is_put_in(name: str) -> None:
-    values = dict.fromkeys(VALUES.get(name, ()), "order")
+    values = dict.fromkeys(VALUES[name], "order")
     assert all("{" not in wording({CONTACT_LANGUAGE: language}, name, **values) for language in LANGUAGES)
 
 
