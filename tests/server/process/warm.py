@@ -1,7 +1,8 @@
 """`bot serve` without the second in which Python imports it.
 
 A process that has imported everything (`python -m tests.server.process.warm`, one of each worker) forks the server, as the
-server forks web and engine. All else is as in production: three processes, their signals, pipes, files and exit codes.
+server forks web and engine. All else is as in production: three processes, their signals, pipes, files and exit codes. Only
+the pauses are shorter before what fails again and again is started again.
 A search with `tests/server/test_kill.py`, and tests that run a command, start a new Python instead.
 """
 
@@ -26,6 +27,7 @@ from bot.server.process.supervisor import fork
 from tests.broken import break_for_good, set_for_good
 
 ROOT = Path(__file__).parents[3]
+VALUES = {"bot.server.process.supervisor:LONGEST_PAUSE": 0.2}
 
 
 class Forked:
@@ -40,7 +42,7 @@ class Forked:
         values: Mapping[str, Any] | None = None,
     ) -> None:
         self.returncode: int | None = None
-        changed = {"broken": dict(broken or {}), "values": dict(values or {})}
+        changed = {"broken": dict(broken or {}), "values": {**VALUES, **(values or {})}}
         request = {"arguments": arguments, "environ": dict(environ), **changed}
         self.pid = _warm().fork(request, output)
 
