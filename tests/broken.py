@@ -53,7 +53,7 @@ def break_for_good(flags: Mapping[str, str]) -> None:
 
 
 def set_for_good(values: Mapping[str, Any]) -> None:
-    """Set values of the bot's, as JSON has them, such as how long it waits. In a process that is there only for that."""
+    """Set values of the bot, such as how long it waits. In a process that is there only for that."""
     for name, value in values.items():
         owner, attribute = _place(name)
         setattr(owner, attribute, tuple(value) if isinstance(value, list) else value)
